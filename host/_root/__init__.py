@@ -1,0 +1,1 @@
+"""Hypercast: graph convolutional networks trained on a hypercube of cores, bit for bit."""

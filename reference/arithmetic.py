@@ -1,0 +1,250 @@
+"""The chip's integer arithmetic, in NumPy: the definition every hardware block is tested against.
+
+A tensor is integers (mantissas) times ``2 ** exponent``. All functions take and return ``int64``
+arrays and are exact; shifts and exponents are plain integers.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = [
+    "EXP_TABLE", "LOG_TABLE", "LossRow", "Rates", "UpdateResult", "align", "bit_length",
+    "keep_mask", "magnitude", "requantize", "rounded_shift", "softmax_gradient", "update",
+]
+
+_MASK32 = np.uint64(0xFFFFFFFF)
+
+# --- Rounding -----------------------------------------------------------------------------------
+
+
+def rounded_shift(value, shift):
+    """``value / 2**shift`` rounded half to even; ``0 <= shift <= 63``."""
+    value = np.asarray(value, dtype=np.int64)
+    if shift == 0:
+        return value.copy()
+    floor = value >> shift
+    rest = value - (floor << shift) if shift < 63 else value & np.int64((1 << 63) - 1)
+    half = np.int64(1) << np.int64(shift - 1)
+    return floor + ((rest > half) | ((rest == half) & (floor & 1 == 1)))
+
+
+def requantize(value, shift, width):
+    """Round ``value / 2**shift`` half to even and saturate to ``width`` signed bits.
+
+    Returns
+    -------
+    tuple
+        The mantissas, and how many of them saturated.
+    """
+    rounded = rounded_shift(value, shift)
+    low, high = -(1 << width - 1), (1 << width - 1) - 1
+    clipped = np.clip(rounded, low, high)
+    return clipped, int(np.count_nonzero(clipped != rounded))
+
+
+def align(value, shift):
+    """``value * 2**shift``: left if ``shift`` is positive, else right with ``rounded_shift``."""
+    value = np.asarray(value, dtype=np.int64)
+    return value << shift if shift >= 0 else rounded_shift(value, min(-shift, 63))
+
+
+def magnitude(value):
+    """OR over all elements of ``x XOR sign(x)``: its bit length bounds every element's.
+
+    Zero for an empty or all-zero array (and for one that holds only 0 and -1).
+    """
+    value = np.asarray(value, dtype=np.int64)
+    return int(np.bitwise_or.reduce((value ^ (value >> 63)).ravel(), initial=0))
+
+
+def bit_length(value):
+    """Bits of ``magnitude(value)``: every element fits in that many bits plus sign."""
+    return magnitude(value).bit_length()
+
+
+# --- Dropout ------------------------------------------------------------------------------------
+
+#: Constants of the dropout hash's rounds (the first 32-bit words of the fraction of pi).
+ROUND_CONSTANTS = (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344,
+                   0xA4093822, 0x299F31D0, 0x082EFA98, 0xEC4E6C89)
+#: How many rounds mix the vertex; the rest mix the pair of features.
+VERTEX_ROUNDS = 3
+
+
+def _round(a, b, constant):
+    """One add-rotate-xor round (after the Speck cipher's) on 32-bit words held in uint64."""
+    a = ((a >> np.uint64(8)) | (a << np.uint64(24))) & _MASK32
+    a = ((a + b) & _MASK32) ^ np.uint64(constant)
+    b = ((b << np.uint64(3)) | (b >> np.uint64(29))) & _MASK32
+    return a, b ^ a
+
+
+def keep_mask(key, threshold, ranks, features):
+    """Dropout's decision for every (vertex, feature).
+
+    ``(a, b)`` starts as (vertex rank, key) and passes ``VERTEX_ROUNDS`` rounds; then the pair's
+    number ``q = feature >> 1`` (16 bits) is folded in, ``a ^= q | q << 16`` and
+    ``b ^= (q << 8 | q << 24) mod 2**32``, and the remaining rounds follow. The even feature of the
+    pair takes the low half of ``b``, the odd one the high half. An element is kept if its half is
+    at least ``threshold``, so it is dropped with probability ``threshold / 65536``.
+
+    Parameters
+    ----------
+    key : int
+        32 bits: the layer's key plus the step key, modulo ``2**32``.
+    threshold : int
+        0 to 65535.
+    ranks, features : array_like of int
+        Vertex ranks and feature numbers; broadcast against each other.
+
+    Returns
+    -------
+    numpy.ndarray of bool
+        True where the element is kept.
+    """
+    ranks = np.asarray(ranks, dtype=np.uint64)
+    features = np.asarray(features, dtype=np.uint64)
+    a, b = ranks & _MASK32, np.full_like(ranks, key & 0xFFFFFFFF)
+    for constant in ROUND_CONSTANTS[:VERTEX_ROUNDS]:
+        a, b = _round(a, b, constant)
+    pair = (features >> np.uint64(1)) & np.uint64(0xFFFF)
+    a = a ^ (pair | pair << np.uint64(16))
+    b = b ^ ((pair << np.uint64(8) | pair << np.uint64(24)) & _MASK32)
+    for constant in ROUND_CONSTANTS[VERTEX_ROUNDS:]:
+        a, b = _round(a, b, constant)
+    half = np.where(features & np.uint64(1), b >> np.uint64(16), b & np.uint64(0xFFFF))
+    return half >= np.uint64(threshold)
+
+
+# --- Softmax cross-entropy ----------------------------------------------------------------------
+
+#: log2(e) with 14 fraction bits.
+LOG2_E = 23637
+#: ``2**16 * 2**-(i / 64)`` for i = 0..64, rounded: 2**-x by linear interpolation.
+EXP_TABLE = tuple(round(65536 * 2 ** (-i / 64)) for i in range(65))
+#: ``2**12 * log2(1 + i / 64)`` for i = 0..64, rounded.
+LOG_TABLE = tuple(round(4096 * float(np.log2(1 + i / 64))) for i in range(65))
+#: Exponent of the accumulator-like value from which the loss gradient is requantized.
+LOSS_EXPONENT = -33
+#: LOSS's aux_shift is this minus the logits' exponent.
+LOSS_SHIFT = 10
+
+
+class LossRow(NamedTuple):
+    """Per vertex results of ``softmax_gradient``.
+
+    Attributes
+    ----------
+    gradient : numpy.ndarray
+        (V, C) softmax minus one-hot label, times ``2**33``; not masked by split.
+    loss : numpy.ndarray
+        (V,) cross-entropy in bits, times ``2**12``.
+    predicted : numpy.ndarray
+        (V,) first class with the largest logit.
+    """
+
+    gradient: np.ndarray
+    loss: np.ndarray
+    predicted: np.ndarray
+
+
+def softmax_gradient(logits, labels, shift):
+    """Softmax cross-entropy of every row.
+
+    Per row: ``d = max - z``; ``u = (d * LOG2_E << 8) >> shift`` is ``d`` in bits with 12 fraction
+    bits; ``e = 2**-u`` with 16 fraction bits by table and linear interpolation; ``S`` their sum;
+    ``n = bit_length(S) - 17``; ``R = floor(2**(33 + n) / S)``; the probability is
+    ``(e * R) >> n`` with 33 fraction bits. Every ``>>`` is a floor.
+
+    Parameters
+    ----------
+    logits : (V, C) array
+        Mantissas.
+    labels : (V,) array
+        Class of each vertex; -1 (no class) gives the plain softmax and a meaningless loss.
+    shift : int
+        ``LOSS_SHIFT`` minus the logits' exponent, 0 to 63.
+    """
+    logits = np.asarray(logits, dtype=np.int64)
+    labels = np.asarray(labels, dtype=np.int64)
+    bits = ((logits.max(axis=1, keepdims=True) - logits) * LOG2_E << 8) >> shift
+    whole = np.minimum(bits >> 12, 31)
+    index, rest = (bits >> 6) & 63, bits & 63
+    table = np.array(EXP_TABLE, dtype=np.int64)
+    exponential = (table[index] - (((table[index] - table[index + 1]) * rest) >> 6)) >> whole
+    total = exponential.sum(axis=1)
+    n = np.frexp(total.astype(np.float64))[1].astype(np.int64) - 17
+    reciprocal = (np.int64(1) << (33 + n)) // total
+    probability = (exponential * reciprocal[:, None]) >> n[:, None]
+    onehot = labels[:, None] == np.arange(logits.shape[1])
+    mantissa = (total << 16) >> (16 + n)  # 1.16 fixed point, 65536 to 131071
+    index, rest = (mantissa >> 10) & 63, mantissa & 1023
+    table = np.array(LOG_TABLE, dtype=np.int64)
+    log2_total = (n << 12) + table[index] + (((table[index + 1] - table[index]) * rest) >> 10)
+    own = np.take_along_axis(bits, np.maximum(labels, 0)[:, None], axis=1)[:, 0]
+    return LossRow(probability - (onehot.astype(np.int64) << 33), own + log2_total,
+                   logits.argmax(axis=1))
+
+
+# --- Optimiser ----------------------------------------------------------------------------------
+
+
+class Rates(NamedTuple):
+    """SGD's constants as the UPDATE instruction holds them.
+
+    ``v = momentum/2**16 * v + g + decay/2**decay_shift * w``;
+    ``w = w - rate/2**rate_shift * v``, in units of the integers.
+    """
+
+    momentum: int
+    decay: int
+    decay_shift: int
+    rate: int
+    rate_shift: int
+
+
+class UpdateResult(NamedTuple):
+    """New master weights, momenta, operand mantissas, operand magnitude, saturations."""
+
+    master: np.ndarray
+    momentum: np.ndarray
+    operand: np.ndarray
+    magnitude: int
+    saturations: int
+
+
+def update(gradient, master, momentum, rates, gradient_shift, operand_shift, width):
+    """One step of SGD with momentum and weight decay.
+
+    Each product is rounded once (half to even); sums saturate to 32 bits.
+
+    Parameters
+    ----------
+    gradient : array
+        Summed gradient accumulators.
+    master, momentum : array
+        int32 values.
+    gradient_shift : int
+        Right shift, 0 to 63, applied to ``gradient << 16``.
+    operand_shift : int
+        Right shift from master weights to operands of ``width`` bits.
+    """
+    # gradient << 16 may exceed 64 bits: shift first where that loses nothing.
+    if gradient_shift >= 16:
+        step = rounded_shift(gradient, gradient_shift - 16)
+    else:
+        step = np.asarray(gradient, dtype=np.int64)
+        limit = np.int64(1) << np.int64(40)
+        step = np.clip(step, -limit, limit) << (16 - gradient_shift)
+    # The gradient term saturates to 34 bits before it is added: no sum changes by that.
+    limit = np.int64(1) << np.int64(33)
+    step = np.clip(step, -limit, limit - 1)
+    velocity = (rounded_shift(momentum * np.int64(rates.momentum), 16) + step
+                + rounded_shift(master * np.int64(rates.decay), rates.decay_shift))
+    velocity, saturated_v = requantize(velocity, 0, 32)
+    weight = master - rounded_shift(velocity * np.int64(rates.rate), rates.rate_shift)
+    weight, saturated_w = requantize(weight, 0, 32)
+    operand, saturated_o = requantize(weight, operand_shift, width)
+    return UpdateResult(weight, velocity, operand, magnitude(weight),
+                        saturated_v + saturated_w + saturated_o)

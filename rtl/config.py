@@ -1,0 +1,239 @@
+"""Configuration of a Hypercast chip: the one place widths and sizes come from.
+
+This module imports no Amaranth; hardware, reference, compiler and driver share it.
+"""
+
+import dataclasses
+import hashlib
+import json
+from dataclasses import dataclass
+
+__all__ = ["PRESETS", "Config", "ConfigurationError"]
+
+#: Changes whenever registers, instructions or memory formats change meaning.
+INTERFACE_VERSION = 1
+
+
+class ConfigurationError(ValueError):
+    """A configuration the design does not support; names field, value and reason."""
+
+
+def _is_power_of_two(value):
+    return value > 0 and value & (value - 1) == 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """Everything that shapes the hardware.
+
+    Parameters
+    ----------
+    dimensions : int
+        Hypercube dimensions, 0 to 6; the chip has ``2 ** dimensions`` cores.
+    lanes : int
+        Elements in a word (``P``): 2, 4, 8 or 16. The systolic array is ``P`` by ``P``.
+    planes : int
+        Rotated routing orders with buffers of their own: 1, 2 or 4.
+    eject : int
+        Flits a core can accept per cycle: 1, 2 or 4, at most ``planes``.
+    buffer_depth : int
+        Flits each router input buffer holds, per plane: 2 to 16.
+    element_width : int
+        Bits of a tensor element: 8 or 16.
+    accumulator_rows : int
+        Rows of each accumulator buffer, a power of two from 16 to 16384.
+    weight_rows : int
+        Words of the weight bank, a power of two from 16 to 65536.
+    channel_words : int
+        Words of each of a core's two memory channels, a power of two from 64 to 2**24.
+    read_buffer : int
+        Words each burst reader can hold, a power of two from 4 to 256. To hide memory latency it
+        should be at least that latency.
+    edge_buffer : int
+        Words prefetched per (source, plane) edge stream: 2, 4 or 8.
+    program_rows : int
+        Instructions the program memory holds, a power of two from 16 to 4096.
+    tensors : int
+        Entries of the exponent file, a power of two from 8 to 256.
+    memory_latency : int
+        Cycles from an accepted read request to its first word: 1 to 1024. 1 builds the plain
+        SRAM bank; anything more, or stalls, the simulated channel.
+    memory_stalls : bool
+        Whether the memory channel stalls at random (for simulation).
+
+    Raises
+    ------
+    ConfigurationError
+        If a field is outside its range.
+    """
+
+    dimensions: int = 4
+    lanes: int = 16
+    planes: int = 4
+    eject: int = 1
+    buffer_depth: int = 4
+    element_width: int = 16
+    accumulator_rows: int = 256
+    weight_rows: int = 2048
+    channel_words: int = 32768
+    read_buffer: int = 32
+    edge_buffer: int = 2
+    program_rows: int = 512
+    tensors: int = 64
+    memory_latency: int = 1
+    memory_stalls: bool = False
+
+    def __post_init__(self):
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if type(value) is not field.type:
+                raise ConfigurationError(
+                    f"{field.name} must be of type {field.type.__name__}, not {value!r}")
+        self._check_range("dimensions", 0, 6)
+        self._check_choice("lanes", (2, 4, 8, 16))
+        self._check_choice("planes", (1, 2, 4))
+        self._check_choice("eject", (1, 2, 4))
+        if self.eject > self.planes:
+            raise ConfigurationError(
+                f"eject must be at most planes ({self.planes}), because each ejection port serves "
+                f"planes of its own, not {self.eject}")
+        self._check_range("buffer_depth", 2, 16)
+        self._check_choice("element_width", (8, 16))
+        self._check_power("accumulator_rows", 16, 16384)
+        self._check_power("weight_rows", 16, 65536)
+        self._check_power("channel_words", 64, 2**24)
+        self._check_power("read_buffer", 4, 256)
+        self._check_choice("edge_buffer", (2, 4, 8))
+        self._check_power("program_rows", 16, 4096)
+        self._check_power("tensors", 8, 256)
+        self._check_range("memory_latency", 1, 1024)
+
+    def _check_range(self, name, low, high):
+        value = getattr(self, name)
+        if not low <= value <= high:
+            raise ConfigurationError(f"{name} must be {low} to {high}, not {value}")
+
+    def _check_choice(self, name, choices):
+        value = getattr(self, name)
+        if value not in choices:
+            listed = ", ".join(str(choice) for choice in choices)
+            raise ConfigurationError(f"{name} must be one of {listed}, not {value}")
+
+    def _check_power(self, name, low, high):
+        value = getattr(self, name)
+        if not (_is_power_of_two(value) and low <= value <= high):
+            raise ConfigurationError(
+                f"{name} must be a power of two from {low} to {high}, not {value}")
+
+    def replace(self, **changes):
+        """A copy with some fields changed.
+
+        Raises
+        ------
+        ConfigurationError
+            If a name is no field of the configuration, or a value is out of range.
+        """
+        known = {field.name for field in dataclasses.fields(self)}
+        for name in changes:
+            if name not in known:
+                raise ConfigurationError(
+                    f"{name} is no configuration field; there are {', '.join(sorted(known))}")
+        return dataclasses.replace(self, **changes)
+
+    # Derived values.
+
+    @property
+    def cores(self):
+        """Number of cores."""
+        return 1 << self.dimensions
+
+    @property
+    def data_width(self):
+        """Bits of a word of ``lanes`` elements."""
+        return self.lanes * self.element_width
+
+    @property
+    def word_width(self):
+        """Bits of a memory channel's word: ``data_width``, but at least 32."""
+        return max(32, self.data_width)
+
+    @property
+    def chunks(self):
+        """32-bit pieces of a memory word, as the host port sees it."""
+        return self.word_width // 32
+
+    @property
+    def slices(self):
+        """Element-wide slices of an accumulator."""
+        return 3 if self.element_width == 16 else 5
+
+    @property
+    def accumulator_width(self):
+        """Bits of an accumulator: 48 for 16-bit elements, 40 for 8-bit."""
+        return self.slices * self.element_width
+
+    @property
+    def state_words(self):
+        """Memory words that hold ``lanes`` 32-bit values (a row of master weights)."""
+        return -(-32 * self.lanes // self.word_width)
+
+    @property
+    def streams(self):
+        """Edge streams a core receives: one per plane and (relative) source."""
+        return self.planes * self.cores
+
+    @property
+    def send_record_width(self):
+        """Bits of a send-list record: the destination mask, then two bits of plane, padded."""
+        width = 32
+        while width < self.cores + 2:
+            width *= 2
+        return width
+
+    @property
+    def mask_rows(self):
+        """Rows of ReLU mask (``lanes`` bits each) packed in one memory word."""
+        return self.word_width // self.lanes
+
+    @property
+    def info_rows(self):
+        """Rows of label records (16 bits each) packed in one memory word."""
+        return self.word_width // 16
+
+    @property
+    def scale_rows(self):
+        """Rows of row scales (``element_width`` bits each) packed in one memory word."""
+        return self.word_width // self.element_width
+
+    @property
+    def index_width(self):
+        """Bits of a flit's index: enough for an accumulator row or a weight row."""
+        return max(self.accumulator_rows, self.weight_rows).bit_length() - 1
+
+    @property
+    def address_width(self):
+        """Bits of a memory channel's word address."""
+        return self.channel_words.bit_length() - 1
+
+    def to_dict(self):
+        """Field names and values, in order."""
+        return dataclasses.asdict(self)
+
+    @property
+    def hash(self):
+        """32-bit configuration hash, in the hardware's register and in every compiled program."""
+        canonical = json.dumps([INTERFACE_VERSION, self.to_dict()], sort_keys=True)
+        return int.from_bytes(hashlib.sha256(canonical.encode()).digest()[:4], "big")
+
+
+#: Named starting points; ``Config.replace`` changes single fields.
+PRESETS = {
+    "tiny": Config(dimensions=1, lanes=2, planes=1, accumulator_rows=64, weight_rows=128,
+                   channel_words=2048, program_rows=128, read_buffer=8),
+    "test": Config(dimensions=2, lanes=4, planes=2, accumulator_rows=64, weight_rows=256,
+                   channel_words=4096, program_rows=256, read_buffer=16),
+    "demo": Config(dimensions=4, lanes=4, planes=4, accumulator_rows=64, weight_rows=512,
+                   channel_words=8192, program_rows=256, read_buffer=16),
+    "cora": Config(dimensions=4, lanes=16, planes=4, accumulator_rows=256, weight_rows=2048,
+                   channel_words=32768),
+}

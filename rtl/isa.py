@@ -1,0 +1,154 @@
+"""The instruction set: opcodes, operand fields and their encoding.
+
+This module imports no Amaranth; the hardware derives its layouts from the same tables. An
+instruction is 320 bits: the header, then the operands of its opcode, least significant first, then
+zeros. Addresses are word addresses that already point at the first row processed.
+"""
+
+import enum
+
+__all__ = [
+    "HEADER", "INSTRUCTION_WIDTH", "INSTRUCTION_WORDS", "MASTER_EXPONENT", "MAXIMUM_EXPONENT",
+    "MINIMUM_EXPONENT", "OPERANDS", "STEP_KEY_INCREMENT", "DrainSource", "Engine", "Kind",
+    "Opcode", "Split", "decode", "encode",
+]
+
+INSTRUCTION_WIDTH = 320
+INSTRUCTION_WORDS = INSTRUCTION_WIDTH // 32
+
+#: Fixed exponent of the 32-bit master weights: range +-32, resolution 2**-26.
+MASTER_EXPONENT = -26
+#: No tensor's exponent is chosen below this; it keeps alignment shifts inside the accumulators.
+MINIMUM_EXPONENT = -28
+#: A tensor exponent above this stops the program with an error.
+MAXIMUM_EXPONENT = 31
+#: Added to the step key, modulo 2**32, after each training step (Knuth's golden ratio constant).
+STEP_KEY_INCREMENT = 0x9E3779B9
+
+
+class Opcode(enum.IntEnum):
+    """What an instruction does, and which engine does it."""
+
+    HALT = 0       #: End of the program; with ``step``, also end of a training step.
+    AGGREGATE = 1  #: Aggregate engine: send a panel's rows, add what arrives.
+    MATMUL = 2     #: Array, weight-stationary: rows times a panel of weights.
+    GRADIENT = 3   #: Array, output-stationary: a weight gradient, sent to the tiles' owners.
+    DRAIN = 4      #: Vector unit: accumulators (or scaled words) to memory.
+    LOSS = 5       #: Vector unit: softmax cross-entropy, its gradient and the metrics.
+    UPDATE = 6     #: Vector unit: optimiser on the owned tiles, new weights to all cores.
+
+
+class Engine(enum.IntEnum):
+    """Bit numbers of an instruction's ``waits`` and of a core's ``busy``."""
+
+    AGGREGATE = 0  #: Sender or receiver still at work on an AGGREGATE.
+    ARRAY = 1      #: MATMUL or GRADIENT under way, gradient rows not all sent included.
+    VECTOR = 2     #: DRAIN, LOSS or UPDATE under way, or a write not yet visible.
+    REDUCTION = 3  #: Gradient slices of earlier GRADIENTs still to arrive at this core.
+    WEIGHTS = 4    #: Weight rows of earlier UPDATEs still to arrive at this core.
+
+
+class Kind(enum.IntEnum):
+    """What a flit is for."""
+
+    AGGREGATE = 0  #: Word of a row; the receiver's edge stream says where it is added.
+    REDUCE = 1     #: Gradient slice; ``index`` is the accumulator row.
+    WEIGHT = 2     #: New row of weights; ``index`` is the weight bank's row.
+
+
+class DrainSource(enum.IntEnum):
+    """Where a DRAIN takes its rows from."""
+
+    ARRAY = 0        #: The array's accumulators.
+    AGGREGATION = 1  #: The aggregation lanes' accumulators, summed.
+    SCALED = 2       #: Memory words, each multiplied by its row's scale.
+
+
+class Split(enum.IntEnum):
+    """Which set a vertex belongs to."""
+
+    NONE = 0
+    TRAIN = 1
+    VALIDATION = 2
+    TEST = 3
+
+
+#: Field name and width of every instruction's first bits. ``waits``: engines that must be idle in
+#: all cores. ``phase``: performance counter that the cycles from here on are added to.
+HEADER = (("opcode", 4), ("waits", 8), ("phase", 4))
+
+_ROWS = (("vertices", 4), ("row_start", 20), ("row_limit", 15))
+_DROPOUT = (("dropout", 1), ("dropout_threshold", 16), ("dropout_key", 32))
+_TENSORS = (("a", 8), ("b", 8), ("o", 8), ("open", 1), ("headroom", 2))
+
+#: Operand fields of each opcode; a negative width marks a signed field. ``docs/instructions.md``
+#: explains each.
+OPERANDS = {
+    Opcode.HALT: (("step", 1),),
+    Opcode.AGGREGATE: (
+        ("vertices", 4), ("buffer", 1), ("channel", 1), ("address", 24), ("send_list", 24),
+        ("edge_set", 24)),
+    Opcode.MATMUL: (
+        *_ROWS, ("buffer", 1), ("channel", 1), ("address", 24), ("stride", 24), ("panels", 14),
+        ("weights", 16), ("weight_stride", 16), ("transposed", 1), *_DROPOUT),
+    Opcode.GRADIENT: (
+        ("vertices", 4), ("buffer", 1), ("address", 24), ("stride", 24), ("panels", 14),
+        ("ones", 1), ("gradient_address", 24), ("first_tile", 16), *_DROPOUT),
+    Opcode.DRAIN: (
+        *_ROWS, ("source", 2), ("buffer", 1), ("source_channel", 1), ("source_address", 24),
+        ("side_address", 24), ("channel", 1), ("address", 24), *_TENSORS, ("exponent_bias", -6),
+        ("scale", 16), ("bias", 1), ("bias_tensor", 8), ("bias_weights", 16), ("relu", 1),
+        ("mask_write", 1), ("mask_read", 1), *_DROPOUT, ("panel", 14)),
+    Opcode.LOSS: (
+        ("vertices", 4), ("channel", 1), ("address", 24), ("stride", 24), ("panels", 9),
+        ("classes", 10), ("info", 24), ("destination", 24), *_TENSORS, ("train", 1)),
+    Opcode.UPDATE: (
+        ("buffer", 1), ("first_tile", 16), ("tiles", 16), ("weights", 16), ("state", 24),
+        *_TENSORS, ("momentum_exponent", -8), ("momentum", 16), ("decay", 16), ("decay_shift", 6),
+        ("rate", 16), ("rate_shift", 6)),
+}
+
+for _opcode, _fields in OPERANDS.items():
+    assert sum(abs(width) for _, width in (*HEADER, *_fields)) <= INSTRUCTION_WIDTH, _opcode
+
+
+def encode(opcode, *, waits=0, phase=0, **operands):
+    """Encode an instruction as an integer of ``INSTRUCTION_WIDTH`` bits.
+
+    Fields not named are zero.
+
+    Raises
+    ------
+    ValueError
+        If a field is unknown to the opcode or its value does not fit.
+    """
+    values = {"opcode": int(opcode), "waits": int(waits), "phase": int(phase), **operands}
+    word = 0
+    offset = 0
+    for name, width in (*HEADER, *OPERANDS[opcode]):
+        value = int(values.pop(name, 0))
+        size = abs(width)
+        low, high = (-(1 << size - 1), (1 << size - 1) - 1) if width < 0 else (0, (1 << size) - 1)
+        if not low <= value <= high:
+            raise ValueError(f"{opcode.name} field {name} must be {low} to {high}, not {value}")
+        word |= (value & ((1 << size) - 1)) << offset
+        offset += size
+    if values:
+        raise ValueError(f"{opcode.name} has no field {', '.join(values)}")
+    return word
+
+
+def decode(word):
+    """Decode an integer into a dictionary of the fields, ``opcode`` as an ``Opcode``."""
+    opcode = Opcode(word & 0xF)
+    fields = {}
+    offset = 0
+    for name, width in (*HEADER, *OPERANDS[opcode]):
+        size = abs(width)
+        value = (word >> offset) & ((1 << size) - 1)
+        if width < 0 and value >> size - 1:
+            value -= 1 << size
+        fields[name] = value
+        offset += size
+    fields["opcode"] = opcode
+    return fields

@@ -1,0 +1,232 @@
+"""Payload layouts and signatures that blocks share."""
+
+from amaranth.hdl import signed, unsigned
+from amaranth.lib import data, enum, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from hypercast.rtl import isa
+
+__all__ = [
+    "BURST", "CONTROL", "OPERANDS", "AccumulatorPort", "Channel", "FlitKind", "HostRequest",
+    "Issue", "Link", "ReadPort", "WeightPort", "WritePort", "accumulator_row", "flit", "operands",
+]
+
+#: Longest read burst, in words.
+BURST = 16
+
+
+class FlitKind(enum.Enum, shape=2):
+    """``isa.Kind`` with a shape."""
+
+    AGGREGATE = isa.Kind.AGGREGATE
+    REDUCE = isa.Kind.REDUCE
+    WEIGHT = isa.Kind.WEIGHT
+
+
+def flit(config):
+    """Layout of a flit.
+
+    ``mask`` is relative to the core that holds the flit: bit ``k`` is the core at address
+    ``self XOR k``. ``source`` is the sender, relative in the same way (0 when injected; at the
+    receiver, ``self XOR source`` sent it). ``slice`` is the digit of a REDUCE flit, 0 the lowest,
+    and zero otherwise.
+    """
+    return data.StructLayout({
+        "mask": unsigned(config.cores),
+        "source": unsigned(config.dimensions),
+        "plane": unsigned((config.planes - 1).bit_length()),
+        "kind": FlitKind,
+        "slice": unsigned(3),
+        "index": unsigned(config.index_width),
+        "payload": unsigned(config.data_width),
+    })
+
+
+class Link(wiring.Signature):
+    """One direction of a link between two cores, and the credits that come back.
+
+    Members
+    -------
+    valid : Out(1)
+        High for one cycle per flit; there is no ready, credits guarantee the room.
+    flit : Out(flit(config))
+        Valid with ``valid``; mask and source already relative to the receiving core.
+    credit : In(planes)
+        Bit ``r`` is high for one cycle when a flit of plane ``r`` has left the receiver's buffer.
+
+    All members come straight from registers.
+    """
+
+    def __init__(self, config):
+        self._config = config
+        super().__init__({
+            "valid": Out(1),
+            "flit": Out(flit(config)),
+            "credit": In(config.planes),
+        })
+
+
+def accumulator_row(config):
+    """Layout of one accumulator row: ``lanes`` signed accumulators."""
+    return data.ArrayLayout(signed(config.accumulator_width), config.lanes)
+
+
+class AccumulatorPort(wiring.Signature):
+    """Reads rows of accumulators, and clears them (seen from the reader).
+
+    Members
+    -------
+    enable : Out(1)
+        High to read ``row`` of ``buffer`` and set it to zero.
+    buffer, row : Out
+        Valid with ``enable``.
+    valid : In(1)
+        ``enable`` of two cycles ago.
+    data : In(accumulator_row(config))
+        The row, valid with ``valid``.
+    """
+
+    #: Cycles from ``enable`` to ``valid``.
+    LATENCY = 2
+
+    def __init__(self, config):
+        super().__init__({
+            "enable": Out(1),
+            "buffer": Out(1),
+            "row": Out(range(config.accumulator_rows)),
+            "valid": In(1),
+            "data": In(accumulator_row(config)),
+        })
+
+
+class WeightPort(wiring.Signature):
+    """Reads rows of the weight bank (seen from the reader).
+
+    Members
+    -------
+    row : Out
+        Row to read.
+    data : In(word)
+        The row, one cycle later.
+    """
+
+    def __init__(self, config):
+        super().__init__({
+            "row": Out(range(config.weight_rows)),
+            "data": In(config.data_width),
+        })
+
+
+class ReadPort(wiring.Signature):
+    """A client's read access to both memory channels (seen from the client).
+
+    Members
+    -------
+    request : Out(stream of {channel, address, length})
+        A burst of ``length`` (1 to ``BURST``) words from ``address`` of ``channel``.
+    data : In(stream of word_width)
+        The words, in the order requested. A client requests only what it has room for, so
+        that it never makes another client wait: ``ready`` must not depend on other requests.
+    """
+
+    def __init__(self, config):
+        super().__init__({
+            "request": Out(stream.Signature(data.StructLayout({
+                "channel": 1, "address": config.address_width,
+                "length": unsigned(BURST.bit_length())}))),
+            "data": In(stream.Signature(config.word_width)),
+        })
+
+
+class WritePort(wiring.Signature):
+    """A client's write access to both memory channels (seen from the client).
+
+    Members
+    -------
+    request : Out(stream of {channel, address, data})
+        One word per transfer.
+    idle : In(1)
+        High when every write of any client is visible to later reads.
+    """
+
+    def __init__(self, config):
+        super().__init__({
+            "request": Out(stream.Signature(data.StructLayout({
+                "channel": 1, "address": config.address_width, "data": config.word_width}))),
+            "idle": In(1),
+        })
+
+
+class Channel(wiring.Signature):
+    """One memory channel (seen from the core). A channel moves one word per cycle.
+
+    Members
+    -------
+    read_request : Out(stream of {address, length})
+        Burst of 1 to ``BURST`` words; does not wrap.
+    read_data : In(stream of word_width)
+        The words, in the order requested, after an unknown latency.
+    write : Out(stream of {address, data})
+        A write is ordered before every read request accepted after ``idle`` was high.
+    idle : In(1)
+        High when every accepted write is visible to reads.
+    """
+
+    def __init__(self, config):
+        super().__init__({
+            "read_request": Out(stream.Signature(data.StructLayout({
+                "address": config.address_width, "length": unsigned(BURST.bit_length())}))),
+            "read_data": In(stream.Signature(config.word_width)),
+            "write": Out(stream.Signature(data.StructLayout({
+                "address": config.address_width, "data": config.word_width}))),
+            "idle": In(1),
+        })
+
+
+def operands(opcode):
+    """Layout of an instruction of ``opcode``: header, operands, padding."""
+    fields = {}
+    used = 0
+    for name, width in (*isa.HEADER, *isa.OPERANDS[opcode]):
+        fields[name] = signed(-width) if width < 0 else unsigned(width)
+        used += abs(width)
+    fields["padding"] = unsigned(isa.INSTRUCTION_WIDTH - used)
+    return data.StructLayout(fields)
+
+
+#: Instruction layout of every opcode; all are ``isa.INSTRUCTION_WIDTH`` bits.
+OPERANDS = {opcode: operands(opcode) for opcode in isa.Opcode}
+
+#: Header only, for whoever needs just the opcode.
+CONTROL = data.StructLayout({name: unsigned(width) for name, width in isa.HEADER})
+
+
+class Issue(data.Struct):
+    """What the controller broadcasts with an instruction.
+
+    ``shift`` requantizes the result. ``aux_shift`` aligns the other operand: DRAIN, the bias (left
+    if positive); UPDATE, the gradient (right, after 16 zeros are appended); LOSS, the logits
+    (right, after 8 zeros are appended). ``dropout_key`` is the instruction's key plus the step key.
+    """
+
+    instruction: isa.INSTRUCTION_WIDTH
+    shift: 6
+    aux_shift: signed(8)
+    dropout_key: 32
+
+    def view(self, opcode):
+        """The instruction as ``opcode``'s layout."""
+        return OPERANDS[opcode](self.instruction)
+
+
+class HostRequest(data.Struct):
+    """A window access, broadcast to all cores; the selected core answers.
+
+    ``space`` and ``address`` as in ``registers.Space``; ``write`` with ``data``, or a read.
+    """
+
+    core: 6
+    space: 3
+    address: 32
+    write: 1
+    data: 32
