@@ -79,7 +79,7 @@ HEADER = (("opcode", 4), ("waits", 8), ("phase", 4))
 
 _ROWS = (("vertices", 4), ("row_start", 20), ("row_limit", 15))
 _DROPOUT = (("dropout", 1), ("dropout_threshold", 16), ("dropout_key", 32))
-_TENSORS = (("a", 8), ("b", 8), ("o", 8), ("open", 1), ("headroom", 2))
+_TENSORS = (("a", 8), ("b", 8), ("o", 8), ("peak_of", 8), ("open", 1), ("headroom", 2))
 
 #: Operand fields of each opcode; a negative width marks a signed field. ``docs/instructions.md``
 #: explains each.
@@ -93,7 +93,7 @@ OPERANDS = {
         ("weights", 16), ("weight_stride", 16), ("transposed", 1), *_DROPOUT),
     Opcode.GRADIENT: (
         ("vertices", 4), ("buffer", 1), ("address", 24), ("stride", 24), ("panels", 14),
-        ("ones", 1), ("gradient_address", 24), ("first_tile", 16), *_DROPOUT),
+        ("ones", 1), ("gradient_address", 24), ("first_tile", 16), *_DROPOUT, ("panel", 14)),
     Opcode.DRAIN: (
         *_ROWS, ("source", 2), ("buffer", 1), ("source_channel", 1), ("source_address", 24),
         ("side_address", 24), ("channel", 1), ("address", 24), *_TENSORS, ("exponent_bias", -6),

@@ -1,0 +1,76 @@
+# Everything made here lands in .venv/ (tools, from PyPI, pinned in pyproject.toml) or build/.
+
+PYTHON ?= python3
+PRESET ?= demo
+DEMO := hypercast train blocks --preset demo --device rtl --epochs 20
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+LINKS := build/types/hypercast
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo setup test test-all lint verilog clean
+
+help:  ## Show this list
+	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+demo: $(VENV)/.demo  ## Train a small graph on the simulated chip
+	$(BIN)/$(DEMO)
+
+setup: $(VENV)/.dev  ## Make .venv with everything pinned
+
+test: $(VENV)/.dev  ## Run the tests
+	$(BIN)/pytest -n 2 -m "not slow"
+
+test-all: $(VENV)/.dev  ## Run the tests and the long sweeps
+	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -n 2
+
+lint: $(VENV)/.dev $(LINKS)  ## Run ruff and mypy
+	$(BIN)/ruff check .
+	MYPYPATH=build/types $(BIN)/mypy -p hypercast.boards -p hypercast.host \
+		-p hypercast.reference -p hypercast.rtl -p hypercast.sim
+
+verilog: $(VENV)/.demo  ## Write the chip's Verilog to build/verilog (PRESET=demo)
+	$(BIN)/hypercast verilog --preset $(PRESET) -o build/verilog
+
+clean:  ## Remove everything made, but .venv
+	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find boards host reference rtl sim tests -name __pycache__ -prune -exec rm -rf {} +
+
+# $(call debian,PACKAGES): install Debian packages where that needs no password; never an error.
+debian = if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	echo "Installing $(1) (Debian)"; \
+	apt-get install -qq -y --no-install-recommends $(1) > /dev/null 2>&1 \
+	|| { apt-get update -qq && apt-get install -qq -y --no-install-recommends $(1); } \
+		> /dev/null 2>&1 || true; fi
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "$(PYTHON) is older than Python 3.11; set PYTHON, as in: make PYTHON=python3.12 setup"; \
+		exit 1; }
+	@$(PYTHON) -c 'import ensurepip' 2> /dev/null || { $(call debian,python3-venv); }
+	@echo "Making $(VENV)"
+	@rm -rf $(VENV)
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: pyproject.toml | $(BIN)/python
+	@echo "Installing what the demo needs into $(VENV) (a minute, once)"
+	@$(PIP) -e .
+	@touch $@
+
+# Icarus and the Python library that cocotb loads are not on PyPI; without them the tests on
+# Icarus, or all cocotb tests, are skipped, and `hypercast doctor` says so.
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	@echo "Installing the tools for development into $(VENV) (a few minutes, once)"
+	@$(PIP) -e '.[dev]'
+	@command -v iverilog > /dev/null || { $(call debian,iverilog); }
+	@$(BIN)/python -c 'import find_libpython as f, sys; sys.exit(not f.find_libpython())' \
+		|| { $(call debian,libpython3-dev); }
+	@touch $(VENV)/.demo $@
+
+# mypy cannot follow an editable install; through this link it finds hypercast.rtl and the others.
+$(LINKS):
+	@mkdir -p $(@D)
+	@ln -sfn ../.. $@

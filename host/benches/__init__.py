@@ -1,0 +1,33 @@
+"""Benches: every claimed figure is the output of one of them."""
+
+import importlib
+
+__all__ = ["BENCHES", "run"]
+
+#: Name to what the bench shows; each is a module of this package with a function ``run``.
+BENCHES = {
+    "bits": "whole trainings on the simulated chip, word for word equal to the reference",
+    "cora": "accuracy on Cora with 16- and 8-bit elements, and Cora on the simulated chip",
+    "sim": "speed of the compiled simulation against Amaranth's simulator",
+}
+
+
+def run(name, *, data, progress):
+    """Run a bench.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``BENCHES``.
+    data : pathlib.Path or None
+        Folder with the Planetoid files of Cora.
+    progress : callable
+        Called with a line of text now and then.
+
+    Returns
+    -------
+    list of Figure
+        What was measured.
+    """
+    module = importlib.import_module(f"{__name__}.{name}")
+    return module.run(data=data, progress=progress)

@@ -1,0 +1,101 @@
+"""Whole trainings on the simulated chip, equal to the reference in every word."""
+
+import hashlib
+import json
+import pickle
+import tempfile
+from pathlib import Path
+
+from hypercast.host.benches.figure import Figure
+from hypercast.host.benches.trainings import Training, compare_training
+from hypercast.host.training import open_device
+from hypercast.rtl.config import PRESETS
+
+__all__ = ["COMPILED", "VERILATED", "run", "run_verilated"]
+
+_DEMO = PRESETS["demo"]
+
+#: Trainings under CXXRTL: both bundled graphs, and one graph over many configurations.
+COMPILED = {
+    "karate, demo preset": Training(dataset="karate", config=_DEMO, epochs=60),
+    "blocks, demo preset": Training(dataset="blocks", config=_DEMO, epochs=60),
+    "karate, 8-bit elements": Training(
+        dataset="karate", config=_DEMO.replace(element_width=8), epochs=20),
+}
+#: Configurations that must all give the same bits as each other.
+SAME_BITS = {
+    "dimensions 0, P = 4, 1 plane": _DEMO.replace(dimensions=0, planes=1),
+    "dimensions 2, P = 4, 4 planes, latency 100 with stalls": _DEMO.replace(
+        dimensions=2, memory_latency=100, memory_stalls=True),
+    "dimensions 4, P = 4, 1 plane": _DEMO.replace(planes=1),
+    "dimensions 4, P = 4, 4 planes, 2 ejection ports": _DEMO.replace(eject=2),
+    "dimensions 2, P = 16, 1 plane": _DEMO.replace(dimensions=2, lanes=16, planes=1),
+    "dimensions 4, P = 16, 4 planes, latency 100 with stalls": _DEMO.replace(
+        lanes=16, memory_latency=100, memory_stalls=True),
+}
+#: Trainings under cocotb with Verilator.
+VERILATED = {
+    "karate": Training(dataset="karate", config=_DEMO, epochs=10),
+    "blocks": Training(dataset="blocks", config=_DEMO, epochs=3),
+}
+
+
+def _figures(name, words, cycles):
+    return [
+        Figure(name=f"{name}: words compared", value=words["words"]),
+        Figure(name=f"{name}: equal", value=words["equal"], bar=words["words"], relation="="),
+        Figure(name=f"{name}: training cycles", value=cycles, unit="cycles"),
+    ]
+
+
+def _compiled(training, progress):
+    words, snapshot, cycles = compare_training(
+        training, lambda model: open_device("rtl", model, training.config, progress=progress))
+    return {"words": words.words, "equal": words.equal}, snapshot, cycles
+
+
+def _digest(snapshot):
+    digest = hashlib.sha256()
+    for name in sorted(snapshot):
+        digest.update(name.encode())
+        digest.update(snapshot[name].astype("<i8").tobytes())
+    return digest.hexdigest()
+
+
+def run_verilated(training):
+    """One training under cocotb with Verilator; returns a dictionary of words, equal, cycles."""
+    from hypercast.rtl.netlist import to_verilog
+    from hypercast.sim import cocotb_runner
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "training.pickle"
+        path.write_bytes(pickle.dumps(training))
+        cocotb_runner.run(
+            "verilator", to_verilog(training.config), top="hypercast",
+            module="hypercast.sim.cocotb_training",
+            environment={"HYPERCAST_TRAINING": str(path)})
+        return json.loads(path.with_suffix(".json").read_text())
+
+
+def run(data, progress):
+    """The figures; ``data`` is not used, all graphs are bundled."""
+    figures = []
+    for name, training in COMPILED.items():
+        progress(f"{name} under CXXRTL")
+        words, _, cycles = _compiled(training, progress)
+        figures += _figures(f"{name}, {training.epochs} epochs, CXXRTL", words, cycles)
+    digests = set()
+    for name, config in SAME_BITS.items():
+        progress(f"blocks, {name}")
+        training = Training(dataset="blocks", config=config, epochs=5)
+        words, snapshot, cycles = _compiled(training, progress)
+        figures += _figures(f"blocks, {training.epochs} epochs, {name}", words, cycles)
+        digests.add(_digest(snapshot))
+    figures.append(Figure(name=f"different results over these {len(SAME_BITS)} configurations",
+                          value=len(digests), bar=1, relation="="))
+    for name, training in VERILATED.items():
+        progress(f"{name} under cocotb with Verilator")
+        result = run_verilated(training)
+        figures += _figures(f"{name}, {training.epochs} epochs, cocotb with Verilator", result,
+                            result["cycles"])
+    return figures

@@ -1,0 +1,49 @@
+"""A measured figure, and the bar it has to reach."""
+
+import operator
+from dataclasses import dataclass
+
+__all__ = ["Figure"]
+
+_RELATIONS = {">=": operator.ge, "<=": operator.le, "=": operator.eq}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """One line of a bench.
+
+    Parameters
+    ----------
+    name : str
+        What was measured.
+    value : float or int
+        The measurement.
+    unit : str
+        Its unit; empty for plain numbers.
+    bar : float, int or None
+        What it is compared with; None if it is for information.
+    relation : str
+        ``>=``, ``<=`` or ``=``: how ``value`` has to relate to ``bar``.
+    """
+
+    name: str
+    value: float
+    unit: str = ""
+    bar: float | None = None
+    relation: str = ">="
+
+    @property
+    def passed(self):
+        """Whether the bar is reached; True without a bar."""
+        return self.bar is None or bool(_RELATIONS[self.relation](self.value, self.bar))
+
+    @property
+    def verdict(self):
+        """``pass``, ``MISSED``, or nothing without a bar."""
+        return "" if self.bar is None else "pass" if self.passed else "MISSED"
+
+    def to_dict(self):
+        """For JSON."""
+        return {"name": self.name, "value": self.value, "unit": self.unit, "bar": self.bar,
+                "relation": self.relation if self.bar is not None else None,
+                "passed": self.passed}

@@ -1,0 +1,95 @@
+"""Small whole trainings whose every word is compared with the reference."""
+
+from dataclasses import dataclass
+
+from hypercast.host import datasets
+from hypercast.host.comparison import Comparison, compare
+from hypercast.host.devices import ReferenceDevice
+from hypercast.host.recipes import recipe_for
+from hypercast.host.training import prepare
+from hypercast.reference.network import Network
+from hypercast.rtl.config import Config
+
+__all__ = ["Training", "compare_training"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """A training job, small enough to be compared in every word of every epoch.
+
+    Parameters
+    ----------
+    dataset : str
+        A bundled data set.
+    config : Config
+        Configuration of the chip.
+    epochs : int
+        Training steps.
+    hidden : tuple of int
+        Features of the hidden layers.
+    dropout : float
+        On every layer's input.
+    orders : tuple of str, optional
+        Order of each layer.
+    normalisation : str
+        How edges are weighted.
+    seed : int
+        Of weights and dropout.
+    """
+
+    dataset: str
+    config: Config
+    epochs: int
+    hidden: tuple = (16,)
+    dropout: float = 0.5
+    orders: tuple | None = None
+    normalisation: str = "symmetric"
+    seed: int = 0
+
+    def model(self):
+        """A fresh model in its initial state."""
+        graph = datasets.load(self.dataset)
+        widths = [graph.features.shape[1], *self.hidden, graph.classes]
+        orders = {} if self.orders is None else {"orders": self.orders}
+        network = Network.of_widths(widths, dropout=self.dropout, **orders)
+        recipe = recipe_for(graph, epochs=self.epochs, seed=self.seed,
+                            element_width=self.config.element_width,
+                            normalisation=self.normalisation)
+        return prepare(graph, network, recipe)
+
+
+def compare_training(training, open_chip):
+    """Train on a chip and on the reference, side by side.
+
+    Parameters
+    ----------
+    training : Training
+        What to train.
+    open_chip : callable
+        Makes the device from a fresh model.
+
+    Returns
+    -------
+    tuple
+        The ``Comparison`` of all words after every epoch and of the final metrics, the last
+        snapshot, and the device's training cycles.
+    """
+    oracle = ReferenceDevice(training.model())
+    device = open_chip(training.model())
+    words = Comparison()
+    try:
+        for _ in range(training.epochs):
+            metrics = oracle.train_step(), device.train_step()
+            words.add(compare(oracle.snapshot(), device.snapshot(), training.config.lanes))
+            words.add(_compare_metrics(*metrics))
+        words.add(_compare_metrics(oracle.evaluate(), device.evaluate()))
+        return words, device.snapshot(), device.train_cycles
+    finally:
+        device.close()
+
+
+def _compare_metrics(expected, found):
+    """Losses and hits of one pass: three words each."""
+    parts = [{"loss": metrics.loss[None, 1:], "correct": metrics.correct[None, 1:]}
+             for metrics in (expected, found)]
+    return compare(*parts, lanes=1)

@@ -1,0 +1,21 @@
+"""The command line: ``hypercast``."""
+
+import click
+
+from hypercast.host.commands.bench import bench
+from hypercast.host.commands.config import config
+from hypercast.host.commands.doctor import doctor
+from hypercast.host.commands.train import train
+from hypercast.host.commands.verilog import verilog
+
+__all__ = ["main"]
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="hypercast")
+def main():
+    """Hypercast: graph convolutional networks trained on a hypercube of cores, bit for bit."""
+
+
+for command in (bench, config, doctor, train, verilog):
+    main.add_command(command)

@@ -1,0 +1,51 @@
+"""``hypercast bench``: measure what is claimed."""
+
+import sys
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from hypercast.host import benches
+from hypercast.host.commands.options import expected_errors, json_option, print_json
+
+__all__ = ["bench"]
+
+
+def _text(value):
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+
+
+@click.command()
+@click.argument("name", required=False, type=click.Choice(list(benches.BENCHES)))
+@click.option("--data", type=click.Path(path_type=Path), envvar="HYPERCAST_CORA",
+              help="Folder with the Planetoid files ind.cora.* (or set HYPERCAST_CORA).")
+@json_option
+@expected_errors
+def bench(name, data, as_json):
+    """Run bench NAME: figures, bars and verdicts; exit status 1 if a bar is missed.
+
+    Without NAME, list the benches.
+    """
+    if name is None:
+        if as_json:
+            print_json(benches.BENCHES)
+            return
+        for entry, text in benches.BENCHES.items():
+            click.echo(f"{entry:8} {text}")
+        return
+    console = Console(stderr=True)
+    with console.status(name) as status:
+        figures = benches.run(name, data=data,
+                              progress=lambda text: status.update(f"{name}: {text}"))
+    if as_json:
+        print_json([figure.to_dict() for figure in figures])
+    else:
+        table = Table("figure", "value", "unit", "bar", "verdict", title=name)
+        for figure in figures:
+            bar = "" if figure.bar is None else f"{figure.relation} {_text(figure.bar)}"
+            table.add_row(figure.name, _text(figure.value), figure.unit, bar, figure.verdict)
+        Console().print(table)
+    if not all(figure.passed for figure in figures):
+        sys.exit(1)

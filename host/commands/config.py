@@ -1,0 +1,51 @@
+"""``hypercast config``: presets and derived values."""
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from hypercast.host.commands.options import configuration, expected_errors, json_option, print_json
+from hypercast.rtl.config import PRESETS
+
+__all__ = ["config"]
+
+_DERIVED = ("cores", "data_width", "word_width", "accumulator_width", "slices", "streams",
+            "send_record_width", "state_words", "index_width", "address_width")
+
+
+@click.group()
+def config():
+    """Show configurations."""
+
+
+@config.command("list")
+@json_option
+def list_presets(as_json):
+    """All presets."""
+    if as_json:
+        print_json({name: preset.to_dict() for name, preset in PRESETS.items()})
+        return
+    table = Table("field", *PRESETS)
+    for field in next(iter(PRESETS.values())).to_dict():
+        table.add_row(field, *(str(getattr(preset, field)) for preset in PRESETS.values()))
+    table.add_row("hash", *(f"{preset.hash:#010x}" for preset in PRESETS.values()))
+    Console().print(table)
+
+
+@config.command()
+@expected_errors
+@configuration("cora")
+@json_option
+def show(config, as_json):
+    """One configuration, with derived values."""
+    derived = {name: getattr(config, name) for name in _DERIVED}
+    if as_json:
+        print_json({**config.to_dict(), "derived": derived, "hash": f"{config.hash:#010x}"})
+        return
+    table = Table("field", "value")
+    for name, value in {**config.to_dict(), "hash": f"{config.hash:#010x}"}.items():
+        table.add_row(name, str(value))
+    table.add_section()
+    for name, value in derived.items():
+        table.add_row(name, str(value))
+    Console().print(table)

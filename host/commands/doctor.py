@@ -1,0 +1,29 @@
+"""``hypercast doctor``: what is missing, and how to get it."""
+
+import sys
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from hypercast.host.commands.options import json_option, print_json
+
+__all__ = ["doctor"]
+
+
+@click.command()
+@json_option
+def doctor(as_json):
+    """Check this machine for what Hypercast needs; exit status 1 if something is missing."""
+    from hypercast.host.doctor import examine
+
+    results = examine()
+    if as_json:
+        print_json([result._asdict() for result in results])
+    else:
+        table = Table("what", "for", "state", "found", "remedy")
+        for result in results:
+            table.add_row(result.name, result.purpose, result.state, result.found, result.remedy)
+        Console().print(table)
+    if any(result.required and result.state != "ok" for result in results):
+        sys.exit(1)

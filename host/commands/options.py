@@ -1,0 +1,71 @@
+"""Options that several commands share, and how errors are shown."""
+
+import functools
+import json
+import sys
+
+import click
+
+from hypercast.host.datasets import DatasetError
+from hypercast.host.driver import DeviceError
+from hypercast.host.graph import GraphError
+from hypercast.host.memory_map import CapacityError
+from hypercast.host.transport import TransportError
+from hypercast.rtl.config import PRESETS, Config, ConfigurationError
+
+__all__ = ["configuration", "expected_errors", "json_option", "print_json"]
+
+_EXPECTED = (CapacityError, ConfigurationError, DatasetError, DeviceError, GraphError,
+             TransportError, ArithmeticError, ValueError)
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")
+
+
+def print_json(value):
+    """Print ``value`` as one line of JSON."""
+    click.echo(json.dumps(value))
+
+
+def expected_errors(function):
+    """Turn errors a user can cause into a message and exit status 1."""
+    @functools.wraps(function)
+    def wrapped(*args, **kwargs):
+        try:
+            return function(*args, **kwargs)
+        except _EXPECTED as error:
+            click.echo(f"error: {error}", err=True)
+            sys.exit(1)
+    return wrapped
+
+
+def _parse(overrides):
+    kinds = {name: kind.type for name, kind in Config.__dataclass_fields__.items()}
+    values = {}
+    for override in overrides:
+        name, separator, text = override.partition("=")
+        if not separator or name not in kinds:
+            raise ConfigurationError(
+                f"-P {override} is no NAME=VALUE of a configuration field; there are "
+                f"{', '.join(kinds)}")
+        try:
+            values[name] = {"true": True, "false": False}[text.lower()] if kinds[name] is bool \
+                else int(text, 0)
+        except (KeyError, ValueError):
+            wanted = "true or false" if kinds[name] is bool else "a whole number"
+            raise ConfigurationError(f"-P {name} must be {wanted}, not {text!r}") from None
+    return values
+
+
+def configuration(default):
+    """Decorator: options ``--preset`` and ``-P``, given to the command as ``config``."""
+    def decorate(function):
+        @functools.wraps(function)
+        def wrapped(*args, preset, overrides, **kwargs):
+            chosen = PRESETS[preset].replace(**_parse(overrides))
+            return function(*args, config=chosen, **kwargs)
+        wrapped = click.option(
+            "-P", "overrides", multiple=True, metavar="NAME=VALUE",
+            help="Change one field of the preset; may be repeated.")(wrapped)
+        return click.option("--preset", type=click.Choice(list(PRESETS)), default=default,
+                            show_default=True, help="Configuration of the chip.")(wrapped)
+    return decorate

@@ -1,0 +1,172 @@
+"""``hypercast train``: train a graph on the reference or on a chip."""
+
+import time
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from hypercast.host import datasets
+from hypercast.host.commands.options import configuration, expected_errors, json_option, print_json
+from hypercast.host.comparison import Comparison, compare
+from hypercast.host.devices import ReferenceDevice
+from hypercast.host.recipes import SCHEDULES, recipe_for
+from hypercast.host.training import DEVICES, open_device, prepare
+from hypercast.host.utilisation import utilisation
+from hypercast.reference.network import NORMALISATIONS, Network
+from hypercast.rtl.isa import Split
+
+__all__ = ["train"]
+
+_SPLITS = (Split.TRAIN, Split.VALIDATION, Split.TEST)
+
+
+class _Numbers(click.ParamType):
+    """Numbers separated by commas, one per layer."""
+
+    name = "NUMBERS"
+
+    def convert(self, value, parameter, context):
+        if isinstance(value, tuple):
+            return value
+        try:
+            return tuple(float(part) for part in value.split(","))
+        except ValueError:
+            self.fail(f"{value!r} is not a number or a list like 0.5,0.1", parameter, context)
+
+
+def _epoch_record(epoch, trained, tested, device):
+    record = {"epoch": epoch, "training_loss": trained.mean_loss(Split.TRAIN)}
+    for split in _SPLITS:
+        record[f"{split.name.lower()}_loss"] = tested.mean_loss(split)
+        record[f"{split.name.lower()}_accuracy"] = tested.accuracy(split)
+    if hasattr(device, "train_cycles"):
+        record["train_cycles"] = device.train_cycles
+    return {name: None if value != value else value for name, value in record.items()}
+
+
+@click.command()
+@click.argument("dataset", default="blocks")
+@expected_errors
+@configuration("demo")
+@click.option("--device", type=click.Choice(DEVICES), default="reference", show_default=True,
+              help="reference: NumPy. rtl: the whole chip, simulated.")
+@click.option("--epochs", type=click.IntRange(1), default=200, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True,
+              help="Of initial weights and dropout.")
+@click.option("--layers", type=click.IntRange(1), default=2, show_default=True)
+@click.option("--hidden", type=click.IntRange(1), default=16, show_default=True,
+              help="Features of every hidden layer.")
+@click.option("--dropout", type=click.FloatRange(0, 1, max_open=True), default=0.5,
+              show_default=True, help="On the input of every layer.")
+@click.option("--learning-rate", type=_Numbers(), default=None,
+              help="Of weights: one number, or one per layer.  [default: by data set]")
+@click.option("--bias-learning-rate", type=_Numbers(), default=None,
+              help="Of biases, likewise.")
+@click.option("--weight-decay", type=_Numbers(), default=None, help="Of weights, likewise.")
+@click.option("--momentum", type=click.FloatRange(0, 1, max_open=True), default=0.9,
+              show_default=True)
+@click.option("--schedule", type=click.Choice(SCHEDULES), default="cosine", show_default=True)
+@click.option("--normalisation", type=click.Choice(NORMALISATIONS), default="symmetric",
+              show_default=True)
+@click.option("--check/--no-check", default=None,
+              help="Compare every tensor with the reference after every step.  "
+                   "[default: with --device rtl]")
+@json_option
+def train(dataset, config, device, epochs, seed, layers, hidden, dropout, check, as_json,
+          normalisation, **rates):
+    """Train DATASET: karate, blocks, a Planetoid folder, or a gnn-benchmark .npz file."""
+    console = Console(stderr=as_json)
+    graph = datasets.load(dataset)
+    widths = [graph.features.shape[1], *[hidden] * (layers - 1), graph.classes]
+    network = Network.of_widths(widths, dropout=dropout)
+    recipe = recipe_for(graph, epochs=epochs, seed=seed, element_width=config.element_width,
+                        normalisation=normalisation, **rates)
+    model = prepare(graph, network, recipe)
+    console.print(f"{dataset}: {graph.vertices} vertices, {graph.edges.nnz} edges, "
+                  f"{'-'.join(map(str, widths))} features, on {device}, {config.cores} cores, "
+                  f"{config.lanes} lanes, {config.element_width}-bit elements")
+    with console.status("opening the device") as status:
+        target = open_device(device, model, config, progress=status.update)
+    check = device != "reference" if check is None else check
+    oracle = ReferenceDevice(prepare(graph, network, recipe)) if check else None
+    words = Comparison()
+    start = time.perf_counter()
+    try:
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
+                   TimeElapsedColumn())
+        with Progress(*columns, console=console) as progress:
+            task = progress.add_task("training", total=epochs)
+            for epoch in range(epochs):
+                trained = target.train_step()
+                step = _step_profile(target)
+                if oracle:
+                    oracle.train_step()
+                    words.add(compare(oracle.snapshot(), target.snapshot(), config.lanes))
+                tested = target.evaluate()
+                record = _epoch_record(epoch, trained, tested, target)
+                if as_json:
+                    print_json(record)
+                progress.update(task, advance=1, description=_line(record))
+                if not as_json and (epoch % 10 == 9 or epoch == epochs - 1):
+                    console.print(f"epoch {epoch + 1:4}  {_line(record)}")
+    finally:
+        target.close()
+    seconds = time.perf_counter() - start
+    summary = {**record, "seconds": seconds, "saturations": _saturations(target), **step}
+    if oracle:
+        summary |= {"words": words.words, "equal_words": words.equal}
+    if as_json:
+        print_json(summary)
+    else:
+        _print_summary(console, summary, target, config, epochs)
+        if oracle:
+            console.print(str(words), style="green" if words.equal == words.words else "red",
+                          highlight=False)
+    if words.equal != words.words:
+        raise click.exceptions.Exit(1)
+
+
+def _line(record):
+    def percent(name):
+        value = record[f"{name}_accuracy"]
+        return "   -  " if value is None else f"{value:6.1%}"
+    return (f"loss {record['training_loss']:.4f}  train {percent('train')}  "
+            f"validation {percent('validation')}  test {percent('test')}")
+
+
+def _step_profile(target):
+    """Cycles of a training step by phase, and its counters; nothing for the reference."""
+    if not hasattr(target, "phase_cycles"):
+        return {}
+    return {"phases": {name: cycles for name, cycles in target.phase_cycles.items() if cycles},
+            "counters": target.counters}
+
+
+def _saturations(target):
+    if hasattr(target, "counters"):
+        return sum(target.counters["saturations"])
+    return sum(target.model.saturations.values())
+
+
+def _print_summary(console, summary, target, config, epochs):
+    if "phases" in summary:
+        total = sum(summary["phases"].values())
+        table = Table("phase", "cycles", "share", title="the last training step")
+        for name, cycles in summary["phases"].items():
+            table.add_row(name, f"{cycles:,}", f"{cycles / total:.1%}")
+        table.add_row("all", f"{total:,}", "")
+        console.print(table)
+        table = Table("engine", "at work", "limited by")
+        rows = utilisation(summary["counters"], total, config)
+        for row in rows:
+            table.add_row(row.name, f"{row.work:.1%}", row.limit)
+        console.print(table)
+        console.print(f"most used: {max(rows, key=lambda row: row.work).name}")
+        console.print(f"cycles: {target.train_cycles:,} in {epochs} training steps, "
+                      f"{target.evaluate_cycles:,} in evaluations")
+    console.print(f"loss {summary['training_loss']:.4f}, accuracy: " + ", ".join(
+        f"{split.name.lower()} {summary[f'{split.name.lower()}_accuracy']:.1%}"
+        for split in _SPLITS if summary[f"{split.name.lower()}_accuracy"] is not None))
+    console.print(f"{summary['saturations']} saturations, {summary['seconds']:.1f} s")

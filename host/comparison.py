@@ -1,0 +1,73 @@
+"""Word-for-word comparison of two devices' tensors."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["Comparison", "compare"]
+
+
+@dataclass
+class Comparison:
+    """How many words two devices agree on.
+
+    A word is ``lanes`` elements of one row, as it lies in memory.
+
+    Attributes
+    ----------
+    equal, words : int
+        Words that are equal, and all words compared.
+    first_difference : str
+        Where the first difference is, and both values; empty if there is none.
+    """
+
+    equal: int = 0
+    words: int = 0
+    first_difference: str = ""
+
+    def add(self, other):
+        """Take in another comparison."""
+        self.equal += other.equal
+        self.words += other.words
+        self.first_difference = self.first_difference or other.first_difference
+
+    def __str__(self):
+        text = f"RTL = reference, {self.equal:,} of {self.words:,} words"
+        if self.equal != self.words:
+            text = text.replace("=", "≠", 1) + f"; first difference: {self.first_difference}"
+        return text
+
+
+def compare(expected, found, lanes):
+    """Compare two ``Device.snapshot``s.
+
+    Parameters
+    ----------
+    expected, found : dict
+        Name to integer matrix.
+    lanes : int
+        Elements per word.
+
+    Raises
+    ------
+    ValueError
+        If the snapshots do not hold the same tensors.
+    """
+    if expected.keys() != found.keys():
+        raise ValueError(f"only one device has {', '.join(sorted(expected.keys() ^ found.keys()))}")
+    result = Comparison()
+    for name, reference in expected.items():
+        if reference.shape != found[name].shape:
+            raise ValueError(f"{name} has shape {reference.shape} in the reference, "
+                             f"{found[name].shape} on the device")
+        different = reference != found[name]
+        starts = np.arange(0, reference.shape[1], lanes)
+        words = np.logical_or.reduceat(different, starts, axis=1)
+        where = np.argwhere(different)
+        message = ""
+        if len(where):
+            row, column = where[0]
+            message = (f"{name}[{row}, {column}] is {found[name][row, column]}, "
+                       f"expected {reference[row, column]}")
+        result.add(Comparison(int(words.size - words.sum()), words.size, message))
+    return result

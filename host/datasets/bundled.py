@@ -1,0 +1,61 @@
+"""Data sets that are made on the spot."""
+
+import networkx
+import numpy as np
+import scipy.sparse
+
+from hypercast.host.datasets.splits import split_per_class
+from hypercast.host.graph import Graph
+
+__all__ = ["blocks", "karate"]
+
+
+def karate():
+    """Zachary's karate club: 34 members, two factions, no features but who is who.
+
+    Trained on the two leaders and one member of each faction, validated on four members of each.
+    (Zachary, An information flow model for conflict and fission in small groups, 1977.)
+    """
+    club = networkx.karate_club_graph()
+    labels = [int(faction == "Officer") for _, faction in club.nodes(data="club")]
+    train, validation = [0, 4, 24, 33], [2, 6, 10, 12, 14, 20, 26, 28]
+    test = np.setdiff1d(np.arange(len(labels)), train + validation)
+    features = scipy.sparse.eye_array(len(labels), format="csr")
+    return Graph.from_networkx(club, features, labels, train=train, validation=validation,
+                               test=test)
+
+
+def blocks(*, vertices=256, classes=4, features=32, degree=8.0, mixing=0.25, noise=0.1, seed=0):
+    """A stochastic block model: vertices of a class prefer each other and share features.
+
+    Parameters
+    ----------
+    vertices, classes, features : int
+        Sizes; vertex v is of class ``v % classes``.
+    degree : float
+        Mean number of neighbours.
+    mixing : float
+        Fraction of them that is of another class.
+    noise : float
+        Probability with which a feature that does not belong to the class is set; one that does
+        (every ``classes``-th) is set three times as often.
+    seed : int
+        Of all random choices.
+
+    Returns
+    -------
+    Graph
+        With binary features, eight training vertices and eight for validation per class.
+    """
+    generator = np.random.default_rng(seed)
+    labels = np.arange(vertices) % classes
+    same = labels[:, None] == labels[None, :]
+    inside = np.count_nonzero(same) - vertices
+    outside = vertices * vertices - np.count_nonzero(same)
+    chance = np.where(same, degree * (1 - mixing) * vertices / max(inside, 1),
+                      degree * mixing * vertices / max(outside, 1))
+    drawn = np.triu(generator.random((vertices, vertices)) < chance, 1)
+    own = labels[:, None] == np.arange(features)[None, :] % classes
+    present = generator.random((vertices, features)) < np.where(own, 3 * noise, noise)
+    parts = split_per_class(labels, train=8, validation=8, seed=seed)
+    return Graph.from_edges(np.argwhere(drawn), present, labels, **parts)

@@ -1,0 +1,57 @@
+"""The .npz layout of gnn-benchmark: Amazon, Coauthor, and citation graphs."""
+
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse
+
+from hypercast.host.datasets.error import DatasetError
+from hypercast.host.datasets.splits import split_per_class
+from hypercast.host.graph import Graph, GraphError
+
+__all__ = ["load_npz"]
+
+
+def _matrix(file, prefix):
+    """The sparse matrix whose parts are named ``prefix``; its indices are checked."""
+    parts = [file[f"{prefix}_{part}"] for part in ("data", "indices", "indptr")]
+    matrix = scipy.sparse.csr_array(tuple(parts), shape=tuple(file[f"{prefix}_shape"]))
+    matrix.check_format(full_check=True)
+    return matrix
+
+
+def load_npz(path, *, train=20, validation=30, seed=0):
+    """A graph from an .npz file with ``adj_*`` and ``attr_*`` CSR parts and ``labels``.
+
+    The format has no split: ``split_per_class`` makes one. Edges are taken as undirected and
+    unweighted.
+
+    Parameters
+    ----------
+    path : path-like
+        The file; nothing in it is executed.
+    train, validation : int
+        Vertices per class.
+    seed : int
+        Of the split.
+
+    Raises
+    ------
+    DatasetError
+        If the file is missing, damaged, or of another layout.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise DatasetError(f"{path} does not exist; check the path or download it from "
+                           f"https://github.com/shchur/gnn-benchmark (data/npz)")
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            adjacency, features = _matrix(file, "adj"), _matrix(file, "attr")
+            labels = file["labels"].astype(np.int64)
+        adjacency.data = np.ones(len(adjacency.data))
+        parts = split_per_class(labels, train=train, validation=validation, seed=seed)
+        return Graph.from_scipy(adjacency, features, labels, **parts)
+    except (zipfile.BadZipFile, EOFError, OSError, KeyError, ValueError, GraphError) as error:
+        raise DatasetError(f"{path} is damaged or not a graph in gnn-benchmark's layout "
+                           f"({error}); download it again") from error

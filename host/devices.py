@@ -1,0 +1,167 @@
+"""Devices that train: the NumPy reference, and a chip behind a driver. One interface for both."""
+
+import abc
+
+import numpy as np
+
+from hypercast.host.compiler import updates_at
+from hypercast.host.driver import Driver
+from hypercast.reference.metrics import Metrics
+from hypercast.rtl.isa import STEP_KEY_INCREMENT, Split
+
+__all__ = ["ChipDevice", "Device", "ReferenceDevice"]
+
+
+class Device(abc.ABC):
+    """Trains one job, step by step."""
+
+    @abc.abstractmethod
+    def train_step(self):
+        """One training step; returns the ``Metrics`` of its forward pass."""
+
+    @abc.abstractmethod
+    def evaluate(self):
+        """A forward pass without dropout; returns its ``Metrics``."""
+
+    @abc.abstractmethod
+    def snapshot(self):
+        """Every tensor of the last training step, and the parameters after it.
+
+        Returns
+        -------
+        dict
+            Name to integers: mantissas by tensor name, ``NAME.master`` and ``NAME.momentum`` by
+            parameter, ``exponents`` (one for each name in ``exponent_names`` order).
+        """
+
+    def close(self):  # noqa: B027 - nothing to release by default
+        """Release the device."""
+
+
+def _training_names(job):
+    """Matrices that a training step leaves in the memory channels."""
+    return [name for name, region in job.regions.items()
+            if region.columns and not name.endswith(".eval")]
+
+
+class ReferenceDevice(Device):
+    """The fixed-point reference.
+
+    Parameters
+    ----------
+    model : FixedGcn
+        Model in its initial state; it is trained in place.
+    """
+
+    def __init__(self, model):
+        self.model = model
+
+    def train_step(self):
+        return self.model.train_step()
+
+    def evaluate(self):
+        return self.model.evaluate()
+
+    def snapshot(self):
+        model = self.model
+        values = {name: tensor for name, tensor in model.tensors.items()
+                  if not name.endswith(".eval") and name != "A"}
+        for name in model.masters:
+            values[f"{name}.master"] = np.atleast_2d(model.masters[name])
+            values[f"{name}.momentum"] = np.atleast_2d(model.momenta[name])
+            values[name] = np.atleast_2d(model.tensors[name])
+        if hasattr(values["X"], "toarray"):
+            values["X"] = values["X"].toarray()
+        values["exponents"] = np.array(
+            [[exponent for name, exponent in sorted(model.exponents.items())]])
+        return values
+
+
+class ChipDevice(Device):
+    """A chip, real or simulated, that runs a compiled job.
+
+    Parameters
+    ----------
+    transport : Transport
+        How to reach it.
+    job : Job
+        What it runs.
+    model : FixedGcn
+        The model the job was compiled from, for its recipe only: it is not run.
+    limit : int
+        Cycles after which a step is given up.
+
+    Attributes
+    ----------
+    train_cycles, evaluate_cycles : int
+        Cycles of all training steps and evaluations so far.
+    phase_cycles : dict
+        Phase name to cycles of the last run.
+    counters : dict
+        Counter name to a value per core, of the last run.
+    """
+
+    def __init__(self, transport, job, model, *, limit=50_000_000):
+        self._transport = transport
+        self._job = job
+        self._model = model
+        self._limit = limit
+        self._epoch = 0
+        self.train_cycles = 0
+        self.evaluate_cycles = 0
+        self.phase_cycles = {}
+        self.counters = {}
+        self.driver = Driver(transport, job.config)
+        self.driver.load(job)
+        self._set_step()
+
+    def _set_step(self):
+        key = self._model.recipe.seed + self._epoch * STEP_KEY_INCREMENT
+        self.driver.set_step(self._epoch, key)
+
+    def train_step(self):
+        if self._epoch:
+            for row, instruction in updates_at(self._job, self._model, self._epoch):
+                if instruction != self._job.program[row]:
+                    self.driver.patch(row, instruction)
+                    self._job.program[row] = instruction
+        metrics, cycles = self._run("train")
+        self.train_cycles += cycles
+        self._epoch += 1
+        return metrics
+
+    def evaluate(self):
+        metrics, cycles = self._run("evaluate")
+        self.evaluate_cycles += cycles
+        return metrics
+
+    def _run(self, entry):
+        cycles = self.driver.run(self._job.entries[entry], limit=self._limit)
+        phases = self.driver.phase_cycles()
+        self.phase_cycles = dict(zip(self._job.phases, phases, strict=False))
+        self.counters = counters = self.driver.counters()
+        loss, correct = np.zeros(4, dtype=np.int64), np.zeros(4, dtype=np.int64)
+        for split in (Split.TRAIN, Split.VALIDATION, Split.TEST):
+            name = split.name.lower()
+            loss[split] = sum(counters[f"loss_{name}"]) + (sum(counters[f"loss_{name}_high"]) << 32)
+            correct[split] = sum(counters[f"correct_{name}"])
+        sizes = self._job.split_sizes
+        vertices = np.array([self._job.vertices - sum(sizes), *sizes])
+        return Metrics(loss=loss, correct=correct, vertices=vertices), cycles
+
+    def snapshot(self):
+        job, driver = self._job, self.driver
+        values = {name: driver.matrix(job, name) for name in _training_names(job)}
+        for name in job.weights:
+            operands = [driver.operand(job, name, core) for core in range(job.config.cores)]
+            for core, operand in enumerate(operands):
+                if not np.array_equal(operand, operands[0]):
+                    raise AssertionError(f"core {core} holds other weights {name} than core 0")
+            values[name] = operands[0]
+            values[f"{name}.master"], values[f"{name}.momentum"] = driver.optimiser(job, name)
+        values["exponents"] = np.array(
+            [[exponent for _, exponent in sorted(driver.exponents(job).items())]])
+        return values
+
+    def close(self):
+        self._transport.close()

@@ -1,0 +1,248 @@
+"""Drives a chip through its AXI4-Lite port: identify, load, run with a limit, read back."""
+
+import numpy as np
+
+from hypercast.host.packing import undeal, unpack_panels, unpack_rows
+from hypercast.host.state import load_state, matrix_of
+from hypercast.rtl.config import INTERFACE_VERSION
+from hypercast.rtl.isa import INSTRUCTION_WORDS, Engine, Opcode
+from hypercast.rtl.placement import rows_of
+from hypercast.rtl.registers import (
+    COUNTERS,
+    MAGIC,
+    PHASES,
+    Control,
+    CoreSpace,
+    Error,
+    Space,
+    Status,
+    register,
+)
+
+__all__ = ["DeviceError", "DeviceTimeoutError", "Driver", "MismatchError"]
+
+#: Cycles between two looks at the status register.
+_POLL = 500
+
+
+class DeviceError(RuntimeError):
+    """The device stopped with an error; the message names it and where the program was."""
+
+
+class DeviceTimeoutError(DeviceError):
+    """The device did not finish within the limit; the message holds its last state."""
+
+
+class MismatchError(DeviceError):
+    """Device and job do not fit: another chip, version or configuration."""
+
+
+class Driver:
+    """One chip behind a transport.
+
+    Parameters
+    ----------
+    transport : Transport
+        How to reach the chip.
+    config : Config
+        Configuration the chip is expected to have.
+
+    Raises
+    ------
+    MismatchError
+        If the chip is no Hypercast, or of another version or configuration.
+    """
+
+    def __init__(self, transport, config):
+        self._transport = transport
+        self.config = config
+        for name, expected in (("magic", MAGIC), ("version", INTERFACE_VERSION),
+                               ("config_hash", config.hash)):
+            found = self._read(name)
+            if found != expected:
+                raise MismatchError(
+                    f"register {name} reads {found:#010x}, expected {expected:#010x}: the device "
+                    f"was built for another configuration; use the preset it was built with, or "
+                    f"build it again")
+
+    def _read(self, name):
+        return self._transport.read(register(name))
+
+    def _write(self, name, value):
+        self._transport.write(register(name), value & 0xFFFFFFFF)
+
+    # Window.
+
+    def _select(self, core, space, address):
+        self._write("core", core)
+        self._write("space", space)
+        self._write("address", address)
+
+    def _write_window(self, core, space, address, values):
+        self._select(core, space, address)
+        for value in values:
+            self._write("data", int(value))
+
+    def _read_window(self, core, space, address, count):
+        self._select(core, space, address)
+        return [self._read("data") for _ in range(count)]
+
+    def write_words(self, core, space, address, words):
+        """Write (words, chunks) ``uint32`` to a memory of a core."""
+        memory = self._transport.memory(core, space)
+        if memory is not None:
+            memory[address:address + len(words)] = words
+        else:
+            self._write_window(core, space, address * self.config.chunks, words.ravel())
+
+    def read_words(self, core, space, address, count):
+        """Read (words, chunks) ``uint32`` from a memory of a core."""
+        memory = self._transport.memory(core, space)
+        if memory is not None:
+            return memory[address:address + count].copy()
+        chunks = self.config.chunks
+        values = self._read_window(core, space, address * chunks, count * chunks)
+        return np.array(values, dtype=np.uint32).reshape(count, chunks)
+
+    # Jobs.
+
+    def load(self, job):
+        """Load program, exponents, row counts, memory images and weights.
+
+        Raises
+        ------
+        MismatchError
+            If the job was compiled for another configuration; nothing is written then.
+        """
+        if job.config.hash != self.config.hash:
+            raise MismatchError(
+                f"the job was compiled for configuration {job.config.hash:#010x}, the device has "
+                f"{self.config.hash:#010x}; compile it again for this device")
+        config = self.config
+        for row, instruction in enumerate(job.program):
+            pieces = [instruction >> 32 * index & 0xFFFFFFFF
+                      for index in range(INSTRUCTION_WORDS)]
+            self._write_window(0, Space.PROGRAM, row * 16, pieces)
+        entries = [0] * config.tensors
+        for name, number in job.tensors.items():
+            entries[number] = job.exponents[name] & 0xFF
+        self._write_window(0, Space.TENSORS, 0, entries)
+        for core in range(config.cores):
+            self._write_window(core, Space.CORE, CoreSpace.ROWS,
+                               [rows_of(core, job.vertices, config.cores)])
+            for name, words in job.images[core]:
+                region = job.regions[name]
+                self.write_words(core, region.space, region.address, words)
+            self.write_words(core, Space.WEIGHTS, 0, job.weight_bank)
+
+
+    def set_step(self, step, key):
+        """Set the number of training steps done, and the key that dropout gets from it."""
+        self._write("step", step)
+        self._write("step_key", key)
+
+    def patch(self, row, instruction):
+        """Replace one instruction of the loaded program."""
+        pieces = [instruction >> 32 * index & 0xFFFFFFFF for index in range(INSTRUCTION_WORDS)]
+        self._write_window(0, Space.PROGRAM, row * 16, pieces)
+
+    def run(self, entry, *, repeat=1, limit):
+        """Run the program from row ``entry`` to HALT, ``repeat`` times.
+
+        Parameters
+        ----------
+        limit : int
+            Cycles after which the device is given up.
+
+        Returns
+        -------
+        int
+            Cycles it took.
+
+        Raises
+        ------
+        DeviceError
+            If the device stops with an error.
+        DeviceTimeoutError
+            If it does not finish within ``limit`` cycles.
+        """
+        self._write("entry", entry)
+        self._write("repeat", repeat)
+        self._write("control", Control.START)
+        while True:
+            status = Status(self._read("status"))
+            if not status & Status.RUNNING:
+                break
+            if self.cycles() > limit:
+                self._write("control", Control.STOP)
+                raise DeviceTimeoutError(
+                    f"the device did not finish within {limit} cycles; {self.state()}")
+            self._transport.wait(_POLL)
+        if status & Status.ERROR:
+            error = Error(self._read("error"))
+            self._write("error", error)
+            raise DeviceError(f"the device stopped with error {error!r}; {self.state()}")
+        return self.cycles()
+
+    def cycles(self):
+        """Cycles since the last start, until the program ended."""
+        low = self._read("cycles_low")
+        return self._read("cycles_high") << 32 | low
+
+    def state(self):
+        """One line on where the device is."""
+        def engines(mask):
+            names = [engine.name.lower() for engine in Engine if mask >> engine & 1]
+            return ", ".join(names) or "none"
+
+        row = self._read("pc")
+        opcode = self._read_window(0, Space.PROGRAM, row * 16, 1)[0] & 0xF \
+            if not Status(self._read("status")) & Status.RUNNING else None
+        what = f" ({Opcode(opcode).name})" if opcode in set(Opcode) else ""
+        return (f"program row {row}{what}, waiting for {engines(self._read('waits'))}, busy: "
+                f"{engines(self._read('busy'))}, step {self._read('step')}, "
+                f"{self.cycles()} cycles")
+
+    def phase_cycles(self):
+        """Cycles of each phase in the last run."""
+        return [self._read(f"phase_{index}") for index in range(PHASES)]
+
+    def counters(self):
+        """Performance counters of the last run: name to a value for each core."""
+        values = [self._read_window(core, Space.CORE, CoreSpace.COUNTERS, len(COUNTERS))
+                  for core in range(self.config.cores)]
+        return {name: [row[index] for row in values]
+                for index, (name, _) in enumerate(COUNTERS)}
+
+    # Tensors.
+
+    def matrix(self, job, name):
+        """A matrix of the memory channels as (vertices, columns) mantissas, in rank order."""
+        region = job.regions[name]
+        parts = []
+        for core in range(self.config.cores):
+            words = self.read_words(core, region.space, region.address, region.words)
+            rows = rows_of(core, job.vertices, self.config.cores)
+            parts.append(unpack_panels(words, rows, region.columns, region.stride, self.config))
+        return undeal(parts, job.vertices, self.config)
+
+    def operand(self, job, name, core=0):
+        """A weight matrix (or bias) as mantissas, from one core's weight bank."""
+        weights = job.weights[name]
+        count = weights.panels * weights.tiles_in * self.config.lanes
+        words = self.read_words(core, Space.WEIGHTS, weights.base, count)
+        return matrix_of(unpack_rows(words, self.config), weights, self.config)
+
+    def optimiser(self, job, name):
+        """Master weights and momenta of a weight matrix (or bias)."""
+        weights = job.weights[name]
+        region = weights.state
+        images = [self.read_words(core, region.space, region.address, region.words)
+                  for core in range(self.config.cores)]
+        return load_state(weights, self.config, images)
+
+    def exponents(self, job):
+        """Exponent of every tensor now."""
+        entries = self._read_window(0, Space.TENSORS, 0, self.config.tensors)
+        return {name: ((entries[number] & 0xFF) ^ 0x80) - 0x80
+                for name, number in job.tensors.items()}

@@ -1,0 +1,111 @@
+"""Where every tensor and list lies in a core's two memory channels.
+
+All cores use the same addresses; only row counts differ. Nothing is ever stored transposed.
+"""
+
+from dataclasses import dataclass
+
+from hypercast.rtl.registers import Space
+
+__all__ = ["CapacityError", "MemoryMap", "Region"]
+
+_CHANNELS = (Space.FEATURES, Space.GRADIENTS)
+
+
+class CapacityError(ValueError):
+    """A problem does not fit the configuration; says what, and which field to raise."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Region:
+    """Consecutive words of one channel, at the same place in every core.
+
+    Parameters
+    ----------
+    name : str
+        What lies there.
+    channel : int
+        0 (features) or 1 (gradients).
+    address, words : int
+        First word and number of words.
+    stride : int
+        Words per panel, 0 if it is no matrix.
+    columns : int
+        Columns of the matrix, 0 if it is none.
+    """
+
+    name: str
+    channel: int
+    address: int
+    words: int
+    stride: int = 0
+    columns: int = 0
+
+    @property
+    def space(self):
+        """The window space of the channel."""
+        return _CHANNELS[self.channel]
+
+    def panel(self, index, row=0):
+        """Address of ``row`` of a panel."""
+        return self.address + index * self.stride + row
+
+
+class MemoryMap:
+    """Allocates regions one after another.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration of the chip.
+    rows : int
+        Rows a core has to hold at most: the stride of every matrix.
+    """
+
+    def __init__(self, config, rows):
+        self._config = config
+        self._rows = rows
+        self._used = [0, 0]
+        self.regions = {}
+
+    def matrix(self, name, channel, columns):
+        """A matrix of ``columns`` columns, panel by panel."""
+        panels = -(-columns // self._config.lanes)
+        return self._add(name, channel, panels * self._rows, stride=self._rows, columns=columns)
+
+    def words(self, name, channel, count):
+        """``count`` words."""
+        return self._add(name, channel, count)
+
+    def packed(self, name, channel, per_word, columns=1):
+        """One record a row and panel of ``columns``, ``per_word`` of them in a word."""
+        panels = -(-columns // self._config.lanes)
+        return self._add(name, channel, panels * -(-self._rows // per_word), stride=self._rows)
+
+    def _add(self, name, channel, words, **shape):
+        region = Region(name=name, channel=channel, address=self._used[channel], words=words,
+                        **shape)
+        self._used[channel] += words
+        self.regions[name] = region
+        return region
+
+    def check(self):
+        """Compare what was allocated with the channels' size.
+
+        Raises
+        ------
+        CapacityError
+            If a channel is too small.
+        """
+        for channel, used in enumerate(self._used):
+            if used > self._config.channel_words:
+                largest = max((region for region in self.regions.values()
+                               if region.channel == channel), key=lambda region: region.words)
+                raise CapacityError(
+                    f"memory channel {channel} needs {used} words a core, but channel_words is "
+                    f"{self._config.channel_words} (largest: {largest.name}, {largest.words} "
+                    f"words); raise channel_words to {1 << (used - 1).bit_length()}, or use more "
+                    f"cores")
+
+    def __getitem__(self, name):
+        return self.regions[name]

@@ -1,0 +1,91 @@
+"""Packs tensors and records into memory words, and back.
+
+A memory word is a row of ``Config.chunks`` little-endian ``uint32``; formats are those of
+``docs/blocks.md``.
+"""
+
+import numpy as np
+
+from hypercast.rtl.placement import rank_of, rows_of
+
+__all__ = [
+    "deal", "pack_panels", "pack_records", "pack_rows", "undeal", "unpack_panels", "unpack_rows",
+]
+
+_ELEMENT = {8: np.dtype("<i1"), 16: np.dtype("<i2")}
+
+
+def pack_rows(values, config):
+    """(words, lanes) elements as (words, chunks) ``uint32``.
+
+    Raises
+    ------
+    OverflowError
+        If a value does not fit ``config.element_width`` bits.
+    """
+    values = np.asarray(values)
+    info = np.iinfo(_ELEMENT[config.element_width])
+    if values.size and (values.min() < info.min or values.max() > info.max):
+        bad = values[(values < info.min) | (values > info.max)][0]
+        raise OverflowError(f"element {bad} does not fit {config.element_width} bits")
+    octets = np.zeros((len(values), config.word_width // 8), dtype=np.uint8)
+    packed = np.ascontiguousarray(values, dtype=_ELEMENT[config.element_width])
+    octets[:, :config.data_width // 8] = packed.view(np.uint8).reshape(len(values), -1)
+    return octets.view("<u4")
+
+
+def unpack_rows(words, config):
+    """The inverse of ``pack_rows``, as ``int64``."""
+    octets = np.ascontiguousarray(words, dtype="<u4").view(np.uint8)
+    octets = octets.reshape(len(words), config.word_width // 8)[:, :config.data_width // 8]
+    return np.ascontiguousarray(octets).view(_ELEMENT[config.element_width]).astype(np.int64)
+
+
+def pack_records(records, config):
+    """Records of a fixed width, as one list: (words, chunks) ``uint32``, padded with zeros.
+
+    Parameters
+    ----------
+    records : array
+        (n,) or (n, k) array of an unsigned type; a record is a row, low part first.
+    """
+    octets = np.ascontiguousarray(records).view(np.uint8).ravel()
+    word = config.word_width // 8
+    padded = np.zeros(-(-len(octets) // word) * word, dtype=np.uint8)
+    padded[:len(octets)] = octets
+    return padded.view("<u4").reshape(-1, config.chunks)
+
+
+def deal(matrix, core, config):
+    """The rows of ``matrix`` (in rank order) that ``core`` holds, in local order."""
+    return matrix[_ranks(matrix.shape[0], core, config)]
+
+
+def undeal(parts, vertices, config):
+    """The inverse of ``deal`` over all cores: ``parts[core]`` holds at least the core's rows."""
+    result = np.zeros((vertices, *parts[0].shape[1:]), dtype=parts[0].dtype)
+    for core, part in enumerate(parts):
+        ranks = _ranks(vertices, core, config)
+        result[ranks] = part[:len(ranks)]
+    return result
+
+
+def _ranks(vertices, core, config):
+    return rank_of(core, np.arange(rows_of(core, vertices, config.cores)), config.cores)
+
+
+def pack_panels(matrix, stride, config):
+    """A core's matrix (rows, columns) panel by panel, ``stride`` words each."""
+    rows, columns = matrix.shape
+    panels = -(-columns // config.lanes)
+    padded = np.zeros((panels, stride, config.lanes), dtype=np.int64)
+    for panel in range(panels):
+        part = matrix[:, panel * config.lanes:(panel + 1) * config.lanes]
+        padded[panel, :rows, :part.shape[1]] = part
+    return pack_rows(padded.reshape(-1, config.lanes), config)
+
+
+def unpack_panels(words, rows, columns, stride, config):
+    """The inverse of ``pack_panels``."""
+    elements = unpack_rows(words, config).reshape(-1, stride, config.lanes)[:, :rows]
+    return elements.transpose(1, 0, 2).reshape(rows, -1)[:, :columns]

@@ -1,0 +1,42 @@
+"""How the driver reaches a chip: registers, time, and perhaps a back door to memories."""
+
+import abc
+
+__all__ = ["Transport", "TransportError"]
+
+
+class TransportError(RuntimeError):
+    """The chip did not answer, or refused an access; names the access and its address."""
+
+
+class Transport(abc.ABC):
+    """Access to one chip's AXI4-Lite port."""
+
+    @abc.abstractmethod
+    def read(self, address):
+        """The 32-bit register at byte ``address``.
+
+        Raises
+        ------
+        TransportError
+            If the access fails or does not end.
+        """
+
+    @abc.abstractmethod
+    def write(self, address, value):
+        """Write the 32-bit register at byte ``address``; raises as ``read``."""
+
+    @abc.abstractmethod
+    def wait(self, cycles):
+        """Let about ``cycles`` clock cycles pass."""
+
+    def memory(self, core, space):
+        """A writable ``uint32`` view (words, chunks) of a core's memory, or None.
+
+        A simulated device may offer this back door so that images need not go through the host
+        port word by word. ``space`` is FEATURES, GRADIENTS or WEIGHTS of ``registers.Space``.
+        """
+        return None
+
+    def close(self):  # noqa: B027 - nothing to do is a fine default
+        """Release the chip."""

@@ -1,0 +1,67 @@
+"""What each engine did in a run, and what kept it from doing more."""
+
+from dataclasses import dataclass
+
+__all__ = ["Utilisation", "utilisation"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Utilisation:
+    """One engine or resource over a run, averaged over the cores.
+
+    Parameters
+    ----------
+    name : str
+        Engine or resource.
+    work : float
+        Fraction of its capacity that was used.
+    limits : dict
+        Cause to fraction of cycles lost to it: starved, blocked, and ``idle`` for the rest, in
+        which it had no instruction (waiting for other engines), or was filling and emptying.
+    """
+
+    name: str
+    work: float
+    limits: dict
+
+    @property
+    def limit(self):
+        """The cause that cost most, with its fraction."""
+        cause = max(self.limits, key=self.limits.get)
+        return f"{cause} {self.limits[cause]:.0%}"
+
+
+def utilisation(counters, cycles, config):
+    """Utilisation of every engine in a run.
+
+    Parameters
+    ----------
+    counters : dict
+        Counter name to a value per core.
+    cycles : int
+        Cycles of the run.
+    config : Config
+        Configuration of the chip.
+    """
+    def fraction(*names, capacity=1):
+        return sum(sum(counters[name]) for name in names) / (config.cores * cycles * capacity)
+
+    def engine(name, work, **limits):
+        limits["idle"] = max(0.0, 1.0 - work - sum(limits.values()))
+        return Utilisation(name=name, work=work, limits=limits)
+
+    links = [f"link_{dimension}" for dimension in range(config.dimensions)]
+    rows = [
+        engine("array", fraction("array_words"),
+               starved=fraction("array_starved"), blocked=fraction("array_blocked")),
+        engine("aggregation lanes", fraction("edges", capacity=config.eject),
+               starved=fraction("edge_starved", capacity=config.eject)),
+        engine("injection", fraction("sent"), blocked=fraction("send_blocked")),
+        engine("vector unit", fraction("vector_words"),
+               starved=fraction("vector_starved"), blocked=fraction("vector_blocked")),
+        engine("memory channel 0", fraction("features_read", "features_written")),
+        engine("memory channel 1", fraction("gradients_read", "gradients_written")),
+    ]
+    if links:
+        rows.append(engine("links", fraction(*links, capacity=len(links))))
+    return rows

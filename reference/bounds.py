@@ -1,0 +1,60 @@
+"""Proof, before training, that no accumulator of the chip can overflow."""
+
+from hypercast.reference.network import COMBINE_FIRST
+from hypercast.rtl.config import Config
+
+__all__ = ["accumulator_bounds", "check_accumulators"]
+
+
+def accumulator_bounds(network, adjacency, features, element_width):
+    """Largest magnitude every kind of accumulator could reach, by what it sums.
+
+    A sum is bounded by the sum of its terms' magnitudes, whatever the order. Mantissas that are
+    known (edge weights and input features) count as they are, all others as the largest.
+
+    Parameters
+    ----------
+    network : Network
+        What is trained.
+    adjacency, features : scipy.sparse array or array of int
+        Mantissas.
+    element_width : int
+        Bits of a mantissa.
+    """
+    top = 1 << element_width - 1
+    bias = top << Config(element_width=element_width).accumulator_width - element_width - 1
+    edges, inputs = abs(adjacency), abs(features)
+    vertices = adjacency.shape[0]
+    bounds = {
+        "sum of a vertex's edge weights": int(edges.sum(axis=1).max()) * top + bias,
+        "sum of the edge weights from a vertex": int(edges.sum(axis=0).max()) * top,
+        "sum of a bias gradient over the vertices": vertices * top,
+    }
+    for number, layer in enumerate(network.layers, 1):
+        combine_first = layer.order == COMBINE_FIRST
+        fed = inputs if number == 1 and combine_first else None
+        row = layer.features_in * top if fed is None else int(fed.sum(axis=1).max())
+        column = vertices * top if fed is None else int(fed.sum(axis=0).max())
+        bounds[f"sum over the input features of layer {number}"] = (
+            row * top + (0 if combine_first else bias))
+        bounds[f"sum of a weight gradient of layer {number} over the vertices"] = column * top
+        if number > 1:
+            bounds[f"sum over the output features of layer {number}"] = (
+                layer.features_out * top * top)
+    return bounds
+
+
+def check_accumulators(network, adjacency, features, element_width):
+    """Refuse what could overflow an accumulator; parameters as for ``accumulator_bounds``.
+
+    Raises
+    ------
+    ValueError
+        If a sum might not fit.
+    """
+    width = Config(element_width=element_width).accumulator_width
+    limit = (1 << width - 1) - 1
+    for what, bound in accumulator_bounds(network, adjacency, features, element_width).items():
+        if bound > limit:
+            raise ValueError(f"{what} could reach {bound}, but an accumulator of {width} bits "
+                             f"ends at {limit}: there are too many terms to add")

@@ -1,0 +1,150 @@
+"""The controller's exponent file: how every tensor's exponent is chosen, step after step."""
+
+from hypercast.reference.arithmetic import LOSS_SHIFT
+from hypercast.rtl.isa import MAXIMUM_EXPONENT, MINIMUM_EXPONENT
+
+__all__ = ["AlignmentError", "ExponentError", "ExponentFile"]
+
+
+class ExponentError(ArithmeticError):
+    """A tensor's exponent is out of range; the chip stops with EXPONENT."""
+
+
+class AlignmentError(ArithmeticError):
+    """Two tensors' exponents are too far apart; the chip stops with ALIGNMENT."""
+
+
+class ExponentFile:
+    """Exponent and peak of every tensor, by name.
+
+    A tensor's values are its mantissas times ``2**exponent``. Its peak, if valid, says that every
+    value's magnitude was below ``2**peak`` when it was last computed; the next exponent is chosen
+    from it. Reading ``file[name]`` gives the exponent; assigning it also makes the peak invalid.
+
+    Parameters
+    ----------
+    element_width : int
+        Bits of a mantissa.
+    accumulator_width : int
+        Bits of an accumulator.
+    headroom : int
+        Bits left free above the peak.
+    """
+
+    def __init__(self, element_width, accumulator_width, headroom):
+        self.element_width = element_width
+        self.accumulator_width = accumulator_width
+        self.headroom = headroom
+        self._exponents = {}
+        self._peaks = {}
+
+    def __getitem__(self, name):
+        return self._exponents[name]
+
+    def __setitem__(self, name, exponent):
+        self._exponents[name] = exponent
+        self._peaks.pop(name, None)
+
+    def items(self):
+        """Pairs of name and exponent."""
+        return self._exponents.items()
+
+    def peak(self, name):
+        """Peak of a tensor, ``None`` if not valid."""
+        return self._peaks.get(name)
+
+    def open(self, name, base, peak_of=None):
+        """Choose the exponent of a result whose accumulators have exponent ``base``.
+
+        The peak that counts is that of ``peak_of``, which keeps it, or else the result's own.
+
+        Raises
+        ------
+        ExponentError
+            If it would be above ``MAXIMUM_EXPONENT``.
+        """
+        exponent = self._exponents.get(name, MINIMUM_EXPONENT)
+        peak = self._peaks.get(peak_of or name)
+        self._peaks.pop(name, None)
+        if peak is not None:
+            exponent = peak + self.headroom - (self.element_width - 1)
+        exponent = max(exponent, base, MINIMUM_EXPONENT)
+        if exponent > MAXIMUM_EXPONENT:
+            raise ExponentError(
+                f"exponent of {name} is {exponent}, above {MAXIMUM_EXPONENT}: training diverges, "
+                f"lower the learning rate")
+        self._exponents[name] = exponent
+
+    def fold(self, name, base, bits):
+        """Take in that the result's accumulators fit in ``bits`` bits and a sign."""
+        if bits:
+            self._peaks[name] = max(self._peaks.get(name, base + bits), base + bits)
+
+    def settle(self, name, base, bits, peak_of=None):
+        """Choose the exponent of a result, then take in its size: a whole DRAIN or LOSS."""
+        self.open(name, base, peak_of)
+        self.fold(name, base, bits)
+
+    def calibrate(self, name, base, bits, peak_of=None):
+        """Choose the exponent from the result itself, with no step before to go by."""
+        self.fold(name, base, bits)
+        self.open(name, base)
+
+    def shift(self, name, base):
+        """Right shift that requantizes accumulators of exponent ``base``.
+
+        Raises
+        ------
+        ExponentError
+            If ``base`` is above the exponent.
+        """
+        if base > self[name]:
+            raise ExponentError(
+                f"accumulators of {name} have exponent {base}, above the tensor's {self[name]}")
+        return min(self[name] - base, 63)
+
+    def bias_shift(self, bias, base):
+        """Left shift that aligns ``bias`` with accumulators of exponent ``base``.
+
+        Raises
+        ------
+        AlignmentError
+            If the bias might not fit the accumulator.
+        """
+        shift = self[bias] - base
+        limit = self.accumulator_width - self.element_width - 1
+        if shift > limit:
+            raise AlignmentError(
+                f"{bias} with exponent {self[bias]} must be shifted left by {shift}, more than "
+                f"{limit}, to meet accumulators with exponent {base}")
+        return max(shift, -63)
+
+    def loss_shift(self, logits):
+        """The shift ``softmax_gradient`` needs.
+
+        Raises
+        ------
+        AlignmentError
+            If it is not 0 to 63.
+        """
+        shift = LOSS_SHIFT - self[logits]
+        if not 0 <= shift <= 63:
+            raise AlignmentError(
+                f"exponent of {logits} must be {LOSS_SHIFT - 63} to {LOSS_SHIFT} for the loss, "
+                f"not {self[logits]}")
+        return shift
+
+    def gradient_shift(self, name, momentum_exponent, base):
+        """The shift with which ``update`` takes in a gradient of exponent ``base``.
+
+        Raises
+        ------
+        AlignmentError
+            If it is negative.
+        """
+        shift = momentum_exponent - base + 16
+        if shift < 0:
+            raise AlignmentError(
+                f"gradient of {name} has exponent {base}, more than 16 above its momentum's "
+                f"{momentum_exponent}: gradients have grown far beyond those of the first step")
+        return min(shift, 63)

@@ -1,0 +1,128 @@
+"""Prefetched words of one lane's edge streams, handed out edge by edge."""
+
+from amaranth.hdl import Array, Cat, Module, Signal, signed, unsigned
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+__all__ = ["EdgeBuffer", "edge", "edge_word", "lane_streams"]
+
+
+def edge(config):
+    """Layout of an edge record: 32 bits, see ``docs/blocks.md``.
+
+    ``weight`` is signed, ``row`` the accumulator row, ``last`` marks the last edge of a message.
+    """
+    row_width = exact_log2(config.accumulator_rows)
+    return data.StructLayout({
+        "weight": signed(config.element_width),
+        "zero": unsigned(16 - config.element_width),
+        "row": unsigned(row_width),
+        "row_zero": unsigned(15 - row_width),
+        "last": unsigned(1),
+    })
+
+
+def lane_streams(config):
+    """Edge streams that one lane serves.
+
+    Lane ``plane mod eject`` serves stream ``(plane div eject) * cores + source``.
+    """
+    return config.streams // config.eject
+
+
+def edge_word(config, streams):
+    """Layout of a word of edges for one of ``streams`` streams."""
+    return data.StructLayout({
+        "stream": range(streams),
+        "word": unsigned(config.word_width),
+    })
+
+
+class EdgeBuffer(wiring.Component):
+    """Holds up to ``edge_buffer`` words of each of a lane's edge streams.
+
+    Any stream can give an edge in every cycle, so messages of different sources may alternate
+    without a pause. Words are therefore in distributed RAM, and the streams' pointers in
+    registers.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration of the chip.
+
+    Members
+    -------
+    clear : In(1)
+        High for one cycle to empty all streams, the rest of partly used words included.
+    fill : In(stream of edge_word), always ready
+        Next word of a stream; the sender keeps count of the room. Available one cycle later.
+    stream : In(range(lane_streams))
+        Stream to take an edge from.
+    valid : Out(1)
+        High in a cycle in which ``stream`` has an edge.
+    edge : Out(edge)
+        That edge, in the same cycle.
+    take : In(1)
+        High, only while ``valid``, to remove the edge.
+    freed : Out(stream of range(lane_streams)), always ready
+        The stream of which ``take`` just removed a word's last edge.
+    """
+
+    def __init__(self, config):
+        self._config = config
+        streams = lane_streams(config)
+        super().__init__({
+            "clear": In(1),
+            "fill": In(stream.Signature(edge_word(config, streams), always_ready=True)),
+            "stream": In(range(streams)),
+            "valid": Out(1),
+            "edge": Out(edge(config)),
+            "take": In(1),
+            "freed": Out(stream.Signature(range(streams), always_ready=True)),
+        })
+
+    def elaborate(self, platform):
+        config = self._config
+        m = Module()
+        streams = lane_streams(config)
+        edge_bits = exact_log2(config.word_width // 32)
+        word_bits = exact_log2(config.edge_buffer)
+
+        m.submodules.words = words = Memory(
+            shape=config.word_width, depth=streams * config.edge_buffer, init=[])
+        write = words.write_port()
+        read = words.read_port(domain="comb")
+
+        # Per stream, modulo twice the buffer: edges taken out, and words put in.
+        taken = Array(Signal(edge_bits + word_bits + 1, name=f"taken_{index}")
+                      for index in range(streams))
+        filled = Array(Signal(word_bits + 1, name=f"filled_{index}") for index in range(streams))
+
+        target = Signal(word_bits + 1)
+        m.d.comb += [
+            target.eq(filled[self.fill.payload.stream]),
+            write.addr.eq(Cat(target[:word_bits], self.fill.payload.stream)),
+            write.data.eq(self.fill.payload.word),
+            write.en.eq(self.fill.valid),
+        ]
+        with m.If(self.fill.valid):
+            m.d.sync += filled[self.fill.payload.stream].eq(target + 1)
+
+        position = Signal(edge_bits + word_bits + 1)
+        word = position[edge_bits:]
+        m.d.comb += [
+            position.eq(taken[self.stream]),
+            self.valid.eq(word != filled[self.stream]),
+            read.addr.eq(Cat(word[:word_bits], self.stream)),
+            self.edge.eq(read.data.word_select(position[:edge_bits], 32)),
+            self.freed.payload.eq(self.stream),
+            self.freed.valid.eq(self.take & position[:edge_bits].all()),
+        ]
+        with m.If(self.take):
+            m.d.sync += taken[self.stream].eq(position + 1)
+
+        with m.If(self.clear):
+            m.d.sync += [pointer.eq(0) for pointer in (*taken, *filled)]
+        return m

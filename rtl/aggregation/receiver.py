@@ -1,0 +1,151 @@
+"""Receiving side of the aggregate engine: lanes, edges, and what is still to come."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import exact_log2
+
+from hypercast.rtl import isa
+from hypercast.rtl.aggregation.edge_fetch import EdgeFetch
+from hypercast.rtl.aggregation.edge_header import edge_count
+from hypercast.rtl.aggregation.lane import Lane, weight_row
+from hypercast.rtl.aggregation.reduction_count import ReductionCount
+from hypercast.rtl.layouts import AccumulatorPort, Issue, ReadPort, flit
+from hypercast.rtl.lib.stream_merge import StreamMerge
+
+__all__ = ["Receiver"]
+
+
+class Receiver(wiring.Component):
+    """Takes flits from the network: adds AGGREGATE and REDUCE flits, passes WEIGHT flits on.
+
+    Lane ``e`` takes the flits of planes ``r`` with ``r mod eject = e``, one edge or slice per
+    cycle, and has accumulators of its own; a drain sees their sum.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration of the chip.
+
+    Members
+    -------
+    core : In(dimensions)
+        This core's address; constant.
+    start : In(1)
+        High for a cycle, while not ``busy``, when an AGGREGATE starts.
+    reduce_start : In(1)
+        High for a cycle when a GRADIENT starts.
+    issue : In(Issue)
+        The instruction; valid with ``start`` and ``reduce_start``.
+    busy : Out(1)
+        High from the cycle after ``start`` until a drain sees all the edge set's edges added.
+    reduction_busy : Out(1)
+        High from the cycle after ``reduce_start`` until a drain sees all expected slices added.
+    error : Out(1)
+        High for a cycle when a REDUCE flit came that no GRADIENT announced.
+    flits : array of In(stream of flit)
+        One per lane; ``ready`` comes from a register.
+    edges : Out(ReadPort)
+        Memory (channel 1) for the edge sets; ``data`` is always accepted.
+    weights : Out(stream of {index, payload})
+        Rows for the weight bank; registered.
+    drain : In(AccumulatorPort)
+        Reads and clears a row of all lanes, giving the sum; latency 2.
+    edge_count : Out(range(eject + 1))
+        Edges added, for the counters; registered.
+    starved : Out(range(eject + 1))
+        Lanes in which a flit waited for an edge, for the counters; registered.
+    """
+
+    def __init__(self, config):
+        self._config = config
+        super().__init__({
+            "core": In(config.dimensions),
+            "start": In(1),
+            "reduce_start": In(1),
+            "issue": In(Issue),
+            "busy": Out(1),
+            "reduction_busy": Out(1),
+            "error": Out(1),
+            "flits": In(stream.Signature(flit(config))).array(config.eject),
+            "edges": Out(ReadPort(config)),
+            "weights": Out(stream.Signature(weight_row(config))),
+            "drain": In(AccumulatorPort(config)),
+            "edge_count": Out(range(config.eject + 1)),
+            "starved": Out(range(config.eject + 1)),
+        })
+
+    def elaborate(self, platform):
+        config = self._config
+        m = Module()
+        m.submodules.fetch = fetch = EdgeFetch(config)
+        m.submodules.reductions = reductions = ReductionCount(config)
+        m.submodules.merge = merge = StreamMerge(weight_row(config), config.eject)
+        lanes = [Lane(config) for _ in range(config.eject)]
+
+        # Instructions.
+        aggregate = self.issue.view(isa.Opcode.AGGREGATE)
+        gradient = self.issue.view(isa.Opcode.GRADIENT)
+        aggregate_buffer, reduce_buffer = Signal(), Signal()
+        with m.If(self.start):
+            m.d.sync += aggregate_buffer.eq(aggregate.buffer)
+        with m.If(self.reduce_start):
+            m.d.sync += reduce_buffer.eq(gradient.buffer)
+
+        # Lanes.
+        connect(m, fetch.port, flipped(self.edges))
+        connect(m, merge.o, flipped(self.weights))
+        m.d.comb += [fetch.start.eq(self.start), fetch.edge_set.eq(aggregate.edge_set)]
+        number = fetch.fill.payload.stream
+        source, plane = number[:config.dimensions], number[config.dimensions:]
+        lane_bits = exact_log2(config.eject)
+        for index, lane in enumerate(lanes):
+            m.submodules[f"lane_{index}"] = lane
+            connect(m, flipped(self.flits[index]), lane.flits)
+            connect(m, lane.weights, merge.i[index])
+            connect(m, lane.freed, fetch.freed[index])
+            m.d.comb += [
+                lane.clear.eq(self.start),
+                lane.fill.valid.eq(fetch.fill.valid & (plane[:lane_bits] == index)),
+                lane.fill.payload.stream.eq(Cat(source, plane[lane_bits:])),
+                lane.fill.payload.word.eq(fetch.fill.payload.word),
+                lane.aggregate_buffer.eq(aggregate_buffer),
+                lane.reduce_buffer.eq(reduce_buffer),
+            ]
+        self._sum_accumulators(m, lanes)
+
+        # What is still to come.
+        slice_count = Signal(range(config.eject + 1))
+        m.d.sync += [
+            self.edge_count.eq(sum(lane.edge_added for lane in lanes)),
+            self.starved.eq(sum(lane.starved for lane in lanes)),
+            slice_count.eq(sum(lane.slice_added for lane in lanes)),
+        ]
+        edges_left = Signal(edge_count(config))
+        with m.If(fetch.total.valid):
+            m.d.sync += edges_left.eq(fetch.total.payload)
+        with m.Else():
+            m.d.sync += edges_left.eq(edges_left - self.edge_count)
+        m.d.comb += [
+            self.busy.eq(fetch.busy | (edges_left != 0)),
+            reductions.core.eq(self.core),
+            reductions.start.eq(self.reduce_start),
+            reductions.issue.eq(self.issue),
+            reductions.arrived.eq(slice_count),
+            self.reduction_busy.eq(reductions.busy),
+            self.error.eq(reductions.error),
+        ]
+        return m
+
+    def _sum_accumulators(self, m, lanes):
+        """Drain all lanes at once."""
+        for lane in lanes:
+            m.d.comb += [
+                lane.drain.enable.eq(self.drain.enable),
+                lane.drain.buffer.eq(self.drain.buffer),
+                lane.drain.row.eq(self.drain.row),
+            ]
+        m.d.comb += self.drain.valid.eq(lanes[0].drain.valid)
+        for element in range(self._config.lanes):
+            m.d.comb += self.drain.data[element].eq(
+                sum(lane.drain.data[element] for lane in lanes))

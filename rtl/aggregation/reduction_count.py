@@ -1,0 +1,84 @@
+"""Counts the gradient slices that are still to arrive."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from hypercast.rtl import isa
+from hypercast.rtl.layouts import Issue
+
+__all__ = ["ReductionCount"]
+
+
+class ReductionCount(wiring.Component):
+    """Outstanding REDUCE flits of this core: expected since reset minus arrived.
+
+    GRADIENT adds ``cores * lanes * slices`` for each of its tiles that this core owns (tile ``t``
+    with ``t mod cores = core``), two cycles after ``start``; no flit can be faster.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration of the chip.
+
+    Members
+    -------
+    core : In(dimensions)
+        This core's address; constant.
+    start : In(1)
+        High for a cycle when a GRADIENT starts.
+    issue : In(Issue)
+        The GRADIENT; valid with ``start``.
+    arrived : In(range(eject + 1))
+        Slices that arrived in this cycle.
+    busy : Out(1)
+        High from the cycle after ``start`` until all slices have arrived.
+    error : Out(1)
+        High for the cycle after more slices arrived than were expected; the count is then zero.
+    """
+
+    def __init__(self, config):
+        self._config = config
+        super().__init__({
+            "core": In(config.dimensions),
+            "start": In(1),
+            "issue": In(Issue),
+            "arrived": In(range(config.eject + 1)),
+            "busy": Out(1),
+            "error": Out(1),
+        })
+
+    def elaborate(self, platform):
+        config = self._config
+        m = Module()
+        gradient = self.issue.view(isa.Opcode.GRADIENT)
+
+        def owned_below(tile):
+            """Number of this core's tiles below ``tile``."""
+            if config.dimensions == 0:
+                return tile
+            return (tile + ~self.core) >> config.dimensions
+
+        owned = Signal(range((1 << len(gradient.panels)) + 1))
+        counting = Signal()
+        m.d.sync += [
+            owned.eq(owned_below(gradient.first_tile + gradient.panels)
+                     - owned_below(gradient.first_tile)),
+            counting.eq(self.start),
+        ]
+
+        # One GRADIENT adds less than 2**21.
+        outstanding = Signal(24)
+        expected = Signal.like(outstanding)
+        unit = config.slices << (config.dimensions + exact_log2(config.lanes))
+        m.d.comb += [
+            expected.eq(outstanding + Mux(counting, owned * unit, 0)),
+            self.busy.eq(counting | (outstanding != 0)),
+        ]
+        m.d.sync += self.error.eq(self.arrived > expected)
+        with m.If(self.arrived > expected):
+            m.d.sync += outstanding.eq(0)
+        with m.Else():
+            m.d.sync += outstanding.eq(expected - self.arrived)
+        return m

@@ -1,0 +1,153 @@
+"""The array engine: MATMUL and GRADIENT."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from hypercast.rtl.array.array_job import ArrayJob, decode
+from hypercast.rtl.array.gradient_sender import GradientSender
+from hypercast.rtl.array.operand_feed import OperandFeed
+from hypercast.rtl.array.systolic_array import SystolicArray
+from hypercast.rtl.array.tile_loader import TileLoader
+from hypercast.rtl.layouts import AccumulatorPort, Issue, ReadPort, WeightPort, flit
+from hypercast.rtl.lib.accumulator_bank import AccumulatorBank
+
+__all__ = ["ArrayEngine"]
+
+
+class ArrayEngine(wiring.Component):
+    """The systolic array with all that feeds it and all that takes its results.
+
+    MATMUL loads the next tile of weights while the words of the present one stream. GRADIENT sends
+    the rows of a finished tile while the words of the next one stream; only the beginning of the
+    tile after that waits for them.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration.
+
+    Members
+    -------
+    start : In(1), issue : In(Issue), rows : In(20)
+        Begins a MATMUL or a GRADIENT; see ``docs/blocks.md``.
+    core : In(dimensions)
+        Address of this core.
+    busy : Out(1)
+        High from the cycle after ``start`` until all sums are in the accumulators or all flits are
+        sent.
+    left, right : Out(ReadPort(config))
+        Memory access for the operand's words, and for GRADIENT's second operand.
+    weights : Out(WeightPort(config))
+        Access to the weight bank.
+    flits : Out(stream of flit(config))
+        REDUCE flits.
+    drain : In(AccumulatorPort(config))
+        The accumulators MATMUL adds to.
+    words : Out(1)
+        A word enters the array.
+    starved : Out(1)
+        The array waits for memory.
+    blocked : Out(1)
+        The array waits for a tile to be loaded or for gradient rows to be sent.
+    """
+
+    def __init__(self, config):
+        self._config = config
+        super().__init__({
+            "start": In(1),
+            "issue": In(Issue),
+            "rows": In(20),
+            "core": In(config.dimensions),
+            "busy": Out(1),
+            "left": Out(ReadPort(config)),
+            "right": Out(ReadPort(config)),
+            "weights": Out(WeightPort(config)),
+            "flits": Out(stream.Signature(flit(config))),
+            "drain": In(AccumulatorPort(config)),
+            "words": Out(1),
+            "starved": Out(1),
+            "blocked": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        m.submodules.array = array = SystolicArray(config)
+        m.submodules.feed = feed = OperandFeed(config)
+        m.submodules.loader = loader = TileLoader(config, array.loading_distance)
+        m.submodules.sender = sender = GradientSender(config, array.latency)
+        m.submodules.accumulators = accumulators = AccumulatorBank(config)
+        wiring.connect(m, wiring.flipped(self.left), feed.left)
+        wiring.connect(m, wiring.flipped(self.right), feed.right)
+        wiring.connect(m, wiring.flipped(self.weights), loader.port)
+        wiring.connect(m, wiring.flipped(self.flits), sender.flits)
+        wiring.connect(m, wiring.flipped(self.drain), accumulators.drain)
+
+        job = Signal(ArrayJob)
+        begin = Signal()
+        m.d.sync += begin.eq(self.start)
+        with m.If(self.start):
+            m.d.sync += [job[name].eq(value)
+                         for name, value in decode(self.issue, self.rows).items()]
+        m.d.comb += [
+            feed.start.eq(begin),
+            feed.job.eq(job),
+            feed.core.eq(self.core),
+            loader.start.eq(begin & ~job.gradient & (job.rows != 0)),
+            loader.weights.eq(job.weights),
+            loader.stride.eq(job.weight_stride),
+            loader.tiles.eq(job.panels),
+            sender.start.eq(begin),
+            sender.first_tile.eq(job.first_tile),
+            sender.core.eq(self.core),
+        ]
+
+        # Into the array.
+        beat = feed.o
+        fed = Signal()
+        m.d.comb += [
+            beat.ready.eq(~beat.p.first | Mux(job.gradient, sender.free, loader.ready)),
+            fed.eq(beat.valid & beat.ready),
+            array.gradient.eq(job.gradient),
+            array.valid.eq(fed & beat.p.word),
+            array.first.eq(fed & beat.p.first),
+            array.left.as_value().eq(beat.p.left),
+            array.right.as_value().eq(beat.p.right),
+            array.load.eq(loader.load),
+            array.from_side.eq(job.transposed),
+            array.weights.as_value().eq(self.weights.data),
+            array.shift.eq(sender.shift),
+            loader.take.eq(array.first & ~job.gradient),
+            sender.capture.eq(fed & beat.p.closes),
+            sender.chain.eq(array.chain),
+        ]
+
+        # Into the accumulators.
+        row = Signal(20)
+        m.d.comb += [
+            accumulators.add_enable.eq(array.result_valid),
+            accumulators.add_buffer.eq(job.buffer),
+            accumulators.add_row.eq(row),
+            accumulators.addend.eq(array.result),
+        ]
+        with m.If(array.result_valid):
+            m.d.sync += row.eq(Mux(row + 1 == job.rows, 0, row + 1))
+
+        # The last word's sum is added ``latency`` cycles later and stored in the cycle after that.
+        settle = Signal(range(array.latency + 2))
+        with m.If(array.valid):
+            m.d.sync += settle.eq(array.latency + 1)
+        with m.Elif(settle != 0):
+            m.d.sync += settle.eq(settle - 1)
+        with m.If(self.start):
+            m.d.sync += self.busy.eq(1)
+        with m.Elif(~begin & ~feed.busy & ~sender.busy & (settle == 0)):
+            m.d.sync += self.busy.eq(0)
+
+        m.d.comb += [
+            self.words.eq(array.valid),
+            self.starved.eq(feed.busy & ~beat.valid),
+            self.blocked.eq((beat.valid & ~beat.ready) | (~feed.busy & sender.busy)),
+        ]
+        return m

@@ -1,0 +1,81 @@
+"""What the array engine keeps of an instruction while it works on it."""
+
+from amaranth.hdl import Mux
+from amaranth.lib import data
+
+from hypercast.rtl.isa import Opcode
+from hypercast.rtl.layouts import CONTROL
+
+__all__ = ["ArrayJob", "decode"]
+
+
+class ArrayJob(data.Struct):
+    """Operands of a MATMUL or a GRADIENT (``gradient``), as in ``isa.OPERANDS``.
+
+    ``rows`` and ``row_start`` are the rows to process: for MATMUL the tile's, for GRADIENT all.
+    ``panel`` is what dropout calls the first panel, ``key`` its key with the step key added. Fields
+    of the other opcode mean nothing.
+    """
+
+    gradient: 1
+    rows: 20
+    row_start: 20
+    panels: 14
+    panel: 14
+    buffer: 1
+    channel: 1
+    address: 24
+    stride: 24
+    dropout: 1
+    threshold: 16
+    key: 32
+    weights: 16
+    weight_stride: 16
+    transposed: 1
+    ones: 1
+    gradient_address: 24
+    first_tile: 16
+
+
+def decode(issue, rows):
+    """The ``ArrayJob`` of an issued instruction.
+
+    Parameters
+    ----------
+    issue : Issue
+        The instruction, MATMUL or GRADIENT.
+    rows : Value
+        Rows that this core holds of the instruction's vertices (20 bits).
+
+    Returns
+    -------
+    dict
+        A value for every field of ``ArrayJob``.
+    """
+    matmul, gradient = issue.view(Opcode.MATMUL), issue.view(Opcode.GRADIENT)
+    is_gradient = CONTROL(issue.instruction[:CONTROL.size]).opcode == Opcode.GRADIENT
+
+    rest = rows - matmul.row_start  # signed
+    present = Mux(rest < 0, 0, rest)
+    tile_rows = Mux(present < matmul.row_limit, present, matmul.row_limit)
+
+    fields = {
+        name: Mux(is_gradient, gradient[name], matmul[name])
+        for name in ("panels", "address", "stride", "dropout")}
+    return {
+        **fields,
+        "gradient": is_gradient,
+        "rows": Mux(is_gradient, rows, tile_rows),
+        "panel": Mux(is_gradient, gradient.panel, 0),
+        "row_start": Mux(is_gradient, 0, matmul.row_start),
+        "threshold": Mux(is_gradient, gradient.dropout_threshold, matmul.dropout_threshold),
+        "key": issue.dropout_key,
+        "buffer": matmul.buffer,
+        "channel": Mux(is_gradient, 0, matmul.channel),
+        "weights": matmul.weights,
+        "weight_stride": matmul.weight_stride,
+        "transposed": matmul.transposed,
+        "ones": is_gradient & gradient.ones,
+        "gradient_address": gradient.gradient_address,
+        "first_tile": gradient.first_tile,
+    }

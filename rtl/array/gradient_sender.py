@@ -1,0 +1,116 @@
+"""Sends finished weight gradients from the systolic array to the cores that own their tiles."""
+
+from amaranth.hdl import Cat, Const, Module, Signal, signed
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from hypercast.rtl.layouts import FlitKind, accumulator_row, flit
+
+__all__ = ["GradientSender"]
+
+
+class GradientSender(wiring.Component):
+    """Cuts the rows of captured tiles into slices, one REDUCE flit each.
+
+    Tile ``t`` goes to core ``t mod N``, row ``i`` to accumulator row ``(t div N) * P + i``, rows in
+    descending order and the lowest digit first, one flit per cycle. An accumulator's digit is its
+    low ``E`` bits, read as signed; what is left is ``(a - digit) >> E``. Flits take the planes in
+    turn, so that they spread over an owner's ejection ports.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration.
+    latency : int
+        Cycles from ``capture`` until ``chain`` shows the tile's last row.
+
+    Members
+    -------
+    start : In(1), first_tile : In(16)
+        The next tile captured is number ``first_tile``, those after it follow. Only while not
+        ``busy``.
+    core : In(dimensions)
+        Address of this core.
+    capture : In(1)
+        A tile's last word has entered the array. Only while ``free``.
+    free : Out(1)
+        The array's chain holds nothing that is still wanted.
+    chain : In(accumulator_row(config)), shift : Out(1)
+        The array's chain; after ``shift`` it shows the next lower row.
+    flits : Out(stream of flit(config))
+        The REDUCE flits.
+    busy : Out(1)
+        High from the cycle after ``capture`` until the last flit is taken.
+    """
+
+    def __init__(self, config, latency):
+        self._config = config
+        self._latency = latency
+        super().__init__({
+            "start": In(1),
+            "first_tile": In(16),
+            "core": In(config.dimensions),
+            "capture": In(1),
+            "free": Out(1, init=1),
+            "chain": In(accumulator_row(config)),
+            "shift": Out(1),
+            "flits": Out(stream.Signature(flit(config))),
+            "busy": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config, flits = self._config, self.flits
+        width = config.element_width
+
+        wait = Signal(range(self._latency))
+        held = Signal(range(config.lanes + 1))  # rows still in the chain
+        values = Signal(data.ArrayLayout(signed(config.accumulator_width), config.lanes))
+        full = Signal()  # ``values`` holds a row, or what is left of it
+        row = Signal(range(config.lanes))
+        tile = Signal(16)
+        sent, done, take = Signal(), Signal(), Signal()
+        m.d.comb += [
+            sent.eq(flits.valid & flits.ready),
+            done.eq(sent & (flits.p.slice == config.slices - 1)),
+            take.eq((held != 0) & (wait == 0) & (~full | done)),
+            self.free.eq(held == 0),
+            self.busy.eq(~self.free | full),
+        ]
+
+        owner = tile[:config.dimensions]
+        slice_number, plane = Signal.like(flits.p.slice), Signal.like(flits.p.plane)
+        m.d.comb += [
+            flits.valid.eq(full),
+            flits.p.mask.eq(Const(1) << (owner ^ self.core)),
+            flits.p.plane.eq(plane),
+            flits.p.kind.eq(FlitKind.REDUCE),
+            flits.p.slice.eq(slice_number),
+            flits.p.index.eq(Cat(row, tile[config.dimensions:])),
+            flits.p.payload.eq(Cat(value[:width] for value in values)),
+        ]
+
+        with m.If(self.start):
+            m.d.sync += tile.eq(self.first_tile)
+        with m.If(self.capture):
+            m.d.sync += [wait.eq(self._latency - 1), held.eq(config.lanes)]
+        with m.Elif(wait != 0):
+            m.d.sync += wait.eq(wait - 1)
+
+        with m.If(sent):
+            m.d.sync += [slice_number.eq(slice_number + 1), plane.eq(plane + 1)]
+            for value in values:
+                m.d.sync += value.eq((value >> width) + value[width - 1])
+        with m.If(done):
+            m.d.sync += [slice_number.eq(0), full.eq(0)]
+            with m.If(row == 0):
+                m.d.sync += tile.eq(tile + 1)
+        m.d.sync += self.shift.eq(take)  # in time: rows are taken at least three cycles apart
+        with m.If(take):
+            m.d.sync += [
+                values.eq(self.chain),
+                full.eq(1),
+                row.eq(row - 1),  # from 0, where the tile before ended
+                held.eq(held - 1),
+            ]
+        return m

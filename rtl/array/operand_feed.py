@@ -1,0 +1,133 @@
+"""Brings the operand words of an instruction together for the systolic array."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from hypercast.rtl.array.array_job import ArrayJob
+from hypercast.rtl.array.keep_masks import KeepMasks
+from hypercast.rtl.array.panel_reader import PanelReader
+from hypercast.rtl.layouts import ReadPort
+
+__all__ = ["OperandFeed", "beat"]
+
+
+def beat(config):
+    """Layout of what enters the array in one cycle.
+
+    ``left`` and ``right`` (GRADIENT only) are words if ``word`` is high. ``first``: a tile begins
+    here; ``closes``: and it ends an earlier one whose sums are wanted (GRADIENT only).
+    """
+    return data.StructLayout({
+        "left": config.data_width, "right": config.data_width,
+        "word": 1, "first": 1, "closes": 1})
+
+
+class OperandFeed(wiring.Component):
+    """Reads, masks and pairs the operands of an ``ArrayJob``.
+
+    MATMUL gives the rows of all panels, nothing if there are no rows. GRADIENT gives for each
+    panel its rows, or one beat without a word if there are no rows; a last ``first`` without a word
+    closes the last panel.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration.
+
+    Members
+    -------
+    start : In(1)
+        Begins; not while ``busy``.
+    job : In(ArrayJob)
+        Constant from ``start`` until ``busy`` falls. Dropout clears elements of the left word.
+    core : In(dimensions)
+        Address of this core.
+    left, right : Out(ReadPort(config))
+        Memory access for the two operands.
+    o : Out(stream of beat(config))
+        What the array is to be fed.
+    busy : Out(1)
+        High from the cycle after ``start`` until the last beat is taken.
+    """
+
+    def __init__(self, config):
+        self._config = config
+        super().__init__({
+            "start": In(1),
+            "job": In(ArrayJob),
+            "core": In(config.dimensions),
+            "left": Out(ReadPort(config)),
+            "right": Out(ReadPort(config)),
+            "o": Out(stream.Signature(beat(config))),
+            "busy": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config, job, o = self._config, self.job, self.o
+        m.submodules.masks = masks = KeepMasks(config)
+        m.submodules.left_reader = left = PanelReader(config)
+        m.submodules.right_reader = right = PanelReader(config)
+        wiring.connect(m, wiring.flipped(self.left), left.port)
+        wiring.connect(m, wiring.flipped(self.right), right.port)
+
+        # The right operand of GRADIENT is the same panel every time.
+        empty = Signal()
+        m.d.comb += empty.eq(job.rows == 0)
+        m.d.comb += [
+            masks.start.eq(self.start),
+            masks.job.eq(job),
+            masks.core.eq(self.core),
+            left.start.eq(self.start & ~empty),
+            left.rows.eq(job.rows),
+            left.panels.eq(Mux(job.ones, 0, job.panels)),
+            left.channel.eq(job.channel),
+            left.stride.eq(job.stride),
+            left.address.eq(job.address),
+            right.start.eq(self.start & ~empty),
+            right.rows.eq(job.rows),
+            right.panels.eq(Mux(job.gradient, job.panels, 0)),
+            right.channel.eq(1),
+            right.stride.eq(0),
+            right.address.eq(job.gradient_address),
+        ]
+
+        rest = Signal(20)    # rows of this panel still to come
+        panels = Signal(14)  # panels still to come, this one included; 0: closing beat of GRADIENT
+        first = Signal()     # the next beat begins a panel
+        opened = Signal()    # there has been a beat
+        present = Signal()   # the operands of a word are there
+        take = Signal()
+        m.d.comb += [
+            o.p.word.eq(~empty & (panels != 0)),
+            present.eq((job.ones | left.o.valid) & (~job.gradient | right.o.valid) & masks.o.valid),
+            o.valid.eq(self.busy & (present | ~o.p.word)),
+            take.eq(o.valid & o.ready & o.p.word),
+            left.o.ready.eq(take & ~job.ones),
+            right.o.ready.eq(take & job.gradient),
+            masks.o.ready.eq(take),
+            o.p.left.eq(Mux(job.ones, 1, left.o.payload) & Cat(
+                keep.replicate(config.element_width) for keep in masks.o.payload)),
+            o.p.right.eq(right.o.payload),
+            o.p.first.eq(first),
+            o.p.closes.eq(first & opened & job.gradient),
+        ]
+
+        with m.If(self.start):
+            m.d.sync += [
+                self.busy.eq(job.gradient | (~empty & (job.panels != 0))),
+                rest.eq(job.rows),
+                panels.eq(job.panels),
+                first.eq(1),
+                opened.eq(0),
+            ]
+        with m.Elif(o.valid & o.ready):
+            m.d.sync += opened.eq(1)
+            with m.If(~o.p.word | (rest == 1)):
+                m.d.sync += [first.eq(1), rest.eq(job.rows), panels.eq(panels - 1)]
+                with m.If(panels == ~job.gradient):  # one left, or none and the closing beat taken
+                    m.d.sync += self.busy.eq(0)
+            with m.Else():
+                m.d.sync += [first.eq(0), rest.eq(rest - 1)]
+        return m

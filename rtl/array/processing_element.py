@@ -1,0 +1,93 @@
+"""One multiplier and accumulator of the systolic array."""
+
+from amaranth.hdl import Module, Mux, Signal, signed
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["ProcessingElement"]
+
+
+class ProcessingElement(wiring.Component):
+    """A multiply-accumulate cell that keeps either its weight or its sum in place.
+
+    Weight-stationary, ``sum = sum_above + left * weight``; the weight is taken from the shadow
+    register when ``take`` is high, so that shadow registers can be loaded during a tile.
+    Output-stationary (``gradient``), ``sum += left * weight``, where the shadow register and the
+    weight are two stages of the operand that moves down: ``load`` and ``take`` are then always
+    high. ``capture`` moves the finished sum to the chain register.
+
+    ``left`` takes one cycle to ``right``, one more to the product and one more to ``sum``: operand
+    and weight, product and sum are the registers of one DSP slice.
+
+    Parameters
+    ----------
+    config : Config
+        Gives ``element_width`` (E) and ``accumulator_width`` (A).
+
+    Members
+    -------
+    gradient : In(1)
+        Output-stationary. Changes only while the array is empty.
+    left : In(E), right : Out(E)
+        Operand moving right, signed.
+    load : In(1), from_side : In(1)
+        Loads the shadow register from ``shadow_left`` or else from ``shadow_above``.
+    shadow_above, shadow_left : In(E), shadow : Out(E)
+        Shadow registers of the neighbours and of this cell.
+    take : In(1)
+        The shadow register becomes the weight of the operand that is now at ``left``.
+    sum_above : In(A), sum : Out(A)
+        Partial sum moving down.
+    capture : In(1)
+        Output-stationary: ``sum`` goes to ``chain`` and starts again with the product at hand, that
+        of the operand that was at ``left`` two cycles ago.
+    shift : In(1)
+        ``chain`` takes ``chain_above``.
+    chain_above : In(A), chain : Out(A)
+        Finished sums moving down.
+    """
+
+    def __init__(self, config):
+        element = signed(config.element_width)
+        accumulator = signed(config.accumulator_width)
+        super().__init__({
+            "gradient": In(1),
+            "left": In(element),
+            "right": Out(element),
+            "load": In(1),
+            "from_side": In(1),
+            "shadow_above": In(element),
+            "shadow_left": In(element),
+            "shadow": Out(element),
+            "take": In(1),
+            "sum_above": In(accumulator),
+            "sum": Out(accumulator),
+            "capture": In(1),
+            "shift": In(1),
+            "chain_above": In(accumulator),
+            "chain": Out(accumulator),
+        })
+        self._element = element
+
+    def elaborate(self, platform):
+        m = Module()
+        weight = Signal(self._element)
+        product = Signal(signed(2 * self._element.width))
+
+        with m.If(self.load):
+            m.d.sync += self.shadow.eq(Mux(self.from_side, self.shadow_left, self.shadow_above))
+        with m.If(self.take):
+            m.d.sync += weight.eq(self.shadow)
+
+        own = Mux(self.capture, 0, self.sum)
+        m.d.sync += [
+            self.right.eq(self.left),
+            product.eq(self.right * weight),
+            self.sum.eq(Mux(self.gradient, own, self.sum_above) + product),
+        ]
+
+        with m.If(self.capture):
+            m.d.sync += self.chain.eq(self.sum)
+        with m.Elif(self.shift):
+            m.d.sync += self.chain.eq(self.chain_above)
+        return m

@@ -1,0 +1,83 @@
+"""Loads tiles of weights into the systolic array's shadow registers."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from hypercast.rtl.layouts import WeightPort
+
+__all__ = ["TileLoader"]
+
+
+class TileLoader(wiring.Component):
+    """Reads each tile's ``P`` rows, the last row first, as soon as the array may be loaded.
+
+    A tile is ready ``distance + P - 1`` cycles after the one before it was taken.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration.
+    distance : int
+        The array's ``loading_distance``.
+
+    Members
+    -------
+    start : In(1)
+        Begins; not while tiles of an earlier start are left.
+    weights, stride : In(16)
+        Weight bank row of tile 0's row 0, valid with ``start``, and rows from tile to tile,
+        constant until the last tile is taken.
+    tiles : In(14)
+        How many tiles to load; valid with ``start``.
+    port : Out(WeightPort(config))
+        Access to the weight bank.
+    load : Out(1)
+        The array is to shift ``port.data`` in.
+    ready : Out(1)
+        The tile is loaded, or its last row is being loaded.
+    take : In(1)
+        The array's ``first``: the tile is in use and the next may be loaded. Only while ``ready``.
+    """
+
+    def __init__(self, config, distance):
+        self._config = config
+        self._distance = distance
+        super().__init__({
+            "start": In(1),
+            "weights": In(16),
+            "stride": In(16),
+            "tiles": In(14),
+            "port": Out(WeightPort(config)),
+            "load": Out(1),
+            "ready": Out(1),
+            "take": In(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        lanes = self._config.lanes
+        base = Signal(16)
+        row = Signal(range(lanes), init=lanes - 1)
+        tiles = Signal(14)
+        wait = Signal(range(self._distance))
+        reading = Signal()
+        m.d.comb += [
+            reading.eq((tiles != 0) & (wait == 0) & ~self.ready),
+            self.port.row.eq(base + row),
+        ]
+        m.d.sync += self.load.eq(reading)
+
+        with m.If(self.start):
+            m.d.sync += [base.eq(self.weights), tiles.eq(self.tiles)]
+        with m.Elif(reading):
+            m.d.sync += row.eq(row - 1)  # wraps after row 0
+            with m.If(row == 0):
+                m.d.sync += [self.ready.eq(1), base.eq(base + self.stride), tiles.eq(tiles - 1)]
+
+        with m.If(self.take):
+            # The first row read next arrives ``distance`` cycles after ``take``.
+            m.d.sync += [self.ready.eq(0), wait.eq(self._distance - 2)]
+        with m.Elif(wait != 0):
+            m.d.sync += wait.eq(wait - 1)
+        return m

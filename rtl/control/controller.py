@@ -1,0 +1,230 @@
+"""The chip's controller: issues a program's instructions to all cores."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from hypercast.rtl import isa, layouts
+from hypercast.rtl.control.control_port import ControlPort
+from hypercast.rtl.control.engine_status import EngineStatus
+from hypercast.rtl.control.exponent_unit import ExponentUnit
+from hypercast.rtl.control.phase_counters import PhaseCounters
+from hypercast.rtl.control.program_memory import ProgramMemory
+from hypercast.rtl.isa import INSTRUCTION_WIDTH, STEP_KEY_INCREMENT, Engine, Opcode
+from hypercast.rtl.layouts import Issue
+from hypercast.rtl.registers import Error
+
+__all__ = ["Controller"]
+
+#: For each opcode the engine that executes it, and the engines it makes busy.
+_ENGINES = {
+    Opcode.AGGREGATE: (Engine.AGGREGATE, (Engine.AGGREGATE,)),
+    Opcode.MATMUL: (Engine.ARRAY, (Engine.ARRAY,)),
+    Opcode.GRADIENT: (Engine.ARRAY, (Engine.ARRAY, Engine.REDUCTION)),
+    Opcode.DRAIN: (Engine.VECTOR, (Engine.VECTOR,)),
+    Opcode.LOSS: (Engine.VECTOR, (Engine.VECTOR,)),
+    Opcode.UPDATE: (Engine.VECTOR, (Engine.VECTOR, Engine.WEIGHTS)),
+}
+#: Errors that stop the program; WINDOW only concerns the access that failed.
+_FATAL = Error.OPCODE | Error.EXPONENT | Error.ALIGNMENT | Error.NETWORK
+#: An instruction, decoded: engines that must be idle, engines it makes busy, whether it is one of
+#: the vector unit's, HALT or unknown, and its dropout key.
+_DECODED = data.StructLayout({
+    "needed": 8, "starts": 8, "vector": 1, "halt": 1, "unknown": 1, "key": 32})
+
+
+def _mask(engines):
+    return sum(1 << engine for engine in engines)
+
+
+class Controller(wiring.Component):
+    """Fetches and issues instructions in order, each as soon as what it waits for is idle.
+
+    The semantics are those of ``docs/instructions.md``. Between the issues of two instructions
+    lie at least 2 cycles, or 8 if the second is a vector instruction. After the vector unit has
+    fallen idle, the next vector instruction issues 7 cycles after that is seen here.
+
+    An error stops the program before the instruction that has it; it stops as with ``stop``:
+    nothing more is issued, and ``running`` falls when all engines are idle. While one of these
+    errors (any but WINDOW) is set, no program gets past its first instruction.
+
+    Cycles count for the phase of the instruction issued last, HALT (at its completion) included;
+    those before a program's first issue count for phase 0. So the phases add up to the cycles.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration.
+
+    Members
+    -------
+    host : In(ControlPort(config))
+        Registers, program memory and exponent file.
+    issue : Out(Issue)
+        The instruction and what goes with it; registered, valid with ``issue_valid``.
+        ``aux_shift`` means nothing for instructions that have no use for it.
+    issue_valid : Out(1)
+        High for one cycle per instruction.
+    clear : Out(1)
+        High for one cycle after ``start``, before anything is issued: clears the cores' counters.
+    busy, peak, error : In(8), In(6), In(1), one each per core
+        The cores' reports, from registers, see ``EngineStatus``. ``error`` sets Error.NETWORK in
+        every cycle in which it is high.
+    """
+
+    def __init__(self, config):
+        self._config = config
+        super().__init__({
+            "host": In(ControlPort(config)),
+            "issue": Out(Issue),
+            "issue_valid": Out(1),
+            "clear": Out(1),
+            "busy": In(8).array(config.cores),
+            "peak": In(6).array(config.cores),
+            "error": In(1).array(config.cores),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        host = self.host
+        m.submodules.memory = memory = ProgramMemory(self._config)
+        m.submodules.status = status = EngineStatus(self._config)
+        m.submodules.exponents = exponents = ExponentUnit(self._config)
+        m.submodules.phases = phases = PhaseCounters()
+
+        instruction = Signal(INSTRUCTION_WIDTH)
+        control = layouts.CONTROL(instruction[:layouts.CONTROL.size])
+        next_row, entry, remaining = Signal.like(host.entry), Signal.like(host.entry), Signal(32)
+        stopping, fatal = Signal(), Signal()
+        load, issue, completed, faults = Signal(), Signal(), Signal(), Signal.like(host.error)
+        decoded = self._decode(m, instruction)
+
+        for core in range(self._config.cores):
+            m.d.comb += [
+                status.core_busy[core].eq(self.busy[core]),
+                status.core_peak[core].eq(self.peak[core]),
+                status.core_error[core].eq(self.error[core]),
+            ]
+        for space in (memory, exponents):
+            m.d.comb += [space.request.eq(host.request), space.request_valid.eq(host.request_valid)]
+        m.d.comb += [
+            host.response.eq(memory.response | exponents.response),
+            host.response_valid.eq(memory.response_valid | exponents.response_valid),
+            host.busy.eq(status.busy),
+            phases.enable.eq(host.running),
+            phases.index.eq(host.phase_index),
+            host.phase_cycles.eq(phases.cycles),
+            memory.row.eq(next_row),
+            exponents.instruction.eq(instruction),
+            exponents.vector_busy.eq(status.busy[Engine.VECTOR]),
+            exponents.peak.eq(status.peak),
+            exponents.commit.eq(issue & decoded.vector),
+            status.start.eq(Mux(issue, decoded.starts, 0)),
+            fatal.eq((host.error & _FATAL).any()),
+        ]
+
+        # While an instruction waits in ``instruction``, the memory holds the next.
+        with m.If(load):
+            m.d.sync += [
+                instruction.eq(memory.instruction), host.pc.eq(next_row), next_row.eq(next_row + 1),
+            ]
+        with m.If(issue):
+            m.d.sync += [
+                self.issue.instruction.eq(instruction),
+                self.issue.shift.eq(exponents.shift),
+                self.issue.aux_shift.eq(exponents.aux_shift),
+                self.issue.dropout_key.eq(decoded.key + host.step_key),
+            ]
+        with m.If(issue | completed):
+            m.d.sync += phases.phase.eq(control.phase)
+        m.d.sync += [
+            self.issue_valid.eq(issue),
+            self.clear.eq(0),
+            host.waits.eq(0),
+            host.cycles.eq(host.cycles + host.running),
+            host.error.eq((host.error & ~host.error_clear) | host.error_set | faults
+                          | Mux(status.error, Error.NETWORK, 0)),
+        ]
+        self._count_steps(m, completed & layouts.OPERANDS[Opcode.HALT](instruction).step)
+        with m.If(host.stop):
+            m.d.sync += stopping.eq(1)
+
+        waiting_for = Signal(8)
+        m.d.comb += waiting_for.eq(decoded.needed & status.busy)
+        with m.FSM():
+            with m.State("IDLE"), m.If(host.start & ~host.stop):
+                m.d.comb += phases.clear.eq(1)
+                m.d.sync += [
+                    host.running.eq(1), host.done.eq(0), host.cycles.eq(0), self.clear.eq(1),
+                    stopping.eq(0), phases.phase.eq(0),
+                    entry.eq(host.entry), next_row.eq(host.entry), remaining.eq(host.repeat),
+                ]
+                m.next = "FETCH"
+            with m.State("FETCH"):
+                m.next = "LOAD"
+            with m.State("LOAD"):
+                m.d.comb += load.eq(1)
+                m.next = "DECODE"
+            with m.State("DECODE"):
+                m.d.comb += exponents.prepare.eq(1)
+                m.next = "WAIT"
+            with m.State("WAIT"):
+                m.d.sync += host.waits.eq(waiting_for)
+                with m.If(stopping | fatal):
+                    m.next = "STOP"
+                with m.Elif(decoded.unknown):
+                    m.d.comb += faults.eq(Error.OPCODE)
+                with m.Elif(decoded.vector & exponents.ready
+                            & (exponents.exponent_error | exponents.alignment_error)):
+                    m.d.comb += faults.eq(Mux(exponents.exponent_error, Error.EXPONENT, 0)
+                                          | Mux(exponents.alignment_error, Error.ALIGNMENT, 0))
+                with m.Elif(~waiting_for.any() & ~decoded.halt
+                            & (exponents.ready | ~decoded.vector)):
+                    m.d.comb += [issue.eq(1), load.eq(1)]
+                    m.next = "DECODE"
+                with m.Elif(~waiting_for.any() & decoded.halt & ~exponents.pending):
+                    m.d.comb += completed.eq(1)
+                    m.d.sync += [next_row.eq(entry), remaining.eq(remaining - 1)]
+                    m.next = "FETCH"
+                    with m.If(remaining <= 1):
+                        m.d.sync += [host.running.eq(0), host.done.eq(1)]
+                        m.next = "IDLE"
+            with m.State("STOP"), m.If(~status.busy.any() & ~exponents.pending):
+                m.d.sync += host.running.eq(0)
+                m.next = "IDLE"
+        return m
+
+    def _count_steps(self, m, advance):
+        """The step and its key, which the host can set."""
+        host = self.host
+        with m.If(host.step_write):
+            m.d.sync += host.step.eq(host.data)
+        with m.If(host.step_key_write):
+            m.d.sync += host.step_key.eq(host.data)
+        with m.If(advance):
+            m.d.sync += [
+                host.step.eq(host.step + 1), host.step_key.eq(host.step_key + STEP_KEY_INCREMENT),
+            ]
+
+    @staticmethod
+    def _decode(m, instruction):
+        """What to do with ``instruction``, one cycle later."""
+        control = layouts.CONTROL(instruction[:layouts.CONTROL.size])
+        decoded = Signal(_DECODED)
+        m.d.sync += decoded.eq(0)
+        with m.Switch(control.opcode):
+            for opcode, (engine, starts) in _ENGINES.items():
+                with m.Case(opcode):
+                    m.d.sync += [
+                        decoded.needed.eq(control.waits | _mask([engine])),
+                        decoded.starts.eq(_mask(starts)),
+                        decoded.vector.eq(engine == Engine.VECTOR),
+                    ]
+                    if "dropout_key" in dict(isa.OPERANDS[opcode]):
+                        operands = layouts.OPERANDS[opcode](instruction)
+                        m.d.sync += decoded.key.eq(operands.dropout_key)
+            with m.Case(Opcode.HALT):
+                m.d.sync += [decoded.needed.eq(~0), decoded.halt.eq(1)]
+            with m.Default():
+                m.d.sync += decoded.unknown.eq(1)
+        return decoded

@@ -1,0 +1,84 @@
+"""Exponent file: what the controller knows about each tensor."""
+
+from amaranth.hdl import Module, Mux, Signal, signed, unsigned
+from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from hypercast.rtl.layouts import HostRequest
+from hypercast.rtl.registers import Space
+
+__all__ = ["ExponentFile", "Tensor"]
+
+
+class Tensor(data.Struct):
+    """Entry of the exponent file; its bits are those of ``Space.TENSORS``.
+
+    Every value's magnitude was below ``2 ** peak`` if ``valid``.
+    """
+
+    exponent: signed(8)
+    peak: signed(8)
+    valid: unsigned(1)
+
+
+class ExponentFile(wiring.Component):
+    """``config.tensors`` entries, served to the window as ``Space.TENSORS``.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration.
+
+    Members
+    -------
+    read_tensor : In(log2 tensors)
+        Entry to read.
+    read_entry : Out(Tensor)
+        The entry, one cycle later; a write in the cycle of the read is not yet seen.
+    write : In(1)
+        High to write ``write_entry``; never in the cycle of a request.
+    write_tensor, write_entry : In(log2 tensors), In(Tensor)
+        What to write; valid with ``write``.
+    request, request_valid : In(HostRequest), In(1)
+        Window access, as in ``ControlPort``. ``read_tensor`` is not read in the cycle of a request.
+    response, response_valid : Out(32), Out(1)
+        Answer, two cycles after the request; both are zero otherwise.
+    """
+
+    def __init__(self, config):
+        self._config = config
+        super().__init__({
+            "read_tensor": In(range(config.tensors)),
+            "read_entry": Out(Tensor),
+            "write": In(1),
+            "write_tensor": In(range(config.tensors)),
+            "write_entry": In(Tensor),
+            "request": In(HostRequest),
+            "request_valid": In(1),
+            "response": Out(32),
+            "response_valid": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.memory = memory = Memory(shape=Tensor, depth=self._config.tensors, init=[])
+        read, write = memory.read_port(), memory.write_port()
+
+        request = self.request
+        access, answer = Signal(), Signal()
+        m.d.comb += [
+            access.eq(self.request_valid & (request.space == Space.TENSORS)
+                      & (request.address < self._config.tensors)),
+            read.addr.eq(Mux(access, request.address, self.read_tensor)),
+            self.read_entry.eq(read.data),
+            write.en.eq(self.write | (access & request.write)),
+            write.addr.eq(Mux(access, request.address, self.write_tensor)),
+            write.data.eq(Mux(access, request.data, self.write_entry.as_value())),
+        ]
+        m.d.sync += [
+            answer.eq(access),
+            self.response_valid.eq(answer),
+            self.response.eq(Mux(answer, read.data.as_value(), 0)),
+        ]
+        return m

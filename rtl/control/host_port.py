@@ -1,0 +1,138 @@
+"""The chip's host port: AXI4-Lite registers and the window behind them."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hypercast.rtl.config import INTERFACE_VERSION
+from hypercast.rtl.control.axi_lite import AxiLite, AxiLiteSubordinate
+from hypercast.rtl.control.control_port import ControlPort
+from hypercast.rtl.control.window import Window
+from hypercast.rtl.layouts import HostRequest
+from hypercast.rtl.registers import MAGIC, PHASES, Control, Error, register
+
+__all__ = ["HostPort"]
+
+
+class HostPort(wiring.Component):
+    """Serves ``registers.REGISTERS``.
+
+    An unmapped address, a write to a read-only register and a failed window access end with
+    SLVERR; the last also sets ``Error.WINDOW``. ``address`` moves on after a window access that
+    succeeded.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration.
+
+    Members
+    -------
+    axi : In(AxiLite())
+        The host.
+    control : Out(ControlPort(config))
+        The controller.
+    request : Out(HostRequest)
+        Window access to a core; registered, stays until the next one.
+    request_valid : Out(1)
+        High for one cycle per request.
+    response, response_valid : In(32), In(1)
+        The cores' answers, each ORed over all cores. Every request is answered, writes too (then
+        ``response`` does not matter), after any time below ``window.TIMEOUT``.
+    """
+
+    def __init__(self, config):
+        self._config = config
+        super().__init__({
+            "axi": In(AxiLite()),
+            "control": Out(ControlPort(config)),
+            "request": Out(HostRequest),
+            "request_valid": Out(1),
+            "response": In(32),
+            "response_valid": In(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        control = self.control
+        m.submodules.axi = port = AxiLiteSubordinate()
+        m.submodules.window = window = Window(self._config)
+        connect(m, flipped(self.axi), port.axi)
+        bus = port.bus
+
+        entry, repeat = Signal.like(control.entry), Signal(32, init=1)
+        core, space, address = Signal(32), Signal(32), Signal(32)
+        cycles_high = Signal(32)
+
+        m.d.comb += [
+            window.core.eq(core), window.space.eq(space), window.address.eq(address),
+            window.write.eq(bus.write), window.data.eq(bus.data),
+            window.running.eq(control.running),
+            window.response.eq(self.response | control.response),
+            window.response_valid.eq(self.response_valid | control.response_valid),
+            self.request.eq(window.request), self.request_valid.eq(window.core_valid),
+            control.request.eq(window.request), control.request_valid.eq(window.chip_valid),
+            control.entry.eq(entry), control.repeat.eq(repeat), control.data.eq(bus.data),
+            control.phase_index.eq(bus.address[:(PHASES - 1).bit_length()]),
+            control.error_set.eq(Mux(window.done & window.error, Error.WINDOW, 0)),
+        ]
+
+        # What each register reads as.
+        values = {
+            "magic": Const(MAGIC, 32), "version": Const(INTERFACE_VERSION, 32),
+            "config_hash": Const(self._config.hash, 32),
+            "status": Cat(control.running, control.done, control.error.any()),
+            "error": control.error, "control": Const(0), "entry": entry, "repeat": repeat,
+            "pc": control.pc, "busy": control.busy, "step": control.step,
+            "step_key": control.step_key, "cycles_low": control.cycles[:32],
+            "cycles_high": cycles_high, "core": core, "space": space, "address": address,
+            "waits": control.waits,
+            **{f"phase_{index}": control.phase_cycles for index in range(PHASES)},
+        }
+        # What reading or writing a register does besides.
+        on_read = {"cycles_low": [cycles_high.eq(control.cycles[32:])]}
+        on_write = {
+            "error": [control.error_clear.eq(bus.data)],
+            "control": [control.start.eq((bus.data & Control.START).any()),
+                        control.stop.eq((bus.data & Control.STOP).any())],
+            "entry": [entry.eq(bus.data)], "repeat": [repeat.eq(bus.data)],
+            "step": [control.step_write.eq(1)], "step_key": [control.step_key_write.eq(1)],
+            "core": [core.eq(bus.data)], "space": [space.eq(bus.data)],
+            "address": [address.eq(bus.data)],
+        }
+
+        m.d.sync += [
+            control.start.eq(0), control.stop.eq(0), control.error_clear.eq(0),
+            control.step_write.eq(0), control.step_key_write.eq(0),
+        ]
+        with m.FSM():
+            with m.State("IDLE"), m.If(bus.valid):
+                m.next = "EXECUTE"  # one cycle later phase_cycles belongs to the address
+            with m.State("EXECUTE"):
+                m.d.sync += [bus.error.eq(1), bus.done.eq(1)]
+                m.next = "DONE"
+                with m.Switch(bus.address):
+                    with m.Case(register("data") // 4):
+                        m.d.comb += window.access.eq(1)
+                        m.d.sync += bus.done.eq(0)
+                        m.next = "WINDOW"
+                    for name, value in values.items():
+                        with m.Case(register(name) // 4):
+                            with m.If(~bus.write):
+                                m.d.sync += [
+                                    bus.error.eq(0), bus.result.eq(value), *on_read.get(name, ()),
+                                ]
+                            if name in on_write:
+                                with m.Else():
+                                    m.d.sync += [bus.error.eq(0), *on_write[name]]
+            with m.State("WINDOW"), m.If(window.done):
+                m.d.sync += [
+                    bus.done.eq(1), bus.error.eq(window.error), bus.result.eq(window.result),
+                ]
+                with m.If(~window.error):
+                    m.d.sync += address.eq(address + 1)
+                m.next = "DONE"
+            with m.State("DONE"):
+                m.d.sync += bus.done.eq(0)
+                m.next = "IDLE"
+        return m

@@ -1,0 +1,61 @@
+"""A core's row counts, one for each set of vertices a program names."""
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from hypercast.rtl.registers import ROW_TABLE
+
+__all__ = ["ROWS_WIDTH", "RowTable"]
+
+#: Bits of a row count.
+ROWS_WIDTH = 20
+
+
+class RowTable(wiring.Component):
+    """``registers.ROW_TABLE`` row counts, in distributed RAM.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration.
+
+    Members
+    -------
+    index : In(4)
+        Entry an instruction names (``vertices``).
+    rows : Out(20)
+        That entry, in the same cycle.
+    host_index : In(4)
+        Entry the host reads or writes.
+    host_rows : Out(20)
+        That entry, in the same cycle.
+    host_write : In(1)
+        High to set the entry ``host_index`` to ``host_data``.
+    host_data : In(20)
+        Valid with ``host_write``.
+    """
+
+    def __init__(self, config):
+        super().__init__({
+            "index": In(range(ROW_TABLE)),
+            "rows": Out(ROWS_WIDTH),
+            "host_index": In(range(ROW_TABLE)),
+            "host_rows": Out(ROWS_WIDTH),
+            "host_write": In(1),
+            "host_data": In(ROWS_WIDTH),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.memory = memory = Memory(shape=ROWS_WIDTH, depth=ROW_TABLE, init=[])
+        read, host_read = memory.read_port(domain="comb"), memory.read_port(domain="comb")
+        write = memory.write_port()
+        m.d.comb += [
+            read.addr.eq(self.index), self.rows.eq(read.data),
+            host_read.addr.eq(self.host_index), self.host_rows.eq(host_read.data),
+            write.addr.eq(self.host_index), write.data.eq(self.host_data),
+            write.en.eq(self.host_write),
+        ]
+        return m

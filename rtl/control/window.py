@@ -1,0 +1,96 @@
+"""The host port's window into the controller's and the cores' address spaces."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from hypercast.rtl.layouts import HostRequest
+from hypercast.rtl.registers import CoreSpace, Space
+
+__all__ = ["TIMEOUT", "Window"]
+
+#: Cycles after which a request without an answer fails.
+TIMEOUT = 4096
+
+
+class Window(wiring.Component):
+    """Makes one window access at a time, and refuses those that cannot be answered.
+
+    Refused are spaces and cores that do not exist and, while a program runs, everything but
+    reading a core's counters.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration.
+
+    Members
+    -------
+    access : In(1)
+        High for one cycle to start an access; never before the last one is ``done``.
+    core, space, address, write, data : In(32), In(32), In(32), In(1), In(32)
+        The access; they must not change from ``access`` to ``done``.
+    running : In(1)
+        A program is running.
+    done : Out(1)
+        High for one cycle when the access has ended.
+    error : Out(1)
+        The access was refused, or nobody answered within ``TIMEOUT`` cycles; valid with ``done``.
+    result : Out(32)
+        What was read; valid with ``done``.
+    request : Out(HostRequest)
+        The request; registered, and stays until the next one.
+    chip_valid, core_valid : Out(1)
+        Registered; one of them is high for one cycle per request, ``chip_valid`` if it is for
+        the spaces PROGRAM or TENSORS, ``core_valid`` if it is for the cores.
+    response, response_valid : In(32), In(1)
+        The answer.
+    """
+
+    def __init__(self, config):
+        self._config = config
+        super().__init__({
+            "access": In(1), "core": In(32), "space": In(32), "address": In(32),
+            "write": In(1), "data": In(32), "running": In(1),
+            "done": Out(1), "error": Out(1), "result": Out(32),
+            "request": Out(HostRequest), "chip_valid": Out(1), "core_valid": Out(1),
+            "response": In(32), "response_valid": In(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        exists, in_core, is_counter = Signal(), Signal(), Signal()
+        m.d.comb += [
+            in_core.eq(self.space >= Space.FEATURES),
+            exists.eq((self.space < len(Space))
+                      & (~in_core | (self.core < self._config.cores))),
+            is_counter.eq((self.space == Space.CORE) & (self.address >= CoreSpace.COUNTERS)),
+        ]
+        waited = Signal(range(TIMEOUT))
+        m.d.sync += [
+            self.done.eq(0), self.error.eq(0), self.chip_valid.eq(0), self.core_valid.eq(0),
+        ]
+        with m.FSM():
+            with m.State("IDLE"), m.If(self.access):
+                m.d.sync += [
+                    self.request.core.eq(self.core),
+                    self.request.space.eq(self.space),
+                    self.request.address.eq(self.address),
+                    self.request.write.eq(self.write),
+                    self.request.data.eq(self.data),
+                    waited.eq(0),
+                ]
+                with m.If(exists & (~self.running | (is_counter & ~self.write))):
+                    m.d.sync += [self.chip_valid.eq(~in_core), self.core_valid.eq(in_core)]
+                    m.next = "WAIT"
+                with m.Else():
+                    m.d.sync += [self.done.eq(1), self.error.eq(1)]
+            with m.State("WAIT"):
+                m.d.sync += [waited.eq(waited + 1), self.result.eq(self.response)]
+                with m.If(self.response_valid):
+                    m.d.sync += self.done.eq(1)
+                    m.next = "IDLE"
+                with m.Elif(waited == TIMEOUT - 1):
+                    m.d.sync += [self.done.eq(1), self.error.eq(1)]
+                    m.next = "IDLE"
+        return m

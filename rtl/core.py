@@ -1,0 +1,226 @@
+"""One core: engines, memory channels, router, and the wires between them."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hypercast.rtl import isa
+from hypercast.rtl.aggregation.receiver import Receiver
+from hypercast.rtl.aggregation.sender import Sender
+from hypercast.rtl.array.array_engine import ArrayEngine
+from hypercast.rtl.control.core_host import CoreHost
+from hypercast.rtl.control.counters import Counters
+from hypercast.rtl.control.row_table import RowTable
+from hypercast.rtl.layouts import CONTROL, OPERANDS, HostRequest, Issue, Link, flit
+from hypercast.rtl.lib.stream_merge import StreamMerge
+from hypercast.rtl.memory.read_crossbar import ReadCrossbar
+from hypercast.rtl.memory.simulated_channel import memory_channel
+from hypercast.rtl.memory.weight_bank import WeightBank
+from hypercast.rtl.memory.write_crossbar import WriteCrossbar
+from hypercast.rtl.network.router import Router
+from hypercast.rtl.vector.vector_unit import VectorUnit
+
+__all__ = ["Core", "core_signature"]
+
+
+def core_signature(config):
+    """Members of ``Core``, for whoever stands in for it."""
+    return {
+        "core": In(config.dimensions),
+        "outgoing": Out(Link(config)).array(config.dimensions),
+        "incoming": In(Link(config)).array(config.dimensions),
+        "issue": In(Issue),
+        "issue_valid": In(1),
+        "clear": In(1),
+        "busy": Out(8),
+        "peak": Out(6),
+        "error": Out(1),
+        "request": In(HostRequest),
+        "request_valid": In(1),
+        "response": Out(32),
+        "response_valid": Out(1),
+    }
+
+
+class Core(wiring.Component):
+    """One core of the hypercube, with its two private memory channels.
+
+    All cores are the same module; a core learns its address from ``core``. Every output comes from
+    a register, and no input reaches an output in the same cycle.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration of the chip.
+
+    Members
+    -------
+    core : In(dimensions)
+        This core's address; constant.
+    outgoing, incoming : Link, one per dimension
+        Links to and from the neighbour across each dimension.
+    issue, issue_valid : In
+        Instruction broadcast; ``issue`` is valid in the cycle ``issue_valid`` is high.
+    clear : In(1)
+        High for one cycle to clear the performance counters.
+    busy : Out(8)
+        Engines at work, bits as in ``isa.Engine``.
+    peak : Out(6)
+        Bit length of the largest magnitude the vector unit's last instruction requantized; valid
+        while its busy bit is low.
+    error : Out(1)
+        High for a cycle when a flit arrived that no instruction announced.
+    request, request_valid : In
+        Window access by the host, valid with ``request_valid``.
+    response, response_valid : Out
+        Its answer, zero unless this core was meant.
+    """
+
+    def __init__(self, config):
+        self._config = config
+        super().__init__(core_signature(config))
+
+    def elaborate(self, platform):
+        config = self._config
+        m = Module()
+        m.submodules.router = router = Router(config)
+        m.submodules.sender = sender = Sender(config)
+        m.submodules.receiver = receiver = Receiver(config)
+        m.submodules.array = array = ArrayEngine(config)
+        m.submodules.vector = vector = VectorUnit(config)
+        m.submodules.weights = weights = WeightBank(config)
+        m.submodules.rows = rows = RowTable(config)
+        m.submodules.host = host = CoreHost(config)
+        m.submodules.counters = counters = Counters(config)
+
+        # Links.
+        for dimension in range(config.dimensions):
+            connect(m, router.outgoing[dimension], flipped(self.outgoing[dimension]))
+            connect(m, router.incoming[dimension], flipped(self.incoming[dimension]))
+        m.submodules.injection = injection = StreamMerge(flit(config), 3)
+        for index, source in enumerate((sender, array, vector)):
+            connect(m, source.flits, injection.i[index])
+        connect(m, injection.o, router.inject)
+        for lane in range(config.eject):
+            connect(m, router.eject[lane], receiver.flits[lane])
+
+        # Memory.
+        readers = (sender.data, sender.list, receiver.edges, array.left, array.right,
+                   vector.primary, vector.secondary, host.read)
+        m.submodules.reads = reads = ReadCrossbar(config, len(readers))
+        for index, port in enumerate(readers):
+            connect(m, port, reads.clients[index])
+        m.submodules.writes = writes = WriteCrossbar(config, 2)
+        connect(m, vector.write, writes.clients[0])
+        connect(m, host.write, writes.clients[1])
+        for index in range(2):
+            memory = memory_channel(config, seed=index + 1)
+            m.submodules[f"channel_{index}"] = memory
+            connect(m, reads.read_request[index], memory.channel.read_request)
+            connect(m, memory.channel.read_data, reads.read_data[index])
+            connect(m, writes.write[index], memory.channel.write)
+            m.d.comb += writes.channel_idle[index].eq(memory.channel.idle)
+
+        # Accumulators and weights.
+        connect(m, vector.array, array.drain)
+        connect(m, vector.aggregation, receiver.drain)
+        connect(m, array.weights, weights.tile)
+        connect(m, receiver.weights, weights.arrivals)
+        m.d.comb += [
+            weights.side.row.eq(host.weights.row),
+            host.weights.data.eq(weights.side.data),
+            vector.weights.data.eq(weights.side.data),
+            weights.host_write.valid.eq(host.weight_write_enable),
+            weights.host_write.p.row.eq(host.weight_write_row),
+            weights.host_write.p.data.eq(host.weight_write_data),
+        ]
+        # The host looks at weights only while no program runs.
+        with m.If(vector.busy):
+            m.d.comb += weights.side.row.eq(vector.weights.row)
+
+        # The host's window.
+        m.d.comb += [
+            host.request.eq(self.request),
+            host.request_valid.eq(self.request_valid),
+            self.response.eq(host.response),
+            self.response_valid.eq(host.response_valid),
+            rows.host_index.eq(host.rows_index),
+            rows.host_write.eq(host.rows_write),
+            rows.host_data.eq(host.rows_write_data),
+            host.rows_data.eq(rows.host_rows),
+            counters.address.eq(host.counter_address),
+            host.counter_data.eq(counters.data),
+        ]
+
+        # Instructions: registered once, then each engine sees its own.
+        issue = Signal(Issue)
+        valid = Signal()
+        m.d.sync += [issue.eq(self.issue), valid.eq(self.issue_valid)]
+        header = CONTROL(issue.instruction[:CONTROL.size])
+        aggregate = OPERANDS[isa.Opcode.AGGREGATE](issue.instruction)
+        update = OPERANDS[isa.Opcode.UPDATE](issue.instruction)
+
+        def starts(*opcodes):
+            return valid & Cat(header.opcode == opcode for opcode in opcodes).any()
+
+        m.d.comb += [
+            rows.index.eq(aggregate.vertices),
+            sender.start.eq(starts(isa.Opcode.AGGREGATE)),
+            receiver.start.eq(starts(isa.Opcode.AGGREGATE)),
+            receiver.reduce_start.eq(starts(isa.Opcode.GRADIENT)),
+            array.start.eq(starts(isa.Opcode.MATMUL, isa.Opcode.GRADIENT)),
+            vector.start.eq(
+                starts(isa.Opcode.DRAIN, isa.Opcode.LOSS, isa.Opcode.UPDATE)),
+            weights.expect_valid.eq(starts(isa.Opcode.UPDATE)),
+            weights.expect.eq(update.tiles << (config.lanes.bit_length() - 1)),
+        ]
+        for engine in (sender, receiver, array, vector):
+            m.d.comb += engine.issue.eq(issue)
+        for engine in (sender, array, vector):
+            m.d.comb += engine.rows.eq(rows.rows)
+        for engine in (receiver, array, vector, host):
+            m.d.comb += engine.core.eq(self.core)
+
+        # Status.
+        busy = {
+            isa.Engine.AGGREGATE: sender.busy | receiver.busy,
+            isa.Engine.ARRAY: array.busy,
+            isa.Engine.VECTOR: vector.busy,
+            isa.Engine.REDUCTION: receiver.reduction_busy,
+            isa.Engine.WEIGHTS: weights.busy,
+        }
+        m.d.sync += [
+            *(self.busy[engine].eq(value) for engine, value in busy.items()),
+            self.peak.eq(vector.peak),
+            self.error.eq(receiver.error | weights.error),
+        ]
+
+        # Counters.
+        clear = Signal()
+        increments = counters.increments
+        m.d.sync += clear.eq(self.clear)
+        m.d.comb += [
+            counters.clear.eq(clear),
+            vector.clear.eq(clear),
+            increments.sent.eq(injection.o.valid & injection.o.ready),
+            increments.send_blocked.eq(injection.o.valid & ~injection.o.ready),
+            increments.edges.eq(receiver.edge_count),
+            increments.edge_starved.eq(receiver.starved),
+            increments.array_words.eq(array.words),
+            increments.array_starved.eq(array.starved),
+            increments.array_blocked.eq(array.blocked),
+            increments.vector_words.eq(vector.words),
+            increments.vector_starved.eq(vector.starved),
+            increments.vector_blocked.eq(vector.blocked),
+            increments.saturations.eq(vector.saturations),
+            Cat(increments.features_read, increments.gradients_read).eq(reads.read_words),
+            Cat(increments.features_written, increments.gradients_written).eq(writes.written),
+            *(getattr(increments, f"link_{dimension}").eq(router.sent[dimension])
+              for dimension in range(config.dimensions)),
+        ]
+        for split in range(3):
+            m.d.comb += [
+                counters.losses[split].eq(vector.losses[split]),
+                counters.hits[split].eq(vector.hits[split]),
+            ]
+        return m

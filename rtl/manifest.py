@@ -1,0 +1,53 @@
+"""Describes a generated chip to machines: ports, registers, memories, configuration hash."""
+
+from hypercast.rtl.chip import Chip
+from hypercast.rtl.config import INTERFACE_VERSION
+from hypercast.rtl.isa import INSTRUCTION_WIDTH
+from hypercast.rtl.registers import COUNTERS, REGISTERS, Space
+
+__all__ = ["manifest", "memories"]
+
+
+def memories(config):
+    """Large memories: name, instances on the chip, words and bits per word."""
+    row = config.lanes * config.accumulator_width
+    cores = config.cores
+    return [
+        {"name": "memory channel (features, gradients)", "instances": 2 * cores,
+         "words": config.channel_words, "width": config.word_width},
+        {"name": "weight bank", "instances": cores, "words": config.weight_rows,
+         "width": config.data_width},
+        {"name": "array accumulators", "instances": 2 * cores, "words": config.accumulator_rows,
+         "width": row},
+        {"name": "aggregation accumulators", "instances": 2 * cores * config.eject,
+         "words": config.accumulator_rows, "width": row},
+        {"name": "program", "instances": 1, "words": config.program_rows,
+         "width": INSTRUCTION_WIDTH},
+    ]
+
+
+def manifest(config):
+    """The manifest as a JSON-compatible dictionary."""
+    chip = Chip(config)
+    ports = [{"name": "clk", "direction": "input", "width": 1},
+             {"name": "rst", "direction": "input", "width": 1}]
+    for path, member, value in chip.signature.flatten(chip):
+        ports.append({"name": "__".join(str(part) for part in path),
+                      "direction": "output" if member.flow.name == "Out" else "input",
+                      "width": len(value)})
+    large = memories(config)
+    return {
+        "top": "hypercast",
+        "interface_version": INTERFACE_VERSION,
+        "configuration_hash": f"{config.hash:#010x}",
+        "configuration": config.to_dict(),
+        "ports": ports,
+        "registers": [{"name": register.name, "offset": register.offset,
+                       "access": register.access, "description": register.description}
+                      for register in REGISTERS],
+        "spaces": {space.name.lower(): int(space) for space in Space},
+        "counters": [{"name": name, "description": text} for name, text in COUNTERS],
+        "memories": large,
+        "memory_bits": sum(item["instances"] * item["words"] * item["width"] for item in large),
+        "multipliers": config.cores * config.lanes**2,
+    }

@@ -1,0 +1,150 @@
+"""A memory channel with the latency and the stalls of external memory, for simulation."""
+
+from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.fifo import SyncFIFO
+from amaranth.lib.wiring import In, Out
+
+from hypercast.rtl.layouts import Channel
+from hypercast.rtl.memory.sram_bank import SramBank
+
+__all__ = ["SimulatedChannel", "memory_channel"]
+
+#: Bursts that can be under way at a time.
+_OUTSTANDING = 64
+#: Cycles of a pause, and from one pause to the next.
+_PAUSE = 32
+_PERIOD = 1024
+
+
+def memory_channel(config, seed):
+    """What ``config`` asks for behind a ``Channel``: an ``SramBank`` or a ``SimulatedChannel``."""
+    if config.memory_latency == 1 and not config.memory_stalls:
+        return SramBank(config)
+    return SimulatedChannel(config, seed)
+
+
+class SimulatedChannel(wiring.Component):
+    """An ``SramBank`` far away.
+
+    The first word of a burst arrives ``config.memory_latency`` cycles (but at least 2) after its
+    request was accepted, or later if other bursts or writes are before it; up to 64 bursts overlap.
+    A write takes about twice as long to become visible: a client that reads without waiting for
+    ``idle`` gets old data. With ``config.memory_stalls``, requests, words and writes are each
+    held up in a quarter of the cycles, and all of them for 32 cycles in every 1024, as by a DRAM's
+    refresh.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration.
+    seed : int
+        Of the stalls, 1 to 2**32 - 1.
+
+    Members
+    -------
+    channel : In(Channel(config))
+        The channel.
+
+    Attributes
+    ----------
+    memory : MemoryData
+        Contents, for simulation; they are in ``storage`` of the submodule ``bank``.
+
+    Raises
+    ------
+    ValueError
+        If the seed is out of range.
+    """
+
+    def __init__(self, config, seed):
+        if not 1 <= seed < 1 << 32:
+            raise ValueError(f"seed must be 1 to 2**32 - 1, not {seed}")
+        self._seed = seed
+        self._stalls = config.memory_stalls
+        self._delay = max(config.memory_latency - 1, 1)  # the bank adds a cycle
+        self._bank = SramBank(config)
+        self.memory = self._bank.memory
+        super().__init__({"channel": In(Channel(config))})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.bank = bank = self._bank
+        request, words, write = (
+            self.channel.read_request, self.channel.read_data, self.channel.write)
+        m.submodules.requests = requests = _Delay(
+            request.p.shape(), _OUTSTANDING, self._delay)
+        m.submodules.writes = writes = _Delay(
+            write.p.shape(), 2 * self._delay + 1, 2 * self._delay)
+        wiring.connect(m, requests.o, bank.channel.read_request)
+        wiring.connect(m, writes.o, bank.channel.write)
+        m.d.comb += self.channel.idle.eq(writes.empty)
+
+        stalls = self._random_stalls(m) if self._stalls else [Const(0)] * 3
+        for source, target, stall in zip(
+                (request, bank.channel.read_data, write), (requests.i, words, writes.i),
+                stalls, strict=True):
+            # What has been offered stays offered, stall or not.
+            offered = Signal()
+            m.d.sync += offered.eq(target.valid & ~target.ready)
+            m.d.comb += target.payload.eq(source.payload)
+            with m.If(offered | ~stall):
+                m.d.comb += [target.valid.eq(source.valid), source.ready.eq(target.ready)]
+        return m
+
+    def _random_stalls(self, m):
+        """Three bits, each high in about a quarter of the cycles, and together in the pauses."""
+        # An odd factor, so that neighbouring seeds begin far apart and none at zero.
+        start = self._seed * 0x9E3779B1 % (1 << 32)
+        # Taps 32, 22, 2, 1 give the longest period (Xilinx XAPP052).
+        lfsr = Signal(32, init=start)
+        m.d.sync += lfsr.eq(Cat(lfsr[31] ^ lfsr[21] ^ lfsr[1] ^ lfsr[0], lfsr))
+        time = Signal(range(_PERIOD), init=start % _PERIOD)
+        m.d.sync += time.eq(time + 1)
+        pause = time < _PAUSE
+        return [pause | (lfsr[a] & lfsr[b]) for a, b in ((3, 14), (8, 22), (11, 30))]
+
+
+class _Delay(wiring.Component):
+    """A queue that offers what it gets ``cycles`` cycles later.
+
+    Members
+    -------
+    i, o : In(stream), Out(stream)
+        Input and output.
+    empty : Out(1)
+        High when nothing is under way.
+    """
+
+    def __init__(self, shape, depth, cycles):
+        self._shape = shape
+        self._depth = depth
+        self._cycles = cycles
+        super().__init__({
+            "i": In(stream.Signature(shape)),
+            "o": Out(stream.Signature(shape)),
+            "empty": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.queue = queue = SyncFIFO(width=len(self.i.p.as_value()), depth=self._depth)
+        accepted = Signal()
+        m.d.comb += [
+            queue.w_en.eq(self.i.valid),
+            queue.w_data.eq(self.i.p.as_value()),
+            self.i.ready.eq(queue.w_rdy),
+            accepted.eq(self.i.valid & self.i.ready),
+            self.empty.eq(queue.level == 0),
+        ]
+        past = Signal(self._cycles - 1)  # ``accepted`` of the last cycles
+        due = Cat(accepted, past)
+        m.d.sync += past.eq(due)
+        ripe = Signal(range(self._depth + 1))
+        m.d.sync += ripe.eq(ripe + due[-1] - (self.o.valid & self.o.ready))
+        m.d.comb += [
+            self.o.valid.eq(ripe != 0),
+            self.o.p.as_value().eq(queue.r_data),
+            queue.r_en.eq(self.o.valid & self.o.ready),
+        ]
+        return m

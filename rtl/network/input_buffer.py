@@ -1,0 +1,91 @@
+"""Buffer for the flits of one plane that come to a router from one side."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.fifo import SyncFIFO
+from amaranth.lib.wiring import In, Out
+
+from hypercast.rtl.layouts import flit
+from hypercast.rtl.network import routing
+
+__all__ = ["InputBuffer"]
+
+
+class InputBuffer(wiring.Component):
+    """Holds flits in order and remembers which outputs have served the one at the head.
+
+    A flit at the head asks for all its outputs at once. They may serve it in any order, in the same
+    or in different cycles; it leaves in the cycle in which the last one does. A flit with an empty
+    mask leaves unserved.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration of the chip.
+    plane : int
+        Plane of the flits.
+    arrival : int or None
+        Dimension over which they come; None if they are injected here.
+
+    Attributes
+    ----------
+    outputs : tuple of int
+        Dimensions the flits can go on along; output 0 is this core, output ``1 + i`` is
+        ``outputs[i]``.
+
+    Members
+    -------
+    write : In(1)
+        High to store ``flit``, only while ``room``.
+    flit : In(flit)
+        Valid with ``write``.
+    room : Out(1)
+        High if there is room for a flit.
+    head : Out(flit)
+        The oldest flit, valid while ``requests`` is not zero, from the cycle after it was written.
+    requests : Out(1 + outputs)
+        Outputs that have still to serve ``head``.
+    served : In(1 + outputs)
+        Outputs that take ``head`` in this cycle; only ones that were requested.
+    leaves : Out(1)
+        High in the cycle in which ``head`` leaves.
+    """
+
+    def __init__(self, config, plane, arrival):
+        self._config = config
+        self._plane = plane
+        self.outputs = routing.outputs(plane, arrival, config.dimensions)
+        super().__init__({
+            "write": In(1),
+            "flit": In(flit(config)),
+            "room": Out(1),
+            "head": Out(flit(config)),
+            "requests": Out(1 + len(self.outputs)),
+            "served": In(1 + len(self.outputs)),
+            "leaves": Out(1),
+        })
+
+    def elaborate(self, platform):
+        config = self._config
+        m = Module()
+        # The outputs are worked out on the way in: from the head they are requested at once.
+        entry = data.StructLayout({"flit": flit(config), "wanted": len(self.requests)})
+        m.submodules.fifo = fifo = SyncFIFO(width=entry.size, depth=config.buffer_depth)
+        masks = routing.split_masks(self._plane, config.dimensions)
+        wanted = Cat(self.flit.mask[0],
+                     ((self.flit.mask & masks[dimension]).any() for dimension in self.outputs))
+        head = entry(fifo.r_data)
+        served = Signal.like(self.served)
+        m.d.comb += [
+            fifo.w_en.eq(self.write),
+            fifo.w_data.eq(Cat(self.flit, wanted)),
+            self.room.eq(fifo.w_rdy),
+            self.head.eq(head.flit),
+            self.requests.eq((head.wanted & ~served) & fifo.r_rdy.replicate(len(served))),
+            self.leaves.eq(fifo.r_rdy & ~(self.requests & ~self.served).any()),
+            fifo.r_en.eq(self.leaves),
+        ]
+        m.d.sync += served.eq(served | self.served)
+        with m.If(self.leaves):
+            m.d.sync += served.eq(0)
+        return m

@@ -1,0 +1,83 @@
+"""The sending end of a link: arbitration, credits and the output register."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from hypercast.rtl.layouts import Link, flit
+from hypercast.rtl.network import routing
+from hypercast.rtl.network.round_robin_arbiter import RoundRobinArbiter, one_hot_mux
+
+__all__ = ["LinkOutput"]
+
+
+class LinkOutput(wiring.Component):
+    """Sends one flit per cycle, of a plane that has a credit, round-robin among the requests.
+
+    A granted flit is on the link in the next cycle, its mask and source relative to the neighbour.
+    A credit that comes back can be used in the cycle after.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration of the chip.
+    dimension : int
+        Dimension of the link.
+    planes : sequence of int
+        Plane of each requesting buffer.
+
+    Members
+    -------
+    flits : In(flit), one per requester
+        The flits that want to go along the link, perhaps among others.
+    requests : In(requesters)
+        One bit per requester, high if its flit is valid and wants to go along the link.
+    grants : Out(requesters)
+        At most one bit is high: that flit is taken in this cycle. Combinational.
+    link : Out(Link)
+        The link.
+    """
+
+    def __init__(self, config, dimension, planes):
+        self._config = config
+        self._dimension = dimension
+        self._planes = tuple(planes)
+        super().__init__({
+            "flits": In(flit(config)).array(len(self._planes)),
+            "requests": In(len(self._planes)),
+            "grants": Out(len(self._planes)),
+            "link": Out(Link(config)),
+        })
+
+    def elaborate(self, platform):
+        config, dimension, planes = self._config, self._dimension, self._planes
+        m = Module()
+        m.submodules.arbiter = arbiter = RoundRobinArbiter(len(planes))
+        depth = config.buffer_depth
+        credits = [Signal(range(depth + 1), init=depth, name=f"credits_{plane}")
+                   for plane in range(config.planes)]
+        m.d.comb += [
+            arbiter.enable.eq(1),
+            arbiter.requests.eq(
+                self.requests & Cat(credits[plane].any() for plane in planes)),
+            self.grants.eq(arbiter.grants),
+        ]
+        for plane, credit in enumerate(credits):
+            spent = Cat(self.grants[index] for index, own in enumerate(planes) if own == plane)
+            with m.If(spent.any() & ~self.link.credit[plane]):
+                m.d.sync += credit.eq(credit - 1)
+            with m.If(~spent.any() & self.link.credit[plane]):
+                m.d.sync += credit.eq(credit + 1)
+
+        # Only the destinations beyond this link go along; which those are depends on the plane.
+        masks = [one.mask & routing.split_masks(plane, config.dimensions)[dimension]
+                 for one, plane in zip(self.flits, planes, strict=True)]
+        taken = flit(config)(one_hot_mux(self.grants, [one.as_value() for one in self.flits]))
+        m.d.sync += [
+            self.link.valid.eq(self.grants.any()),
+            self.link.flit.eq(taken),
+            self.link.flit.mask.eq(
+                routing.hop(one_hot_mux(self.grants, masks), dimension, config.dimensions)),
+            self.link.flit.source.eq(taken.source ^ 1 << dimension),
+        ]
+        return m

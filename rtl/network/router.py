@@ -1,0 +1,116 @@
+"""One corner of the hypercube network."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hypercast.rtl.layouts import Link, flit
+from hypercast.rtl.network import deadlock, routing
+from hypercast.rtl.network.ejection_port import EjectionPort
+from hypercast.rtl.network.input_buffer import InputBuffer
+from hypercast.rtl.network.link_output import LinkOutput
+
+__all__ = ["Router"]
+
+
+class Router(wiring.Component):
+    """Multicast router with one virtual channel per plane.
+
+    There is an input buffer for every plane and incoming dimension, and one per plane for
+    injection. The flit at the head of each is offered to its outputs, and served by each as that
+    becomes free; only paths that ``routing`` can use exist. A hop takes two cycles, one through the
+    router and one on the link; a credit takes two cycles back, so a single plane keeps a link full
+    from ``buffer_depth`` 4 on. From ``inject`` to ``eject`` of neighbours it is 4 cycles.
+
+    What is guaranteed, as long as every core goes on accepting what is ejected: every destination
+    of a flit gets it exactly once, and flits of the same source and plane arrive in order. A core
+    that stops accepting at a port holds up the flits for it in that port's planes, and in those
+    planes whatever waits behind them; other planes keep moving. Injection is in order, so a core
+    whose next flit belongs to a plane without room injects nothing until there is.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration of the chip.
+
+    Members
+    -------
+    inject : In(stream of flit)
+        Flits to send: mask relative to this core (which may be among the destinations; an empty
+        mask is dropped), source 0. ``ready`` depends on the plane of the flit offered.
+    eject : Out(stream of flit), one per ejection port
+        Flits received; ``self XOR source`` sent them. Port ``e`` has those of planes ``r`` with
+        ``r mod config.eject = e``.
+    outgoing, incoming : Link, one per dimension
+        Links to and from the neighbour across each dimension; no input reaches an output in the
+        same cycle.
+    sent : Out(dimensions)
+        Performance hook: bit ``d`` is high for one cycle per flit sent along dimension ``d``.
+
+    Raises
+    ------
+    DeadlockError
+        When elaborated, if the network could deadlock.
+    """
+
+    def __init__(self, config):
+        self._config = config
+        super().__init__({
+            "inject": In(stream.Signature(flit(config))),
+            "eject": Out(stream.Signature(flit(config))).array(config.eject),
+            "outgoing": Out(Link(config)).array(config.dimensions),
+            "incoming": In(Link(config)).array(config.dimensions),
+            "sent": Out(config.dimensions),
+        })
+
+    def elaborate(self, platform):
+        config = self._config
+        deadlock.check(config.dimensions, config.planes)
+        m = Module()
+        # Requests by output: an ejection port ("eject", port) or a link ("link", dimension).
+        requests = {}
+        for plane in range(config.planes):
+            for arrival in routing.arrivals(config.dimensions):
+                side = "inject" if arrival is None else arrival
+                buffer = InputBuffer(config, plane, arrival)
+                m.submodules[f"buffer_{plane}_{side}"] = buffer
+                self._connect_input(m, buffer, plane, arrival)
+                ejection = "eject", plane % config.eject
+                ways = [ejection, *(("link", dimension) for dimension in buffer.outputs)]
+                for number, way in enumerate(ways):
+                    requests.setdefault(way, []).append((plane, buffer, number))
+
+        for (kind, number), requesters in requests.items():
+            planes = [plane for plane, _, _ in requesters]
+            if kind == "link":
+                output = LinkOutput(config, number, planes)
+                connect(m, output.link, flipped(self.outgoing[number]))
+                m.d.comb += self.sent[number].eq(output.link.valid)
+            else:
+                output = EjectionPort(config, len(planes))
+                connect(m, output.eject, flipped(self.eject[number]))
+            m.submodules[f"{kind}_{number}"] = output
+            m.d.comb += output.requests.eq(
+                Cat(buffer.requests[bit] for _, buffer, bit in requesters))
+            for index, (_, buffer, bit) in enumerate(requesters):
+                m.d.comb += [
+                    output.flits[index].eq(buffer.head),
+                    buffer.served[bit].eq(output.grants[index]),
+                ]
+        return m
+
+    def _connect_input(self, m, buffer, plane, arrival):
+        """Feed ``buffer`` from the injection port, or from the link across ``arrival``."""
+        if arrival is None:
+            payload = self.inject.payload
+            own = Signal(name=f"inject_{plane}")
+            m.d.comb += own.eq(payload.plane == plane)
+            m.d.comb += buffer.write.eq(self.inject.valid & own & buffer.room)
+            with m.If(own):
+                m.d.comb += self.inject.ready.eq(buffer.room)
+        else:
+            link = self.incoming[arrival]
+            payload = link.flit
+            m.d.comb += buffer.write.eq(link.valid & (payload.plane == plane))
+            m.d.sync += link.credit[plane].eq(buffer.leaves)
+        m.d.comb += buffer.flit.eq(payload)

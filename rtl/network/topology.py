@@ -1,0 +1,17 @@
+"""The hypercube: which core is joined to which.
+
+Two cores are neighbours across dimension ``d`` if their addresses differ in bit ``d`` alone. This
+module imports no Amaranth.
+"""
+
+__all__ = ["links", "neighbour"]
+
+
+def neighbour(core, dimension):
+    """Address of the core at the other end of ``core``'s link along ``dimension``."""
+    return core ^ 1 << dimension
+
+
+def links(dimensions):
+    """Every directed link of the network, as (sending core, dimension)."""
+    return [(core, dimension) for core in range(1 << dimensions) for dimension in range(dimensions)]

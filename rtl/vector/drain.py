@@ -1,0 +1,200 @@
+"""DRAIN: accumulators, or scaled words, to memory."""
+
+from amaranth.hdl import Module, Mux, Signal, signed
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hypercast.rtl import isa
+from hypercast.rtl.layouts import AccumulatorPort, Issue, WeightPort, accumulator_row
+from hypercast.rtl.vector.bias_aligner import BiasAligner
+from hypercast.rtl.vector.credit_fifo import CreditFIFO
+from hypercast.rtl.vector.drain_reader import DrainReader
+from hypercast.rtl.vector.drain_writer import DrainWriter, drained_row
+from hypercast.rtl.vector.epilogue import Epilogue
+from hypercast.rtl.vector.keep_stream import KeepStream
+from hypercast.rtl.vector.pipeline import delayed
+from hypercast.rtl.vector.ports import WordSource, write_request
+
+__all__ = ["Drain"]
+
+
+class Drain(wiring.Component):
+    """Engine of the DRAIN instruction: one row per cycle, memory permitting.
+
+    A row starts when its dropout decisions, whatever it needs from memory, and room for its result
+    are there. Its accumulators are then fetched and pass the epilogue, which never stalls.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration.
+
+    Members
+    -------
+    start : In(1)
+        High for a cycle to begin; only while not ``busy``.
+    issue : In(Issue), rows : In(20)
+        The instruction and its vertices; held from ``start`` until no more ``busy``.
+    core : In(dimensions)
+        This core's address.
+    busy : Out(1)
+        High from the cycle after ``start`` until the last write is accepted.
+    primary : Out(WordSource(config))
+        The words of source SCALED.
+    secondary : Out(WordSource(config))
+        Row scales, or the mask.
+    array, aggregation : Out(AccumulatorPort(config))
+        The accumulators.
+    weights : Out(WeightPort(config))
+        The bias.
+    write : Out(stream of writes)
+        Results and masks.
+    magnitude : Out(accumulator_width)
+        Of the row being requantized; zero if there is none.
+    saturations : Out
+        How many elements of a row have just saturated.
+    starved : Out(1)
+        A row waits for memory only.
+    """
+
+    #: Rows under way or waiting to be written: covers the pipeline's latency.
+    _ROWS = 16
+
+    def __init__(self, config):
+        self._config = config
+        super().__init__({
+            "start": In(1),
+            "issue": In(Issue),
+            "rows": In(20),
+            "core": In(config.dimensions),
+            "busy": Out(1),
+            "primary": Out(WordSource(config)),
+            "secondary": Out(WordSource(config)),
+            "array": Out(AccumulatorPort(config)),
+            "aggregation": Out(AccumulatorPort(config)),
+            "weights": Out(WeightPort(config)),
+            "write": Out(write_request(config)),
+            "magnitude": Out(config.accumulator_width),
+            "saturations": Out(range(config.lanes + 1)),
+            "starved": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        operands = self.issue.view(isa.Opcode.DRAIN)
+        m.submodules.keep = keep = KeepStream(config)
+        m.submodules.reader = reader = DrainReader(config)
+        m.submodules.bias = bias = BiasAligner(config)
+        m.submodules.epilogue = epilogue = Epilogue(config)
+        m.submodules.output = output = CreditFIFO(drained_row(config), self._ROWS)
+        m.submodules.writer = writer = DrainWriter(config)
+        connect(m, reader.primary, flipped(self.primary))
+        connect(m, reader.secondary, flipped(self.secondary))
+        connect(m, output.o, writer.i)
+        connect(m, writer.write, flipped(self.write))
+
+        # Control: count the rows, then start everybody.
+        begin = Signal()
+        count = Signal(15)
+        available = Signal(signed(21))
+        m.d.comb += available.eq(self.rows - operands.row_start)
+        with m.FSM():
+            with m.State("IDLE"):
+                with m.If(self.start):
+                    m.d.sync += count.eq(Mux(
+                        available < 0, 0,
+                        Mux(available < operands.row_limit, available, operands.row_limit)))
+                    m.next = "BEGIN"
+            with m.State("BEGIN"):
+                m.d.comb += [self.busy.eq(1), begin.eq(1)]
+                m.next = "RUN"
+            with m.State("RUN"):
+                m.d.comb += self.busy.eq(1)
+                with m.If(~writer.busy & ~bias.busy):
+                    m.next = "IDLE"
+
+        scaled = Signal()
+        needs_memory = count != 0
+        m.d.comb += [
+            scaled.eq(operands.source == isa.DrainSource.SCALED),
+            keep.start.eq(begin),
+            keep.core.eq(self.core),
+            keep.row_start.eq(operands.row_start),
+            keep.count.eq(count),
+            keep.key.eq(self.issue.dropout_key),
+            keep.threshold.eq(Mux(operands.dropout, operands.dropout_threshold, 0)),
+            keep.panel.eq(operands.panel),
+            reader.start.eq(begin & needs_memory),
+            reader.scaled.eq(scaled),
+            reader.masked.eq(operands.mask_read),
+            reader.count.eq(count),
+            reader.channel.eq(operands.source_channel),
+            reader.address.eq(operands.source_address),
+            reader.side_address.eq(operands.side_address),
+            bias.start.eq(begin & operands.bias),
+            bias.clear.eq(begin & ~operands.bias),
+            bias.word.eq(self.weights.data),
+            bias.shift.eq(self.issue.aux_shift),
+            self.weights.row.eq(operands.bias_weights),
+            writer.start.eq(begin),
+            writer.count.eq(count),
+            writer.channel.eq(operands.channel),
+            writer.masked.eq(operands.mask_write),
+            writer.address.eq(operands.address),
+            writer.mask_address.eq(operands.side_address),
+        ]
+
+        # A row starts.
+        ready, go = Signal(), Signal()
+        row = Signal(range(config.accumulator_rows))
+        m.d.comb += [
+            ready.eq(keep.o.valid & output.credit & ~bias.busy),
+            go.eq(ready & reader.o.valid),
+            self.starved.eq(ready & ~reader.o.valid),
+            keep.o.ready.eq(go),
+            reader.o.ready.eq(ready),
+            output.take.eq(go),
+        ]
+        with m.If(go):
+            m.d.sync += row.eq(row + 1)
+        with m.If(begin):
+            m.d.sync += row.eq(0)
+        for source, port in ((isa.DrainSource.ARRAY, self.array),
+                             (isa.DrainSource.AGGREGATION, self.aggregation)):
+            m.d.comb += [
+                port.enable.eq(go & (operands.source == source)),
+                port.buffer.eq(operands.buffer),
+                port.row.eq(row),
+            ]
+
+        # A word's product with its scale takes as long as reading accumulators.
+        latency = AccumulatorPort.LATENCY
+        elements = data.ArrayLayout(signed(config.element_width), config.lanes)
+        word = elements(delayed(m, reader.o.p.word, 1))
+        scale = delayed(m, reader.o.p.scale, 1)
+        product = Signal(accumulator_row(config))
+        for lane in range(config.lanes):
+            m.d.comb += product[lane].eq(word[lane] * scale)
+        product = delayed(m, product, latency - 1)
+        with m.Switch(operands.source):
+            with m.Case(isa.DrainSource.ARRAY):
+                m.d.comb += epilogue.row.eq(self.array.data)
+            with m.Case(isa.DrainSource.AGGREGATION):
+                m.d.comb += epilogue.row.eq(self.aggregation.data)
+            with m.Default():
+                m.d.comb += epilogue.row.eq(product)
+        m.d.comb += [
+            epilogue.valid.eq(delayed(m, go, latency)),
+            epilogue.keep.eq(delayed(m, keep.o.payload & reader.o.p.mask, latency)),
+            epilogue.bias.eq(bias.bias),
+            epilogue.relu.eq(operands.relu),
+            epilogue.shift.eq(self.issue.shift),
+            epilogue.scale.eq(operands.scale),
+            output.push.eq(epilogue.o_valid),
+            output.i.word.eq(epilogue.word),
+            output.i.mask.eq(epilogue.mask),
+            self.magnitude.eq(epilogue.magnitude),
+            self.saturations.eq(epilogue.saturations),
+        ]
+        return m

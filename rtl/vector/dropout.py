@@ -1,0 +1,95 @@
+"""Dropout decisions, hashed from (key, vertex, feature); see ``arithmetic.keep_mask``."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["Dropout"]
+
+#: Constants of the rounds (the first 32-bit words of the fraction of pi).
+_ROUND_CONSTANTS = (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344,
+                    0xA4093822, 0x299F31D0, 0x082EFA98, 0xEC4E6C89)
+#: How many rounds mix the vertex, shared by all lanes; the rest mix the pair of features.
+_VERTEX_ROUNDS = 3
+
+
+class Dropout(wiring.Component):
+    """Tells which features of a panel of one vertex dropout keeps, one vertex per cycle.
+
+    Each stage is one add-rotate-xor round on 2 x 32 bits: first the vertex rounds, which all lanes
+    share, then a chain of rounds for every pair of lanes; the last stage compares with the
+    threshold.
+
+    Parameters
+    ----------
+    config : Config
+        ``lanes`` features are decided together.
+
+    Members
+    -------
+    enable : In(1)
+        Advances the pipeline; while low, ``keep`` is held.
+    key : In(32)
+        The layer's key plus the step key.
+    threshold : In(16)
+        An element is dropped with probability ``threshold / 65536``; 0 keeps all.
+    rank : In(32)
+        The vertex.
+    panel : In(14)
+        Lane ``l`` decides on feature ``panel * lanes + l``.
+    keep : Out(lanes)
+        Bit ``l`` is one if lane ``l`` is kept; for the inputs ``LATENCY`` enabled cycles ago.
+    """
+
+    #: Enabled cycles from the inputs to ``keep``.
+    LATENCY = len(_ROUND_CONSTANTS) + 1
+
+    def __init__(self, config):
+        self._lanes = config.lanes
+        super().__init__({
+            "enable": In(1),
+            "key": In(32),
+            "threshold": In(16),
+            "rank": In(32),
+            "panel": In(14),
+            "keep": Out(config.lanes),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+
+        def register(value):
+            delayed = Signal.like(value)
+            with m.If(self.enable):
+                m.d.sync += delayed.eq(value)
+            return delayed
+
+        def mix(a, b, constant):
+            next_a = Signal(32)
+            m.d.comb += next_a.eq((a.rotate_right(8) + b) ^ constant)
+            return register(next_a), register(b.rotate_left(3) ^ next_a)
+
+        a, b, panel, threshold = self.rank, self.key, self.panel, self.threshold
+        for constant in _ROUND_CONSTANTS[:_VERTEX_ROUNDS]:
+            a, b = mix(a, b, constant)
+            panel, threshold = register(panel), register(threshold)
+
+        halves = []
+        for first_lane in range(0, self._lanes, 2):
+            pair = Signal(16)
+            m.d.comb += pair.eq(panel * (self._lanes // 2) + first_lane // 2)
+            # Shifted left by 24 within 32 bits, only the low byte of the pair is left.
+            pair_a, pair_b = Signal(32), Signal(32)
+            m.d.comb += [
+                pair_a.eq(a ^ Cat(pair, pair)),
+                pair_b.eq(b ^ (pair << 8) ^ ((pair & 0xFF) << 24)),
+            ]
+            for constant in _ROUND_CONSTANTS[_VERTEX_ROUNDS:]:
+                pair_a, pair_b = mix(pair_a, pair_b, constant)
+            halves += [pair_b[:16], pair_b[16:]]
+
+        for _ in _ROUND_CONSTANTS[_VERTEX_ROUNDS:]:
+            threshold = register(threshold)
+        with m.If(self.enable):
+            m.d.sync += self.keep.eq(Cat(half >= threshold for half in halves))
+        return m

@@ -1,0 +1,82 @@
+"""Powers of two with negative exponents, by table and interpolation."""
+
+from itertools import pairwise
+
+from amaranth.hdl import Module, Mux, Signal, unsigned
+from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from hypercast.rtl.vector.pipeline import delayed
+
+__all__ = ["Exponential"]
+
+#: log2(e) with 14 fraction bits.
+_LOG2_E = 23637
+#: ``2**-(i / 64)`` with 16 fraction bits.
+_TABLE = tuple(round(2 ** (16 - i / 64)) for i in range(65))
+
+
+class Exponential(wiring.Component):
+    """Computes ``exp(-d)`` in every lane, as ``arithmetic.softmax_gradient`` defines it.
+
+    Parameters
+    ----------
+    config : Config
+        Gives ``lanes`` and ``element_width``.
+
+    Members
+    -------
+    i : In(lanes values of element_width)
+        Distances ``d`` from the maximum, unsigned.
+    shift : In(6)
+        Distances are in units of ``2 ** (10 - shift)``; held while values are under way.
+    bits : Out(lanes values of element_width + 23)
+        ``d`` of ``BITS_LATENCY`` cycles ago, times log2(e), with 12 fraction bits.
+    o : Out(lanes values of 17)
+        ``2**-bits`` with 16 fraction bits, ``LATENCY`` cycles after ``i``.
+    """
+
+    #: Cycles from ``i`` to ``bits``.
+    BITS_LATENCY = 3
+    #: Cycles from ``i`` to ``o``.
+    LATENCY = BITS_LATENCY + 4
+
+    def __init__(self, config):
+        self._config = config
+        lanes, width = config.lanes, config.element_width
+        super().__init__({
+            "i": In(data.ArrayLayout(unsigned(width), lanes)),
+            "shift": In(6),
+            "bits": Out(data.ArrayLayout(unsigned(width + 23), lanes)),
+            "o": Out(data.ArrayLayout(unsigned(17), lanes)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        entry = data.StructLayout({"value": unsigned(17), "drop": unsigned(10)})
+        m.submodules.table = table = Memory(shape=entry, depth=64, init=[
+            {"value": value, "drop": value - following}
+            for value, following in pairwise(_TABLE)])
+        for lane in range(self._config.lanes):
+            bits = self.bits[lane]
+            product = Signal(self._config.element_width + 15)
+            coarse = Signal.like(bits)
+            m.d.sync += [
+                product.eq(self.i[lane] * _LOG2_E),
+                coarse.eq((product << 8) >> (self.shift[3:] << 3)),
+                bits.eq(coarse >> self.shift[:3]),
+            ]
+
+            port = table.read_port()
+            m.d.comb += port.addr.eq(bits[6:12])
+            rest = delayed(m, bits[:6], 1)
+            whole = delayed(m, Mux(bits[17:].any(), 31, bits[12:17]), 1)
+            drop = Signal(16)
+            interpolated = Signal(17)
+            m.d.sync += [
+                drop.eq(port.data.drop * rest),
+                interpolated.eq(delayed(m, port.data.value, 1) - (drop >> 6)),
+                self.o[lane].eq(interpolated >> delayed(m, whole, 2)),
+            ]
+        return m

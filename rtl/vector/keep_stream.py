@@ -1,0 +1,70 @@
+"""The dropout decisions of a run of rows."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from hypercast.rtl.vector.dropout import Dropout
+
+__all__ = ["KeepStream"]
+
+
+class KeepStream(wiring.Component):
+    """Hashes rows in order, ahead of those who need the decisions.
+
+    Parameters
+    ----------
+    config : Config
+        Gives ``lanes`` and ``dimensions``.
+
+    Members
+    -------
+    start : In(1)
+        High for a cycle to begin a run; only when the last one is over.
+    core : In(dimensions)
+        This core's address.
+    row_start : In(20), count : In(15)
+        The run's first local row, and its rows; valid with ``start``.
+    key : In(32), threshold : In(16), panel : In(14)
+        See ``Dropout``; held during the run.
+    o : Out(stream of lanes)
+        Lanes that are kept, row by row. The first is there ``Dropout.LATENCY + 1`` cycles after
+        ``start``.
+    """
+
+    def __init__(self, config):
+        self._config = config
+        super().__init__({
+            "start": In(1),
+            "core": In(config.dimensions),
+            "row_start": In(20),
+            "count": In(15),
+            "key": In(32),
+            "threshold": In(16),
+            "panel": In(14),
+            "o": Out(stream.Signature(config.lanes)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dropout = dropout = Dropout(self._config)
+        row = Signal.like(self.row_start)
+        left = Signal.like(self.count)
+        valid = Signal(dropout.LATENCY)
+        m.d.comb += [
+            self.o.valid.eq(valid[-1]),
+            self.o.payload.eq(dropout.keep),
+            dropout.enable.eq(~self.o.valid | self.o.ready),
+            dropout.key.eq(self.key),
+            dropout.threshold.eq(self.threshold),
+            # The inverse of ``placement.core_of`` and ``row_of``.
+            dropout.rank.eq(Cat(self.core ^ row[0].replicate(len(self.core)), row)),
+            dropout.panel.eq(self.panel),
+        ]
+        with m.If(dropout.enable):
+            m.d.sync += valid.eq(Cat(left != 0, valid[:-1]))
+            with m.If(left != 0):
+                m.d.sync += [row.eq(row + 1), left.eq(left - 1)]
+        with m.If(self.start):
+            m.d.sync += [row.eq(self.row_start), left.eq(self.count)]
+        return m

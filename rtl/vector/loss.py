@@ -1,0 +1,193 @@
+"""LOSS: softmax cross-entropy, its gradient and the metrics."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.fifo import SyncFIFOBuffered
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hypercast.rtl import isa
+from hypercast.rtl.layouts import Issue
+from hypercast.rtl.lib.unpacker import Unpacker
+from hypercast.rtl.vector.exponentials import Exponentials
+from hypercast.rtl.vector.loss_gradient import GRADIENT_WIDTH, LossGradient
+from hypercast.rtl.vector.loss_layouts import LabelRecord, panel_limit
+from hypercast.rtl.vector.maximum import Maximum
+from hypercast.rtl.vector.metrics import Metrics
+from hypercast.rtl.vector.normalizer import Normalizer
+from hypercast.rtl.vector.panel_addresses import PanelAddresses
+from hypercast.rtl.vector.ports import WordSource, write_request
+
+__all__ = ["Loss"]
+
+
+class Loss(wiring.Component):
+    """Engine of the LOSS instruction.
+
+    Four stages work on successive rows: the maximum, the exponentials and their sum, the sum's
+    logarithm and reciprocal, and the gradient. A row occupies each stage for as many cycles as it
+    has panels, but the third for about 6, or 23 if it is trained.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration.
+
+    Members
+    -------
+    start : In(1)
+        High for a cycle to begin; only while not ``busy``.
+    issue : In(Issue), rows : In(20)
+        The instruction and its vertices; held from ``start`` until no more ``busy``.
+    busy : Out(1)
+        High from the cycle after ``start`` until the last write is accepted.
+    primary, secondary : Out(WordSource(config))
+        Logits, and labels.
+    write : Out(stream of writes)
+        Gradients.
+    magnitude : Out(GRADIENT_WIDTH - 1)
+        Of the gradients being requantized; zero if there are none.
+    saturations : Out
+        How many elements have just saturated.
+    starved : Out(1)
+        The first stage waits for memory.
+    clear : In(1)
+        Zeroes ``losses`` and ``hits``.
+    losses : Out(64), hits : Out(32), three each
+        See ``Metrics``; up to date when not ``busy``.
+    """
+
+    def __init__(self, config):
+        self._config = config
+        super().__init__({
+            "start": In(1),
+            "issue": In(Issue),
+            "rows": In(20),
+            "busy": Out(1),
+            "primary": Out(WordSource(config)),
+            "secondary": Out(WordSource(config)),
+            "write": Out(write_request(config)),
+            "magnitude": Out(GRADIENT_WIDTH - 1),
+            "saturations": Out(range(config.lanes + 1)),
+            "starved": Out(1),
+            "clear": In(1),
+            "losses": Out(64).array(3),
+            "hits": Out(32).array(3),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        operands = self.issue.view(isa.Opcode.LOSS)
+        m.submodules.labels = labels = Unpacker(config.word_width, LabelRecord.as_shape().size)
+        m.submodules.maximum = maximum = Maximum(config)
+        m.submodules.logits = logits = SyncFIFOBuffered(
+            width=config.data_width, depth=panel_limit(config))
+        m.submodules.exponentials = exponentials = Exponentials(config)
+        m.submodules.normalizer = normalizer = Normalizer(config)
+        m.submodules.gradient = gradient = LossGradient(config)
+        m.submodules.metrics = metrics = Metrics(len(normalizer.loss))
+
+        # Reading: a burst if rows follow each other, else panel by panel.
+        m.submodules.source = source = PanelAddresses(config)
+        command, label_command = self.primary.command, self.secondary.command
+        unread = Signal.like(self.rows)  # rows whose words are not all requested
+        unscanned = Signal.like(self.rows)  # rows not through the first stage
+        single = Signal()
+        m.d.comb += [
+            single.eq(operands.panels == 1),
+            source.start.eq(self.start),
+            source.base.eq(operands.address),
+            source.stride.eq(operands.stride),
+            source.panels.eq(operands.panels),
+            source.advance.eq(command.valid & command.ready),
+            command.valid.eq(unread != 0),
+            command.p.channel.eq(operands.channel),
+            command.p.address.eq(source.address),
+            command.p.count.eq(Mux(single, self.rows, 1)),
+            label_command.p.channel.eq(1),
+            label_command.p.address.eq(operands.info),
+            label_command.p.count.eq(
+                (self.rows + (config.info_rows - 1)) // config.info_rows),
+        ]
+        with m.If(source.advance & source.last):
+            m.d.sync += unread.eq(Mux(single, 0, unread - 1))
+        with m.If(label_command.ready):
+            m.d.sync += label_command.valid.eq(0)
+        with m.If(maximum.labels.valid & maximum.labels.ready):
+            m.d.sync += unscanned.eq(unscanned - 1)
+        with m.If(self.start):
+            m.d.sync += [
+                unread.eq(self.rows),
+                unscanned.eq(self.rows),
+                label_command.valid.eq(self.rows != 0),
+            ]
+        m.d.comb += [
+            labels.flush.eq(self.start),
+            self.starved.eq((unscanned != 0)
+                            & ~(maximum.words.valid & maximum.labels.valid)),
+        ]
+
+        # The stages.
+        connect(m, flipped(self.primary.words), maximum.words)
+        connect(m, flipped(self.secondary.words), labels.i)
+        m.d.comb += [
+            maximum.labels.valid.eq(labels.o.valid),
+            maximum.labels.payload.eq(labels.o.payload),
+            labels.o.ready.eq(maximum.labels.ready),
+        ]
+        connect(m, maximum.logits, logits.w_stream)
+        connect(m, logits.r_stream, exponentials.logits)
+        connect(m, maximum.o, exponentials.i)
+        connect(m, exponentials.o, normalizer.i)
+        connect(m, exponentials.powers, gradient.powers)
+        for stage in (maximum, exponentials, gradient):
+            m.d.comb += stage.panels.eq(operands.panels)
+        for stage in (maximum, exponentials):
+            m.d.comb += stage.classes.eq(operands.classes)
+        for stage in (exponentials, normalizer):
+            m.d.comb += stage.train.eq(operands.train)
+        m.d.comb += [
+            exponentials.shift.eq(self.issue.aux_shift),
+            gradient.shift.eq(self.issue.shift),
+            gradient.i.valid.eq(normalizer.o.valid & operands.train),
+            gradient.i.payload.eq(normalizer.o.payload),
+            normalizer.o.ready.eq(gradient.i.ready | ~operands.train),
+            metrics.valid.eq(normalizer.loss_valid),
+            metrics.loss.eq(normalizer.loss),
+            metrics.split.eq(normalizer.split),
+            metrics.hit.eq(normalizer.hit),
+            metrics.clear.eq(self.clear),
+            self.magnitude.eq(gradient.magnitude),
+            self.saturations.eq(gradient.saturations),
+        ]
+        for index in range(3):
+            m.d.comb += [
+                self.losses[index].eq(metrics.losses[index]),
+                self.hits[index].eq(metrics.hits[index]),
+            ]
+
+        # Writing, and the end: when every row is written, or without gradients, measured.
+        m.submodules.target = target = PanelAddresses(config)
+        unfinished = Signal.like(self.rows)
+        finished = Signal()
+        m.d.comb += [
+            target.start.eq(self.start),
+            target.base.eq(operands.destination),
+            target.stride.eq(operands.stride),
+            target.panels.eq(operands.panels),
+            target.advance.eq(self.write.valid & self.write.ready),
+            self.write.valid.eq(gradient.o.valid),
+            self.write.p.channel.eq(1),
+            self.write.p.address.eq(target.address),
+            self.write.p.data.eq(gradient.o.payload),
+            gradient.o.ready.eq(self.write.ready),
+            finished.eq(Mux(operands.train, target.advance & target.last,
+                            normalizer.o.valid & normalizer.o.ready)),
+        ]
+        with m.If(finished):
+            m.d.sync += unfinished.eq(unfinished - 1)
+        with m.If(unfinished == 0):
+            m.d.sync += self.busy.eq(0)
+        with m.If(self.start):
+            m.d.sync += [unfinished.eq(self.rows), self.busy.eq(1)]
+        return m

@@ -1,0 +1,110 @@
+"""First pass of LOSS over a row: the largest logit."""
+
+from amaranth.hdl import C, Cat, Module, Mux, Signal, signed, unsigned
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hypercast.rtl import isa
+from hypercast.rtl.vector.credit_fifo import CreditFIFO
+from hypercast.rtl.vector.loss_layouts import LabelRecord, maximum_row
+from hypercast.rtl.vector.pipeline import delayed, tree, tree_latency
+
+__all__ = ["Maximum"]
+
+
+class Maximum(wiring.Component):
+    """Finds each row's largest logit while the row passes by, one panel per cycle.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration.
+
+    Members
+    -------
+    panels : In(9), classes : In(10)
+        Panels of a row, at least 1, and its logits that count; held while rows are under way.
+    words : In(stream of word_width)
+        The logits, row by row.
+    labels : In(stream of LabelRecord)
+        One per row, taken with the row's last word.
+    logits : Out(stream of data_width)
+        The words, except those of rows of split NONE: nobody needs them.
+    o : Out(stream of maximum_row(config))
+        Results, one per row, also for split NONE (then with meaningless numbers). A result never
+        comes before the row's words have left through ``logits``.
+    """
+
+    #: Rows under way or waiting to be taken.
+    _ROWS = 8
+
+    def __init__(self, config):
+        self._config = config
+        super().__init__({
+            "panels": In(9),
+            "classes": In(10),
+            "words": In(stream.Signature(config.word_width)),
+            "labels": In(stream.Signature(LabelRecord)),
+            "logits": Out(stream.Signature(config.data_width)),
+            "o": Out(stream.Signature(maximum_row(config))),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        m.submodules.results = results = CreditFIFO(maximum_row(config), self._ROWS)
+        connect(m, results.o, flipped(self.o))
+
+        panel = Signal.like(self.panels)
+        used, last, possible, fire = Signal(), Signal(), Signal(), Signal()
+        m.d.comb += [
+            used.eq(self.labels.p.split != isa.Split.NONE),
+            last.eq(panel == self.panels - 1),
+            possible.eq(self.words.valid & self.labels.valid & (results.credit | ~last)),
+            fire.eq(possible & (self.logits.ready | ~used)),
+            self.logits.valid.eq(possible & used),
+            self.logits.payload.eq(self.words.payload),
+            self.words.ready.eq(fire),
+            self.labels.ready.eq(fire & last),
+            results.take.eq(fire & last),
+        ]
+        with m.If(fire):
+            m.d.sync += panel.eq(Mux(last, 0, panel + 1))
+
+        # A key holds the logit above the inverted class: the largest key is that of the first
+        # class with the largest logit. Lanes beyond the classes get the least logit and, because
+        # their number is larger, lose even against an equal one.
+        lane_bits = config.lanes.bit_length() - 1
+        elements = data.ArrayLayout(signed(config.element_width), config.lanes)
+        word = elements(self.words.payload[:config.data_width])
+        least = -1 << config.element_width - 1
+        keys = []
+        for lane in range(config.lanes):
+            number = Cat(C(lane, lane_bits), panel)
+            logit = Mux(number < self.classes, word[lane], C(least, signed(config.element_width)))
+            keys.append(delayed(m, Cat(~number, logit).as_signed(), 1))
+        key = tree(m, keys, lambda a, b: Mux(a > b, a, b))
+
+        shape = data.StructLayout({
+            "fire": unsigned(1), "first": unsigned(1), "last": unsigned(1),
+            "record": LabelRecord})
+        tag = Signal(shape)
+        m.d.comb += [
+            tag.fire.eq(fire),
+            tag.first.eq(panel == 0),
+            tag.last.eq(last),
+            tag.record.eq(self.labels.payload),
+        ]
+        tag = delayed(m, tag, 1 + tree_latency(config.lanes))
+        best, larger = Signal.like(key), Signal.like(key)
+        m.d.comb += larger.eq(Mux(tag.first | (key > best), key, best))
+        with m.If(tag.fire):
+            m.d.sync += best.eq(larger)
+        m.d.comb += [
+            results.push.eq(tag.fire & tag.last),
+            results.i.label.eq(tag.record.label),
+            results.i.split.eq(tag.record.split),
+            results.i.maximum.eq(larger[-config.element_width:].as_signed()),
+            results.i.hit.eq(~larger[:-config.element_width] == tag.record.label),
+        ]
+        return m

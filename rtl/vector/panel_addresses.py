@@ -1,0 +1,56 @@
+"""Addresses of a matrix that is walked row by row."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["PanelAddresses"]
+
+
+class PanelAddresses(wiring.Component):
+    """Gives the address of panel 0, 1, ... of the first row, then of the next row, and so on.
+
+    Parameters
+    ----------
+    config : Config
+        Gives ``address_width``.
+
+    Members
+    -------
+    start : In(1)
+        Begins at ``base``.
+    base : In(address_width)
+        Address of the first row's panel 0; valid with ``start``.
+    stride : In(address_width), panels : In(9)
+        Words from panel to panel, and panels of a row; held.
+    advance : In(1)
+        Goes on to the next panel.
+    address : Out(address_width)
+        The panel's address.
+    last : Out(1)
+        The panel is the row's last.
+    """
+
+    def __init__(self, config):
+        super().__init__({
+            "start": In(1),
+            "base": In(config.address_width),
+            "stride": In(config.address_width),
+            "panels": In(9),
+            "advance": In(1),
+            "address": Out(config.address_width),
+            "last": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        row = Signal.like(self.address)  # address of the row's panel 0
+        panel = Signal.like(self.panels)
+        m.d.comb += self.last.eq(panel == self.panels - 1)
+        with m.If(self.advance):
+            m.d.sync += [self.address.eq(self.address + self.stride), panel.eq(panel + 1)]
+            with m.If(self.last):
+                m.d.sync += [self.address.eq(row + 1), row.eq(row + 1), panel.eq(0)]
+        with m.If(self.start):
+            m.d.sync += [self.address.eq(self.base), row.eq(self.base), panel.eq(0)]
+        return m

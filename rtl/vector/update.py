@@ -1,0 +1,179 @@
+"""UPDATE: the optimiser's step on the tiles of weights this core owns."""
+
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hypercast.rtl import isa
+from hypercast.rtl.layouts import AccumulatorPort, Issue, flit
+from hypercast.rtl.vector.credit_fifo import CreditFIFO
+from hypercast.rtl.vector.pipeline import delayed
+from hypercast.rtl.vector.ports import WordSource, write_request
+from hypercast.rtl.vector.update_lane import UpdateLane
+from hypercast.rtl.vector.update_reader import UpdateReader, elements_per_step
+from hypercast.rtl.vector.update_writer import UpdateWriter, update_group
+
+__all__ = ["Update"]
+
+
+class Update(wiring.Component):
+    """Engine of the UPDATE instruction.
+
+    A row takes as long as its state takes to be read and written by a channel that moves one word
+    per cycle (8 cycles with 16-bit elements), and one more for its flit.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration.
+
+    Members
+    -------
+    start : In(1)
+        High for a cycle to begin; only while not ``busy``.
+    issue : In(Issue)
+        The instruction; held from ``start`` until no more ``busy``.
+    core : In(dimensions)
+        This core's address.
+    busy : Out(1)
+        High from the cycle after ``start`` until the last write and flit are accepted.
+    primary : Out(WordSource(config))
+        Optimiser state.
+    aggregation : Out(AccumulatorPort(config))
+        Summed gradients.
+    write : Out(stream of writes)
+        New optimiser state.
+    flits : Out(stream of flit(config))
+        New weights.
+    magnitude : Out(31)
+        Of the new master weights; zero if there are none.
+    saturations : Out
+        How many values have just saturated.
+    starved : Out(1)
+        A row waits for its state.
+    """
+
+    #: Groups under way or waiting to be written.
+    _GROUPS = 16
+
+    def __init__(self, config):
+        self._config = config
+        super().__init__({
+            "start": In(1),
+            "issue": In(Issue),
+            "core": In(config.dimensions),
+            "busy": Out(1),
+            "primary": Out(WordSource(config)),
+            "aggregation": Out(AccumulatorPort(config)),
+            "write": Out(write_request(config)),
+            "flits": Out(stream.Signature(flit(config))),
+            "magnitude": Out(31),
+            "saturations": Out(range(3 * elements_per_step(config) + 1)),
+            "starved": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        operands = self.issue.view(isa.Opcode.UPDATE)
+        m.submodules.reader = reader = UpdateReader(config)
+        m.submodules.output = output = CreditFIFO(update_group(config), self._GROUPS)
+        m.submodules.writer = writer = UpdateWriter(config)
+        connect(m, reader.source, flipped(self.primary))
+        connect(m, reader.aggregation, flipped(self.aggregation))
+        connect(m, output.o, writer.i)
+        connect(m, writer.write, flipped(self.write))
+        connect(m, writer.flits, flipped(self.flits))
+
+        # The owned tiles are every N-th from the first one; their local rows are consecutive.
+        skipped = Signal(config.dimensions)  # tiles before the first owned one
+        tiles = Signal.like(operands.tiles)
+        row = Signal(20)  # the first one's first row among this core's
+        begin = Signal()
+        m.d.comb += skipped.eq(self.core - operands.first_tile)
+        with m.FSM():
+            with m.State("IDLE"):
+                owned = (operands.tiles - skipped + (config.cores - 1)) >> config.dimensions
+                number = (operands.first_tile + skipped) >> config.dimensions
+                m.d.sync += [
+                    tiles.eq(Mux(operands.tiles > skipped, owned, 0)),
+                    row.eq(number * config.lanes),
+                ]
+                with m.If(self.start):
+                    m.next = "BEGIN"
+            with m.State("BEGIN"):
+                m.d.comb += [self.busy.eq(1), begin.eq(1)]
+                m.next = "RUN"
+            with m.State("RUN"):
+                m.d.comb += self.busy.eq(1)
+                with m.If(~writer.busy):
+                    m.next = "IDLE"
+        for block in (reader, writer):
+            m.d.comb += [
+                block.start.eq(begin),
+                block.rows.eq(tiles * config.lanes),
+                block.address.eq(operands.state + row * (2 * config.state_words)),
+            ]
+        m.d.comb += [
+            reader.row.eq(row),
+            reader.buffer.eq(operands.buffer),
+            writer.index.eq(operands.weights + skipped * config.lanes),
+            writer.core.eq(self.core),
+            self.starved.eq(reader.starved),
+        ]
+
+        # Elements pass the pipelines, and are joined to groups at their end.
+        elements = reader.o.p
+        lanes = [UpdateLane(config) for _ in range(len(elements))]
+        per_group = config.word_width // 32
+        steps = per_group // len(lanes)
+        entering, leaving = Signal(range(steps)), Signal(range(steps))
+        go = Signal()
+        done = delayed(m, go, UpdateLane.LATENCY)
+        m.d.comb += [
+            reader.o.ready.eq(output.credit | (entering != 0)),
+            go.eq(reader.o.valid & reader.o.ready),
+            output.take.eq(go & (entering == 0)),
+            output.push.eq(done & (leaving == steps - 1)),
+        ]
+        with m.If(go):
+            m.d.sync += entering.eq(Mux(entering == steps - 1, 0, entering + 1))
+        with m.If(done):
+            m.d.sync += leaving.eq(Mux(leaving == steps - 1, 0, leaving + 1))
+
+        rates = lanes[0].rates
+        m.d.comb += [rates[name].eq(operands[name]) for name in (
+            "momentum", "decay", "decay_shift", "rate", "rate_shift")]
+        m.d.comb += [
+            rates.gradient_shift.eq(self.issue.aux_shift),
+            rates.operand_shift.eq(self.issue.shift),
+        ]
+        for index, lane in enumerate(lanes):
+            m.submodules[f"lane_{index}"] = lane
+            m.d.comb += [
+                lane.gradient.eq(elements[index].gradient),
+                lane.master.eq(elements[index].master),
+                lane.momentum.eq(elements[index].momentum),
+            ]
+            if index:
+                m.d.comb += lane.rates.eq(rates)
+        for name, port in (("master", "new_master"), ("momentum", "new_momentum"),
+                           ("operand", "operand")):
+            collected = output.i[name].as_value()
+            new = Cat(getattr(lane, port) for lane in lanes)
+            earlier = Signal(len(collected) - len(new))  # empty if a step makes a group
+            m.d.comb += collected.eq(Cat(earlier, new))
+            with m.If(done):
+                m.d.sync += earlier.eq(collected >> len(new))
+
+        with m.If(done):
+            m.d.sync += [
+                self.magnitude.eq(reduce(or_, (lane.magnitude for lane in lanes))),
+                self.saturations.eq(sum(lane.saturations for lane in lanes)),
+            ]
+        with m.Else():
+            m.d.sync += [self.magnitude.eq(0), self.saturations.eq(0)]
+        return m

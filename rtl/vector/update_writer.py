@@ -1,0 +1,124 @@
+"""Writes back optimiser state and sends out new weights."""
+
+from amaranth.hdl import Module, Signal, signed
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from hypercast.rtl.layouts import FlitKind, flit
+from hypercast.rtl.vector.ports import write_request
+
+__all__ = ["UpdateWriter", "update_group"]
+
+
+def update_group(config):
+    """Layout: updated elements whose master weights fill one word."""
+    elements = config.word_width // 32
+    return data.StructLayout({
+        "master": data.ArrayLayout(signed(32), elements),
+        "momentum": data.ArrayLayout(signed(32), elements),
+        "operand": data.ArrayLayout(signed(config.element_width), elements)})
+
+
+class UpdateWriter(wiring.Component):
+    """Writes each group's two words; after a row's last group, sends the row of operands.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration.
+
+    Members
+    -------
+    start : In(1)
+        High for a cycle to begin; only while not ``busy``.
+    rows : In(20), address : In(address_width), index : In(index_width)
+        Rows, the address of the first row's state in channel 1, and its row in the weight banks;
+        valid with ``start``.
+    core : In(dimensions)
+        This core's address.
+    i : In(stream of update_group(config))
+        The groups.
+    write : Out(stream of writes)
+        New state.
+    flits : Out(stream of flit(config))
+        New rows of weights, to all cores. After ``lanes`` rows (a tile) the index skips the tiles
+        of the other cores. The planes take turns, and cores begin with different ones.
+    busy : Out(1)
+        High from the cycle after ``start`` until the last flit is accepted.
+    """
+
+    def __init__(self, config):
+        self._config = config
+        super().__init__({
+            "start": In(1),
+            "rows": In(20),
+            "address": In(config.address_width),
+            "index": In(config.index_width),
+            "core": In(config.dimensions),
+            "i": In(stream.Signature(update_group(config))),
+            "write": Out(write_request(config)),
+            "flits": Out(stream.Signature(flit(config))),
+            "busy": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        groups = config.state_words
+        left = Signal.like(self.rows)
+        row = Signal(range(config.lanes))  # within the tile
+        group = Signal(range(groups))
+        address = Signal.like(self.address)  # of the group's master weights
+        index = Signal.like(self.index)
+        operands = Signal(config.data_width)
+
+        m.d.comb += [
+            self.busy.eq(left != 0),
+            self.write.p.channel.eq(1),
+            self.write.p.address.eq(address),
+            self.write.p.data.eq(self.i.p.master),
+            self.flits.p.mask.eq((1 << config.cores) - 1),
+            self.flits.p.plane.eq(left + self.core),
+            self.flits.p.kind.eq(FlitKind.WEIGHT),
+            self.flits.p.index.eq(index),
+            self.flits.p.payload.eq(operands),
+        ]
+        with m.FSM():
+            with m.State("MASTER"):
+                m.d.comb += self.write.valid.eq(self.i.valid)
+                with m.If(self.write.valid & self.write.ready):
+                    m.next = "MOMENTUM"
+            with m.State("MOMENTUM"):
+                m.d.comb += [
+                    self.write.valid.eq(1),
+                    self.write.p.address.eq(address + groups),
+                    self.write.p.data.eq(self.i.p.momentum),
+                    self.i.ready.eq(self.write.ready),
+                ]
+                with m.If(self.write.ready):
+                    part = self.i.p.operand.as_value()
+                    m.d.sync += [
+                        operands.eq((operands >> len(part))
+                                    | (part << config.data_width - len(part))),
+                        address.eq(address + 1),
+                        group.eq(group + 1),
+                    ]
+                    m.next = "MASTER"
+                    with m.If(group == groups - 1):
+                        m.d.sync += [address.eq(address + 1 + groups), group.eq(0)]
+                        m.next = "SEND"
+            with m.State("SEND"):
+                m.d.comb += self.flits.valid.eq(1)
+                with m.If(self.flits.ready):
+                    m.d.sync += [left.eq(left - 1), row.eq(row + 1), index.eq(index + 1)]
+                    with m.If(row == config.lanes - 1):
+                        m.d.sync += index.eq(index + 1 + (config.cores - 1) * config.lanes)
+                    m.next = "MASTER"
+        with m.If(self.start):
+            m.d.sync += [
+                left.eq(self.rows),
+                row.eq(0),
+                address.eq(self.address),
+                index.eq(self.index),
+            ]
+        return m

@@ -1,0 +1,51 @@
+"""A chip under cocotb as a transport: blocking calls from a bridged thread."""
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.task import resume
+from cocotb.triggers import ClockCycles
+from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
+
+from hypercast.host.transport import Transport, TransportError
+
+__all__ = ["CocotbTransport"]
+
+
+class CocotbTransport(Transport):
+    """The chip ``dut``, top module ``hypercast``.
+
+    Use ``await transport.reset()`` first; then hand it to code run by ``cocotb.task.bridge``.
+    """
+
+    def __init__(self, dut):
+        self._dut = dut
+        self._axi = None
+
+    async def reset(self):
+        """Start the clock, reset the chip, attach to its AXI4-Lite port."""
+        dut = self._dut
+        cocotb.start_soon(Clock(dut.clk, 10, unit="ns").start())
+        self._axi = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "axi_"), dut.clk, dut.rst)
+        dut.rst.value = 1
+        await ClockCycles(dut.clk, 5)
+        dut.rst.value = 0
+        await ClockCycles(dut.clk, 2)
+
+    def read(self, address):
+        response = resume(self._axi.read)(address, 4)
+        self._check(response, "read", address)
+        return int.from_bytes(response.data, "little")
+
+    def write(self, address, value):
+        response = resume(self._axi.write)(address, value.to_bytes(4, "little"))
+        self._check(response, "write", address)
+
+    @staticmethod
+    def _check(response, what, address):
+        if response.resp != AxiResp.OKAY:
+            raise TransportError(f"AXI {what} at {address:#x} was refused with {response.resp!r}")
+
+    def wait(self, cycles):
+        async def pass_time():
+            await ClockCycles(self._dut.clk, cycles)
+        resume(pass_time)()

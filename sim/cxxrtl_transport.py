@@ -1,0 +1,102 @@
+"""The compiled chip as a transport of the driver."""
+
+import ctypes
+import re
+
+import numpy as np
+
+from hypercast.host.transport import Transport, TransportError
+from hypercast.rtl.registers import Space
+from hypercast.sim.cxxrtl_build import build
+
+__all__ = ["CxxrtlTransport"]
+
+#: Cycles an AXI access may take; the chip itself answers within a few thousand.
+_ACCESS_LIMIT = 20_000
+_OKAY = 0
+#: Window space of each memory that has a back door.
+_SPACES = {"channel_0": Space.FEATURES, "channel_1": Space.GRADIENTS, "weights": Space.WEIGHTS}
+
+
+def _load(path):
+    library = ctypes.CDLL(str(path))
+    handle, size, address = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint32
+    signatures = {
+        "create": (handle, []),
+        "destroy": (None, [handle]),
+        "advance": (None, [handle, ctypes.c_uint64]),
+        "write": (ctypes.c_int, [handle, address, ctypes.c_uint32, ctypes.c_uint64]),
+        "read": (ctypes.c_int,
+                 [handle, address, ctypes.POINTER(ctypes.c_uint32), ctypes.c_uint64]),
+        "memory_count": (size, [handle]),
+        "memory_name": (ctypes.c_char_p, [handle, size]),
+        "memory_width": (size, [handle, size]),
+        "memory_depth": (size, [handle, size]),
+        "memory_data": (ctypes.POINTER(ctypes.c_uint32), [handle, size]),
+    }
+    for name, (result, arguments) in signatures.items():
+        function = getattr(library, f"hypercast_{name}")
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+class CxxrtlTransport(Transport):
+    """A chip simulated by CXXRTL.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration of the chip; it is compiled first if need be.
+    progress : callable
+        Called with a line of text before each slow step of the build.
+    """
+
+    def __init__(self, config, *, progress=lambda text: None):
+        self._library = _load(build(config, progress=progress))
+        self._handle = self._library.hypercast_create()
+        self._memories = self._find_memories(config)
+
+    def _find_memories(self, config):
+        pattern = re.compile(r"core_(\d+) \S+ (channel_0|channel_1|weights)(?: bank)? storage$")
+        found = {}
+        for index in range(self._library.hypercast_memory_count(self._handle)):
+            name = self._library.hypercast_memory_name(self._handle, index).decode()
+            if match := pattern.match(name):
+                depth = self._library.hypercast_memory_depth(self._handle, index)
+                data = self._library.hypercast_memory_data(self._handle, index)
+                view = np.ctypeslib.as_array(data, shape=(depth, config.chunks))
+                found[int(match[1]), _SPACES[match[2]]] = view
+        expected = len(_SPACES) * config.cores
+        if len(found) != expected:
+            raise TransportError(f"found {len(found)} memories to load in the compiled chip, "
+                                 f"not {expected}")
+        return found
+
+    def read(self, address):
+        value = ctypes.c_uint32()
+        code = self._library.hypercast_read(
+            self._handle, address, ctypes.byref(value), _ACCESS_LIMIT)
+        self._check(code, "read", address)
+        return value.value
+
+    def write(self, address, value):
+        code = self._library.hypercast_write(self._handle, address, value, _ACCESS_LIMIT)
+        self._check(code, "write", address)
+
+    @staticmethod
+    def _check(code, what, address):
+        if code != _OKAY:
+            reason = "did not end" if code < 0 else f"was refused with response {code}"
+            raise TransportError(f"AXI {what} at {address:#x} {reason}")
+
+    def wait(self, cycles):
+        self._library.hypercast_advance(self._handle, cycles)
+
+    def memory(self, core, space):
+        return self._memories[core, space]
+
+    def close(self):
+        if self._handle:
+            self._memories.clear()
+            self._library.hypercast_destroy(self._handle)
+            self._handle = None

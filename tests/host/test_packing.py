@@ -1,0 +1,94 @@
+"""Memory formats: packing, unpacking, dealing."""
+
+import numpy as np
+import pytest
+
+from hypercast.host.job import Weights
+from hypercast.host.memory_map import CapacityError, MemoryMap, Region
+from hypercast.host.packing import (
+    deal,
+    pack_panels,
+    pack_records,
+    pack_rows,
+    undeal,
+    unpack_panels,
+    unpack_rows,
+)
+from hypercast.host.state import load_state, matrix_of, store_state, weight_rows
+from hypercast.rtl.config import Config
+
+CONFIGS = [Config(lanes=lanes, element_width=width, dimensions=dimensions)
+           for lanes in (2, 4, 16) for width in (8, 16) for dimensions in (0, 3)]
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_rows_round_trip(config):
+    rng = np.random.default_rng(1)
+    top = 1 << config.element_width - 1
+    values = rng.integers(-top, top, (7, config.lanes))
+    words = pack_rows(values, config)
+    assert words.shape == (7, config.chunks)
+    assert np.array_equal(unpack_rows(words, config), values)
+    first = int(words[0, 0]) & (2 * top - 1)
+    assert first == int(values[0, 0]) & (2 * top - 1)
+
+
+def test_too_large_an_element_is_refused():
+    with pytest.raises(OverflowError, match="element 200 does not fit 8 bits"):
+        pack_rows(np.array([[1, 200]]), Config(lanes=2, element_width=8))
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_panels_round_trip(config):
+    rng = np.random.default_rng(2)
+    matrix = rng.integers(-100, 100, (5, 21))
+    words = pack_panels(matrix, 8, config)
+    assert len(words) == 8 * -(-21 // config.lanes)
+    assert np.array_equal(unpack_panels(words, 5, 21, 8, config), matrix)
+
+
+@pytest.mark.parametrize("vertices", [0, 1, 7, 8, 9, 100])
+def test_dealing_round_trip(vertices):
+    config = Config(dimensions=3)
+    matrix = np.arange(vertices * 2).reshape(vertices, 2)
+    parts = [deal(matrix, core, config) for core in range(8)]
+    assert sum(len(part) for part in parts) == vertices
+    assert np.array_equal(undeal(parts, vertices, config), matrix)
+
+
+def test_records_fill_words_from_the_low_bits():
+    config = Config(lanes=4, element_width=16)
+    words = pack_records(np.array([1, 2, 3, 4, 5], dtype="<u2"), config)
+    assert words.tolist() == [[0x00020001, 0x00040003], [5, 0]]
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_state_round_trip(config):
+    rng = np.random.default_rng(3)
+    shape = (21, 5)
+    tiles_in, panels = -(-21 // config.lanes), -(-5 // config.lanes)
+    most = 3
+    parts = [(panel, first, min(most, tiles_in - first))
+             for panel in range(panels) for first in range(0, tiles_in, most)]
+    per_tile = config.lanes * 2 * config.state_words
+    sizes = [-(-tiles // config.cores) * per_tile for _, _, tiles in parts]
+    state = Region(name="state", channel=1, address=100, words=sum(sizes))
+    starts = 100 + np.cumsum([0, *sizes[:-1]])
+    weights = Weights(name="W1", shape=shape, base=0, tiles_in=tiles_in, panels=panels,
+                      state=state, chunks=tuple((*part, int(start)) for part, start in
+                                                zip(parts, starts, strict=True)))
+    master, momentum = (rng.integers(-2**31, 2**31, shape) for _ in range(2))
+    images = [np.zeros((state.words, config.chunks), dtype=np.uint32)
+              for _ in range(config.cores)]
+    store_state(master, momentum, weights, config, images)
+    got = load_state(weights, config, images)
+    assert np.array_equal(got[0], master)
+    assert np.array_equal(got[1], momentum)
+    assert np.array_equal(matrix_of(weight_rows(master, weights, config), weights, config), master)
+
+
+def test_full_channel_is_refused_with_the_remedy():
+    memory = MemoryMap(Config(channel_words=64, lanes=4), rows=20)
+    memory.matrix("X", 0, 16)
+    with pytest.raises(CapacityError, match=r"channel 0 needs 80 words.*channel_words is 64.*128"):
+        memory.check()

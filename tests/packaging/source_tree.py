@@ -1,0 +1,42 @@
+"""The checkout as the packaging tests see it: folders, modules, and what they import."""
+
+import ast
+from pathlib import Path
+
+__all__ = ["FOLDERS", "ROOT", "imports", "module_name", "modules"]
+
+ROOT = Path(__file__).parents[2]
+#: Top-level folders that are packages under ``hypercast``.
+FOLDERS = ("boards", "host", "reference", "rtl", "sim")
+
+
+def modules(*folders):
+    """Paths of all modules in ``folders``, relative to the root, in order."""
+    return sorted(path.relative_to(ROOT) for folder in folders
+                  for path in (ROOT / folder).rglob("*.py"))
+
+
+def module_name(path):
+    """Name under which the module at ``path`` is imported."""
+    parts = list(path.with_suffix("").parts)
+    if parts[-1] == "__init__":
+        parts.pop()
+    if parts == ["host", "_root"]:
+        return "hypercast"
+    return ".".join(["hypercast", *parts])
+
+
+def imports(path):
+    """Full names of what a module imports, at its top or later; relative imports as ``.``.
+
+    ``from a.b import c`` counts as ``a.b`` and ``a.b.c``, which may be a module too.
+    """
+    names = set()
+    for node in ast.walk(ast.parse((ROOT / path).read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level:
+            names.add(".")
+        elif isinstance(node, ast.ImportFrom):
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return names

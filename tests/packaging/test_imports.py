@@ -1,0 +1,122 @@
+"""Who imports whom, and the shape of modules, read from the source."""
+
+import ast
+import subprocess
+import sys
+
+from tests.packaging.source_tree import FOLDERS, ROOT, imports, module_name, modules
+
+#: Modules of ``rtl`` that hardware, reference and host share; they import no Amaranth.
+PURE = (
+    "hypercast.rtl.config",
+    "hypercast.rtl.isa",
+    "hypercast.rtl.network.deadlock",
+    "hypercast.rtl.network.routing",
+    "hypercast.rtl.network.topology",
+    "hypercast.rtl.placement",
+    "hypercast.rtl.registers",
+)
+LINES = 600
+
+SHIPPED = modules(*FOLDERS)
+NAMES = {module_name(path): path for path in SHIPPED}
+EVERYTHING = modules(*FOLDERS, "tests")
+
+
+def own_imports(path):
+    """Our modules, but not the (empty) packages they are in, that a module imports."""
+    return {name for name in imports(path)
+            if name in NAMES and NAMES[name].name != "__init__.py"}
+
+
+def import_closure(name):
+    """The modules of ours that importing ``name`` brings with it, itself included."""
+    found, todo = set(), [name]
+    while todo:
+        module = todo.pop()
+        if module in NAMES and module not in found:
+            found.add(module)
+            todo += {module.rpartition(".")[0], *own_imports(NAMES[module])}
+    return found
+
+
+def top_packages(path):
+    return {name.split(".")[0] for name in imports(path)}
+
+
+def public_names(tree):
+    """Names that a module's top-level statements define."""
+    for node in tree.body:
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node.name
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield from (alias.asname or alias.name for alias in node.names)
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (name.id for target in targets for name in ast.walk(target)
+                        if isinstance(name, ast.Name))
+
+
+def exported(tree):
+    """The names in a module's ``__all__``, or None if there is none."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and any(
+                isinstance(target, ast.Name) and target.id == "__all__"
+                for target in node.targets):
+            return ast.literal_eval(node.value)
+    return None
+
+
+def test_pure_modules_bring_no_amaranth():
+    for name in PURE:
+        for module in import_closure(name):
+            assert "amaranth" not in top_packages(NAMES[module]), f"{module}, imported by {name}"
+
+
+def test_pure_modules_run_without_amaranth():
+    code = f"import sys, {', '.join(PURE)}; sys.exit('amaranth' in sys.modules)"
+    assert subprocess.run([sys.executable, "-I", "-c", code]).returncode == 0
+
+
+def test_reference_imports_itself_and_pure_modules():
+    for path in modules("reference"):
+        for name in own_imports(path):
+            assert name.startswith("hypercast.reference") or name in PURE, f"{path} imports {name}"
+        assert "amaranth" not in top_packages(path), path
+
+
+def test_rtl_imports_neither_simulation_nor_host():
+    above = ("hypercast.sim", "hypercast.host", "hypercast.boards")
+    for path in modules("rtl"):
+        for name in own_imports(path):
+            assert not name.startswith(above), f"{path} imports {name}"
+
+
+def test_imports_have_full_names():
+    for path in EVERYTHING:
+        wrong = top_packages(path) & {*FOLDERS, ""}
+        assert not wrong, f"{path} imports {wrong}; say `from hypercast.rtl...`"
+
+
+def test_all_lists_what_is_public():
+    for path in SHIPPED:
+        tree = ast.parse((ROOT / path).read_text())
+        if defined := set(public_names(tree)):
+            names = exported(tree)
+            assert names is not None, f"{path} has no __all__"
+            assert set(names) <= defined, f"{path}: __all__ lists {set(names) - defined}"
+
+
+def test_public_names_have_docstrings():
+    for path in SHIPPED:
+        tree = ast.parse((ROOT / path).read_text())
+        assert not tree.body or ast.get_docstring(tree), f"{path} has no docstring"
+        for node in tree.body:
+            if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name in exported(tree):
+                assert ast.get_docstring(node), f"{path}: {node.name} has no docstring"
+
+
+def test_modules_are_short():
+    for path in EVERYTHING:
+        lines = len((ROOT / path).read_text().splitlines())
+        assert lines <= LINES, f"{path} has {lines} lines"

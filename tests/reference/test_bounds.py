@@ -1,0 +1,38 @@
+import numpy as np
+import pytest
+import scipy.sparse
+
+from hypercast.reference.bounds import accumulator_bounds, check_accumulators
+from hypercast.reference.network import AGGREGATE_FIRST, Network
+
+EDGES = scipy.sparse.csr_array(np.array([[100, -50], [0, 127]]))
+FEATURES = np.array([[1, -2, 3], [4, 5, 6]])
+
+
+def test_known_mantissas_count_as_they_are():
+    bounds = accumulator_bounds(Network.of_widths((3, 4, 2)), EDGES, FEATURES, 8)
+    bias = 2**38  # an 8-bit bias shifted as far as a 40-bit accumulator allows
+    assert bounds["sum of a vertex's edge weights"] == 150 * 128 + bias
+    assert bounds["sum of the edge weights from a vertex"] == 177 * 128
+    assert bounds["sum over the input features of layer 1"] == 15 * 128
+    assert bounds["sum of a weight gradient of layer 1 over the vertices"] == 9 * 128
+    assert bounds["sum over the input features of layer 2"] == 4 * 128 * 128
+    assert bounds["sum over the output features of layer 2"] == 2 * 128 * 128
+
+
+def test_aggregated_features_are_not_known():
+    bounds = accumulator_bounds(
+        Network.of_widths((3, 2), orders=AGGREGATE_FIRST), EDGES, FEATURES, 8)
+    assert bounds["sum over the input features of layer 1"] == 3 * 128 * 128 + 2**38
+    assert bounds["sum of a weight gradient of layer 1 over the vertices"] == 2 * 128 * 128
+
+
+def test_usual_sizes_fit():
+    check_accumulators(Network.of_widths((3, 512, 2)), EDGES, FEATURES, 8)
+    check_accumulators(Network.of_widths((3, 65536, 2)), EDGES, FEATURES, 16)
+
+
+@pytest.mark.parametrize(("width", "hidden"), [(16, 2**17), (8, 2**25)])
+def test_too_many_features_are_refused(width, hidden):
+    with pytest.raises(ValueError, match="sum over the input features of layer 2 could reach"):
+        check_accumulators(Network.of_widths((3, hidden, 2)), EDGES, FEATURES, width)

@@ -1,0 +1,96 @@
+import numpy as np
+import pytest
+import scipy.sparse
+
+from hypercast.reference.float_gcn import FloatGcn
+from hypercast.reference.network import Network, Recipe
+from hypercast.rtl.isa import Split
+
+VERTICES, FEATURES, CLASSES = 12, 5, 3
+
+
+def make(dropout, *, sparse=False, seed=0):
+    """A small network with non-zero biases on a random asymmetric graph."""
+    generator = np.random.default_rng(seed)
+    adjacency = scipy.sparse.random_array((VERTICES, VERTICES), density=0.3, rng=generator)
+    features = generator.normal(size=(VERTICES, FEATURES))
+    labels = np.arange(VERTICES) % CLASSES
+    splits = np.where(np.arange(VERTICES) < 7, Split.TRAIN, Split.TEST)
+    network = Network.of_widths((FEATURES, 6, 4, CLASSES), dropout=dropout)
+    gcn = FloatGcn(network, Recipe(seed=seed), adjacency,
+                   scipy.sparse.csr_array(features) if sparse else features, labels, splits)
+    for name, value in gcn.parameters.items():
+        gcn.parameters[name] = value + generator.normal(scale=0.3, size=value.shape)
+    return gcn
+
+
+def nudged(gcn, name, index, step):
+    """Loss and layers with one parameter nudged."""
+    value = gcn.parameters[name][index]
+    gcn.parameters[name][index] = value + step
+    result = gcn.loss(training=True), gcn.forward(training=True)
+    gcn.parameters[name][index] = value
+    return result
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.4])
+def test_gradients_are_finite_differences(dropout):
+    """Central differences, within a bound.
+
+    Between the kinks of ReLU the logits are an affine function of any single parameter, with
+    slopes d per vertex and class. Along it the third derivative of a vertex's cross-entropy is
+    the third central moment of d under the softmax, at most (max d - min d)**3. So the
+    central difference is off by at most h**2 / 6 times the mean of that, plus rounding: the loss
+    (below 10) is a few hundred operations of relative error 2**-53, divided by h.
+    """
+    gcn = make(dropout)
+    step = 1e-4
+    rounding = 10 * 1000 * 2.0**-53 / step
+    train = gcn.splits == Split.TRAIN
+    gradients = gcn.gradients(gcn.forward(training=True))
+    for name, gradient in gradients.items():
+        for index in np.ndindex(gradient.shape):
+            high, layers_high = nudged(gcn, name, index, step)
+            low, layers_low = nudged(gcn, name, index, -step)
+            for (_, above), (_, below) in zip(layers_high[:-1], layers_low[:-1], strict=True):
+                assert np.array_equal(above > 0, below > 0), "choose another seed: a kink is near"
+            slopes = (layers_high[-1][1] - layers_low[-1][1])[train] / (2 * step)
+            bound = step**2 / 6 * np.mean(np.ptp(slopes, axis=1) ** 3) + rounding
+            assert abs((high - low) / (2 * step) - gradient[index]) <= bound, (name, index)
+
+
+def test_dense_and_sparse_features_agree():
+    dense, sparse = make(0.4), make(0.4, sparse=True)
+    for _ in range(3):
+        dense.train_step()
+        sparse.train_step()
+    for name, value in dense.parameters.items():
+        np.testing.assert_allclose(sparse.parameters[name], value, rtol=1e-12, atol=1e-12)
+
+
+def test_step_is_momentum_and_decay():
+    gcn = make(0.0)
+    gcn.recipe = Recipe(learning_rates=(0.1,), bias_learning_rates=(0.2,), weight_decays=(0.01,),
+                        momentum=0.5)
+    before = dict(gcn.parameters)
+    first = gcn.gradients(gcn.forward(training=True))
+    gcn.train_step()
+    middle = dict(gcn.parameters)
+    second = gcn.gradients(gcn.forward(training=True))
+    gcn.train_step()
+    for name in before:
+        rate, decay = (0.1, 0.01) if name.startswith("W") else (0.2, 0.0)
+        velocity = first[name] + decay * before[name]
+        np.testing.assert_allclose(middle[name], before[name] - rate * velocity)
+        velocity = 0.5 * velocity + second[name] + decay * middle[name]
+        np.testing.assert_allclose(gcn.parameters[name], middle[name] - rate * velocity)
+
+
+def test_training_lowers_the_loss():
+    gcn = make(0.0)
+    gcn.recipe = Recipe(learning_rates=(0.05,), weight_decays=(0.0,))
+    first = gcn.evaluate().mean_loss(Split.TRAIN)
+    assert first == pytest.approx(gcn.loss(training=False))
+    for _ in range(50):
+        gcn.train_step()
+    assert gcn.evaluate().mean_loss(Split.TRAIN) < 0.8 * first

@@ -1,0 +1,21 @@
+import math
+
+import numpy as np
+import pytest
+
+from hypercast.reference.metrics import Metrics
+from hypercast.rtl.isa import Split
+
+
+def test_counts_by_split():
+    splits = np.array([Split.TRAIN, Split.TEST, Split.TRAIN, Split.NONE])
+    losses, hits = np.array([4096, 100, 8192, 7]), np.array([True, False, False, True])
+    metrics = Metrics.of_vertices(splits, losses, hits)
+    assert metrics.loss.tolist() == [0, 12288, 0, 100]
+    assert metrics.correct.tolist() == [0, 1, 0, 0]
+    assert metrics.vertices.tolist() == [1, 2, 0, 1]
+    assert metrics.loss.dtype == np.int64
+    assert metrics.accuracy(Split.TRAIN) == 0.5
+    assert metrics.mean_loss(Split.TRAIN) == pytest.approx(1.5 * math.log(2))
+    assert math.isnan(metrics.accuracy(Split.VALIDATION))
+    assert math.isnan(metrics.mean_loss(Split.VALIDATION))

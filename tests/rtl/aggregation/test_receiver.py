@@ -1,0 +1,260 @@
+"""Receiver: aggregation, reductions and weight rows against NumPy."""
+
+import numpy as np
+import pytest
+
+from hypercast.rtl.aggregation.receiver import Receiver
+from hypercast.rtl.config import Config
+from hypercast.rtl.isa import Kind, Opcode, encode
+from tests.bench import MemoryModel, get, put, run
+from tests.rtl.aggregation.edge_sets import (
+    EdgeSet,
+    Message,
+    bits_of,
+    random_edge_set,
+    random_words,
+)
+
+
+def configuration(**changes):
+    fields = dict(dimensions=2, lanes=4, planes=2, eject=1, accumulator_rows=16, weight_rows=32,
+                  channel_words=4096, read_buffer=8)
+    return Config(**{**fields, **changes})
+
+
+async def start(ctx, dut, strobe, opcode, **operands):
+    ctx.set(dut.issue.instruction, encode(opcode, **operands))
+    ctx.set(strobe, 1)
+    await ctx.tick()
+    ctx.set(strobe, 0)
+    ctx.set(dut.issue.instruction, 0)
+
+
+async def drain(ctx, dut, config, buffer):
+    """All rows, one per cycle, beginning in the very first cycle."""
+    rows = []
+    ctx.set(dut.drain.buffer, buffer)
+    for row in range(config.accumulator_rows + dut.drain.signature.LATENCY):
+        ctx.set(dut.drain.row, row)
+        ctx.set(dut.drain.enable, row < config.accumulator_rows)
+        _, _, valid, data = await ctx.tick().sample(dut.drain.valid, dut.drain.data)
+        assert valid == (row >= dut.drain.signature.LATENCY)
+        if valid:
+            rows.append(list(data))
+    ctx.set(dut.drain.enable, 0)
+    return np.array(rows, dtype=np.int64)
+
+
+async def idle(ctx, busy):
+    while ctx.get(busy):
+        await ctx.tick()
+
+
+def reduce_flit(config, plane, row, digit, word):
+    return {"mask": 1, "source": 0, "plane": plane, "kind": Kind.REDUCE, "slice": digit,
+            "index": row, "payload": bits_of(config, word)}
+
+
+def weight_flit(config, plane, index, word):
+    return {"mask": 1, "source": 0, "plane": plane, "kind": Kind.WEIGHT, "slice": 0,
+            "index": index, "payload": bits_of(config, word)}
+
+
+@pytest.mark.parametrize(("changes", "latency", "stall"), [
+    ({}, 1, 0.0),
+    ({"planes": 2, "eject": 2, "edge_buffer": 4}, 5, 0.3),
+    ({"planes": 4, "eject": 2, "dimensions": 1, "lanes": 2, "element_width": 8}, 3, 0.2),
+    ({"planes": 4, "eject": 4, "dimensions": 3, "lanes": 16, "read_buffer": 4}, 20, 0.1),
+    ({"planes": 1, "dimensions": 0, "lanes": 8, "element_width": 8}, 2, 0.5),
+    ({"planes": 4, "eject": 1, "dimensions": 4, "lanes": 16, "edge_buffer": 8}, 9, 0.2),
+])
+def test_aggregation(changes, latency, stall):
+    """Two edge sets in a row, an empty one, and the first again, into alternating buffers."""
+    config = configuration(**changes)
+    rng = np.random.default_rng(5)
+    dut = Receiver(config)
+    memory = MemoryModel(config, rng, latency=latency, stall=stall)
+    sets = [random_edge_set(config, rng), random_edge_set(config, rng, longest=20, messages=20),
+            EdgeSet(config)]
+    sets.append(sets[0])
+    addresses, address = [], 3
+    for edge_set in sets:
+        addresses.append(address)
+        address = edge_set.store(memory.channels[1], address, rng)
+    flits = [[edge_set.lane_flits(lane, rng) for edge_set in sets] for lane in range(config.eject)]
+    started = 0
+    added = [0]
+
+    async def control(ctx):
+        nonlocal started
+        for index, edge_set in enumerate(sets):
+            await start(ctx, dut, dut.start, Opcode.AGGREGATE, buffer=index % 2,
+                        edge_set=addresses[index])
+            assert ctx.get(dut.busy)
+            started += 1
+            await idle(ctx, dut.busy)
+            assert np.array_equal(await drain(ctx, dut, config, index % 2), edge_set.sums())
+        assert added[0] == sum(edge_set.total for edge_set in sets)
+
+    def send(lane):
+        async def bench(ctx):
+            for index, batch in enumerate(flits[lane]):
+                while started <= index:
+                    await ctx.tick()
+                await put(ctx, dut.flits[lane], batch, rng, idle=stall / 2)
+        return bench
+
+    async def count(ctx):
+        async for _, _, edges in ctx.tick().sample(dut.edge_count):
+            added[0] += edges
+
+    run(dut, control, *(send(lane) for lane in range(config.eject)),
+        background=[count, lambda ctx: memory.serve_read(ctx, dut.edges)])
+
+
+@pytest.mark.parametrize(("lanes", "planes", "eject", "longest", "least"), [
+    (16, 4, 1, 1, 0.95),
+    (16, 4, 4, 1, 0.95),
+    (16, 4, 4, 6, 0.95),
+    (4, 2, 2, 3, 0.85),
+])
+def test_buffered_edges_are_added_without_a_pause(lanes, planes, eject, longest, least):
+    """Runs as short as one edge, of alternating sources, cost one cycle per edge and lane."""
+    config = configuration(dimensions=2, lanes=lanes, planes=planes, eject=eject, edge_buffer=8)
+    rng = np.random.default_rng(1)
+    dut = Receiver(config)
+    memory = MemoryModel(config)
+    words = random_words(config, 400, rng)
+    messages = [
+        Message(plane=index % planes, source=index // planes % config.cores, word=word,
+                edges=[(int(rng.integers(16)), 1)] * (1 + index // planes % longest))
+        for index, word in enumerate(words)]
+    edge_set = EdgeSet(config, messages)
+    edge_set.store(memory.channels[1], 0, rng)
+    edges = []
+
+    async def control(ctx):
+        await start(ctx, dut, dut.start, Opcode.AGGREGATE)
+        while ctx.get(dut.busy):
+            _, _, count = await ctx.tick().sample(dut.edge_count)
+            edges.append(count)
+        assert np.array_equal(await drain(ctx, dut, config, 0), edge_set.sums())
+
+    def send(lane):
+        flits = [m.flit(config) for m in messages if m.plane % eject == lane]
+
+        async def bench(ctx):
+            for _ in range(200):  # until the buffers are full
+                await ctx.tick()
+            await put(ctx, dut.flits[lane], flits)
+        return bench
+
+    run(dut, control, *(send(lane) for lane in range(eject)),
+        background=[lambda ctx: memory.serve_read(ctx, dut.edges)])
+    busy = np.flatnonzero(edges)
+    cycles = busy[-1] - busy[0] + 1
+    assert edge_set.total / eject >= least * cycles
+    assert len(edges) - busy[-1] < 10, "the receiver is idle soon after the last edge"
+
+
+@pytest.mark.parametrize("changes", [
+    {"planes": 4, "eject": 4, "lanes": 2}, {"dimensions": 0, "planes": 1, "element_width": 8}])
+def test_all_kinds_mixed(changes):
+    """Aggregation into one buffer, slices into the other, and weight rows passing through."""
+    config = configuration(**changes)
+    rng = np.random.default_rng(8)
+    dut = Receiver(config)
+    memory = MemoryModel(config, rng, latency=4, stall=0.1)
+    edge_set = random_edge_set(config, rng)
+    edge_set.store(memory.channels[1], 7, rng)
+    core, first_tile, tiles = config.cores - 1, config.cores, config.cores
+    slices = config.cores * config.lanes * config.slices  # of the one tile that is ours
+    reductions = np.zeros((config.accumulator_rows, config.lanes), dtype=np.int64)
+    others = []
+    for index, word in enumerate(random_words(config, slices, rng)):
+        digit, plane = index % config.slices, int(rng.integers(config.planes))
+        row = int(rng.integers(config.lanes))
+        reductions[row] += word << config.element_width * digit
+        others.append(reduce_flit(config, plane, row, digit, word))
+    for index, word in enumerate(random_words(config, 30, rng)):
+        others.append(weight_flit(config, int(rng.integers(config.planes)), index, word))
+    wrap = 1 << config.accumulator_width
+    reductions = (reductions + wrap // 2) % wrap - wrap // 2
+
+    def send(lane):
+        flits = edge_set.lane_flits(lane, rng)
+        mine = [flit for flit in others if flit["plane"] % config.eject == lane]
+        for flit in mine:
+            flits.insert(int(rng.integers(len(flits) + 1)), flit)
+
+        async def bench(ctx):
+            for _ in range(4):
+                await ctx.tick()
+            await put(ctx, dut.flits[lane], flits, rng, idle=0.1)
+        return bench
+
+    async def control(ctx):
+        ctx.set(dut.core, core)
+        await start(ctx, dut, dut.reduce_start, Opcode.GRADIENT, buffer=1, first_tile=first_tile,
+                    panels=tiles)
+        assert ctx.get(dut.reduction_busy)
+        await start(ctx, dut, dut.start, Opcode.AGGREGATE, edge_set=7)
+        await idle(ctx, dut.reduction_busy)
+        assert np.array_equal(await drain(ctx, dut, config, 1), reductions)
+        await idle(ctx, dut.busy)
+        assert np.array_equal(await drain(ctx, dut, config, 0), edge_set.sums())
+
+    async def collect(ctx):
+        rows = await get(ctx, dut.weights, 30, rng, stall=0.3)
+        assert sorted((row.index, row.payload) for row in rows) == sorted(
+            (flit["index"], flit["payload"]) for flit in others if flit["kind"] == Kind.WEIGHT)
+
+    async def watch(ctx):
+        async for _, _, error in ctx.tick().sample(dut.error):
+            assert not error
+
+    run(dut, control, collect, *(send(lane) for lane in range(config.eject)),
+        background=[watch, lambda ctx: memory.serve_read(ctx, dut.edges)])
+
+
+def test_unexpected_slice_is_an_error():
+    config = configuration()
+    dut = Receiver(config)
+    errors = []
+
+    async def send(ctx):
+        await put(ctx, dut.flits[0], [reduce_flit(config, 0, 3, 1, [1] * config.lanes)])
+        for _ in range(10):
+            await ctx.tick()
+        assert sum(errors) == 1
+        assert not ctx.get(dut.reduction_busy)
+
+    async def watch(ctx):
+        async for _, _, error in ctx.tick().sample(dut.error):
+            errors.append(error)
+
+    run(dut, send, background=[watch])
+
+
+def test_flit_waits_for_the_edge_set():
+    """A flit that comes before its edges starves its lane, and is not lost."""
+    config = configuration()
+    rng = np.random.default_rng(2)
+    dut = Receiver(config)
+    memory = MemoryModel(config, latency=30)
+    edge_set = random_edge_set(config, rng, messages=10)
+    edge_set.store(memory.channels[1], 0, rng)
+    starved = []
+
+    async def control(ctx):
+        await start(ctx, dut, dut.start, Opcode.AGGREGATE)
+        await put(ctx, dut.flits[0], edge_set.lane_flits(0, rng))
+        await idle(ctx, dut.busy)
+        assert np.array_equal(await drain(ctx, dut, config, 0), edge_set.sums())
+        assert 30 < sum(starved) < 30 * 10
+
+    async def watch(ctx):
+        async for _, _, lanes in ctx.tick().sample(dut.starved):
+            starved.append(lanes)
+
+    run(dut, control, background=[watch, lambda ctx: memory.serve_read(ctx, dut.edges)])

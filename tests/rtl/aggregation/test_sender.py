@@ -1,0 +1,130 @@
+"""Sender: panel and send list become flits."""
+
+import numpy as np
+import pytest
+
+from hypercast.rtl.aggregation.sender import Sender
+from hypercast.rtl.config import Config
+from hypercast.rtl.isa import Kind, Opcode, encode
+from tests.bench import MemoryModel, get, run
+from tests.rtl.aggregation.edge_sets import pack, random_words
+
+
+def configuration(**changes):
+    fields = dict(dimensions=2, lanes=4, planes=2, accumulator_rows=16, weight_rows=16,
+                  channel_words=4096, read_buffer=8)
+    return Config(**{**fields, **changes})
+
+
+def store_panel(memory, config, channel, address, rows, rng):
+    """Random words at ``address``; returns them as integers."""
+    words = [sum(int(element) % (1 << config.element_width) << index * config.element_width
+                 for index, element in enumerate(word))
+             for word in random_words(config, rows, rng)]
+    memory.channels[channel][address:address + rows] = words
+    return words
+
+
+def store_list(memory, config, address, rows, rng, empty):
+    """Random send list at ``address``; returns its (mask, plane)."""
+    masks = [0 if rng.random() < empty else int.from_bytes(rng.bytes(8), "little")
+             % ((1 << config.cores) - 1) + 1 for _ in range(rows)]
+    planes = [int(rng.integers(config.planes)) for _ in range(rows)]
+    records = pack([mask | plane << config.cores
+                    for mask, plane in zip(masks, planes, strict=True)],
+                   config.send_record_width, config.word_width)
+    memory.channels[1][address:address + len(records)] = records
+    return list(zip(masks, planes, strict=True))
+
+
+async def start(ctx, dut, rows, **operands):
+    ctx.set(dut.issue.instruction, encode(Opcode.AGGREGATE, **operands))
+    ctx.set(dut.rows, rows)
+    ctx.set(dut.start, 1)
+    await ctx.tick()
+    ctx.set(dut.start, 0)
+    ctx.set(dut.issue.instruction, 0)
+    ctx.set(dut.rows, 0)
+
+
+@pytest.mark.parametrize(("changes", "latency", "stall"), [
+    ({}, 1, 0.0),
+    ({"lanes": 2, "element_width": 8, "planes": 1}, 4, 0.3),
+    ({"lanes": 16, "planes": 4, "dimensions": 4}, 20, 0.1),
+    ({"dimensions": 6, "lanes": 2}, 2, 0.2),
+    ({"dimensions": 5, "lanes": 16}, 3, 0.2),
+    ({"dimensions": 0, "planes": 1, "lanes": 8}, 2, 0.4),
+])
+def test_rows_become_flits(changes, latency, stall):
+    """Several panels in a row, with and without rows, from both channels."""
+    config = configuration(**changes)
+    rng = np.random.default_rng(3)
+    dut = Sender(config)
+    memory = MemoryModel(config, rng, latency=latency, stall=stall)
+    panels = []
+    for rows, empty in ((23, 0.3), (0, 0.0), (1, 0.0), (40, 0.8), (9, 1.0), (17, 0.0)):
+        channel, address, send_list = len(panels) % 2, 100 * len(panels), 1000 + 400 * len(panels)
+        words = store_panel(memory, config, channel, address, rows, rng)
+        records = store_list(memory, config, send_list, rows, rng, empty)
+        expected = [(mask, plane, word) for (mask, plane), word in zip(records, words, strict=True)
+                    if mask]
+        panels.append((rows, channel, address, send_list, expected))
+    sent = [0]
+
+    async def control(ctx):
+        for rows, channel, address, send_list, _ in panels:
+            await start(ctx, dut, rows, channel=channel, address=address, send_list=send_list)
+            assert ctx.get(dut.busy) == (rows != 0)
+            while ctx.get(dut.busy):
+                await ctx.tick()
+
+    async def receive(ctx):
+        for _, _, _, _, expected in panels:
+            flits = await get(ctx, dut.flits, len(expected), rng, stall=stall)
+            assert [(flit.mask, flit.plane, flit.payload) for flit in flits] == expected
+            assert all((flit.source, flit.kind.value, flit.slice, flit.index)
+                       == (0, Kind.AGGREGATE, 0, 0) for flit in flits)
+        await ctx.tick()
+        assert sent[0] == sum(len(expected) for *_, expected in panels)
+
+    async def count(ctx):
+        async for _, _, strobe in ctx.tick().sample(dut.sent):
+            sent[0] += strobe
+
+    run(dut, control, receive, background=[
+        count, lambda ctx: memory.serve_read(ctx, dut.data),
+        lambda ctx: memory.serve_read(ctx, dut.list)])
+
+
+@pytest.mark.parametrize("lanes", [4, 16])
+def test_a_row_per_cycle(lanes):
+    """Without stalls, a row is sent in every cycle; a network that takes none shows as blocked."""
+    config = configuration(lanes=lanes, read_buffer=16)
+    rng = np.random.default_rng(4)
+    dut = Sender(config)
+    memory = MemoryModel(config, latency=4)
+    rows = 200
+    store_panel(memory, config, 0, 0, rows, rng)
+    store_list(memory, config, 1000, rows, rng, 0.0)
+
+    async def control(ctx):
+        ctx.set(dut.flits.ready, 1)
+        await start(ctx, dut, rows, send_list=1000)
+        while not ctx.get(dut.sent):
+            await ctx.tick()
+        for _ in range(rows // 2):
+            assert ctx.get(dut.sent)
+            await ctx.tick()
+        ctx.set(dut.flits.ready, 0)
+        for _ in range(20):
+            assert ctx.get(dut.blocked) and not ctx.get(dut.sent)
+            await ctx.tick()
+        ctx.set(dut.flits.ready, 1)
+        for _ in range(rows // 2):
+            assert ctx.get(dut.sent) and not ctx.get(dut.blocked)
+            await ctx.tick()
+        assert not ctx.get(dut.busy)
+
+    run(dut, control, background=[
+        lambda ctx: memory.serve_read(ctx, dut.data),
+        lambda ctx: memory.serve_read(ctx, dut.list)])

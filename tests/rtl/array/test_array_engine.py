@@ -1,0 +1,297 @@
+"""ArrayEngine against NumPy: MATMUL's accumulators and GRADIENT's flits."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from hypercast.reference import arithmetic
+from hypercast.rtl.array.array_engine import ArrayEngine
+from hypercast.rtl.config import PRESETS
+from hypercast.rtl.isa import Kind, Opcode, encode
+from hypercast.rtl.placement import rank_of
+from tests.bench import MemoryModel, run
+
+TINY = PRESETS["tiny"]
+CONFIGS = {
+    "tiny": TINY,
+    "single": TINY.replace(dimensions=0),
+    "bytes": PRESETS["test"].replace(element_width=8),
+    "test": PRESETS["test"],
+    "wide": PRESETS["test"].replace(lanes=8, planes=4, read_buffer=4),
+}
+
+
+def pack(row, width):
+    return sum((int(element) & (1 << width) - 1) << width * i for i, element in enumerate(row))
+
+
+class Bench:
+    """An engine with memory, weight bank and network around it, and the expected results."""
+
+    def __init__(self, config, seed=0, core=0, latency=1, stall=0.0, blocked=0.0):
+        self.config, self.core, self.blocked = config, core, blocked
+        self.rng = np.random.default_rng(seed)
+        self.engine = ArrayEngine(config)
+        self.memory = MemoryModel(config, rng=self.rng, latency=latency, stall=stall)
+        self.words = [self._draw(config.channel_words) for _ in range(2)]
+        for channel, words in enumerate(self.words):
+            self.memory.channels[channel][:] = [pack(word, config.element_width) for word in words]
+        self.weights = self._draw(config.weight_rows)
+        self.accumulators = np.zeros((2, config.accumulator_rows, config.lanes), dtype=np.int64)
+        self.flits = []
+
+    def _draw(self, rows):
+        limit = 1 << self.config.element_width - 1
+        values = self.rng.integers(-limit, limit, (rows, self.config.lanes))
+        return np.where(self.rng.random(values.shape) < 0.1, -limit, values)
+
+    # What surrounds the engine.
+
+    async def weight_bank(self, ctx):
+        port = self.engine.weights
+        while True:
+            _, _, row = await ctx.tick().sample(port.row)
+            ctx.set(port.data, pack(self.weights[row], self.config.element_width))
+
+    async def network(self, ctx):
+        flits, held = self.engine.flits, None
+        while True:
+            ready = self.rng.random() >= self.blocked
+            ctx.set(flits.ready, ready)
+            _, _, valid, payload = await ctx.tick().sample(flits.valid, flits.payload)
+            assert held is None or (valid and payload == held), "a flit was withdrawn"
+            held = payload if valid and not ready else None
+            if valid and ready:
+                self.flits.append(payload)
+
+    def run(self, bench, cycles=20_000):
+        engine = self.engine
+        run(engine, bench, cycles=cycles, background=(
+            self.weight_bank, self.network,
+            lambda ctx: self.memory.serve_read(ctx, engine.left),
+            lambda ctx: self.memory.serve_read(ctx, engine.right)))
+
+    # Instructions.
+
+    async def execute(self, ctx, opcode, rows, key=0, **fields):
+        """Runs one instruction; returns the cycles by counter, and all ``busy`` ones."""
+        engine = self.engine
+        ctx.set(engine.core, self.core)
+        assert not ctx.get(engine.busy)
+        garbage = int.from_bytes(self.rng.bytes(40), "little")
+        ctx.set(engine.issue, {"instruction": encode(opcode, **fields), "dropout_key": key})
+        ctx.set(engine.rows, rows)
+        ctx.set(engine.start, 1)
+        await ctx.tick()
+        ctx.set(engine.start, 0)
+        ctx.set(engine.issue, {"instruction": garbage, "dropout_key": garbage & 0xFFFFFFFF})
+        ctx.set(engine.rows, garbage & 0xFFFFF)
+        assert ctx.get(engine.busy)
+        count = Counter()
+        while ctx.get(engine.busy):
+            strobes = {name: ctx.get(getattr(engine, name))
+                       for name in ("words", "starved", "blocked")}
+            assert sum(strobes.values()) <= 1
+            count.update(strobes, busy=1)
+            await ctx.tick()
+        return count
+
+    def masked(self, words, row_start, panel, key, fields):
+        """Words of ``panel`` after dropout."""
+        if not fields.get("dropout"):
+            return words
+        lanes = self.config.lanes
+        ranks = [rank_of(self.core, row_start + i, self.config.cores) for i in range(len(words))]
+        keep = arithmetic.keep_mask(key, fields["dropout_threshold"], np.array(ranks)[:, None],
+                                    panel * lanes + np.arange(lanes))
+        return np.where(keep, words, 0)
+
+    async def matmul(self, ctx, rows, key=0, **fields):
+        lanes = self.config.lanes
+        count = await self.execute(ctx, Opcode.MATMUL, rows, key, **fields)
+        start = fields.get("row_start", 0)
+        used = min(max(rows - start, 0), fields["row_limit"])
+        for k in range(fields["panels"]):
+            address = fields["address"] + k * fields["stride"]
+            words = self.words[fields["channel"]][address:address + used]
+            base = fields["weights"] + k * fields["weight_stride"]
+            tile = self.weights[base:base + lanes]
+            words = self.masked(words, start, k, key, fields) if used else words
+            self.accumulators[fields["buffer"], :used] += words @ (
+                tile.T if fields["transposed"] else tile)
+        assert count["words"] == used * fields["panels"]
+        return count
+
+    async def check_drain(self, ctx, buffer):
+        """Drains all rows of ``buffer``, right after ``busy`` fell, and compares."""
+        drain, rows = self.engine.drain, []
+        for cycle in range(self.config.accumulator_rows + 2):
+            ctx.set(drain.enable, cycle < self.config.accumulator_rows)
+            ctx.set(drain.buffer, buffer)
+            ctx.set(drain.row, cycle % self.config.accumulator_rows)
+            if ctx.get(drain.valid):
+                rows.append(list(ctx.get(drain.data)))
+            await ctx.tick()
+        np.testing.assert_array_equal(rows, self.accumulators[buffer])
+        self.accumulators[buffer] = 0
+
+    async def gradient(self, ctx, rows, key=0, **fields):
+        config = self.config
+        count = await self.execute(ctx, Opcode.GRADIENT, rows, key, **fields)
+        assert count["words"] == rows * fields["panels"]
+        sums, slices, planes = {}, Counter(), Counter()
+        for flit in self.flits:
+            mask = flit.mask
+            assert mask & (mask - 1) == 0 and mask and flit.source == 0
+            assert flit.kind.value == Kind.REDUCE
+            place = ((mask.bit_length() - 1) ^ self.core, flit.index)
+            digits = [flit.payload >> config.element_width * lane & (1 << config.element_width) - 1
+                      for lane in range(config.lanes)]
+            half = 1 << config.element_width - 1
+            sums[place] = sums.get(place, 0) + np.array(
+                [(digit ^ half) - half << config.element_width * flit.slice for digit in digits])
+            slices[place, flit.slice] += 1
+            planes[flit.plane] += 1
+        self.flits.clear()
+        right = self.words[1][fields["gradient_address"]:fields["gradient_address"] + rows]
+        for k in range(fields["panels"]):
+            address = fields["address"] + k * fields["stride"]
+            left = self.words[0][address:address + rows]
+            if fields.get("ones"):
+                left = np.eye(config.lanes, dtype=np.int64)[np.zeros(rows, dtype=int)]
+            left = self.masked(left, 0, fields.get("panel", 0) + k, key, fields) if rows else left
+            owner_row, owner = divmod(fields["first_tile"] + k, config.cores)
+            for i, expected in enumerate(left.T @ right):
+                place = owner, owner_row * config.lanes + i
+                np.testing.assert_array_equal(sums.pop(place), expected)
+                for number in range(config.slices):
+                    assert slices.pop((place, number)) == 1
+        assert not sums and not slices
+        if fields["panels"]:
+            assert max(planes.values()) - min(planes[p] for p in range(config.planes)) <= 1
+        return count
+
+
+DROPOUT = {"dropout": 1, "dropout_threshold": 30000}
+MATMUL = {"row_limit": 40, "buffer": 0, "channel": 0, "address": 7, "stride": 50, "panels": 3,
+          "weights": 8, "weight_stride": 16, "transposed": 0}
+GRADIENT = {"address": 3, "stride": 40, "panels": 3, "gradient_address": 17, "first_tile": 0}
+
+
+@pytest.mark.parametrize("name,core,latency,stall,blocked", [
+    ("tiny", 1, 1, 0.0, 0.0), ("single", 0, 5, 0.2, 0.3), ("bytes", 2, 12, 0.0, 0.6),
+    ("test", 3, 3, 0.3, 0.2), ("wide", 1, 1, 0.1, 0.7)])
+def test_instructions_back_to_back(name, core, latency, stall, blocked):
+    bench = Bench(CONFIGS[name], core=core, latency=latency, stall=stall, blocked=blocked)
+
+    async def program(ctx):
+        await bench.matmul(ctx, 25, **MATMUL)
+        await bench.gradient(ctx, 19, **GRADIENT)
+        await bench.matmul(ctx, 25, **MATMUL | {
+            "transposed": 1, "channel": 1, "buffer": 1, "weight_stride": 3})
+        await bench.gradient(ctx, 11, key=77, **GRADIENT | DROPOUT | {
+            "first_tile": 5, "panels": 2, "panel": 9})
+        await bench.matmul(ctx, 31, key=5, **MATMUL | DROPOUT | {  # adds to the first's sums
+            "row_start": 9, "row_limit": 13})
+        await bench.check_drain(ctx, 0)
+        await bench.gradient(ctx, 14, **GRADIENT | {"ones": 1, "panels": 1, "first_tile": 6})
+        await bench.matmul(ctx, 25, key=2**32 - 1, **MATMUL | DROPOUT | {
+            "transposed": 1, "panels": 1})
+        await bench.check_drain(ctx, 0)
+        await bench.check_drain(ctx, 1)
+
+    bench.run(program)
+
+
+@pytest.mark.parametrize("name", ["tiny", "test"])
+def test_few_rows(name):
+    bench = Bench(CONFIGS[name], core=1, latency=2, blocked=0.2)
+
+    async def program(ctx):
+        for rows in (0, 1, 2, 3, 0):
+            await bench.matmul(ctx, rows, **MATMUL | {"panels": 4})
+            await bench.gradient(ctx, rows, **GRADIENT | {"first_tile": rows})
+            await bench.matmul(ctx, rows, key=9, **MATMUL | DROPOUT | {"row_start": 1})
+            await bench.gradient(ctx, rows, **GRADIENT | DROPOUT)
+            await bench.check_drain(ctx, 0)
+        await bench.matmul(ctx, 20, **MATMUL | {"row_limit": 0})
+        await bench.matmul(ctx, 20, **MATMUL | {"panels": 0})
+        await bench.gradient(ctx, 20, **GRADIENT | {"panels": 0})
+        await bench.matmul(ctx, 20, **MATMUL)
+        await bench.check_drain(ctx, 0)
+
+    bench.run(program)
+
+
+def test_no_rows_ends_at_once():
+    bench = Bench(TINY)
+
+    async def program(ctx):
+        count = await bench.matmul(ctx, 0, **MATMUL)
+        assert count["busy"] <= 3
+
+    bench.run(program)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_programs(seed):
+    config = CONFIGS["test" if seed % 2 else "tiny"]
+    rng = np.random.default_rng(seed)
+    bench = Bench(config, seed=seed, core=int(rng.integers(config.cores)),
+                  latency=int(rng.integers(1, 9)), stall=0.15 * (seed % 3), blocked=0.3)
+
+    def flip():
+        return int(rng.integers(2))
+
+    async def program(ctx):
+        for _ in range(6):
+            rows = int(rng.integers(30))
+            shared = {
+                "address": int(rng.integers(100)), "stride": int(rng.integers(30, 60)),
+                "panels": int(rng.integers(1, 5)), "dropout": flip(),
+                "dropout_threshold": int(rng.integers(65536)), "key": int(rng.integers(2**32))}
+            if flip():
+                buffer = flip()
+                await bench.matmul(ctx, rows, **shared, buffer=buffer, channel=flip(),
+                                   row_start=int(rng.integers(10)),
+                                   row_limit=int(rng.integers(1, 30)), transposed=flip(),
+                                   weights=int(rng.integers(32)),
+                                   weight_stride=int(rng.integers(16)))
+                if flip():
+                    await bench.check_drain(ctx, buffer)
+            else:
+                await bench.gradient(ctx, rows, **shared, gradient_address=int(rng.integers(200)),
+                                     first_tile=int(rng.integers(8)), ones=flip(),
+                                     panel=int(rng.integers(2**14 - 4)))
+
+    bench.run(program)
+
+
+@pytest.mark.parametrize("fields", [{}, {"transposed": 1}, DROPOUT])
+def test_matmul_keeps_the_array_busy(fields):
+    config = PRESETS["test"]
+    bench = Bench(config)
+
+    async def program(ctx):
+        count = await bench.matmul(ctx, 64, **MATMUL | fields | {
+            "row_limit": 64, "stride": 64, "panels": 10})
+        assert count["words"] >= 0.9 * count["busy"], count
+        rows = 3 * config.lanes - 2  # just hides the load of the next tile
+        count = await bench.matmul(ctx, rows, **MATMUL | fields | {
+            "panels": 40, "weight_stride": 4})
+        assert count["blocked"] <= config.lanes, count
+
+    bench.run(program)
+
+
+def test_gradient_streams_while_it_sends():
+    config = PRESETS["test"]
+    bench = Bench(config)
+
+    async def program(ctx):
+        rows = 2 * config.lanes + 2 + config.lanes * config.slices + 1
+        count = await bench.gradient(ctx, rows, **GRADIENT | {"panels": 10})
+        assert count["words"] >= 0.85 * count["busy"], count
+
+    bench.run(program)

@@ -1,0 +1,31 @@
+"""RowTable: written by the host, read by both sides."""
+
+import numpy as np
+
+from hypercast.rtl.config import PRESETS
+from hypercast.rtl.control.row_table import RowTable
+from hypercast.rtl.registers import ROW_TABLE
+from tests.bench import run
+
+
+def test_entries():
+    rng = np.random.default_rng(0)
+    dut = RowTable(PRESETS["tiny"])
+    rows = rng.integers(1 << 20, size=ROW_TABLE)
+
+    async def bench(ctx):
+        ctx.set(dut.host_write, 1)
+        for index, count in enumerate(rows):
+            ctx.set(dut.host_index, index)
+            ctx.set(dut.host_data, int(count))
+            await ctx.tick()
+        ctx.set(dut.host_write, 0)
+        ctx.set(dut.host_data, 0)
+        for index, other in enumerate(rng.permutation(ROW_TABLE)):
+            ctx.set(dut.index, index)
+            ctx.set(dut.host_index, int(other))
+            assert ctx.get(dut.rows) == rows[index]
+            assert ctx.get(dut.host_rows) == rows[other]
+            await ctx.tick()
+
+    run(dut, bench)

@@ -1,0 +1,66 @@
+"""The sending end of a link never sends without a credit and uses every credit it has."""
+
+import random
+
+import pytest
+
+from hypercast.rtl.config import Config
+from hypercast.rtl.layouts import flit
+from hypercast.rtl.network import routing
+from hypercast.rtl.network.link_output import LinkOutput
+from tests.bench import run
+
+#: Planes of five requesting buffers.
+PLANES = (0, 0, 1, 1, 1)
+
+
+@pytest.mark.parametrize("dimension", range(3))
+@pytest.mark.parametrize("depth", [2, 4])
+def test_flits_and_credits(depth, dimension):
+    config = Config(dimensions=3, planes=2, lanes=2, buffer_depth=depth)
+    dut = LinkOutput(config, dimension, PLANES)
+    layout = flit(config)
+    rng = random.Random(depth)
+
+    async def bench(ctx):
+        credits, room = [depth, depth], [depth, depth]
+        serial, on_link = 0, None
+        while serial < 400:
+            # The receiver gives a credit back after an arbitrary time.
+            returned = [plane for plane in range(2) if room[plane] < depth and rng.random() < 0.3]
+            ctx.set(dut.link.credit, sum(1 << plane for plane in returned))
+            assert ctx.get(dut.link.valid) == (on_link is not None)
+            if on_link is not None:
+                assert ctx.get(dut.link.flit) == on_link
+            requests = rng.getrandbits(5)
+            offered = [layout.const({
+                "mask": rng.getrandbits(8), "source": rng.getrandbits(3), "plane": plane,
+                "kind": rng.randrange(3), "slice": rng.getrandbits(3), "index": serial + index,
+                "payload": rng.getrandbits(32)}) for index, plane in enumerate(PLANES)]
+            for index, one in enumerate(offered):
+                ctx.set(dut.flits[index], one)
+            ctx.set(dut.requests, requests)
+            able = sum(1 << index for index, plane in enumerate(PLANES)
+                       if requests >> index & 1 and credits[plane])
+            grants = ctx.get(dut.grants)
+            assert grants & ~able == 0 and grants & grants - 1 == 0
+            assert (grants != 0) == (able != 0), "a link idles though it could send"
+            await ctx.tick()
+            on_link = None
+            if grants:
+                index = grants.bit_length() - 1
+                plane, one = PLANES[index], offered[index]
+                mine = routing.split_masks(plane, 3)[dimension]
+                fields = {name: getattr(one, name) for name in
+                          ("plane", "kind", "slice", "index", "payload")}
+                on_link = layout.const({
+                    **fields, "mask": routing.hop(one.mask & mine, dimension, 3),
+                    "source": one.source ^ 1 << dimension})
+                credits[plane] -= 1
+                room[plane] -= 1
+                serial += 1
+            for plane in returned:
+                credits[plane] += 1
+                room[plane] += 1
+
+    run(dut, bench)

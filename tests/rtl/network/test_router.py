@@ -1,0 +1,188 @@
+"""One router between model neighbours that keep credits, and each other, waiting."""
+
+import random
+from collections import defaultdict, deque
+
+import pytest
+from amaranth.hdl import Value
+
+from hypercast.rtl.config import Config
+from hypercast.rtl.layouts import flit
+from hypercast.rtl.network import routing
+from hypercast.rtl.network.router import Router
+from tests.bench import get, put, run
+
+
+def random_mask(rng, plane, arrival, dimensions):
+    """A mask, not empty, of a flit that may come over ``arrival``."""
+    later = sum(1 << dimension for dimension in routing.outputs(plane, arrival, dimensions))
+    possible = [core for core in range(1 << dimensions) if core & ~later == 0]
+    return sum(1 << core for core in rng.sample(possible, rng.randint(1, len(possible))))
+
+
+class Neighbourhood:
+    """Flits for one router, who is to get each, and the models of its neighbours.
+
+    ``expected[output, plane, arrival]`` are the flits still to come there in that order; outputs
+    are ("link", dimension) and ("eject", port).
+    """
+
+    def __init__(self, config, count, rng):
+        self.config, self.rng = config, rng
+        self.layout = flit(config)
+        self.flits = {arrival: [] for arrival in routing.arrivals(config.dimensions)}
+        self.expected = defaultdict(deque)
+        for arrival, flits in self.flits.items():
+            for number in range(count):
+                self._add(flits, arrival, number)
+
+    def _add(self, flits, arrival, number):
+        config, rng, dimensions = self.config, self.rng, self.config.dimensions
+        plane = rng.randrange(config.planes)
+        # The index names the arrival, so that the receiver of a flit knows its queue.
+        one = {"mask": random_mask(rng, plane, arrival, dimensions), "plane": plane,
+               "source": 0 if arrival is None else rng.randrange(1 << dimensions),
+               "kind": rng.randrange(3), "slice": rng.randrange(8),
+               "index": dimensions if arrival is None else arrival,
+               "payload": number << 16 | rng.getrandbits(16)}
+        flits.append(self.layout.const(one))
+        local, branches = routing.split(one["mask"], plane, arrival, dimensions)
+        if local:
+            self.expected["eject", plane % config.eject, plane, one["index"]].append(
+                self.layout.const({**one, "mask": 1}))
+        for dimension, branch in branches.items():
+            if branch:
+                self.expected["link", dimension, plane, one["index"]].append(self.layout.const(
+                    {**one, "mask": branch, "source": one["source"] ^ 1 << dimension}))
+
+    def arrive(self, kind, number, got):
+        queue = self.expected[kind, number, got.plane, got.index]
+        assert queue, f"{kind} {number} sent a flit nobody expects: {got!r}"
+        assert got == queue.popleft()
+
+    def outstanding(self, kind, number):
+        return sum(len(queue) for key, queue in self.expected.items() if key[:2] == (kind, number))
+
+    async def send(self, ctx, link, arrival):
+        """The neighbour that feeds ``link``: sends whenever it has a credit, with random idles."""
+        credits = [self.config.buffer_depth] * self.config.planes
+        waiting = deque(self.flits[arrival])
+        while waiting or credits != [self.config.buffer_depth] * self.config.planes:
+            sends = waiting and credits[waiting[0].plane] and self.rng.random() < 0.8
+            if sends:
+                ctx.set(link.flit, waiting[0])
+                credits[waiting.popleft().plane] -= 1
+            ctx.set(link.valid, bool(sends))
+            _, _, credit = await ctx.tick().sample(link.credit)
+            for plane in range(self.config.planes):
+                credits[plane] += credit >> plane & 1
+                assert credits[plane] <= self.config.buffer_depth, "a credit too many came back"
+
+    async def receive(self, ctx, link, dimension, patience):
+        """The neighbour that ``link`` feeds: has the promised room, and takes its time."""
+        held = [0] * self.config.planes
+        while self.outstanding("link", dimension) or any(held):
+            freed = [plane for plane, count in enumerate(held)
+                     if count and self.rng.random() < patience]
+            ctx.set(link.credit, sum(1 << plane for plane in freed))
+            for plane in freed:
+                held[plane] -= 1
+            _, _, valid, got = await ctx.tick().sample(link.valid, link.flit)
+            if valid:
+                self.arrive("link", dimension, got)
+                held[got.plane] += 1
+                assert held[got.plane] <= self.config.buffer_depth, "sent without a credit"
+        ctx.set(link.credit, 0)
+
+
+@pytest.mark.parametrize(("dimensions", "planes", "eject", "depth", "patience"), [
+    (0, 2, 1, 2, 1.0), (1, 1, 1, 2, 0.3), (2, 2, 2, 3, 0.5), (3, 4, 2, 2, 0.7), (4, 2, 1, 4, 0.2)])
+def test_each_flit_goes_where_its_mask_says(dimensions, planes, eject, depth, patience):
+    config = Config(dimensions=dimensions, planes=planes, eject=eject, buffer_depth=depth, lanes=2)
+    dut = Router(config)
+    rng = random.Random(dimensions)
+    model = Neighbourhood(config, 60, rng)
+
+    async def inject(ctx):
+        await put(ctx, dut.inject, model.flits[None], rng, idle=0.2)
+
+    def sender(dimension):
+        return lambda ctx: model.send(ctx, dut.incoming[dimension], dimension)
+
+    def receiver(dimension):
+        return lambda ctx: model.receive(ctx, dut.outgoing[dimension], dimension, patience)
+
+    def core(port):
+        async def bench(ctx):
+            for got in await get(
+                    ctx, dut.eject[port], model.outstanding("eject", port), rng, stall=0.3):
+                model.arrive("eject", port, got)
+        return bench
+
+    run(dut, inject, *map(sender, range(dimensions)), *map(receiver, range(dimensions)),
+        *map(core, range(eject)), cycles=20_000)
+    assert not any(model.expected.values())
+
+
+def test_no_input_reaches_a_link_in_the_same_cycle():
+    config = Config(dimensions=2, planes=2, eject=2, lanes=2)
+    dut = Router(config)
+    rng = random.Random(5)
+    outputs = [*(link.valid for link in dut.outgoing), *(link.flit for link in dut.outgoing),
+               *(link.credit for link in dut.incoming), dut.sent]
+    inputs = [*(link.valid for link in dut.incoming), *(link.flit for link in dut.incoming),
+              *(link.credit for link in dut.outgoing), dut.inject.valid, dut.inject.payload,
+              *(port.ready for port in dut.eject)]
+
+    async def bench(ctx):
+        for _ in range(100):
+            before = [ctx.get(Value.cast(one)) for one in outputs]
+            for one in inputs:
+                ctx.set(Value.cast(one), rng.getrandbits(len(Value.cast(one))))
+            assert [ctx.get(Value.cast(one)) for one in outputs] == before
+            await ctx.tick()
+
+    run(dut, bench)
+
+
+def test_flits_with_an_empty_mask_are_dropped():
+    config = Config(dimensions=2, planes=1, lanes=2, buffer_depth=2)
+    dut = Router(config)
+
+    async def bench(ctx):
+        await put(ctx, dut.inject, [{"mask": 0, "payload": 7}] * 5 + [{"mask": 1, "payload": 8}])
+        [got] = await get(ctx, dut.eject[0], 1)
+        assert got.payload == 8
+
+    async def watch(ctx):
+        for _ in range(20):
+            _, _, sent = await ctx.tick().sample(dut.sent)
+            assert sent == 0
+
+    run(dut, bench, watch, cycles=100)
+
+
+def test_a_branch_is_served_while_another_waits():
+    config = Config(dimensions=2, planes=1, lanes=2, buffer_depth=2)
+    dut = Router(config)
+    sent = [0, 0]
+
+    async def count(ctx):
+        while True:
+            _, _, bits = await ctx.tick().sample(dut.sent)
+            for dimension in range(2):
+                sent[dimension] += bits >> dimension & 1
+
+    async def bench(ctx):
+        # Two flits use up the credits of dimension 1; the third wants both dimensions, the fourth
+        # only dimension 0, which is free.
+        await put(ctx, dut.inject, [{"mask": mask} for mask in (0b0100, 0b0100, 0b0110, 0b0010)])
+        await ctx.tick().repeat(10)
+        assert sent == [1, 2], "the free branch was not served, or not once, or overtaken"
+        ctx.set(dut.outgoing[1].credit, 1)
+        await ctx.tick()
+        ctx.set(dut.outgoing[1].credit, 0)
+        await ctx.tick().repeat(10)
+        assert sent == [2, 3], "the flit did not leave when its last branch was served"
+
+    run(dut, bench, background=[count], cycles=100)

@@ -1,0 +1,37 @@
+"""Tests of the bias aligner against ``arithmetic.align``."""
+
+import numpy as np
+import pytest
+
+from hypercast.reference import arithmetic
+from hypercast.rtl.config import PRESETS
+from hypercast.rtl.vector.bias_aligner import BiasAligner
+from tests.bench import run
+
+
+@pytest.mark.parametrize("lanes, element_width", [(2, 16), (4, 8), (16, 16)])
+def test_matches_reference(lanes, element_width):
+    config = PRESETS["test"].replace(lanes=lanes, element_width=element_width)
+    rng = np.random.default_rng(lanes)
+    dut = BiasAligner(config)
+    low, high = -(1 << element_width - 1), (1 << element_width - 1) - 1
+    furthest = config.accumulator_width - element_width - 1
+
+    async def bench(ctx):
+        for shift in [*range(-18, 4), -63, -40, furthest, furthest - 1]:
+            values = rng.integers(low, high + 1, size=lanes)
+            values[:2] = rng.choice([low, high, -1, 0, low // 2, 3], size=2)
+            ctx.set(dut.shift, shift)
+            ctx.set(dut.word, sum((int(value) & (1 << element_width) - 1) << lane * element_width
+                                  for lane, value in enumerate(values)))
+            ctx.set(dut.start, 1)
+            await ctx.tick()
+            ctx.set(dut.start, 0)
+            ctx.set(dut.word, 0)
+            await ctx.tick().until(~dut.busy)
+            assert list(ctx.get(dut.bias)) == arithmetic.align(values, shift).tolist(), shift
+        ctx.set(dut.clear, 1)
+        await ctx.tick()
+        assert list(ctx.get(dut.bias)) == [0] * lanes
+
+    run(dut, bench, cycles=5000)

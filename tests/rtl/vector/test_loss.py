@@ -1,0 +1,188 @@
+"""Tests of LOSS, through the vector unit, against ``arithmetic.softmax_gradient``."""
+
+import numpy as np
+import pytest
+
+from hypercast.reference import arithmetic
+from hypercast.rtl.config import PRESETS
+from hypercast.rtl.isa import Opcode, Split
+from tests.rtl.vector.vector_bench import VectorBench, pack, pack_list, unpack
+
+_LOGITS = 5
+_CONFIGS = {
+    "2x16": PRESETS["tiny"].replace(channel_words=32768),
+    "2x8": PRESETS["tiny"].replace(element_width=8, channel_words=32768),
+    "4x16": PRESETS["test"],
+    "8x8": PRESETS["test"].replace(lanes=8, element_width=8),
+    "16x16": PRESETS["test"].replace(lanes=16),
+}
+
+
+class _LossBench(VectorBench):
+    """Sets up LOSS instructions, runs them and checks everything they do."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._losses = np.zeros(3, dtype=np.int64)
+        self._hits = np.zeros(3, dtype=np.int64)
+        self._saturations = 0
+
+    def _store(self, channel, address, stride, logits):
+        config = self.config
+        rows, columns = logits.shape
+        for panel in range(columns // config.lanes):
+            part = logits[:, panel * config.lanes:(panel + 1) * config.lanes]
+            start = address + panel * stride
+            self.channels[channel][start:start + rows] = [
+                pack(row, config.element_width) for row in part]
+
+    def _load(self, address, stride, rows, panels):
+        config = self.config
+        words = [[self.channels[1][address + panel * stride + row] for panel in range(panels)]
+                 for row in range(rows)]
+        return np.array([
+            [unpack(word, config.element_width, config.lanes) for word in row] for row in words],
+            dtype=np.int64).reshape(rows, panels * config.lanes)
+
+    async def check(self, ctx, logits, labels, splits, *, aux_shift, shift, train=1, channel=0,
+                    slack=0):
+        """Run LOSS on (rows, classes) ``logits``; returns the cycles it took."""
+        config = self.config
+        rows, classes = logits.shape
+        panels = -(-classes // config.lanes)
+        stride = rows + slack
+        # Lanes beyond the classes hold anything.
+        padded = self.rng.integers(-1 << config.element_width - 1, 1 << config.element_width - 1,
+                                   size=(rows, panels * config.lanes))
+        padded[:, :classes] = logits
+        self._store(channel, _LOGITS, stride, padded)
+        info = config.channel_words // 2
+        records = [label | split << 13 for label, split in zip(labels, splits, strict=True)]
+        packed = pack_list(records, 16, config.word_width)
+        self.channels[1][info:info + len(packed)] = packed
+        destination = info + len(packed)
+        self.channels[1][destination:destination + panels * stride] = -1
+
+        written = self.counters["words"]
+        cycles, peak = await self.execute(
+            ctx, Opcode.LOSS, rows=rows, shift=shift, aux_shift=aux_shift, channel=channel,
+            address=_LOGITS, stride=stride, panels=panels, classes=classes, info=info,
+            destination=destination, train=train)
+
+        used = np.array(splits) != Split.NONE
+        trained = np.array(splits) == Split.TRAIN
+        expected = np.zeros((rows, panels * config.lanes), dtype=np.int64)
+        expected_peak = 0
+        if used.any():
+            row = arithmetic.softmax_gradient(logits, np.where(used, labels, 0), aux_shift)
+            for split in (Split.TRAIN, Split.VALIDATION, Split.TEST):
+                chosen = np.array(splits) == split
+                self._losses[split - 1] += row.loss[chosen].sum()
+                self._hits[split - 1] += (row.predicted == labels)[chosen].sum()
+            if train:
+                expected[trained, :classes], saturated = arithmetic.requantize(
+                    row.gradient[trained], shift, config.element_width)
+                expected_peak = arithmetic.bit_length(row.gradient[trained])
+                self._saturations += saturated
+        assert peak == expected_peak
+        assert self.counters["saturations"] == self._saturations
+        assert [ctx.get(port) for port in self.dut.losses] == self._losses.tolist()
+        assert [ctx.get(port) for port in self.dut.hits] == self._hits.tolist()
+        if train:
+            np.testing.assert_array_equal(
+                self._load(destination, stride, rows, panels), expected)
+            assert self.counters["words"] - written == rows * panels
+        else:
+            assert self.counters["words"] == written
+            assert (self.channels[1][destination:destination + panels * stride] == -1).all()
+        return cycles
+
+    def random_rows(self, rows, classes, spread):
+        """Logits with ties, labels (in range where used) and splits."""
+        width = min(spread, self.config.element_width)
+        logits = self.rng.integers(-1 << width - 1, 1 << width - 1, size=(rows, classes))
+        splits = self.rng.integers(4, size=rows)
+        labels = self.rng.integers(classes, size=rows)
+        labels[splits == Split.NONE] = 0x1FFF
+        return logits, labels, splits
+
+
+@pytest.mark.parametrize("name, stall, latency", [
+    *((name, 0.3, 20) for name in _CONFIGS), ("2x8", 0.0, 1), ("4x16", 0.0, 1)])
+def test_random_instructions_back_to_back(name, stall, latency):
+    config = _CONFIGS[name]
+    bench = _LossBench(config, seed=latency, latency=latency, stall=stall)
+    rng = bench.rng
+
+    async def testbench(ctx):
+        for rows, panels in ((0, 1), (20, 1), (11, 2), (1, 1), (7, 5), (13, 1)):
+            classes = panels * config.lanes - int(rng.integers(config.lanes))
+            rows_of_logits = bench.random_rows(rows, classes, int(rng.integers(2, 17)))
+            await bench.check(
+                ctx, *rows_of_logits, aux_shift=int(rng.choice([0, 7, 14, 20, 24, 35, 63])),
+                shift=int(rng.choice([0, 10, 18, 20, 33, 63])), train=int(rng.integers(4) > 0),
+                channel=int(rng.integers(2)), slack=int(rng.integers(4)))
+
+    bench.run(testbench)
+
+
+@pytest.mark.parametrize("lanes, classes", [(2, 512), (16, 512), (4, 500)])
+def test_most_classes(lanes, classes):
+    config = _CONFIGS["2x16"].replace(lanes=lanes)
+    bench = _LossBench(config)
+
+    async def testbench(ctx):
+        logits, labels, _ = bench.random_rows(3, classes, 16)
+        logits[1] = 5  # all equal: the largest sum of exponentials
+        await bench.check(ctx, logits, labels % classes, [Split.TRAIN] * 3, aux_shift=18, shift=9)
+
+    bench.run(testbench)
+
+
+@pytest.mark.parametrize("name", ["4x16", "2x8"])
+def test_extremes(name):
+    config = _CONFIGS[name]
+    bench = _LossBench(config)
+    low, high = -(1 << config.element_width - 1), (1 << config.element_width - 1) - 1
+    classes = 2 * config.lanes - 1
+
+    async def testbench(ctx):
+        logits = np.full((6, classes), low)
+        logits[0, -1] = high  # certain, and right
+        logits[1, 0] = high  # certain, and wrong
+        logits[2, 1:] = high  # ties: the first of them counts
+        logits[3] = 0
+        logits[5] = high
+        labels = np.array([classes - 1, classes - 1, 1, 0, classes - 1, 2])
+        splits = [Split.TRAIN, Split.TRAIN, Split.VALIDATION, Split.TRAIN, Split.TEST, Split.TRAIN]
+        for aux_shift in (0, 13, 63):
+            await bench.check(ctx, logits, labels, splits, aux_shift=aux_shift, shift=3)
+
+    bench.run(testbench)
+
+
+def test_clear():
+    bench = _LossBench(_CONFIGS["4x16"])
+
+    async def testbench(ctx):
+        await bench.check(ctx, *bench.random_rows(20, 4, 10), aux_shift=20, shift=20)
+        ctx.set(bench.dut.clear, 1)
+        await ctx.tick()
+        ctx.set(bench.dut.clear, 0)
+        assert not any(ctx.get(port) for port in (*bench.dut.losses, *bench.dut.hits))
+
+    bench.run(testbench)
+
+
+def test_cycles_per_row():
+    bench = _LossBench(_CONFIGS["4x16"])
+    rows = 40
+
+    async def testbench(ctx):
+        logits, labels, _ = bench.random_rows(rows, 4, 10)
+        for split, cycles_per_row in ((Split.NONE, 3), (Split.TEST, 7), (Split.TRAIN, 24)):
+            cycles = await bench.check(
+                ctx, logits, labels % 4, [split] * rows, aux_shift=20, shift=20)
+            assert cycles <= cycles_per_row * rows + 60, split
+
+    bench.run(testbench)

@@ -1,0 +1,157 @@
+"""Tests of UPDATE, through the vector unit, against ``arithmetic.update``."""
+
+import numpy as np
+import pytest
+
+from hypercast.reference import arithmetic
+from hypercast.rtl import isa
+from hypercast.rtl.config import PRESETS
+from hypercast.rtl.isa import Opcode
+from tests.rtl.vector.vector_bench import VectorBench, pack, unpack
+
+_STATE = 9
+_CONFIGS = {
+    "2x16": PRESETS["tiny"],
+    "2x8": PRESETS["tiny"].replace(element_width=8),
+    "4x16": PRESETS["test"],
+    "4x8": PRESETS["test"].replace(element_width=8),
+    "16x16": PRESETS["test"].replace(lanes=16),
+    "16x8": PRESETS["test"].replace(lanes=16, element_width=8),
+    "one core": PRESETS["test"].replace(dimensions=0),
+}
+_USUAL = {"momentum": 58982, "decay": 33000, "decay_shift": 25, "rate": 52429, "rate_shift": 18}
+
+
+class _UpdateBench(VectorBench):
+    """Sets up UPDATE instructions, runs them and checks everything they do."""
+
+    saturations = 0
+
+    def _state_words(self, first_row, rows):
+        words = 2 * self.config.state_words
+        return slice(_STATE + first_row * words, _STATE + (first_row + rows) * words)
+
+    def _store(self, first_row, states):
+        width = self.config.word_width
+        words = []
+        for row in states:
+            packed = pack(row.ravel(), 32)
+            words += [packed >> index * width & (1 << width) - 1
+                      for index in range(2 * self.config.state_words)]
+        self.channels[1][self._state_words(first_row, len(states))] = words
+
+    def _load(self, first_row, rows):
+        words = self.channels[1][self._state_words(first_row, rows)]
+        packed = pack(words, self.config.word_width)
+        return np.array(unpack(packed, 32, rows * 2 * self.config.lanes)).reshape(
+            rows, 2, self.config.lanes)
+
+    def _random_state(self, rows):
+        shape = (rows, 2, self.config.lanes)
+        state = self.rng.integers(-1 << 31, 1 << 31, size=shape) >> self.rng.integers(
+            32, size=shape)
+        special = [-1 << 31, (1 << 31) - 1, 0, -1, -1 << 15, 3 << 14]
+        return np.where(self.rng.random(shape) < 0.1, self.rng.choice(special, size=shape), state)
+
+    def _random_gradient(self, rows):
+        width = self.config.accumulator_width
+        shape = (rows, self.config.lanes)
+        gradient = self.rng.integers(-1 << width - 1, 1 << width - 1, size=shape)
+        return gradient >> self.rng.integers(width, size=shape)
+
+    async def check(self, ctx, core, first_tile, tiles, *, gradient_shift, operand_shift, rates):
+        """Run UPDATE on random data; returns the cycles it took and the rows it handled."""
+        config = self.config
+        weights, buffer = 3, int(self.rng.integers(2))
+        owned = [t for t in range(first_tile, first_tile + tiles) if t % config.cores == core]
+        first_row = owned[0] // config.cores * config.lanes if owned else 0
+        rows = len(owned) * config.lanes
+        state, gradient = self._random_state(rows), self._random_gradient(rows)
+        self._store(first_row, state)
+        around = np.concatenate([self.channels[1][:_STATE],
+                                 self.channels[1][self._state_words(first_row + rows, 1)]])
+        self.aggregation[buffer, first_row:first_row + rows] = gradient
+        self.flits.clear()
+
+        cycles, peak = await self.execute(
+            ctx, Opcode.UPDATE, shift=operand_shift, aux_shift=gradient_shift, buffer=buffer,
+            first_tile=first_tile, tiles=tiles, weights=weights, state=_STATE,
+            **rates._asdict())
+
+        expected = arithmetic.update(gradient, state[:, 0], state[:, 1], rates, gradient_shift,
+                                     operand_shift, config.element_width)
+        self.saturations += expected.saturations
+        after = self._load(first_row, rows)
+        np.testing.assert_array_equal(after[:, 1], expected.momentum)
+        np.testing.assert_array_equal(after[:, 0], expected.master)
+        np.testing.assert_array_equal(around, np.concatenate([
+            self.channels[1][:_STATE], self.channels[1][self._state_words(first_row + rows, 1)]]))
+        assert peak == expected.magnitude.bit_length()
+        assert self.counters["saturations"] == self.saturations
+        assert not self.aggregation[buffer, first_row:first_row + rows].any()
+        self._check_flits(
+            [weights + (tile - first_tile) * config.lanes + row
+             for tile in owned for row in range(config.lanes)], expected.operand)
+        return cycles, rows
+
+    def _check_flits(self, indices, operands):
+        config = self.config
+        assert [flit.index for flit in self.flits] == indices
+        for flit, operand in zip(self.flits, operands, strict=True):
+            assert flit.mask == (1 << config.cores) - 1
+            assert (flit.source, flit.slice, flit.kind.value) == (0, 0, isa.Kind.WEIGHT)
+            assert unpack(flit.payload, config.element_width, config.lanes) == operand.tolist()
+        counts = np.bincount([flit.plane for flit in self.flits], minlength=config.planes)
+        assert max(counts) - min(counts) <= 1, "links are not used evenly"
+
+
+def _random_rates(rng):
+    momentum, decay, rate = (int(value) for value in rng.integers(1 << 16, size=3))
+    return arithmetic.Rates(momentum, decay, int(rng.choice([0, 8, 16, 25, 63])), rate,
+                            int(rng.choice([0, 14, 18, 63])))
+
+
+@pytest.mark.parametrize("name, stall, latency", [
+    *((name, 0.3, 20) for name in _CONFIGS), ("2x8", 0.0, 1), ("4x16", 0.0, 1)])
+def test_random_instructions_back_to_back(name, stall, latency):
+    config = _CONFIGS[name]
+    core = config.cores // 2
+    bench = _UpdateBench(config, seed=latency, latency=latency, stall=stall, core=core)
+    rng = bench.rng
+
+    async def testbench(ctx):
+        for tiles in (3 * config.cores, 0, 1, config.cores + 1):
+            usual = arithmetic.Rates(**_USUAL)
+            await bench.check(
+                ctx, core, int(rng.integers(config.cores)), tiles,
+                gradient_shift=int(rng.choice([0, 5, 16, 22, 40, 63])),
+                operand_shift=int(rng.choice([0, 12, 16, 63])),
+                rates=usual if rng.random() < 0.3 else _random_rates(rng))
+
+    bench.run(testbench)
+
+
+@pytest.mark.parametrize("core", range(4))
+def test_owned_tiles(core):
+    bench = _UpdateBench(_CONFIGS["4x16"], core=core)
+
+    async def testbench(ctx):
+        for first_tile, tiles in ((0, 1), (1, 2), (2, 3), (6, 9), (3, 4)):
+            await bench.check(ctx, core, first_tile, tiles, gradient_shift=20, operand_shift=16,
+                              rates=arithmetic.Rates(**_USUAL))
+
+    bench.run(testbench)
+
+
+@pytest.mark.parametrize("name, per_row", [("2x16", 5), ("4x16", 5), ("16x16", 9), ("16x8", 17)])
+def test_cycles_per_row(name, per_row):
+    config = _CONFIGS[name]
+    bench = _UpdateBench(config)
+
+    async def testbench(ctx):
+        cycles, rows = await bench.check(
+            ctx, 0, 0, 2 * config.cores, gradient_shift=20, operand_shift=16,
+            rates=arithmetic.Rates(**_USUAL))
+        assert cycles <= per_row * rows + 50
+
+    bench.run(testbench)

@@ -1,0 +1,129 @@
+"""What the tests of the vector unit share: a bench around it, and packing of memory words."""
+
+from collections import Counter
+
+import numpy as np
+
+from hypercast.rtl import isa
+from hypercast.rtl.vector.vector_unit import VectorUnit
+from tests import bench
+
+#: Cycles one instruction may take.
+_PATIENCE = 20_000
+
+
+def pack(values, width):
+    """``values`` as fields of ``width`` bits, the first lowest."""
+    return sum((int(value) & (1 << width) - 1) << index * width
+               for index, value in enumerate(values))
+
+
+def unpack(word, width, count):
+    """``count`` signed fields of ``width`` bits."""
+    half = 1 << width - 1
+    return [((word >> index * width & (1 << width) - 1) ^ half) - half for index in range(count)]
+
+
+def pack_list(values, width, word_width):
+    """Words that hold ``values`` as a packed list of records."""
+    per_word = word_width // width
+    return [pack(values[start:start + per_word], width)
+            for start in range(0, len(values), per_word)]
+
+
+class VectorBench:
+    """A vector unit with memory, accumulators, a weight bank, and someone who takes its flits.
+
+    Attributes
+    ----------
+    channels : list of numpy.ndarray
+        The memory's contents.
+    array, aggregation : numpy.ndarray
+        (2, accumulator_rows, lanes) accumulators.
+    weights : list of int
+        Rows of the weight bank.
+    flits : list
+        Flits received.
+    counters : collections.Counter
+        Sums of the increments.
+    """
+
+    def __init__(self, config, seed=0, latency=1, stall=0.0, core=0):
+        self.config = config
+        self.rng = np.random.default_rng(seed)
+        self.dut = VectorUnit(config)
+        self._memory = bench.MemoryModel(config, self.rng, latency, stall)
+        self._stall = stall
+        self._core = core
+        self.channels = self._memory.channels
+        shape = (2, config.accumulator_rows, config.lanes)
+        self.array = np.zeros(shape, dtype=np.int64)
+        self.aggregation = np.zeros(shape, dtype=np.int64)
+        self.weights = [0] * config.weight_rows
+        self.flits = []
+        self.counters = Counter()
+
+    def run(self, testbench):
+        """Simulate ``async testbench(ctx)``."""
+        dut = self.dut
+        bench.run(dut, testbench, cycles=100_000, background=(
+            lambda ctx: self._memory.serve_read(ctx, dut.primary),
+            lambda ctx: self._memory.serve_read(ctx, dut.secondary),
+            lambda ctx: self._memory.serve_write(ctx, dut.write),
+            lambda ctx: self._serve_accumulators(ctx, dut.array, self.array),
+            lambda ctx: self._serve_accumulators(ctx, dut.aggregation, self.aggregation),
+            self._serve_weights, self._take_flits, self._count))
+
+    async def execute(self, ctx, opcode, *, rows=0, shift=0, aux_shift=0, dropout_key=0,
+                      **operands):
+        """Issue an instruction and wait until it is done; its cycles and its peak."""
+        dut = self.dut
+        ctx.set(dut.core, self._core)
+        ctx.set(dut.issue, {
+            "instruction": isa.encode(opcode, **operands), "shift": shift,
+            "aux_shift": aux_shift, "dropout_key": dropout_key})
+        ctx.set(dut.rows, rows)
+        ctx.set(dut.start, 1)
+        await ctx.tick()
+        ctx.set(dut.start, 0)
+        ctx.set(dut.issue, {"instruction": (1 << isa.INSTRUCTION_WIDTH) - 1})
+        ctx.set(dut.rows, 0)
+        cycles = 1
+        while True:
+            _, _, busy = await ctx.tick().sample(dut.busy)
+            if not busy:
+                break
+            cycles += 1
+            assert cycles < _PATIENCE, f"{opcode.name} hangs"
+        peak = ctx.get(dut.peak)
+        await ctx.tick().repeat(2)  # the increments are registered
+        return cycles, peak
+
+    async def _serve_accumulators(self, ctx, port, accumulators):
+        garbage = self.rng.integers(-1 << 30, 1 << 30, size=self.config.lanes).tolist()
+        row = None
+        while True:
+            _, _, enable, buffer, number = await ctx.tick().sample(
+                port.enable, port.buffer, port.row)
+            ctx.set(port.valid, row is not None)
+            ctx.set(port.data, garbage if row is None else row)
+            row = None
+            if enable:
+                row = accumulators[buffer, number].tolist()
+                accumulators[buffer, number] = 0
+
+    async def _serve_weights(self, ctx):
+        port = self.dut.weights
+        while True:
+            _, _, row = await ctx.tick().sample(port.row)
+            ctx.set(port.data, self.weights[row])
+
+    async def _take_flits(self, ctx):
+        while True:
+            self.flits += await bench.get(ctx, self.dut.flits, 1, self.rng, self._stall)
+
+    async def _count(self, ctx):
+        names = ("words", "starved", "blocked", "saturations")
+        while True:
+            _, _, *increments = await ctx.tick().sample(*(getattr(self.dut, n) for n in names))
+            self.counters.update(dict(zip(names, increments, strict=True)))
