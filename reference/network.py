@@ -222,8 +222,9 @@ class Recipe:
         Of the initial weights and, modulo ``2**32``, of dropout.
     element_width : int
         Bits of a tensor element: 8 or 16.
-    headroom : int
-        0 to 3 bits left free above the largest magnitude a tensor had in the step before.
+    headroom : int, optional
+        0 to 3 bits left free above the largest magnitude a tensor had in the step before. If not
+        given, 1 with 16-bit elements, and 0 with 8-bit ones, which need their resolution more.
     normalisation : str
         One of ``NORMALISATIONS``.
     normalise_features : bool
@@ -243,7 +244,7 @@ class Recipe:
     momentum: float = 0.9
     seed: int = 0
     element_width: int = 16
-    headroom: int = 1
+    headroom: int | None = None
     normalisation: str = "symmetric"
     normalise_features: bool = False
 
@@ -260,6 +261,8 @@ class Recipe:
         _require(self.seed >= 0, f"seed must be at least 0, not {self.seed}")
         _require(self.element_width in (8, 16),
                  f"element_width must be 8 or 16, not {self.element_width}")
+        if self.headroom is None:
+            object.__setattr__(self, "headroom", 1 if self.element_width == 16 else 0)
         _require(0 <= self.headroom <= 3, f"headroom must be 0 to 3, not {self.headroom}")
         _require(self.normalisation in NORMALISATIONS,
                  f"normalisation must be one of {', '.join(NORMALISATIONS)}, "

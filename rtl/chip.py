@@ -1,32 +1,39 @@
-"""The chip: cores on a hypercube, one controller, one host port. Wiring only."""
+"""The chip: cores on a hypercube and one control unit. Wiring only."""
 
-from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, ResetSignal, Signal
+from amaranth.hdl import ClockSignal, Const, Instance, Module, ResetSignal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl.control.axi_lite import AxiLite
-from hypercast.rtl.control.controller import Controller
-from hypercast.rtl.control.host_port import HostPort
+from hypercast.rtl.control.control_unit import ControlUnit, control_signature
 from hypercast.rtl.core import Core, core_signature
 from hypercast.rtl.network.deadlock import check
+from hypercast.rtl.network.topology import links, neighbour
 
-__all__ = ["Chip", "CoreInstance"]
+__all__ = ["CONTROL_MODULE", "CORE_MODULE", "Chip", "Converted", "wires"]
+
+#: Module names of the parts when they are converted on their own.
+CORE_MODULE = "hypercast_core"
+CONTROL_MODULE = "hypercast_control"
 
 
-class CoreInstance(wiring.Component):
-    """A core that was converted on its own, as an instance of Verilog module ``hypercast_core``.
+class Converted(wiring.Component):
+    """Stands in for a part that was converted on its own: an instance of its module.
 
-    Same ports as ``Core``; converting the core once instead of once per instance keeps the
-    netlist and its compilation ``2 ** dimensions`` times smaller.
+    Converting the core once instead of once per instance keeps the netlist and its compilation
+    ``2 ** dimensions`` times smaller.
 
     Parameters
     ----------
-    config : Config
-        Configuration of the chip.
+    module : str
+        Name of the module.
+    members : dict
+        The part's signature members.
     """
 
-    def __init__(self, config):
-        super().__init__(core_signature(config))
+    def __init__(self, module, members):
+        self._module = module
+        super().__init__(members)
 
     def elaborate(self, platform):
         m = Module()
@@ -34,21 +41,44 @@ class CoreInstance(wiring.Component):
         for path, member, value in self.signature.flatten(self):
             prefix = "o" if member.flow == Out else "i"
             ports[f"{prefix}_{'__'.join(str(part) for part in path)}"] = value
-        m.submodules.core = Instance(
-            "hypercast_core", ("i", "clk", ClockSignal()), ("i", "rst", ResetSignal()), **ports)
+        m.submodules.part = Instance(
+            self._module, ("i", "clk", ClockSignal()), ("i", "rst", ResetSignal()), **ports)
         return m
 
 
+def wires(config):
+    """All wires between the parts, as (source, destination) pairs of (part, port) names.
+
+    A part is ``"control"`` or a core's number; ports are named as in the converted modules. Each
+    core's ``core`` port holds its number besides. Both ends of every wire are registers' outputs
+    on one side and read by registers only on the other, so that a simulator may exchange them
+    once per cycle.
+    """
+    pairs = []
+    for core in range(config.cores):
+        pairs += [(("control", port), (core, port))
+                  for port in ("issue", "issue_valid", "clear", "request", "request_valid")]
+        pairs += [((core, port), ("control", f"{port}__{core}"))
+                  for port in ("busy", "peak", "error", "response", "response_valid")]
+    for core, dimension in links(config.dimensions):
+        other = neighbour(core, dimension)
+        outgoing, incoming = f"outgoing__{dimension}", f"incoming__{dimension}"
+        pairs += [((core, f"{outgoing}__{port}"), (other, f"{incoming}__{port}"))
+                  for port in ("valid", "flit")]
+        pairs.append(((other, f"{incoming}__credit"), (core, f"{outgoing}__credit")))
+    return pairs
+
+
 class Chip(wiring.Component):
-    """``2 ** dimensions`` cores, the controller, and the AXI4-Lite port.
+    """``2 ** dimensions`` cores, and the control unit with the AXI4-Lite port.
 
     Parameters
     ----------
     config : Config
         Configuration of the chip.
-    core : callable
-        Makes a core from the configuration: ``Core``, or ``CoreInstance`` to refer to a core
-        converted separately.
+    converted : bool
+        Whether to refer to modules ``CORE_MODULE`` and ``CONTROL_MODULE`` that are converted
+        separately, instead of containing the parts.
 
     Members
     -------
@@ -61,45 +91,35 @@ class Chip(wiring.Component):
         If the routing's channel dependencies have a cycle (at elaboration).
     """
 
-    def __init__(self, config, core=Core):
+    def __init__(self, config, *, converted=False):
         self._config = config
-        self._core = core
+        self._converted = converted
         super().__init__({"axi": In(AxiLite())})
+
+    def _part(self, kind, module, members):
+        if self._converted:
+            return Converted(module, members(self._config))
+        return kind(self._config)
 
     def elaborate(self, platform):
         config = self._config
         check(config.dimensions, config.planes)
         m = Module()
-        m.submodules.host = host = HostPort(config)
-        m.submodules.controller = controller = Controller(config)
-        connect(m, flipped(self.axi), host.axi)
-        connect(m, host.control, controller.host)
-
-        cores = [self._core(config) for _ in range(config.cores)]
-        for index, core in enumerate(cores):
+        m.submodules.control = control = self._part(
+            ControlUnit, CONTROL_MODULE, control_signature)
+        connect(m, flipped(self.axi), control.axi)
+        parts = {"control": control}
+        for index in range(config.cores):
+            parts[index] = core = self._part(Core, CORE_MODULE, core_signature)
             m.submodules[f"core_{index}"] = core
-            m.d.comb += [
-                core.core.eq(Const(index, config.dimensions)),
-                core.issue.eq(controller.issue),
-                core.issue_valid.eq(controller.issue_valid),
-                core.clear.eq(controller.clear),
-                controller.busy[index].eq(core.busy),
-                controller.peak[index].eq(core.peak),
-                controller.error[index].eq(core.error),
-                core.request.eq(host.request),
-                core.request_valid.eq(host.request_valid),
-            ]
-            for dimension in range(config.dimensions):
-                connect(m, core.outgoing[dimension],
-                        cores[index ^ (1 << dimension)].incoming[dimension])
-
-        response = Signal(32)
-        combined = Const(0, 32)
-        for core in cores:
-            combined = combined | core.response
-        m.d.sync += [
-            response.eq(combined),
-            host.response_valid.eq(Cat(core.response_valid for core in cores).any()),
-        ]
-        m.d.comb += host.response.eq(response)
+            m.d.comb += core.core.eq(Const(index, config.dimensions))
+        for (source, output), (destination, port) in wires(config):
+            m.d.comb += _port(parts[destination], port).eq(_port(parts[source], output))
         return m
+
+
+def _port(part, name):
+    """The member of a part that is called ``name`` in its converted module."""
+    for step in name.split("__"):
+        part = part[int(step)] if step.isdigit() else getattr(part, step)
+    return part

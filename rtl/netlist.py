@@ -1,22 +1,26 @@
-"""Converts the chip to RTLIL and Verilog: the core once, and a top that instantiates it."""
+"""Converts the chip to RTLIL and Verilog: each part once, and a top that instantiates them."""
 
 from amaranth.back import rtlil, verilog
 
-from hypercast.rtl.chip import Chip, CoreInstance
+from hypercast.rtl.chip import CONTROL_MODULE, CORE_MODULE, Chip
+from hypercast.rtl.control.control_unit import ControlUnit
 from hypercast.rtl.core import Core
 
-__all__ = ["to_rtlil", "to_verilog"]
+__all__ = ["TOP_MODULE", "parts_to_rtlil", "to_verilog"]
+
+#: Name of the top module.
+TOP_MODULE = "hypercast"
 
 
-def to_rtlil(config):
-    """The chip as two RTLIL texts: module ``hypercast_core`` and top ``hypercast``."""
-    return (rtlil.convert(Core(config), name="hypercast_core"),
-            rtlil.convert(Chip(config, core=CoreInstance), name="hypercast"))
+def parts_to_rtlil(config):
+    """RTLIL texts of the parts, by module name."""
+    return {CORE_MODULE: rtlil.convert(Core(config), name=CORE_MODULE),
+            CONTROL_MODULE: rtlil.convert(ControlUnit(config), name=CONTROL_MODULE)}
 
 
 def to_verilog(config):
-    """The chip as Verilog: module ``hypercast_core``, its submodules, and top ``hypercast``."""
-    parts = (verilog.convert(Core(config), name="hypercast_core", strip_internal_attrs=True),
-             verilog.convert(Chip(config, core=CoreInstance), name="hypercast",
-                             strip_internal_attrs=True))
-    return "\n".join(parts)
+    """The chip as Verilog: the parts with their submodules, and top ``hypercast``."""
+    return "\n".join(
+        verilog.convert(part, name=name, strip_internal_attrs=True)
+        for name, part in ((CORE_MODULE, Core(config)), (CONTROL_MODULE, ControlUnit(config)),
+                           (TOP_MODULE, Chip(config, converted=True))))

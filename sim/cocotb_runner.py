@@ -3,7 +3,6 @@
 Set the environment variable ``WAVES=1`` to keep waveforms beside the log.
 """
 
-import contextlib
 import hashlib
 import importlib.metadata
 import os
@@ -15,12 +14,13 @@ from pathlib import Path
 from cocotb_tools.check_results import get_results
 from cocotb_tools.runner import get_runner
 
-from hypercast.sim.simulators import missing, verilator_environment
+from hypercast.sim.simulators import missing
+from hypercast.sim.verilator_build import compile_verilog
 
-__all__ = ["SimulationError", "build", "run"]
+__all__ = ["FOLDER", "SimulationError", "build", "run"]
 
-_TIMESCALE = ("1ns", "1ps")
-_KEEP_GOING = ["-Wno-fatal"]  # Verilator warns of widths and names in what Amaranth writes
+#: Where compiled designs and the logs of failed tests are kept, below the current folder.
+FOLDER = Path("build/cocotb")
 
 
 class SimulationError(RuntimeError):
@@ -39,23 +39,10 @@ def _version(simulator):
                           check=True).stdout.splitlines()[0]
 
 
-def _key(simulator, verilog, top):
-    parts = [simulator, _version(simulator), importlib.metadata.version("cocotb"), top, _waves(),
-             verilog]
+def _key(simulator, verilog, top, block):
+    parts = [simulator, _version(simulator), importlib.metadata.version("cocotb"), top, block,
+             _waves(), verilog]
     return f"{top}-{simulator}-{hashlib.sha256(repr(parts).encode()).hexdigest()[:12]}"
-
-
-@contextlib.contextmanager
-def _environment(variables):
-    """Give the process another environment; cocotb's runner takes no other for a build."""
-    before = dict(os.environ)
-    os.environ.clear()
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
 
 
 def _failure(what, log):
@@ -64,8 +51,10 @@ def _failure(what, log):
     return SimulationError(f"{what} (log: {log}):\n{tail}")
 
 
-def build(simulator, verilog, *, top, folder=Path("build/cocotb")):
+def build(simulator, verilog, *, top, block=None):
     """The folder in which ``simulator`` has compiled ``verilog``, compiling it if need be.
+
+    Folders are named by a digest of text, tools and settings.
 
     Parameters
     ----------
@@ -75,8 +64,9 @@ def build(simulator, verilog, *, top, folder=Path("build/cocotb")):
         The design's text.
     top : str
         Name of its top module.
-    folder : Path
-        Where compiled designs are kept, by a digest of text, tools and settings.
+    block : str or None
+        Name of a module that Verilator compiles once instead of once per instance. No port of it
+        may have its name.
 
     Raises
     ------
@@ -85,24 +75,20 @@ def build(simulator, verilog, *, top, folder=Path("build/cocotb")):
     """
     if reason := missing(simulator):
         raise SimulationError(reason)
-    target = folder.resolve() / _key(simulator, verilog, top)
+    target = FOLDER.resolve() / _key(simulator, verilog, top, block)
     if target.exists():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=f"{target.name}.", dir=target.parent))
-    source = work / f"{top}.v"
+    source, log = work / f"{top}.v", work / "build.log"
     source.write_text(verilog)
-    environment = dict(os.environ)
-    arguments = []
-    if simulator == "verilator":
-        environment = verilator_environment(work, environment)
-        arguments = _KEEP_GOING
-    log = work / "build.log"
     try:
-        with _environment(environment):
+        if simulator == "verilator":
+            compile_verilog(source, top=top, block=block, folder=work, log=log, waves=_waves())
+        else:
             get_runner(simulator).build(
-                sources=[source], hdl_toplevel=top, build_dir=work, build_args=arguments,
-                timescale=_TIMESCALE, waves=_waves(), log_file=log)
+                sources=[source], hdl_toplevel=top, build_dir=work, timescale=("1ns", "1ps"),
+                waves=_waves(), log_file=log)
     except (RuntimeError, SystemExit) as error:
         raise _failure(f"{simulator} could not build {top}", log) from error
     try:
@@ -112,13 +98,12 @@ def build(simulator, verilog, *, top, folder=Path("build/cocotb")):
     return target
 
 
-def run(simulator, verilog, *, top, module, test=None, seed=1, environment=None,
-        folder=Path("build/cocotb")):
+def run(simulator, verilog, *, top, module, block=None, test=None, seed=1, environment=None):
     """Run the cocotb tests of a Python module on a design.
 
     Parameters
     ----------
-    simulator, verilog, top, folder
+    simulator, verilog, top, block
         As for ``build``.
     module : str
         Importable name of the module that holds the tests.
@@ -134,7 +119,7 @@ def run(simulator, verilog, *, top, module, test=None, seed=1, environment=None,
     SimulationError
         If the design cannot be built, no test ran, or one failed.
     """
-    built = build(simulator, verilog, top=top, folder=folder)
+    built = build(simulator, verilog, top=top, block=block)
     runs = built / "runs"
     runs.mkdir(exist_ok=True)
     where = Path(tempfile.mkdtemp(prefix=f"{module.rpartition('.')[2]}-", dir=runs))

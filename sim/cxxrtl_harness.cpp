@@ -1,11 +1,19 @@
 // C interface to a chip compiled by CXXRTL: a clock, an AXI4-Lite master, and a view of memories.
+//
+// The parts are as CXXRTL wrote them. wires.h holds `constexpr size_t kCores` and
+// `template <class Parts> void exchange(Parts &)`, which copies outputs to inputs. Between parts
+// there are only registers, so one exchange and one evaluation make a clock cycle.
 
-#include DESIGN
+#include "hypercast_control.cpp"
+#include "hypercast_core.cpp"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "wires.h"
 
 namespace {
 
@@ -15,14 +23,38 @@ struct Memory {
 };
 
 struct Simulation {
-    cxxrtl_design::p_hypercast chip;
+    hypercast_control::p_hypercast__control control;
+    std::array<hypercast_core::p_hypercast__core, kCores> core;
     std::vector<Memory> memories;
 
+    template <class Part>
+    static void evaluate(Part &part) {
+        part.p_clk.template set<bool>(true);
+        part.prev_p_clk.template set<bool>(false);
+        part.eval(nullptr);
+    }
+
     void tick() {
-        chip.p_clk.set<bool>(false);
-        chip.step();
-        chip.p_clk.set<bool>(true);
-        chip.step();
+        exchange(*this);
+        evaluate(control);
+        for (auto &part : core) evaluate(part);
+        control.commit();
+        for (auto &part : core) part.commit();
+    }
+
+    void reset(bool active) {
+        control.p_rst.set<bool>(active);
+        for (auto &part : core) part.p_rst.set<bool>(active);
+    }
+
+    template <class Part>
+    void find_memories(Part &part, const std::string &prefix) {
+        cxxrtl::debug_items items;
+        part.debug_info(&items, nullptr, prefix);
+        for (auto &entry : items.table)
+            for (auto &item : entry.second)
+                if (item.type == cxxrtl::debug_item::MEMORY)
+                    memories.push_back({entry.first, item});
     }
 };
 
@@ -34,16 +66,12 @@ extern "C" {
 
 void *hypercast_create() {
     auto simulation = std::make_unique<Simulation>();
-    simulation->chip.p_rst.set<bool>(true);
+    simulation->reset(true);
     for (int i = 0; i < 4; i++) simulation->tick();
-    simulation->chip.p_rst.set<bool>(false);
+    simulation->reset(false);
     simulation->tick();
-    cxxrtl::debug_items items;
-    simulation->chip.debug_info(&items, nullptr, "");
-    for (auto &entry : items.table)
-        for (auto &part : entry.second)
-            if (part.type == cxxrtl::debug_item::MEMORY)
-                simulation->memories.push_back({entry.first, part});
+    for (size_t i = 0; i < kCores; i++)
+        simulation->find_memories(simulation->core[i], "core_" + std::to_string(i) + " ");
     return simulation.release();
 }
 
@@ -57,7 +85,7 @@ void hypercast_advance(void *handle, uint64_t cycles) {
 // Both return the AXI response code, or kTimeout after `limit` cycles.
 int hypercast_write(void *handle, uint32_t address, uint32_t value, uint64_t limit) {
     auto &simulation = *static_cast<Simulation *>(handle);
-    auto &chip = simulation.chip;
+    auto &chip = simulation.control;
     chip.p_axi____awaddr.set<uint32_t>(address);
     chip.p_axi____awvalid.set<bool>(true);
     chip.p_axi____wdata.set<uint32_t>(value);
@@ -67,10 +95,10 @@ int hypercast_write(void *handle, uint32_t address, uint32_t value, uint64_t lim
     int response = kTimeout;
     while (response == kTimeout && limit--) {
         // Outputs are registered: what they show now is what the coming edge sees.
-        bool address_taken = chip.p_axi____awready.get<bool>();
-        bool data_taken = chip.p_axi____wready.get<bool>();
-        bool answered = chip.p_axi____bvalid.get<bool>();
-        if (answered) response = chip.p_axi____bresp.get<uint32_t>();
+        bool address_taken = chip.p_axi____awready.curr.get<bool>();
+        bool data_taken = chip.p_axi____wready.curr.get<bool>();
+        bool answered = chip.p_axi____bvalid.curr.get<bool>();
+        if (answered) response = chip.p_axi____bresp.curr.get<uint32_t>();
         simulation.tick();
         if (address_taken) chip.p_axi____awvalid.set<bool>(false);
         if (data_taken) chip.p_axi____wvalid.set<bool>(false);
@@ -81,17 +109,17 @@ int hypercast_write(void *handle, uint32_t address, uint32_t value, uint64_t lim
 
 int hypercast_read(void *handle, uint32_t address, uint32_t *value, uint64_t limit) {
     auto &simulation = *static_cast<Simulation *>(handle);
-    auto &chip = simulation.chip;
+    auto &chip = simulation.control;
     chip.p_axi____araddr.set<uint32_t>(address);
     chip.p_axi____arvalid.set<bool>(true);
     chip.p_axi____rready.set<bool>(true);
     int response = kTimeout;
     while (response == kTimeout && limit--) {
-        bool address_taken = chip.p_axi____arready.get<bool>();
-        bool answered = chip.p_axi____rvalid.get<bool>();
+        bool address_taken = chip.p_axi____arready.curr.get<bool>();
+        bool answered = chip.p_axi____rvalid.curr.get<bool>();
         if (answered) {
-            response = chip.p_axi____rresp.get<uint32_t>();
-            *value = chip.p_axi____rdata.get<uint32_t>();
+            response = chip.p_axi____rresp.curr.get<uint32_t>();
+            *value = chip.p_axi____rdata.curr.get<uint32_t>();
         }
         simulation.tick();
         if (address_taken) chip.p_axi____arvalid.set<bool>(false);

@@ -57,7 +57,7 @@ class CxxrtlTransport(Transport):
         self._memories = self._find_memories(config)
 
     def _find_memories(self, config):
-        pattern = re.compile(r"core_(\d+) \S+ (channel_0|channel_1|weights)(?: bank)? storage$")
+        pattern = re.compile(r"core_(\d+) (channel_0|channel_1|weights)(?: bank)? storage$")
         found = {}
         for index in range(self._library.hypercast_memory_count(self._handle)):
             name = self._library.hypercast_memory_name(self._handle, index).decode()

@@ -9,9 +9,8 @@ from hypercast.host.benches.figure import Figure
 from hypercast.host.comparison import Comparison, compare
 from hypercast.host.datasets import DatasetError
 from hypercast.host.devices import ReferenceDevice
-from hypercast.host.recipes import recipe_for
 from hypercast.host.training import open_device, prepare
-from hypercast.reference.network import Network
+from hypercast.reference.network import Network, Recipe
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import Split
 
@@ -27,7 +26,7 @@ BARS = {16: 81.0, 8: 80.5}
 
 def _model(graph, seed, element_width):
     network = Network.of_widths([graph.features.shape[1], 16, graph.classes], dropout=0.5)
-    recipe = recipe_for(graph, epochs=EPOCHS, seed=seed, element_width=element_width)
+    recipe = Recipe(epochs=EPOCHS, seed=seed, element_width=element_width)
     return prepare(graph, network, recipe)
 
 

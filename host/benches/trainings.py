@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from hypercast.host import datasets
 from hypercast.host.comparison import Comparison, compare
 from hypercast.host.devices import ReferenceDevice
-from hypercast.host.recipes import recipe_for
 from hypercast.host.training import prepare
-from hypercast.reference.network import Network
+from hypercast.reference.network import Network, Recipe
 from hypercast.rtl.config import Config
 
 __all__ = ["Training", "compare_training"]
@@ -52,9 +51,9 @@ class Training:
         widths = [graph.features.shape[1], *self.hidden, graph.classes]
         orders = {} if self.orders is None else {"orders": self.orders}
         network = Network.of_widths(widths, dropout=self.dropout, **orders)
-        recipe = recipe_for(graph, epochs=self.epochs, seed=self.seed,
-                            element_width=self.config.element_width,
-                            normalisation=self.normalisation)
+        recipe = Recipe(epochs=self.epochs, seed=self.seed,
+                        element_width=self.config.element_width,
+                        normalisation=self.normalisation)
         return prepare(graph, network, recipe)
 
 

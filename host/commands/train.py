@@ -11,10 +11,9 @@ from hypercast.host import datasets
 from hypercast.host.commands.options import configuration, expected_errors, json_option, print_json
 from hypercast.host.comparison import Comparison, compare
 from hypercast.host.devices import ReferenceDevice
-from hypercast.host.recipes import SCHEDULES, recipe_for
 from hypercast.host.training import DEVICES, open_device, prepare
 from hypercast.host.utilisation import utilisation
-from hypercast.reference.network import NORMALISATIONS, Network
+from hypercast.reference.network import NORMALISATIONS, Network, Recipe
 from hypercast.rtl.isa import Split
 
 __all__ = ["train"]
@@ -61,28 +60,32 @@ def _epoch_record(epoch, trained, tested, device):
 @click.option("--dropout", type=click.FloatRange(0, 1, max_open=True), default=0.5,
               show_default=True, help="On the input of every layer.")
 @click.option("--learning-rate", type=_Numbers(), default=None,
-              help="Of weights: one number, or one per layer.  [default: by data set]")
+              help="Of weights: one number, or one per layer.  [default: 0.05]")
 @click.option("--bias-learning-rate", type=_Numbers(), default=None,
-              help="Of biases, likewise.")
-@click.option("--weight-decay", type=_Numbers(), default=None, help="Of weights, likewise.")
+              help="Of biases, likewise.  [default: 0.05]")
+@click.option("--weight-decay", type=_Numbers(), default=None,
+              help="Of weights, likewise.  [default: 0.005,0]")
 @click.option("--momentum", type=click.FloatRange(0, 1, max_open=True), default=0.9,
               show_default=True)
-@click.option("--schedule", type=click.Choice(SCHEDULES), default="cosine", show_default=True)
 @click.option("--normalisation", type=click.Choice(NORMALISATIONS), default="symmetric",
               show_default=True)
+@click.option("--normalise-features", is_flag=True,
+              help="Divide each vertex's features by their sum.")
 @click.option("--check/--no-check", default=None,
               help="Compare every tensor with the reference after every step.  "
                    "[default: with --device rtl]")
 @json_option
-def train(dataset, config, device, epochs, seed, layers, hidden, dropout, check, as_json,
-          normalisation, **rates):
+def train(dataset, config, device, layers, hidden, dropout, check, as_json, learning_rate,
+          bias_learning_rate, weight_decay, epochs, **recipe):
     """Train DATASET: karate, blocks, a Planetoid folder, or a gnn-benchmark .npz file."""
     console = Console(stderr=as_json)
     graph = datasets.load(dataset)
     widths = [graph.features.shape[1], *[hidden] * (layers - 1), graph.classes]
     network = Network.of_widths(widths, dropout=dropout)
-    recipe = recipe_for(graph, epochs=epochs, seed=seed, element_width=config.element_width,
-                        normalisation=normalisation, **rates)
+    rates = {"learning_rates": learning_rate, "bias_learning_rates": bias_learning_rate,
+             "weight_decays": weight_decay}
+    recipe = Recipe(epochs=epochs, element_width=config.element_width, **recipe,
+                    **{name: values for name, values in rates.items() if values})
     model = prepare(graph, network, recipe)
     console.print(f"{dataset}: {graph.vertices} vertices, {graph.edges.nnz} edges, "
                   f"{'-'.join(map(str, widths))} features, on {device}, {config.cores} cores, "

@@ -5,11 +5,12 @@ from itertools import cycle
 
 import cocotb
 import pytest
-from amaranth.back import verilog
+from amaranth.back import rtlil
 from cocotb.clock import Clock
 from cocotb.triggers import ReadOnly, RisingEdge
 from cocotbext.axi.stream import define_stream
 
+from hypercast.rtl.systemverilog import to_systemverilog
 from hypercast.sim.cocotb_runner import run
 from hypercast.sim.simulators import missing
 
@@ -34,8 +35,8 @@ def require(simulator):
 def simulate(simulator, dut, *, module, test=None):
     """Convert the component ``dut`` to Verilog and run the cocotb tests of ``module`` on it."""
     require(simulator)
-    run(simulator, verilog.convert(dut, name="dut", strip_internal_attrs=True), top="dut",
-        module=module, test=test)
+    run(simulator, to_systemverilog(rtlil.convert(dut, name="dut")), top="dut", module=module,
+        test=test)
 
 
 async def start(dut):

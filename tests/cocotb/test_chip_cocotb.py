@@ -5,6 +5,8 @@ import random
 import cocotb
 from cocotb.task import bridge
 
+from hypercast.host.benches.bits import run_verilated
+from hypercast.host.benches.trainings import Training
 from hypercast.host.driver import Driver
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.netlist import to_verilog
@@ -14,8 +16,6 @@ from hypercast.sim.cocotb_transport import CocotbTransport
 from tests.cocotb.benches import require
 
 CONFIG = PRESETS["tiny"]
-#: Bits of what each space of a core holds.
-SPACES = {Space.FEATURES: 32, Space.GRADIENTS: 32, Space.WEIGHTS: CONFIG.data_width}
 
 
 def exercise(transport):
@@ -46,4 +46,10 @@ async def memories(dut):
 
 def test_chip_under_verilator():
     require("verilator")
-    run("verilator", to_verilog(CONFIG), top="hypercast", module=__name__)
+    run("verilator", to_verilog(CONFIG), top="hypercast", block="hypercast_core", module=__name__)
+
+
+def test_training_under_verilator_equals_the_reference():
+    require("verilator")
+    result = run_verilated(Training(dataset="karate", config=CONFIG, epochs=2))
+    assert result["equal"] == result["words"] > 0

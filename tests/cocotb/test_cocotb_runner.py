@@ -9,9 +9,9 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hypercast.sim.cocotb_runner import SimulationError
+from hypercast.sim.cocotb_runner import SimulationError, run
 from hypercast.sim.simulators import SIMULATORS, missing
-from tests.cocotb.benches import PAUSES, Stream, simulate, sink, source, start
+from tests.cocotb.benches import PAUSES, Stream, require, simulate, sink, source, start
 
 WIDTH = 12
 
@@ -62,3 +62,14 @@ def test_a_hang_fails_with_the_log(simulator):
 def test_an_unknown_simulator_is_named():
     with pytest.raises(ValueError, match="not 'modelsim'"):
         missing("modelsim")
+
+
+def test_a_design_that_does_not_compile():
+    require("icarus")
+    with pytest.raises(SimulationError, match=r"(?s)could not build top.*build\.log.*error"):
+        run("icarus", "module top(", top="top", module=__name__)
+
+
+def test_no_test_is_a_failure():
+    with pytest.raises(SimulationError, match="0 of 0 failed"):
+        simulate("icarus", Queue(), module=__name__, test="does_not_exist")

@@ -93,14 +93,14 @@ def test_every_destination_gets_every_flit_once_and_in_order(dimensions, planes,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(16))
 def test_random_networks(seed):
     rng = random.Random(seed)
     planes = rng.choice([1, 2, 4])
-    config = Config(dimensions=rng.randint(1, 5), planes=planes, lanes=2, element_width=8,
+    config = Config(dimensions=rng.randint(1, 4), planes=planes, lanes=2, element_width=8,
                     eject=rng.choice([ports for ports in (1, 2, 4) if ports <= planes]),
                     buffer_depth=rng.randint(2, 6))
-    traffic = Traffic(config, 40, rng, most=rng.randint(1, config.cores))
+    traffic = Traffic(config, 30, rng, most=rng.randint(1, config.cores))
     exchange(config, traffic, rng, idle=rng.random() * 0.8, stall=rng.random() * 0.8,
              cycles=40_000)
 

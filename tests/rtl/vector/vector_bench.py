@@ -72,6 +72,9 @@ class VectorBench:
             lambda ctx: self._memory.serve_write(ctx, dut.write),
             lambda ctx: self._serve_accumulators(ctx, dut.array, self.array),
             lambda ctx: self._serve_accumulators(ctx, dut.aggregation, self.aggregation),
+            lambda ctx: self._check_hold(ctx, dut.write.request),
+            lambda ctx: self._check_hold(ctx, dut.primary.request),
+            lambda ctx: self._check_hold(ctx, dut.secondary.request),
             self._serve_weights, self._take_flits, self._count))
 
     async def execute(self, ctx, opcode, *, rows=0, shift=0, aux_shift=0, dropout_key=0,
@@ -121,6 +124,14 @@ class VectorBench:
     async def _take_flits(self, ctx):
         while True:
             self.flits += await bench.get(ctx, self.dut.flits, 1, self.rng, self._stall)
+
+    async def _check_hold(self, ctx, stream):
+        held = None
+        while True:
+            _, _, valid, ready, payload = await ctx.tick().sample(
+                stream.valid, stream.ready, stream.payload.as_value())
+            assert held is None or (valid and payload == held), "a stream did not hold its payload"
+            held = payload if valid and not ready else None
 
     async def _count(self, ctx):
         names = ("words", "starved", "blocked", "saturations")

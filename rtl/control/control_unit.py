@@ -1,0 +1,82 @@
+"""All that the chip has once: host port and controller, facing the cores. Wiring only."""
+
+from amaranth.hdl import Cat, Const, Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hypercast.rtl.control.axi_lite import AxiLite
+from hypercast.rtl.control.controller import Controller
+from hypercast.rtl.control.host_port import HostPort
+from hypercast.rtl.layouts import HostRequest, Issue
+
+__all__ = ["ControlUnit", "control_signature"]
+
+
+def control_signature(config):
+    """Members of ``ControlUnit``, for whoever stands in for it."""
+    return {
+        "axi": In(AxiLite()),
+        "issue": Out(Issue),
+        "issue_valid": Out(1),
+        "clear": Out(1),
+        "busy": In(8).array(config.cores),
+        "peak": In(6).array(config.cores),
+        "error": In(1).array(config.cores),
+        "request": Out(HostRequest),
+        "request_valid": Out(1),
+        "response": In(32).array(config.cores),
+        "response_valid": In(1).array(config.cores),
+    }
+
+
+class ControlUnit(wiring.Component):
+    """Host port and controller.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration of the chip.
+
+    Members
+    -------
+    axi : In(AxiLite)
+        Host port.
+    issue, issue_valid, clear, request, request_valid : Out
+        To all cores; see ``Core``.
+    busy, peak, error, response, response_valid : In, one per core
+        From the cores; see ``Core``.
+
+    Every output comes from a register, and no input reaches an output in the same cycle.
+    """
+
+    def __init__(self, config):
+        self._config = config
+        super().__init__(control_signature(config))
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.host = host = HostPort(self._config)
+        m.submodules.controller = controller = Controller(self._config)
+        connect(m, flipped(self.axi), host.axi)
+        connect(m, host.control, controller.host)
+        m.d.comb += [
+            self.issue.eq(controller.issue),
+            self.issue_valid.eq(controller.issue_valid),
+            self.clear.eq(controller.clear),
+            self.request.eq(host.request),
+            self.request_valid.eq(host.request_valid),
+        ]
+        for index in range(self._config.cores):
+            m.d.comb += [
+                controller.busy[index].eq(self.busy[index]),
+                controller.peak[index].eq(self.peak[index]),
+                controller.error[index].eq(self.error[index]),
+            ]
+        combined = Const(0, 32)
+        for response in self.response:
+            combined = combined | response
+        m.d.sync += [
+            host.response.eq(combined),
+            host.response_valid.eq(Cat(self.response_valid).any()),
+        ]
+        return m
