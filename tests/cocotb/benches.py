@@ -10,7 +10,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import ReadOnly, RisingEdge
 from cocotbext.axi.stream import define_stream
 
-from hypercast.rtl.systemverilog import to_systemverilog
+from hypercast.rtl.verilog import write_verilog
 from hypercast.sim.cocotb_runner import run
 from hypercast.sim.simulators import missing
 
@@ -35,7 +35,7 @@ def require(simulator):
 def simulate(simulator, dut, *, module, test=None):
     """Convert the component ``dut`` to Verilog and run the cocotb tests of ``module`` on it."""
     require(simulator)
-    run(simulator, to_systemverilog(rtlil.convert(dut, name="dut")), top="dut", module=module,
+    run(simulator, write_verilog(rtlil.convert(dut, name="dut")), top="dut", module=module,
         test=test)
 
 
