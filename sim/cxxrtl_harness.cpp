@@ -8,9 +8,11 @@
 #include "hypercast_core.cpp"
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "wires.h"
@@ -20,6 +22,28 @@ namespace {
 struct Memory {
     std::string name;
     cxxrtl::debug_item item;
+};
+
+// Holds `count` threads until all have arrived. It spins, and gives way if that takes long.
+class Barrier {
+   public:
+    explicit Barrier(unsigned count) : count_(count) {}
+
+    void wait() {
+        unsigned turn = turn_.load();
+        if (arrived_.fetch_add(1) + 1 == count_) {
+            arrived_.store(0);
+            turn_.store(turn + 1);
+            return;
+        }
+        for (unsigned spins = 0; turn_.load() == turn; spins++)
+            if (spins > 1000) std::this_thread::yield();
+    }
+
+   private:
+    const unsigned count_;
+    std::atomic<unsigned> arrived_{0};
+    std::atomic<unsigned> turn_{0};
 };
 
 struct Simulation {
@@ -40,6 +64,35 @@ struct Simulation {
         for (auto &part : core) evaluate(part);
         control.commit();
         for (auto &part : core) part.commit();
+    }
+
+    // The same, many times, the cores shared out among threads; the first has the control unit.
+    void tick_together(uint64_t cycles, unsigned thread, unsigned threads, Barrier &barrier) {
+        while (cycles--) {
+            if (thread == 0) exchange(*this);
+            barrier.wait();
+            if (thread == 0) evaluate(control);
+            for (size_t i = thread; i < kCores; i += threads) evaluate(core[i]);
+            barrier.wait();
+            if (thread == 0) control.commit();
+            for (size_t i = thread; i < kCores; i += threads) core[i].commit();
+            barrier.wait();
+        }
+    }
+
+    void advance(uint64_t cycles, unsigned threads) {
+        if (threads < 2 || cycles < 100) {
+            while (cycles--) tick();
+            return;
+        }
+        Barrier barrier(threads);
+        std::vector<std::thread> others;
+        for (unsigned thread = 1; thread < threads; thread++)
+            others.emplace_back([=, &barrier] {
+                tick_together(cycles, thread, threads, barrier);
+            });
+        tick_together(cycles, 0, threads, barrier);
+        for (auto &other : others) other.join();
     }
 
     void reset(bool active) {
@@ -77,9 +130,8 @@ void *hypercast_create() {
 
 void hypercast_destroy(void *handle) { delete static_cast<Simulation *>(handle); }
 
-void hypercast_advance(void *handle, uint64_t cycles) {
-    auto &simulation = *static_cast<Simulation *>(handle);
-    while (cycles--) simulation.tick();
+void hypercast_advance(void *handle, uint64_t cycles, unsigned threads) {
+    static_cast<Simulation *>(handle)->advance(cycles, threads);
 }
 
 // Both return the AXI response code, or kTimeout after `limit` cycles.

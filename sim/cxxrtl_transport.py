@@ -1,6 +1,7 @@
 """The compiled chip as a transport of the driver."""
 
 import ctypes
+import os
 import re
 
 import numpy as np
@@ -14,6 +15,8 @@ __all__ = ["CxxrtlTransport"]
 #: Cycles an AXI access may take; the chip itself answers within a few thousand.
 _ACCESS_LIMIT = 20_000
 _OKAY = 0
+#: Threads that share a chip's cores; more wait for each other longer than they save.
+_THREADS = 4
 #: Window space of each memory that has a back door.
 _SPACES = {"channel_0": Space.FEATURES, "channel_1": Space.GRADIENTS, "weights": Space.WEIGHTS}
 
@@ -24,7 +27,7 @@ def _load(path):
     signatures = {
         "create": (handle, []),
         "destroy": (None, [handle]),
-        "advance": (None, [handle, ctypes.c_uint64]),
+        "advance": (None, [handle, ctypes.c_uint64, ctypes.c_uint]),
         "write": (ctypes.c_int, [handle, address, ctypes.c_uint32, ctypes.c_uint64]),
         "read": (ctypes.c_int,
                  [handle, address, ctypes.POINTER(ctypes.c_uint32), ctypes.c_uint64]),
@@ -54,6 +57,7 @@ class CxxrtlTransport(Transport):
     def __init__(self, config, *, progress=lambda text: None):
         self._library = _load(build(config, progress=progress))
         self._handle = self._library.hypercast_create()
+        self._threads = min(len(os.sched_getaffinity(0)), config.cores, _THREADS)
         self._memories = self._find_memories(config)
 
     def _find_memories(self, config):
@@ -90,7 +94,7 @@ class CxxrtlTransport(Transport):
             raise TransportError(f"AXI {what} at {address:#x} {reason}")
 
     def wait(self, cycles):
-        self._library.hypercast_advance(self._handle, cycles)
+        self._library.hypercast_advance(self._handle, cycles, self._threads)
 
     def memory(self, core, space):
         return self._memories[core, space]

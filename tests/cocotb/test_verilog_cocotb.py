@@ -43,4 +43,4 @@ def test_constant_field_beside_a_switched_one(simulator):
 
 def test_yosys_says_what_is_wrong():
     with pytest.raises(RuntimeError, match="ERROR"):
-        write_verilog("this is no RTLIL")
+        write_verilog("this is no RTLIL\n")

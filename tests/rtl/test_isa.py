@@ -1,0 +1,75 @@
+"""Instruction encoding: round trips, refusals, and fields that do not overlap."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hypercast.rtl.isa import HEADER, INSTRUCTION_WIDTH, OPERANDS, Opcode, decode, encode
+from hypercast.rtl.registers import PHASES
+
+
+def _range(width):
+    size = abs(width)
+    return (-(1 << size - 1), (1 << size - 1) - 1) if width < 0 else (0, (1 << size) - 1)
+
+
+@st.composite
+def instructions(draw):
+    opcode = draw(st.sampled_from(Opcode))
+    fields = {name: draw(st.integers(*_range(width)))
+              for name, width in (*HEADER[1:], *OPERANDS[opcode])}
+    return opcode, fields
+
+
+@given(instructions())
+def test_decode_inverts_encode(instruction):
+    opcode, fields = instruction
+    word = encode(opcode, **fields)
+    assert 0 <= word < 1 << INSTRUCTION_WIDTH
+    assert decode(word) == {"opcode": opcode, **fields}
+
+
+@pytest.mark.parametrize("opcode", Opcode)
+def test_fields_do_not_overlap(opcode):
+    """Each field alone sets its own bits; together they are the bits of all."""
+    seen = 0
+    for name, width in (*HEADER[1:], *OPERANDS[opcode]):
+        ones = encode(opcode, **{name: -1 if width < 0 else (1 << width) - 1}) & ~0xF
+        assert ones.bit_count() == abs(width), name
+        assert not ones & seen, name
+        seen |= ones
+
+
+@pytest.mark.parametrize("opcode", Opcode)
+def test_what_is_not_named_is_zero(opcode):
+    assert encode(opcode) == opcode
+    fields = decode(opcode)
+    assert fields.pop("opcode") is opcode
+    assert not any(fields.values())
+
+
+@pytest.mark.parametrize("opcode, name, value, limits", [
+    (opcode, name, value, _range(width))
+    for opcode in Opcode for name, width in (*HEADER[1:], *OPERANDS[opcode])
+    for value in (_range(width)[0] - 1, _range(width)[1] + 1)])
+def test_refuses_what_does_not_fit(opcode, name, value, limits):
+    low, high = limits
+    with pytest.raises(
+            ValueError, match=rf"^{opcode.name} field {name} must be {low} to {high}, not {value}"):
+        encode(opcode, **{name: value})
+
+
+def test_refuses_unknown_fields():
+    with pytest.raises(ValueError, match=r"^HALT has no field address, rows$"):
+        encode(Opcode.HALT, address=0, rows=1)
+
+
+def test_refuses_unknown_opcodes():
+    with pytest.raises(ValueError, match="15 is not a valid Opcode"):
+        decode(0xF)
+
+
+def test_header():
+    assert HEADER[0][0] == "opcode"
+    assert max(Opcode) < 1 << dict(HEADER)["opcode"]
+    assert PHASES == 1 << dict(HEADER)["phase"]

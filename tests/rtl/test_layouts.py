@@ -1,0 +1,83 @@
+"""Layouts: the hardware's view of an instruction is the encoder's, flits hold what they must."""
+
+import pytest
+from amaranth.hdl import Const
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hypercast.rtl import isa
+from hypercast.rtl.config import PRESETS, Config
+from hypercast.rtl.layouts import (
+    CONTROL,
+    OPERANDS,
+    AccumulatorPort,
+    Channel,
+    FlitKind,
+    Issue,
+    Link,
+    ReadPort,
+    WeightPort,
+    WritePort,
+    accumulator_row,
+    flit,
+)
+from tests.rtl.test_isa import instructions
+
+SHAPES = [Config(dimensions=dimensions, lanes=lanes, planes=planes, element_width=width)
+          for dimensions in (0, 3, 6) for lanes in (2, 16) for planes in (1, 4)
+          for width in (8, 16)]
+SIGNATURES = [AccumulatorPort, Channel, Link, ReadPort, WeightPort, WritePort]
+
+
+@given(instructions())
+def test_operands_are_where_encode_puts_them(instruction):
+    opcode, fields = instruction
+    word = isa.encode(opcode, **fields)
+    view = OPERANDS[opcode].from_bits(word)
+    assert {name: view[name] for name in fields} == fields
+    assert view["opcode"] == CONTROL.from_bits(word & (1 << CONTROL.size) - 1)["opcode"] == opcode
+
+
+@pytest.mark.parametrize("opcode", isa.Opcode)
+def test_instructions_are_all_as_wide(opcode):
+    assert OPERANDS[opcode].size == isa.INSTRUCTION_WIDTH
+
+
+@given(instructions(), st.integers(-128, 127))
+def test_issue_views_its_instruction(instruction, aux_shift):
+    opcode, fields = instruction
+    issue = Issue.from_bits(Const.cast(Issue.const({
+        "instruction": isa.encode(opcode, **fields), "aux_shift": aux_shift})).value)
+    assert issue.aux_shift == aux_shift
+    assert issue.instruction == isa.encode(opcode, **fields)
+
+
+def test_flit_kinds_are_those_of_the_instruction_set():
+    assert {kind.name: kind.value for kind in FlitKind} == {
+        kind.name: kind.value for kind in isa.Kind}
+
+
+@pytest.mark.parametrize("config", SHAPES, ids=str)
+def test_flit_fields_hold_every_value(config):
+    layout = flit(config)
+    widths = {name: field.width for name, field in layout}
+    assert widths["mask"] == config.cores
+    assert 1 << widths["source"] == config.cores
+    assert 1 << widths["plane"] == config.planes
+    assert 1 << widths["slice"] >= config.slices
+    assert 1 << widths["index"] >= max(config.accumulator_rows, config.weight_rows)
+    assert widths["payload"] == config.lanes * config.element_width
+
+
+@pytest.mark.parametrize("config", PRESETS.values(), ids=PRESETS)
+def test_accumulator_row(config):
+    layout = accumulator_row(config)
+    assert layout.length == config.lanes
+    assert layout.elem_shape.signed and layout.elem_shape.width == config.accumulator_width
+
+
+@pytest.mark.parametrize("signature", SIGNATURES)
+@pytest.mark.parametrize("config", SHAPES, ids=str)
+def test_signatures_make_interfaces_that_comply(signature, config):
+    description = signature(config)
+    assert description.is_compliant(description.create())

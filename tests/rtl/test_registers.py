@@ -1,0 +1,86 @@
+"""The register map: no two things at one place, and everything can be reached."""
+
+import pytest
+
+from hypercast.rtl.config import PRESETS
+from hypercast.rtl.control.axi_lite import ADDRESS_WIDTH
+from hypercast.rtl.isa import INSTRUCTION_WORDS, Engine, Opcode
+from hypercast.rtl.layouts import HostRequest, operands
+from hypercast.rtl.registers import (
+    COUNTERS,
+    MAGIC,
+    PHASES,
+    REGISTERS,
+    ROW_TABLE,
+    Control,
+    CoreSpace,
+    Error,
+    Space,
+    Status,
+    register,
+)
+
+
+def test_registers_have_places_of_their_own():
+    offsets = [entry.offset for entry in REGISTERS]
+    assert len(set(offsets)) == len(offsets)
+    assert all(offset % 4 == 0 and 0 <= offset < 1 << ADDRESS_WIDTH for offset in offsets)
+
+
+def test_registers_have_names_of_their_own():
+    names = [entry.name for entry in REGISTERS]
+    assert len(set(names)) == len(names)
+    for entry in REGISTERS:
+        assert register(entry.name) == entry.offset
+        assert entry.access in ("r", "rw")
+        assert entry.description
+
+
+def test_an_unknown_register():
+    with pytest.raises(StopIteration):
+        register("no such register")
+
+
+def test_magic_spells_the_name():
+    assert MAGIC.to_bytes(4, "big") == b"HCST"
+
+
+def test_phases_are_consecutive_registers():
+    first = register("phase_0")
+    assert [register(f"phase_{index}") for index in range(PHASES)] == [
+        first + 4 * index for index in range(PHASES)]
+
+
+@pytest.mark.parametrize("flags", [Status, Control, Error])
+def test_flags_are_single_bits(flags):
+    assert [int(flag) for flag in flags] == [1 << index for index in range(len(flags))]
+
+
+def test_core_space_regions_do_not_overlap():
+    assert CoreSpace.ROWS + ROW_TABLE <= CoreSpace.COUNTERS
+    assert len({name for name, _ in COUNTERS}) == len(COUNTERS)
+
+
+def test_requests_reach_every_space_and_core():
+    shape = HostRequest.as_shape()
+    assert len(Space) <= 1 << shape["space"].shape
+    assert 1 << shape["core"].shape == 64
+
+
+@pytest.mark.parametrize("config", PRESETS.values(), ids=PRESETS)
+def test_window_addresses_reach_every_memory(config):
+    width = HostRequest.as_shape()["address"].shape
+    assert config.channel_words * config.chunks <= 1 << width
+    assert 16 * config.program_rows <= 1 << width
+
+
+def test_instructions_fit_their_window_rows():
+    assert INSTRUCTION_WORDS <= 16
+
+
+def test_waits_names_every_engine():
+    assert operands(Opcode.HALT)["waits"].shape.width > max(Engine)
+
+
+def test_row_table_is_what_instructions_can_name():
+    assert 1 << operands(Opcode.AGGREGATE)["vertices"].shape.width == ROW_TABLE

@@ -1,0 +1,82 @@
+"""Small chips for whole-system tests, and trainings on them.
+
+Compiling a chip takes half a minute, so all tests share these few; a training takes tenths of a
+second.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hypercast.host.benches.trainings import compare_training
+from hypercast.host.graph import Graph
+from hypercast.host.training import open_device, prepare
+from hypercast.reference.network import COMBINE_FIRST, Network, Recipe
+from hypercast.rtl.config import Config
+
+_MEMORIES = {"weight_rows": 512, "tensors": 32}
+
+#: Two cores, 8-bit elements, words narrower than a memory word, a destination tile every 32
+#: vertices, and reductions of at most 16 tiles.
+NARROW = Config(dimensions=1, lanes=2, planes=1, element_width=8, accumulator_rows=16,
+                channel_words=8192, program_rows=1024, read_buffer=8, **_MEMORIES)
+#: Four cores that accept two flits per cycle.
+WIDE = Config(dimensions=2, lanes=4, planes=2, eject=2, accumulator_rows=16,
+              channel_words=4096, program_rows=1024, read_buffer=16, **_MEMORIES)
+#: Memory that answers late and stalls at random.
+SLOW_MEMORY = Config(dimensions=1, lanes=4, planes=2, accumulator_rows=32, channel_words=4096,
+                     program_rows=512, read_buffer=32, memory_latency=20, memory_stalls=True,
+                     **_MEMORIES)
+#: No network at all.
+ONE_CORE = Config(dimensions=0, lanes=4, planes=1, accumulator_rows=64, channel_words=4096,
+                  program_rows=512, read_buffer=8, **_MEMORIES)
+CHIPS = {"narrow": NARROW, "wide": WIDE, "slow memory": SLOW_MEMORY, "one core": ONE_CORE}
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphTraining:
+    """A training of any graph, as ``compare_training`` takes it."""
+
+    graph: Graph
+    config: Config
+    hidden: tuple = ()
+    dropout: float = 0.0
+    orders: str | tuple = COMBINE_FIRST
+    epochs: int = 2
+    recipe: dict = field(default_factory=dict)
+
+    def model(self):
+        """A fresh model in its initial state."""
+        widths = [self.graph.features.shape[1], *self.hidden, self.graph.classes]
+        network = Network.of_widths(widths, dropout=self.dropout, orders=self.orders)
+        recipe = Recipe(epochs=self.epochs, element_width=self.config.element_width, **self.recipe)
+        return prepare(self.graph, network, recipe)
+
+    def check(self):
+        """Train on chip and reference; every word must be equal."""
+        words, _, cycles = compare_training(
+            self, lambda model: open_device("rtl", model, self.config))
+        assert words.words and words.equal == words.words, str(words)
+        assert cycles > 0
+
+
+def random_graph(vertices, edges, *, features=6, classes=3, directed=False, isolated=0, seed=0):
+    """Random edges (loops among them) and real features; the last vertices have no edge."""
+    generator = np.random.default_rng(seed)
+    pairs = generator.integers(0, max(vertices - isolated, 1), (edges, 2))
+    values = generator.normal(size=(vertices, features)) * generator.integers(
+        0, 2, (vertices, features))
+    labels = np.append(generator.integers(0, classes, vertices - 1), classes - 1)
+    splits = generator.permutation(vertices)
+    return Graph.from_edges(pairs, values, labels, train=splits[:max(vertices // 2, 1)],
+                            validation=splits[vertices // 2 + 1:vertices * 3 // 4],
+                            test=splits[vertices * 3 // 4 + 1:], directed=directed)
+
+
+def star(leaves, **shape):
+    """Vertex 0 has an edge with all others."""
+    graph = random_graph(leaves + 1, 0, **shape)
+    edges = [[0, leaf] for leaf in range(1, leaves + 1)]
+    return Graph.from_edges(edges, graph.features, graph.labels,
+                            train=graph.splits == 1, validation=graph.splits == 2,
+                            test=graph.splits == 3)

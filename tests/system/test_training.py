@@ -1,0 +1,146 @@
+"""The whole chip, compiled by CXXRTL, trains in every word as the reference does."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hypercast.host.datasets import karate
+from hypercast.host.graph import Graph
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
+from tests.system.chips import (
+    CHIPS,
+    NARROW,
+    ONE_CORE,
+    SLOW_MEMORY,
+    WIDE,
+    GraphTraining,
+    random_graph,
+    star,
+)
+
+#: Graphs at the edges of what is allowed.
+GRAPHS = {
+    "one vertex": random_graph(1, 0, classes=1),
+    "fewer vertices than cores": random_graph(3, 4),
+    "no edges": random_graph(9, 0),
+    "loops only": Graph.from_edges([[v, v] for v in range(6)], [[v + 1.0, -v] for v in range(6)],
+                                   [0, 1] * 3, train=[0, 1, 2, 3]),
+    "isolated vertices": random_graph(21, 40, isolated=8, seed=1),
+    "star": star(30),
+    "complete": random_graph(12, 600, seed=2),
+    "directed": random_graph(25, 70, directed=True, seed=3),
+    "one direction only": Graph.from_edges(
+        [[0, v] for v in range(1, 10)], [[1.0, v] for v in range(10)], [0, 1] * 5,
+        train=range(0, 10, 2), directed=True),
+    "features all zero": Graph.from_edges(
+        [[0, 1], [1, 2]], [[0.0, 0]] * 4, [0, 1, 0, 1], train=[0, 1]),
+    "unknown labels": Graph.from_edges(
+        [[0, 1], [1, 2], [2, 3]], [[1.0], [2.0], [0.5], [3.0]], [0, -1, 1, -1], train=[0, 2]),
+}
+
+
+@pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS.keys())
+@pytest.mark.parametrize("config", [NARROW, WIDE], ids=["narrow", "wide"])
+def test_graphs(config, graph):
+    GraphTraining(graph=graph, config=config, hidden=(3,), dropout=0.5).check()
+
+
+@pytest.mark.parametrize("config", CHIPS.values(), ids=CHIPS.keys())
+def test_long_training(config):
+    GraphTraining(graph=karate(), config=config, hidden=(16,), dropout=0.5, epochs=12).check()
+
+
+@pytest.mark.parametrize("normalisation", ["mean", "given"])
+@pytest.mark.parametrize("directed", [False, True])
+def test_normalisations(normalisation, directed):
+    graph = random_graph(30, 80, directed=directed, seed=4)
+    GraphTraining(graph=graph, config=WIDE, hidden=(5,), dropout=0.5,
+                  recipe={"normalisation": normalisation, "normalise_features": True}).check()
+
+
+@pytest.mark.parametrize(("hidden", "dropout", "orders"), [
+    ((), 0.0, COMBINE_FIRST),
+    ((), 0.0, AGGREGATE_FIRST),
+    ((), 0.5, COMBINE_FIRST),
+    ((7,), 0.3, COMBINE_FIRST),
+    ((7,), 0.3, (COMBINE_FIRST, AGGREGATE_FIRST)),
+    ((7,), 0.0, AGGREGATE_FIRST),
+    ((5, 9), 0.9, (COMBINE_FIRST, AGGREGATE_FIRST, COMBINE_FIRST)),
+    ((9, 1), 0.0, (AGGREGATE_FIRST, COMBINE_FIRST, AGGREGATE_FIRST)),
+    ((4, 4, 4), 0.1, COMBINE_FIRST),
+])
+@pytest.mark.parametrize("config", CHIPS.values(), ids=CHIPS.keys())
+def test_networks(config, hidden, dropout, orders):
+    graph = random_graph(26, 60, directed=True, features=7, classes=5, isolated=2, seed=5)
+    GraphTraining(graph=graph, config=config, hidden=hidden, dropout=dropout,
+                  orders=orders).check()
+
+
+@pytest.mark.parametrize("orders", [COMBINE_FIRST, (COMBINE_FIRST, AGGREGATE_FIRST)],
+                         ids=["combine", "aggregate"])
+@pytest.mark.parametrize("directed", [False, True], ids=["undirected", "directed"])
+@pytest.mark.parametrize("config", [NARROW, WIDE, SLOW_MEMORY],
+                         ids=["narrow", "wide", "slow memory"])
+def test_several_destination_tiles(config, directed, orders):
+    graph = random_graph(100, 250, directed=directed, features=9, classes=7, seed=6)
+    assert -(-graph.vertices // config.cores) > config.accumulator_rows
+    GraphTraining(graph=graph, config=config, hidden=(6,), dropout=0.3, orders=orders).check()
+
+
+def test_tile_of_one_row():
+    vertices = 2 * NARROW.cores * NARROW.accumulator_rows + 1
+    GraphTraining(graph=random_graph(vertices, 130, seed=7), config=NARROW, hidden=(4,)).check()
+
+
+@pytest.mark.parametrize("features", [33, 34, 65])
+def test_reductions_in_chunks(features):
+    """Gradients of more tile rows than the accumulators hold, in two and three chunks."""
+    training = GraphTraining(graph=random_graph(20, 50, features=features, seed=8),
+                             config=NARROW, hidden=(3,), dropout=0.5)
+    training.check()
+
+
+def test_learning_rate_schedule():
+    """The rates in the program change while training goes on."""
+    GraphTraining(graph=random_graph(16, 40, seed=9), config=ONE_CORE, hidden=(4,), epochs=6,
+                  recipe={"schedule": ((2, 0.5), (4, 0.01)), "momentum": 0.0,
+                          "learning_rates": (0.2, 0.1), "weight_decays": (0.01, 0.02)}).check()
+
+
+def test_metrics_of_many_classes():
+    GraphTraining(graph=random_graph(40, 60, classes=37, seed=10), config=NARROW,
+                  hidden=(2,)).check()
+
+
+@st.composite
+def trainings(draw):
+    """Any small network on any small graph."""
+    vertices = draw(st.integers(1, 45))
+    classes = draw(st.integers(1, min(vertices, 6)))
+    graph = random_graph(
+        vertices, draw(st.integers(0, 120)), features=draw(st.integers(1, 9)), classes=classes,
+        directed=draw(st.booleans()), isolated=draw(st.integers(0, 5)),
+        seed=draw(st.integers(0, 2**32 - 1)))
+    hidden = tuple(draw(st.lists(st.integers(1, 9), max_size=2)))
+    dropout = draw(st.sampled_from([0.0, 0.3, 0.5]))
+    either = st.sampled_from([COMBINE_FIRST, AGGREGATE_FIRST])
+    first = COMBINE_FIRST if dropout else draw(either)
+    return GraphTraining(
+        graph=graph, config=draw(st.sampled_from([NARROW, WIDE, SLOW_MEMORY, ONE_CORE])),
+        hidden=hidden, dropout=dropout, orders=(first, *(draw(either) for _ in hidden)),
+        recipe={"normalisation": draw(st.sampled_from(["symmetric", "mean", "given"])),
+                "seed": draw(st.integers(0, 2**40)),
+                "headroom": draw(st.integers(0, 3))})
+
+
+@settings(max_examples=25)
+@given(trainings())
+def test_random_trainings(training):
+    training.check()
+
+
+@pytest.mark.slow
+@settings(max_examples=400)
+@given(trainings())
+def test_many_random_trainings(training):
+    training.check()
