@@ -4,19 +4,22 @@ import numpy as np
 import scipy.sparse
 
 from hypercast.host.job import Job, Weights
-from hypercast.host.memory_map import CapacityError, MemoryMap
+from hypercast.host.memory_map import CapacityError, MemoryMap, require_capacity
 from hypercast.host.messages import compile_messages, relocate
 from hypercast.host.packing import deal, pack_panels, pack_records, pack_rows
 from hypercast.host.program import Program, RowTile
 from hypercast.host.state import store_state, weight_rows
 from hypercast.reference.network import COMBINE_FIRST
-from hypercast.rtl.isa import Split, decode, encode
+from hypercast.rtl.isa import OPERANDS, Opcode, Split, decode, encode
 from hypercast.rtl.placement import rows_of
 
 __all__ = ["compile_job", "updates_at"]
 
 #: Classes a label record can name.
 _MAXIMUM_CLASSES = 512
+#: Panels an instruction can sum over, and rows of a core it can start from.
+_MAXIMUM_PANELS = (1 << dict(OPERANDS[Opcode.MATMUL])["panels"]) - 1
+_MAXIMUM_ROWS = 1 << dict(OPERANDS[Opcode.MATMUL])["row_start"]
 
 
 def compile_job(model, config):
@@ -52,8 +55,7 @@ def compile_job(model, config):
     _fill_state(model, weights, images, config)
 
     tensors = {name: number for number, (name, _) in enumerate(model.exponents.items())}
-    _require(len(tensors) <= config.tensors, "tensors", len(tensors), config.tensors,
-             "the network has that many tensors")
+    require_capacity(config, "tensors", len(tensors), "the network has that many tensors")
     program = Program(network=model.network, config=config, regions=memory.regions,
                       weights=weights, tensors=tensors, tiles=tiles,
                       headroom=model.recipe.headroom,
@@ -62,8 +64,7 @@ def compile_job(model, config):
     evaluate = len(program.schedule.words)
     program.evaluate()
     words = program.schedule.words
-    _require(len(words) <= config.program_rows, "program_rows", len(words), config.program_rows,
-             "the program has that many instructions")
+    require_capacity(config, "program_rows", len(words), "the program has that many instructions")
     job = Job(
         config=config, vertices=vertices, program=words,
         entries={"train": 0, "evaluate": evaluate}, phases=program.phases,
@@ -85,12 +86,6 @@ def updates_at(job, model, epoch):
         yield row, encode(fields.pop("opcode"), **fields)
 
 
-def _require(condition, field, needed, limit, why):
-    if not condition:
-        raise CapacityError(f"{field} is {limit}, but {needed} are needed: {why}; raise {field} "
-                            f"to {1 << (needed - 1).bit_length()}")
-
-
 def _check(model, config):
     if model.recipe.element_width != config.element_width:
         raise CapacityError(
@@ -99,6 +94,15 @@ def _check(model, config):
     if model.network.classes > _MAXIMUM_CLASSES:
         raise CapacityError(f"the network has {model.network.classes} classes, but the loss unit "
                             f"takes {_MAXIMUM_CLASSES} at most")
+    features = max(layer.features_in for layer in model.network.layers)
+    if features > _MAXIMUM_PANELS * config.lanes:
+        raise CapacityError(f"a layer has {features} input features, but with lanes = "
+                            f"{config.lanes} there can be {_MAXIMUM_PANELS * config.lanes}; raise "
+                            f"lanes, or reduce the features")
+    if len(model.labels) >= _MAXIMUM_ROWS * config.cores:
+        raise CapacityError(f"the graph has {len(model.labels)} vertices, but with dimensions = "
+                            f"{config.dimensions} there must be fewer than "
+                            f"{_MAXIMUM_ROWS * config.cores}; raise dimensions")
 
 
 def _matrix(values):
@@ -180,8 +184,8 @@ def _place_weights(network, memory, config):
                 chunks=tuple((*part, int(start)) for part, start in
                              zip(parts, starts, strict=True)))
             base += tiles_in * panels * config.lanes
-    _require(base <= config.weight_rows, "weight_rows", base, config.weight_rows,
-             "the network's weights take that many rows of the weight bank")
+    require_capacity(config, "weight_rows", base,
+                     "the network's weights take that many rows of the weight bank")
     return weights, base
 
 

@@ -5,7 +5,7 @@ import abc
 import numpy as np
 
 from hypercast.host.compiler import updates_at
-from hypercast.host.driver import Driver
+from hypercast.host.driver import DeviceError, Driver
 from hypercast.reference.metrics import Metrics
 from hypercast.rtl.isa import STEP_KEY_INCREMENT, Split
 
@@ -31,7 +31,7 @@ class Device(abc.ABC):
         -------
         dict
             Name to integers: mantissas by tensor name, ``NAME.master`` and ``NAME.momentum`` by
-            parameter, ``exponents`` (one for each name in ``exponent_names`` order).
+            parameter, ``exponents`` (one for each tensor, in order of names).
         """
 
     def close(self):  # noqa: B027 - nothing to release by default
@@ -42,6 +42,12 @@ def _training_names(job):
     """Matrices that a training step leaves in the memory channels."""
     return [name for name, region in job.regions.items()
             if region.columns and not name.endswith(".eval")]
+
+
+def _training_exponents(items):
+    """Exponents of a training step's tensors, from pairs of name and exponent, as a row."""
+    return np.array([[exponent for name, exponent in sorted(items)
+                      if not name.endswith(".eval")]])
 
 
 class ReferenceDevice(Device):
@@ -72,8 +78,7 @@ class ReferenceDevice(Device):
             values[name] = np.atleast_2d(model.tensors[name])
         if hasattr(values["X"], "toarray"):
             values["X"] = values["X"].toarray()
-        values["exponents"] = np.array(
-            [[exponent for name, exponent in sorted(model.exponents.items())]])
+        values["exponents"] = _training_exponents(model.exponents.items())
         return values
 
 
@@ -106,6 +111,7 @@ class ChipDevice(Device):
         self._job = job
         self._model = model
         self._limit = limit
+        self._program = list(job.program)  # as it stands in the device
         self._epoch = 0
         self.train_cycles = 0
         self.evaluate_cycles = 0
@@ -120,11 +126,10 @@ class ChipDevice(Device):
         self.driver.set_step(self._epoch, key)
 
     def train_step(self):
-        if self._epoch:
-            for row, instruction in updates_at(self._job, self._model, self._epoch):
-                if instruction != self._job.program[row]:
-                    self.driver.patch(row, instruction)
-                    self._job.program[row] = instruction
+        for row, instruction in updates_at(self._job, self._model, self._epoch):
+            if instruction != self._program[row]:
+                self.driver.patch(row, instruction)
+                self._program[row] = instruction
         metrics, cycles = self._run("train")
         self.train_cycles += cycles
         self._epoch += 1
@@ -156,11 +161,10 @@ class ChipDevice(Device):
             operands = [driver.operand(job, name, core) for core in range(job.config.cores)]
             for core, operand in enumerate(operands):
                 if not np.array_equal(operand, operands[0]):
-                    raise AssertionError(f"core {core} holds other weights {name} than core 0")
+                    raise DeviceError(f"core {core} holds other weights {name} than core 0")
             values[name] = operands[0]
             values[f"{name}.master"], values[f"{name}.momentum"] = driver.optimiser(job, name)
-        values["exponents"] = np.array(
-            [[exponent for _, exponent in sorted(driver.exponents(job).items())]])
+        values["exponents"] = _training_exponents(driver.exponents(job).items())
         return values
 
     def close(self):

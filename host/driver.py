@@ -56,14 +56,16 @@ class Driver:
     def __init__(self, transport, config):
         self._transport = transport
         self.config = config
-        for name, expected in (("magic", MAGIC), ("version", INTERFACE_VERSION),
-                               ("config_hash", config.hash)):
+        for name, expected, reason in (
+                ("magic", MAGIC, "there is no Hypercast at this address; check the connection"),
+                ("version", INTERFACE_VERSION, "the device was built from another version of "
+                 "Hypercast; build it again, or use that version"),
+                ("config_hash", config.hash, "the device was built for another configuration; use "
+                 "the preset it was built with, or build it again")):
             found = self._read(name)
             if found != expected:
-                raise MismatchError(
-                    f"register {name} reads {found:#010x}, expected {expected:#010x}: the device "
-                    f"was built for another configuration; use the preset it was built with, or "
-                    f"build it again")
+                raise MismatchError(f"register {name} reads {found:#010x}, expected "
+                                    f"{expected:#010x}: {reason}")
 
     def _read(self, name):
         return self._transport.read(register(name))
@@ -135,7 +137,6 @@ class Driver:
                 self.write_words(core, region.space, region.address, words)
             self.write_words(core, Space.WEIGHTS, 0, job.weight_bank)
 
-
     def set_step(self, step, key):
         """Set the number of training steps done, and the key that dropout gets from it."""
         self._write("step", step)
@@ -174,9 +175,10 @@ class Driver:
             if not status & Status.RUNNING:
                 break
             if self.cycles() > limit:
+                state = self.state()  # before STOP, which makes it wait for nothing
                 self._write("control", Control.STOP)
                 raise DeviceTimeoutError(
-                    f"the device did not finish within {limit} cycles; {self.state()}")
+                    f"the device did not finish within {limit} cycles; {state}")
             self._transport.wait(_POLL)
         if status & Status.ERROR:
             error = Error(self._read("error"))

@@ -10,6 +10,9 @@ from hypercast.rtl.isa import Split
 
 __all__ = ["Graph", "GraphError", "rank_order"]
 
+#: What the class in a label record of the chip can count to.
+_MAXIMUM_LABEL = (1 << 13) - 1
+
 
 class GraphError(ValueError):
     """A graph that cannot be trained on; names the value, where it is, and what to do."""
@@ -228,6 +231,10 @@ def _checked_labels(labels):
     if bad.size:
         raise GraphError(f"label of vertex {bad[0]} is {labels[bad[0]]}; use 0 and up for "
                          f"classes, -1 for none")
+    bad = np.flatnonzero(labels > _MAXIMUM_LABEL)
+    if bad.size:
+        raise GraphError(f"label of vertex {bad[0]} is {labels[bad[0]]}, but labels go up to "
+                         f"{_MAXIMUM_LABEL}; number the classes from 0")
     return labels.astype(np.int64)
 
 

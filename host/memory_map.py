@@ -5,15 +5,36 @@ All cores use the same addresses; only row counts differ. Nothing is ever stored
 
 from dataclasses import dataclass
 
+from hypercast.rtl.config import ConfigurationError
 from hypercast.rtl.registers import Space
 
-__all__ = ["CapacityError", "MemoryMap", "Region"]
+__all__ = ["CapacityError", "MemoryMap", "Region", "require_capacity"]
 
 _CHANNELS = (Space.FEATURES, Space.GRADIENTS)
 
 
 class CapacityError(ValueError):
     """A problem does not fit the configuration; says what, and which field to raise."""
+
+
+def require_capacity(config, field, needed, why):
+    """Check that a power-of-two field of a configuration is large enough.
+
+    Raises
+    ------
+    CapacityError
+        If it is below ``needed``; names a value that is not, if the design supports one.
+    """
+    if needed <= getattr(config, field):
+        return
+    sufficient = 1 << (needed - 1).bit_length()
+    try:
+        config.replace(**{field: sufficient})
+        remedy = f"raise {field} to {sufficient}"
+    except ConfigurationError:
+        remedy = "no configuration has as many: use more lanes or cores, or a smaller network"
+    raise CapacityError(f"{field} is {getattr(config, field)}, but {needed} are needed: {why}; "
+                        f"{remedy}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,15 +118,14 @@ class MemoryMap:
         CapacityError
             If a channel is too small.
         """
-        for channel, used in enumerate(self._used):
-            if used > self._config.channel_words:
-                largest = max((region for region in self.regions.values()
-                               if region.channel == channel), key=lambda region: region.words)
-                raise CapacityError(
-                    f"memory channel {channel} needs {used} words a core, but channel_words is "
-                    f"{self._config.channel_words} (largest: {largest.name}, {largest.words} "
-                    f"words); raise channel_words to {1 << (used - 1).bit_length()}, or use more "
-                    f"cores")
+        used = max(self._used)
+        channel = self._used.index(used)
+        largest = max((region for region in self.regions.values() if region.channel == channel),
+                      key=lambda region: region.words)
+        require_capacity(
+            self._config, "channel_words", used,
+            f"memory channel {channel} of a core holds that many words, {largest.words} of them "
+            f"of {largest.name}")
 
     def __getitem__(self, name):
         return self.regions[name]

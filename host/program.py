@@ -7,7 +7,8 @@ are unrolled here; loops over the panels that a sum runs over are in the array.
 from dataclasses import dataclass, field
 
 from hypercast.host.schedule import Schedule
-from hypercast.reference.network import COMBINE_FIRST
+from hypercast.reference.network import COMBINE_FIRST, Network
+from hypercast.rtl.config import Config
 from hypercast.rtl.isa import DrainSource, Opcode
 from hypercast.rtl.registers import PHASES
 
@@ -70,8 +71,8 @@ class Program:
         Program row and parameter of each UPDATE; their rates are filled in later.
     """
 
-    network: object
-    config: object
+    network: Network
+    config: Config
     regions: dict
     weights: dict
     tensors: dict
@@ -116,7 +117,7 @@ class Program:
             if layer.order == COMBINE_FIRST:
                 feed = dropout if number == 1 else None
                 middle = f"T{number}{suffix}"
-                self._combine(phase, source, number, middle, dropout=feed, scale=dropout)
+                self._combine(phase, source, number, middle, feed=feed, scale=dropout)
                 self._aggregate(phase, middle, result, **finish)
             else:
                 middle = f"M{number}{suffix}"
@@ -141,8 +142,8 @@ class Program:
 
     # Products.
 
-    def _combine(self, phase, source, number, result, *, transposed=False, dropout=None, **finish):
-        """``result = source @ W`` (or its transpose)."""
+    def _combine(self, phase, source, number, result, *, transposed=False, feed=None, **finish):
+        """``result = source @ W`` (or its transpose), with dropout ``feed`` on ``source``."""
         weights = self.weights[f"W{number}"]
         lanes = self.config.lanes
         outer, inner = weights.panels, weights.tiles_in
@@ -160,7 +161,7 @@ class Program:
                     vertices=ALL_VERTICES, row_start=tile.first, row_limit=tile.rows,
                     buffer=buffer, channel=region.channel, address=region.panel(0, tile.first),
                     stride=region.stride, panels=inner, weights=weights.base + panel * step,
-                    weight_stride=stride, transposed=transposed, **self._dropout(dropout))
+                    weight_stride=stride, transposed=transposed, **self._dropout(feed))
                 self._drain(phase, DrainSource.ARRAY, buffer, (source, weights.name), result,
                             tile, panel, **finish)
 

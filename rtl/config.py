@@ -232,7 +232,7 @@ PRESETS = {
                    channel_words=2048, program_rows=128, read_buffer=8),
     "test": Config(dimensions=2, lanes=4, planes=2, accumulator_rows=64, weight_rows=256,
                    channel_words=4096, program_rows=256, read_buffer=16),
-    "demo": Config(dimensions=4, lanes=4, planes=4, accumulator_rows=64, weight_rows=512,
+    "demo": Config(dimensions=4, lanes=2, planes=2, accumulator_rows=64, weight_rows=512,
                    channel_words=8192, program_rows=256, read_buffer=16),
     "cora": Config(dimensions=4, lanes=16, planes=4, accumulator_rows=256, weight_rows=2048,
                    channel_words=32768),

@@ -1,7 +1,10 @@
 """Describes a generated chip to machines: ports, registers, memories, configuration hash."""
 
-from hypercast.rtl.chip import Chip
+from amaranth.hdl import Shape
+from amaranth.lib.wiring import Out
+
 from hypercast.rtl.config import INTERFACE_VERSION
+from hypercast.rtl.control.axi_lite import AxiLite
 from hypercast.rtl.isa import INSTRUCTION_WIDTH
 from hypercast.rtl.registers import COUNTERS, REGISTERS, Space
 
@@ -28,13 +31,12 @@ def memories(config):
 
 def manifest(config):
     """The manifest as a JSON-compatible dictionary."""
-    chip = Chip(config)
     ports = [{"name": "clk", "direction": "input", "width": 1},
              {"name": "rst", "direction": "input", "width": 1}]
-    for path, member, value in chip.signature.flatten(chip):
-        ports.append({"name": "__".join(str(part) for part in path),
-                      "direction": "output" if member.flow.name == "Out" else "input",
-                      "width": len(value)})
+    for name, member in AxiLite().members.items():  # seen from the manager
+        ports.append({"name": f"axi__{name}",
+                      "direction": "input" if member.flow == Out else "output",
+                      "width": Shape.cast(member.shape).width})
     large = memories(config)
     return {
         "top": "hypercast",

@@ -1,10 +1,11 @@
 """Converts the chip to RTLIL and Verilog: each part once, and a top that instantiates them."""
 
-from amaranth.back import rtlil, verilog
+from amaranth.back import rtlil
 
 from hypercast.rtl.chip import CONTROL_MODULE, CORE_MODULE, Chip
 from hypercast.rtl.control.control_unit import ControlUnit
 from hypercast.rtl.core import Core
+from hypercast.rtl.verilog import write_verilog
 
 __all__ = ["TOP_MODULE", "parts_to_rtlil", "to_verilog"]
 
@@ -20,7 +21,5 @@ def parts_to_rtlil(config):
 
 def to_verilog(config):
     """The chip as Verilog: the parts with their submodules, and top ``hypercast``."""
-    return "\n".join(
-        verilog.convert(part, name=name, strip_internal_attrs=True)
-        for name, part in ((CORE_MODULE, Core(config)), (CONTROL_MODULE, ControlUnit(config)),
-                           (TOP_MODULE, Chip(config, converted=True))))
+    top = rtlil.convert(Chip(config, converted=True), name=TOP_MODULE)
+    return write_verilog(*parts_to_rtlil(config).values(), top)

@@ -17,6 +17,8 @@ from hypercast.host.compiler import compile_job
 from hypercast.host.devices import ChipDevice
 from hypercast.sim.cocotb_transport import CocotbTransport
 
+__all__ = ["training"]
+
 
 @cocotb.test()
 async def training(dut):

@@ -64,14 +64,15 @@ def _digest(snapshot):
 
 def run_verilated(training):
     """One training under cocotb with Verilator; returns a dictionary of words, equal, cycles."""
-    from hypercast.rtl.netlist import to_verilog
+    from hypercast.rtl.chip import CORE_MODULE
+    from hypercast.rtl.netlist import TOP_MODULE, to_verilog
     from hypercast.sim import cocotb_runner
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "training.pickle"
         path.write_bytes(pickle.dumps(training))
         cocotb_runner.run(
-            "verilator", to_verilog(training.config), top="hypercast",
+            "verilator", to_verilog(training.config), top=TOP_MODULE, block=CORE_MODULE,
             module="hypercast.sim.cocotb_training",
             environment={"HYPERCAST_TRAINING": str(path)})
         return json.loads(path.with_suffix(".json").read_text())

@@ -12,11 +12,13 @@ from hypercast.host.graph import GraphError
 from hypercast.host.memory_map import CapacityError
 from hypercast.host.transport import TransportError
 from hypercast.rtl.config import PRESETS, Config, ConfigurationError
+from hypercast.sim.compilers import NoCompilerError
+from hypercast.sim.cxxrtl_build import BuildError
 
 __all__ = ["configuration", "expected_errors", "json_option", "print_json"]
 
-_EXPECTED = (CapacityError, ConfigurationError, DatasetError, DeviceError, GraphError,
-             TransportError, ArithmeticError, ValueError)
+_EXPECTED = (BuildError, CapacityError, ConfigurationError, DatasetError, DeviceError, GraphError,
+             NoCompilerError, TransportError, ArithmeticError, OSError, ValueError)
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")
 

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse
 
 from hypercast.host.datasets.error import DatasetError
-from hypercast.host.graph import Graph, GraphError
+from hypercast.host.graph import Graph
 
 __all__ = ["load_planetoid"]
 
@@ -118,7 +118,7 @@ def load_planetoid(folder, *, name=None, verify=True):
         parts[part] = _unpickle(path, content) if part in _PICKLES else content
     try:
         return _assemble(parts)
-    except (ValueError, TypeError, AttributeError, IndexError, GraphError) as error:
+    except (ValueError, OverflowError, TypeError, AttributeError, IndexError) as error:
         raise DatasetError(
             f"the files ind.{name}.* in {folder} do not fit each other ({error}); {_REMEDY}"
         ) from error

@@ -28,7 +28,7 @@ def split_per_class(labels, *, train, validation, seed):
     generator = np.random.default_rng(seed)
     labels = np.asarray(labels)
     parts = {"train": [], "validation": [], "test": []}
-    for label in range(labels.max() + 1):
+    for label in np.unique(labels[labels >= 0]):
         members = generator.permutation(np.flatnonzero(labels == label))
         first = min(train, -(-len(members) // 2))
         second = first + min(validation, (len(members) - first) // 2)

@@ -41,8 +41,8 @@ class Controller(wiring.Component):
     """Fetches and issues instructions in order, each as soon as what it waits for is idle.
 
     The semantics are those of ``docs/instructions.md``. Between the issues of two instructions
-    lie at least 2 cycles, or 8 if the second is a vector instruction. After the vector unit has
-    fallen idle, the next vector instruction issues 7 cycles after that is seen here.
+    lie at least 2 cycles, or 9 if the second is a vector instruction. After the vector unit has
+    fallen idle, the next vector instruction issues 8 cycles after that is seen here.
 
     An error stops the program before the instruction that has it; it stops as with ``stop``:
     nothing more is issued, and ``running`` falls when all engines are idle. While one of these

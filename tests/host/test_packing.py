@@ -90,5 +90,5 @@ def test_state_round_trip(config):
 def test_full_channel_is_refused_with_the_remedy():
     memory = MemoryMap(Config(channel_words=64, lanes=4), rows=20)
     memory.matrix("X", 0, 16)
-    with pytest.raises(CapacityError, match=r"channel 0 needs 80 words.*channel_words is 64.*128"):
+    with pytest.raises(CapacityError, match=r"channel_words is 64, but 80 are.*channel 0.*128"):
         memory.check()

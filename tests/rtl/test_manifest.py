@@ -12,22 +12,24 @@ from hypercast.rtl.manifest import manifest, memories
 from hypercast.rtl.netlist import TOP_MODULE, to_verilog
 from hypercast.rtl.registers import REGISTERS
 
-#: Wide words, so that no small memory is as large as one that is listed.
-CONFIGS = {"tiny": PRESETS["tiny"], "wide": Config(
-    dimensions=2, lanes=4, planes=2, eject=2, element_width=8, accumulator_rows=1024,
-    weight_rows=256, channel_words=4096, program_rows=32)}
+#: Memories that are listed are larger than any that is not, as in a chip of useful size.
+CONFIGS = {
+    "narrow": PRESETS["tiny"].replace(accumulator_rows=128, weight_rows=512),
+    "wide": Config(dimensions=2, lanes=4, planes=2, eject=2, element_width=8,
+                   accumulator_rows=1024, weight_rows=2048, channel_words=4096, program_rows=64),
+}
 
-_MODULE = re.compile(r"^module (\S+?)\(.*?^endmodule", re.MULTILINE | re.DOTALL)
+_MODULE = re.compile(r"^module (\S+?) ?\(.*?^endmodule", re.MULTILINE | re.DOTALL)
 _PORT = re.compile(r"^  (input|output) (?:\[(\d+):0\] )?(\S+);", re.MULTILINE)
 _MEMORY = re.compile(r"^  reg \[(\d+):0\] \S+ +\[(\d+):0\];", re.MULTILINE)
-_INSTANCE = re.compile(r"^  (\S+) \S+ +\(\n    \.", re.MULTILINE)
+_INSTANCE = re.compile(r"^  (\S+) +\S+ +\($", re.MULTILINE)
 
 
 @pytest.fixture(scope="module", params=CONFIGS.values(), ids=CONFIGS)
 def chip(request):
     """A configuration, and the bodies of its modules by name."""
     text = to_verilog(request.param)
-    return request.param, {match[1].strip("\\ "): match[0] for match in _MODULE.finditer(text)}
+    return request.param, {match[1].strip("\\"): match[0] for match in _MODULE.finditer(text)}
 
 
 def instances(modules, name=TOP_MODULE):

@@ -36,7 +36,7 @@ class ExponentModel:
                 Opcode.LOSS: LOSS_EXPONENT, Opcode.UPDATE: MASTER_EXPONENT}[opcode]
         exponent = o
         if fields["open"]:
-            peak = self.peaks[fields["o"]]
+            peak = self.peaks[fields["peak_of"]]
             if peak is not None:
                 exponent = peak + fields["headroom"] - (config.element_width - 1)
             exponent = max(exponent, base, MINIMUM_EXPONENT)
@@ -93,6 +93,7 @@ def pack(exponent, peak):
 def random_fields(rng, opcode, tensors):
     """Random exponent operands of a vector instruction; few tensors, so that they meet."""
     fields = {name: int(rng.integers(tensors)) for name in "abo"}
+    fields["peak_of"] = fields["o"] if rng.random() < 0.7 else int(rng.integers(tensors))
     fields |= {"open": int(rng.integers(2)), "headroom": int(rng.integers(4))}
     if opcode == Opcode.DRAIN:
         fields |= {"exponent_bias": int(rng.integers(-32, 32)), "bias": int(rng.integers(2)),

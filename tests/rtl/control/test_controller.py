@@ -232,7 +232,7 @@ def test_repeat():
     async def bench(ctx, dut, driver, cores, rng):
         await driver.load(ctx, [
             isa.encode(Opcode.MATMUL, dropout_key=7, phase=1),
-            isa.encode(Opcode.DRAIN, o=2, open=1, waits=1 << Engine.ARRAY, phase=2),
+            isa.encode(Opcode.DRAIN, o=2, peak_of=2, open=1, waits=1 << Engine.ARRAY, phase=2),
             isa.encode(Opcode.HALT, step=1, phase=3)], entry=4)
         cores.bits = [16, 17, 18]
         await driver.run(ctx, entry=4, repeat=4)
@@ -257,11 +257,11 @@ def test_repeat():
 @pytest.mark.parametrize(("bad", "tensors", "error"), [
     (9, {}, Error.OPCODE),
     (isa.encode(Opcode.DRAIN, a=1, b=1, o=2), {1: -3, 2: -7}, Error.EXPONENT),
-    (isa.encode(Opcode.DRAIN, a=1, b=1, o=2, open=1), {1: 16}, Error.EXPONENT),
-    (isa.encode(Opcode.DRAIN, a=1, b=1, o=2, open=1, bias=1, bias_tensor=3), {1: -16, 3: 0},
+    (isa.encode(Opcode.DRAIN, a=1, b=1, o=2, peak_of=2, open=1), {1: 16}, Error.EXPONENT),
+    (isa.encode(Opcode.DRAIN, a=1, b=1, o=2, peak_of=2, open=1, bias=1, bias_tensor=3), {1: -16, 3: 0},
      Error.ALIGNMENT),
-    (isa.encode(Opcode.LOSS, a=1, o=2, open=1), {1: 11}, Error.ALIGNMENT),
-    (isa.encode(Opcode.UPDATE, a=1, b=1, o=2, open=1), {1: 9}, Error.ALIGNMENT),
+    (isa.encode(Opcode.LOSS, a=1, o=2, peak_of=2, open=1), {1: 11}, Error.ALIGNMENT),
+    (isa.encode(Opcode.UPDATE, a=1, b=1, o=2, peak_of=2, open=1), {1: 9}, Error.ALIGNMENT),
 ])
 def test_errors_stop_the_program(bad, tensors, error):
     async def bench(ctx, dut, driver, cores, rng):
@@ -287,9 +287,9 @@ def test_errors_stop_the_program(bad, tensors, error):
 def test_limits_of_alignment_are_not_errors():
     async def bench(ctx, dut, driver, cores, rng):
         await driver.load(ctx, [
-            isa.encode(Opcode.DRAIN, a=1, o=2, open=1, bias=1, bias_tensor=3),
-            isa.encode(Opcode.LOSS, a=4, o=2, open=1),
-            isa.encode(Opcode.UPDATE, a=4, b=4, o=2, open=1, momentum_exponent=4),
+            isa.encode(Opcode.DRAIN, a=1, o=2, peak_of=2, open=1, bias=1, bias_tensor=3),
+            isa.encode(Opcode.LOSS, a=4, o=2, peak_of=2, open=1),
+            isa.encode(Opcode.UPDATE, a=4, b=4, o=2, peak_of=2, open=1, momentum_exponent=4),
             isa.encode(Opcode.HALT)])
         for tensor, exponent in {1: -31, 3: 0, 4: 10}.items():
             await driver.access(ctx, Space.TENSORS, tensor, pack(exponent, None))
@@ -332,7 +332,7 @@ def test_window_error_is_sticky_but_stops_nothing():
 def test_stop():
     async def bench(ctx, dut, driver, cores, rng):
         host = dut.host
-        await driver.load(ctx, [isa.encode(Opcode.DRAIN, o=2, open=1), isa.encode(Opcode.HALT)])
+        await driver.load(ctx, [isa.encode(Opcode.DRAIN, o=2, peak_of=2, open=1), isa.encode(Opcode.HALT)])
         await driver.strobe(ctx, "stop")
         cores.bits = [5] * 1000
         await driver.strobe(ctx, "start", repeat=1000)
@@ -382,6 +382,6 @@ def test_issue_overhead(dimensions):
         await driver.run(ctx)
         times = [entry[0] for entry in cores.issues]
         shadow = REPORT_LATENCY + (2 if dimensions == 4 else 1)
-        assert np.diff(times).tolist() == [2, 8, shadow + 7]
+        assert np.diff(times).tolist() == [2, 9, shadow + 8]
 
     bench_run(config, bench, longest=0)

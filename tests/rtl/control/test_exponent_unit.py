@@ -41,7 +41,7 @@ def test_random_instructions(element_width, low, high, seed):
         ctx.set(dut.prepare, 1)
         await ctx.tick()
         ctx.set(dut.prepare, 0)
-        for _ in range(6):
+        for _ in range(7):
             assert not ctx.get(dut.ready)
             await ctx.tick()
         assert ctx.get(dut.ready)
@@ -94,11 +94,11 @@ def test_result_waits_for_the_fold():
     dut = ExponentUnit(config)
 
     async def bench(ctx):
-        ctx.set(dut.instruction, isa.encode(Opcode.DRAIN, o=3, open=1))
+        ctx.set(dut.instruction, isa.encode(Opcode.DRAIN, o=3, peak_of=3, open=1))
         ctx.set(dut.prepare, 1)
         await ctx.tick()
         ctx.set(dut.prepare, 0)
-        await ctx.tick().repeat(6)
+        await ctx.tick().repeat(7)
         assert ctx.get(dut.ready) and ctx.get(dut.shift) == 0
         ctx.set(dut.commit, 1)
         ctx.set(dut.prepare, 1)
@@ -111,7 +111,7 @@ def test_result_waits_for_the_fold():
             assert not ctx.get(dut.ready)
         ctx.set(dut.peak, 20)
         ctx.set(dut.vector_busy, 0)
-        await ctx.tick().repeat(6)
+        await ctx.tick().repeat(7)
         assert ctx.get(dut.ready) and ctx.get(dut.shift) == 20 - 15
 
     run(dut, bench, cycles=100)

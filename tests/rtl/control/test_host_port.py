@@ -199,7 +199,7 @@ def test_run_a_program():
     async def bench(ctx):
         await host.load(ctx, [
             isa.encode(Opcode.MATMUL, dropout_key=1, phase=1),
-            isa.encode(Opcode.DRAIN, o=3, open=1, phase=2),
+            isa.encode(Opcode.DRAIN, o=3, peak_of=3, open=1, phase=2),
             isa.encode(Opcode.HALT, step=1)])
         assert await host.read(ctx, "pc") == 0
         await host.write(ctx, "step", 7)

@@ -1,0 +1,173 @@
+"""The command line: output for people and machines, and errors without tracebacks."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from hypercast.host import doctor
+from hypercast.host.benches import BENCHES
+from hypercast.host.cli import main
+from hypercast.rtl.config import PRESETS
+from hypercast.sim import compilers
+from tests.host.test_datasets import folder  # noqa: F401 - a fixture
+
+
+def run(*arguments, status=0):
+    """The result of a command that has to end with ``status`` and no exception."""
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == status, result.output
+    return result
+
+
+def refused(*arguments, status=1):
+    """The one line that a refused command prints."""
+    result = run(*arguments, status=status)
+    assert result.stdout == ""
+    lines = result.stderr.strip().splitlines()
+    assert lines[-1].lower().startswith("error: ")
+    return lines[-1]
+
+
+# --- train --------------------------------------------------------------------------------------
+
+
+def test_train():
+    result = run("train", "karate", "--epochs", 12, "--hidden", 4)
+    assert "karate: 34 vertices, 156 edges, 34-4-2 features, on reference" in result.stdout
+    assert "epoch   10" in result.stdout and "epoch   12" in result.stdout
+    assert "saturations" in result.stdout
+
+
+def test_train_json():
+    result = run("train", "karate", "--epochs", 3, "--json", "--check")
+    records = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [record["epoch"] for record in records] == [0, 1, 2, 2]
+    for record in records:
+        assert 0 <= record["test_accuracy"] <= 1
+    summary = records[-1]
+    assert summary["words"] == summary["equal_words"] > 0
+    assert summary["saturations"] >= 0
+
+
+def test_train_is_repeatable():
+    first, second = (run("train", "karate", "--epochs", 2, "--json", "--seed", 7).stdout
+                     .splitlines()[:2] for _ in range(2))
+    assert first == second
+
+
+def test_train_options():
+    result = run("train", "karate", "--epochs", 1, "--json", "--layers", 3, "--hidden", 5,
+                 "--dropout", 0.3, "--learning-rate", "0.1,0.05", "--momentum", 0, "--preset",
+                 "tiny", "-P", "element_width=8", "--normalisation", "mean",
+                 "--normalise-features")
+    assert "34-5-5-2 features" in result.stderr and "8-bit" in result.stderr
+
+
+def test_train_planetoid_folder(folder):  # noqa: F811
+    result = run("train", folder, "--epochs", 1, "--hidden", 2, "--json")
+    assert json.loads(result.stdout.splitlines()[0])["epoch"] == 0
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["train", "nosuch"], "neither a bundled data set (karate, blocks) nor"),
+    (["train", "/nowhere/cora"], "check the path"),
+    (["train", "/nowhere/graph.npz"], "/nowhere/graph.npz does not exist"),
+    (["train", "karate", "-P", "lanes=3"], "lanes must be one of 2, 4, 8, 16, not 3"),
+    (["train", "karate", "-P", "lanes=many"], "-P lanes must be a whole number, not 'many'"),
+    (["train", "karate", "-P", "lanes"], "is no NAME=VALUE of a configuration field"),
+    (["train", "karate", "-P", "colour=3"], "there are dimensions, lanes"),
+    (["train", "karate", "-P", "memory_stalls=1"], "must be true or false, not '1'"),
+    (["train", "karate", "--learning-rate", "-1"], "learning_rates must be one or more numbers"),
+    (["train", "karate", "--dropout", "0.999999"], "dropout must be at least 0 and below 1"),
+    (["train", "blocks", "--device", "rtl", "--preset", "tiny"], "raise "),
+    (["config", "show", "-P", "eject=4", "-P", "planes=1"], "eject must be at most planes (1)"),
+    (["bench", "cora"], "give the folder with the Planetoid files"),
+])
+def test_refusals(arguments, message, monkeypatch):
+    monkeypatch.delenv("HYPERCAST_CORA", raising=False)
+    result = run(*arguments, status=1)
+    assert message in result.stderr.strip().splitlines()[-1]
+
+
+@pytest.mark.parametrize("arguments", [
+    ["train", "karate", "--epochs", "0"], ["train", "karate", "--learning-rate", "a,b"],
+    ["train", "karate", "--device", "gpu"], ["train", "karate", "--preset", "huge"],
+    ["bench", "nosuch"], ["nosuch"],
+])
+def test_usage_errors(arguments):
+    assert "Error: " in refused(*arguments, status=2)
+
+
+def test_truncated_folder(folder):  # noqa: F811
+    path = folder / "ind.tiny.allx"
+    path.write_bytes(path.read_bytes()[:100])
+    assert f"{path} is truncated or damaged" in refused("train", folder)
+    path.unlink()
+    assert f"{path} cannot be read (No such file or directory)" in refused("train", folder)
+
+
+def test_empty_folder(tmp_path):
+    assert "no file ind.NAME.graph" in refused("train", tmp_path)
+
+
+def test_no_compiler(monkeypatch):
+    """A machine that cannot compile the chip."""
+    monkeypatch.setattr(compilers.shutil, "which", lambda name: None)
+    monkeypatch.setattr(compilers.importlib.util, "find_spec", lambda name: None)
+    result = run("train", "karate", "--device", "rtl", status=1)
+    assert "error: no C++ compiler found: install" in result.stderr
+
+
+# --- The other commands -------------------------------------------------------------------------
+
+
+def test_config_list():
+    result = run("config", "list", "--json")
+    assert json.loads(result.stdout) == {
+        name: preset.to_dict() for name, preset in PRESETS.items()}
+    table = run("config", "list").stdout
+    assert all(name in table for name in PRESETS)
+
+
+def test_config_show():
+    shown = json.loads(run("config", "show", "--preset", "demo", "-P", "lanes=8", "--json").stdout)
+    config = PRESETS["demo"].replace(lanes=8)
+    assert shown["hash"] == f"{config.hash:#010x}"
+    assert shown["lanes"] == 8 and shown["derived"]["data_width"] == 128
+    assert "accumulator_rows" in run("config", "show").stdout
+
+
+def test_bench_list():
+    assert json.loads(run("bench", "--json").stdout) == BENCHES
+    assert [line.split()[0] for line in run("bench").stdout.splitlines()] == list(BENCHES)
+
+
+def test_doctor(monkeypatch):
+    check = doctor.Check(name="tool", purpose="work", required=True, state="ok", found="1",
+                         remedy="")
+    for state, status in (("ok", 0), ("missing", 1)):
+        monkeypatch.setattr(doctor, "examine", lambda state=state: [check._replace(state=state)])
+        assert json.loads(run("doctor", "--json", status=status).stdout)[0]["state"] == state
+        assert "tool" in run("doctor", status=status).stdout
+
+
+def test_verilog_refuses_a_file_as_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr("hypercast.rtl.netlist.to_verilog", lambda config: "module hypercast;")
+    (tmp_path / "file").write_text("")
+    assert "File exists" in refused("verilog", "--preset", "tiny", "-o", tmp_path / "file")
+
+
+@pytest.mark.slow
+def test_verilog(tmp_path):
+    result = run("verilog", "--preset", "tiny", "-o", tmp_path, "--json")
+    assert json.loads(result.stdout)["files"][0] == str(tmp_path / "hypercast.v")
+    assert "module hypercast" in (tmp_path / "hypercast.v").read_text()
+
+
+def test_help_and_version():
+    for command in ((), ("train",), ("bench",), ("config",), ("doctor",), ("verilog",)):
+        assert "Usage:" in run(*command, "--help").stdout
+    assert "version" in run("--version").stdout

@@ -1,0 +1,67 @@
+"""Core: it can be built with every value of every field that shapes it, and every pair of them."""
+
+import itertools
+
+import pytest
+from amaranth.back import rtlil
+
+from hypercast.rtl.chip import CORE_MODULE
+from hypercast.rtl.config import Config
+from hypercast.rtl.core import Core
+
+FIELDS = {"dimensions": range(7), "lanes": (2, 4, 8, 16), "planes": (1, 2, 4),
+          "eject": (1, 2, 4), "element_width": (8, 16)}
+#: Everything else as small as it may be: what is wrong at the edges shows there.
+SMALLEST = {"buffer_depth": 2, "accumulator_rows": 16, "weight_rows": 16, "channel_words": 64,
+            "read_buffer": 4, "edge_buffer": 2, "program_rows": 16, "tensors": 8}
+#: Values of ``FIELDS``, in order: every value of each occurs.
+COVERING = [
+    (0, 2, 1, 1, 8), (1, 2, 2, 2, 16), (0, 4, 4, 4, 16), (2, 8, 4, 2, 8), (3, 4, 2, 1, 8),
+    (4, 8, 1, 1, 16), (1, 16, 4, 1, 8), (4, 2, 4, 4, 8), (5, 16, 2, 2, 16), (2, 4, 1, 1, 16),
+    (6, 4, 2, 2, 8), (6, 16, 1, 1, 16),
+]
+#: With these, every value of each field meets every value of the others.
+REST = [
+    (3, 8, 4, 4, 16), (5, 2, 1, 1, 8), (0, 8, 2, 2, 8), (4, 4, 2, 2, 8), (6, 2, 4, 4, 8),
+    (5, 4, 4, 4, 8), (2, 16, 4, 4, 8), (2, 2, 2, 1, 8), (1, 4, 1, 1, 8), (3, 2, 1, 1, 8),
+    (1, 8, 4, 4, 8), (3, 16, 2, 2, 8), (5, 8, 1, 1, 8), (6, 8, 1, 1, 8), (0, 16, 1, 1, 8),
+    (4, 16, 1, 1, 8),
+]
+
+
+def pairs(values):
+    """Pairs of fields with the values they have."""
+    return set(itertools.combinations(zip(FIELDS, values, strict=True), 2))
+
+
+def test_every_value_is_covered():
+    for index, values in enumerate(FIELDS.values()):
+        assert {combination[index] for combination in COVERING} == set(values)
+
+
+def test_every_pair_is_covered():
+    possible = set().union(*(
+        pairs(values) for values in itertools.product(*FIELDS.values())
+        if values[3] <= values[2]))
+    assert set().union(*map(pairs, COVERING + REST)) == possible
+
+
+def convert(values, **others):
+    config = Config(**dict(zip(FIELDS, values, strict=True)), **SMALLEST, **others)
+    text = rtlil.convert(Core(config), name=CORE_MODULE, emit_src=False)
+    assert f"module \\{CORE_MODULE}\n" in text
+
+
+@pytest.mark.parametrize("values", COVERING)
+def test_converts(values):
+    convert(values)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("values", REST)
+def test_converts_too(values):
+    convert(values)
+
+
+def test_converts_with_slow_memory():
+    convert((1, 2, 1, 1, 8), memory_latency=1024, memory_stalls=True)

@@ -1,0 +1,57 @@
+"""A chip that does not finish, or stops with an error, is reported with its last state."""
+
+from dataclasses import replace
+
+import pytest
+
+from hypercast.host.compiler import compile_job
+from hypercast.host.devices import ChipDevice
+from hypercast.host.driver import DeviceError, DeviceTimeoutError
+from hypercast.rtl.isa import Opcode, decode
+from hypercast.rtl.registers import Space
+from hypercast.sim.cxxrtl_transport import CxxrtlTransport
+from tests.system.chips import NARROW, GraphTraining, random_graph
+
+
+@pytest.fixture
+def device():
+    """A loaded chip, to be sabotaged."""
+    model = GraphTraining(graph=random_graph(12, 30), config=NARROW, hidden=(3,)).model()
+    device = ChipDevice(CxxrtlTransport(NARROW), compile_job(model, NARROW), model, limit=20_000)
+    device.job = compile_job(model, NARROW)
+    yield device
+    device.close()
+
+
+def find(device, opcode):
+    """Row and fields of the program's first ``opcode``."""
+    fields = [decode(word) for word in device.job.program]
+    row = [entry["opcode"] for entry in fields].index(opcode)
+    return row, fields[row]
+
+
+def test_edges_that_never_come(device):
+    """Core 1 is told to expect one edge more than its streams hold."""
+    row, entry = find(device, Opcode.AGGREGATE)
+    total = device.driver.read_words(1, Space.GRADIENTS, entry["edge_set"], 1)
+    device.driver.write_words(1, Space.GRADIENTS, entry["edge_set"], total + 1)
+    with pytest.raises(DeviceTimeoutError, match=(
+            rf"did not finish within 20000 cycles; program row {row + 1}, waiting for aggregate, "
+            rf"busy: aggregate, step 0, 2\d{{4}} cycles")):
+        device.train_step()
+
+
+def test_unknown_opcode(device):
+    row = 3
+    device.driver.patch(row, 0xF)
+    with pytest.raises(DeviceError, match=rf"error <Error\.OPCODE: 1>; program row {row}, "):
+        device.train_step()
+    device.driver.patch(row, device.job.program[row])
+    device.train_step()  # the error was cleared
+
+
+def test_exponent_out_of_range(device):
+    row, _ = find(device, Opcode.DRAIN)
+    device.driver.load(replace(device.job, exponents=device.job.exponents | {"X": 100}))
+    with pytest.raises(DeviceError, match=rf"EXPONENT: 2>; program row {row} \(DRAIN\)"):
+        device.train_step()
