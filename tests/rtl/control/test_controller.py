@@ -258,8 +258,8 @@ def test_repeat():
     (9, {}, Error.OPCODE),
     (isa.encode(Opcode.DRAIN, a=1, b=1, o=2), {1: -3, 2: -7}, Error.EXPONENT),
     (isa.encode(Opcode.DRAIN, a=1, b=1, o=2, peak_of=2, open=1), {1: 16}, Error.EXPONENT),
-    (isa.encode(Opcode.DRAIN, a=1, b=1, o=2, peak_of=2, open=1, bias=1, bias_tensor=3), {1: -16, 3: 0},
-     Error.ALIGNMENT),
+    (isa.encode(Opcode.DRAIN, a=1, b=1, o=2, peak_of=2, open=1, bias=1, bias_tensor=3),
+     {1: -16, 3: 0}, Error.ALIGNMENT),
     (isa.encode(Opcode.LOSS, a=1, o=2, peak_of=2, open=1), {1: 11}, Error.ALIGNMENT),
     (isa.encode(Opcode.UPDATE, a=1, b=1, o=2, peak_of=2, open=1), {1: 9}, Error.ALIGNMENT),
 ])
@@ -332,7 +332,8 @@ def test_window_error_is_sticky_but_stops_nothing():
 def test_stop():
     async def bench(ctx, dut, driver, cores, rng):
         host = dut.host
-        await driver.load(ctx, [isa.encode(Opcode.DRAIN, o=2, peak_of=2, open=1), isa.encode(Opcode.HALT)])
+        await driver.load(ctx, [isa.encode(Opcode.DRAIN, o=2, peak_of=2, open=1),
+                                isa.encode(Opcode.HALT)])
         await driver.strobe(ctx, "stop")
         cores.bits = [5] * 1000
         await driver.strobe(ctx, "start", repeat=1000)
