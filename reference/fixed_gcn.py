@@ -219,9 +219,12 @@ class FixedGcn:
         for name, gradient in self.gradients.items():
             build_up = math.ceil(math.log2(1 / (1 - self.recipe.momentum)))
             # Room for 16 times what such gradients build up to; but more than 12 bits of
-            # resolution below the gradient's own unit is useless.
+            # resolution below the gradient's own unit is useless, and where gradients are all
+            # zero, decay's constant must still fit its 16 bits.
+            decay = self.recipe.weight_decay(name) / self.gains[name]
             self.momentum_exponents[name] = max(
-                gradient.reach + build_up + 4 - 31, gradient.exponent - 12)
+                gradient.reach + build_up + 4 - 31, gradient.exponent - 12,
+                MASTER_EXPONENT + math.frexp(decay)[1] - 16)
             updated = self._updated(name, operand_shift=0).master
             self._set_operand(name, max(bit_length(self.masters[name]), bit_length(updated)))
         self.saturations.clear()

@@ -252,8 +252,8 @@ class Recipe:
         _require(self.epochs >= 0, f"epochs must be at least 0, not {self.epochs}")
         for name in ("learning_rates", "bias_learning_rates", "weight_decays"):
             values = getattr(self, name)
-            _require(values and min(values) >= 0,
-                     f"{name} must be one or more numbers, none negative, not {values}")
+            _require(values and all(0 <= value < math.inf for value in values),
+                     f"{name} must be one or more finite numbers, none negative, not {values}")
         starts = [epoch for epoch, _ in self.schedule]
         _require(starts == sorted(starts), f"schedule must be in order of epochs, not {starts}")
         _require(0 <= round(self.momentum * 65536) < 65536,

@@ -8,12 +8,15 @@ from pathlib import Path
 
 from hypercast.host.benches.figure import Figure
 from hypercast.host.benches.trainings import Training, compare_training
+from hypercast.host.compiler import compile_job
 from hypercast.host.training import open_device
 from hypercast.rtl.config import PRESETS
+from hypercast.rtl.placement import rows_of
 
 __all__ = ["COMPILED", "VERILATED", "run", "run_verilated"]
 
 _DEMO = PRESETS["demo"]
+_BASE = _DEMO.replace(lanes=4, planes=4)
 
 #: Trainings under CXXRTL: both bundled graphs, and one graph over many configurations.
 COMPILED = {
@@ -24,19 +27,19 @@ COMPILED = {
 }
 #: Configurations that must all give the same bits as each other.
 SAME_BITS = {
-    "dimensions 0, P = 4, 1 plane": _DEMO.replace(dimensions=0, planes=1),
-    "dimensions 2, P = 4, 4 planes, latency 100 with stalls": _DEMO.replace(
+    "dimensions 0, P = 4, 1 plane": _BASE.replace(dimensions=0, planes=1),
+    "dimensions 2, P = 4, 4 planes, latency 100 with stalls": _BASE.replace(
         dimensions=2, memory_latency=100, memory_stalls=True),
-    "dimensions 4, P = 4, 1 plane": _DEMO.replace(planes=1),
-    "dimensions 4, P = 4, 4 planes, 2 ejection ports": _DEMO.replace(eject=2),
-    "dimensions 2, P = 16, 1 plane": _DEMO.replace(dimensions=2, lanes=16, planes=1),
-    "dimensions 4, P = 16, 4 planes, latency 100 with stalls": _DEMO.replace(
+    "dimensions 4, P = 4, 1 plane": _BASE.replace(planes=1),
+    "dimensions 4, P = 4, 4 planes, 2 ejection ports": _BASE.replace(eject=2),
+    "dimensions 2, P = 16, 1 plane": _BASE.replace(dimensions=2, lanes=16, planes=1),
+    "dimensions 4, P = 16, 4 planes, latency 100 with stalls": _BASE.replace(
         lanes=16, memory_latency=100, memory_stalls=True),
 }
 #: Trainings under cocotb with Verilator.
 VERILATED = {
-    "karate": Training(dataset="karate", config=_DEMO, epochs=10),
-    "blocks": Training(dataset="blocks", config=_DEMO, epochs=3),
+    "karate": Training(dataset="karate", config=_DEMO, epochs=4),
+    "blocks": Training(dataset="blocks", config=_DEMO, epochs=2),
 }
 
 
@@ -52,6 +55,40 @@ def _compiled(training, progress):
     words, snapshot, cycles = compare_training(
         training, lambda model: open_device("rtl", model, training.config, progress=progress))
     return {"words": words.words, "equal": words.equal}, snapshot, cycles
+
+
+def _words_of_tensors(job):
+    """Words that the tensors of one training step occupy, each stored once, over all cores."""
+    config, total = job.config, 0
+    for core in range(config.cores):
+        rows = rows_of(core, job.vertices, config.cores)
+        for name, region in job.regions.items():
+            if name.startswith("mask"):
+                per_panel = -(-region.stride // config.mask_rows)
+                total += region.words // per_panel * -(-rows // config.mask_rows)
+            elif region.columns and name != "X" and not name.endswith(".eval"):
+                total += region.words // region.stride * rows
+        for weights in job.weights.values():
+            owned = sum(len(range(core, tiles, config.cores))
+                        for _, _, tiles, _ in weights.chunks)
+            total += owned * config.lanes * 2 * config.state_words
+    return total
+
+
+def _writes(progress):
+    """No transposed or other copy is written: the words written are those of the tensors."""
+    training = COMPILED["blocks, demo preset"]
+    model = training.model()
+    device = open_device("rtl", model, training.config, progress=progress)
+    try:
+        device.train_step()
+        counters = device.counters
+    finally:
+        device.close()
+    written = sum(counters["features_written"]) + sum(counters["gradients_written"])
+    return Figure(name="blocks, demo preset: words written in a step, against those of its tensors",
+                  value=written, unit="words", relation="=",
+                  bar=_words_of_tensors(compile_job(training.model(), training.config)))
 
 
 def _digest(snapshot):
@@ -85,6 +122,7 @@ def run(data, progress):
         progress(f"{name} under CXXRTL")
         words, _, cycles = _compiled(training, progress)
         figures += _figures(f"{name}, {training.epochs} epochs, CXXRTL", words, cycles)
+    figures.append(_writes(progress))
     digests = set()
     for name, config in SAME_BITS.items():
         progress(f"blocks, {name}")

@@ -80,7 +80,7 @@ def test_train_planetoid_folder(folder):  # noqa: F811
     (["train", "karate", "-P", "lanes"], "is no NAME=VALUE of a configuration field"),
     (["train", "karate", "-P", "colour=3"], "there are dimensions, lanes"),
     (["train", "karate", "-P", "memory_stalls=1"], "must be true or false, not '1'"),
-    (["train", "karate", "--learning-rate", "-1"], "learning_rates must be one or more numbers"),
+    (["train", "karate", "--learning-rate", "-1"], "learning_rates must be one or more finite"),
     (["train", "karate", "--dropout", "0.999999"], "dropout must be at least 0 and below 1"),
     (["train", "blocks", "--device", "rtl", "--preset", "tiny"], "raise "),
     (["config", "show", "-P", "eject=4", "-P", "planes=1"], "eject must be at most planes (1)"),

@@ -476,3 +476,15 @@ def test_data_must_fit_the_network(position, change, message):
 def test_accumulators_must_fit():
     with pytest.raises(ValueError, match="accumulator of 40 bits"):
         FixedGcn(network((12, 2**25, 3)), Recipe(element_width=8), *data())
+
+
+@pytest.mark.parametrize("classes", [1, 2])
+def test_gradients_that_are_zero_at_first_are_no_obstacle(classes):
+    """All features zero, or a single class: weight decay alone moves the weights."""
+    arguments = (Network.of_widths([3, 4, classes]), Recipe(), scipy.sparse.eye_array(4),
+                 np.zeros((4, 3)), np.arange(4) % classes, [Split.TRAIN] * 4)
+    gcn = FixedGcn(*arguments)
+    before = np.abs(gcn.masters["W1"]).sum()
+    for _ in range(3):
+        gcn.train_step()
+    assert np.abs(gcn.masters["W1"]).sum() < before
