@@ -2,7 +2,8 @@
 
 PYTHON ?= python3
 PRESET ?= demo
-DEMO := hypercast train blocks --preset demo --device rtl --epochs 20
+DEMO := hypercast train blocks --preset demo --device rtl --epochs 12 \
+	--learning-rate 0.4 --bias-learning-rate 0.4
 
 VENV := .venv
 BIN := $(VENV)/bin
