@@ -5,6 +5,7 @@ from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl import isa
+from hypercast.rtl.network.age import EPOCH_WIDTH
 
 __all__ = [
     "BURST", "CONTROL", "OPERANDS", "AccumulatorPort", "Channel", "FlitKind", "HostRequest",
@@ -28,13 +29,14 @@ def flit(config):
 
     ``mask`` is relative to the core that holds the flit: bit ``k`` is the core at address
     ``self XOR k``. ``source`` is the sender, relative in the same way (0 when injected; at the
-    receiver, ``self XOR source`` sent it). ``slice`` is the digit of a REDUCE flit, 0 the lowest,
-    and zero otherwise.
+    receiver, ``self XOR source`` sent it). ``epoch`` is when it was injected, for routers only.
+    ``slice`` is the digit of a REDUCE flit, 0 the lowest, and zero otherwise.
     """
     return data.StructLayout({
         "mask": unsigned(config.cores),
         "source": unsigned(config.dimensions),
         "plane": unsigned((config.planes - 1).bit_length()),
+        "epoch": EPOCH_WIDTH,
         "kind": FlitKind,
         "slice": unsigned(3),
         "index": unsigned(config.index_width),
@@ -51,6 +53,8 @@ class Link(wiring.Signature):
         High for one cycle per flit; there is no ready, credits guarantee the room.
     flit : Out(flit(config))
         Valid with ``valid``; mask and source already relative to the receiving core.
+    parity : Out(1)
+        Even parity of ``valid`` and ``flit`` one cycle ago, whether a flit was sent or not.
     credit : In(planes)
         Bit ``r`` is high for one cycle when a flit of plane ``r`` has left the receiver's buffer.
 
@@ -62,6 +66,7 @@ class Link(wiring.Signature):
         super().__init__({
             "valid": Out(1),
             "flit": Out(flit(config)),
+            "parity": Out(1),
             "credit": In(config.planes),
         })
 

@@ -25,8 +25,8 @@ class Hypercube(wiring.Component):
         As ``Router.inject``.
     eject : Out(stream of flit), one per core and ejection port
         As ``Router.eject``; ``eject[core][port]``.
-    sent : Out(dimensions), one per core
-        As ``Router.sent``.
+    sent, faults : Out(dimensions), one per core
+        As ``Router.sent`` and ``Router.faults``.
     """
 
     def __init__(self, config):
@@ -35,6 +35,7 @@ class Hypercube(wiring.Component):
             "inject": In(stream.Signature(flit(config))).array(config.cores),
             "eject": Out(stream.Signature(flit(config))).array(config.cores, config.eject),
             "sent": Out(config.dimensions).array(config.cores),
+            "faults": Out(config.dimensions).array(config.cores),
         })
 
     def elaborate(self, platform):
@@ -46,7 +47,10 @@ class Hypercube(wiring.Component):
             connect(m, flipped(self.inject[core]), router.inject)
             for port in range(config.eject):
                 connect(m, router.eject[port], flipped(self.eject[core][port]))
-            m.d.comb += self.sent[core].eq(router.sent)
+            m.d.comb += [
+                self.sent[core].eq(router.sent),
+                self.faults[core].eq(router.faults),
+            ]
         for core, dimension in links(config.dimensions):
             connect(m, routers[core].outgoing[dimension],
                     routers[neighbour(core, dimension)].incoming[dimension])

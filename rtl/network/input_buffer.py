@@ -6,7 +6,7 @@ from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.layouts import flit
-from hypercast.rtl.network import routing
+from hypercast.rtl.network import age, routing
 
 __all__ = ["InputBuffer"]
 
@@ -45,6 +45,10 @@ class InputBuffer(wiring.Component):
         The oldest flit, valid while ``requests`` is not zero, from the cycle after it was written.
     requests : Out(1 + outputs)
         Outputs that have still to serve ``head``.
+    priority : Out(PRIORITIES)
+        Priority of ``head`` as a thermometer, see ``age.priority``; valid with ``requests``.
+    epoch : In(EPOCH_WIDTH)
+        The epoch it is now.
     served : In(1 + outputs)
         Outputs that take ``head`` in this cycle; only ones that were requested.
     leaves : Out(1)
@@ -61,6 +65,8 @@ class InputBuffer(wiring.Component):
             "room": Out(1),
             "head": Out(flit(config)),
             "requests": Out(1 + len(self.outputs)),
+            "priority": Out(age.PRIORITIES),
+            "epoch": In(age.EPOCH_WIDTH),
             "served": In(1 + len(self.outputs)),
             "leaves": Out(1),
         })
@@ -84,6 +90,14 @@ class InputBuffer(wiring.Component):
             self.requests.eq((head.wanted & ~served) & fifo.r_rdy.replicate(len(served))),
             self.leaves.eq(fifo.r_rdy & ~(self.requests & ~self.served).any()),
             fifo.r_en.eq(self.leaves),
+        ]
+        m.submodules.age = head_age = age.FlitAge()
+        m.d.comb += [
+            head_age.valid.eq(fifo.r_rdy),
+            head_age.injected.eq(head.flit.epoch),
+            head_age.epoch.eq(self.epoch),
+            self.priority.eq(age.priority(
+                head_age.age, ~(self.requests & (self.requests - 1)).any())),
         ]
         m.d.sync += served.eq(served | self.served)
         with m.If(self.leaves):

@@ -1,4 +1,4 @@
-"""The sending end of a link: arbitration, credits and the output register."""
+"""The sending end of a link: arbitration, credits, the output register and its parity."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
@@ -6,13 +6,15 @@ from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.layouts import Link, flit
 from hypercast.rtl.network import routing
-from hypercast.rtl.network.round_robin_arbiter import RoundRobinArbiter, one_hot_mux
+from hypercast.rtl.network.age import PRIORITIES
+from hypercast.rtl.network.priority_arbiter import PriorityArbiter
+from hypercast.rtl.network.round_robin_arbiter import one_hot_mux
 
 __all__ = ["LinkOutput"]
 
 
 class LinkOutput(wiring.Component):
-    """Sends one flit per cycle, of a plane that has a credit, round-robin among the requests.
+    """Sends one flit per cycle, of a plane that has a credit, the most urgent first.
 
     A granted flit is on the link in the next cycle, its mask and source relative to the neighbour.
     A credit that comes back can be used in the cycle after.
@@ -32,6 +34,8 @@ class LinkOutput(wiring.Component):
         The flits that want to go along the link, perhaps among others.
     requests : In(requesters)
         One bit per requester, high if its flit is valid and wants to go along the link.
+    priorities : In(PRIORITIES), one per requester
+        Thermometers, see ``PriorityArbiter``.
     grants : Out(requesters)
         At most one bit is high: that flit is taken in this cycle. Combinational.
     link : Out(Link)
@@ -45,6 +49,7 @@ class LinkOutput(wiring.Component):
         super().__init__({
             "flits": In(flit(config)).array(len(self._planes)),
             "requests": In(len(self._planes)),
+            "priorities": In(PRIORITIES).array(len(self._planes)),
             "grants": Out(len(self._planes)),
             "link": Out(Link(config)),
         })
@@ -52,7 +57,7 @@ class LinkOutput(wiring.Component):
     def elaborate(self, platform):
         config, dimension, planes = self._config, self._dimension, self._planes
         m = Module()
-        m.submodules.arbiter = arbiter = RoundRobinArbiter(len(planes))
+        m.submodules.arbiter = arbiter = PriorityArbiter(len(planes), PRIORITIES)
         depth = config.buffer_depth
         credits = [Signal(range(depth + 1), init=depth, name=f"credits_{plane}")
                    for plane in range(config.planes)]
@@ -62,6 +67,8 @@ class LinkOutput(wiring.Component):
                 self.requests & Cat(credits[plane].any() for plane in planes)),
             self.grants.eq(arbiter.grants),
         ]
+        for index, priority in enumerate(self.priorities):
+            m.d.comb += arbiter.priorities[index].eq(priority)
         for plane, credit in enumerate(credits):
             spent = Cat(self.grants[index] for index, own in enumerate(planes) if own == plane)
             with m.If(spent.any() & ~self.link.credit[plane]):
@@ -79,5 +86,6 @@ class LinkOutput(wiring.Component):
             self.link.flit.mask.eq(
                 routing.hop(one_hot_mux(self.grants, masks), dimension, config.dimensions)),
             self.link.flit.source.eq(taken.source ^ 1 << dimension),
+            self.link.parity.eq(Cat(self.link.valid, self.link.flit).xor()),
         ]
         return m

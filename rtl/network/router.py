@@ -6,8 +6,10 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl.layouts import Link, flit
 from hypercast.rtl.network import deadlock, routing
+from hypercast.rtl.network.age import EpochCounter
 from hypercast.rtl.network.ejection_port import EjectionPort
 from hypercast.rtl.network.input_buffer import InputBuffer
+from hypercast.rtl.network.link_input import LinkInput
 from hypercast.rtl.network.link_output import LinkOutput
 
 __all__ = ["Router"]
@@ -18,9 +20,10 @@ class Router(wiring.Component):
 
     There is an input buffer for every plane and incoming dimension, and one per plane for
     injection. The flit at the head of each is offered to its outputs, and served by each as that
-    becomes free; only paths that ``routing`` can use exist. A hop takes two cycles, one through the
-    router and one on the link; a credit takes two cycles back, so a single plane keeps a link full
-    from ``buffer_depth`` 4 on. From ``inject`` to ``eject`` of neighbours it is 4 cycles.
+    becomes free, older flits first (``age``); only paths that ``routing`` can use exist. A hop
+    takes two cycles, one through the router and one on the link; a credit takes two cycles back,
+    so a single plane keeps a link full from ``buffer_depth`` 4 on. From ``inject`` to ``eject`` of
+    neighbours it is 4 cycles.
 
     What is guaranteed, as long as every core goes on accepting what is ejected: every destination
     of a flit gets it exactly once, and flits of the same source and plane arrive in order. A core
@@ -44,8 +47,13 @@ class Router(wiring.Component):
     outgoing, incoming : Link, one per dimension
         Links to and from the neighbour across each dimension; no input reaches an output in the
         same cycle.
+    clear : In(1)
+        High to start counting epochs again; see ``age.EpochCounter``.
     sent : Out(dimensions)
         Performance hook: bit ``d`` is high for one cycle per flit sent along dimension ``d``.
+    faults : Out(dimensions)
+        Bit ``d`` is high for one cycle when something wrong came over dimension ``d``; see
+        ``LinkInput.fault``.
 
     Raises
     ------
@@ -60,13 +68,22 @@ class Router(wiring.Component):
             "eject": Out(stream.Signature(flit(config))).array(config.eject),
             "outgoing": Out(Link(config)).array(config.dimensions),
             "incoming": In(Link(config)).array(config.dimensions),
+            "clear": In(1),
             "sent": Out(config.dimensions),
+            "faults": Out(config.dimensions),
         })
 
     def elaborate(self, platform):
         config = self._config
         deadlock.check(config.dimensions, config.planes)
         m = Module()
+        m.submodules.epochs = epochs = EpochCounter()
+        m.d.comb += epochs.clear.eq(self.clear)
+        inputs = {}
+        for dimension in range(config.dimensions):
+            m.submodules[f"input_{dimension}"] = inputs[dimension] = LinkInput(config)
+            connect(m, flipped(self.incoming[dimension]), inputs[dimension].link)
+            m.d.comb += self.faults[dimension].eq(inputs[dimension].fault)
         # Requests by output: an ejection port ("eject", port) or a link ("link", dimension).
         requests = {}
         for plane in range(config.planes):
@@ -74,7 +91,11 @@ class Router(wiring.Component):
                 side = "inject" if arrival is None else arrival
                 buffer = InputBuffer(config, plane, arrival)
                 m.submodules[f"buffer_{plane}_{side}"] = buffer
-                self._connect_input(m, buffer, plane, arrival)
+                m.d.comb += buffer.epoch.eq(epochs.epoch)
+                if arrival is None:
+                    self._inject(m, buffer, plane, epochs.epoch)
+                else:
+                    self._receive(m, buffer, plane, inputs[arrival])
                 ejection = "eject", plane % config.eject
                 ways = [ejection, *(("link", dimension) for dimension in buffer.outputs)]
                 for number, way in enumerate(ways):
@@ -95,22 +116,29 @@ class Router(wiring.Component):
             for index, (_, buffer, bit) in enumerate(requesters):
                 m.d.comb += [
                     output.flits[index].eq(buffer.head),
+                    output.priorities[index].eq(buffer.priority),
                     buffer.served[bit].eq(output.grants[index]),
                 ]
         return m
 
-    def _connect_input(self, m, buffer, plane, arrival):
-        """Feed ``buffer`` from the injection port, or from the link across ``arrival``."""
-        if arrival is None:
-            payload = self.inject.payload
-            own = Signal(name=f"inject_{plane}")
-            m.d.comb += own.eq(payload.plane == plane)
-            m.d.comb += buffer.write.eq(self.inject.valid & own & buffer.room)
-            with m.If(own):
-                m.d.comb += self.inject.ready.eq(buffer.room)
-        else:
-            link = self.incoming[arrival]
-            payload = link.flit
-            m.d.comb += buffer.write.eq(link.valid & (payload.plane == plane))
-            m.d.sync += link.credit[plane].eq(buffer.leaves)
-        m.d.comb += buffer.flit.eq(payload)
+    def _inject(self, m, buffer, plane, epoch):
+        """Feed ``buffer`` from the injection port."""
+        own = Signal(name=f"inject_{plane}")
+        m.d.comb += [
+            own.eq(self.inject.payload.plane == plane),
+            buffer.write.eq(self.inject.valid & own & buffer.room),
+            buffer.flit.eq(self.inject.payload),
+            buffer.flit.epoch.eq(epoch),
+        ]
+        with m.If(own):
+            m.d.comb += self.inject.ready.eq(buffer.room)
+
+    @staticmethod
+    def _receive(m, buffer, plane, source):
+        """Feed ``buffer`` from the receiving end of a link."""
+        m.d.comb += [
+            buffer.write.eq(source.write[plane]),
+            buffer.flit.eq(source.flit),
+            source.room[plane].eq(buffer.room),
+            source.leaves[plane].eq(buffer.leaves),
+        ]

@@ -17,7 +17,10 @@ from functools import cache
 
 from hypercast.rtl.network.topology import neighbour
 
-__all__ = ["arrivals", "dimension_order", "hop", "outputs", "split", "split_masks", "tree"]
+__all__ = [
+    "arrivals", "broadcast_links", "dimension_order", "hop", "outputs", "split", "split_masks",
+    "tree",
+]
 
 
 def dimension_order(plane, dimensions):
@@ -111,3 +114,22 @@ def tree(mask, plane, dimensions, source=0):
                 edges.append((core, dimension))
                 flits.append((neighbour(core, dimension), dimension, branch))
     return edges
+
+
+@cache
+def broadcast_links(plane, dimensions):
+    """The links of a broadcast's tree, and what lies beyond each.
+
+    A multicast uses just those of them that have one of its destinations beyond them.
+
+    Returns
+    -------
+    tuple of (int, int, int)
+        For each link its sending core, its dimension and the mask of destinations beyond it, all
+        relative to the source.
+    """
+    beyond = {}
+    for destination in range(1, 1 << dimensions):
+        for link in tree(1 << destination, plane, dimensions):
+            beyond[link] = beyond.get(link, 0) | 1 << destination
+    return tuple((core, dimension, mask) for (core, dimension), mask in beyond.items())

@@ -28,19 +28,25 @@ def test_flits_are_offered_until_served(plane, arrival, depth):
         if set(bit for bit in range(3) if destination >> bit & 1) <= set(dut.outputs))
 
     async def bench(ctx):
-        queue, served, serial, seen = [], 0, 0, 0
+        queue, served, serial, seen, age = [], 0, 0, 0, 0
         while seen < 300:
+            epoch = rng.randrange(16)
+            ctx.set(dut.epoch, epoch)
             # What is shown now.
             assert ctx.get(dut.room) == (len(queue) < depth)
             waiting = expected_requests(queue[0].mask, plane, arrival, 3) & ~served if queue else 0
             assert ctx.get(dut.requests) == waiting
             if waiting:
                 assert ctx.get(dut.head) == queue[0]
+                last = waiting & waiting - 1 == 0
+                assert ctx.get(dut.priority) == (1 << min(2 * age + last, 6)) - 1
+            age = min((epoch - queue[0].epoch) % 16, 3) if queue else 0
             # What the outputs and the writer do about it.
             serving = waiting & rng.getrandbits(4)
             ctx.set(dut.served, serving)
             write = len(queue) < depth and rng.random() < 0.6
             new = layout.const({"mask": rng.getrandbits(8) & possible, "plane": plane,
+                                "epoch": rng.randrange(16),
                                 "payload": serial, "index": serial})
             ctx.set(dut.write, write)
             ctx.set(dut.flit, new)

@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from amaranth.hdl import Value
 
 from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import flit
@@ -24,7 +25,7 @@ def test_flits_and_credits(depth, dimension):
 
     async def bench(ctx):
         credits, room = [depth, depth], [depth, depth]
-        serial, on_link = 0, None
+        serial, on_link, parity = 0, None, 0
         while serial < 400:
             # The receiver gives a credit back after an arbitrary time.
             returned = [plane for plane in range(2) if room[plane] < depth and rng.random() < 0.3]
@@ -32,7 +33,14 @@ def test_flits_and_credits(depth, dimension):
             assert ctx.get(dut.link.valid) == (on_link is not None)
             if on_link is not None:
                 assert ctx.get(dut.link.flit) == on_link
+            # The parity is that of the cycle before.
+            assert ctx.get(dut.link.parity) == parity
+            bits = ctx.get(Value.cast(dut.link.flit))
+            parity = (bits.bit_count() + ctx.get(dut.link.valid)) & 1
             requests = rng.getrandbits(5)
+            urgent = rng.randrange(5)
+            for index, priority in enumerate(dut.priorities):
+                ctx.set(priority, index == urgent)
             offered = [layout.const({
                 "mask": rng.getrandbits(8), "source": rng.getrandbits(3), "plane": plane,
                 "kind": rng.randrange(3), "slice": rng.getrandbits(3), "index": serial + index,
@@ -45,6 +53,7 @@ def test_flits_and_credits(depth, dimension):
             grants = ctx.get(dut.grants)
             assert grants & ~able == 0 and grants & grants - 1 == 0
             assert (grants != 0) == (able != 0), "a link idles though it could send"
+            assert grants == 1 << urgent or not able >> urgent & 1, "not the most urgent"
             await ctx.tick()
             on_link = None
             if grants:

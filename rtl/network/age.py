@@ -1,0 +1,94 @@
+"""How old a flit is, roughly: the network's clock and the priorities that follow from it.
+
+Older flits go first. That keeps the busiest resource fed on almost every traffic pattern (age-based
+arbitration: Abts and Weisser, SC 2007), and a coarse age is enough: a flit carries the epoch of its
+injection, and three ages above "this epoch" are told apart.
+"""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["AGES", "EPOCH_WIDTH", "PRIORITIES", "EpochCounter", "FlitAge", "priority"]
+
+#: Bits of an epoch's number, which wraps.
+EPOCH_WIDTH = 4
+#: An epoch is ``2 ** _EPOCH_BITS`` cycles.
+_EPOCH_BITS = 5
+#: Ages above zero that are told apart, in epochs.
+AGES = 3
+#: Priorities above the lowest.
+PRIORITIES = 2 * AGES
+
+
+class EpochCounter(wiring.Component):
+    """Numbers the epochs of 32 cycles.
+
+    Members
+    -------
+    clear : In(1)
+        High to start epoch 0 again, so that equal programs run equally.
+    epoch : Out(EPOCH_WIDTH)
+        Its number, modulo 16.
+    """
+
+    def __init__(self):
+        super().__init__({"clear": In(1), "epoch": Out(EPOCH_WIDTH)})
+
+    def elaborate(self, platform):
+        m = Module()
+        cycles = Signal(_EPOCH_BITS + EPOCH_WIDTH)
+        m.d.sync += cycles.eq(cycles + 1)
+        with m.If(self.clear):
+            m.d.sync += cycles.eq(0)
+        m.d.comb += self.epoch.eq(cycles[_EPOCH_BITS:])
+        return m
+
+
+class FlitAge(wiring.Component):
+    """Age of the flit at the head of a buffer, one cycle late.
+
+    A flit that has just become the head is for one cycle taken for as old as the one before it,
+    which came the same way: a difference in speed at most, for a shorter path to the arbiters.
+
+    Members
+    -------
+    valid : In(1)
+        High if there is a flit.
+    injected, epoch : In(EPOCH_WIDTH)
+        The epoch of its injection, and now.
+    age : Out(AGES)
+        Thermometer: bit ``k`` is high if it is more than ``k`` epochs old. Ages wrap: one of 16
+        epochs looks like none, for an epoch.
+    """
+
+    def __init__(self):
+        super().__init__({
+            "valid": In(1), "injected": In(EPOCH_WIDTH), "epoch": In(EPOCH_WIDTH),
+            "age": Out(AGES)})
+
+    def elaborate(self, platform):
+        m = Module()
+        epochs = Signal(EPOCH_WIDTH)
+        m.d.comb += epochs.eq(self.epoch - self.injected)
+        m.d.sync += self.age.eq(
+            Cat(epochs > age for age in range(AGES)) & self.valid.replicate(AGES))
+        return m
+
+
+def priority(age, last):
+    """Priority of a flit as a thermometer of ``PRIORITIES`` bits.
+
+    Twice its age, and one more if it has only one output left to be served by, since that frees its
+    place. The oldest get no such favour: among them it is strictly by turns, and nobody starves.
+
+    Parameters
+    ----------
+    age : Value
+        Thermometer of ``AGES`` bits.
+    last : Value
+        One bit.
+    """
+    younger = Cat(1, age[:-1])
+    return Cat(Cat(older | (reached & last), older)
+               for older, reached in zip(age, younger, strict=True))
