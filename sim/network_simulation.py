@@ -1,0 +1,261 @@
+"""The network without its cores, compiled: messages in, deliveries out."""
+
+import ctypes
+import enum
+from dataclasses import dataclass
+
+import numpy as np
+
+from hypercast.rtl.layouts import flit
+from hypercast.sim.network_build import build_network
+
+__all__ = ["Ending", "Fault", "FaultKind", "NetworkRun", "NetworkSimulation", "Watchdogs",
+           "narrow"]
+
+#: Cycle of what did not happen.
+_NEVER = np.iinfo(np.uint64).max
+#: Message number of a flit that nobody sent.
+_UNKNOWN = np.iinfo(np.uint32).max
+#: Deliveries beyond those due that are recorded before a run is ended.
+_SURPLUS = 1024
+
+_DELIVERY = np.dtype([("cycle", "<u8"), ("message", "<u4"), ("core", "<u2"), ("port", "<u2")])
+
+
+class Ending(enum.IntEnum):
+    """Why a run ended: ``DONE``, a watchdog, or more deliveries than there could be."""
+
+    DONE = 0
+    IDLE = 1
+    AGE = 2
+    TOTAL = 3
+    SURPLUS = 4
+
+
+class FaultKind(enum.IntEnum):
+    """What a faulty link does: flips a bit of a flit, drops it, or has a bit stuck."""
+
+    FLIP = 0
+    DROP = 1
+    STUCK_AT_0 = 2
+    STUCK_AT_1 = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """A fault of one link.
+
+    Parameters
+    ----------
+    cycle : int
+        ``FLIP`` and ``DROP`` hit the first flit from this cycle on; a stuck bit is stuck from
+        then on.
+    core, dimension : int
+        The link: the one that leaves ``core`` along ``dimension``.
+    kind : FaultKind
+        What happens.
+    bit : int
+        Bit of the flit, if it is about one.
+    """
+
+    cycle: int
+    core: int
+    dimension: int
+    kind: FaultKind
+    bit: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watchdogs:
+    """Limits, in cycles, that end a run.
+
+    Parameters
+    ----------
+    idle : int
+        Without any movement although a flit is in the network or offered.
+    age : int
+        From a message's injection to the last of its deliveries.
+    total : int
+        Of the whole run.
+    """
+
+    idle: int = 1_000
+    age: int = 100_000
+    total: int = 10_000_000
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NetworkRun:
+    """What happened in a run.
+
+    Attributes
+    ----------
+    ending : Ending
+        Why it ended.
+    cycles : int
+        Cycles until everything was delivered, the first injection in cycle 0; those simulated,
+        if it was not.
+    injected : (M,) numpy.ndarray of int64
+        Cycle in which each message entered the network; -1 if it did not.
+    message, core, port, cycle : (deliveries,) numpy.ndarray of int64
+        Every delivery, in order: the message (-1 if the flit is not as it was sent, or not where
+        it was sent to), receiving core, its ejection port, and the cycle.
+    link_flits : (cores, dimensions) numpy.ndarray of int64
+        Flits sent along each link.
+    peak_queue : int
+        Most messages that waited at one source.
+    """
+
+    ending: Ending
+    cycles: int
+    injected: np.ndarray
+    message: np.ndarray
+    core: np.ndarray
+    port: np.ndarray
+    cycle: np.ndarray
+    link_flits: np.ndarray
+    peak_queue: int
+
+
+class _Job(ctypes.Structure):
+    _fields_ = [
+        ("messages", ctypes.c_uint64), ("created", ctypes.c_void_p), ("mask", ctypes.c_void_p),
+        ("source", ctypes.c_void_p), ("plane", ctypes.c_void_p),
+        ("faults", ctypes.c_uint64), ("fault", ctypes.c_void_p),
+        ("seed", ctypes.c_uint64), ("ready", ctypes.c_uint64),
+        ("idle_limit", ctypes.c_uint64), ("age_limit", ctypes.c_uint64),
+        ("cycle_limit", ctypes.c_uint64)]
+
+
+class _Record(ctypes.Structure):
+    _fields_ = [
+        ("injected", ctypes.c_void_p), ("capacity", ctypes.c_uint64),
+        ("delivery", ctypes.c_void_p), ("link_flits", ctypes.c_void_p),
+        ("deliveries", ctypes.c_uint64), ("cycles", ctypes.c_uint64),
+        ("peak_queue", ctypes.c_uint64)]
+
+
+class _Fault(ctypes.Structure):
+    _fields_ = [("cycle", ctypes.c_uint64), ("core", ctypes.c_uint32),
+                ("dimension", ctypes.c_uint32), ("kind", ctypes.c_uint32),
+                ("bit", ctypes.c_uint32)]
+
+
+def narrow(config):
+    """``config`` with the narrowest words, the fastest to simulate: a million messages at most."""
+    return config.replace(lanes=2, element_width=8, accumulator_rows=16, weight_rows=16)
+
+
+class NetworkSimulation:
+    """Routers and links, simulated by CXXRTL.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration of the chip; its network is compiled first if need be.
+    progress : callable
+        Called with a line of text before each slow step of the build.
+    """
+
+    def __init__(self, config, *, progress=lambda text: None):
+        self._config = config
+        self._flit_width = flit(config).size
+        library = ctypes.CDLL(str(build_network(config, progress=progress)))
+        self._run = library.hypercast_network_run
+        self._run.argtypes = [ctypes.POINTER(_Job), ctypes.POINTER(_Record)]
+
+    def run(self, source, mask, plane, *, created=None, ready=1.0, seed=0,
+            watchdogs=Watchdogs(), faults=()):
+        """Send messages, from reset, until all are delivered or a watchdog barks.
+
+        Parameters
+        ----------
+        source, mask, plane : (M,) array of int
+            Sending core, destinations relative to it, and plane of each message. A core injects
+            its messages in this order, at most one per cycle.
+        created : (M,) array of int, optional
+            Cycle from which on each may be injected; in order for each source. By default all are
+            there from the beginning.
+        ready : float
+            Probability with which an ejection port is ready in a cycle.
+        seed : int
+            Of the ejection ports' readiness.
+        watchdogs : Watchdogs
+            Limits of the run.
+        faults : sequence of Fault
+            Faults of links.
+
+        Returns
+        -------
+        NetworkRun
+            What happened.
+
+        Raises
+        ------
+        ValueError
+            If a message, a fault or ``ready`` is not possible in this network.
+        """
+        self._check(ready, faults)
+        arrays = self._arrays(source, mask, plane, created)
+        count, config = len(arrays["source"]), self._config
+        due = int(np.bitwise_count(arrays["mask"]).sum())
+        injected = np.zeros(count, dtype=np.uint64)
+        delivery = np.zeros(due + _SURPLUS, dtype=_DELIVERY)
+        flits = np.zeros((config.cores, config.dimensions), dtype=np.uint64)
+        fault = (_Fault * len(faults))(*(
+            (one.cycle, one.core, one.dimension, one.kind, one.bit) for one in faults))
+        job = _Job(messages=count, faults=len(faults), fault=ctypes.addressof(fault),
+                   **{name: array.ctypes.data for name, array in arrays.items()},
+                   seed=seed, ready=round(ready * 2**32), idle_limit=watchdogs.idle,
+                   age_limit=watchdogs.age, cycle_limit=watchdogs.total)
+        record = _Record(injected=injected.ctypes.data, capacity=len(delivery),
+                         delivery=delivery.ctypes.data, link_flits=flits.ctypes.data)
+        ending = Ending(self._run(ctypes.byref(job), ctypes.byref(record)))
+        delivery = delivery[:record.deliveries]
+        message = delivery["message"].astype(np.int64)
+        return NetworkRun(
+            ending=ending, cycles=record.cycles,
+            injected=np.where(injected == _NEVER, -1, injected.astype(np.int64)),
+            message=np.where(message == _UNKNOWN, -1, message),
+            **{name: delivery[name].astype(np.int64) for name in ("core", "port", "cycle")},
+            link_flits=flits.astype(np.int64), peak_queue=record.peak_queue)
+
+    def _arrays(self, source, mask, plane, created):
+        """The messages as the harness reads them."""
+        config, count = self._config, len(source)
+        created = np.zeros(count, dtype=np.int64) if created is None else created
+        arrays = {}
+        for name, values, limit, kind in (
+                ("source", source, config.cores, np.uint8),
+                ("mask", mask, 1 << config.cores, np.uint64),
+                ("plane", plane, config.planes, np.uint8),
+                ("created", created, 1 << 63, np.uint64)):
+            values = np.asarray(values)
+            if values.shape != (count,):
+                raise ValueError(f"{name} has shape {values.shape}, but there are {count} "
+                                 f"messages; give one number each")
+            for bad in (values.min(initial=0), values.max(initial=0)):
+                if not 0 <= int(bad) < limit:
+                    raise ValueError(f"{name} must be at least 0 and below {limit}, not {bad}")
+            arrays[name] = np.ascontiguousarray(values, dtype=kind)
+        most = 1 << min(config.index_width + config.data_width, 31)
+        if count > most:
+            raise ValueError(f"there are {count} messages, but flits of this configuration can "
+                             f"tell {most} apart; raise element_width or lanes")
+        order = np.argsort(arrays["source"], kind="stable")
+        sources, times = arrays["source"][order], arrays["created"][order]
+        if np.any((times[1:] < times[:-1]) & (sources[1:] == sources[:-1])):
+            raise ValueError("created must be in order for each source; sort the messages by it")
+        return arrays
+
+    def _check(self, ready, faults):
+        config = self._config
+        if not 0 < ready <= 1:
+            raise ValueError(f"ready must be above 0 and at most 1, not {ready}")
+        for fault in faults:
+            if fault.core >= config.cores or fault.dimension >= config.dimensions:
+                raise ValueError(f"{fault} is at a link that does not exist; there are "
+                                 f"{config.cores} cores and {config.dimensions} dimensions")
+            if fault.bit >= self._flit_width:
+                raise ValueError(f"{fault} is at a bit that does not exist; a flit has "
+                                 f"{self._flit_width}")

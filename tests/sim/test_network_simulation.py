@@ -1,0 +1,144 @@
+"""The compiled network: exact deliveries, latencies, faults and watchdogs."""
+
+import numpy as np
+import pytest
+
+from hypercast.rtl.config import Config
+from hypercast.rtl.network import routing
+from hypercast.sim.network_scoreboard import NetworkError, check_deliveries
+from hypercast.sim.network_simulation import (
+    Ending,
+    Fault,
+    FaultKind,
+    NetworkSimulation,
+    Watchdogs,
+    narrow,
+)
+
+CONFIG = narrow(Config(dimensions=2, planes=2, buffer_depth=2))
+
+
+@pytest.fixture(scope="module")
+def network():
+    return NetworkSimulation(CONFIG)
+
+
+def random_messages(config, count, seed):
+    """Sources, masks (some empty) and planes."""
+    generator = np.random.default_rng(seed)
+    return (generator.integers(0, config.cores, count),
+            generator.integers(0, (1 << config.cores) - 1, count, dtype=np.uint64, endpoint=True),
+            generator.integers(0, config.planes, count))
+
+
+def test_all_is_delivered_over_the_links_of_the_trees(network):
+    messages = random_messages(CONFIG, 1_000, 1)
+    run = network.run(*messages)
+    check_deliveries(*messages, run)
+    expected = np.zeros((CONFIG.cores, CONFIG.dimensions), dtype=int)
+    for source, mask, plane in zip(*messages, strict=True):
+        for link in routing.tree(int(mask), int(plane), CONFIG.dimensions, int(source)):
+            expected[link] += 1
+    assert np.array_equal(run.link_flits, expected)
+
+
+def test_runs_are_repeatable(network):
+    messages = random_messages(CONFIG, 300, 2)
+    first, second, other = (network.run(*messages, ready=0.4, seed=seed) for seed in (5, 5, 6))
+    assert np.array_equal(first.cycle, second.cycle)
+    assert not np.array_equal(first.cycle, other.cycle)
+
+
+def test_latency_is_two_cycles_and_two_per_hop(network):
+    run = network.run([0, 3, 2], [1 << 0, 1 << 1, 1 << 3], [0, 0, 1], created=[0, 40, 80])
+    assert run.injected.tolist() == [0, 40, 80]
+    assert run.core.tolist() == [0, 2, 1]
+    assert (run.cycle - run.injected).tolist() == [2, 4, 6]
+    assert run.cycles == 87
+
+
+def test_a_source_injects_once_per_cycle_and_queues(network):
+    run = network.run([1] * 8, [1] * 8, [0, 1] * 4, created=[0] * 5 + [20] * 3)
+    assert run.injected.tolist() == [0, 1, 2, 3, 4, 20, 21, 22]
+    assert run.peak_queue == 5
+
+
+def test_no_messages(network):
+    run = network.run([], [], [])
+    assert run.ending == Ending.DONE and run.message.size == 0
+
+
+def test_stalls_slow_the_network_down(network):
+    messages = random_messages(CONFIG, 500, 3)
+    fast, slow = (network.run(*messages, ready=ready) for ready in (1.0, 0.25))
+    check_deliveries(*messages, slow)
+    assert slow.cycles > 2 * fast.cycles
+
+
+@pytest.mark.parametrize(("kind", "bit"), [(FaultKind.DROP, 0), (FaultKind.FLIP, 0)])
+def test_what_a_fault_takes_away_is_missed(network, kind, bit):
+    """Flipping bit 0 of the mask of a unicast leaves no destination."""
+    fault = Fault(cycle=0, core=0, dimension=0, kind=kind, bit=bit)
+    messages = [0], [1 << 1], [0]
+    run = network.run(*messages, faults=[fault], watchdogs=Watchdogs(idle=50))
+    assert run.ending == Ending.IDLE and run.cycles < 100
+    with pytest.raises(NetworkError, match="1 of 1 deliveries are missing; core 1 lacks message 0 "
+                                           "from core 0 in plane 0, injected in cycle 0"):
+        check_deliveries(*messages, run)
+
+
+def test_a_changed_payload_is_noticed(network):
+    fault = Fault(cycle=9, core=2, dimension=0, kind=FaultKind.FLIP, bit=20)
+    messages = [2, 2], [1 << 1, 1 << 1], [0, 0]
+    run = network.run(*messages, created=[0, 10], faults=[fault], watchdogs=Watchdogs(idle=50))
+    assert run.message.tolist() == [0, -1]
+    with pytest.raises(NetworkError, match="core 3 got a flit in cycle 14 that nobody sent so"):
+        check_deliveries(*messages, run)
+
+
+def test_a_stuck_bit_stays(network):
+    """Without the mask's bit 0 neither of two unicasts has a destination any more."""
+    fault = Fault(cycle=0, core=0, dimension=0, kind=FaultKind.STUCK_AT_0, bit=0)
+    messages = [0, 0], [1 << 1, 1 << 1], [0, 1]
+    run = network.run(*messages, faults=[fault], watchdogs=Watchdogs(idle=50))
+    assert run.ending == Ending.IDLE and run.message.size == 0
+
+
+def test_watchdog_age(network):
+    """The first message is lost while others keep moving."""
+    messages = [0] * 200, [1 << 1] * 200, [0] * 200
+    fault = Fault(cycle=0, core=0, dimension=0, kind=FaultKind.DROP)
+    run = network.run(*messages, faults=[fault], watchdogs=Watchdogs(age=60))
+    assert run.ending == Ending.AGE and run.cycles == 62
+    with pytest.raises(NetworkError, match="watchdog AGE"):
+        check_deliveries(*messages, run)
+
+
+def test_watchdog_total(network):
+    run = network.run([0] * 200, [1 << 1] * 200, [0] * 200, watchdogs=Watchdogs(total=100))
+    assert run.ending == Ending.TOTAL and run.cycles == 100
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    ({"source": [4]}, "source must be at least 0 and below 4, not 4"),
+    ({"source": [-1]}, "source must be at least 0 and below 4, not -1"),
+    ({"mask": [16]}, "mask must be at least 0 and below 16, not 16"),
+    ({"plane": [2]}, "plane must be at least 0 and below 2, not 2"),
+    ({"plane": [0, 1]}, "plane has shape .2,., but there are 1 messages"),
+    ({"ready": 0}, "ready must be above 0 and at most 1, not 0"),
+    ({"source": [1, 1], "mask": [1, 1], "plane": [0, 0], "created": [1, 0]},
+     "created must be in order for each source"),
+    ({"faults": [Fault(cycle=0, core=0, dimension=2, kind=FaultKind.DROP)]},
+     "a link that does not exist; there are 4 cores and 2 dimensions"),
+    ({"faults": [Fault(cycle=0, core=0, dimension=1, kind=FaultKind.FLIP, bit=99)]},
+     "a bit that does not exist"),
+])
+def test_impossible_runs(network, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        network.run(**{"source": [0], "mask": [1], "plane": [0], **arguments})
+
+
+def test_more_messages_than_can_be_told_apart(network):
+    count = (1 << 20) + 1
+    with pytest.raises(ValueError, match="raise element_width or lanes"):
+        network.run(*np.zeros((3, count), dtype=int))
