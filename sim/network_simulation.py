@@ -243,8 +243,8 @@ class NetworkSimulation:
             raise ValueError(f"there are {count} messages, but flits of this configuration can "
                              f"tell {most} apart; raise element_width or lanes")
         order = np.argsort(arrays["source"], kind="stable")
-        sources, times = arrays["source"][order], arrays["created"][order]
-        if np.any((times[1:] < times[:-1]) & (sources[1:] == sources[:-1])):
+        sources, times = arrays["source"][order], arrays["created"][order].astype(np.int64)
+        if np.any((np.diff(times) < 0) & (sources[1:] == sources[:-1])):
             raise ValueError("created must be in order for each source; sort the messages by it")
         return arrays
 

@@ -1,0 +1,84 @@
+"""Runs traffic through the simulated network and sums up what it took."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hypercast.host.noc.loads import Bound, bound
+from hypercast.host.plane_choice import choose_planes
+from hypercast.sim.network_scoreboard import check_deliveries
+from hypercast.sim.network_simulation import NetworkRun
+
+__all__ = ["PERCENTILES", "Measurement", "measure", "percentiles"]
+
+#: Of latencies; 100 is the maximum.
+PERCENTILES = (50, 90, 99, 100)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Measurement:
+    """A run, checked, beside its bound.
+
+    Attributes
+    ----------
+    run : NetworkRun
+        What happened.
+    bound : Bound
+        The fewest cycles possible.
+    delivery_latency : (deliveries,) numpy.ndarray of int64
+        Cycles from a message's creation to each of its deliveries, in order of delivery.
+    message_latency : (M,) numpy.ndarray of int64
+        Cycles from a message's creation to its last delivery; -1 for one without destinations.
+    """
+
+    run: NetworkRun
+    bound: Bound
+    delivery_latency: np.ndarray
+    message_latency: np.ndarray
+
+    @property
+    def efficiency(self):
+        """Bound over cycles."""
+        return self.bound.cycles / self.run.cycles
+
+    @property
+    def link_utilisation(self):
+        """Fraction of the cycles in which each link carried a flit: (cores, dimensions)."""
+        return self.run.link_flits / self.run.cycles
+
+
+def measure(simulation, traffic, config, *, created=None, **options):
+    """Send traffic, in the planes the compiler chooses, and check every delivery.
+
+    Parameters
+    ----------
+    simulation : NetworkSimulation
+        The network.
+    traffic : Traffic
+        What is sent.
+    config : Config
+        Its configuration.
+    created : (M,) array of int, optional
+        As for ``NetworkSimulation.run``, like ``options``.
+
+    Raises
+    ------
+    NetworkError
+        If a delivery is missing, wrong or out of order, or a watchdog barks.
+    """
+    planes = choose_planes(*traffic, config)
+    run = simulation.run(*traffic, planes, created=created, **options)
+    check_deliveries(*traffic, planes, run)
+    created = np.zeros(len(planes), dtype=np.int64) if created is None else created
+    delivery_latency = run.cycle - created[run.message]
+    message_latency = np.full(len(planes), -1)
+    np.maximum.at(message_latency, run.message, delivery_latency)
+    return Measurement(run=run, bound=bound(*traffic, planes, config),
+                       delivery_latency=delivery_latency, message_latency=message_latency)
+
+
+def percentiles(latencies):
+    """The ``PERCENTILES`` of latencies, as they occur; zeros if there is none."""
+    if not len(latencies):
+        return [0] * len(PERCENTILES)
+    return [int(value) for value in np.percentile(latencies, PERCENTILES, method="inverted_cdf")]

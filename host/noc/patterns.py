@@ -1,0 +1,176 @@
+"""Traffic patterns: who sends how many messages where.
+
+The permutations are those of Dally and Towles, Principles and Practices of Interconnection
+Networks, 2004, section 3.2, on the cores' addresses.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hypercast.rtl.placement import core_of
+
+__all__ = ["PATTERNS", "PatternError", "Traffic", "creation_cycles", "graph_traffic",
+           "pattern_traffic"]
+
+#: Patterns by name, and what they are.
+PATTERNS = {
+    "unicast": "to one other core, at random",
+    "random2": "to 2 other cores, at random",
+    "random4": "to 4 other cores, at random",
+    "random8": "to 8 other cores, at random",
+    "broadcast": "to all other cores",
+    "hotspot": "a quarter to core 0, the rest to one other core, at random",
+    "complement": "to the core with the complement of the address",
+    "neighbour": "to a neighbour, at random",
+    "tornado": "to the core just less than half way round the ring of addresses",
+    "transpose": "to the core with the halves of the address swapped",
+}
+
+_HOT = 0.25
+
+
+class PatternError(ValueError):
+    """A pattern that does not exist, or not on a network of that size."""
+
+
+class Traffic(NamedTuple):
+    """Messages; each core sends its own in the order in which they are here.
+
+    Attributes
+    ----------
+    source : (M,) numpy.ndarray of int64
+        Sending core.
+    mask : (M,) numpy.ndarray of uint64
+        Destinations relative to it: bit ``k`` is core ``source XOR k``.
+    """
+
+    source: np.ndarray
+    mask: np.ndarray
+
+
+def pattern_traffic(name, dimensions, messages, seed=0):
+    """The traffic of a named pattern.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``PATTERNS``.
+    dimensions : int
+        Of the network.
+    messages : int
+        Number that each core sends.
+    seed : int
+        Of what is at random.
+
+    Returns
+    -------
+    Traffic
+        ``messages * 2**dimensions`` messages, the cores in turn.
+
+    Raises
+    ------
+    PatternError
+        If there is no such pattern, or the network is too small for it.
+    """
+    if name not in PATTERNS:
+        raise PatternError(f"there is no pattern {name!r}; there are {', '.join(PATTERNS)}")
+    cores = 1 << dimensions
+    generator = np.random.default_rng(seed)
+    source = np.tile(np.arange(cores), messages)
+    if name.startswith("random"):
+        count = int(name.removeprefix("random"))
+        _require(cores > count, name, dimensions, f"at least {count.bit_length()} dimensions")
+        return Traffic(source, _random_masks(len(source), count, cores, generator))
+    _require(dimensions >= 1, name, dimensions, "at least 1 dimension")
+    if name == "broadcast":
+        return Traffic(source, np.full(len(source), (1 << cores) - 2, dtype=np.uint64))
+    return Traffic(source, _bit(_relative_target(name, source, dimensions, generator)))
+
+
+def _require(condition, name, dimensions, needed):
+    if not condition:
+        raise PatternError(f"pattern {name} needs {needed}, not {dimensions}")
+
+
+def _bit(relative):
+    return np.uint64(1) << np.asarray(relative).astype(np.uint64)
+
+
+def _random_masks(messages, count, cores, generator):
+    """Masks with ``count`` bits each, never bit 0."""
+    draws = generator.random((messages, cores - 1), dtype=np.float32)
+    chosen = np.argpartition(draws, count - 1, axis=1)[:, :count] + 1
+    return np.bitwise_or.reduce(_bit(chosen), axis=1)
+
+
+def _relative_target(name, source, dimensions, generator):
+    """The one destination of each message, relative to its source."""
+    cores = 1 << dimensions
+    if name == "complement":
+        return np.full(len(source), cores - 1)
+    if name == "neighbour":
+        return 1 << generator.integers(0, dimensions, len(source))
+    if name == "tornado":
+        _require(dimensions >= 2, name, dimensions, "at least 2 dimensions")
+        return source ^ (source + cores // 2 - 1) % cores
+    if name == "transpose":
+        _require(dimensions % 2 == 0, name, dimensions, "an even number of dimensions")
+        half = dimensions // 2
+        return source ^ (source >> half | source << half & cores - 1)
+    relative = generator.integers(1, cores, len(source))
+    if name == "hotspot":
+        hot = (generator.random(len(source)) < _HOT) & (source != 0)
+        relative = np.where(hot, source, relative)
+    return relative
+
+
+def graph_traffic(matrix, dimensions, panels=1):
+    """The messages of an aggregation, as ``host.messages`` compiles them.
+
+    Parameters
+    ----------
+    matrix : (V, V) scipy.sparse array
+        Adjacency, rows and columns in rank order; row i holds the edges towards vertex i. Its
+        transpose gives the messages of the backward pass.
+    dimensions : int
+        Of the network.
+    panels : int
+        Panels of ``lanes`` features that the aggregated layer has; each is sent in turn.
+    """
+    cores = 1 << dimensions
+    entries = matrix.tocoo()
+    relative = core_of(entries.row, cores) ^ core_of(entries.col, cores)
+    mask = np.zeros(matrix.shape[1], dtype=np.uint64)
+    np.bitwise_or.at(mask, entries.col, _bit(relative))
+    sent = np.flatnonzero(mask)
+    return Traffic(np.tile(core_of(sent, cores).astype(np.int64), panels),
+                   np.tile(mask[sent], panels))
+
+
+def creation_cycles(source, rate, seed=0):
+    """Cycles in which the messages of an open loop are created.
+
+    Parameters
+    ----------
+    source : (M,) array of int
+        Sending core of each message.
+    rate : float
+        Probability, above 0 and at most 1, with which a core creates a message in a cycle.
+    seed : int
+        Of the process.
+
+    Returns
+    -------
+    numpy.ndarray
+        (M,) int64, in order for each source.
+    """
+    if not 0 < rate <= 1:
+        raise PatternError(f"rate must be above 0 and at most 1 message per core and cycle, "
+                           f"not {rate}")
+    generator = np.random.default_rng(seed)
+    created = np.zeros(len(source), dtype=np.int64)
+    for core in np.unique(source):
+        own = np.flatnonzero(source == core)
+        created[own] = np.cumsum(generator.geometric(rate, len(own))) - 1
+    return created
