@@ -5,6 +5,7 @@ import click
 from hypercast.host.commands.bench import bench
 from hypercast.host.commands.config import config
 from hypercast.host.commands.doctor import doctor
+from hypercast.host.commands.noc import noc
 from hypercast.host.commands.train import train
 from hypercast.host.commands.verilog import verilog
 
@@ -17,5 +18,5 @@ def main():
     """Hypercast: graph convolutional networks trained on a hypercube of cores, bit for bit."""
 
 
-for command in (bench, config, doctor, train, verilog):
+for command in (bench, config, doctor, noc, train, verilog):
     main.add_command(command)

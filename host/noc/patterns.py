@@ -99,7 +99,7 @@ def _bit(relative):
 
 def _random_masks(messages, count, cores, generator):
     """Masks with ``count`` bits each, never bit 0."""
-    draws = generator.random((messages, cores - 1), dtype=np.float32)
+    draws = generator.random((messages, cores - 1))
     chosen = np.argpartition(draws, count - 1, axis=1)[:, :count] + 1
     return np.bitwise_or.reduce(_bit(chosen), axis=1)
 

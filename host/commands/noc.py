@@ -1,0 +1,106 @@
+"""``hypercast noc``: explore the network under traffic."""
+
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from hypercast.host import datasets
+from hypercast.host.commands.options import expected_errors, json_option, print_json
+from hypercast.host.graph import rank_order
+from hypercast.host.noc.patterns import PATTERNS, creation_cycles, graph_traffic, pattern_traffic
+from hypercast.rtl.config import Config
+
+__all__ = ["noc"]
+
+
+@click.command(epilog="Patterns: " + "; ".join(
+    f"{name}: {text}" for name, text in PATTERNS.items()) + ".")
+@click.argument("pattern", type=click.Choice(list(PATTERNS)), default="unicast")
+@click.option("--graph", metavar="DATASET",
+              help="Instead of a pattern, an aggregation over a graph, given as for train.")
+@click.option("--panels", type=click.IntRange(min=1), default=1, show_default=True,
+              help="With --graph: panels of the layer that is aggregated.")
+@click.option("--dimensions", type=int, default=4, show_default=True)
+@click.option("--planes", type=int, default=4, show_default=True)
+@click.option("--eject", type=int, default=1, show_default=True, help="Ejection ports of a core.")
+@click.option("--depth", type=int, default=4, show_default=True, help="Of every input buffer.")
+@click.option("--messages", type=click.IntRange(min=1), default=400, show_default=True,
+              help="Of each core.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--rate", type=float,
+              help="Messages per core and cycle, at random.  [default: all at the start]")
+@click.option("--stalls", type=click.FloatRange(0, 1, max_open=True), default=0.0,
+              show_default=True, help="Fraction of cycles in which an ejection port stalls.")
+@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.png",
+              help="Draw latency over load, and the hypercube with the loads of its links.")
+@json_option
+@expected_errors
+def noc(pattern, graph, panels, dimensions, planes, eject, depth, messages, seed, rate, stalls,
+        plot, as_json):
+    """Send traffic of PATTERN through the simulated network: cycles, bound, latencies, links."""
+    from hypercast.host.noc.measurement import measure  # brings the hardware with it
+    from hypercast.sim.network_simulation import NetworkSimulation, narrow
+
+    config = narrow(Config(dimensions=dimensions, planes=planes, eject=eject, buffer_depth=depth))
+    traffic = (_graph_traffic(graph, dimensions, panels) if graph
+               else pattern_traffic(pattern, dimensions, messages, seed))
+    created = None if rate is None else creation_cycles(traffic.source, rate, seed)
+    options = {"ready": 1 - stalls, "seed": seed}
+    with Console(stderr=True).status("opening the network") as status:
+        simulation = NetworkSimulation(config, progress=status.update)
+        status.update("sending")
+        result = measure(simulation, traffic, config, created=created, **options)
+        if plot:
+            from hypercast.host.noc.plot import draw
+            draw(plot, simulation, traffic, config, result, title=graph or pattern, **options)
+    summary = _summary(result)
+    if as_json:
+        print_json({"traffic": graph or pattern, **config.to_dict(), **summary,
+                    "link_flits": result.run.link_flits.tolist()})
+    else:
+        _print(summary, f"{graph or pattern}, {config.cores} cores, {planes} planes, "
+                        f"{eject} ejection ports, buffers of {depth}")
+
+
+def _graph_traffic(dataset, dimensions, panels):
+    loaded = datasets.load(dataset)
+    graph = loaded.permuted(rank_order(loaded))
+    return graph_traffic(graph.normalised("symmetric"), dimensions, panels)
+
+
+def _summary(result):
+    from hypercast.host.noc.measurement import PERCENTILES, percentiles
+
+    run, links = result.run, result.link_utilisation
+    names = ["max" if percent == 100 else f"p{percent}" for percent in PERCENTILES]
+    return {
+        "messages": len(run.injected), "deliveries": len(run.message), "cycles": run.cycles,
+        "bound": result.bound.cycles, "bound_by": result.bound.resource,
+        "efficiency": result.efficiency, "peak_queue": run.peak_queue,
+        "delivery_latency": dict(zip(names, percentiles(result.delivery_latency), strict=True)),
+        "message_latency": dict(zip(
+            names, percentiles(result.message_latency[result.message_latency >= 0]), strict=True)),
+        "link_utilisation": {
+            "mean": float(links.mean()) if links.size else 0.0,
+            "max": float(links.max(initial=0))},
+    }
+
+
+def _print(summary, title):
+    table = Table("", "", title=title, show_header=False)
+    for name in ("messages", "deliveries", "cycles"):
+        table.add_row(name, f"{summary[name]:,}")
+    table.add_row("bound", f"{summary['bound']:,.1f} cycles, set by {summary['bound_by']}")
+    table.add_row("efficiency", f"{summary['efficiency']:.1%}")
+    table.add_row("longest queue at a source", f"{summary['peak_queue']:,}")
+    links = summary["link_utilisation"]
+    table.add_row("link utilisation", f"mean {links['mean']:.1%}, busiest {links['max']:.1%}")
+    latencies = Table("cycles from creation", *summary["delivery_latency"], title="latency")
+    for name, row in (("to each delivery", "delivery_latency"),
+                      ("to a message's last delivery", "message_latency")):
+        latencies.add_row(name, *(f"{value:,}" for value in summary[row].values()))
+    console = Console()
+    console.print(table)
+    console.print(latencies)
