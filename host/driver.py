@@ -183,8 +183,22 @@ class Driver:
         if status & Status.ERROR:
             error = Error(self._read("error"))
             self._write("error", error)
-            raise DeviceError(f"the device stopped with error {error!r}; {self.state()}")
+            raise DeviceError(f"the device stopped with error {error!r}{self._advice(error)}; "
+                              f"{self.state()}")
         return self.cycles()
+
+    def _advice(self, error):
+        """What an error of the network means, and what to do."""
+        advice = ""
+        if error & Error.LINK:
+            faults = self.counters()["link_faults"]
+            cores = ", ".join(str(core) for core, count in enumerate(faults) if count)
+            advice += f": flits came corrupted over links to cores {cores}"
+        if error & Error.STALLED:
+            advice += ": nothing moved any more, a flit or a credit may be lost"
+        if error & (Error.LINK | Error.STALLED | Error.NETWORK):
+            advice += "; results are void, reset the device before the next run"
+        return advice
 
     def cycles(self):
         """Cycles since the last start, until the program ended."""

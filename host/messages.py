@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hypercast.host.packing import pack_records
+from hypercast.host.plane_choice import choose_planes
 from hypercast.rtl.placement import core_of, rank_of, row_of, rows_of
 
 __all__ = ["Messages", "compile_messages", "relocate"]
@@ -64,7 +65,7 @@ def compile_messages(matrix, config, *, first_row=0, rows=None):
 
     needed = np.zeros((vertices, config.cores), dtype=bool)
     needed[source, relative] = True
-    planes = _choose_planes(needed, vertices, config)
+    planes = _choose_planes(needed, config)
 
     stream = planes[source] * config.cores + relative
     group = receiver * config.streams + stream
@@ -85,14 +86,12 @@ def compile_messages(matrix, config, *, first_row=0, rows=None):
                     edges=sizes.sum(axis=1))
 
 
-def _choose_planes(needed, vertices, config):
-    """Planes in turn, per source core, starting from a different one on each core."""
-    planes = np.zeros(vertices, dtype=np.int64)
-    for core in range(config.cores):
-        ranks = rank_of(core, np.arange(rows_of(core, vertices, config.cores)), config.cores)
-        sent = ranks[needed[ranks].any(axis=1)]
-        planes[sent] = (np.arange(len(sent)) + core) % config.planes
-    return planes
+def _choose_planes(needed, config):
+    """The plane of every vertex's message; the cores send theirs row by row."""
+    ranks = np.arange(len(needed))
+    weights = np.uint64(1) << np.arange(config.cores, dtype=np.uint64)
+    masks = (needed * weights).sum(axis=1, dtype=np.uint64)
+    return choose_planes(core_of(ranks, config.cores), masks, config)
 
 
 def _pack_edges(source, receiver, row, weight, config):

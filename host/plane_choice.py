@@ -19,7 +19,7 @@ _FLIT = 64
 #: What a round leaves of the loads before it, in 16ths.
 _MEMORY = 13
 #: How much the plane whose turn it is may be worse, per link, in flits.
-_TURN = 3
+_TURN = 2
 #: Messages prepared at a time; bounds the memory taken.
 _BATCH = 1 << 14
 

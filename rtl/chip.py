@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hypercast.rtl.control.axi_lite import AxiLite
 from hypercast.rtl.control.control_unit import ControlUnit, control_signature
 from hypercast.rtl.core import Core, core_signature
+from hypercast.rtl.layouts import Link
 from hypercast.rtl.network.deadlock import check
 from hypercast.rtl.network.topology import links, neighbour
 
@@ -59,13 +60,12 @@ def wires(config):
         pairs += [(("control", port), (core, port))
                   for port in ("issue", "issue_valid", "clear", "request", "request_valid")]
         pairs += [((core, port), ("control", f"{port}__{core}"))
-                  for port in ("busy", "peak", "error", "response", "response_valid")]
+                  for port in ("busy", "peak", "error", "progress", "response", "response_valid")]
     for core, dimension in links(config.dimensions):
-        other = neighbour(core, dimension)
-        outgoing, incoming = f"outgoing__{dimension}", f"incoming__{dimension}"
-        pairs += [((core, f"{outgoing}__{port}"), (other, f"{incoming}__{port}"))
-                  for port in ("valid", "flit")]
-        pairs.append(((other, f"{incoming}__credit"), (core, f"{outgoing}__credit")))
+        for name, member in Link(config).members.items():
+            sender = core, f"outgoing__{dimension}__{name}"
+            receiver = neighbour(core, dimension), f"incoming__{dimension}__{name}"
+            pairs.append((sender, receiver) if member.flow == Out else (receiver, sender))
     return pairs
 
 

@@ -34,7 +34,8 @@ def core_signature(config):
         "clear": In(1),
         "busy": Out(8),
         "peak": Out(6),
-        "error": Out(1),
+        "error": Out(2),
+        "progress": Out(1),
         "request": In(HostRequest),
         "request_valid": In(1),
         "response": Out(32),
@@ -62,14 +63,17 @@ class Core(wiring.Component):
     issue, issue_valid : In
         Instruction broadcast; ``issue`` is valid in the cycle ``issue_valid`` is high.
     clear : In(1)
-        High for one cycle to clear the performance counters.
+        High for one cycle to clear the performance counters and the network's clock.
     busy : Out(8)
         Engines at work, bits as in ``isa.Engine``.
     peak : Out(6)
         Bit length of the largest magnitude the vector unit's last instruction requantized; valid
         while its busy bit is low.
-    error : Out(1)
-        High for a cycle when a flit arrived that no instruction announced.
+    error : Out(2)
+        Bit 0 is high for a cycle when a flit arrived that no instruction announced, bit 1 when
+        something wrong came over a link.
+    progress : Out(1)
+        High for a cycle when a flit or a memory word moved.
     request, request_valid : In
         Window access by the host, valid with ``request_valid``.
     response, response_valid : Out
@@ -182,6 +186,8 @@ class Core(wiring.Component):
             m.d.comb += engine.core.eq(self.core)
 
         # Status.
+        sent = injection.o.valid & injection.o.ready
+        received = Cat(port.valid & port.ready for port in router.eject)
         busy = {
             isa.Engine.AGGREGATE: sender.busy | receiver.busy,
             isa.Engine.ARRAY: array.busy,
@@ -192,7 +198,9 @@ class Core(wiring.Component):
         m.d.sync += [
             *(self.busy[engine].eq(value) for engine, value in busy.items()),
             self.peak.eq(vector.peak),
-            self.error.eq(receiver.error | weights.error),
+            self.error.eq(Cat(receiver.error | weights.error, router.faults.any())),
+            self.progress.eq(Cat(
+                sent, received, router.sent, reads.read_words, writes.written).any()),
         ]
 
         # Counters.
@@ -202,7 +210,9 @@ class Core(wiring.Component):
         m.d.comb += [
             counters.clear.eq(clear),
             vector.clear.eq(clear),
-            increments.sent.eq(injection.o.valid & injection.o.ready),
+            router.clear.eq(clear),
+            increments.sent.eq(sent),
+            increments.link_faults.eq(router.faults.any()),
             increments.send_blocked.eq(injection.o.valid & ~injection.o.ready),
             increments.edges.eq(receiver.edge_count),
             increments.edge_starved.eq(receiver.starved),

@@ -104,6 +104,8 @@ class Error(enum.IntFlag):
     ALIGNMENT = 4     #: A bias, gradient or logits cannot be aligned with its accumulators.
     WINDOW = 8        #: The window was used on a space or core that does not exist.
     NETWORK = 16      #: A core received a flit it did not expect.
+    LINK = 32         #: What came over a link was corrupted, or there was no room for it.
+    STALLED = 64      #: Nothing moved in the whole chip for a long time (control.watchdog).
 
 
 class Space(enum.IntEnum):
@@ -151,4 +153,5 @@ COUNTERS = (
     ("correct_validation", "validation vertices classified correctly"),
     ("correct_test", "test vertices classified correctly"),
     *((f"link_{dimension}", f"flits sent along dimension {dimension}") for dimension in range(6)),
+    ("link_faults", "cycles in which something wrong came over a link"),
 )

@@ -21,7 +21,8 @@ def control_signature(config):
         "clear": Out(1),
         "busy": In(8).array(config.cores),
         "peak": In(6).array(config.cores),
-        "error": In(1).array(config.cores),
+        "error": In(2).array(config.cores),
+        "progress": In(1).array(config.cores),
         "request": Out(HostRequest),
         "request_valid": Out(1),
         "response": In(32).array(config.cores),
@@ -43,7 +44,7 @@ class ControlUnit(wiring.Component):
         Host port.
     issue, issue_valid, clear, request, request_valid : Out
         To all cores; see ``Core``.
-    busy, peak, error, response, response_valid : In, one per core
+    busy, peak, error, progress, response, response_valid : In, one per core
         From the cores; see ``Core``.
 
     Every output comes from a register, and no input reaches an output in the same cycle.
@@ -71,6 +72,7 @@ class ControlUnit(wiring.Component):
                 controller.busy[index].eq(self.busy[index]),
                 controller.peak[index].eq(self.peak[index]),
                 controller.error[index].eq(self.error[index]),
+                controller.progress[index].eq(self.progress[index]),
             ]
         combined = Const(0, 32)
         for response in self.response:

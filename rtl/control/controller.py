@@ -10,6 +10,7 @@ from hypercast.rtl.control.engine_status import EngineStatus
 from hypercast.rtl.control.exponent_unit import ExponentUnit
 from hypercast.rtl.control.phase_counters import PhaseCounters
 from hypercast.rtl.control.program_memory import ProgramMemory
+from hypercast.rtl.control.watchdog import Watchdog
 from hypercast.rtl.isa import INSTRUCTION_WIDTH, STEP_KEY_INCREMENT, Engine, Opcode
 from hypercast.rtl.layouts import Issue
 from hypercast.rtl.registers import Error
@@ -26,7 +27,8 @@ _ENGINES = {
     Opcode.UPDATE: (Engine.VECTOR, (Engine.VECTOR, Engine.WEIGHTS)),
 }
 #: Errors that stop the program; WINDOW only concerns the access that failed.
-_FATAL = Error.OPCODE | Error.EXPONENT | Error.ALIGNMENT | Error.NETWORK
+_FATAL = (Error.OPCODE | Error.EXPONENT | Error.ALIGNMENT | Error.NETWORK | Error.LINK
+          | Error.STALLED)
 #: An instruction, decoded: engines that must be idle, engines it makes busy, whether it is one of
 #: the vector unit's, HALT or unknown, and its dropout key.
 _DECODED = data.StructLayout({
@@ -46,7 +48,9 @@ class Controller(wiring.Component):
 
     An error stops the program before the instruction that has it; it stops as with ``stop``:
     nothing more is issued, and ``running`` falls when all engines are idle. While one of these
-    errors (any but WINDOW) is set, no program gets past its first instruction.
+    errors (any but WINDOW) is set, no program gets past its first instruction. If nothing moves any
+    more (``Watchdog``), that is an error too, and ``running`` falls though engines are busy; only a
+    reset helps them.
 
     Cycles count for the phase of the instruction issued last, HALT (at its completion) included;
     those before a program's first issue count for phase 0. So the phases add up to the cycles.
@@ -67,9 +71,9 @@ class Controller(wiring.Component):
         High for one cycle per instruction.
     clear : Out(1)
         High for one cycle after ``start``, before anything is issued: clears the cores' counters.
-    busy, peak, error : In(8), In(6), In(1), one each per core
-        The cores' reports, from registers, see ``EngineStatus``. ``error`` sets Error.NETWORK in
-        every cycle in which it is high.
+    busy, peak, error, progress : In(8), In(6), In(2), In(1), one each per core
+        The cores' reports, from registers, see ``EngineStatus``. Bit 0 of ``error`` sets
+        Error.NETWORK, bit 1 Error.LINK, in every cycle in which it is high.
     """
 
     def __init__(self, config):
@@ -81,7 +85,8 @@ class Controller(wiring.Component):
             "clear": Out(1),
             "busy": In(8).array(config.cores),
             "peak": In(6).array(config.cores),
-            "error": In(1).array(config.cores),
+            "error": In(2).array(config.cores),
+            "progress": In(1).array(config.cores),
         })
 
     def elaborate(self, platform):
@@ -91,6 +96,7 @@ class Controller(wiring.Component):
         m.submodules.status = status = EngineStatus(self._config)
         m.submodules.exponents = exponents = ExponentUnit(self._config)
         m.submodules.phases = phases = PhaseCounters()
+        m.submodules.watchdog = watchdog = Watchdog()
 
         instruction = Signal(INSTRUCTION_WIDTH)
         control = layouts.CONTROL(instruction[:layouts.CONTROL.size])
@@ -104,6 +110,7 @@ class Controller(wiring.Component):
                 status.core_busy[core].eq(self.busy[core]),
                 status.core_peak[core].eq(self.peak[core]),
                 status.core_error[core].eq(self.error[core]),
+                status.core_progress[core].eq(self.progress[core]),
             ]
         for space in (memory, exponents):
             m.d.comb += [space.request.eq(host.request), space.request_valid.eq(host.request_valid)]
@@ -111,6 +118,8 @@ class Controller(wiring.Component):
             host.response.eq(memory.response | exponents.response),
             host.response_valid.eq(memory.response_valid | exponents.response_valid),
             host.busy.eq(status.busy),
+            watchdog.enable.eq(host.running),
+            watchdog.progress.eq(status.progress | issue),
             phases.enable.eq(host.running),
             phases.index.eq(host.phase_index),
             host.phase_cycles.eq(phases.cycles),
@@ -143,7 +152,9 @@ class Controller(wiring.Component):
             host.waits.eq(0),
             host.cycles.eq(host.cycles + host.running),
             host.error.eq((host.error & ~host.error_clear) | host.error_set | faults
-                          | Mux(status.error, Error.NETWORK, 0)),
+                          | Mux(status.error[0], Error.NETWORK, 0)
+                          | Mux(status.error[1], Error.LINK, 0)
+                          | Mux(watchdog.expired, Error.STALLED, 0)),
         ]
         self._count_steps(m, completed & layouts.OPERANDS[Opcode.HALT](instruction).step)
         with m.If(host.stop):
@@ -189,9 +200,11 @@ class Controller(wiring.Component):
                     with m.If(remaining <= 1):
                         m.d.sync += [host.running.eq(0), host.done.eq(1)]
                         m.next = "IDLE"
-            with m.State("STOP"), m.If(~status.busy.any() & ~exponents.pending):
-                m.d.sync += host.running.eq(0)
-                m.next = "IDLE"
+            with m.State("STOP"):
+                idle = ~status.busy.any() & ~exponents.pending
+                with m.If(idle | (host.error & Error.STALLED).any()):
+                    m.d.sync += host.running.eq(0)
+                    m.next = "IDLE"
         return m
 
     def _count_steps(self, m, advance):

@@ -46,16 +46,19 @@ class EngineStatus(wiring.Component):
 
     Members
     -------
-    core_busy, core_peak, core_error : In(8), In(6), In(1), one each per core
+    core_busy, core_peak, core_error, core_progress : In(8), In(6), In(2), In(1), one each per core
         The cores' reports: engines busy (bits as ``Engine``), bit length of the vector
-        instruction's magnitude (valid when VECTOR is idle), and that an unexpected flit came.
+        instruction's magnitude (valid when VECTOR is idle), that an unexpected flit came (bit 0) or
+        a link is faulty (bit 1), and that something moved.
     start : In(8)
         Engines an instruction starts; issue is one cycle later.
     busy : Out(8)
         Engines busy in any core, or just started (from one cycle after ``start``).
     peak : Out(6)
         The largest of the cores'; valid when bit VECTOR of ``busy`` is low.
-    error : Out(1)
+    error : Out(2)
+        Any core's.
+    progress : Out(1)
         Any core's.
     """
 
@@ -65,11 +68,13 @@ class EngineStatus(wiring.Component):
         super().__init__({
             "core_busy": In(8).array(config.cores),
             "core_peak": In(6).array(config.cores),
-            "core_error": In(1).array(config.cores),
+            "core_error": In(2).array(config.cores),
+            "core_progress": In(1).array(config.cores),
             "start": In(8),
             "busy": Out(8),
             "peak": Out(6),
-            "error": Out(1),
+            "error": Out(2),
+            "progress": Out(1),
         })
 
     def _reduce(self, m, function, values):
@@ -95,5 +100,6 @@ class EngineStatus(wiring.Component):
             self.busy.eq(self._reduce(m, _either, list(self.core_busy)) | started),
             self.peak.eq(self._reduce(m, _larger, list(self.core_peak))),
             self.error.eq(self._reduce(m, _either, list(self.core_error))),
+            self.progress.eq(self._reduce(m, _either, list(self.core_progress))),
         ]
         return m

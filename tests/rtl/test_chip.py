@@ -47,7 +47,7 @@ def test_every_port_has_its_wire(config):
 
 def test_links_cross_their_dimension(config):
     crossings = [pair for pair in wires(config) if "control" not in (pair[0][0], pair[1][0])]
-    assert len(crossings) == 3 * config.dimensions * config.cores
+    assert len(crossings) == 4 * config.dimensions * config.cores
     for (source, output), (destination, port) in crossings:
         ends = output.split("__"), port.split("__")
         assert {end[0] for end in ends} == {"outgoing", "incoming"}

@@ -5,6 +5,7 @@ import pytest
 
 from hypercast.rtl import isa
 from hypercast.rtl.config import PRESETS
+from hypercast.rtl.control import watchdog
 from hypercast.rtl.control.controller import Controller
 from hypercast.rtl.control.engine_status import REPORT_LATENCY
 from hypercast.rtl.isa import STEP_KEY_INCREMENT, Engine, Opcode
@@ -300,16 +301,35 @@ def test_limits_of_alignment_are_not_errors():
     bench_run(_TINY, bench)
 
 
-def test_network_error_stops_the_program():
+@pytest.mark.parametrize(("bit", "error"), [(0, Error.NETWORK), (1, Error.LINK)])
+def test_network_error_stops_the_program(bit, error):
     async def bench(ctx, dut, driver, cores, rng):
         await driver.load(ctx, [isa.encode(Opcode.MATMUL)] * 4 + [isa.encode(Opcode.HALT)])
         await driver.strobe(ctx, "start", repeat=1000)
         await ctx.tick().repeat(100)
-        ctx.set(dut.error[1], 1)
+        ctx.set(dut.error[1], 1 << bit)
         await ctx.tick()
         ctx.set(dut.error[1], 0)
         await driver.finish(ctx)
-        assert ctx.get(dut.host.error) == Error.NETWORK and not ctx.get(dut.host.done)
+        assert ctx.get(dut.host.error) == error and not ctx.get(dut.host.done)
+
+    bench_run(_TINY, bench, cycles=2000)
+
+
+def test_a_standstill_stops_the_program_though_engines_are_busy(monkeypatch):
+    monkeypatch.setattr(watchdog, "PATIENCE", 64)
+
+    async def bench(ctx, dut, driver, cores, rng):
+        cores.busy_until[:, Engine.ARRAY] = 1_000_000
+        await driver.load(ctx, [isa.encode(Opcode.MATMUL), isa.encode(Opcode.HALT)])
+        await driver.strobe(ctx, "start")
+        ctx.set(dut.progress[1], 1)
+        await ctx.tick().repeat(200)
+        assert ctx.get(dut.host.running) and not ctx.get(dut.host.error)
+        ctx.set(dut.progress[1], 0)
+        await driver.finish(ctx)
+        assert ctx.get(dut.host.error) == Error.STALLED and not ctx.get(dut.host.done)
+        assert ctx.get(dut.host.busy) == 1 << Engine.ARRAY
 
     bench_run(_TINY, bench, cycles=2000)
 
@@ -323,7 +343,7 @@ def test_window_error_is_sticky_but_stops_nothing():
         ctx.set(dut.host.error_set, 0)
         await driver.finish(ctx)
         assert ctx.get(dut.host.error) == Error.WINDOW and ctx.get(dut.host.done)
-        await driver.strobe(ctx, "error_clear", error_clear=0x1F & ~Error.WINDOW)
+        await driver.strobe(ctx, "error_clear", error_clear=0x7F & ~Error.WINDOW)
         assert ctx.get(dut.host.error) == Error.WINDOW
 
     bench_run(_TINY, bench, cycles=2000)

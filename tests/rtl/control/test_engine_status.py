@@ -22,15 +22,19 @@ def test_reduction(dimensions, latency):
             sparse = rng.random(config.cores) < 0.1
             busy = rng.integers(256, size=config.cores) * sparse
             peak = rng.integers(64, size=config.cores)
-            error = rng.integers(2, size=config.cores) * sparse
+            error = rng.integers(4, size=config.cores) * sparse
+            progress = rng.random(config.cores) < 0.05
             for core in range(config.cores):
                 ctx.set(dut.core_busy[core], int(busy[core]))
                 ctx.set(dut.core_peak[core], int(peak[core]))
                 ctx.set(dut.core_error[core], int(error[core]))
-            expected.append((np.bitwise_or.reduce(busy), peak.max(), error.max()))
+                ctx.set(dut.core_progress[core], int(progress[core]))
+            expected.append((np.bitwise_or.reduce(busy), peak.max(),
+                             np.bitwise_or.reduce(error), progress.any()))
             await ctx.tick()
             if cycle >= latency - 1:
-                got = ctx.get(dut.busy), ctx.get(dut.peak), ctx.get(dut.error)
+                got = (ctx.get(dut.busy), ctx.get(dut.peak), ctx.get(dut.error),
+                       ctx.get(dut.progress))
                 assert got == expected[cycle - latency + 1]
 
     run(dut, bench)
