@@ -66,14 +66,15 @@ def measure(simulation, traffic, config, *, created=None, **options):
     NetworkError
         If a delivery is missing, wrong or out of order, or a watchdog barks.
     """
-    planes = choose_planes(*traffic, config)
-    run = simulation.run(*traffic, planes, created=created, **options)
-    check_deliveries(*traffic, planes, run)
+    source, mask = traffic
+    planes = choose_planes(source, mask, config)
+    run = simulation.run(source, mask, planes, created=created, **options)
+    check_deliveries(source, mask, planes, run)
     created = np.zeros(len(planes), dtype=np.int64) if created is None else created
     delivery_latency = run.cycle - created[run.message]
     message_latency = np.full(len(planes), -1)
     np.maximum.at(message_latency, run.message, delivery_latency)
-    return Measurement(run=run, bound=bound(*traffic, planes, config),
+    return Measurement(run=run, bound=bound(source, mask, planes, config),
                        delivery_latency=delivery_latency, message_latency=message_latency)
 
 

@@ -98,8 +98,8 @@ def _draw_links(figure, axes, link_flits, dimensions):
     networkx.draw_networkx_nodes(graph, places, ax=axes, node_color="lightgrey", node_size=250)
     networkx.draw_networkx_labels(graph, places, ax=axes, font_size=8)
     if graph.number_of_edges():
-        flits = [count for _, _, count in graph.edges(data="flits")]
-        scale = ScalarMappable(Normalize(0, max(flits)), "viridis")
+        flits = np.array([count for _, _, count in graph.edges(data="flits")])
+        scale = ScalarMappable(Normalize(0, flits.max()), "viridis")
         networkx.draw_networkx_edges(
             graph, places, ax=axes, edge_color=scale.to_rgba(flits), width=2.0, node_size=250,
             connectionstyle="arc3,rad=0.12")

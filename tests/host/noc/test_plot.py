@@ -1,0 +1,35 @@
+"""Drawings: the curve behind one, and files of every size of network."""
+
+import numpy as np
+import pytest
+
+from hypercast.host.noc.measurement import measure
+from hypercast.host.noc.patterns import pattern_traffic
+from hypercast.host.noc.plot import draw, latency_curve
+from hypercast.rtl.config import Config
+from hypercast.sim.network_simulation import NetworkSimulation, narrow
+
+
+def network(dimensions):
+    config = narrow(Config(dimensions=dimensions, planes=2, buffer_depth=2))
+    return NetworkSimulation(config), config
+
+
+def test_latency_grows_with_the_load():
+    simulation, config = network(2)
+    traffic = pattern_traffic("unicast", 2, 300)
+    result = measure(simulation, traffic, config)
+    rates, latencies = latency_curve(simulation, traffic, config, result.bound)
+    assert np.all(np.diff(rates) > 0) and latencies.shape == (len(rates), 3)
+    assert 4 <= latencies[0, 0] < 7 and latencies[-1, 0] > 1.5 * latencies[0, 0]
+    assert np.all(latencies[:, 1] <= latencies[:, 2])
+
+
+@pytest.mark.parametrize("dimensions", [1, 2])
+def test_a_file_is_drawn(tmp_path, dimensions):
+    simulation, config = network(dimensions)
+    traffic = pattern_traffic("unicast", dimensions, 30)
+    result = measure(simulation, traffic, config)
+    path = tmp_path / "network.png"
+    draw(path, simulation, traffic, config, result, title="unicast")
+    assert path.read_bytes().startswith(b"\x89PNG")
