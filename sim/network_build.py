@@ -44,6 +44,8 @@ def _header(config):
                   ("incoming", number, "flit")]
     ports = [f"    ports.{side}_{end}[{number}] = &now(router.{port(f'{side}__{number}__{end}')});"
              for side, number, end in names]
+    if config.dimensions:
+        ports.append(f"    ports.faults = &now(router.{port('faults')});")
     return "\n".join([
         f"constexpr size_t kCores = {config.cores}, kDimensions = {config.dimensions};",
         f"constexpr size_t kEject = {config.eject}, kFlitWidth = {layout.size};",

@@ -41,6 +41,7 @@ struct Ports {
     // One more than there are, since there may be none.
     Bit *outgoing_valid[kDimensions + 1], *incoming_valid[kDimensions + 1];
     Flit *incoming_flit[kDimensions + 1];
+    cxxrtl::value<kDimensions + !kDimensions> *faults;
 };
 
 enum FaultKind : uint32_t { kFlip, kDrop, kStuckAt0, kStuckAt1 };
@@ -79,7 +80,8 @@ struct Record {
     uint64_t *injected;    // cycle of each message, or kNever
     uint64_t capacity;     // of `delivery`
     Delivery *delivery;
-    uint64_t *link_flits;  // by core and dimension
+    uint64_t *link_flits;  // by sending core and dimension
+    uint64_t *faults;      // reported, by receiving core and dimension
     uint64_t deliveries, cycles, peak_queue;
 };
 
@@ -138,6 +140,7 @@ struct Simulation {
         for (size_t core = 0; core < kCores; core++) find_ports(routers[core], ports[core]);
         std::fill_n(record.injected, job.messages, kNever);
         std::fill_n(record.link_flits, kCores * kDimensions, 0);
+        std::fill_n(record.faults, kCores * kDimensions, 0);
         record.deliveries = record.cycles = record.peak_queue = 0;
         reset(true);
         for (int i = 0; i < 4; i++) tick();
@@ -260,11 +263,13 @@ struct Simulation {
                 deliver(*one.eject_payload[port], core, port);
                 moved = cycle;
             }
-            for (size_t dimension = 0; dimension < kDimensions; dimension++)
-                if (ports[core].outgoing_valid[dimension]->template get<bool>()) {
-                    record.link_flits[core * kDimensions + dimension]++;
-                    moved = cycle;
-                }
+            for (size_t dimension = 0; dimension < kDimensions; dimension++) {
+                size_t link = core * kDimensions + dimension;
+                record.faults[link] += ports[core].faults->data[0] >> dimension & 1;
+                if (!ports[core].outgoing_valid[dimension]->template get<bool>()) continue;
+                record.link_flits[link]++;
+                moved = cycle;
+            }
         }
     }
 

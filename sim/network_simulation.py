@@ -101,7 +101,9 @@ class NetworkRun:
         Every delivery, in order: the message (-1 if the flit is not as it was sent, or not where
         it was sent to), receiving core, its ejection port, and the cycle.
     link_flits : (cores, dimensions) numpy.ndarray of int64
-        Flits sent along each link.
+        Flits sent along each link, by sending core.
+    faults : (cores, dimensions) numpy.ndarray of int64
+        Cycles in which each link's receiving router reported a fault, by receiving core.
     peak_queue : int
         Most messages that waited at one source.
     """
@@ -114,6 +116,7 @@ class NetworkRun:
     port: np.ndarray
     cycle: np.ndarray
     link_flits: np.ndarray
+    faults: np.ndarray
     peak_queue: int
 
 
@@ -131,8 +134,8 @@ class _Record(ctypes.Structure):
     _fields_ = [
         ("injected", ctypes.c_void_p), ("capacity", ctypes.c_uint64),
         ("delivery", ctypes.c_void_p), ("link_flits", ctypes.c_void_p),
-        ("deliveries", ctypes.c_uint64), ("cycles", ctypes.c_uint64),
-        ("peak_queue", ctypes.c_uint64)]
+        ("faults", ctypes.c_void_p), ("deliveries", ctypes.c_uint64),
+        ("cycles", ctypes.c_uint64), ("peak_queue", ctypes.c_uint64)]
 
 
 class _Fault(ctypes.Structure):
@@ -201,7 +204,7 @@ class NetworkSimulation:
         due = int(np.bitwise_count(arrays["mask"]).sum())
         injected = np.zeros(count, dtype=np.uint64)
         delivery = np.zeros(due + _SURPLUS, dtype=_DELIVERY)
-        flits = np.zeros((config.cores, config.dimensions), dtype=np.uint64)
+        flits, reported = np.zeros((2, config.cores, config.dimensions), dtype=np.uint64)
         fault = (_Fault * len(faults))(*(
             (one.cycle, one.core, one.dimension, one.kind, one.bit) for one in faults))
         job = _Job(messages=count, faults=len(faults), fault=ctypes.addressof(fault),
@@ -209,7 +212,8 @@ class NetworkSimulation:
                    seed=seed, ready=round(ready * 2**32), idle_limit=watchdogs.idle,
                    age_limit=watchdogs.age, cycle_limit=watchdogs.total)
         record = _Record(injected=injected.ctypes.data, capacity=len(delivery),
-                         delivery=delivery.ctypes.data, link_flits=flits.ctypes.data)
+                         delivery=delivery.ctypes.data, link_flits=flits.ctypes.data,
+                         faults=reported.ctypes.data)
         ending = Ending(self._run(ctypes.byref(job), ctypes.byref(record)))
         delivery = delivery[:record.deliveries]
         message = delivery["message"].astype(np.int64)
@@ -218,7 +222,8 @@ class NetworkSimulation:
             injected=np.where(injected == _NEVER, -1, injected.astype(np.int64)),
             message=np.where(message == _UNKNOWN, -1, message),
             **{name: delivery[name].astype(np.int64) for name in ("core", "port", "cycle")},
-            link_flits=flits.astype(np.int64), peak_queue=record.peak_queue)
+            link_flits=flits.astype(np.int64), faults=reported.astype(np.int64),
+            peak_queue=record.peak_queue)
 
     def _arrays(self, source, mask, plane, created):
         """The messages as the harness reads them."""

@@ -17,7 +17,8 @@ def run_of(deliveries, ending=Ending.DONE):
     message, core = np.array(deliveries, dtype=np.int64).reshape(-1, 2).T
     return NetworkRun(ending=ending, cycles=len(deliveries), injected=np.arange(3),
                       message=message, core=core, port=np.zeros_like(core),
-                      cycle=np.arange(len(deliveries)), link_flits=np.zeros((2, 1)), peak_queue=1)
+                      cycle=np.arange(len(deliveries)), link_flits=np.zeros((2, 1)),
+                      faults=np.zeros((2, 1)), peak_queue=1)
 
 
 @pytest.mark.parametrize("deliveries", [
