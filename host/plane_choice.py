@@ -55,11 +55,11 @@ def choose_planes(source, mask, config):
     chosen = np.empty(len(sent), dtype=np.int64)
     for first, last in _batches(starts):
         batch = order[starts[first]:starts[last]]
-        flits = loads.flits(source[batch], mask[batch])
+        place, used = loads.flits(source[batch], mask[batch])
         for begin, end in zip(starts[first:last], starts[first + 1:last + 1], strict=True):
             part = slice(begin - starts[first], end - starts[first])
             own = order[begin:end]
-            chosen[own] = loads.place(*(one[part] for one in flits), turn[own])
+            chosen[own] = loads.place(place[part], used[part], turn[own])
     planes[sent] = chosen
     return planes
 
@@ -93,8 +93,8 @@ class _Loads:
         # some of ``_sender * dimensions + _dimension`` and of its destinations' ports.
         self._loads = np.zeros(cores * (dimensions + config.eject), dtype=np.int64)
         self._links = len(trees[0])
-        self._sender = np.array([[link[0] for link in tree] for tree in trees])
-        self._dimension = np.array([[link[1] for link in tree] for tree in trees])
+        self._sender = np.array([[link[0] for link in tree] for tree in trees], dtype=np.int64)
+        self._dimension = np.array([[link[1] for link in tree] for tree in trees], dtype=np.int64)
         self._beyond = np.array([[link[2] for link in tree] for tree in trees], dtype=np.uint64)
 
     def flits(self, source, mask):
