@@ -60,8 +60,9 @@ def noc(pattern, graph, panels, dimensions, planes, eject, depth, messages, seed
         print_json({"traffic": graph or pattern, **config.to_dict(), **summary,
                     "link_flits": result.run.link_flits.tolist()})
     else:
-        _print(summary, f"{graph or pattern}, {config.cores} cores, {planes} planes, "
-                        f"{eject} ejection ports, buffers of {depth}")
+        _print(summary, "efficiency" if rate is None else "load accepted, of the bound",
+               f"{graph or pattern}, {config.cores} cores, {planes} planes, "
+               f"{eject} ejection ports, buffers of {depth}")
 
 
 def _graph_traffic(dataset, dimensions, panels):
@@ -88,12 +89,12 @@ def _summary(result):
     }
 
 
-def _print(summary, title):
+def _print(summary, efficiency, title):
     table = Table("", "", title=title, show_header=False)
     for name in ("messages", "deliveries", "cycles"):
         table.add_row(name, f"{summary[name]:,}")
     table.add_row("bound", f"{summary['bound']:,.1f} cycles, set by {summary['bound_by']}")
-    table.add_row("efficiency", f"{summary['efficiency']:.1%}")
+    table.add_row(efficiency, f"{summary['efficiency']:.1%}")
     table.add_row("longest queue at a source", f"{summary['peak_queue']:,}")
     links = summary["link_utilisation"]
     table.add_row("link utilisation", f"mean {links['mean']:.1%}, busiest {links['max']:.1%}")
