@@ -1,6 +1,5 @@
 """What messages load: links, injection and ejection; and the bound on their cycles."""
 
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -25,22 +24,6 @@ class Bound(NamedTuple):
     resource: str
 
 
-@cache
-def _link_destinations(plane, dimensions):
-    """For each link of the tree of a broadcast, the destinations beyond it.
-
-    Returns
-    -------
-    tuple of (int, int, int)
-        Sending core (relative to the source), dimension, and mask of destinations.
-    """
-    beyond = {}
-    for destination in range(1, 1 << dimensions):
-        for link in routing.tree(1 << destination, plane, dimensions):
-            beyond[link] = beyond.get(link, 0) | 1 << destination
-    return tuple((core, dimension, mask) for (core, dimension), mask in beyond.items())
-
-
 def link_loads(source, mask, planes, dimensions):
     """Flits that go along each link.
 
@@ -63,7 +46,7 @@ def link_loads(source, mask, planes, dimensions):
     for plane in np.unique(planes):
         own = np.flatnonzero(planes == plane)
         sources, masks = source[own], mask[own].astype(np.uint64)
-        for sender, dimension, beyond in _link_destinations(int(plane), dimensions):
+        for sender, dimension, beyond in routing.broadcast_links(int(plane), dimensions):
             used = sources[masks & np.uint64(beyond) != 0]
             loads[:, dimension] += np.bincount(used ^ sender, minlength=cores)
     return loads

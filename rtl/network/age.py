@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 __all__ = ["AGES", "EPOCH_WIDTH", "PRIORITIES", "EpochCounter", "FlitAge", "priority"]
 
 #: Bits of an epoch's number, which wraps.
-EPOCH_WIDTH = 4
+EPOCH_WIDTH = 5
 #: An epoch is ``2 ** _EPOCH_BITS`` cycles.
 _EPOCH_BITS = 5
 #: Ages above zero that are told apart, in epochs.
@@ -29,7 +29,7 @@ class EpochCounter(wiring.Component):
     clear : In(1)
         High to start epoch 0 again, so that equal programs run equally.
     epoch : Out(EPOCH_WIDTH)
-        Its number, modulo 16.
+        Its number, modulo 32.
     """
 
     def __init__(self):
@@ -58,7 +58,7 @@ class FlitAge(wiring.Component):
     injected, epoch : In(EPOCH_WIDTH)
         The epoch of its injection, and now.
     age : Out(AGES)
-        Thermometer: bit ``k`` is high if it is more than ``k`` epochs old. Ages wrap: one of 16
+        Thermometer: bit ``k`` is high if it is more than ``k`` epochs old. Ages wrap: one of 32
         epochs looks like none, for an epoch.
     """
 

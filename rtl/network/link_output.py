@@ -1,5 +1,8 @@
 """The sending end of a link: arbitration, credits, the output register and its parity."""
 
+from functools import reduce
+from operator import or_
+
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -14,10 +17,11 @@ __all__ = ["LinkOutput"]
 
 
 class LinkOutput(wiring.Component):
-    """Sends one flit per cycle, of a plane that has a credit, the most urgent first.
+    """Sends one flit per cycle, the most urgent one whose plane has a credit.
 
     A granted flit is on the link in the next cycle, its mask and source relative to the neighbour.
-    A credit that comes back can be used in the cycle after.
+    A credit that comes back can be used in the cycle after. Among equally urgent flits, planes with
+    a credit take turns, and within each plane its buffers do.
 
     Parameters
     ----------
@@ -26,7 +30,7 @@ class LinkOutput(wiring.Component):
     dimension : int
         Dimension of the link.
     planes : sequence of int
-        Plane of each requesting buffer.
+        Plane of each requesting buffer; every plane has one.
 
     Members
     -------
@@ -57,24 +61,27 @@ class LinkOutput(wiring.Component):
     def elaborate(self, platform):
         config, dimension, planes = self._config, self._dimension, self._planes
         m = Module()
-        m.submodules.arbiter = arbiter = PriorityArbiter(len(planes), PRIORITIES)
         depth = config.buffer_depth
-        credits = [Signal(range(depth + 1), init=depth, name=f"credits_{plane}")
-                   for plane in range(config.planes)]
-        m.d.comb += [
-            arbiter.enable.eq(1),
-            arbiter.requests.eq(
-                self.requests & Cat(credits[plane].any() for plane in planes)),
-            self.grants.eq(arbiter.grants),
-        ]
-        for index, priority in enumerate(self.priorities):
-            m.d.comb += arbiter.priorities[index].eq(priority)
-        for plane, credit in enumerate(credits):
-            spent = Cat(self.grants[index] for index, own in enumerate(planes) if own == plane)
-            with m.If(spent.any() & ~self.link.credit[plane]):
-                m.d.sync += credit.eq(credit - 1)
-            with m.If(~spent.any() & self.link.credit[plane]):
-                m.d.sync += credit.eq(credit + 1)
+        # A plane's turns among its requests must not pass while it has no credit: one arbiter for
+        # all would starve a request whose turn always comes when the credit does not.
+        m.submodules.planes = chosen = PriorityArbiter(config.planes, PRIORITIES)
+        m.d.comb += chosen.enable.eq(1)
+        for plane in range(config.planes):
+            own = [index for index, one in enumerate(planes) if one == plane]
+            m.submodules[f"plane_{plane}"] = arbiter = PriorityArbiter(len(own), PRIORITIES)
+            credit = Signal(range(depth + 1), init=depth, name=f"credits_{plane}")
+            m.d.comb += [
+                arbiter.requests.eq(Cat(self.requests[index] for index in own)),
+                arbiter.enable.eq(chosen.grants[plane]),
+                Cat(self.grants[index] for index in own).eq(arbiter.grants),
+                chosen.requests[plane].eq(arbiter.requests.any() & credit.any()),
+            ]
+            for number, index in enumerate(own):
+                m.d.comb += arbiter.priorities[number].eq(self.priorities[index])
+            m.d.comb += chosen.priorities[plane].eq(reduce(or_, (
+                self.priorities[index] & self.requests[index].replicate(PRIORITIES)
+                for index in own)))
+            m.d.sync += credit.eq(credit - chosen.grants[plane] + self.link.credit[plane])
 
         # Only the destinations beyond this link go along; which those are depends on the plane.
         masks = [one.mask & routing.split_masks(plane, config.dimensions)[dimension]

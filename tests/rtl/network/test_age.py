@@ -28,7 +28,7 @@ def test_epochs_are_32_cycles_and_wrap():
 
     async def bench(ctx):
         for cycle in range(1200):
-            assert ctx.get(dut.epoch) == cycle // 32 % 16
+            assert ctx.get(dut.epoch) == cycle // 32 % 32
             await ctx.tick()
         ctx.set(dut.clear, 1)
         await ctx.tick()
@@ -46,12 +46,12 @@ def test_age_saturates_and_is_a_cycle_late():
 
     async def bench(ctx):
         for _ in range(300):
-            injected, epoch, valid = rng.randrange(16), rng.randrange(16), rng.random() < 0.8
+            injected, epoch, valid = rng.randrange(32), rng.randrange(32), rng.random() < 0.8
             ctx.set(dut.injected, injected)
             ctx.set(dut.epoch, epoch)
             ctx.set(dut.valid, valid)
             await ctx.tick()
-            assert ctx.get(dut.age) == (1 << min((epoch - injected) % 16, 3) * valid) - 1
+            assert ctx.get(dut.age) == (1 << min((epoch - injected) % 32, 3) * valid) - 1
 
     run(dut, bench)
 

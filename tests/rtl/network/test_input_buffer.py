@@ -30,7 +30,7 @@ def test_flits_are_offered_until_served(plane, arrival, depth):
     async def bench(ctx):
         queue, served, serial, seen, age = [], 0, 0, 0, 0
         while seen < 300:
-            epoch = rng.randrange(16)
+            epoch = rng.randrange(32)
             ctx.set(dut.epoch, epoch)
             # What is shown now.
             assert ctx.get(dut.room) == (len(queue) < depth)
@@ -40,13 +40,13 @@ def test_flits_are_offered_until_served(plane, arrival, depth):
                 assert ctx.get(dut.head) == queue[0]
                 last = waiting & waiting - 1 == 0
                 assert ctx.get(dut.priority) == (1 << min(2 * age + last, 6)) - 1
-            age = min((epoch - queue[0].epoch) % 16, 3) if queue else 0
+            age = min((epoch - queue[0].epoch) % 32, 3) if queue else 0
             # What the outputs and the writer do about it.
             serving = waiting & rng.getrandbits(4)
             ctx.set(dut.served, serving)
             write = len(queue) < depth and rng.random() < 0.6
             new = layout.const({"mask": rng.getrandbits(8) & possible, "plane": plane,
-                                "epoch": rng.randrange(16),
+                                "epoch": rng.randrange(32),
                                 "payload": serial, "index": serial})
             ctx.set(dut.write, write)
             ctx.set(dut.flit, new)
