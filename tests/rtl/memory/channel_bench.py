@@ -8,10 +8,11 @@ from tests.bench import get, put, run
 __all__ = ["check_contents", "time_bursts", "time_mixture"]
 
 
-def check_contents(dut, config, seed, idle=0.0, stall=0.0, rounds=6):
+def check_contents(dut, config, seed, idle=0.0, stall=0.0, rounds=6, background=()):
     """Write one half of the memory while reading the other, by turns, and compare every word.
 
-    The next round's reads follow the writes as soon as ``idle`` is high.
+    The next round's reads follow the writes as soon as ``idle`` is high. ``background`` is what
+    serves the block, as in ``tests.bench.run``.
     """
     rng = np.random.default_rng(seed)
     channel = dut.channel
@@ -58,10 +59,10 @@ def check_contents(dut, config, seed, idle=0.0, stall=0.0, rounds=6):
             finished[1] += 1
             await barrier(ctx, turn)
 
-    run(dut, writer, requester, receiver)
+    run(dut, writer, requester, receiver, background=background)
 
 
-def time_bursts(dut, lengths):
+def time_bursts(dut, lengths, background=()):
     """Cycles from the first request's acceptance to the first word, and to the last."""
     channel = dut.channel
     times = {}
@@ -82,7 +83,7 @@ def time_bursts(dut, lengths):
             cycle += 1
 
     bursts = [{"address": 0, "length": length} for length in lengths]
-    run(dut, lambda ctx: put(ctx, channel.read_request, bursts), watch)
+    run(dut, lambda ctx: put(ctx, channel.read_request, bursts), watch, background=background)
     return times["first"] - times["asked"], times["last"] - times["asked"]
 
 

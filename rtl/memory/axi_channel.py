@@ -1,0 +1,80 @@
+"""A memory channel in external memory, through AXI4."""
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from hypercast.rtl.layouts import Channel
+from hypercast.rtl.memory.axi4 import Axi4, Response
+from hypercast.rtl.memory.axi_reader import AxiReader
+from hypercast.rtl.memory.axi_writer import AxiWriter
+
+__all__ = ["AxiChannel"]
+
+
+class AxiChannel(wiring.Component):
+    """``config.channel_words`` words of external memory behind a ``Channel``.
+
+    A word is a beat, full and aligned: nothing is read to be written back. Bursts have at most 16
+    beats and do not cross 4 KiB, so ports of AXI3 serve as well, such as those of AMD's HBM
+    controller (PG276, 256 bits: a word at ``lanes`` 16).
+
+    Parameters
+    ----------
+    config : Config
+        Configuration.
+    address_width : int
+        Bits of a byte address, up to 64.
+
+    Members
+    -------
+    channel : In(Channel(config))
+        The channel. A read adds two cycles to the memory's latency.
+    base : In(address_width)
+        Byte address of word 0, a multiple of the channel's size (lower bits are ignored); does not
+        change.
+    axi : Out(Axi4(address_width, config.word_width))
+        The memory. All outputs come straight from registers.
+    read_error, write_error : Out(Response)
+        The first response other than OKAY since reset, of each direction; OKAY until there is one.
+
+    Raises
+    ------
+    ValueError
+        If addresses are too narrow for the channel, or wider than 64 bits.
+    """
+
+    def __init__(self, config, address_width):
+        size = config.channel_words * config.word_width // 8
+        least = size.bit_length() - 1
+        if not least <= address_width <= 64:
+            raise ValueError(f"address_width must be {least} to 64 for a channel of {size} bytes, "
+                             f"not {address_width}")
+        self._config = config
+        self._address_width = address_width
+        super().__init__({
+            "channel": In(Channel(config)),
+            "base": In(address_width),
+            "axi": Out(Axi4(address_width, config.word_width)),
+            "read_error": Out(Response),
+            "write_error": Out(Response),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.reader = reader = AxiReader(self._config, self._address_width)
+        m.submodules.writer = writer = AxiWriter(self._config, self._address_width)
+        channel = wiring.flipped(self.channel)
+        wiring.connect(m, channel.read_request, reader.request)
+        wiring.connect(m, reader.data, channel.read_data)
+        wiring.connect(m, channel.write, writer.write)
+        wiring.connect(m, reader.axi, wiring.flipped(self.axi.read))
+        wiring.connect(m, writer.axi, wiring.flipped(self.axi.write))
+        m.d.comb += [
+            reader.base.eq(self.base),
+            writer.base.eq(self.base),
+            self.channel.idle.eq(writer.idle),
+            self.read_error.eq(reader.error),
+            self.write_error.eq(writer.error),
+        ]
+        return m
