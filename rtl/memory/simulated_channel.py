@@ -1,6 +1,6 @@
-"""A memory channel with the latency and the stalls of external memory, for simulation."""
+"""A memory channel with the latency and the stalls of an HBM2 pseudo-channel, for simulation."""
 
-from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
@@ -10,11 +10,12 @@ from hypercast.rtl.memory.sram_bank import SramBank
 
 __all__ = ["SimulatedChannel", "memory_channel"]
 
-#: Bursts that can be under way at a time.
-_OUTSTANDING = 64
-#: Cycles of a pause, and from one pause to the next.
-_PAUSE = 32
-_PERIOD = 1024
+#: Bursts that can wait for their first word at a time.
+_OUTSTANDING = 32
+#: Cycles of a refresh, and from one refresh to the next: tRFC = 350 ns (8 Gb per channel) and
+#: tREFI = 3.9 us of HBM2 (Ramulator 2, ``HBM2.cpp``) at 250 MHz.
+_REFRESH = 88
+_REFRESH_INTERVAL = 975
 
 
 def memory_channel(config, seed):
@@ -28,11 +29,13 @@ class SimulatedChannel(wiring.Component):
     """An ``SramBank`` far away.
 
     The first word of a burst arrives ``config.memory_latency`` cycles (but at least 2) after its
-    request was accepted, or later if other bursts or writes are before it; up to 64 bursts overlap.
-    A write takes about twice as long to become visible: a client that reads without waiting for
-    ``idle`` gets old data. With ``config.memory_stalls``, requests, words and writes are each
-    held up in a quarter of the cycles, and all of them for 32 cycles in every 1024, as by a DRAM's
-    refresh.
+    request was accepted, or later if other bursts or writes are before it; up to 32 bursts wait
+    for theirs. A write takes about twice as long to become visible: a client that reads without
+    waiting for ``idle`` gets old data.
+
+    With ``config.memory_stalls``, nothing moves for 88 cycles in every 975, as while an HBM2 at 250
+    MHz refreshes all banks. In the other cycles, at random, requests are held up in one of four,
+    as by bank conflicts, and words, read or written, in one of sixteen.
 
     Parameters
     ----------
@@ -93,16 +96,17 @@ class SimulatedChannel(wiring.Component):
         return m
 
     def _random_stalls(self, m):
-        """Three bits, each high in about a quarter of the cycles, and together in the pauses."""
+        """Three bits: requests, words read and words written are held up."""
         # An odd factor, so that neighbouring seeds begin far apart and none at zero.
         start = self._seed * 0x9E3779B1 % (1 << 32)
         # Taps 32, 22, 2, 1 give the longest period (Xilinx XAPP052).
         lfsr = Signal(32, init=start)
         m.d.sync += lfsr.eq(Cat(lfsr[31] ^ lfsr[21] ^ lfsr[1] ^ lfsr[0], lfsr))
-        time = Signal(range(_PERIOD), init=start % _PERIOD)
-        m.d.sync += time.eq(time + 1)
-        pause = time < _PAUSE
-        return [pause | (lfsr[a] & lfsr[b]) for a, b in ((3, 14), (8, 22), (11, 30))]
+        time = Signal(range(_REFRESH_INTERVAL), init=start % _REFRESH_INTERVAL)
+        m.d.sync += time.eq(Mux(time == _REFRESH_INTERVAL - 1, 0, time + 1))
+        refresh = time < _REFRESH
+        return [refresh | Cat(lfsr[bit] for bit in bits).all()
+                for bits in ((3, 14), (1, 8, 22, 27), (4, 11, 17, 30))]
 
 
 class _Delay(wiring.Component):

@@ -1,10 +1,13 @@
 """SimulatedChannel: an SramBank's contents, at the latency asked for, with stalls."""
 
+import itertools
+
 import pytest
 
 from hypercast.rtl.config import Config
 from hypercast.rtl.memory.simulated_channel import SimulatedChannel, memory_channel
 from hypercast.rtl.memory.sram_bank import SramBank
+from tests.bench import get, put, run
 from tests.rtl.memory.channel_bench import check_contents, time_bursts, time_mixture
 
 SMALL = Config(lanes=2, element_width=8, channel_words=64)
@@ -21,7 +24,7 @@ def test_contents(config, latency, stalls, idle, stall):
 
 
 @pytest.mark.parametrize("latency", [2, 3, 20, 64])
-@pytest.mark.parametrize("lengths", [[1], [1] * 100, [16] * 10, [3, 16, 1, 1, 2, 9]])
+@pytest.mark.parametrize("lengths", [[1], [1] * 32, [16] * 40, [3, 16, 1, 1, 2, 9]])
 def test_latency_and_rate(latency, lengths):
     """Bursts overlap: the latency is paid once."""
     dut = SimulatedChannel(SMALL.replace(memory_latency=latency), 1)
@@ -33,15 +36,68 @@ def test_one_access_per_cycle():
     assert 160 <= time_mixture(dut, 80) <= 160 + 100
 
 
+def test_outstanding_bursts_are_bounded():
+    """32 bursts wait: at latency 100, single words come at a third of the rate."""
+    dut = SimulatedChannel(SMALL.replace(memory_latency=100), 1)
+    assert time_bursts(dut, [2] * 32) == (100, 163)
+    _, last = time_bursts(SimulatedChannel(SMALL.replace(memory_latency=100), 1), [1] * 320)
+    assert 10 * 100 <= last < 10 * 104
+
+    accepted = 0
+
+    async def count(ctx):
+        nonlocal accepted
+        while True:
+            *_, taken = await ctx.tick().sample(dut.channel.read_request.ready)
+            accepted += taken
+
+    async def wait(ctx):
+        ctx.set(dut.channel.read_request.valid, 1)
+        ctx.set(dut.channel.read_request.p.length, 2)
+        await ctx.tick().repeat(300)
+
+    run(dut, wait, background=[count])
+    assert accepted == 33  # one has its first word, which nobody takes
+
+
 def test_stalls():
-    """Requests and words stall in a quarter of the cycles each, and pauses come on top."""
-    config = SMALL.replace(memory_stalls=True)
-    words = 3000
+    """One word in sixteen waits, and refreshes come on top; seeds differ."""
+    config = SMALL.replace(memory_stalls=True, memory_latency=64)
+    words = 4 * 975
     cycles = [time_bursts(SimulatedChannel(config, seed), [12] * (words // 12))[1]
               for seed in (1, 1, 0xDEADBEEF)]
     assert cycles[0] == cycles[1] != cycles[2]
     for total in cycles:
-        assert 1.25 * words < total < 1.5 * words
+        assert 1.15 * words < total < 1.2 * words
+
+
+@pytest.mark.parametrize("stream", ["read", "write"])
+def test_refresh(stream):
+    """Nothing moves for 88 cycles in every 975."""
+    dut = SimulatedChannel(SMALL.replace(memory_stalls=True, memory_latency=64), 5)
+    channel = dut.channel
+    moved = []
+
+    async def watch(ctx):
+        watched = channel.read_data if stream == "read" else channel.write
+        for cycle in itertools.count():
+            *_, moves = await ctx.tick().sample(watched.valid & watched.ready)
+            if moves:
+                moved.append(cycle)
+
+    if stream == "read":
+        requests = [{"address": 0, "length": 16}] * 200
+        benches = [lambda ctx: put(ctx, channel.read_request, requests),
+                   lambda ctx: get(ctx, channel.read_data, 3200)]
+    else:
+        benches = [lambda ctx: put(ctx, channel.write, [{"address": 1, "data": 1}] * 3200)]
+    run(dut, *benches, background=[watch])
+    pauses = [(before, after) for before, after in itertools.pairwise(moved) if after - before > 80]
+    assert len(pauses) >= 3
+    for before, after in pauses:
+        assert 89 <= after - before <= 89 + 8
+    for (_, first), (_, second) in itertools.pairwise(pauses):
+        assert abs(second - first - 975) <= 8
 
 
 def test_memory_channel():
