@@ -10,6 +10,7 @@ from hypercast.rtl.network.age import EPOCH_WIDTH
 __all__ = [
     "BURST", "CONTROL", "OPERANDS", "AccumulatorPort", "Channel", "FlitKind", "HostRequest",
     "Issue", "Link", "ReadPort", "WeightPort", "WritePort", "accumulator_row", "flit", "operands",
+    "weight_row",
 ]
 
 #: Longest read burst, in words.
@@ -102,6 +103,14 @@ class AccumulatorPort(wiring.Signature):
             "valid": In(1),
             "data": In(accumulator_row(config)),
         })
+
+
+def weight_row(config):
+    """Layout of what a WEIGHT flit brings: ``payload`` goes to row ``index`` of the weight bank."""
+    return data.StructLayout({
+        "index": unsigned(config.index_width),
+        "payload": unsigned(config.data_width),
+    })
 
 
 class WeightPort(wiring.Signature):

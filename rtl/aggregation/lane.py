@@ -1,24 +1,16 @@
 """One lane of the receiver: flits in, weighted additions into accumulators of its own."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, signed, unsigned
+from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
 from hypercast.rtl.aggregation.edge_buffer import EdgeBuffer, edge_word, lane_streams
-from hypercast.rtl.layouts import AccumulatorPort, FlitKind, accumulator_row, flit
+from hypercast.rtl.layouts import AccumulatorPort, FlitKind, accumulator_row, flit, weight_row
 from hypercast.rtl.lib.accumulator_bank import AccumulatorBank
 
-__all__ = ["Lane", "weight_row"]
-
-
-def weight_row(config):
-    """Layout of an arriving row of weights: the weight bank's row, and the word."""
-    return data.StructLayout({
-        "index": unsigned(config.index_width),
-        "payload": unsigned(config.data_width),
-    })
+__all__ = ["Lane"]
 
 
 class Lane(wiring.Component):

@@ -8,9 +8,9 @@ from amaranth.utils import exact_log2
 from hypercast.rtl import isa
 from hypercast.rtl.aggregation.edge_fetch import EdgeFetch
 from hypercast.rtl.aggregation.edge_header import edge_count
-from hypercast.rtl.aggregation.lane import Lane, weight_row
+from hypercast.rtl.aggregation.lane import Lane
 from hypercast.rtl.aggregation.reduction_count import ReductionCount
-from hypercast.rtl.layouts import AccumulatorPort, Issue, ReadPort, flit
+from hypercast.rtl.layouts import AccumulatorPort, Issue, ReadPort, flit, weight_row
 from hypercast.rtl.lib.stream_merge import StreamMerge
 
 __all__ = ["Receiver"]

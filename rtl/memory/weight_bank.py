@@ -5,15 +5,9 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hypercast.rtl.layouts import WeightPort
+from hypercast.rtl.layouts import WeightPort, weight_row
 
-__all__ = ["WeightBank", "host_row", "weight_arrival"]
-
-
-def weight_arrival(config):
-    """Layout of a WEIGHT flit's part for the bank: ``payload`` goes to row ``index``."""
-    return data.StructLayout({
-        "index": unsigned(config.index_width), "payload": unsigned(config.data_width)})
+__all__ = ["WeightBank", "host_row"]
 
 
 def host_row(config):
@@ -36,7 +30,7 @@ class WeightBank(wiring.Component):
     -------
     tile, side : In(WeightPort(config))
         Two reads per cycle, of any rows.
-    arrivals : In(stream of weight_arrival(config))
+    arrivals : In(stream of weight_row(config))
         Rows from the network; always taken, unless the host writes.
     host_write : In(stream of host_row(config))
         Rows from the host; always taken.
@@ -55,7 +49,7 @@ class WeightBank(wiring.Component):
         super().__init__({
             "tile": In(WeightPort(config)),
             "side": In(WeightPort(config)),
-            "arrivals": In(stream.Signature(weight_arrival(config))),
+            "arrivals": In(stream.Signature(weight_row(config))),
             "host_write": In(stream.Signature(host_row(config))),
             "expect_valid": In(1),
             "expect": In(32),
