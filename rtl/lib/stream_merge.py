@@ -1,8 +1,10 @@
 """Merges several streams into one."""
 
-from amaranth.hdl import Array, Module, Signal
+from amaranth.hdl import Cat, Module, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
+
+from hypercast.rtl.lib.round_robin_arbiter import RoundRobinArbiter, one_hot_mux
 
 __all__ = ["StreamMerge"]
 
@@ -45,25 +47,16 @@ class StreamMerge(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        served = Signal(range(self._count), init=self._count - 1)
-        choice = Signal(range(self._count))
-        some = Signal()
-
-        # The later of two assignments wins: from the lowest priority to the highest.
-        with m.Switch(served):
-            for last in range(self._count):
-                with m.Case(last):
-                    for distance in range(self._count, 0, -1):
-                        candidate = (last + distance) % self._count
-                        with m.If(self.i[candidate].valid):
-                            m.d.comb += [choice.eq(candidate), some.eq(1)]
-
+        m.submodules.arbiter = arbiter = RoundRobinArbiter(self._count)
         free = ~self.o.valid | self.o.ready
-        for index, source in enumerate(self.i):
-            m.d.comb += source.ready.eq(free & source.valid & (choice == index))
+        m.d.comb += [
+            arbiter.enable.eq(free),
+            arbiter.requests.eq(Cat(source.valid for source in self.i)),
+            Cat(source.ready for source in self.i).eq(arbiter.grants),
+        ]
         with m.If(free):
-            m.d.sync += self.o.valid.eq(some)
-            with m.If(some):
-                payloads = Array(source.p for source in self.i)
-                m.d.sync += [served.eq(choice), self.o.p.eq(payloads[choice])]
+            m.d.sync += self.o.valid.eq(arbiter.requests.any())
+        with m.If(arbiter.grants.any()):
+            payloads = [Value.cast(source.p) for source in self.i]
+            m.d.sync += Value.cast(self.o.p).eq(one_hot_mux(arbiter.grants, payloads))
         return m

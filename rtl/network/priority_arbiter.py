@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Mux
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hypercast.rtl.network.round_robin_arbiter import RoundRobinArbiter
+from hypercast.rtl.lib.round_robin_arbiter import RoundRobinArbiter
 
 __all__ = ["PriorityArbiter"]
 

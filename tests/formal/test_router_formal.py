@@ -17,10 +17,10 @@ from amaranth.hdl import Assert, Assume, Cat, ClockDomain, Cover, Module, Signal
 
 from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import flit
+from hypercast.rtl.lib.round_robin_arbiter import RoundRobinArbiter
 from hypercast.rtl.network import routing
 from hypercast.rtl.network.ejection_port import EjectionPort
 from hypercast.rtl.network.input_buffer import InputBuffer
-from hypercast.rtl.network.round_robin_arbiter import RoundRobinArbiter
 from hypercast.rtl.network.router import Router
 
 #: Payload bits that tell flits apart in the proof of the router.

@@ -7,7 +7,7 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hypercast.rtl.network.round_robin_arbiter import RoundRobinArbiter, one_hot_mux
+from hypercast.rtl.lib.round_robin_arbiter import RoundRobinArbiter, one_hot_mux
 from tests.bench import run
 
 
