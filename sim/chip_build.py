@@ -1,10 +1,17 @@
-"""Compiles the chip: the core and the control unit, each converted once."""
+"""Compiles the chip: the core in parts and the control unit, each converted once."""
 
 from pathlib import Path
 
-from hypercast.sim.cxxrtl_build import Design, build, port
+from hypercast.sim.cxxrtl_build import Design, build
 
-__all__ = ["build_chip"]
+__all__ = ["blocks", "build_chip"]
+
+
+def blocks(config):
+    """Paths of the core's blocks that become parts: those with much to compute and often idle."""
+    return ["array.accumulators", "array.array", "array.feed", "array.sender", "receiver.fetch",
+            *[f"receiver.lane_{lane}" for lane in range(config.eject)], "router", "sender",
+            "vector.drain", "vector.loss", "vector.update"]
 
 
 def build_chip(config, *, progress=lambda text: None):
@@ -17,30 +24,21 @@ def build_chip(config, *, progress=lambda text: None):
     progress : callable
         Called with a line of text before each slow step.
     """
-    def parts():
-        from hypercast.rtl.netlist import parts_to_rtlil  # slow to import, only needed to build
-        return parts_to_rtlil(config)
-
-    def headers():
-        from hypercast.rtl.chip import wires
-        return {"wires.h": _exchange(config, wires(config))}
-
     harness = Path(__file__).with_name("cxxrtl_harness.cpp")
-    return build(Design(config=config, harness=harness, parts=parts, headers=headers),
-                 progress=progress)
+    return build(Design(config=config, harness=harness,
+                        convert=lambda folder: _convert(config, folder)), progress=progress)
 
 
-def _exchange(config, pairs):
-    """C++ that copies every wire's source to its destination."""
-    def member(part, name):
-        owner = "parts.control" if part == "control" else f"parts.core[{part}]"
-        return f"{owner}.{port(name)}"
+def _convert(config, folder):
+    """Write the chip's C++ to a folder; returns the names of its modules."""
+    from hypercast.rtl.chip import CORE_MODULE, wires  # slow to import, only needed to build
+    from hypercast.rtl.netlist import parts_to_rtlil
+    from hypercast.sim.cxxrtl_convert import convert
+    from hypercast.sim.parts_header import parts_header
 
-    lines = [f"constexpr size_t kCores = {config.cores};",
-             "template <class Parts> void exchange(Parts &parts) {"]
-    if config.dimensions:
-        lines += [f"    {member(core, 'core')}.template set<uint32_t>({core});"
-                  for core in range(config.cores)]
-    lines += [f"    {member(*destination)} = {member(*source)}.curr;"
-              for source, destination in pairs]
-    return "\n".join([*lines, "}", ""])
+    modules, connections = convert(
+        parts_to_rtlil(config), folder, blocks={CORE_MODULE: blocks(config)})
+    (folder / "parts.h").write_text(
+        parts_header(config, CORE_MODULE, connections[CORE_MODULE], wires(config)))
+    (folder / "includes.h").write_text("".join(f'#include "{name}.h"\n' for name in modules))
+    return modules

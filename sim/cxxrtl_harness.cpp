@@ -1,11 +1,12 @@
 // C interface to a chip compiled by CXXRTL: a clock, an AXI4-Lite master, and a view of memories.
 //
-// The parts are as CXXRTL wrote them. wires.h holds `constexpr size_t kCores` and
-// `template <class Parts> void exchange(Parts &)`, which copies outputs to inputs. Between parts
-// there are only registers, so one exchange and one evaluation make a clock cycle.
+// The parts are as CXXRTL wrote them, and includes.h includes their headers. parts.h, written by
+// parts_header.py, has the wires. The outputs of all parts but a core's `rest` are registers, so
+// that evaluating `rest` and then the others, once, makes a clock cycle. A part whose inputs and
+// registers are as they were when it was last evaluated would only do the same again, so it is
+// left out: an engine without work costs next to nothing.
 
-#include "hypercast_control.cpp"
-#include "hypercast_core.cpp"
+#include "includes.h"
 
 #include <array>
 #include <atomic>
@@ -15,9 +16,44 @@
 #include <thread>
 #include <vector>
 
-#include "wires.h"
-
 namespace {
+
+template <size_t Bits>
+const cxxrtl::value<Bits> &current(const cxxrtl::value<Bits> &value) { return value; }
+template <size_t Bits>
+const cxxrtl::value<Bits> &current(const cxxrtl::wire<Bits> &wire) { return wire.curr; }
+
+// A part, and what of it has changed.
+template <class Module>
+struct Part {
+    Module module;
+    bool stale = true;      // an input or a register differs from what was last evaluated
+    bool evaluated = true;  // in this cycle
+    bool changed = true;    // a register or a memory, when this cycle began
+
+    // A new value at an input.
+    template <size_t Bits>
+    void take(cxxrtl::value<Bits> &input, const cxxrtl::value<Bits> &value) {
+        if (input == value) return;
+        input = value;
+        stale = true;
+    }
+
+    // Whatever may have happened from outside.
+    void disturb() { stale = changed = true; }
+
+    void evaluate() {
+        evaluated = stale;
+        if (!stale) return;
+        module.p_clk.template set<bool>(true);
+        module.prev_p_clk.template set<bool>(false);
+        module.eval(nullptr);
+    }
+
+    void commit() { stale = changed = evaluated && module.commit(); }
+};
+
+#include "parts.h"
 
 struct Memory {
     std::string name;
@@ -46,45 +82,56 @@ class Barrier {
     std::atomic<unsigned> turn_{0};
 };
 
+void evaluate(Chip &chip, size_t index) {
+    Core &core = chip.core[index];
+    gather_core(chip, index);
+    gather_rest(core);
+    core.rest.evaluate();
+    gather_others(core);
+    core.visit_others([](auto &part) { part.evaluate(); });
+}
+
+void commit(Core &core) {
+    core.rest.commit();
+    core.visit_others([](auto &part) { part.commit(); });
+}
+
 struct Simulation {
-    hypercast_control::p_hypercast__control control;
-    std::array<hypercast_core::p_hypercast__core, kCores> core;
+    Chip chip;
     std::vector<Memory> memories;
 
-    template <class Part>
-    static void evaluate(Part &part) {
-        part.p_clk.template set<bool>(true);
-        part.prev_p_clk.template set<bool>(false);
-        part.eval(nullptr);
-    }
-
     void tick() {
-        exchange(*this);
-        evaluate(control);
-        for (auto &part : core) evaluate(part);
-        control.commit();
-        for (auto &part : core) part.commit();
+        Barrier alone(1);
+        tick_together(1, 0, 1, alone);
     }
 
-    // The same, many times, the cores shared out among threads; the first has the control unit.
+    // Cycles of which each thread makes its share of the cores; the first has the control unit.
     void tick_together(uint64_t cycles, unsigned thread, unsigned threads, Barrier &barrier) {
         while (cycles--) {
-            if (thread == 0) exchange(*this);
+            if (thread == 0) {
+                gather_control(chip);
+                chip.control.evaluate();
+            }
+            for (size_t i = thread; i < kCores; i += threads) evaluate(chip, i);
             barrier.wait();
-            if (thread == 0) evaluate(control);
-            for (size_t i = thread; i < kCores; i += threads) evaluate(core[i]);
+            if (thread == 0) chip.control.commit();
+            for (size_t i = thread; i < kCores; i += threads) commit(chip.core[i]);
             barrier.wait();
-            if (thread == 0) control.commit();
-            for (size_t i = thread; i < kCores; i += threads) core[i].commit();
-            barrier.wait();
+        }
+    }
+
+    // The host may have written to memories and ports.
+    void disturb() {
+        chip.control.disturb();
+        for (auto &core : chip.core) {
+            core.rest.disturb();
+            core.visit_others([](auto &part) { part.disturb(); });
         }
     }
 
     void advance(uint64_t cycles, unsigned threads) {
-        if (threads < 2 || cycles < 100) {
-            while (cycles--) tick();
-            return;
-        }
+        disturb();
+        if (cycles < 100) threads = 1;
         Barrier barrier(threads);
         std::vector<std::thread> others;
         for (unsigned thread = 1; thread < threads; thread++)
@@ -96,14 +143,14 @@ struct Simulation {
     }
 
     void reset(bool active) {
-        control.p_rst.set<bool>(active);
-        for (auto &part : core) part.p_rst.set<bool>(active);
+        set_reset(chip, active);
+        disturb();
     }
 
-    template <class Part>
-    void find_memories(Part &part, const std::string &prefix) {
+    template <class Module>
+    void find_memories(Module &module, const std::string &prefix) {
         cxxrtl::debug_items items;
-        part.debug_info(&items, nullptr, prefix);
+        module.debug_info(&items, nullptr, prefix);
         for (auto &entry : items.table)
             for (auto &item : entry.second)
                 if (item.type == cxxrtl::debug_item::MEMORY)
@@ -119,12 +166,14 @@ extern "C" {
 
 void *hypercast_create() {
     auto simulation = std::make_unique<Simulation>();
+    set_addresses(simulation->chip);
     simulation->reset(true);
     for (int i = 0; i < 4; i++) simulation->tick();
     simulation->reset(false);
     simulation->tick();
     for (size_t i = 0; i < kCores; i++)
-        simulation->find_memories(simulation->core[i], "core_" + std::to_string(i) + " ");
+        simulation->find_memories(simulation->chip.core[i].rest.module,
+                                  "core_" + std::to_string(i) + " ");
     return simulation.release();
 }
 
@@ -137,13 +186,14 @@ void hypercast_advance(void *handle, uint64_t cycles, unsigned threads) {
 // Both return the AXI response code, or kTimeout after `limit` cycles.
 int hypercast_write(void *handle, uint32_t address, uint32_t value, uint64_t limit) {
     auto &simulation = *static_cast<Simulation *>(handle);
-    auto &chip = simulation.control;
+    auto &chip = simulation.chip.control.module;
     chip.p_axi____awaddr.set<uint32_t>(address);
     chip.p_axi____awvalid.set<bool>(true);
     chip.p_axi____wdata.set<uint32_t>(value);
     chip.p_axi____wstrb.set<uint32_t>(0xF);
     chip.p_axi____wvalid.set<bool>(true);
     chip.p_axi____bready.set<bool>(true);
+    simulation.disturb();
     int response = kTimeout;
     while (response == kTimeout && limit--) {
         // Outputs are registered: what they show now is what the coming edge sees.
@@ -152,6 +202,7 @@ int hypercast_write(void *handle, uint32_t address, uint32_t value, uint64_t lim
         bool answered = chip.p_axi____bvalid.curr.get<bool>();
         if (answered) response = chip.p_axi____bresp.curr.get<uint32_t>();
         simulation.tick();
+        simulation.chip.control.disturb();
         if (address_taken) chip.p_axi____awvalid.set<bool>(false);
         if (data_taken) chip.p_axi____wvalid.set<bool>(false);
     }
@@ -161,10 +212,11 @@ int hypercast_write(void *handle, uint32_t address, uint32_t value, uint64_t lim
 
 int hypercast_read(void *handle, uint32_t address, uint32_t *value, uint64_t limit) {
     auto &simulation = *static_cast<Simulation *>(handle);
-    auto &chip = simulation.control;
+    auto &chip = simulation.chip.control.module;
     chip.p_axi____araddr.set<uint32_t>(address);
     chip.p_axi____arvalid.set<bool>(true);
     chip.p_axi____rready.set<bool>(true);
+    simulation.disturb();
     int response = kTimeout;
     while (response == kTimeout && limit--) {
         bool address_taken = chip.p_axi____arready.curr.get<bool>();
@@ -174,6 +226,7 @@ int hypercast_read(void *handle, uint32_t address, uint32_t *value, uint64_t lim
             *value = chip.p_axi____rdata.curr.get<uint32_t>();
         }
         simulation.tick();
+        simulation.chip.control.disturb();
         if (address_taken) chip.p_axi____arvalid.set<bool>(false);
     }
     chip.p_axi____rready.set<bool>(false);

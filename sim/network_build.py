@@ -8,7 +8,9 @@ from amaranth.lib.wiring import Out
 from hypercast.rtl.layouts import Link, flit
 from hypercast.rtl.network.router import Router
 from hypercast.rtl.network.topology import links, neighbour
-from hypercast.sim.cxxrtl_build import Design, build, port
+from hypercast.sim.cxxrtl_build import Design, build
+from hypercast.sim.cxxrtl_convert import convert
+from hypercast.sim.parts_header import cxx_name
 
 __all__ = ["build_network"]
 
@@ -27,9 +29,15 @@ def build_network(config, *, progress=lambda text: None):
     """
     design = Design(
         config=config, harness=Path(__file__).with_name("network_harness.cpp"),
-        parts=lambda: {_ROUTER: rtlil.convert(Router(config), name=_ROUTER)},
-        headers=lambda: {"network.h": _header(config)})
+        convert=lambda folder: _convert(config, folder))
     return build(design, progress=progress)
+
+
+def _convert(config, folder):
+    """Write the network's C++ to a folder; returns the names of its modules."""
+    (folder / "network.h").write_text(_header(config))
+    modules, _ = convert({_ROUTER: rtlil.convert(Router(config), name=_ROUTER)}, folder)
+    return modules
 
 
 def _header(config):
@@ -42,7 +50,8 @@ def _header(config):
     for number in range(config.dimensions):
         names += [("outgoing", number, "valid"), ("incoming", number, "valid"),
                   ("incoming", number, "flit")]
-    ports = [f"    ports.{side}_{end}[{number}] = &now(router.{port(f'{side}__{number}__{end}')});"
+    ports = [f"    ports.{side}_{end}[{number}] = "
+             f"&now(router.{cxx_name(f'{side}__{number}__{end}')});"
              for side, number, end in names]
     if config.dimensions:
         ports.append(f"    ports.faults = &now(router.{port('faults')});")
@@ -54,7 +63,7 @@ def _header(config):
         *ports,
         "}",
         "template <class Routers> void exchange(Routers &routers) {",
-        *(f"    routers[{destination}].{port(into)} = now(routers[{source}].{port(out)});"
+        *(f"    routers[{destination}].{cxx_name(into)} = now(routers[{source}].{cxx_name(out)});"
           for (source, out), (destination, into) in _wires(config)),
         "}", ""])
 

@@ -5,7 +5,7 @@
 // exchange and one evaluation make a clock cycle. After an evaluation, outputs show what the
 // clock edge saw; `commit` brings the next state.
 
-#include "hypercast_router.cpp"
+#include "hypercast_router.h"
 
 #include <algorithm>
 #include <array>

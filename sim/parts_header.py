@@ -1,0 +1,114 @@
+"""Writes the C++ that holds a chip's parts together: their types, and the wires between them."""
+
+from collections import defaultdict
+
+from hypercast.sim.partition import REST, identifier
+
+__all__ = ["cxx_name", "parts_header"]
+
+_CONTROL = "hypercast_control"
+
+
+def cxx_name(name):
+    """The C++ member that CXXRTL makes of a port, from its name in Yosys' JSON."""
+    name = identifier(name)
+    prefix = "p_" if name[0] == "\\" else "i_"
+    return prefix + "".join(
+        character if character.isalnum() and character.isascii()
+        else "__" if character == "_" else f"_{ord(character):02x}_" for character in name[1:])
+
+
+def _type(module):
+    return f"Part<{module}::{cxx_name(module)}>"
+
+
+def _take(part, port, value):
+    """Copies a value to a part's input, which makes the part stale if it differs."""
+    return f"{part}.take({part}.module.{cxx_name(port)}, {value});"
+
+
+class _Core:
+    """The wires of a core made of parts: between them, and to its own ports."""
+
+    def __init__(self, module, pairs):
+        modules = {end[0] for pair in pairs for end in pair} - {None}
+        names = {name: name.removeprefix(f"{module}_") for name in modules}
+        self.parts = sorted(names.values())
+        self.inputs = defaultdict(list)  # of the core: port to (part, port)s
+        self.outputs = {}  # of the core: port to (part, port)
+        self._inner = defaultdict(list)  # (source part, destination part) to pairs of ports
+        for (source, output), (destination, port) in pairs:
+            if source is None:
+                self.inputs[output].append((names[destination], port))
+            elif destination is None:
+                self.outputs[port] = names[source], output
+            else:
+                self._inner[names[source], names[destination]].append((output, port))
+
+    def gather(self, destinations):
+        """Lines that bring to some parts what other parts of the core have changed."""
+        for (source, destination), ports in self._inner.items():
+            if destination in destinations:
+                # Only outputs of REST need be no registers.
+                fresh = "evaluated" if source == REST else "changed"
+                yield f"    if (core.{source}.{fresh}) {{"
+                for output, port in ports:
+                    value = f"core.{source}.module.{cxx_name(output)}"
+                    value = f"current({value})" if source == REST else f"{value}.curr"
+                    yield f"        {_take(f'core.{destination}', port, value)}"
+                yield "    }"
+
+
+def parts_header(config, module, pairs, wires):
+    """The header ``parts.h``, which ``cxxrtl_harness.cpp`` includes.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration of the chip.
+    module : str
+        Name of the core's module; part ``p`` of it is module ``{module}_{p}``.
+    pairs : list
+        Wires between a core's parts, as ``partition.connections`` gives them.
+    wires : list
+        Wires between the cores and the control unit, as ``rtl.chip.wires`` gives them.
+    """
+    core = _Core(module, pairs)
+    others = [part for part in core.parts if part != REST]
+    lines = [f"constexpr size_t kCores = {config.cores};", "", "struct Core {"]
+    lines += [f"    {_type(f'{module}_{part}')} {part};" for part in core.parts]
+    lines += ["    template <class Visit> void visit_others(Visit visit) {",
+              *[f"        visit({part});" for part in others], "    }", "};", "",
+              "struct Chip {", f"    {_type(_CONTROL)} control;",
+              "    std::array<Core, kCores> core;", "};", "",
+              "inline void gather_rest(Core &core) {", *core.gather([REST]), "}", "",
+              "inline void gather_others(Core &core) {", *core.gather(others), "}", "",
+              "inline void set_reset(Chip &chip, bool active) {",
+              "    chip.control.module.p_rst.set<bool>(active);",
+              "    for (auto &core : chip.core) {"]
+    lines += [f"        core.{part}.module.{cxx_name(port)}.template set<bool>(active);"
+              for part, port in core.inputs["rst"]]
+    lines += ["    }", "}", "", "inline void set_addresses(Chip &chip) {",
+              "    for (size_t i = 0; i < kCores; i++) {"]
+    lines += [f"        chip.core[i].{part}.module.{cxx_name(port)}.template set<uint32_t>(i);"
+              for part, port in core.inputs["core"]]
+    lines += ["    }", "}", ""]
+
+    gathers = defaultdict(list)
+    for (source, output), (destination, port) in wires:
+        begin = "chip.control"
+        if source != "control":
+            part, output = core.outputs[output]
+            begin = f"chip.core[{source}].{part}"
+        ends = ([("chip.control", port)] if destination == "control" else
+                [(f"chip.core[{destination}].{part}", name) for part, name in core.inputs[port]])
+        value = f"{begin}.module.{cxx_name(output)}.curr"
+        gathers[destination] += [
+            f"if ({begin}.changed) {_take(*end, value)}" for end in ends]
+    lines += ["inline void gather_control(Chip &chip) {",
+              *[f"    {line}" for line in gathers["control"]], "}", "",
+              "inline void gather_core(Chip &chip, size_t index) {", "    switch (index) {"]
+    for index in range(config.cores):
+        lines += [f"        case {index}:", *[f"            {line}" for line in gathers[index]],
+                  "            break;"]
+    return "\n".join([*lines, "    }", "}", ""])
