@@ -1,0 +1,67 @@
+"""UpdateWriter: every word of new state where it belongs, and every new row sent once, in order."""
+
+import numpy as np
+import pytest
+
+from hypercast.rtl.config import PRESETS, Config
+from hypercast.rtl.layouts import FlitKind
+from hypercast.rtl.vector.update_writer import UpdateWriter
+from tests.bench import get, put, run
+
+NARROW = Config(dimensions=1, lanes=2, planes=1, element_width=8)
+
+
+@pytest.mark.parametrize("config", [PRESETS["test"], NARROW])
+@pytest.mark.parametrize(("idle", "stall"), [(0.0, 0.0), (0.5, 0.2), (0.1, 0.6)])
+def test_rows(config, idle, stall):
+    rng = np.random.default_rng(3)
+    dut = UpdateWriter(config)
+    rows, address, index, core = 2 * config.lanes + 1, 100, 8, 1
+    count, groups = config.word_width // 32, config.state_words
+    shape = (rows * groups, count)
+    values = {"master": rng.integers(-2**31, 2**31, shape),
+              "momentum": rng.integers(-2**31, 2**31, shape),
+              "operand": rng.integers(-(1 << config.element_width - 1),
+                                      1 << config.element_width - 1, shape)}
+    payloads = [{name: [int(value) for value in array[number]] for name, array in values.items()}
+                for number in range(len(values["master"]))]
+    done = []
+
+    def pack(numbers, width):
+        return sum((int(number) & (1 << width) - 1) << width * place
+                   for place, number in enumerate(numbers))
+
+    async def control(ctx):
+        for name, value in {"rows": rows, "address": address, "index": index, "core": core,
+                            "start": 1}.items():
+            ctx.set(getattr(dut, name), value)
+        await ctx.tick()
+        ctx.set(dut.start, 0)
+        while ctx.get(dut.busy):
+            await ctx.tick()
+        done.append(True)
+
+    async def enter(ctx):
+        await ctx.tick()  # there are no groups before ``start``
+        await put(ctx, dut.i, payloads, rng, idle)
+
+    async def writes(ctx):
+        for number, write in enumerate(await get(ctx, dut.write, 2 * rows * groups, rng, stall)):
+            row, part = divmod(number, 2 * groups)
+            group, momentum = divmod(part, 2)
+            name = "momentum" if momentum else "master"
+            assert write.channel == 1
+            assert write.address == address + 2 * groups * row + groups * momentum + group
+            assert write.data == pack(values[name][row * groups + group], 32)
+
+    async def flits(ctx):
+        for row, flit in enumerate(await get(ctx, dut.flits, rows, rng, stall)):
+            tile, within = divmod(row, config.lanes)
+            assert flit.kind == FlitKind.WEIGHT
+            assert flit.mask == (1 << config.cores) - 1
+            assert flit.index == index + tile * config.cores * config.lanes + within
+            operands = values["operand"].reshape(rows, -1)[row]
+            assert flit.payload == pack(operands[:config.lanes], config.element_width)
+
+    run(dut, control, enter, writes, flits)
+    assert done
