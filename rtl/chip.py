@@ -8,7 +8,6 @@ from hypercast.rtl.control.axi_lite import AxiLite
 from hypercast.rtl.control.control_unit import ControlUnit, control_signature
 from hypercast.rtl.core import Core, core_signature
 from hypercast.rtl.layouts import Link
-from hypercast.rtl.network.deadlock import check
 from hypercast.rtl.network.topology import links, neighbour
 
 __all__ = ["CONTROL_MODULE", "CORE_MODULE", "Chip", "Converted", "wires"]
@@ -88,7 +87,7 @@ class Chip(wiring.Component):
     Raises
     ------
     DeadlockError
-        If the routing's channel dependencies have a cycle (at elaboration).
+        If the routers' channel dependencies have a cycle (when the cores are elaborated).
     """
 
     def __init__(self, config, *, converted=False):
@@ -103,7 +102,6 @@ class Chip(wiring.Component):
 
     def elaborate(self, platform):
         config = self._config
-        check(config.dimensions, config.planes)
         m = Module()
         m.submodules.control = control = self._part(
             ControlUnit, CONTROL_MODULE, control_signature)

@@ -17,6 +17,7 @@ from hypercast.rtl.memory.read_crossbar import ReadCrossbar
 from hypercast.rtl.memory.simulated_channel import memory_channel
 from hypercast.rtl.memory.weight_bank import WeightBank
 from hypercast.rtl.memory.write_crossbar import WriteCrossbar
+from hypercast.rtl.network.age import EpochCounter
 from hypercast.rtl.network.router import Router
 from hypercast.rtl.vector.vector_unit import VectorUnit
 
@@ -88,6 +89,7 @@ class Core(wiring.Component):
         config = self._config
         m = Module()
         m.submodules.router = router = Router(config)
+        m.submodules.epochs = epochs = EpochCounter()
         m.submodules.sender = sender = Sender(config)
         m.submodules.receiver = receiver = Receiver(config)
         m.submodules.array = array = ArrayEngine(config)
@@ -210,7 +212,8 @@ class Core(wiring.Component):
         m.d.comb += [
             counters.clear.eq(clear),
             vector.clear.eq(clear),
-            router.clear.eq(clear),
+            epochs.clear.eq(clear),
+            router.epoch.eq(epochs.epoch),
             increments.sent.eq(sent),
             increments.link_faults.eq(router.faults.any()),
             increments.send_blocked.eq(injection.o.valid & ~injection.o.ready),

@@ -6,6 +6,7 @@ from amaranth.back import rtlil
 from amaranth.lib.wiring import Out
 
 from hypercast.rtl.layouts import Link, flit
+from hypercast.rtl.network.age import EPOCH_CYCLES, EPOCH_WIDTH
 from hypercast.rtl.network.router import Router
 from hypercast.rtl.network.topology import links, neighbour
 from hypercast.sim.cxxrtl_build import Design, build
@@ -54,9 +55,10 @@ def _header(config):
              f"&now(router.{cxx_name(f'{side}__{number}__{end}')});"
              for side, number, end in names]
     if config.dimensions:
-        ports.append(f"    ports.faults = &now(router.{port('faults')});")
+        ports.append(f"    ports.faults = &now(router.{cxx_name('faults')});")
     return "\n".join([
         f"constexpr size_t kCores = {config.cores}, kDimensions = {config.dimensions};",
+        f"constexpr uint64_t kEpochCycles = {EPOCH_CYCLES}, kEpochs = {1 << EPOCH_WIDTH};",
         f"constexpr size_t kEject = {config.eject}, kFlitWidth = {layout.size};",
         *fields,
         "template <class Router, class Ports> void find_ports(Router &router, Ports &ports) {",

@@ -216,6 +216,7 @@ struct Simulation {
                 created[core]++;
             record.peak_queue = std::max<uint64_t>(record.peak_queue, created[core] - next[core]);
             auto &router = routers[core];
+            router.p_epoch.template set<uint32_t>(uint32_t(cycle / kEpochCycles % kEpochs));
             router.p_inject____valid.template set<bool>(offers(core));
             if (offers(core)) {
                 uint32_t message = own[next[core]];

@@ -9,12 +9,13 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["AGES", "EPOCH_WIDTH", "PRIORITIES", "EpochCounter", "FlitAge", "priority"]
+__all__ = ["AGES", "EPOCH_CYCLES", "EPOCH_WIDTH", "PRIORITIES", "EpochCounter", "FlitAge",
+           "priority"]
 
 #: Bits of an epoch's number, which wraps.
 EPOCH_WIDTH = 5
-#: An epoch is ``2 ** _EPOCH_BITS`` cycles.
-_EPOCH_BITS = 5
+#: Cycles of an epoch, a power of two.
+EPOCH_CYCLES = 32
 #: Ages above zero that are told apart, in epochs.
 AGES = 3
 #: Priorities above the lowest.
@@ -37,11 +38,11 @@ class EpochCounter(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        cycles = Signal(_EPOCH_BITS + EPOCH_WIDTH)
+        cycles = Signal(range(EPOCH_CYCLES << EPOCH_WIDTH))
         m.d.sync += cycles.eq(cycles + 1)
         with m.If(self.clear):
             m.d.sync += cycles.eq(0)
-        m.d.comb += self.epoch.eq(cycles[_EPOCH_BITS:])
+        m.d.comb += self.epoch.eq(cycles[-EPOCH_WIDTH:])
         return m
 
 

@@ -5,6 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl.layouts import flit
+from hypercast.rtl.network.age import EpochCounter
 from hypercast.rtl.network.router import Router
 from hypercast.rtl.network.topology import links, neighbour
 
@@ -41,6 +42,7 @@ class Hypercube(wiring.Component):
     def elaborate(self, platform):
         config = self._config
         m = Module()
+        m.submodules.epochs = epochs = EpochCounter()
         routers = [Router(config) for _ in range(config.cores)]
         for core, router in enumerate(routers):
             m.submodules[f"router_{core}"] = router
@@ -48,6 +50,7 @@ class Hypercube(wiring.Component):
             for port in range(config.eject):
                 connect(m, router.eject[port], flipped(self.eject[core][port]))
             m.d.comb += [
+                router.epoch.eq(epochs.epoch),
                 self.sent[core].eq(router.sent),
                 self.faults[core].eq(router.faults),
             ]

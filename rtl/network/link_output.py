@@ -8,10 +8,10 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.layouts import Link, flit
+from hypercast.rtl.lib.priority_arbiter import PriorityArbiter
 from hypercast.rtl.lib.round_robin_arbiter import one_hot_mux
 from hypercast.rtl.network import routing
 from hypercast.rtl.network.age import PRIORITIES
-from hypercast.rtl.network.priority_arbiter import PriorityArbiter
 
 __all__ = ["LinkOutput"]
 

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl.layouts import Link, flit
 from hypercast.rtl.network import deadlock, routing
-from hypercast.rtl.network.age import EpochCounter
+from hypercast.rtl.network.age import EPOCH_WIDTH
 from hypercast.rtl.network.ejection_port import EjectionPort
 from hypercast.rtl.network.input_buffer import InputBuffer
 from hypercast.rtl.network.link_input import LinkInput
@@ -47,8 +47,8 @@ class Router(wiring.Component):
     outgoing, incoming : Link, one per dimension
         Links to and from the neighbour across each dimension; no input reaches an output in the
         same cycle.
-    clear : In(1)
-        High to start counting epochs again; see ``age.EpochCounter``.
+    epoch : In(EPOCH_WIDTH)
+        The epoch it is, the same in all routers; see ``age``.
     sent : Out(dimensions)
         Performance hook: bit ``d`` is high for one cycle per flit sent along dimension ``d``.
     faults : Out(dimensions)
@@ -68,22 +68,21 @@ class Router(wiring.Component):
             "eject": Out(stream.Signature(flit(config))).array(config.eject),
             "outgoing": Out(Link(config)).array(config.dimensions),
             "incoming": In(Link(config)).array(config.dimensions),
-            "clear": In(1),
+            "epoch": In(EPOCH_WIDTH),
             "sent": Out(config.dimensions),
             "faults": Out(config.dimensions),
         })
 
     def elaborate(self, platform):
         config = self._config
-        deadlock.check(config.dimensions, config.planes)
         m = Module()
-        m.submodules.epochs = epochs = EpochCounter()
-        m.d.comb += epochs.clear.eq(self.clear)
         inputs = {}
         for dimension in range(config.dimensions):
             m.submodules[f"input_{dimension}"] = inputs[dimension] = LinkInput(config)
             connect(m, flipped(self.incoming[dimension]), inputs[dimension].link)
             m.d.comb += self.faults[dimension].eq(inputs[dimension].fault)
+        # What the deadlock check is about: where each buffer's flits can go, in the same plane.
+        paths = {}
         # Requests by output: an ejection port ("eject", port) or a link ("link", dimension).
         requests = {}
         for plane in range(config.planes):
@@ -91,15 +90,18 @@ class Router(wiring.Component):
                 side = "inject" if arrival is None else arrival
                 buffer = InputBuffer(config, plane, arrival)
                 m.submodules[f"buffer_{plane}_{side}"] = buffer
-                m.d.comb += buffer.epoch.eq(epochs.epoch)
+                m.d.comb += buffer.epoch.eq(self.epoch)
                 if arrival is None:
-                    self._inject(m, buffer, plane, epochs.epoch)
+                    self._inject(m, buffer, plane)
                 else:
                     self._receive(m, buffer, plane, inputs[arrival])
+                paths[arrival, plane] = [(dimension, plane) for dimension in buffer.outputs]
                 ejection = "eject", plane % config.eject
                 ways = [ejection, *(("link", dimension) for dimension in buffer.outputs)]
                 for number, way in enumerate(ways):
                     requests.setdefault(way, []).append((plane, buffer, number))
+
+        deadlock.check(config.dimensions, paths)
 
         for (kind, number), requesters in requests.items():
             planes = [plane for plane, _, _ in requesters]
@@ -121,14 +123,14 @@ class Router(wiring.Component):
                 ]
         return m
 
-    def _inject(self, m, buffer, plane, epoch):
+    def _inject(self, m, buffer, plane):
         """Feed ``buffer`` from the injection port."""
         own = Signal(name=f"inject_{plane}")
         m.d.comb += [
             own.eq(self.inject.payload.plane == plane),
             buffer.write.eq(self.inject.valid & own & buffer.room),
             buffer.flit.eq(self.inject.payload),
-            buffer.flit.epoch.eq(epoch),
+            buffer.flit.epoch.eq(self.epoch),
         ]
         with m.If(own):
             m.d.comb += self.inject.ready.eq(buffer.room)

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from hypercast.rtl.network.priority_arbiter import PriorityArbiter
+from hypercast.rtl.lib.priority_arbiter import PriorityArbiter
 from tests.bench import run
 
 
