@@ -1,0 +1,191 @@
+"""What a router promises between neighbours that keep the credit protocol, as proofs of its ports.
+
+Flits are told apart by a tag in their payload. One or two arbitrary tags are watched, all other
+traffic is free; as every tag may be the watched one, what holds for it holds for all flits.
+"""
+
+from amaranth.hdl import Assert, Assume, Cat, Module, Signal
+
+from hypercast.rtl.layouts import flit
+from hypercast.rtl.network import routing
+from tests.formal.proof import constant, held, past
+
+__all__ = ["conserves", "keeps_order", "serves", "service_bound"]
+
+#: Payload bits that tell flits apart.
+_TAG_WIDTH = 2
+
+
+def _assume_plain(m, one):
+    """Few different payloads: the control does not look at them, and proofs get shorter."""
+    m.d.comb += Assume(
+        Cat(one.payload[_TAG_WIDTH:], one.kind.as_value(), one.slice, one.index) == 0)
+
+
+def _bench(config, dut):
+    """The router between a core and neighbours that may do all that the protocols allow.
+
+    Returns the module, its free inputs, and how many flits of each plane each neighbour holds.
+    """
+    m = Module()
+    m.submodules.dut = dut
+    m.d.comb += [Assume(held(m, dut.inject)), Assume(dut.inject.payload.source == 0)]
+    _assume_plain(m, dut.inject.payload)
+    for port in dut.eject:
+        m.d.comb += Assert(held(m, port))
+    for dimension, link in enumerate(dut.incoming):
+        _assume_plain(m, link.flit)
+        for plane in range(config.planes):
+            _feed(m, config, link, dimension, plane)
+    held_flits = {(dimension, plane): _receive(m, config, link, plane)
+                  for dimension, link in enumerate(dut.outgoing) for plane in range(config.planes)}
+    inputs = [dut.inject.valid, dut.inject.payload, *(port.ready for port in dut.eject),
+              *(link.credit for link in dut.outgoing), *(link.valid for link in dut.incoming),
+              *(link.flit for link in dut.incoming)]
+    return m, inputs, held_flits
+
+
+def _feed(m, config, link, dimension, plane):
+    """The neighbour sends what the routing lets come this way, and only with a credit."""
+    later = routing.outputs(plane, dimension, config.dimensions)
+    reach = sum(1 << other for other in later)
+    possible = sum(1 << core for core in range(config.cores) if core & ~reach == 0)
+    here = link.valid & (link.flit.plane == plane)
+    credits = Signal(range(config.buffer_depth + 2), init=config.buffer_depth)
+    m.d.sync += credits.eq(credits - here + link.credit[plane])
+    m.d.comb += [
+        Assume(~here | ((link.flit.mask & ~possible) == 0)),
+        Assume(~here | (credits != 0)),
+        Assert(credits <= config.buffer_depth),
+    ]
+
+
+def _receive(m, config, link, plane):
+    """The neighbour has room for what it gave credits for."""
+    there = link.valid & (link.flit.plane == plane)
+    count = Signal(range(config.buffer_depth + 2))
+    m.d.sync += count.eq(count + there - link.credit[plane])
+    m.d.comb += [Assume(~link.credit[plane] | (count != 0)), Assert(count <= config.buffer_depth)]
+    return count
+
+
+class _Watched:
+    """An arbitrary flit that enters at most once, and where its copies have left the router.
+
+    ``entered`` is high from the cycle after it came over ``arrival`` (injected: the number of
+    dimensions); ``ejected`` and ``sent[d]`` likewise for its copies. Asserts that each copy is of a
+    flit that entered, wanted by its mask, right, and the only one.
+    """
+
+    def __init__(self, m, config, dut):
+        self.tag = Signal(_TAG_WIDTH)
+        constant(m, self.tag)
+        self.flit = Signal(flit(config))
+        self.arrival = Signal(range(config.dimensions + 1))
+        self.entered, self.ejected = Signal(), Signal()
+        self.sent = Signal(config.dimensions)
+        #: The copies that must leave.
+        self.local, self.beyond = Signal(), Signal(config.dimensions)
+        self._watch_entry(m, dut)
+        for port, eject in enumerate(dut.eject):
+            self._watch_ejection(m, config, eject, port)
+        for dimension, link in enumerate(dut.outgoing):
+            self._watch_link(m, config, link, dimension)
+        #: Whether all copies have left.
+        self.done = self.entered & (self.ejected == self.local) & (self.sent == self.beyond)
+
+    def _watch_entry(self, m, dut):
+        entries = [*((link.valid, link.flit) for link in dut.incoming),
+                   (dut.inject.valid & dut.inject.ready, dut.inject.payload)]
+        enters = [valid & (one.payload == self.tag) for valid, one in entries]
+        m.d.comb += Assume(sum(enters) + self.entered <= 1)
+        for arrival, (enter, (_, one)) in enumerate(zip(enters, entries, strict=True)):
+            with m.If(enter):
+                m.d.sync += [self.entered.eq(1), self.arrival.eq(arrival), self.flit.eq(one)]
+
+    def _watch_ejection(self, m, config, eject, port):
+        expected = Signal(flit(config))
+        m.d.comb += [expected.eq(self.flit), expected.mask.eq(1), self.local.eq(self.flit.mask[0])]
+        with m.If(eject.valid & (eject.payload.payload == self.tag)):
+            m.d.comb += [
+                Assert(self.entered & ~self.ejected & self.local),
+                Assert(eject.payload.as_value() == expected.as_value()),
+                Assert(self.flit.plane % config.eject == port),
+            ]
+            with m.If(eject.ready):
+                m.d.sync += self.ejected.eq(1)
+
+    def _watch_link(self, m, config, link, dimension):
+        expected = Signal(flit(config))
+        m.d.comb += [expected.eq(self.flit), expected.source.eq(self.flit.source ^ 1 << dimension),
+                     self.beyond[dimension].eq(expected.mask != 0)]
+        with m.Switch(self.flit.plane):
+            for plane in range(config.planes):
+                with m.Case(plane):
+                    mine = routing.split_masks(plane, config.dimensions)[dimension]
+                    m.d.comb += expected.mask.eq(
+                        routing.hop(self.flit.mask & mine, dimension, config.dimensions))
+        with m.If(link.valid & (link.flit.payload == self.tag)):
+            m.d.comb += [
+                Assert(self.entered & ~self.sent[dimension] & self.beyond[dimension]),
+                Assert(link.flit.as_value() == expected.as_value()),
+            ]
+            m.d.sync += self.sent[dimension].eq(1)
+
+
+def conserves(config, dut):
+    """No flit is made up, changed, sent twice or where its mask does not say; credits are kept."""
+    m, inputs, held_flits = _bench(config, dut)
+    watched = _Watched(m, config, dut)
+    return m, [watched.tag, *inputs], [
+        watched.done & watched.flit.mask.all(),
+        *(count == config.buffer_depth for count in held_flits.values())]
+
+
+def keeps_order(config, dut):
+    """Of two flits that came the same way in one plane, the earlier leaves first everywhere."""
+    m, inputs, _ = _bench(config, dut)
+    first, second = (_Watched(m, config, dut) for _ in range(2))
+    m.d.comb += [Assume(first.tag != second.tag), Assume(first.entered | ~second.entered)]
+    follows = Signal()
+    m.d.comb += follows.eq(second.entered & (first.arrival == second.arrival)
+                           & (first.flit.plane == second.flit.plane))
+    m.d.comb += [
+        Assert(~(follows & second.ejected & first.local) | first.ejected),
+        Assert(~follows | (second.sent & first.beyond & ~first.sent == 0)),
+    ]
+    return m, [first.tag, second.tag, *inputs], [
+        follows & second.done & first.flit.mask.all() & second.flit.mask.all()]
+
+
+def service_bound(config):
+    """Cycles within which a flit leaves a router whose receivers are ready.
+
+    At an output, a head comes after one flit of each other buffer that can go there; all flits
+    before it in its own buffer take as long. A credit on its way and the output register add one
+    cycle each.
+    """
+    ejecting = config.planes // config.eject * (1 + config.dimensions)
+    sharing = config.planes * config.dimensions
+    return config.buffer_depth * max(ejecting, sharing) + 2
+
+
+def serves(config, dut):
+    """No flit is lost: all its copies leave within ``service_bound`` cycles of ready receivers.
+
+    The receivers may stall for any time before; from some cycle on they take everything at once.
+    """
+    m, inputs, held_flits = _bench(config, dut)
+    bound = service_bound(config)
+    ready = Signal()
+    m.d.comb += Assume(ready | ~past(m, ready))
+    for port in dut.eject:
+        m.d.comb += Assume(port.ready | ~ready)
+    for (dimension, plane), count in held_flits.items():
+        m.d.comb += Assume((dut.outgoing[dimension].credit[plane] == (count != 0)) | ~ready)
+    watched = _Watched(m, config, dut)
+    age = Signal(range(bound + 2))
+    with m.If(ready & watched.entered):
+        m.d.sync += age.eq(age + ~watched.done)
+    m.d.comb += Assert((age < bound) | watched.done)
+    return m, [watched.tag, ready, *inputs], [age == bound - 2]
