@@ -16,6 +16,17 @@
 #include <thread>
 #include <vector>
 
+extern "C" {
+
+// A fault of the link that leaves `core` along `dimension`. Flip and drop hit the first flit from
+// `cycle` on; a bit that is stuck stays so; hold loses all credits.
+struct Fault {
+    uint64_t cycle;
+    uint32_t core, dimension, kind, bit;
+};
+
+}  // extern "C"
+
 namespace {
 
 template <size_t Bits>
@@ -53,7 +64,12 @@ struct Part {
     void commit() { stale = changed = evaluated && module.commit(); }
 };
 
+// Inputs of a core at a link.
+enum LinkInput { kValid, kFlit, kCredit };
+
 #include "parts.h"
+
+enum FaultKind : uint32_t { kFlip, kDrop, kStuckAt0, kStuckAt1, kHold };
 
 struct Memory {
     std::string name;
@@ -82,9 +98,7 @@ class Barrier {
     std::atomic<unsigned> turn_{0};
 };
 
-void evaluate(Chip &chip, size_t index) {
-    Core &core = chip.core[index];
-    gather_core(chip, index);
+void evaluate(Core &core) {
     gather_rest(core);
     core.rest.evaluate();
     gather_others(core);
@@ -99,6 +113,32 @@ void commit(Core &core) {
 struct Simulation {
     Chip chip;
     std::vector<Memory> memories;
+    std::vector<Fault> faults;
+    uint64_t cycle = 0;
+
+    // Makes what a core sees of a link wrong: its receiver, or for hold its sender.
+    void strike(size_t index, Fault &fault) {
+        bool hold = fault.kind == kHold, drop = fault.kind == kDrop;
+        bool once = drop || fault.kind == kFlip, valid = false;
+        size_t victim = hold ? fault.core : fault.core ^ 1u << fault.dimension;
+        if (index != victim || cycle < fault.cycle) return;
+        visit_link(chip.core[index], fault.dimension, [&](auto &, auto &input, LinkInput kind) {
+            if (kind == kValid) valid = input.data[0];
+        });
+        if (once && !valid) return;
+        LinkInput hit = hold ? kCredit : drop ? kValid : kFlit;
+        visit_link(chip.core[index], fault.dimension, [&](auto &part, auto &input, LinkInput kind) {
+            if (kind != hit) return;
+            auto value = input;
+            uint32_t bit = 1u << fault.bit % 32, &chunk = value.data[fault.bit / 32];
+            if (hold || drop) chunk = 0;
+            else if (fault.kind == kStuckAt0) chunk &= ~bit;
+            else if (fault.kind == kStuckAt1) chunk |= bit;
+            else chunk ^= bit;
+            part.take(input, value);
+        });
+        if (once) fault.cycle = UINT64_MAX;
+    }
 
     void tick() {
         Barrier alone(1);
@@ -112,10 +152,17 @@ struct Simulation {
                 gather_control(chip);
                 chip.control.evaluate();
             }
-            for (size_t i = thread; i < kCores; i += threads) evaluate(chip, i);
+            for (size_t i = thread; i < kCores; i += threads) {
+                gather_core(chip, i);
+                for (auto &fault : faults) strike(i, fault);
+                evaluate(chip.core[i]);
+            }
             barrier.wait();
             if (thread == 0) chip.control.commit();
             for (size_t i = thread; i < kCores; i += threads) commit(chip.core[i]);
+            if (thread == 0) cycle++;
+            // What a fault has changed at an input is to be set again.
+            if (!faults.empty()) disturb();
             barrier.wait();
         }
     }
@@ -131,7 +178,7 @@ struct Simulation {
 
     void advance(uint64_t cycles, unsigned threads) {
         disturb();
-        if (cycles < 100) threads = 1;
+        if (cycles < 100 || !faults.empty()) threads = 1;
         Barrier barrier(threads);
         std::vector<std::thread> others;
         for (unsigned thread = 1; thread < threads; thread++)
@@ -231,6 +278,13 @@ int hypercast_read(void *handle, uint32_t address, uint32_t *value, uint64_t lim
     }
     chip.p_axi____rready.set<bool>(false);
     return response;
+}
+
+// A fault; its cycle is counted from now.
+void hypercast_fault(void *handle, const Fault *fault) {
+    auto &simulation = *static_cast<Simulation *>(handle);
+    simulation.faults.push_back(*fault);
+    simulation.faults.back().cycle += simulation.cycle;
 }
 
 size_t hypercast_memory_count(void *handle) {

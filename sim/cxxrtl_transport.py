@@ -7,8 +7,10 @@ import re
 import numpy as np
 
 from hypercast.host.transport import Transport, TransportError
+from hypercast.rtl.layouts import flit
 from hypercast.rtl.registers import Space
 from hypercast.sim.chip_build import build_chip
+from hypercast.sim.faults import FaultRecord, fault_record
 
 __all__ = ["CxxrtlTransport"]
 
@@ -28,6 +30,7 @@ def _load(path):
         "create": (handle, []),
         "destroy": (None, [handle]),
         "advance": (None, [handle, ctypes.c_uint64, ctypes.c_uint]),
+        "fault": (None, [handle, ctypes.POINTER(FaultRecord)]),
         "write": (ctypes.c_int, [handle, address, ctypes.c_uint32, ctypes.c_uint64]),
         "read": (ctypes.c_int,
                  [handle, address, ctypes.POINTER(ctypes.c_uint32), ctypes.c_uint64]),
@@ -55,6 +58,7 @@ class CxxrtlTransport(Transport):
     """
 
     def __init__(self, config, *, progress=lambda text: None):
+        self._config = config
         self._library = _load(build_chip(config, progress=progress))
         self._handle = self._library.hypercast_create()
         self._threads = min(len(os.sched_getaffinity(0)), config.cores, _THREADS)
@@ -95,6 +99,17 @@ class CxxrtlTransport(Transport):
 
     def wait(self, cycles):
         self._library.hypercast_advance(self._handle, cycles, self._threads)
+
+    def inject(self, fault):
+        """Make a link faulty; the fault's cycle is counted from now.
+
+        Parameters
+        ----------
+        fault : Fault
+            What happens.
+        """
+        record = fault_record(fault, self._config.dimensions, flit(self._config).size)
+        self._library.hypercast_fault(self._handle, ctypes.byref(record))
 
     def memory(self, core, space):
         return self._memories[core, space]

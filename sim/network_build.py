@@ -50,7 +50,7 @@ def _header(config):
              for number in range(config.eject) for end in ("valid", "payload", "ready")]
     for number in range(config.dimensions):
         names += [("outgoing", number, "valid"), ("incoming", number, "valid"),
-                  ("incoming", number, "flit")]
+                  ("incoming", number, "flit"), ("outgoing", number, "credit")]
     ports = [f"    ports.{side}_{end}[{number}] = "
              f"&now(router.{cxx_name(f'{side}__{number}__{end}')});"
              for side, number, end in names]
@@ -59,7 +59,8 @@ def _header(config):
     return "\n".join([
         f"constexpr size_t kCores = {config.cores}, kDimensions = {config.dimensions};",
         f"constexpr uint64_t kEpochCycles = {EPOCH_CYCLES}, kEpochs = {1 << EPOCH_WIDTH};",
-        f"constexpr size_t kEject = {config.eject}, kFlitWidth = {layout.size};",
+        f"constexpr size_t kEject = {config.eject}, kPlanes = {config.planes};",
+        f"constexpr size_t kFlitWidth = {layout.size};",
         *fields,
         "template <class Router, class Ports> void find_ports(Router &router, Ports &ports) {",
         *ports,

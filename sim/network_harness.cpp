@@ -41,10 +41,11 @@ struct Ports {
     // One more than there are, since there may be none.
     Bit *outgoing_valid[kDimensions + 1], *incoming_valid[kDimensions + 1];
     Flit *incoming_flit[kDimensions + 1];
+    cxxrtl::value<kPlanes> *outgoing_credit[kDimensions + 1];
     cxxrtl::value<kDimensions + !kDimensions> *faults;
 };
 
-enum FaultKind : uint32_t { kFlip, kDrop, kStuckAt0, kStuckAt1 };
+enum FaultKind : uint32_t { kFlip, kDrop, kStuckAt0, kStuckAt1, kHold };
 enum Ending : int { kDone, kIdle, kAge, kTotal, kSurplus };
 
 }  // namespace
@@ -52,7 +53,7 @@ enum Ending : int { kDone, kIdle, kAge, kTotal, kSurplus };
 extern "C" {
 
 // A fault of the link that leaves `core` along `dimension`. Flip and drop hit the first flit from
-// `cycle` on; a bit that is stuck stays so.
+// `cycle` on; a bit that is stuck stays so; hold loses all credits.
 struct Fault {
     uint64_t cycle;
     uint32_t core, dimension, kind, bit;
@@ -197,7 +198,9 @@ struct Simulation {
             auto &valid = *far.incoming_valid[fault.dimension];
             auto &flit = *far.incoming_flit[fault.dimension];
             Field bit{fault.bit, 1};
-            if (fault.kind == kStuckAt0 || fault.kind == kStuckAt1) {
+            if (fault.kind == kHold) {
+                *ports[fault.core].outgoing_credit[fault.dimension] = {};
+            } else if (fault.kind == kStuckAt0 || fault.kind == kStuckAt1) {
                 put(flit, bit, fault.kind == kStuckAt1);
             } else if (valid.template get<bool>()) {
                 if (fault.kind == kDrop) valid.template set<bool>(false);

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from hypercast.rtl.layouts import flit
+from hypercast.sim.faults import FaultRecord, fault_record
 from hypercast.sim.network_build import build_network
 
-__all__ = ["Ending", "Fault", "FaultKind", "NetworkRun", "NetworkSimulation", "Watchdogs",
-           "narrow"]
+__all__ = ["Ending", "NetworkRun", "NetworkSimulation", "Watchdogs", "narrow"]
 
 #: Cycle of what did not happen.
 _NEVER = np.iinfo(np.uint64).max
@@ -30,39 +30,6 @@ class Ending(enum.IntEnum):
     AGE = 2
     TOTAL = 3
     SURPLUS = 4
-
-
-class FaultKind(enum.IntEnum):
-    """What a faulty link does: flips a bit of a flit, drops it, or has a bit stuck."""
-
-    FLIP = 0
-    DROP = 1
-    STUCK_AT_0 = 2
-    STUCK_AT_1 = 3
-
-
-@dataclass(frozen=True, kw_only=True)
-class Fault:
-    """A fault of one link.
-
-    Parameters
-    ----------
-    cycle : int
-        ``FLIP`` and ``DROP`` hit the first flit from this cycle on; a stuck bit is stuck from
-        then on.
-    core, dimension : int
-        The link: the one that leaves ``core`` along ``dimension``.
-    kind : FaultKind
-        What happens.
-    bit : int
-        Bit of the flit, if it is about one.
-    """
-
-    cycle: int
-    core: int
-    dimension: int
-    kind: FaultKind
-    bit: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,12 +105,6 @@ class _Record(ctypes.Structure):
         ("cycles", ctypes.c_uint64), ("peak_queue", ctypes.c_uint64)]
 
 
-class _Fault(ctypes.Structure):
-    _fields_ = [("cycle", ctypes.c_uint64), ("core", ctypes.c_uint32),
-                ("dimension", ctypes.c_uint32), ("kind", ctypes.c_uint32),
-                ("bit", ctypes.c_uint32)]
-
-
 def narrow(config):
     """``config`` with the narrowest words, the fastest to simulate: a million messages at most."""
     return config.replace(lanes=2, element_width=8, accumulator_rows=16, weight_rows=16)
@@ -198,15 +159,15 @@ class NetworkSimulation:
         ValueError
             If a message, a fault or ``ready`` is not possible in this network.
         """
-        self._check(ready, faults)
+        self._check(ready)
         arrays = self._arrays(source, mask, plane, created)
         count, config = len(arrays["source"]), self._config
         due = int(np.bitwise_count(arrays["mask"]).sum())
         injected = np.zeros(count, dtype=np.uint64)
         delivery = np.zeros(due + _SURPLUS, dtype=_DELIVERY)
         flits, reported = np.zeros((2, config.cores, config.dimensions), dtype=np.uint64)
-        fault = (_Fault * len(faults))(*(
-            (one.cycle, one.core, one.dimension, one.kind, one.bit) for one in faults))
+        fault = (FaultRecord * len(faults))(*(
+            fault_record(one, config.dimensions, self._flit_width) for one in faults))
         job = _Job(messages=count, faults=len(faults), fault=ctypes.addressof(fault),
                    **{name: array.ctypes.data for name, array in arrays.items()},
                    seed=seed, ready=round(ready * 2**32), idle_limit=watchdogs.idle,
@@ -253,14 +214,7 @@ class NetworkSimulation:
             raise ValueError("created must be in order for each source; sort the messages by it")
         return arrays
 
-    def _check(self, ready, faults):
-        config = self._config
+    @staticmethod
+    def _check(ready):
         if not 0 < ready <= 1:
             raise ValueError(f"ready must be above 0 and at most 1, not {ready}")
-        for fault in faults:
-            if fault.core >= config.cores or fault.dimension >= config.dimensions:
-                raise ValueError(f"{fault} is at a link that does not exist; there are "
-                                 f"{config.cores} cores and {config.dimensions} dimensions")
-            if fault.bit >= self._flit_width:
-                raise ValueError(f"{fault} is at a bit that does not exist; a flit has "
-                                 f"{self._flit_width}")

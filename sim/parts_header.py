@@ -111,4 +111,21 @@ def parts_header(config, module, pairs, wires):
     for index in range(config.cores):
         lines += [f"        case {index}:", *[f"            {line}" for line in gathers[index]],
                   "            break;"]
-    return "\n".join([*lines, "    }", "}", ""])
+    lines += ["    }", "}", ""]
+    return "\n".join([*lines, *_visit_link(config, core)])
+
+
+def _visit_link(config, core):
+    """Lines of a function that visits the inputs of a core at a link, for fault injection."""
+    yield "template <class Visit> void visit_link(Core &core, size_t dimension, Visit visit) {"
+    yield "    switch (dimension) {"
+    for dimension in range(config.dimensions):
+        yield f"        case {dimension}:"
+        for kind, port in (("kValid", f"incoming__{dimension}__valid"),
+                           ("kFlit", f"incoming__{dimension}__flit"),
+                           ("kCredit", f"outgoing__{dimension}__credit")):
+            for part, name in core.inputs[port]:
+                yield (f"            visit(core.{part}, core.{part}.module.{cxx_name(name)}, "
+                       f"{kind});")
+        yield "            break;"
+    yield from ["    }", "}", ""]

@@ -149,7 +149,6 @@ class Controller(wiring.Component):
         m.d.sync += [
             self.issue_valid.eq(issue),
             self.clear.eq(0),
-            host.waits.eq(0),
             host.cycles.eq(host.cycles + host.running),
             host.error.eq((host.error & ~host.error_clear) | host.error_set | faults
                           | Mux(status.error[0], Error.NETWORK, 0)

@@ -12,7 +12,7 @@ from hypercast.rtl.network import routing
 from tests.formal.proof import constant, held, past
 
 __all__ = ["ROUND_TRIP", "arbiter", "ejection_port", "fifo", "input_buffer", "link_output",
-           "link_output_in_time", "small"]
+           "link_output_in_time", "priority_arbiter", "small"]
 
 #: Cycles from a grant until its credit can be granted again, if the neighbour does not wait.
 ROUND_TRIP = 4
@@ -71,6 +71,36 @@ def fifo(dut):
     return m, [chosen, dut.w_en, dut.w_data, dut.r_en], [~dut.w_rdy, (read == 4) & (chosen == 3)]
 
 
+def _is_top(priority):
+    """Whether a priority, a thermometer, is the highest there is."""
+    return priority[-1]
+
+
+def _assume_priorities(m, priorities, requests, grants):
+    """Priorities are thermometers, and a request that waits becomes no less urgent."""
+    for index, priority in enumerate(priorities):
+        waited = past(m, requests[index] & ~grants[index])
+        m.d.comb += Assume((priority & (priority + 1)) == 0)
+        m.d.comb += Assume(~waited | ((past(m, priority) & ~priority) == 0))
+
+
+def priority_arbiter(dut):
+    """Grants one request at once, of the highest priority; the most urgent take turns."""
+    m = Module()
+    m.submodules.dut = dut
+    _assert_one_hot(m, dut.grants, dut.requests)
+    _assume_priorities(m, dut.priorities, dut.requests, dut.grants)
+    m.d.comb += Assert(dut.grants.any() == (dut.enable & dut.requests.any()))
+    count, passed = len(dut.requests), []
+    for index, priority in enumerate(dut.priorities):
+        for other, higher in enumerate(dut.priorities):
+            less = (higher & ~priority).any() & dut.requests[other]
+            m.d.comb += Assert(~(dut.grants[index] & less))
+        passed.append(_waits(m, dut.requests[index] & _is_top(priority), dut.grants[index],
+                             count - 1, dut.grants.any()))
+    return m, [dut.requests, dut.enable, *dut.priorities], [one == count - 1 for one in passed]
+
+
 def arbiter(dut):
     """Grants one request at once, and each before any other twice."""
     m = Module()
@@ -84,15 +114,17 @@ def arbiter(dut):
 
 
 def ejection_port(config, dut):
-    """The n-th flit granted is the n-th ejected, for this core only; a request waits its turn."""
+    """The n-th flit granted is the n-th ejected, for this core only; the urgent take turns."""
     m = Module()
     m.submodules.dut = dut
     count = len(dut.requests)
     _assume_persistent(m, dut.requests, dut.grants, dut.flits)
+    _assume_priorities(m, dut.priorities, dut.requests, dut.grants)
     _assert_one_hot(m, dut.grants, dut.requests)
     m.d.comb += Assert(held(m, dut.eject))
-    for index in range(count):
-        _waits(m, dut.requests[index], dut.grants[index], count - 1, dut.grants.any())
+    for index, priority in enumerate(dut.priorities):
+        _waits(m, dut.requests[index] & _is_top(priority), dut.grants[index], count - 1,
+               dut.grants.any())
     chosen, taken, given, quiet = Signal(3), Signal(4), Signal(4), Signal(range(_DRAIN + 1))
     kept = Signal(flit(config))
     constant(m, chosen)
@@ -101,7 +133,7 @@ def ejection_port(config, dut):
     with m.If(taken == chosen):
         for index, one in enumerate(dut.flits):
             with m.If(dut.grants[index]):
-                m.d.sync += [kept.eq(one), kept.mask.eq(1)]
+                m.d.sync += [kept.eq(one), kept.mask.eq(1), kept.epoch.eq(0)]
     with m.If(dut.eject.valid):
         m.d.comb += Assert(given < taken)
         with m.If(given == chosen):
@@ -112,7 +144,7 @@ def ejection_port(config, dut):
         m.d.sync += quiet.eq(quiet + 1)
     m.d.comb += Assert((quiet != _DRAIN) | (given == taken))
     m.d.comb += Assert(~dut.eject.ready | (dut.grants.any() == dut.requests.any()))
-    return m, [chosen, dut.requests, dut.eject.ready, *dut.flits], [
+    return m, [chosen, dut.requests, dut.eject.ready, *dut.priorities, *dut.flits], [
         (given == 3) & (chosen == 2), quiet == _DRAIN]
 
 
@@ -122,6 +154,7 @@ def _link_output(config, dut, dimension, planes):
     m.submodules.dut = dut
     link, cores = dut.link, config.dimensions
     _assume_persistent(m, dut.requests, dut.grants, dut.flits)
+    _assume_priorities(m, dut.priorities, dut.requests, dut.grants)
     _assert_one_hot(m, dut.grants, dut.requests)
     sent = Signal(flit(config))
     beyond = [routing.split_masks(plane, cores)[dimension] for plane in planes]
@@ -134,6 +167,7 @@ def _link_output(config, dut, dimension, planes):
                 sent.mask.eq(routing.hop(one.mask & beyond[index], dimension, cores)),
             ]
     m.d.comb += Assert(link.valid == past(m, dut.grants.any()))
+    m.d.comb += Assert(link.parity == past(m, Cat(link.valid, link.flit).xor()))
     expected = past(m, sent)
     with m.If(link.valid):
         m.d.comb += Assert(link.flit.as_value() == expected)
@@ -144,7 +178,7 @@ def _link_output(config, dut, dimension, planes):
                              - link.credit[plane])
         m.d.comb += Assert(count <= config.buffer_depth)
         held_flits.append(count)
-    return m, [dut.requests, link.credit, *dut.flits], held_flits
+    return m, [dut.requests, link.credit, *dut.priorities, *dut.flits], held_flits
 
 
 def _grants_of(dut, planes, plane):
@@ -152,32 +186,33 @@ def _grants_of(dut, planes, plane):
 
 
 def link_output(config, dut, dimension, planes):
-    """What is granted is sent, for the cores beyond only; credits are kept; no one is passed twice.
+    """What is granted is sent, for the cores beyond only; credits are kept; the urgent take turns.
 
     The neighbour returns credits whenever it likes.
     """
     m, inputs, held_flits = _link_output(config, dut, dimension, planes)
     for plane, count in enumerate(held_flits):
         m.d.comb += Assume(~dut.link.credit[plane] | (count != 0))
-    passed = [_waits(m, dut.requests[index], dut.grants[index], planes.count(plane) - 1,
-                     _grants_of(dut, planes, plane)) for index, plane in enumerate(planes)]
+    passed = [_waits(m, dut.requests[index] & _is_top(dut.priorities[index]), dut.grants[index],
+                     planes.count(plane) - 1, _grants_of(dut, planes, plane))
+              for index, plane in enumerate(planes)]
     return m, inputs, [Cat(count == config.buffer_depth for count in held_flits).all(),
                        *(count == planes.count(plane) - 1
                          for count, plane in zip(passed, planes, strict=True))]
 
 
 def link_output_in_time(config, dut, dimension, planes):
-    """A request waits a bounded number of cycles if the neighbour returns credits at once.
+    """An urgent request waits a bounded number of cycles if the neighbour returns credits at once.
 
     A plane's credit is back ``ROUND_TRIP`` cycles after it was spent, and then the other planes may
-    come first, once each; so a plane that has requests sends at least once in as many cycles. A
-    request waits until each of its plane has been sent.
+    come first, once each; so a plane that has urgent requests sends at least once in as many
+    cycles. A request waits until each of its plane has been sent.
     """
     m, inputs, _ = _link_output(config, dut, dimension, planes)
     for plane in range(config.planes):
         arrived = dut.link.valid & (dut.link.flit.plane == plane)
         m.d.comb += Assume(dut.link.credit[plane] == past(m, past(m, arrived)))
-    waits = [_waits(m, dut.requests[index], dut.grants[index],
+    waits = [_waits(m, dut.requests[index] & _is_top(dut.priorities[index]), dut.grants[index],
                     planes.count(plane) * (ROUND_TRIP + config.planes - 1) - 1)
              for index, plane in enumerate(planes)]
     return m, inputs, [count == ROUND_TRIP - 1 for count in waits]
@@ -207,5 +242,5 @@ def input_buffer(config, dut, plane):
         with m.If(dut.requests.any()):
             m.d.comb += Assert(dut.head.as_value() == kept.as_value())
         m.d.comb += Assert(dut.leaves == ((served | dut.served) == wanted))
-    return m, [chosen, dut.write, dut.flit, dut.served], [
+    return m, [chosen, dut.write, dut.flit, dut.served, dut.epoch], [
         (chosen == 2) & (left == 3) & served.all()]

@@ -6,10 +6,10 @@ A mutant overrides an assignment of the block; in Amaranth the last one wins.
 import pytest
 from amaranth.hdl import Mux, Signal
 
+from hypercast.rtl.lib.round_robin_arbiter import RoundRobinArbiter, one_hot_mux
 from hypercast.rtl.network import router
 from hypercast.rtl.network.input_buffer import InputBuffer
 from hypercast.rtl.network.link_output import LinkOutput
-from hypercast.rtl.network.round_robin_arbiter import RoundRobinArbiter, one_hot_mux
 from hypercast.rtl.network.router import Router
 from tests.formal import contracts, router_contracts
 from tests.formal.contracts import small

@@ -2,10 +2,11 @@
 
 import pytest
 
+from hypercast.rtl.lib.priority_arbiter import PriorityArbiter
+from hypercast.rtl.lib.round_robin_arbiter import RoundRobinArbiter
 from hypercast.rtl.network.ejection_port import EjectionPort
 from hypercast.rtl.network.input_buffer import InputBuffer
 from hypercast.rtl.network.link_output import LinkOutput
-from hypercast.rtl.network.round_robin_arbiter import RoundRobinArbiter
 from tests.formal import contracts
 from tests.formal.contracts import small
 from tests.formal.proof import prove
@@ -14,6 +15,11 @@ from tests.formal.proof import prove
 @pytest.mark.parametrize("count", [1, 2, 3, 5])
 def test_arbiter(count, tmp_path):
     prove(*contracts.arbiter(RoundRobinArbiter(count)), tmp_path, cycles=10)
+
+
+@pytest.mark.parametrize(("count", "levels"), [(2, 1), (3, 2), (4, 2)])
+def test_priority_arbiter(count, levels, tmp_path):
+    prove(*contracts.priority_arbiter(PriorityArbiter(count, levels)), tmp_path, cycles=10)
 
 
 @pytest.mark.parametrize("count", [1, 3])

@@ -6,11 +6,10 @@ import pytest
 from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import flit
 from hypercast.rtl.network import routing
+from hypercast.sim.faults import Fault, FaultKind
 from hypercast.sim.network_scoreboard import NetworkError, check_deliveries
 from hypercast.sim.network_simulation import (
     Ending,
-    Fault,
-    FaultKind,
     NetworkSimulation,
     Watchdogs,
     narrow,
@@ -114,6 +113,15 @@ def test_a_stuck_bit_stays(network):
     assert reported(run) == [(1, 0)] and run.faults.sum() >= 2
 
 
+def test_lost_credits_hold_flits(network):
+    """Four flits go along, as there is room for, and then none; no router notices."""
+    messages = [0] * 9, [1 << 1] * 9, [0] * 9
+    fault = Fault(cycle=0, core=0, dimension=0, kind=FaultKind.HOLD)
+    run = network.run(*messages, faults=[fault], watchdogs=Watchdogs(idle=50))
+    assert run.ending == Ending.IDLE and run.message.tolist() == [0, 1, 2, 3]
+    assert not run.faults.any()
+
+
 def test_watchdog_age(network):
     """The first message is lost while others keep moving."""
     messages = [0] * 200, [1 << 1] * 200, [0] * 200
@@ -139,9 +147,9 @@ def test_watchdog_total(network):
     ({"source": [1, 1], "mask": [1, 1], "plane": [0, 0], "created": [1, 0]},
      "created must be in order for each source"),
     ({"faults": [Fault(cycle=0, core=0, dimension=2, kind=FaultKind.DROP)]},
-     "a link that does not exist; there are 4 cores and 2 dimensions"),
+     "no link of core 0 along dimension 2 in a network of 2 dimensions"),
     ({"faults": [Fault(cycle=0, core=0, dimension=1, kind=FaultKind.FLIP, bit=99)]},
-     "a bit that does not exist"),
+     r"bit must be 0 to \d+, not 99"),
 ])
 def test_impossible_runs(network, arguments, message):
     with pytest.raises(ValueError, match=message):

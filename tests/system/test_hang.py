@@ -18,7 +18,7 @@ def device():
     """A loaded chip, to be sabotaged."""
     model = GraphTraining(graph=random_graph(12, 30), config=NARROW, hidden=(3,)).model()
     device = ChipDevice(CxxrtlTransport(NARROW), compile_job(model, NARROW), model, limit=20_000)
-    device.job = compile_job(model, NARROW)
+    device.job, device.model = compile_job(model, NARROW), model
     yield device
     device.close()
 
@@ -35,10 +35,19 @@ def test_edges_that_never_come(device):
     row, entry = find(device, Opcode.AGGREGATE)
     total = device.driver.read_words(1, Space.GRADIENTS, entry["edge_set"], 1)
     device.driver.write_words(1, Space.GRADIENTS, entry["edge_set"], total + 1)
-    with pytest.raises(DeviceTimeoutError, match=(
-            rf"did not finish within 20000 cycles; program row {row + 1}, waiting for aggregate, "
-            rf"busy: aggregate, step 0, 2\d{{4}} cycles")):
+    with pytest.raises(DeviceError, match=(
+            rf"STALLED: 64.*nothing moved any more.*; program row {row + 1} \(\w+\), waiting for "
+            rf"aggregate, busy: aggregate, step 0, 1\d{{4}} cycles")):
         device.train_step()
+
+
+def test_a_limit_too_low(device):
+    """The chip is sound but given up; its last state is reported."""
+    device = ChipDevice(CxxrtlTransport(NARROW), device.job, device.model, limit=200)
+    with pytest.raises(DeviceTimeoutError, match=(
+            r"did not finish within 200 cycles; program row \d+, waiting for .*, busy: .*, step")):
+        device.train_step()
+    device.close()
 
 
 def test_unknown_opcode(device):

@@ -1,6 +1,7 @@
 """The sending end of a link never sends without a credit and uses every credit it has."""
 
 import random
+from collections import deque
 
 import pytest
 from amaranth.hdl import Value
@@ -73,3 +74,32 @@ def test_flits_and_credits(depth, dimension):
                 room[plane] += 1
 
     run(dut, bench)
+
+
+@pytest.mark.parametrize("trip", [3, 4, 5, 6, 7])
+def test_every_request_has_its_share(trip):
+    """Buffers that always have a flit, in planes that are short of credits: none is starved."""
+    config = Config(dimensions=3, planes=2, lanes=2, buffer_depth=2)
+    dut = LinkOutput(config, 0, PLANES)
+    granted = [0] * len(PLANES)
+    returning = deque([0] * (trip - 2))
+
+    async def bench(ctx):
+        for index, plane in enumerate(PLANES):
+            ctx.set(dut.flits[index], {"mask": 0b10, "plane": plane})
+        ctx.set(dut.requests, 0b11111)
+        for _ in range(600):
+            grants = ctx.get(dut.grants)
+            for index in range(len(PLANES)):
+                granted[index] += grants >> index & 1
+            ctx.set(dut.link.credit, returning.popleft())
+            returning.append(sum(1 << plane for plane in range(2)
+                                 if any(grants >> index & 1 for index, own in enumerate(PLANES)
+                                        if own == plane)))
+            await ctx.tick()
+
+    run(dut, bench)
+    by_plane = [[count for count, own in zip(granted, PLANES, strict=True) if own == plane]
+                for plane in range(2)]
+    assert all(max(counts) - min(counts) <= 1 for counts in by_plane), granted
+    assert abs(sum(by_plane[0]) - sum(by_plane[1])) <= 2, granted

@@ -1,0 +1,83 @@
+"""Faulty links in the whole chip: each ends in an error within a bounded time, or does no harm."""
+
+import random
+
+import pytest
+
+from hypercast.host.compiler import compile_job
+from hypercast.host.devices import ChipDevice, ReferenceDevice
+from hypercast.host.driver import DeviceError
+from hypercast.rtl.control.watchdog import PATIENCE
+from hypercast.rtl.layouts import flit
+from hypercast.rtl.network.topology import links
+from hypercast.sim.cxxrtl_transport import CxxrtlTransport
+from hypercast.sim.faults import Fault, FaultKind
+from tests.system.chips import WIDE, GraphTraining, random_graph
+
+#: Cycles within which a training step of ``training`` ends if nothing is wrong.
+STEP = 4_000
+
+
+def training():
+    return GraphTraining(graph=random_graph(24, 60), config=WIDE, hidden=(4,)).model()
+
+
+def chip(*faults, limit=STEP + 2 * PATIENCE):
+    """A loaded chip, then faulty; one that is given up has not reported its fault in time."""
+    model = training()
+    transport = CxxrtlTransport(WIDE)
+    device = ChipDevice(transport, compile_job(model, WIDE), model, limit=limit)
+    for fault in faults:
+        transport.inject(fault)
+    return device
+
+
+@pytest.fixture(scope="module")
+def reference():
+    """What one step gives."""
+    device = ReferenceDevice(training())
+    device.train_step()
+    return device.snapshot()
+
+
+def test_the_step_is_as_short_as_assumed():
+    device = chip(limit=STEP)
+    device.train_step()
+    device.close()
+
+
+@pytest.mark.parametrize("kind", FaultKind)
+def test_no_fault_goes_unnoticed(kind, reference):
+    rng = random.Random(kind)
+    reported = 0
+    for _ in range(8):
+        core, dimension = rng.choice(links(WIDE.dimensions))
+        fault = Fault(cycle=rng.randrange(STEP // 2), core=core, dimension=dimension, kind=kind,
+                      bit=rng.randrange(flit(WIDE).size))
+        device = chip(fault)
+        try:
+            device.train_step()
+        except DeviceError as error:
+            assert "did not finish" not in str(error), fault
+            assert "reset the device" in str(error), fault
+            reported += 1
+        else:
+            got = device.snapshot()
+            assert all((got[name] == expected).all() for name, expected in reference.items()), fault
+        finally:
+            device.close()
+    assert reported >= 2  # a bit that is stuck at what it is anyway does no harm
+
+
+def test_a_corrupted_flit_names_the_core():
+    device = chip(Fault(cycle=0, core=1, dimension=1, kind=FaultKind.FLIP, bit=20))
+    with pytest.raises(DeviceError, match=r"LINK.*corrupted over links to cores 3; "):
+        device.train_step()
+    device.close()
+
+
+def test_lost_credits_are_a_standstill():
+    device = chip(Fault(cycle=0, core=0, dimension=0, kind=FaultKind.HOLD))
+    with pytest.raises(DeviceError, match=r"STALLED: 64.*nothing moved any more.*busy: .*aggreg"):
+        device.train_step()
+    device.close()
