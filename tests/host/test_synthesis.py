@@ -12,6 +12,7 @@ from amaranth.lib.wiring import In, Out
 from hypercast.host.benches import area
 from hypercast.host.synthesis import FAMILIES, Area, synthesise
 from hypercast.rtl.config import Config
+from hypercast.rtl.lib.accumulator_bank import AccumulatorBank
 
 _CONTENT = [40503 * row % 2**16 for row in range(4096)]
 
@@ -73,3 +74,9 @@ def test_bench(monkeypatch):
         assert figures[f"{family}, router: distributed RAM"].value > 0
         # The link's output register is the least there is.
         assert figures[f"{family}, router: flip-flops"].value > config.data_width
+
+
+def test_ports_that_are_arrays():
+    config = Config(lanes=2, accumulator_rows=16)
+    found = synthesise(rtlil.convert(AccumulatorBank(config)), FAMILIES["ECP5"])
+    assert (found.ram_luts > 0, found.scattered_memories) == (True, 0)
