@@ -54,7 +54,7 @@ class Check(NamedTuple):
 def examine():
     """All checks, those required first."""
     checks = [_python(), *_packages(), _compiler(), _cache(), _verilator(), _icarus(),
-              _python_library(), _solver()]
+              _python_library()]
     return sorted(checks, key=lambda check: not check.required)
 
 
@@ -158,12 +158,3 @@ def _python_library():
     if path := find_libpython():
         return Check(name, purpose, False, "ok", path, "")
     return Check(name, purpose, False, "missing", "", "Debian: apt-get install libpython3-dev")
-
-
-def _solver():
-    purpose = "formal tests"
-    beside = Path(sys.executable).with_name("z3")
-    program = str(beside) if beside.exists() else shutil.which("z3")
-    if version := program and _first_line(program, "--version"):
-        return Check("z3", purpose, False, "ok", version, "")
-    return Check("z3", purpose, False, "missing", "", "pip install -e '.[dev]'")
