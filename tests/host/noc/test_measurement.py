@@ -6,8 +6,9 @@ import pytest
 from hypercast.host.noc.measurement import measure, percentiles
 from hypercast.host.noc.patterns import Traffic, creation_cycles, pattern_traffic
 from hypercast.rtl.config import Config
+from hypercast.sim.faults import Fault, FaultKind
 from hypercast.sim.network_scoreboard import NetworkError
-from hypercast.sim.network_simulation import Fault, FaultKind, NetworkSimulation, narrow
+from hypercast.sim.network_simulation import NetworkSimulation, narrow
 
 CONFIG = narrow(Config(dimensions=2, planes=2, buffer_depth=2))
 
