@@ -82,12 +82,11 @@ class Driver:
 
     def _write_window(self, core, space, address, values):
         self._select(core, space, address)
-        for value in values:
-            self._write("data", int(value))
+        self._transport.write_stream(register("data"), [int(value) for value in values])
 
     def _read_window(self, core, space, address, count):
         self._select(core, space, address)
-        return [self._read("data") for _ in range(count)]
+        return self._transport.read_stream(register("data"), count)
 
     def write_words(self, core, space, address, words):
         """Write (words, chunks) ``uint32`` to a memory of a core."""

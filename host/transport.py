@@ -26,6 +26,15 @@ class Transport(abc.ABC):
     def write(self, address, value):
         """Write the 32-bit register at byte ``address``; raises as ``read``."""
 
+    def read_stream(self, address, count):
+        """Read the same register ``count`` times, in a list; raises as ``read``."""
+        return [self.read(address) for _ in range(count)]
+
+    def write_stream(self, address, values):
+        """Write the same register again and again; raises as ``write``."""
+        for value in values:
+            self.write(address, value)
+
     @abc.abstractmethod
     def wait(self, cycles):
         """Let about ``cycles`` clock cycles pass."""

@@ -32,13 +32,27 @@ class CocotbTransport(Transport):
         await ClockCycles(dut.clk, 2)
 
     def read(self, address):
-        response = resume(self._axi.read)(address, 4)
-        self._check(response, "read", address)
-        return int.from_bytes(response.data, "little")
+        return self.read_stream(address, 1)[0]
 
     def write(self, address, value):
-        response = resume(self._axi.write)(address, value.to_bytes(4, "little"))
-        self._check(response, "write", address)
+        self.write_stream(address, [value])
+
+    # Going from the caller's thread to the simulator's takes longer than an access.
+
+    def read_stream(self, address, count):
+        async def read():
+            return [await self._axi.read(address, 4) for _ in range(count)]
+        responses = resume(read)()
+        for response in responses:
+            self._check(response, "read", address)
+        return [int.from_bytes(response.data, "little") for response in responses]
+
+    def write_stream(self, address, values):
+        async def write():
+            return [await self._axi.write(address, value.to_bytes(4, "little"))
+                    for value in values]
+        for response in resume(write)():
+            self._check(response, "write", address)
 
     @staticmethod
     def _check(response, what, address):
