@@ -4,7 +4,13 @@ The messages are known in advance, and the cores send at about the same rate, so
 roughly which are under way together. It goes through them in that order and gives each the plane
 whose links and ejection ports were used least of late, unless taking the planes in turn is nearly
 as good. All arithmetic is in integers: the choice is the same on every machine.
+
+What was used long ago does not matter, so the messages are cut into segments, and all segments are
+gone through side by side. Sets of cores, and the loads' binary digits, are held as words of a bit
+per core: the load a message would meet is a sum of population counts.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,18 +20,18 @@ __all__ = ["choose_planes"]
 
 #: Messages of one core that are placed at the same time, without regard to each other.
 _ROUND = 4
-#: Load of one flit.
-_FLIT = 64
-#: What a round leaves of the loads before it, in 16ths.
-_MEMORY = 13
+#: Rounds of a segment, and messages of the segments that are gone through side by side.
+_SEGMENT, _BATCH = 32, 1 << 17
+#: Load of one flit, and what a round leaves of the loads before it, in 16ths.
+_FLIT, _MEMORY = 16, 13
 #: How much the plane whose turn it is may be worse, per link, in flits.
 _TURN = 2
-#: Messages prepared at a time; bounds the memory taken.
-_BATCH = 1 << 14
+#: Binary digits of a load in flits; more than fits counts as what does. Costs then fit 16 bits.
+_DIGITS = 7
 
 
 def choose_planes(source, mask, config):
-    """The plane of each message. Takes time linear in their number.
+    """The plane of each message. Takes time linear in the number of the busiest core's messages.
 
     Parameters
     ----------
@@ -45,86 +51,161 @@ def choose_planes(source, mask, config):
     sent = np.flatnonzero(mask)
     if config.planes == 1 or not len(sent):
         return planes
-    source, mask = source[sent].astype(np.int64), mask[sent].astype(np.uint64)
-    position = _positions(source, config.cores)
-    # A message's rounds come together; what is in a round is in no particular order.
-    order = np.argsort(position // _ROUND, kind="stable")
-    turn = (position + source) % config.planes
-    starts = np.searchsorted((position // _ROUND)[order], np.arange(position.max() // _ROUND + 2))
-    loads = _Loads(config)
-    chosen = np.empty(len(sent), dtype=np.int64)
-    for first, last in _batches(starts):
-        batch = order[starts[first]:starts[last]]
-        place, used = loads.flits(source[batch], mask[batch])
-        for begin, end in zip(starts[first:last], starts[first + 1:last + 1], strict=True):
-            part = slice(begin - starts[first], end - starts[first])
-            own = order[begin:end]
-            chosen[own] = loads.place(place[part], used[part], turn[own])
-    planes[sent] = chosen
+    cores = config.cores
+    number, most = _numbers(source[sent], cores)
+    rounds = -(-most // _ROUND)
+    segments = -(-rounds // _SEGMENT)
+    shape = (segments, -(-rounds // segments), _ROUND, cores)
+    place = number * cores + source[sent]
+    masks = np.zeros(shape, dtype=f"u{max(8, cores) // 8}")
+    masks.reshape(-1)[place] = mask[sent]
+    chosen = np.empty(shape, dtype=np.uint8)
+    network = _Network.of(config)
+    together = max(1, _BATCH * segments // masks.size)
+    for first in range(0, segments, together):
+        batch = slice(first, first + together)
+        # Segments come last, so that every operation runs along them.
+        result = _place(np.ascontiguousarray(np.moveaxis(masks[batch], 0, -1)), network)
+        chosen[batch] = np.moveaxis(result, -1, 0)
+    planes[sent] = chosen.reshape(-1)[place]
     return planes
 
 
-def _positions(source, cores):
-    """Each message's number among those of its core."""
-    order = np.argsort(source, kind="stable")
+def _numbers(source, cores):
+    """Each message's number among those of its core, and how many the busiest core has."""
+    order = np.argsort(source.astype(np.uint8), kind="stable")
     counts = np.bincount(source, minlength=cores)
-    position = np.empty(len(source), dtype=np.int64)
-    position[order] = np.arange(len(source)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return position
+    number = np.empty(len(source), dtype=np.int64)
+    number[order] = np.arange(len(source)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return number, int(counts.max())
 
 
-def _batches(starts):
-    """Runs of rounds (first, last) with up to about ``_BATCH`` messages each."""
-    first = 0
-    while first < len(starts) - 1:
-        last = max(first + 1, int(np.searchsorted(starts, starts[first] + _BATCH, "right")) - 1)
-        yield first, last
-        first = last
+@dataclass(frozen=True, kw_only=True)
+class _Network:
+    """A network's constants.
 
+    Parameters
+    ----------
+    dimensions, planes, cores : int
+        Of the network.
+    ports : int
+        Ejection ports of a core that planes can differ in.
+    far : (dimensions, planes, 1, 1, 1, 1) numpy.ndarray
+        The cores across the dimension that each plane resolves last, second to last, ...
+    step : (dimensions, planes, 1, 1, 1, 1) numpy.ndarray
+        How far across they are.
+    entered : (dimensions, planes, 1, 1, 1) numpy.ndarray
+        The cores a plane's flits enter along each dimension, relative to the source.
+    """
 
-class _Loads:
-    """How much every link and ejection port was used of late."""
+    dimensions: int
+    planes: int
+    cores: int
+    ports: int
+    far: np.ndarray
+    step: np.ndarray
+    entered: np.ndarray
 
-    def __init__(self, config):
-        self._config = config
-        cores, dimensions = config.cores, config.dimensions
-        trees = [routing.broadcast_links(plane, dimensions) for plane in range(config.planes)]
-        # Places are numbered: first all links, then all ejection ports. A message uses, in a plane,
-        # some of ``_sender * dimensions + _dimension`` and of its destinations' ports.
-        self._loads = np.zeros(cores * (dimensions + config.eject), dtype=np.int64)
-        self._links = len(trees[0])
-        self._sender = np.array([[link[0] for link in tree] for tree in trees], dtype=np.int64)
-        self._dimension = np.array([[link[1] for link in tree] for tree in trees], dtype=np.int64)
-        self._beyond = np.array([[link[2] for link in tree] for tree in trees], dtype=np.uint64)
+    @classmethod
+    def of(cls, config):
+        """Those of ``config``."""
+        dimensions, planes, cores = config.dimensions, config.planes, config.cores
+        word = f"u{max(8, cores) // 8}"
+        far, step, entered = np.zeros((3, dimensions, planes), dtype=word)
+        for plane in range(planes):
+            order = routing.dimension_order(plane, dimensions)
+            for index, dimension in enumerate(reversed(order)):
+                step[index, plane] = 1 << dimension
+                far[index, plane] = sum(1 << core for core in range(cores)
+                                        if core >> dimension & 1)
+            for sender, dimension, _ in routing.broadcast_links(plane, dimensions):
+                entered[dimension, plane] |= 1 << (sender ^ 1 << dimension)
+        return cls(dimensions=dimensions, planes=planes, cores=cores,
+                   ports=config.eject if config.eject > 1 else 0,
+                   far=far[..., None, None, None, None], step=step[..., None, None, None, None],
+                   entered=entered[..., None, None, None])
 
-    def flits(self, source, mask):
-        """For messages and each plane: the places, and which of them are used.
+    def visited(self, masks):
+        """The cores that flits enter on their way to ``masks``, in every plane (first axis)."""
+        held = np.broadcast_to(masks, (self.planes, *masks.shape))
+        visited = np.zeros_like(held)
+        for far, step in zip(self.far, self.step, strict=True):
+            visited |= held & far
+            held = (held | held >> step) & ~far
+        return visited
 
-        Returns
-        -------
-        place, used : (M, planes, links + cores) numpy.ndarray
-            Of int64 and bool.
+    def relative(self, words):
+        """Words (..., segments) of bits per core, as each core sees them: (..., cores, segments).
+
+        Bit ``k`` of a core is the one of the core at address ``core XOR k``.
         """
-        config = self._config
-        links = ((source[:, None, None] ^ self._sender) * config.dimensions + self._dimension)
-        over = mask[:, None, None] & self._beyond != 0
-        relative = np.arange(config.cores)
-        port = np.arange(config.planes) % config.eject + config.cores * config.dimensions
-        ports = (source[:, None, None] ^ relative) * config.eject + port[:, None]
-        arrives = mask[:, None, None] >> relative.astype(np.uint64) & np.uint64(1) != 0
-        arrives = np.broadcast_to(arrives, ports.shape)
-        return np.concatenate([links, ports], axis=2), np.concatenate([over, arrives], axis=2)
+        words = words[..., None, :]
+        for dimension in range(self.dimensions):
+            across = routing.hop(words, dimension, self.dimensions)
+            words = np.concatenate([words, across], axis=-2)
+        return words
 
-    def place(self, place, used, turn):
-        """Planes for the messages of one round, whose ``turn`` is known."""
-        config = self._config
-        self._loads = self._loads * _MEMORY >> 4
-        cost = ((2 * self._loads[place] + _FLIT) * used).sum(axis=2)
-        rows = np.arange(len(turn))
-        cost[rows, turn] -= _TURN * _FLIT * used[rows, turn, :self._links].sum(axis=1)
-        # Of equally good planes the first one from ``turn`` on.
-        rotated = (turn[:, None] + np.arange(config.planes)) % config.planes
-        best = rotated[rows, np.take_along_axis(cost, rotated, axis=1).argmin(axis=1)]
-        self._loads += _FLIT * np.bincount(
-            place[rows, best][used[rows, best]], minlength=len(self._loads))
-        return best
+    def absolute(self, words):
+        """Words (..., cores, segments) relative to each core become those relative to core 0."""
+        for dimension in range(self.dimensions):
+            shape = (*words.shape[:-2], -1, 2, 1 << dimension, words.shape[-1])
+            across = words.reshape(shape)[..., 1, :, :]
+            across[...] = routing.hop(across, dimension, self.dimensions)
+        return words
+
+
+def _place(masks, network):
+    """Planes of messages (rounds, messages of a round, cores, segments), round by round."""
+    _, count, cores, segments = masks.shape
+    visited = network.visited(masks)
+    plane = np.arange(network.planes, dtype=np.uint8)[:, None, None, None]
+    turn = (np.arange(count)[:, None] + np.arange(cores)) % network.planes
+    links = np.bitwise_count(visited).astype(np.int16)
+    favoured = (turn[..., None] == plane)[:, None]
+    costs = links - favoured * (_TURN * links + np.int16(1))
+    loads = np.zeros((network.dimensions + network.ports, segments, cores), dtype=np.int64)
+    chosen = np.empty(masks.shape, dtype=np.uint8)
+    for index, mask in enumerate(masks):
+        loads = loads * _MEMORY >> 4
+        cost = costs[:, index] + _met(loads, visited[:, index], mask, network)
+        lowest = cost[0]
+        best = chosen[index]
+        best[...] = 0
+        for other in range(1, network.planes):
+            best[cost[other] < lowest] = other
+            lowest = np.minimum(lowest, cost[other])
+        taken = visited[:, index] * (best == plane)
+        used = np.empty((len(loads), *mask.shape), dtype=mask.dtype)
+        for dimension, entered in enumerate(network.entered):
+            np.bitwise_or.reduce(taken & entered, axis=0, out=used[dimension])
+        for port in range(network.ports):
+            used[network.dimensions + port] = mask * (best % network.ports == port)
+        loads += _FLIT * _count(network.absolute(used), cores)
+    return chosen
+
+
+def _met(loads, visited, mask, network):
+    """Twice the load of the places that messages would use in each plane, in flits."""
+    digit = np.uint8(1) << np.arange(_DIGITS, dtype=np.uint8)[::-1]
+    flits = np.minimum(loads // _FLIT, (1 << _DIGITS) - 1).astype(np.uint8)
+    digits = np.packbits(flits & digit[:, None, None, None], axis=-1, bitorder="little")
+    words = network.relative(digits.view(mask.dtype)[..., 0])
+    met = np.zeros(visited.shape, dtype=np.int16)
+    for word in words:
+        loaded = np.zeros((network.planes, 1, *mask.shape[1:]), dtype=mask.dtype)
+        for dimension, entered in enumerate(network.entered):
+            loaded |= word[dimension] & entered
+        met += np.bitwise_count(visited & loaded)
+        if network.ports:
+            ports = np.bitwise_count(mask & word[network.dimensions:, None])
+            met += np.tile(ports, (network.planes // network.ports, 1, 1, 1))
+        met <<= 1
+    return met
+
+
+def _count(words, cores):
+    """How many of the words (places, messages, senders, segments) have each core's bit set."""
+    places, count, senders, segments = words.shape
+    bits = np.unpackbits(words[..., None].view(np.uint8), axis=-1, bitorder="little")
+    return bits.reshape(places, count * senders, segments, bits.shape[-1])[..., :cores].sum(
+        axis=1, dtype=np.uint16)
