@@ -8,10 +8,12 @@ linear in the number of edges.
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse
 
-from hypercast.host.packing import pack_records
+from hypercast.host.packing import deal, pack_records
 from hypercast.host.plane_choice import choose_planes
-from hypercast.rtl.placement import core_of, rank_of, row_of, rows_of
+from hypercast.rtl.network import routing
+from hypercast.rtl.placement import core_of, row_of
 
 __all__ = ["Messages", "compile_messages", "relocate"]
 
@@ -42,89 +44,111 @@ class Messages:
 def compile_messages(matrix, config, *, first_row=0, rows=None):
     """Compile ``Z = matrix @ T`` for destination rows ``first_row .. first_row + rows - 1``.
 
+    Takes time linear in the tile's edges and the sources.
+
     Parameters
     ----------
     matrix : scipy.sparse array or matrix
-        (V, V) integer mantissas, rows and columns in rank order.
+        (targets, sources) integer mantissas, rows and columns in rank order.
     config : Config
         Configuration of the chip.
     first_row, rows : int
         Tile of local destination rows; all of them by default.
     """
-    vertices = matrix.shape[0]
-    columns = matrix.tocsc()
-    source = np.repeat(np.arange(vertices), np.diff(columns.indptr))
-    target, weight = columns.indices.astype(np.int64), columns.data
-    row = row_of(target, config.cores) - first_row
-    if rows is not None or first_row:
-        last = config.accumulator_rows if rows is None else rows
-        inside = (row >= 0) & (row < last)
-        source, target, weight, row = source[inside], target[inside], weight[inside], row[inside]
-    receiver = core_of(target, config.cores)
-    relative = receiver ^ core_of(source, config.cores)
+    cores = config.cores
+    sources = matrix.shape[1]
+    edges = _edges_by_source(scipy.sparse.csr_array(matrix), first_row, rows, config)
+    target = np.arange(edges.shape[0], dtype=np.int32)
+    receiver = core_of(target + first_row * cores, cores).astype(np.int32)
+    sender = core_of(np.arange(sources, dtype=np.int32), cores)
+    masks = _masks(edges, receiver, sender, config)
+    planes = choose_planes(sender, masks, config)
 
-    needed = np.zeros((vertices, config.cores), dtype=bool)
-    needed[source, relative] = True
-    planes = _choose_planes(needed, config)
-
-    stream = planes[source] * config.cores + relative
-    group = receiver * config.streams + stream
-    # Edges are in order of source; a stable radix sort by (core, stream) keeps that order inside.
-    order = np.argsort(group.astype(np.uint16), kind="stable")
-    edges = _pack_edges(source[order], receiver[order], row[order], weight[order], config)
-    sizes = np.bincount(group, minlength=config.cores * config.streams)
-    sizes = sizes.reshape(config.cores, config.streams)
-    starts = np.concatenate(([0], np.cumsum(sizes)))
-    edge_sets = [
-        _edge_set(edges[starts[core * config.streams]:starts[(core + 1) * config.streams]],
-                  sizes[core], config)
-        for core in range(config.cores)]
-    send_lists = [_send_list(needed, planes, core, vertices, config)
-                  for core in range(config.cores)]
-    return Messages(send_lists=send_lists, edge_sets=edge_sets,
-                    messages=int(needed.any(axis=1).sum()), deliveries=int(needed.sum()),
-                    edges=sizes.sum(axis=1))
+    # The number of an edge's core and stream: bits of its source, changed by those of its target.
+    counts = np.diff(edges.indptr)
+    group = np.repeat((planes * cores + sender).astype(np.int32), counts)
+    group ^= (receiver * (config.streams + 1))[edges.indices]
+    edges = scipy.sparse.csr_array(
+        (edges.data, group, edges.indptr), shape=(sources, cores * config.streams)).tocsc()
+    edge_sets, totals = _edge_sets(edges, config)
+    return Messages(send_lists=_send_lists(masks, planes, config), edge_sets=edge_sets,
+                    messages=int(np.count_nonzero(masks)),
+                    deliveries=int(np.bitwise_count(masks).sum()), edges=totals)
 
 
-def _choose_planes(needed, config):
-    """The plane of every vertex's message; the cores send theirs row by row."""
-    ranks = np.arange(len(needed))
-    weights = np.uint64(1) << np.arange(config.cores, dtype=np.uint64)
-    masks = (needed * weights).sum(axis=1, dtype=np.uint64)
-    return choose_planes(core_of(ranks, config.cores), masks, config)
+def _edges_by_source(matrix, first_row, rows, config):
+    """A tile's edges as a CSC array of their records, but for the mark of a message's last one."""
+    targets, sources = matrix.shape
+    # Ranks are dealt row by row, so the tile of all cores is a slice of ranks.
+    first = min(first_row * config.cores, targets)
+    end = targets if rows is None else min((first_row + rows) * config.cores, targets)
+    starts = matrix.indptr[first:end + 1]
+    edges = slice(starts[0], starts[-1])
+    row = row_of(np.arange(end - first, dtype=np.uint32), config.cores)
+    records = np.repeat(row << 16, np.diff(starts))
+    records |= matrix.data[edges].astype(np.uint32) & np.uint32((1 << config.element_width) - 1)
+    return scipy.sparse.csr_array(
+        (records, matrix.indices[edges], starts - starts[0]), shape=(end - first, sources)).tocsc()
 
 
-def _pack_edges(source, receiver, row, weight, config):
-    """Edge records, in stream order."""
+def _masks(edges, receiver, sender, config):
+    """Destination mask of each source's message, relative to its core: (sources,) uint64."""
+    masks = np.zeros(edges.shape[1], dtype=f"u{max(8, config.cores) // 8}")
+    sent = np.flatnonzero(np.diff(edges.indptr))
+    if len(sent):
+        bit = masks.dtype.type(1) << receiver.astype(masks.dtype)
+        masks[sent] = np.bitwise_or.reduceat(bit[edges.indices], edges.indptr[sent])
+    for dimension in range(config.dimensions):
+        across = routing.hop(masks, dimension, config.dimensions)
+        masks = np.where(sender >> dimension & 1, across, masks)
+    return masks.astype(np.uint64)
+
+
+def _edge_sets(edges, config):
+    """Each core's edge set, stream addresses relative to it, and how many edges it has.
+
+    Parameters
+    ----------
+    edges : (sources, cores * streams) scipy.sparse.csc_array
+        Records in stream order.
+    """
+    records, source = edges.data, edges.indices
     last = np.ones(len(source), dtype=bool)
-    last[:-1] = (source[1:] != source[:-1]) | (receiver[1:] != receiver[:-1])
-    mantissa = weight.astype(np.int64) & ((1 << config.element_width) - 1)
-    return (mantissa | row << 16 | last.astype(np.int64) << 31).astype("<u4")
+    np.not_equal(source[1:], source[:-1], out=last[:-1])
+    ends = edges.indptr[1:]
+    last[ends[ends > 0] - 1] = True
+    records |= last.astype(np.uint32) << 31
 
-
-def _edge_set(edges, sizes, config):
-    """Header and word-aligned streams of one core; stream addresses relative to the set."""
-    per_word = config.word_width // 32
+    per_word = config.chunks
+    sizes = np.diff(edges.indptr).reshape(config.cores, config.streams).astype(np.int64)
     words = -(-sizes // per_word)
     header = -(-(2 + 2 * config.streams) // per_word)
-    starts = header + np.concatenate(([0], np.cumsum(words)))[:-1]
-    records = np.zeros((header + int(words.sum())) * per_word, dtype="<u4")
-    records[0] = len(edges)
-    records[2:2 + 2 * config.streams:2] = starts
-    records[3:3 + 2 * config.streams:2] = words
-    within = np.arange(len(edges)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    records[np.repeat(starts * per_word, sizes) + within] = edges
-    return records.reshape(-1, config.chunks)
+    starts = header + np.cumsum(words, axis=1) - words
+    totals = sizes.sum(axis=1)
+    lengths = header + words.sum(axis=1)
+    images = np.zeros((int(lengths.sum()), per_word), dtype="<u4")
+    first = np.cumsum(lengths) - lengths
+    # Streams start on a word boundary: their edges move on by what the streams before left free.
+    moved = (first[:, None] + starts).ravel() * per_word - edges.indptr[:-1]
+    place = np.arange(len(records)) + np.repeat(moved, sizes.ravel())
+    images.reshape(-1)[place] = records
+    edge_sets = np.split(images, first[1:])
+    for core, edge_set in enumerate(edge_sets):
+        head = edge_set.reshape(-1)
+        head[0] = totals[core]
+        head[2:2 + 2 * config.streams:2] = starts[core]
+        head[3:3 + 2 * config.streams:2] = words[core]
+    return edge_sets, totals
 
 
-def _send_list(needed, planes, core, vertices, config):
-    """Send list of one core: destination mask and plane of each local row."""
-    ranks = rank_of(core, np.arange(rows_of(core, vertices, config.cores)), config.cores)
-    bits = np.zeros((len(ranks), config.send_record_width), dtype=np.uint8)
-    bits[:, :config.cores] = needed[ranks]
-    bits[:, config.cores] = planes[ranks] & 1
-    bits[:, config.cores + 1] = planes[ranks] >> 1
-    return pack_records(np.packbits(bits, axis=1, bitorder="little"), config)
+def _send_lists(masks, planes, config):
+    """Each core's send list: destination mask and plane of each local row."""
+    width = np.dtype(f"<u{min(config.send_record_width, 64) // 8}")
+    fields = masks, planes.astype(np.uint64)
+    if config.send_record_width <= 64:
+        fields = (masks | fields[1] << np.uint64(config.cores),)
+    records = np.stack([field.astype(width) for field in fields], axis=1)
+    return [pack_records(deal(records, core, config), config) for core in range(config.cores)]
 
 
 def relocate(edge_set, address, config):
