@@ -6,6 +6,7 @@ import numpy as np
 
 from hypercast.host.compiler import updates_at
 from hypercast.host.driver import DeviceError, Driver
+from hypercast.host.timeline import profile
 from hypercast.reference.metrics import Metrics
 from hypercast.rtl.isa import STEP_KEY_INCREMENT, Split
 
@@ -13,7 +14,13 @@ __all__ = ["ChipDevice", "Device", "ReferenceDevice"]
 
 
 class Device(abc.ABC):
-    """Trains one job, step by step."""
+    """Trains one job, step by step.
+
+    Attributes
+    ----------
+    saturations : int
+        Elements, master weights or momenta that saturated in the last training step.
+    """
 
     @abc.abstractmethod
     def train_step(self):
@@ -34,6 +41,10 @@ class Device(abc.ABC):
             parameter, ``exponents`` (one for each tensor, in order of names).
         """
 
+    @abc.abstractmethod
+    def exponents(self):
+        """Exponent of each tensor of a training step, by name."""
+
     def close(self):  # noqa: B027 - nothing to release by default
         """Release the device."""
 
@@ -44,10 +55,9 @@ def _training_names(job):
             if region.columns and not name.endswith(".eval")]
 
 
-def _training_exponents(items):
-    """Exponents of a training step's tensors, from pairs of name and exponent, as a row."""
-    return np.array([[exponent for name, exponent in sorted(items)
-                      if not name.endswith(".eval")]])
+def _of_training(items):
+    """A dictionary of the pairs whose name is that of a training step's tensor, in order."""
+    return {name: value for name, value in sorted(items) if not name.endswith(".eval")}
 
 
 class ReferenceDevice(Device):
@@ -61,9 +71,13 @@ class ReferenceDevice(Device):
 
     def __init__(self, model):
         self.model = model
+        self.saturations = 0
 
     def train_step(self):
-        return self.model.train_step()
+        before = self.model.saturations.total()
+        metrics = self.model.train_step()
+        self.saturations = self.model.saturations.total() - before
+        return metrics
 
     def evaluate(self):
         return self.model.evaluate()
@@ -78,8 +92,11 @@ class ReferenceDevice(Device):
             values[name] = np.atleast_2d(model.tensors[name])
         if hasattr(values["X"], "toarray"):
             values["X"] = values["X"].toarray()
-        values["exponents"] = _training_exponents(model.exponents.items())
+        values["exponents"] = np.array([list(self.exponents().values())])
         return values
+
+    def exponents(self):
+        return _of_training(self.model.exponents.items())
 
 
 class ChipDevice(Device):
@@ -104,11 +121,13 @@ class ChipDevice(Device):
         Phase name to cycles of the last run.
     counters : dict
         Counter name to a value per core, of the last run.
+    profile : Profile or None
+        Of the last training step that was recorded.
     """
 
     def __init__(self, transport, job, model, *, limit=50_000_000):
         self._transport = transport
-        self._job = job
+        self.job = job
         self._model = model
         self._limit = limit
         self._program = list(job.program)  # as it stands in the device
@@ -117,6 +136,8 @@ class ChipDevice(Device):
         self.evaluate_cycles = 0
         self.phase_cycles = {}
         self.counters = {}
+        self.saturations = 0
+        self.profile = None
         self.driver = Driver(transport, job.config)
         self.driver.load(job)
         self._set_step()
@@ -125,12 +146,23 @@ class ChipDevice(Device):
         key = self._model.recipe.seed + self._epoch * STEP_KEY_INCREMENT
         self.driver.set_step(self._epoch, key)
 
-    def train_step(self):
-        for row, instruction in updates_at(self._job, self._model, self._epoch):
+    def train_step(self, *, record=False):
+        """One training step; returns the ``Metrics`` of its forward pass.
+
+        With ``record``, its ``profile`` is kept; the transport raises ``TransportError`` if it
+        cannot record.
+        """
+        for row, instruction in updates_at(self.job, self._model, self._epoch):
             if instruction != self._program[row]:
                 self.driver.patch(row, instruction)
                 self._program[row] = instruction
+        if record:
+            self._transport.record()
         metrics, cycles = self._run("train")
+        if record:
+            self.profile = profile(self._transport.timeline(), self.job,
+                                   self.job.entries["train"], cycles, self.counters)
+        self.saturations = sum(self.counters["saturations"])
         self.train_cycles += cycles
         self._epoch += 1
         return metrics
@@ -141,21 +173,21 @@ class ChipDevice(Device):
         return metrics
 
     def _run(self, entry):
-        cycles = self.driver.run(self._job.entries[entry], limit=self._limit)
+        cycles = self.driver.run(self.job.entries[entry], limit=self._limit)
         phases = self.driver.phase_cycles()
-        self.phase_cycles = dict(zip(self._job.phases, phases, strict=False))
+        self.phase_cycles = dict(zip(self.job.phases, phases, strict=False))
         self.counters = counters = self.driver.counters()
         loss, correct = np.zeros(4, dtype=np.int64), np.zeros(4, dtype=np.int64)
         for split in (Split.TRAIN, Split.VALIDATION, Split.TEST):
             name = split.name.lower()
             loss[split] = sum(counters[f"loss_{name}"]) + (sum(counters[f"loss_{name}_high"]) << 32)
             correct[split] = sum(counters[f"correct_{name}"])
-        sizes = self._job.split_sizes
-        vertices = np.array([self._job.vertices - sum(sizes), *sizes])
+        sizes = self.job.split_sizes
+        vertices = np.array([self.job.vertices - sum(sizes), *sizes])
         return Metrics(loss=loss, correct=correct, vertices=vertices), cycles
 
     def snapshot(self):
-        job, driver = self._job, self.driver
+        job, driver = self.job, self.driver
         values = {name: driver.matrix(job, name) for name in _training_names(job)}
         for name in job.weights:
             operands = [driver.operand(job, name, core) for core in range(job.config.cores)]
@@ -164,8 +196,11 @@ class ChipDevice(Device):
                     raise DeviceError(f"core {core} holds other weights {name} than core 0")
             values[name] = operands[0]
             values[f"{name}.master"], values[f"{name}.momentum"] = driver.optimiser(job, name)
-        values["exponents"] = _training_exponents(driver.exponents(job).items())
+        values["exponents"] = np.array([list(self.exponents().values())])
         return values
+
+    def exponents(self):
+        return _of_training(self.driver.exponents(self.job).items())
 
     def close(self):
         self._transport.close()

@@ -47,5 +47,20 @@ class Transport(abc.ABC):
         """
         return None
 
+    def record(self):
+        """Begin to record what every engine does, from the next start of a program on.
+
+        Raises
+        ------
+        TransportError
+            If this transport cannot.
+        """
+        raise TransportError("this device keeps no timeline, only the compiled simulation does; "
+                             "leave out --trace")
+
+    def timeline(self):
+        """End the recording; the ``Timeline`` of the last program, which has to be finished."""
+        raise TransportError("nothing was recorded")
+
     def close(self):  # noqa: B027 - nothing to do is a fine default
         """Release the chip."""

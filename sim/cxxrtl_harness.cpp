@@ -25,6 +25,13 @@ struct Fault {
     uint32_t core, dimension, kind, bit;
 };
 
+// What a recorder notes: the engines of core `source` that are busy from `cycle` on, or, from source
+// kCores, an instruction issued, by its first 32 bits. Cycles count from the program's start.
+struct Event {
+    uint64_t cycle;
+    uint32_t source, value;
+};
+
 }  // extern "C"
 
 namespace {
@@ -110,8 +117,53 @@ void commit(Core &core) {
     core.visit_others([](auto &part) { part.commit(); });
 }
 
+// Writes down what the engines do in a program, and all counters whenever an instruction is issued.
+class Recorder {
+   public:
+    std::vector<Event> events;
+    std::vector<uint32_t> samples;  // instructions x cores x counters
+
+    explicit Recorder(Chip &chip) : chip_(chip) {
+        for (size_t i = 0; i < kCores; i++) {
+            cxxrtl::debug_items items;
+            chip.core[i].rest.module.debug_info(&items, nullptr, "");
+            for (auto name : kCounters) {
+                auto found = items.table.find(std::string("counters ") + name);
+                counters_.push_back(found == items.table.end() ? nullptr
+                                                               : found->second[0].curr);
+            }
+        }
+    }
+
+    // To be called between two cycles, when all that is seen are registers.
+    void note(uint64_t cycle) {
+        auto &control = chip_.control.module;
+        if (control.p_clear.curr.get<bool>()) {
+            start_ = cycle;
+            busy_.fill(0);
+            events.clear();
+            samples.clear();
+        }
+        for (uint32_t i = 0; i < kCores; i++) {
+            uint32_t now = busy(chip_.core[i]);
+            if (now != busy_[i]) events.push_back({cycle - start_, i, now});
+            busy_[i] = now;
+        }
+        if (!control.p_issue__valid.curr.get<bool>()) return;
+        events.push_back({cycle - start_, kCores, control.p_issue.curr.data[0]});
+        for (auto counter : counters_) samples.push_back(counter ? *counter : 0);
+    }
+
+   private:
+    Chip &chip_;
+    std::vector<const uint32_t *> counters_;  // null for one that no core has
+    std::array<uint32_t, kCores> busy_{};
+    uint64_t start_ = 0;
+};
+
 struct Simulation {
     Chip chip;
+    std::unique_ptr<Recorder> recorder;
     std::vector<Memory> memories;
     std::vector<Fault> faults;
     uint64_t cycle = 0;
@@ -149,6 +201,7 @@ struct Simulation {
     void tick_together(uint64_t cycles, unsigned thread, unsigned threads, Barrier &barrier) {
         while (cycles--) {
             if (thread == 0) {
+                if (recorder) recorder->note(cycle);
                 gather_control(chip);
                 chip.control.evaluate();
             }
@@ -285,6 +338,24 @@ void hypercast_fault(void *handle, const Fault *fault) {
     auto &simulation = *static_cast<Simulation *>(handle);
     simulation.faults.push_back(*fault);
     simulation.faults.back().cycle += simulation.cycle;
+}
+
+// Begins to record anew, or ends it and forgets what was recorded.
+void hypercast_record(void *handle, bool on) {
+    auto &simulation = *static_cast<Simulation *>(handle);
+    simulation.recorder.reset(on ? new Recorder(simulation.chip) : nullptr);
+}
+
+size_t hypercast_event_count(void *handle) {
+    return static_cast<Simulation *>(handle)->recorder->events.size();
+}
+
+const Event *hypercast_events(void *handle) {
+    return static_cast<Simulation *>(handle)->recorder->events.data();
+}
+
+const uint32_t *hypercast_samples(void *handle) {
+    return static_cast<Simulation *>(handle)->recorder->samples.data();
 }
 
 size_t hypercast_memory_count(void *handle) {

@@ -6,9 +6,10 @@ import re
 
 import numpy as np
 
+from hypercast.host.timeline import Timeline
 from hypercast.host.transport import Transport, TransportError
 from hypercast.rtl.layouts import flit
-from hypercast.rtl.registers import Space
+from hypercast.rtl.registers import COUNTERS, Space
 from hypercast.sim.chip_build import build_chip
 from hypercast.sim.faults import FaultRecord, fault_record
 
@@ -22,6 +23,14 @@ _THREADS = 4
 #: Window space of each memory that has a back door.
 _SPACES = {"channel_0": Space.FEATURES, "channel_1": Space.GRADIENTS, "weights": Space.WEIGHTS}
 
+#: An event that the recorder notes; as in the harness.
+_EVENT = np.dtype([("cycle", "<u8"), ("source", "<u4"), ("value", "<u4")])
+
+
+def _array(address, count, kind):
+    """A copy of ``count`` elements in memory."""
+    return np.frombuffer(ctypes.string_at(address, count * np.dtype(kind).itemsize), dtype=kind)
+
 
 def _load(path):
     library = ctypes.CDLL(str(path))
@@ -34,6 +43,10 @@ def _load(path):
         "write": (ctypes.c_int, [handle, address, ctypes.c_uint32, ctypes.c_uint64]),
         "read": (ctypes.c_int,
                  [handle, address, ctypes.POINTER(ctypes.c_uint32), ctypes.c_uint64]),
+        "record": (None, [handle, ctypes.c_bool]),
+        "event_count": (size, [handle]),
+        "events": (handle, [handle]),
+        "samples": (handle, [handle]),
         "memory_count": (size, [handle]),
         "memory_name": (ctypes.c_char_p, [handle, size]),
         "memory_width": (size, [handle, size]),
@@ -110,6 +123,22 @@ class CxxrtlTransport(Transport):
         """
         record = fault_record(fault, self._config.dimensions, flit(self._config).size)
         self._library.hypercast_fault(self._handle, ctypes.byref(record))
+
+    def record(self):
+        self._library.hypercast_record(self._handle, True)
+
+    def timeline(self):
+        cores, library, handle = self._config.cores, self._library, self._handle
+        events = _array(library.hypercast_events(handle),
+                        library.hypercast_event_count(handle), _EVENT)
+        issued = events["source"] == cores
+        shape = int(issued.sum()), cores, len(COUNTERS)
+        samples = _array(library.hypercast_samples(handle), int(np.prod(shape)), "<u4")
+        library.hypercast_record(handle, False)
+        return Timeline(
+            cycle=events["cycle"][~issued].astype(np.int64), core=events["source"][~issued],
+            busy=events["value"][~issued], issue_cycle=events["cycle"][issued].astype(np.int64),
+            issued=events["value"][issued], counters=samples.reshape(shape))
 
     def memory(self, core, space):
         return self._memories[core, space]

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 
+from hypercast.rtl.registers import COUNTERS
 from hypercast.sim.partition import REST, identifier
 
 __all__ = ["cxx_name", "parts_header"]
@@ -75,7 +76,9 @@ def parts_header(config, module, pairs, wires):
     """
     core = _Core(module, pairs)
     others = [part for part in core.parts if part != REST]
-    lines = [f"constexpr size_t kCores = {config.cores};", "", "struct Core {"]
+    lines = [f"constexpr size_t kCores = {config.cores};",
+             "constexpr const char *kCounters[] = {",
+             *[f'    "{name}",' for name, _ in COUNTERS], "};", "", "struct Core {"]
     lines += [f"    {_type(f'{module}_{part}')} {part};" for part in core.parts]
     lines += ["    template <class Visit> void visit_others(Visit visit) {",
               *[f"        visit({part});" for part in others], "    }", "};", "",
@@ -112,7 +115,15 @@ def parts_header(config, module, pairs, wires):
         lines += [f"        case {index}:", *[f"            {line}" for line in gathers[index]],
                   "            break;"]
     lines += ["    }", "}", ""]
-    return "\n".join([*lines, *_visit_link(config, core)])
+    return "\n".join([*lines, *_busy(core), *_visit_link(config, core)])
+
+
+def _busy(core):
+    """Lines of a function that gives the engines of a core that are busy."""
+    part, port = core.outputs["busy"]
+    yield "inline uint32_t busy(const Core &core) {"
+    yield f"    return core.{part}.module.{cxx_name(port)}.curr.template get<uint32_t>();"
+    yield from ["}", ""]
 
 
 def _visit_link(config, core):

@@ -6,6 +6,7 @@ import pytest
 from hypercast.host.compiler import compile_job, updates_at
 from hypercast.host.devices import ChipDevice, ReferenceDevice
 from hypercast.host.driver import DeviceError, MismatchError
+from hypercast.host.transport import TransportError
 from hypercast.rtl.isa import INSTRUCTION_WORDS, Split
 from hypercast.rtl.registers import COUNTERS, CoreSpace, Error, Space
 from tests.host.fake_chip import FakeChip
@@ -118,3 +119,33 @@ def test_close():
     chip = FakeChip(SMALL)
     ChipDevice(chip, compile_job(model(), SMALL), model()).close()
     assert chip.closed
+
+
+def test_recording_needs_a_simulation():
+    chip = FakeChip(SMALL)
+    device = ChipDevice(chip, compile_job(model(), SMALL), model())
+    with pytest.raises(TransportError, match="keeps no timeline, only the compiled simulation"):
+        device.train_step(record=True)
+
+
+def test_exponents_are_those_of_training():
+    trained = model()
+    job = compile_job(trained, SMALL)
+    expected = ReferenceDevice(trained).exponents()
+    assert expected == ChipDevice(FakeChip(SMALL), job, trained).exponents()
+    assert {"X", "W1", "dZ2"} <= set(expected)
+    assert not any(name.endswith(".eval") for name in expected)
+
+
+def test_saturations_are_those_of_the_last_step():
+    chip = FakeChip(SMALL)
+    device = ChipDevice(chip, compile_job(model(), SMALL), model())
+    number = [name for name, _ in COUNTERS].index("saturations")
+    for core in range(SMALL.cores):
+        chip.window[core, Space.CORE][CoreSpace.COUNTERS + number] = 2 + core
+    device.train_step()
+    assert device.saturations == 5
+    reference = ReferenceDevice(model())
+    reference.model.saturations["W1"] = 7  # of before
+    reference.train_step()
+    assert reference.saturations == reference.model.saturations.total() - 7

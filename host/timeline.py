@@ -1,0 +1,222 @@
+"""What a chip did in one run of a program, from a recording of its engines and instructions."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hypercast.rtl.isa import Engine, Opcode, decode
+from hypercast.rtl.registers import COUNTERS
+
+__all__ = ["ENGINES", "WORK_COUNTERS", "Instruction", "Phase", "Profile", "Slices", "Timeline",
+           "profile"]
+
+#: Instructions that keep each engine busy.
+ENGINES = {
+    Engine.AGGREGATE: (Opcode.AGGREGATE,),
+    Engine.ARRAY: (Opcode.MATMUL, Opcode.GRADIENT),
+    Engine.VECTOR: (Opcode.DRAIN, Opcode.LOSS, Opcode.UPDATE),
+    Engine.REDUCTION: (Opcode.GRADIENT,),
+    Engine.WEIGHTS: (Opcode.UPDATE,),
+}
+#: Counters that grow while a program runs; the others are results.
+WORK_COUNTERS = tuple(name for name, _ in COUNTERS if not name.startswith(("loss_", "correct_")))
+
+
+class Timeline(NamedTuple):
+    """A recording of one program. Cycles count from its start, as the device counts them.
+
+    Attributes
+    ----------
+    cycle, core, busy : (B,) numpy.ndarray
+        From ``cycle`` on, the engines of ``core`` that are busy are ``busy`` (bits as in
+        ``isa.Engine``, seen one cycle late); in order of cycles.
+    issue_cycle, issued : (I,) numpy.ndarray
+        Cycle of every instruction's issue, and the instruction's low 32 bits.
+    counters : (I, cores, len(COUNTERS)) numpy.ndarray of uint32
+        Counters at every issue, in order of ``COUNTERS``; zero where a core has none.
+    """
+
+    cycle: np.ndarray
+    core: np.ndarray
+    busy: np.ndarray
+    issue_cycle: np.ndarray
+    issued: np.ndarray
+    counters: np.ndarray
+
+
+class Instruction(NamedTuple):
+    """An instruction that was issued.
+
+    Attributes
+    ----------
+    cycle, row : int
+        Cycle of its issue, and its program row.
+    name : str
+        Opcode and what it works on.
+    phase : str
+        Name of its phase.
+    fields : dict
+        All its fields, as ``isa.decode`` gives them.
+    counters : dict
+        Each of ``WORK_COUNTERS`` to a list: how much it grew in every core until the next issue.
+    """
+
+    cycle: int
+    row: int
+    name: str
+    phase: str
+    fields: dict
+    counters: dict
+
+
+class Slices(NamedTuple):
+    """When engines were busy: (S,) ``numpy.ndarray``s.
+
+    Attributes
+    ----------
+    core, engine : numpy.ndarray
+        Which (``isa.Engine``).
+    start, end : numpy.ndarray
+        First cycle, and first cycle no more.
+    instruction : numpy.ndarray
+        Number of the instruction, in order of issue.
+    """
+
+    core: np.ndarray
+    engine: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    instruction: np.ndarray
+
+
+class Phase(NamedTuple):
+    """All cycles of a phase: those in which its instruction was the last one issued.
+
+    Attributes
+    ----------
+    name : str
+        Such as ``forward 1``.
+    cycles : int
+        How many.
+    counters : dict
+        Each of ``WORK_COUNTERS`` to a list: how much it grew in every core.
+    """
+
+    name: str
+    cycles: int
+    counters: dict
+
+
+@dataclass(frozen=True, kw_only=True)
+class Profile:
+    """One run of a program.
+
+    Parameters
+    ----------
+    cycles : int
+        All cycles.
+    instructions : list of Instruction
+        In order of issue.
+    slices : Slices
+        When engines were busy.
+    phases : list of Phase
+        Phases with cycles, in order of appearance.
+    """
+
+    cycles: int
+    instructions: list
+    slices: Slices
+    phases: list
+
+
+def profile(timeline, job, entry, cycles, counters):
+    """Put a recording and the program together.
+
+    Parameters
+    ----------
+    timeline : Timeline
+        The recording.
+    job : Job
+        What was run.
+    entry : int
+        Program row it began at.
+    cycles : int
+        Cycles it took.
+    counters : dict
+        Counter name to a value per core, at the end.
+
+    Raises
+    ------
+    ValueError
+        If other instructions were issued than the job has.
+    """
+    final = np.array([counters[name] for name, _ in COUNTERS], dtype=np.uint32).T[None]
+    samples = np.concatenate([np.zeros_like(final), timeline.counters, final])
+    growth = np.diff(samples, axis=0)  # modulo 2**32, as the counters
+    growth[1] += growth[0]  # what was before the first instruction
+    instructions = []
+    for number, (cycle, low) in enumerate(zip(timeline.issue_cycle, timeline.issued, strict=True)):
+        row = entry + number
+        if row >= len(job.program) or job.program[row] & _OPERATION != low & _OPERATION:
+            raise ValueError(f"instruction {number} of the timeline is not that of program row "
+                             f"{row}; record the program that was compiled")
+        fields = decode(job.program[row])
+        instructions.append(Instruction(
+            cycle=int(cycle), row=row, name=f"{fields['opcode'].name} {_operand(fields, job)}",
+            phase=job.phases[fields["phase"]], fields=fields,
+            counters=_work(growth[number + 1])))
+    return Profile(cycles=cycles, instructions=instructions,
+                   slices=_slices(timeline, instructions, samples.shape[1]),
+                   phases=_phases(instructions, cycles))
+
+
+#: Opcode, waits and phase in an instruction's low bits.
+_OPERATION = 0xFFFF
+
+
+def _work(growth):
+    return {name: growth[:, index].tolist() for index, (name, _) in enumerate(COUNTERS)
+            if name in WORK_COUNTERS}
+
+
+def _operand(fields, job):
+    """Name of what an instruction makes, or else of what it reads."""
+    if "o" in fields:
+        return next(name for name, number in job.tensors.items() if number == fields["o"])
+    if "weights" in fields:
+        return next(name for name, place in job.weights.items() if 0 <= fields["weights"]
+                    - place.base < place.panels * place.tiles_in * job.config.lanes)
+    channel, address = ((1, fields["gradient_address"]) if "gradient_address" in fields
+                        else (fields["channel"], fields["address"]))
+    return next((name for name, region in job.regions.items() if region.channel == channel
+                 and 0 <= address - region.address < region.words), "nothing")
+
+
+def _slices(timeline, instructions, cores):
+    parts: list[Any] = []
+    for engine, opcodes in ENGINES.items():
+        own = np.array([number for number, instruction in enumerate(instructions)
+                        if instruction.fields["opcode"] in opcodes], dtype=int)
+        issues = timeline.issue_cycle[own]
+        for core in range(cores):
+            mine = timeline.core == core
+            states = np.concatenate([[0], timeline.busy[mine] >> engine & 1])
+            steps = np.diff(states.astype(int))
+            start, end = (timeline.cycle[mine][steps == step] for step in (1, -1))
+            which = own[np.searchsorted(issues, start, side="right") - 1]
+            parts.append(np.stack([np.full_like(start, core), np.full_like(start, engine), start,
+                                   end, which]))
+    return Slices(*np.concatenate(parts, axis=1))
+
+
+def _phases(instructions, cycles):
+    """Phases with their cycles; those before the first instruction count for its phase."""
+    edges = [0, *(instruction.cycle for instruction in instructions[1:]), cycles]
+    found: dict[str, list] = {}
+    for instruction, length in zip(instructions, np.diff(edges).tolist(), strict=True):
+        found.setdefault(instruction.phase, []).append((length, instruction.counters))
+    return [Phase(name=name, cycles=sum(length for length, _ in parts),
+                  counters={counter: np.sum([grown[counter] for _, grown in parts],
+                                            axis=0).tolist() for counter in WORK_COUNTERS})
+            for name, parts in found.items()]

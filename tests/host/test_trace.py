@@ -1,0 +1,98 @@
+"""The trace events are what the format wants, and say what the run was."""
+
+import itertools
+import json
+
+import pytest
+
+from hypercast.host.compiler import compile_job
+from hypercast.host.timeline import profile
+from hypercast.host.trace import CLOCK_MHZ, trace_events, write_trace
+from hypercast.rtl.registers import COUNTERS
+from tests.host.models import SMALL, small_model
+from tests.host.test_timeline import FIRST, STEP, recording
+
+
+@pytest.fixture(scope="module")
+def run():
+    job = compile_job(small_model(), SMALL)
+    timeline = recording(job)
+    cycles = FIRST + STEP * len(timeline.issued)
+    return profile(timeline, job, 0, cycles, {name: [5000, 5000] for name, _ in COUNTERS})
+
+
+def check_format(events):
+    """Hold events against the "Trace Event Format"."""
+    names = {}
+    for event in events:
+        assert {"ph", "ts", "pid", "tid", "name", "args"} <= event.keys()
+        assert isinstance(event["pid"], int) and isinstance(event["tid"], int)
+        assert event["pid"] > 0 and event["ts"] >= 0
+        assert isinstance(event["name"], str) and isinstance(event["args"], dict)
+        if event["ph"] == "M":
+            assert event["name"] in ("process_name", "process_sort_index", "thread_name",
+                                     "thread_sort_index")
+            kind = event["name"].split("_")
+            assert event["args"].keys() == {"name" if kind[1] == "name" else "sort_index"}
+            if event["name"] == "thread_name":
+                assert event["tid"] not in {tid for _, tid in names}, "not unique"
+            if kind[1] == "name":
+                names[event["pid"], event["tid"]] = event["args"]["name"]
+        elif event["ph"] == "X":
+            assert event["dur"] > 0 and (event["pid"], event["tid"]) in names
+        else:
+            assert event["ph"] == "C" and (event["pid"], 0) in names
+            assert all(isinstance(value, float) for value in event["args"].values())
+
+
+def tracks(events):
+    """Slices of each thread, in order."""
+    found = {}
+    for event in sorted((one for one in events if one["ph"] == "X"), key=lambda one: one["ts"]):
+        found.setdefault(event["tid"], []).append(event)
+    return found
+
+
+def test_format(run):
+    check_format(list(trace_events(run, SMALL)))
+
+
+def test_slices_of_a_thread_do_not_overlap(run):
+    for slices in tracks(trace_events(run, SMALL)).values():
+        for before, after in itertools.pairwise(slices):
+            assert before["ts"] + before["dur"] <= after["ts"] + 1e-9
+
+
+def test_phases_and_layers(run):
+    phases = tracks(trace_events(run, SMALL))[1]
+    assert [event["name"] for event in phases] == [phase.name for phase in run.phases]
+    assert phases[0]["args"]["layer"] == 1 and phases[0]["cat"] == "forward"
+    loss = next(event for event in phases if event["name"] == "loss")
+    assert "layer" not in loss["args"] and loss["args"]["phase"] == "loss"
+    end = phases[-1]["ts"] + phases[-1]["dur"]
+    assert end == pytest.approx(run.cycles / CLOCK_MHZ)
+
+
+def test_engines_of_every_core(run):
+    events = list(trace_events(run, SMALL))
+    cores = {event["pid"] for event in events
+             if event["name"] == "process_name" and event["args"]["name"].startswith("core ")}
+    assert len(cores) == SMALL.cores
+    slices = [event for event in events if event["ph"] == "X" and event["pid"] in cores]
+    assert len(slices) == len(run.slices.core)
+    assert slices[0]["dur"] == pytest.approx(10 / CLOCK_MHZ)
+
+
+def test_waiting_instructions_name_what_they_wait_for(run):
+    waiting = tracks(trace_events(run, SMALL))[2]
+    assert [event["name"] for event in waiting] == [
+        instruction.name for instruction in run.instructions[1:]]
+    assert waiting[0]["args"]["waits"] == "array"  # the first drain, for the first product
+
+
+def test_file(run, tmp_path):
+    path = tmp_path / "trace.json"
+    write_trace(path, run, SMALL)
+    content = json.loads(path.read_text())
+    check_format(content["traceEvents"])
+    assert content["otherData"]["clock"].startswith(f"{CLOCK_MHZ} MHz")
