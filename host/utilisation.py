@@ -32,19 +32,20 @@ class Utilisation:
 
 
 def utilisation(counters, cycles, config):
-    """Utilisation of every engine in a run.
+    """Utilisation of every engine in a run, or a part of it.
 
     Parameters
     ----------
     counters : dict
-        Counter name to a value per core.
+        Counter name to a value for each core that is averaged over.
     cycles : int
         Cycles of the run.
     config : Config
         Configuration of the chip.
     """
     def fraction(*names, capacity=1):
-        return sum(sum(counters[name]) for name in names) / (config.cores * cycles * capacity)
+        values = [value for name in names for value in counters[name]]
+        return sum(values) * len(names) / (len(values) * cycles * capacity)
 
     def engine(name, work, **limits):
         limits["idle"] = max(0.0, 1.0 - work - sum(limits.values()))

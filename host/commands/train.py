@@ -1,6 +1,8 @@
 """``hypercast train``: train a graph on the reference or on a chip."""
 
+import dataclasses
 import time
+from pathlib import Path
 
 import click
 from rich.console import Console
@@ -11,6 +13,8 @@ from hypercast.host import datasets
 from hypercast.host.commands.options import configuration, expected_errors, json_option, print_json
 from hypercast.host.comparison import Comparison, compare
 from hypercast.host.devices import ReferenceDevice
+from hypercast.host.report.folder import RunWriter
+from hypercast.host.trace import write_trace
 from hypercast.host.training import DEVICES, open_device, prepare
 from hypercast.host.utilisation import utilisation
 from hypercast.reference.network import NORMALISATIONS, Network, Recipe
@@ -74,11 +78,18 @@ def _epoch_record(epoch, trained, tested, device):
 @click.option("--check/--no-check", default=None,
               help="Compare every tensor with the reference after every step.  "
                    "[default: with --device rtl]")
+@click.option("--run", "folder", type=click.Path(path_type=Path, file_okay=False),
+              metavar="FOLDER", help="Keep what `hypercast report` shows.")
+@click.option("--trace", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.json",
+              help="Write the timeline of a training step, for ui.perfetto.dev.")
+@click.option("--trace-step", type=click.IntRange(1), default=None,
+              help="Which training step --trace and --run record.  [default: the last]")
 @json_option
 def train(dataset, config, device, layers, hidden, dropout, check, as_json, learning_rate,
-          bias_learning_rate, weight_decay, epochs, **recipe):
+          bias_learning_rate, weight_decay, epochs, folder, trace, trace_step, **recipe):
     """Train DATASET: karate, blocks, a Planetoid folder, or a gnn-benchmark .npz file."""
     console = Console(stderr=as_json)
+    recorded = _recorded_step(device, epochs, folder, trace, trace_step)
     graph = datasets.load(dataset)
     widths = [graph.features.shape[1], *[hidden] * (layers - 1), graph.classes]
     network = Network.of_widths(widths, dropout=dropout)
@@ -94,7 +105,12 @@ def train(dataset, config, device, layers, hidden, dropout, check, as_json, lear
         target = open_device(device, model, config, progress=status.update)
     check = device != "reference" if check is None else check
     oracle = ReferenceDevice(prepare(graph, network, recipe)) if check else None
+    run = folder and RunWriter(folder, config, {
+        "data set": dataset, "vertices": graph.vertices, "edges": int(graph.edges.nnz),
+        "features": widths, "dropout": dropout, "device": device,
+        **dataclasses.asdict(recipe)}, getattr(target, "job", None))
     words = Comparison()
+    saturations = 0
     start = time.perf_counter()
     try:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
@@ -102,13 +118,21 @@ def train(dataset, config, device, layers, hidden, dropout, check, as_json, lear
         with Progress(*columns, console=console) as progress:
             task = progress.add_task("training", total=epochs)
             for epoch in range(epochs):
-                trained = target.train_step()
+                record_step = epoch + 1 == recorded
+                trained = target.train_step(**{"record": True} if record_step else {})
                 step = _step_profile(target)
                 if oracle:
                     oracle.train_step()
                     words.add(compare(oracle.snapshot(), target.snapshot(), config.lanes))
                 tested = target.evaluate()
                 record = _epoch_record(epoch, trained, tested, target)
+                saturations += target.saturations
+                if run:
+                    run.epoch(record, target)
+                if run and record_step:
+                    run.step(recorded, target.profile)
+                if trace and record_step:
+                    write_trace(trace, target.profile, config)
                 if as_json:
                     print_json(record)
                 progress.update(task, advance=1, description=_line(record))
@@ -117,7 +141,7 @@ def train(dataset, config, device, layers, hidden, dropout, check, as_json, lear
     finally:
         target.close()
     seconds = time.perf_counter() - start
-    summary = {**record, "seconds": seconds, "saturations": _saturations(target), **step}
+    summary = {**record, "seconds": seconds, "saturations": saturations, **step}
     if oracle:
         summary |= {"words": words.words, "equal_words": words.equal}
     if as_json:
@@ -129,6 +153,23 @@ def train(dataset, config, device, layers, hidden, dropout, check, as_json, lear
                           highlight=False)
     if words.equal != words.words:
         raise click.exceptions.Exit(1)
+
+
+def _recorded_step(device, epochs, folder, trace, trace_step):
+    """Number of the training step whose timeline is recorded, from 1; None for none."""
+    if device == "reference":
+        if trace or trace_step:
+            raise click.UsageError("the reference has no cycles to trace; add --device rtl")
+        return None
+    if not (trace or folder):
+        if trace_step:
+            raise click.UsageError("--trace-step says which step --trace or --run records; give "
+                                   "one of them")
+        return None
+    if trace_step and trace_step > epochs:
+        raise click.UsageError(f"--trace-step {trace_step} is beyond the last of {epochs} "
+                               f"training steps; raise --epochs")
+    return trace_step or epochs
 
 
 def _line(record):
@@ -145,12 +186,6 @@ def _step_profile(target):
         return {}
     return {"phases": {name: cycles for name, cycles in target.phase_cycles.items() if cycles},
             "counters": target.counters}
-
-
-def _saturations(target):
-    if hasattr(target, "counters"):
-        return sum(target.counters["saturations"])
-    return sum(target.model.saturations.values())
 
 
 def _print_summary(console, summary, target, config, epochs):

@@ -1,0 +1,41 @@
+"""How the numbers behaved: exponents of all tensors, and saturations, epoch by epoch."""
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.colors import BoundaryNorm, ListedColormap
+from matplotlib.ticker import MaxNLocator
+
+from hypercast.host.program import ONE
+from hypercast.host.report.drawing import SERIES, figure
+
+__all__ = ["draw"]
+
+
+def draw(run):
+    """Saturations above, a row for each tensor's exponent below."""
+    names = [name for name in run.epochs[0]["exponents"] if name != ONE]
+    exponents = np.array([[record["exponents"][name] for record in run.epochs]
+                          for name in names])
+    epochs = np.array([record["epoch"] + 1 for record in run.epochs])
+    result, [[above], [below]] = figure(
+        1.8 + 0.19 * len(names), rows=2, sharex=True,
+        height_ratios=[1.2, 0.19 * len(names)])
+    saturations = [record["saturations"] for record in run.epochs]
+    above.bar(epochs, saturations, width=1.0, color=SERIES[1])
+    above.set(ylabel="saturations", title=f"saturations in all: {sum(saturations):,}",
+              ylim=(0, max(1, *saturations) * 1.05))
+    above.yaxis.set_major_locator(MaxNLocator(4, integer=True))
+
+    levels = np.arange(exponents.min(), exponents.max() + 2) - 0.5
+    shades = ListedColormap(colormaps["viridis"](np.linspace(0, 1, len(levels) - 1)))
+    image = below.imshow(
+        exponents, aspect="auto", cmap=shades, norm=BoundaryNorm(levels, shades.N),
+        interpolation="nearest",
+        extent=(epochs[0] - 0.5, epochs[-1] + 0.5, len(names) - 0.5, -0.5))
+    below.set_yticks(range(len(names)), names, fontsize=8)
+    below.set(xlabel="epoch", title="a value is its mantissa times 2 to the exponent")
+    below.xaxis.set_major_locator(MaxNLocator(integer=True))
+    bar = result.colorbar(image, ax=below, label="exponent")
+    bar.ax.yaxis.set_major_locator(MaxNLocator(8, integer=True))
+    bar.ax.minorticks_off()
+    return result

@@ -1,0 +1,97 @@
+"""Puts a run's pictures and tables on one HTML page that needs nothing else."""
+
+from html import escape
+
+from hypercast.host.report import curves, engines, links, memory, numbers, roofline, timeline
+from hypercast.host.report.drawing import picture
+from hypercast.host.trace import CLOCK_MHZ
+
+__all__ = ["page"]
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1f2328; --paper: #fff; --faint: #d0d7de; --soft: #59636e }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #d7dce2; --paper: #15181c; --faint: #3a4048; --soft: #9aa4ae } }
+@media print { :root { --ink: #000; --paper: #fff; --faint: #bbb; --soft: #444 }
+  section { break-inside: avoid } }
+body { color: var(--ink); background: var(--paper); max-width: 62rem; margin: 2rem auto;
+  padding: 0 1rem; font: 15px/1.5 system-ui, sans-serif }
+h1, h2 { line-height: 1.2; margin: 2.2rem 0 .4rem } h1 { margin-top: 0 }
+p { max-width: 48rem; margin: .4rem 0 1rem }
+.scroll { overflow-x: auto }
+svg { display: block; width: 100%; height: auto }
+svg text { font-family: "DejaVu Sans", Verdana, sans-serif !important }
+table { border-collapse: collapse; font-size: 13px; margin: .6rem 0;
+  font-variant-numeric: tabular-nums }
+th, td { border-bottom: 1px solid var(--faint); padding: .2rem .6rem; text-align: right;
+  vertical-align: top }
+th:first-child, td:first-child, .facts td { text-align: left }
+td small { display: block; color: var(--soft); white-space: nowrap }
+tr > th:first-child { white-space: nowrap }
+"""
+#: Sections about training: title, explanation, functions that draw or write.
+_TRAINING = (
+    ("Loss and accuracy", "After every epoch, without dropout. The loss of the training step "
+     "itself is shown too, with dropout.", curves.draw, None),
+    ("Exponents and saturations", "Every tensor has one exponent, which follows its largest "
+     "value from step to step. Saturations are those of the training steps.", numbers.draw, None),
+)
+#: Sections about the step that was recorded.
+_STEP = (
+    ("Timeline", "When each engine was busy, core by core. Reduction and weights are arrivals: "
+     "gradient slices and new weights that are still to come.", timeline.draw, None),
+    ("Roofline", "An operation is a multiply-accumulate, or an element that a vector unit "
+     "produces. Work counts for the phase whose instruction was issued last, as cycles do.",
+     roofline.draw, None),
+    ("Utilisation", "Starved: waiting for data. Blocked: waiting for room behind. Idle: without "
+     "an instruction, filling or emptying. The table has means over the cores.",
+     engines.draw, engines.table),
+    ("Links", "Each line is a link, in its sender's direction.", links.draw, None),
+)
+_MEMORY = ("Memory map", "The same on every core.", memory.draw, memory.table)
+
+
+def page(run):
+    """The page of a run.
+
+    Parameters
+    ----------
+    run : Run
+        What was kept. Without a chip, only what the reference knows is shown.
+    """
+    sections: list[tuple] = [*_TRAINING] if run.epochs else []
+    if run.phases:
+        sections += [part for part in _STEP
+                     if run.config.dimensions or part[2] is not links.draw]
+    if run.memory:
+        sections.append(_MEMORY)
+    title = f"Hypercast: {run.facts['data set']} on {run.facts['device']}"
+    body = "".join(_section(run, number, *part) for number, part in enumerate(sections))
+    return (f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+            f'<meta name="viewport" content="width=device-width"><title>{escape(title)}</title>'
+            f"<style>{_STYLE}</style></head><body><h1>{escape(title)}</h1>{_facts(run)}{body}"
+            f"</body></html>\n")
+
+
+def _section(run, number, title, text, draw, table):
+    drawing = picture(draw, run, f"picture-{number}", title)
+    rest = f'<div class="scroll">{table(run)}</div>' if table else ""
+    return f"<section><h2>{escape(title)}</h2><p>{escape(text)}</p>{drawing}</section>{rest}"
+
+
+def _facts(run):
+    facts = {"run": _text(run.facts), "chip": _text(run.config.to_dict())}
+    if run.step:
+        microseconds = run.cycles / CLOCK_MHZ
+        facts["recorded"] = (f"training step {run.step}: {run.cycles:,} cycles, "
+                             f"{microseconds:,.1f} µs if the clock were {CLOCK_MHZ} MHz")
+    rows = "".join(f"<tr><th>{name}<td>{escape(text)}" for name, text in facts.items())
+    return f'<div class="scroll"><table class="facts">{rows}</table></div>'
+
+
+def _text(fields):
+    """Names and values, those of several layers with dashes between."""
+    return ", ".join(
+        f"{name.replace('_', ' ')} "
+        f"{'-'.join(map(str, value)) if isinstance(value, list) else value}"
+        for name, value in fields.items() if value != [])

@@ -1,0 +1,174 @@
+"""A run is kept, read back, and drawn on a page that needs nothing else."""
+
+import re
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from hypercast.host.compiler import compile_job
+from hypercast.host.devices import ReferenceDevice
+from hypercast.host.report.folder import RunError, RunWriter, load_run
+from hypercast.host.report.page import page
+from hypercast.host.report.roofline import operations, traffic
+from hypercast.host.report.timeline import coverage
+from hypercast.host.timeline import profile
+from hypercast.rtl.config import Config
+from hypercast.rtl.registers import COUNTERS
+from tests.host.models import SMALL, small_model
+from tests.host.test_timeline import FIRST, STEP, recording
+
+FACTS = {"data set": "ring <of & vertices>", "device": "rtl", "features": [5, 4, 3]}
+
+
+def record(epoch):
+    return {"epoch": epoch, "training_loss": 1.5, "train_loss": 1.0, "validation_loss": 2.0,
+            "test_loss": None, "train_accuracy": 0.5, "validation_accuracy": 0.25,
+            "test_accuracy": None}
+
+
+def keep(folder, config=SMALL, *, epochs=2, chip=True):
+    """Keep a run of a small model; returns the profile of its step."""
+    trained = small_model(config=config)
+    job = compile_job(trained, config)
+    writer = RunWriter(folder, config, FACTS, job if chip else None)
+    device = ReferenceDevice(trained)
+    for epoch in range(epochs):
+        device.train_step()
+        writer.epoch(record(epoch), device)
+    if not chip:
+        return None
+    timeline = recording(job)
+    count = len(timeline.issued)
+    counters = {name: [count, 3 * count][:config.cores] for name, _ in COUNTERS}
+    if config.cores == 1:
+        mine = timeline.core == 0
+        timeline = timeline._replace(
+            cycle=timeline.cycle[mine], core=timeline.core[mine], busy=timeline.busy[mine],
+            counters=timeline.counters[:, :1])
+    found = profile(timeline, job, 0, FIRST + STEP * count, counters)
+    writer.step(2, found)
+    return found
+
+
+class Page(HTMLParser):
+    """Collects headings, everything a page would load, and its SVGs."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.headings, self.loads, self._heading = [], [], False
+        self.feed(text)
+        self.svgs = [ElementTree.fromstring(svg) for svg in
+                     re.findall(r"<svg.*?</svg>", text, flags=re.DOTALL)]
+
+    def handle_starttag(self, tag, attributes):
+        self._heading = tag == "h2"
+        for name, value in attributes:
+            if name in ("src", "href", "xlink:href", "action", "data"):
+                self.loads.append(value)
+
+    def handle_data(self, data):
+        if self._heading:
+            self.headings.append(data)
+            self._heading = False
+
+
+def test_what_is_kept_is_read_back(tmp_path):
+    found = keep(tmp_path / "run")
+    run = load_run(tmp_path / "run")
+    assert run.facts == FACTS and run.config == SMALL
+    assert (run.step, run.cycles) == (2, found.cycles)
+    assert run.phases == found.phases
+    assert np.array_equal(run.slices.start, found.slices.start)
+    assert [run.phases[number].name for number in run.slices.instruction] == [
+        found.instructions[number].phase for number in found.slices.instruction]
+    assert [epoch["epoch"] for epoch in run.epochs] == [0, 1]
+    assert run.epochs[0]["exponents"].keys() == ReferenceDevice(small_model()).exponents().keys()
+    assert run.counters()["edges"] == np.sum(
+        [phase.counters["edges"] for phase in found.phases], axis=0).tolist()
+
+
+def test_memory_map_has_no_gaps(tmp_path):
+    keep(tmp_path)
+    for regions in load_run(tmp_path).memory.values():
+        end = 0
+        for _, address, words in regions:
+            assert address == end and words > 0
+            end = address + words
+
+
+def test_page(tmp_path):
+    keep(tmp_path)
+    text = page(load_run(tmp_path))
+    shown = Page(text)
+    assert shown.headings == ["Loss and accuracy", "Exponents and saturations", "Timeline",
+                              "Roofline", "Utilisation", "Links", "Memory map"]
+    assert len(shown.svgs) == len(shown.headings)
+    assert all(load.startswith(("#", "data:")) for load in shown.loads)
+    assert not re.search(r"url\((?!#)|@import|<script", text)
+    assert "ring &lt;of &amp; vertices&gt;" in text
+    words = {element.text for svg in shown.svgs for element in svg.iter() if element.text}
+    for label in ("epoch", "cross-entropy [nats]", "exponent", "cycle of the step",
+                  "operations per word of memory traffic", "operations per cycle, chip",
+                  "flits sent along the link", "word address", "core"):
+        assert label in words, label
+    ids = re.findall(r'\bid="([^"]*)"', text)
+    assert len(ids) == len(set(ids))
+
+
+def test_pages_are_repeatable(tmp_path):
+    keep(tmp_path)
+    run = load_run(tmp_path)
+    assert page(run) == page(run)
+
+
+def test_page_of_the_reference(tmp_path):
+    keep(tmp_path, chip=False)
+    assert Page(page(load_run(tmp_path))).headings == [
+        "Loss and accuracy", "Exponents and saturations"]
+
+
+def test_page_of_one_core(tmp_path):
+    config = Config(dimensions=0, lanes=2, planes=1, accumulator_rows=16, weight_rows=64,
+                    channel_words=1024, program_rows=128, read_buffer=4, tensors=32)
+    keep(tmp_path, config)
+    headings = Page(page(load_run(tmp_path))).headings
+    assert "Links" not in headings and "Utilisation" in headings
+
+
+def test_page_of_a_run_that_was_stopped(tmp_path):
+    keep(tmp_path, chip=False, epochs=0)
+    (tmp_path / "epochs.jsonl").touch()
+    assert Page(page(load_run(tmp_path))).headings == []
+
+
+def test_a_new_run_replaces_the_old_one(tmp_path):
+    keep(tmp_path)
+    keep(tmp_path, chip=False, epochs=1)
+    run = load_run(tmp_path)
+    assert len(run.epochs) == 1 and run.slices is None and not run.memory
+
+
+def test_folders_without_a_run(tmp_path):
+    with pytest.raises(RunError, match="make one by hypercast train --run"):
+        load_run(tmp_path)
+    for name in ("epochs.jsonl", "step.json", "slices.npz", "run.json"):
+        keep(tmp_path)
+        (tmp_path / name).write_text("{")
+        with pytest.raises(RunError, match=f"{name} cannot be read .* again"):
+            load_run(tmp_path)
+
+
+def test_operations_and_traffic():
+    counters = {name: [0, 0] for name, _ in COUNTERS}
+    counters |= {"array_words": [10, 20], "edges": [3, 0], "vector_words": [1, 1],
+                 "features_read": [5, 5], "gradients_written": [0, 2]}
+    assert operations(counters, Config(lanes=4)) == 30 * 16 + 3 * 4 + 2 * 4
+    assert traffic(counters) == 12
+
+
+def test_coverage():
+    start, end = np.array([0, 12, 30]), np.array([5, 18, 40])
+    assert np.allclose(coverage(start, end, 40, 4), [0.5, 0.6, 0, 1])
+    assert np.allclose(coverage(start[:0], end[:0], 40, 4), 0)
