@@ -20,7 +20,7 @@ __all__ = ["BuildError", "Design", "build", "cache_folder", "source_digest"]
 _FOLDER = Path(__file__).parent
 #: Sources that decide, besides the hardware's and the harness, what is built.
 _BUILDERS = ("*_build.py", "cxxrtl_convert.py", "parts_header.py", "partition.py")
-_FLAGS = ["-std=c++14", "-O2", "-fPIC", "-pthread", "-w"]
+_FLAGS = ["-std=c++14", "-O2", "-fPIC", "-w"]
 #: GCC's late inliner takes quadratic time in calls per function, so let the early one do its work.
 _GCC_FLAGS = ["--param", "early-inlining-insns=1000", "--param", "max-early-inliner-iterations=10"]
 
@@ -83,7 +83,7 @@ def _compile(compiler, sources, folder, library):
     longest_first = sorted(sources, key=lambda source: -source.stat().st_size)
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         list(pool.map(compile_file, longest_first))
-    run([*compiler, "-shared", "-pthread", *[f"{source.stem}.o" for source in sources],
+    run([*compiler, "-shared", *[f"{source.stem}.o" for source in sources],
          "-o", library], folder, "link")
 
 

@@ -9,11 +9,9 @@
 #include "includes.h"
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 extern "C" {
@@ -81,28 +79,6 @@ enum FaultKind : uint32_t { kFlip, kDrop, kStuckAt0, kStuckAt1, kHold };
 struct Memory {
     std::string name;
     cxxrtl::debug_item item;
-};
-
-// Holds `count` threads until all have arrived. It spins, and gives way if that takes long.
-class Barrier {
-   public:
-    explicit Barrier(unsigned count) : count_(count) {}
-
-    void wait() {
-        unsigned turn = turn_.load();
-        if (arrived_.fetch_add(1) + 1 == count_) {
-            arrived_.store(0);
-            turn_.store(turn + 1);
-            return;
-        }
-        for (unsigned spins = 0; turn_.load() == turn; spins++)
-            if (spins > 1000) std::this_thread::yield();
-    }
-
-   private:
-    const unsigned count_;
-    std::atomic<unsigned> arrived_{0};
-    std::atomic<unsigned> turn_{0};
 };
 
 void evaluate(Core &core) {
@@ -193,31 +169,19 @@ struct Simulation {
     }
 
     void tick() {
-        Barrier alone(1);
-        tick_together(1, 0, 1, alone);
-    }
-
-    // Cycles of which each thread makes its share of the cores; the first has the control unit.
-    void tick_together(uint64_t cycles, unsigned thread, unsigned threads, Barrier &barrier) {
-        while (cycles--) {
-            if (thread == 0) {
-                if (recorder) recorder->note(cycle);
-                gather_control(chip);
-                chip.control.evaluate();
-            }
-            for (size_t i = thread; i < kCores; i += threads) {
-                gather_core(chip, i);
-                for (auto &fault : faults) strike(i, fault);
-                evaluate(chip.core[i]);
-            }
-            barrier.wait();
-            if (thread == 0) chip.control.commit();
-            for (size_t i = thread; i < kCores; i += threads) commit(chip.core[i]);
-            if (thread == 0) cycle++;
-            // What a fault has changed at an input is to be set again.
-            if (!faults.empty()) disturb();
-            barrier.wait();
+        if (recorder) recorder->note(cycle);
+        gather_control(chip);
+        chip.control.evaluate();
+        for (size_t i = 0; i < kCores; i++) {
+            gather_core(chip, i);
+            for (auto &fault : faults) strike(i, fault);
+            evaluate(chip.core[i]);
         }
+        chip.control.commit();
+        for (auto &core : chip.core) commit(core);
+        // What a fault has changed at an input is to be set again.
+        if (!faults.empty()) disturb();
+        cycle++;
     }
 
     // The host may have written to memories and ports.
@@ -229,17 +193,9 @@ struct Simulation {
         }
     }
 
-    void advance(uint64_t cycles, unsigned threads) {
+    void advance(uint64_t cycles) {
         disturb();
-        if (cycles < 100 || !faults.empty()) threads = 1;
-        Barrier barrier(threads);
-        std::vector<std::thread> others;
-        for (unsigned thread = 1; thread < threads; thread++)
-            others.emplace_back([=, &barrier] {
-                tick_together(cycles, thread, threads, barrier);
-            });
-        tick_together(cycles, 0, threads, barrier);
-        for (auto &other : others) other.join();
+        while (cycles--) tick();
     }
 
     void reset(bool active) {
@@ -279,8 +235,8 @@ void *hypercast_create() {
 
 void hypercast_destroy(void *handle) { delete static_cast<Simulation *>(handle); }
 
-void hypercast_advance(void *handle, uint64_t cycles, unsigned threads) {
-    static_cast<Simulation *>(handle)->advance(cycles, threads);
+void hypercast_advance(void *handle, uint64_t cycles) {
+    static_cast<Simulation *>(handle)->advance(cycles);
 }
 
 // Both return the AXI response code, or kTimeout after `limit` cycles.

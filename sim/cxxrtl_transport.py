@@ -1,7 +1,6 @@
 """The compiled chip as a transport of the driver."""
 
 import ctypes
-import os
 import re
 
 import numpy as np
@@ -18,8 +17,6 @@ __all__ = ["CxxrtlTransport"]
 #: Cycles an AXI access may take; the chip itself answers within a few thousand.
 _ACCESS_LIMIT = 20_000
 _OKAY = 0
-#: Threads that share a chip's cores; more wait for each other longer than they save.
-_THREADS = 4
 #: Window space of each memory that has a back door.
 _SPACES = {"channel_0": Space.FEATURES, "channel_1": Space.GRADIENTS, "weights": Space.WEIGHTS}
 
@@ -38,7 +35,7 @@ def _load(path):
     signatures = {
         "create": (handle, []),
         "destroy": (None, [handle]),
-        "advance": (None, [handle, ctypes.c_uint64, ctypes.c_uint]),
+        "advance": (None, [handle, ctypes.c_uint64]),
         "fault": (None, [handle, ctypes.POINTER(FaultRecord)]),
         "write": (ctypes.c_int, [handle, address, ctypes.c_uint32, ctypes.c_uint64]),
         "read": (ctypes.c_int,
@@ -74,7 +71,6 @@ class CxxrtlTransport(Transport):
         self._config = config
         self._library = _load(build_chip(config, progress=progress))
         self._handle = self._library.hypercast_create()
-        self._threads = min(len(os.sched_getaffinity(0)), config.cores, _THREADS)
         self._memories = self._find_memories(config)
 
     def _find_memories(self, config):
@@ -111,7 +107,7 @@ class CxxrtlTransport(Transport):
             raise TransportError(f"AXI {what} at {address:#x} {reason}")
 
     def wait(self, cycles):
-        self._library.hypercast_advance(self._handle, cycles, self._threads)
+        self._library.hypercast_advance(self._handle, cycles)
 
     def inject(self, fault):
         """Make a link faulty; the fault's cycle is counted from now.
