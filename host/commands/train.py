@@ -90,6 +90,8 @@ def train(dataset, config, device, layers, hidden, dropout, check, as_json, lear
     """Train DATASET: karate, blocks, a Planetoid folder, or a gnn-benchmark .npz file."""
     console = Console(stderr=as_json)
     recorded = _recorded_step(device, epochs, folder, trace, trace_step)
+    if trace:
+        trace.touch()  # so that a path that cannot be written fails before the training
     graph = datasets.load(dataset)
     widths = [graph.features.shape[1], *[hidden] * (layers - 1), graph.classes]
     network = Network.of_widths(widths, dropout=dropout)

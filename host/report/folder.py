@@ -40,8 +40,9 @@ class RunWriter:
         self._folder = folder
         self._config = config
         folder.mkdir(parents=True, exist_ok=True)
-        for name in (_EPOCHS, _STEP, _SLICES, _TRACE):
+        for name in (_STEP, _SLICES, _TRACE):
             (folder / name).unlink(missing_ok=True)
+        (folder / _EPOCHS).write_text("")
         self._write(_RUN, {"facts": facts, "config": config.to_dict(),
                            "memory": memory_map(job) if job else {}})
 

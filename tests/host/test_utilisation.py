@@ -22,6 +22,14 @@ def test_work_is_averaged_over_the_cores():
     assert array.limit == "idle 20%"
 
 
+def test_one_core_of_several():
+    counters = {name: [0] for name, _ in COUNTERS} | {
+        "array_words": [80], "features_read": [30], "features_written": [10]}
+    found = {row.name: row.work for row in utilisation(counters, 100, CONFIG)}
+    assert found["array"] == pytest.approx(0.8)
+    assert found["memory channel 0"] == pytest.approx(0.4)
+
+
 def test_capacity_of_lanes_and_links():
     found = rows(edges=[200, 100], link_0=[50, 100])
     assert found["aggregation lanes"].work == pytest.approx(0.75)

@@ -139,7 +139,6 @@ def test_page_of_one_core(tmp_path):
 
 def test_page_of_a_run_that_was_stopped(tmp_path):
     keep(tmp_path, chip=False, epochs=0)
-    (tmp_path / "epochs.jsonl").touch()
     assert Page(page(load_run(tmp_path))).headings == []
 
 
