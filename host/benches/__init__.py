@@ -8,6 +8,7 @@ __all__ = ["BENCHES", "run"]
 BENCHES = {
     "area": "area of one router on ECP5 and UltraScale+, by open synthesis",
     "bits": "whole trainings on the simulated chip, word for word equal to the reference",
+    "compiler": "speed and memory of the compiler, for a large graph and for sampled batches",
     "cora": "accuracy on Cora with 16- and 8-bit elements, and Cora on the simulated chip",
     "noc": "efficiency, balance, fairness and scaling of the network under traffic",
     "sim": "speed of the compiled simulation against Amaranth's simulator",

@@ -30,6 +30,32 @@ def test_links_share_the_load(name, most):
     assert loads.max() <= most * loads.mean() and alone.max() > 1.3 * alone.mean()
 
 
+def test_segments_are_placed_alike():
+    """Many segments side by side share the load as one does, in every batch of them."""
+    config = Config(dimensions=2, planes=2, eject=2)
+    source, mask = pattern_traffic("random2", 2, 40_000)
+    chosen = choose_planes(source, mask, config)
+    number = np.arange(len(source)) // config.cores
+    for part in range(0, 40_000, 4_000):
+        own = (number >= part) & (number < part + 4_000)
+        loads = link_loads(source[own], mask[own], chosen[own], 2)
+        assert loads.max() <= 1.05 * loads.mean()
+        shares = np.bincount(chosen[own], minlength=2) / own.sum()
+        assert abs(shares[0] - 0.5) < 0.02
+
+
+def test_a_busy_link_is_avoided():
+    """Of two ways to a core, the one that others use is taken less often."""
+    config = Config(dimensions=2, planes=2)
+    # Core 0 sends to core 3, by way of core 1 in plane 0 and of core 2 in plane 1; core 1, to core
+    # 3 too, has but one way.
+    source = np.tile([0, 1], 100)
+    mask = np.tile(np.array([1 << 3, 1 << 2], dtype=np.uint64), 100)
+    chosen = choose_planes(source, mask, config)
+    alone = choose_planes(source[::2], mask[::2], config)
+    assert np.count_nonzero(chosen[::2]) > 1.2 * np.count_nonzero(alone)
+
+
 def test_messages_without_destinations_change_nothing():
     config = Config(dimensions=3)
     source, mask = pattern_traffic("random2", 3, 50)

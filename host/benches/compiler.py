@@ -1,0 +1,178 @@
+"""Speed and memory of the compiler: a large graph, and the sizes of sampled batches.
+
+Time is the processor's, so that what else the machine does matters little; NumPy and SciPy use one
+thread for all of this.
+"""
+
+import time
+import tracemalloc
+
+import numpy as np
+import scipy.sparse
+
+from hypercast.host.benches.figure import Figure
+from hypercast.host.graph import Graph, rank_order
+from hypercast.host.messages import compile_messages
+from hypercast.reference.fixed_gcn import quantize
+from hypercast.rtl.config import Config
+from hypercast.rtl.placement import rows_of
+
+__all__ = ["run"]
+
+_CONFIG = Config(dimensions=4, lanes=16, planes=4, accumulator_rows=16384)
+#: Vertices and edges, both directions counted, of the large graph.
+_VERTICES, _EDGES = 1_000_000, 10_000_000
+#: Edges per second demanded of compiling the large graph's messages.
+_BAR = 5_000_000
+#: Vertices and edges of a batch by subgraph sampling.
+_SUBGRAPH = 2_750, 54_510
+#: Targets, sources and edges of each layer of a batch by neighbour sampling.
+_NEIGHBOURS = (9_000, 102_483, 137_420), (1_024, 9_000, 8_505)
+#: Batches that times are the median of.
+_BATCHES = 9
+#: Degrees fall with the root of the rank: a power law with exponent 3.
+_POWER = 2
+
+
+def run(data, progress):
+    """The figures; ``data`` is not used."""
+    return [*_large_graph(progress), *_subgraph_batches(progress), *_neighbour_batches(progress)]
+
+
+class _Stopwatch:
+    """Processor time of calls."""
+
+    def __init__(self):
+        self.seconds = 0.0
+
+    def __call__(self, function, *arguments):
+        start = time.process_time()
+        result = function(*arguments)
+        self.seconds += time.process_time() - start
+        return result
+
+
+def _ends(vertices, count, generator):
+    """Vertices drawn with a power law, numbered in no particular order."""
+    drawn = (vertices * generator.random(count)**_POWER).astype(np.int64)
+    return generator.permutation(vertices)[drawn]
+
+
+def _pairs(vertices, edges, generator):
+    """About ``edges`` edges, both directions counted, as pairs."""
+    ends = _ends(vertices, edges, generator)
+    return ends.reshape(-1, 2)
+
+
+def _graph(vertices, pairs):
+    return Graph.from_edges(pairs, np.ones((vertices, 1)), np.zeros(vertices, dtype=np.int64),
+                            train=[0])
+
+
+def _ranked(graph):
+    return graph.permuted(rank_order(graph))
+
+
+def _weighted(graph):
+    return quantize(graph.normalised("symmetric"), _CONFIG.element_width)[0]
+
+
+def _compile(matrix):
+    """All tiles of a matrix; returns the number of edges compiled."""
+    rows = rows_of(0, matrix.shape[0], _CONFIG.cores)
+    return sum(
+        int(compile_messages(matrix, _CONFIG, first_row=first,
+                             rows=_CONFIG.accumulator_rows).edges.sum())
+        for first in range(0, max(rows, 1), _CONFIG.accumulator_rows))
+
+
+def _peak(function, *arguments):
+    """Bytes that a call allocates at most, beyond what it was given."""
+    tracemalloc.start()
+    function(*arguments)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def _large_graph(progress):
+    progress("building the large graph")
+    reading, ranking, weighting, compiling = (_Stopwatch() for _ in range(4))
+    pairs = _pairs(_VERTICES, _EDGES, np.random.default_rng(0))
+    graph = reading(_graph, _VERTICES, pairs)
+    graph = ranking(_ranked, graph)
+    matrix = weighting(_weighted, graph)
+    progress("compiling the large graph")
+    edges = compiling(_compile, matrix)
+    progress("measuring the compiler's memory")
+    prepared = ranking.seconds + weighting.seconds
+    stored = matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes
+    title = "large graph: "
+    return [
+        Figure(name=f"{title}vertices", value=_VERTICES),
+        Figure(name=f"{title}edges, both directions", value=graph.edges.nnz),
+        Figure(name=f"{title}edges with loops, all compiled", value=edges, bar=matrix.nnz,
+               relation="="),
+        Figure(name=f"{title}checking and merging a list of edges", value=reading.seconds,
+               unit="s"),
+        Figure(name=f"{title}ranking", value=ranking.seconds, unit="s"),
+        Figure(name=f"{title}normalising and rounding weights", value=weighting.seconds, unit="s"),
+        Figure(name=f"{title}messages, planes chosen, and their images", value=compiling.seconds,
+               unit="s"),
+        Figure(name=f"{title}messages", value=graph.edges.nnz / compiling.seconds,
+               unit="edges/s", bar=_BAR),
+        Figure(name=f"{title}messages, ranking and weights",
+               value=graph.edges.nnz / (compiling.seconds + prepared), unit="edges/s"),
+        Figure(name=f"{title}memory of the matrix", value=stored / 1e6, unit="MB"),
+        Figure(name=f"{title}peak memory of compiling its messages, besides",
+               value=_peak(_compile, matrix) / 1e6, unit="MB"),
+        Figure(name=f"{title}peak memory from the list of edges on",
+               value=_peak(lambda: _compile(_weighted(_ranked(_graph(_VERTICES, pairs))))) / 1e6,
+               unit="MB")]
+
+
+def _median(batches):
+    """Median time of a batch in ms, of calls that each compile one."""
+    times = []
+    for batch in batches:
+        watch = _Stopwatch()
+        watch(batch)
+        times.append(watch.seconds * 1e3)
+    return float(np.median(times))
+
+
+def _subgraph_batches(progress):
+    progress("compiling batches by subgraph sampling")
+    vertices, edges = _SUBGRAPH
+    graphs = [_graph(vertices, _pairs(vertices, edges, np.random.default_rng(seed)))
+              for seed in range(_BATCHES)]
+    matrices = [_weighted(_ranked(graph)) for graph in graphs]
+    title = f"batch by subgraph sampling, {vertices:,} vertices: "
+    return [
+        Figure(name=f"{title}edges", unit="edges",
+               value=float(np.median([graph.edges.nnz for graph in graphs]))),
+        Figure(name=f"{title}messages", unit="ms",
+               value=_median([lambda m=matrix: _compile(m) for matrix in matrices])),
+        Figure(name=f"{title}ranking, weights and messages", unit="ms", value=_median(
+            [lambda g=graph: _compile(_weighted(_ranked(g))) for graph in graphs]))]
+
+
+def _neighbour_layer(targets, sources, edges, generator):
+    """A layer's (targets, sources) matrix, a power law over the sources."""
+    entries = (generator.integers(0, targets, edges), _ends(sources, edges, generator))
+    values = np.ones(edges, dtype=np.int64)
+    return scipy.sparse.coo_array((values, entries), shape=(targets, sources)).tocsr()
+
+
+def _neighbour_batches(progress):
+    progress("compiling batches by neighbour sampling")
+    batches = [[_neighbour_layer(*shape, np.random.default_rng(seed)) for shape in _NEIGHBOURS]
+               for seed in range(_BATCHES)]
+    inner = "/".join(f"{targets:,}" for targets, _, _ in _NEIGHBOURS)
+    title = f"batch by neighbour sampling, {_NEIGHBOURS[0][1]:,}/{inner} vertices: "
+    return [
+        Figure(name=f"{title}edges", unit="edges",
+               value=float(np.median([sum(layer.nnz for layer in batch) for batch in batches]))),
+        Figure(name=f"{title}messages, and the last layer's backward", unit="ms", value=_median(
+            [lambda b=batch: [_compile(layer) for layer in (*b, b[-1].T.tocsr())]
+             for batch in batches]))]
