@@ -266,9 +266,12 @@ class Program:
     # Helpers.
 
     def _phase(self, name):
+        """Number of a phase's counter; layers share counters if there are not enough."""
+        if 3 * len(self.network.layers) + 3 > PHASES:
+            name = name.split()[0]
         if name not in self.phases:
             self.phases.append(name)
-        return min(self.phases.index(name), PHASES - 1)
+        return self.phases.index(name)
 
     def _next_buffer(self, where):
         self._buffers[where] ^= 1

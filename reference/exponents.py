@@ -71,8 +71,9 @@ class ExponentFile:
         exponent = max(exponent, base, MINIMUM_EXPONENT)
         if exponent > MAXIMUM_EXPONENT:
             raise ExponentError(
-                f"exponent of {name} is {exponent}, above {MAXIMUM_EXPONENT}: training diverges, "
-                f"lower the learning rate")
+                f"exponent of {name} is {exponent}, above {MAXIMUM_EXPONENT}: values of "
+                f"up to 2**{exponent + self.element_width - 1} are too large; scale the features "
+                f"down, or lower the learning rate if they grew in training")
         self._exponents[name] = exponent
 
     def fold(self, name, base, bits):

@@ -38,8 +38,8 @@ SAME_BITS = {
 }
 #: Trainings under cocotb with Verilator.
 VERILATED = {
-    "karate": Training(dataset="karate", config=_DEMO, epochs=8),
-    "blocks": Training(dataset="blocks", config=_DEMO, epochs=2),
+    "karate": Training(dataset="karate", config=_DEMO, epochs=30),
+    "blocks": Training(dataset="blocks", config=_DEMO, epochs=10),
 }
 
 

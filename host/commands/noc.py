@@ -17,17 +17,17 @@ __all__ = ["noc"]
 
 @click.command(epilog="Patterns: " + "; ".join(
     f"{name}: {text}" for name, text in PATTERNS.items()) + ".")
-@click.argument("pattern", type=click.Choice(list(PATTERNS)), default="unicast")
+@click.argument("pattern", type=click.Choice(list(PATTERNS)), required=False)
 @click.option("--graph", metavar="DATASET",
               help="Instead of a pattern, an aggregation over a graph, given as for train.")
-@click.option("--panels", type=click.IntRange(min=1), default=1, show_default=True,
-              help="With --graph: panels of the layer that is aggregated.")
+@click.option("--panels", type=click.IntRange(min=1),
+              help="With --graph: panels of the layer that is aggregated.  [default: 1]")
 @click.option("--dimensions", type=int, default=4, show_default=True)
 @click.option("--planes", type=int, default=4, show_default=True)
 @click.option("--eject", type=int, default=1, show_default=True, help="Ejection ports of a core.")
 @click.option("--depth", type=int, default=4, show_default=True, help="Of every input buffer.")
-@click.option("--messages", type=click.IntRange(min=1), default=400, show_default=True,
-              help="Of each core.")
+@click.option("--messages", type=click.IntRange(min=1),
+              help="With a pattern: of each core.  [default: 400]")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--rate", type=float,
               help="Messages per core and cycle, at random.  [default: all at the start]")
@@ -39,13 +39,22 @@ __all__ = ["noc"]
 @expected_errors
 def noc(pattern, graph, panels, dimensions, planes, eject, depth, messages, seed, rate, stalls,
         plot, as_json):
-    """Send traffic of PATTERN through the simulated network: cycles, bound, latencies, links."""
+    """Send traffic through the simulated network: cycles, bound, latencies, links.
+
+    The traffic is that of PATTERN (unicast if there is none), or of --graph.
+    """
+    if graph and (pattern or messages):
+        raise click.UsageError("with --graph, the graph says who sends what; leave out PATTERN and "
+                               "--messages")
+    if panels and not graph:
+        raise click.UsageError("--panels is about the aggregation of a --graph; give one")
+    pattern = pattern or "unicast"
     from hypercast.host.noc.measurement import measure  # brings the hardware with it
     from hypercast.sim.network_simulation import NetworkSimulation, narrow
 
     config = narrow(Config(dimensions=dimensions, planes=planes, eject=eject, buffer_depth=depth))
-    traffic = (_graph_traffic(graph, dimensions, panels) if graph
-               else pattern_traffic(pattern, dimensions, messages, seed))
+    traffic = (_graph_traffic(graph, dimensions, panels or 1) if graph
+               else pattern_traffic(pattern, dimensions, messages or 400, seed))
     created = None if rate is None else creation_cycles(traffic.source, rate, seed)
     options = {"ready": 1 - stalls, "seed": seed}
     with Console(stderr=True).status("opening the network") as status:

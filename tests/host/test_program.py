@@ -118,12 +118,12 @@ def test_scaled_words_are_not_used():
         assert not of(Opcode.DRAIN, program, source=DrainSource.SCALED)
 
 
-@pytest.mark.parametrize("layers", [1, 4, 7])
-def test_phases_fit_the_counters(layers):
+@pytest.mark.parametrize(("layers", "counters"), [(1, 6), (4, 15), (5, 5), (7, 5)])
+def test_phases_fit_the_counters(layers, counters):
     model = small_model(hidden=(2,) * (layers - 1))
     program = instructions(model) + instructions(model, entry="evaluate")
-    phases = [entry["phase"] for entry in program]
-    assert max(phases) == min(3 * layers + 2, PHASES - 1)
+    assert {entry["phase"] for entry in program} == set(range(counters))
+    assert len(compile_job(model, CONFIG).phases) == counters <= PHASES
 
 
 def test_rates_follow_the_schedule():

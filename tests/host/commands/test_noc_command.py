@@ -70,3 +70,12 @@ def test_refusals(arguments, message):
 def test_help_names_all_patterns():
     text = run("--help").stdout
     assert all(name in text for name in PATTERNS)
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["broadcast", "--graph", "karate"], "leave out PATTERN"),
+    (["--graph", "karate", "--messages", "5"], "leave out PATTERN and"),
+    (["broadcast", "--panels", "2"], "--panels is about"),
+])
+def test_options_that_would_mean_nothing(arguments, message):
+    assert message in run(*arguments, status=2).output
