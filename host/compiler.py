@@ -1,12 +1,12 @@
 """Compiles a training job: memory map, images and program for one configuration."""
 
 import numpy as np
-import scipy.sparse
 
+from hypercast.host.features import Features
 from hypercast.host.job import Job, Weights
 from hypercast.host.memory_map import CapacityError, MemoryMap, require_capacity
 from hypercast.host.messages import compile_messages, relocate
-from hypercast.host.packing import deal, pack_panels, pack_records, pack_rows
+from hypercast.host.packing import deal, pack_records, pack_rows
 from hypercast.host.program import Program, RowTile
 from hypercast.host.state import store_state, weight_rows
 from hypercast.reference.network import COMBINE_FIRST
@@ -22,7 +22,7 @@ _MAXIMUM_PANELS = (1 << dict(OPERANDS[Opcode.MATMUL])["panels"]) - 1
 _MAXIMUM_ROWS = 1 << dict(OPERANDS[Opcode.MATMUL])["row_start"]
 
 
-def compile_job(model, config):
+def compile_job(model, config, *, word_sparse=True):
     """Compile a model, as it stands before its first step.
 
     Parameters
@@ -31,6 +31,8 @@ def compile_job(model, config):
         Network, recipe, graph, initial state and calibrated exponents.
     config : Config
         Configuration of the chip.
+    word_sparse : bool
+        Whether input features may be stored without their zero words, where that is less.
 
     Raises
     ------
@@ -45,9 +47,12 @@ def compile_job(model, config):
     _place_tensors(model, memory, config)
     tiles, traffic = _place_messages(model, rows, memory, images, config)
     weights, used = _place_weights(model.network, memory, config)
+    features = Features(model, rows, config, word_sparse=word_sparse)
+    features.place(memory, sorted({chunk[1:3] for chunk in weights["W1"].chunks}))
     memory.check()
 
-    _fill_tensors(model, memory, images, config)
+    features.fill(memory, images)
+    _fill_labels(model, images, config)
     bank = np.zeros((used, config.lanes), dtype=np.int64)
     for name, place in weights.items():
         operands = weight_rows(_matrix(model.tensors[name]), place, config)
@@ -110,9 +115,8 @@ def _matrix(values):
 
 
 def _place_tensors(model, memory, config):
-    """Allocate every matrix, mask and label list: operands that meet lie in different channels."""
+    """Allocate matrices, masks and labels: operands that meet lie in different channels."""
     network = model.network
-    memory.matrix("X", 0, network.features)
     for number, layer in enumerate(network.layers, 1):
         last = number == len(network.layers)
         combine = layer.order == COMBINE_FIRST
@@ -189,15 +193,9 @@ def _place_weights(network, memory, config):
     return weights, base
 
 
-def _fill_tensors(model, memory, images, config):
-    """Images of features and labels."""
-    features = model.tensors["X"]
+def _fill_labels(model, images, config):
     labels = np.maximum(model.labels, 0) | np.where(model.labels >= 0, model.splits, 0) << 13
     for core, image in enumerate(images):
-        part = deal(features, core, config)
-        if scipy.sparse.issparse(part):
-            part = part.toarray()
-        image.append(("X", pack_panels(part, memory["X"].stride, config)))
         image.append(("labels", pack_records(deal(labels, core, config).astype("<u2"), config)))
 
 

@@ -52,7 +52,7 @@ class Device(abc.ABC):
 def _training_names(job):
     """Matrices that a training step leaves in the memory channels."""
     return [name for name, region in job.regions.items()
-            if region.columns and not name.endswith(".eval")]
+            if region.columns and name != "X" and not name.endswith(".eval")]
 
 
 def _of_training(items):
@@ -85,13 +85,11 @@ class ReferenceDevice(Device):
     def snapshot(self):
         model = self.model
         values = {name: tensor for name, tensor in model.tensors.items()
-                  if not name.endswith(".eval") and name != "A"}
+                  if not name.endswith(".eval") and name not in ("A", "X")}
         for name in model.masters:
             values[f"{name}.master"] = np.atleast_2d(model.masters[name])
             values[f"{name}.momentum"] = np.atleast_2d(model.momenta[name])
             values[name] = np.atleast_2d(model.tensors[name])
-        if hasattr(values["X"], "toarray"):
-            values["X"] = values["X"].toarray()
         values["exponents"] = np.array([list(self.exponents().values())])
         return values
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hypercast.rtl.config import ConfigurationError
 from hypercast.rtl.registers import Space
 
-__all__ = ["CapacityError", "MemoryMap", "Region", "require_capacity"]
+__all__ = ["CapacityError", "MemoryMap", "Region", "index_name", "require_capacity"]
 
 _CHANNELS = (Space.FEATURES, Space.GRADIENTS)
 
@@ -35,6 +35,12 @@ def require_capacity(config, field, needed, why):
         remedy = "no configuration has as many: use more lanes or cores, or a smaller network"
     raise CapacityError(f"{field} is {getattr(config, field)}, but {needed} are needed: {why}; "
                         f"{remedy}")
+
+
+def index_name(matrix, *, panel=0, row=None):
+    """Name of a word-sparse matrix' index: of a tile of rows, or from a panel on for all rows."""
+    return (f"index of {matrix}, panels from {panel}" if row is None else
+            f"index of {matrix}, rows from {row}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,7 +30,8 @@ def pack_rows(values, config):
         raise OverflowError(f"element {bad} does not fit {config.element_width} bits")
     octets = np.zeros((len(values), config.word_width // 8), dtype=np.uint8)
     packed = np.ascontiguousarray(values, dtype=_ELEMENT[config.element_width])
-    octets[:, :config.data_width // 8] = packed.view(np.uint8).reshape(len(values), -1)
+    octets[:, :config.data_width // 8] = packed.view(np.uint8).reshape(
+        len(values), config.data_width // 8)
     return octets.view("<u4")
 
 

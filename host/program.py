@@ -6,6 +6,7 @@ are unrolled here; loops over the panels that a sum runs over are in the array.
 
 from dataclasses import dataclass, field
 
+from hypercast.host.memory_map import index_name
 from hypercast.host.schedule import Schedule
 from hypercast.reference.network import COMBINE_FIRST, Network
 from hypercast.rtl.config import Config
@@ -41,6 +42,8 @@ class RowTile:
 @dataclass
 class Program:
     """Emits instructions for one network on one memory map.
+
+    A matrix whose index is in the memory map is word-sparse.
 
     Parameters
     ----------
@@ -159,9 +162,10 @@ class Program:
                     reads=[*self._panels(source), ("weights", weights.name)],
                     writes=[("array", buffer)],
                     vertices=ALL_VERTICES, row_start=tile.first, row_limit=tile.rows,
-                    buffer=buffer, channel=region.channel, address=region.panel(0, tile.first),
-                    stride=region.stride, panels=inner, weights=weights.base + panel * step,
-                    weight_stride=stride, transposed=transposed, **self._dropout(feed))
+                    buffer=buffer, channel=region.channel, panels=inner,
+                    weights=weights.base + panel * step, weight_stride=stride,
+                    transposed=transposed, **self._left(source, row=tile.first),
+                    **self._dropout(feed))
                 self._drain(phase, DrainSource.ARRAY, buffer, (source, weights.name), result,
                             tile, panel, **finish)
 
@@ -246,8 +250,7 @@ class Program:
         right = self.regions[columns]
         for index, (panel, first, tiles, state) in enumerate(weights.chunks):
             buffer = self._next_buffer("aggregation")
-            left = {"ones": 1} if rows == ONE else {
-                "address": self.regions[rows].panel(first), "stride": self.regions[rows].stride}
+            left = {"ones": 1} if rows == ONE else self._left(rows, panel=first)
             self.schedule.add(
                 Opcode.GRADIENT, phase=phase,
                 reads=[(columns, panel), *(self._panels(rows) if rows != ONE else ())],
@@ -276,6 +279,13 @@ class Program:
     def _next_buffer(self, where):
         self._buffers[where] ^= 1
         return self._buffers[where]
+
+    def _left(self, name, *, panel=0, row=None):
+        """Fields that say where the array finds a matrix, from a panel or a tile's row on."""
+        if index := self.regions.get(index_name(name, panel=panel, row=row)):
+            return {"sparse": 1, "address": index.address}
+        region = self.regions[name]
+        return {"address": region.panel(panel, row or 0), "stride": region.stride}
 
     @staticmethod
     def _landing(buffer):

@@ -112,7 +112,7 @@ class Core(wiring.Component):
 
         # Memory.
         readers = (sender.data, sender.list, receiver.edges, array.left, array.right,
-                   vector.primary, vector.secondary, host.read)
+                   array.index, vector.primary, vector.secondary, host.read)
         m.submodules.reads = reads = ReadCrossbar(config, len(readers))
         for index, port in enumerate(readers):
             connect(m, port, reads.clients[index])

@@ -89,11 +89,12 @@ OPERANDS = {
         ("vertices", 4), ("buffer", 1), ("channel", 1), ("address", 24), ("send_list", 24),
         ("edge_set", 24)),
     Opcode.MATMUL: (
-        *_ROWS, ("buffer", 1), ("channel", 1), ("address", 24), ("stride", 24), ("panels", 14),
-        ("weights", 16), ("weight_stride", 16), ("transposed", 1), *_DROPOUT),
+        *_ROWS, ("buffer", 1), ("channel", 1), ("sparse", 1), ("address", 24), ("stride", 24),
+        ("panels", 14), ("weights", 16), ("weight_stride", 16), ("transposed", 1), *_DROPOUT),
     Opcode.GRADIENT: (
-        ("vertices", 4), ("buffer", 1), ("address", 24), ("stride", 24), ("panels", 14),
-        ("ones", 1), ("gradient_address", 24), ("first_tile", 16), *_DROPOUT, ("panel", 14)),
+        ("vertices", 4), ("buffer", 1), ("sparse", 1), ("address", 24), ("stride", 24),
+        ("panels", 14), ("ones", 1), ("gradient_address", 24), ("first_tile", 16), *_DROPOUT,
+        ("panel", 14)),
     Opcode.DRAIN: (
         *_ROWS, ("source", 2), ("buffer", 1), ("source_channel", 1), ("source_address", 24),
         ("side_address", 24), ("channel", 1), ("address", 24), *_TENSORS, ("exponent_bias", -6),

@@ -2,6 +2,7 @@
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
+from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.array.array_job import ArrayJob, decode
@@ -36,8 +37,9 @@ class ArrayEngine(wiring.Component):
     busy : Out(1)
         High from the cycle after ``start`` until all sums are in the accumulators or all flits are
         sent.
-    left, right : Out(ReadPort(config))
-        Memory access for the operand's words, and for GRADIENT's second operand.
+    left, right, index : Out(ReadPort(config))
+        Memory access for the operand's words, for GRADIENT's second operand, and for the index of
+        a word-sparse operand.
     weights : Out(WeightPort(config))
         Access to the weight bank.
     flits : Out(stream of flit(config))
@@ -62,6 +64,7 @@ class ArrayEngine(wiring.Component):
             "busy": Out(1),
             "left": Out(ReadPort(config)),
             "right": Out(ReadPort(config)),
+            "index": Out(ReadPort(config)),
             "weights": Out(WeightPort(config)),
             "flits": Out(stream.Signature(flit(config))),
             "drain": In(AccumulatorPort(config)),
@@ -75,11 +78,12 @@ class ArrayEngine(wiring.Component):
         config = self._config
         m.submodules.array = array = SystolicArray(config)
         m.submodules.feed = feed = OperandFeed(config)
-        m.submodules.loader = loader = TileLoader(config, array.loading_distance)
-        m.submodules.sender = sender = GradientSender(config, array.latency)
+        m.submodules.loader = loader = TileLoader(config)
+        m.submodules.sender = sender = GradientSender(config, array.shift_distance)
         m.submodules.accumulators = accumulators = AccumulatorBank(config)
         wiring.connect(m, wiring.flipped(self.left), feed.left)
         wiring.connect(m, wiring.flipped(self.right), feed.right)
+        wiring.connect(m, wiring.flipped(self.index), feed.index)
         wiring.connect(m, wiring.flipped(self.weights), loader.port)
         wiring.connect(m, wiring.flipped(self.flits), sender.flits)
         wiring.connect(m, wiring.flipped(self.drain), accumulators.drain)
@@ -120,19 +124,21 @@ class ArrayEngine(wiring.Component):
             array.shift.eq(sender.shift),
             loader.take.eq(array.first & ~job.gradient),
             sender.capture.eq(fed & beat.p.closes),
-            sender.chain.eq(array.chain),
+            sender.sums_valid.eq(array.sums_valid),
+            sender.sums.eq(array.result),
         ]
 
-        # Into the accumulators.
-        row = Signal(20)
+        # Into the accumulators: rows wait for their sums.
+        m.submodules.rows = rows = SyncFIFOBuffered(width=len(beat.p.row), depth=array.latency + 1)
         m.d.comb += [
+            rows.w_en.eq(array.valid & ~job.gradient),
+            rows.w_data.eq(beat.p.row),
+            rows.r_en.eq(array.result_valid),
             accumulators.add_enable.eq(array.result_valid),
             accumulators.add_buffer.eq(job.buffer),
-            accumulators.add_row.eq(row),
+            accumulators.add_row.eq(rows.r_data),
             accumulators.addend.eq(array.result),
         ]
-        with m.If(array.result_valid):
-            m.d.sync += row.eq(Mux(row + 1 == job.rows, 0, row + 1))
 
         # The last word's sum is added ``latency`` cycles later and stored in the cycle after that.
         settle = Signal(range(array.latency + 2))

@@ -24,6 +24,7 @@ class ArrayJob(data.Struct):
     panel: 14
     buffer: 1
     channel: 1
+    sparse: 1
     address: 24
     stride: 24
     dropout: 1
@@ -61,7 +62,7 @@ def decode(issue, rows):
 
     fields = {
         name: Mux(is_gradient, gradient[name], matmul[name])
-        for name in ("panels", "address", "stride", "dropout")}
+        for name in ("panels", "sparse", "address", "stride", "dropout")}
     return {
         **fields,
         "gradient": is_gradient,

@@ -1,12 +1,13 @@
 """Brings the operand words of an instruction together for the systolic array."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.array.array_job import ArrayJob
 from hypercast.rtl.array.keep_masks import KeepMasks
-from hypercast.rtl.array.panel_reader import PanelReader
+from hypercast.rtl.array.left_operand import LeftOperand
+from hypercast.rtl.array.right_operand import RightOperand
 from hypercast.rtl.layouts import ReadPort
 
 __all__ = ["OperandFeed", "beat"]
@@ -15,12 +16,13 @@ __all__ = ["OperandFeed", "beat"]
 def beat(config):
     """Layout of what enters the array in one cycle.
 
-    ``left`` and ``right`` (GRADIENT only) are words if ``word`` is high. ``first``: a tile begins
-    here; ``closes``: and it ends an earlier one whose sums are wanted (GRADIENT only).
+    ``left`` and ``right`` (GRADIENT only) are words if ``word`` is high, of row ``row`` of the
+    job. ``first``: a tile begins here; ``closes``: and it ends an earlier one whose sums are wanted
+    (GRADIENT only).
     """
     return data.StructLayout({
         "left": config.data_width, "right": config.data_width,
-        "word": 1, "first": 1, "closes": 1})
+        "row": range(config.accumulator_rows), "word": 1, "first": 1, "closes": 1})
 
 
 class OperandFeed(wiring.Component):
@@ -28,7 +30,7 @@ class OperandFeed(wiring.Component):
 
     MATMUL gives the rows of all panels, nothing if there are no rows. GRADIENT gives for each
     panel its rows, or one beat without a word if there are no rows; a last ``first`` without a word
-    closes the last panel.
+    closes the last panel. Of a word-sparse operand, rows are those stored.
 
     Parameters
     ----------
@@ -43,8 +45,8 @@ class OperandFeed(wiring.Component):
         Constant from ``start`` until ``busy`` falls. Dropout clears elements of the left word.
     core : In(dimensions)
         Address of this core.
-    left, right : Out(ReadPort(config))
-        Memory access for the two operands.
+    left, right, index : Out(ReadPort(config))
+        Memory access for the two operands, and for where the left one lies if it is sparse.
     o : Out(stream of beat(config))
         What the array is to be fed.
     busy : Out(1)
@@ -59,6 +61,7 @@ class OperandFeed(wiring.Component):
             "core": In(config.dimensions),
             "left": Out(ReadPort(config)),
             "right": Out(ReadPort(config)),
+            "index": Out(ReadPort(config)),
             "o": Out(stream.Signature(beat(config))),
             "busy": Out(1),
         })
@@ -67,33 +70,30 @@ class OperandFeed(wiring.Component):
         m = Module()
         config, job, o = self._config, self.job, self.o
         m.submodules.masks = masks = KeepMasks(config)
-        m.submodules.left_reader = left = PanelReader(config)
-        m.submodules.right_reader = right = PanelReader(config)
+        m.submodules.left_operand = left = LeftOperand(config)
+        m.submodules.right_operand = right = RightOperand(config)
         wiring.connect(m, wiring.flipped(self.left), left.port)
         wiring.connect(m, wiring.flipped(self.right), right.port)
+        wiring.connect(m, wiring.flipped(self.index), left.index)
 
-        # The right operand of GRADIENT is the same panel every time.
         empty = Signal()
-        m.d.comb += empty.eq(job.rows == 0)
         m.d.comb += [
+            empty.eq(job.rows == 0),
+            left.start.eq(self.start & ~empty),
+            left.job.eq(job),
+            right.start.eq(self.start & ~empty),
+            right.job.eq(job),
             masks.start.eq(self.start),
             masks.job.eq(job),
             masks.core.eq(self.core),
-            left.start.eq(self.start & ~empty),
-            left.rows.eq(job.rows),
-            left.panels.eq(Mux(job.ones, 0, job.panels)),
-            left.channel.eq(job.channel),
-            left.stride.eq(job.stride),
-            left.address.eq(job.address),
-            right.start.eq(self.start & ~empty),
-            right.rows.eq(job.rows),
-            right.panels.eq(Mux(job.gradient, job.panels, 0)),
-            right.channel.eq(1),
-            right.stride.eq(0),
-            right.address.eq(job.gradient_address),
+            # Masks and right words are those of the same places.
+            masks.i.valid.eq(left.places.valid & right.places.ready),
+            masks.i.p.eq(left.places.p),
+            right.places.valid.eq(left.places.valid & masks.i.ready),
+            right.places.p.eq(left.places.p),
+            left.places.ready.eq(masks.i.ready & right.places.ready),
         ]
 
-        rest = Signal(20)    # rows of this panel still to come
         panels = Signal(14)  # panels still to come, this one included; 0: closing beat of GRADIENT
         first = Signal()     # the next beat begins a panel
         opened = Signal()    # there has been a beat
@@ -101,15 +101,16 @@ class OperandFeed(wiring.Component):
         take = Signal()
         m.d.comb += [
             o.p.word.eq(~empty & (panels != 0)),
-            present.eq((job.ones | left.o.valid) & (~job.gradient | right.o.valid) & masks.o.valid),
+            present.eq(left.o.valid & (~job.gradient | right.o.valid) & masks.o.valid),
             o.valid.eq(self.busy & (present | ~o.p.word)),
             take.eq(o.valid & o.ready & o.p.word),
-            left.o.ready.eq(take & ~job.ones),
+            left.o.ready.eq(take),
             right.o.ready.eq(take & job.gradient),
             masks.o.ready.eq(take),
-            o.p.left.eq(Mux(job.ones, 1, left.o.payload) & Cat(
+            o.p.left.eq(left.o.p.word & Cat(
                 keep.replicate(config.element_width) for keep in masks.o.payload)),
             o.p.right.eq(right.o.payload),
+            o.p.row.eq(left.o.p.row),
             o.p.first.eq(first),
             o.p.closes.eq(first & opened & job.gradient),
         ]
@@ -117,17 +118,16 @@ class OperandFeed(wiring.Component):
         with m.If(self.start):
             m.d.sync += [
                 self.busy.eq(job.gradient | (~empty & (job.panels != 0))),
-                rest.eq(job.rows),
                 panels.eq(job.panels),
                 first.eq(1),
                 opened.eq(0),
             ]
         with m.Elif(o.valid & o.ready):
             m.d.sync += opened.eq(1)
-            with m.If(~o.p.word | (rest == 1)):
-                m.d.sync += [first.eq(1), rest.eq(job.rows), panels.eq(panels - 1)]
+            with m.If(~o.p.word | left.o.p.last):
+                m.d.sync += [first.eq(1), panels.eq(panels - 1)]
                 with m.If(panels == ~job.gradient):  # one left, or none and the closing beat taken
                     m.d.sync += self.busy.eq(0)
             with m.Else():
-                m.d.sync += [first.eq(0), rest.eq(rest - 1)]
+                m.d.sync += first.eq(0)
         return m

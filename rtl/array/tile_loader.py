@@ -12,14 +12,12 @@ __all__ = ["TileLoader"]
 class TileLoader(wiring.Component):
     """Reads each tile's ``P`` rows, the last row first, as soon as the array may be loaded.
 
-    A tile is ready ``distance + P - 1`` cycles after the one before it was taken.
+    A tile is ready ``P + 1`` cycles after the one before it was taken.
 
     Parameters
     ----------
     config : Config
         Configuration.
-    distance : int
-        The array's ``loading_distance``.
 
     Members
     -------
@@ -40,9 +38,8 @@ class TileLoader(wiring.Component):
         The array's ``first``: the tile is in use and the next may be loaded. Only while ``ready``.
     """
 
-    def __init__(self, config, distance):
+    def __init__(self, config):
         self._config = config
-        self._distance = distance
         super().__init__({
             "start": In(1),
             "weights": In(16),
@@ -60,10 +57,9 @@ class TileLoader(wiring.Component):
         base = Signal(16)
         row = Signal(range(lanes), init=lanes - 1)
         tiles = Signal(14)
-        wait = Signal(range(self._distance))
         reading = Signal()
         m.d.comb += [
-            reading.eq((tiles != 0) & (wait == 0) & ~self.ready),
+            reading.eq((tiles != 0) & ~self.ready),
             self.port.row.eq(base + row),
         ]
         m.d.sync += self.load.eq(reading)
@@ -76,8 +72,5 @@ class TileLoader(wiring.Component):
                 m.d.sync += [self.ready.eq(1), base.eq(base + self.stride), tiles.eq(tiles - 1)]
 
         with m.If(self.take):
-            # The first row read next arrives ``distance`` cycles after ``take``.
-            m.d.sync += [self.ready.eq(0), wait.eq(self._distance - 2)]
-        with m.Elif(wait != 0):
-            m.d.sync += wait.eq(wait - 1)
+            m.d.sync += self.ready.eq(0)
         return m

@@ -5,6 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from hypercast.host.sparse_words import SparseWords
 from hypercast.reference import arithmetic
 from hypercast.rtl.array.array_engine import ArrayEngine
 from hypercast.rtl.config import PRESETS
@@ -24,6 +25,12 @@ CONFIGS = {
 
 def pack(row, width):
     return sum((int(element) & (1 << width) - 1) << width * i for i, element in enumerate(row))
+
+
+def stored_words(matrix, lanes):
+    """Words of a tile that are stored: the non-zero ones, or one of an empty panel."""
+    kept = matrix.reshape(len(matrix), matrix.shape[1] // lanes, lanes).any(axis=2).sum(axis=0)
+    return int(np.maximum(kept, 1).sum()) if len(matrix) else 0
 
 
 class Bench:
@@ -70,7 +77,8 @@ class Bench:
         run(engine, bench, cycles=cycles, background=(
             self.weight_bank, self.network,
             lambda ctx: self.memory.serve_read(ctx, engine.left),
-            lambda ctx: self.memory.serve_read(ctx, engine.right)))
+            lambda ctx: self.memory.serve_read(ctx, engine.right),
+            lambda ctx: self.memory.serve_read(ctx, engine.index)))
 
     # Instructions.
 
@@ -95,6 +103,45 @@ class Bench:
             assert sum(strobes.values()) <= 1
             count.update(strobes, busy=1)
             await ctx.tick()
+        return count
+
+    def store_sparse(self, matrix, tile_rows, *, tile, first=0):
+        """Puts a matrix and its index at random places; returns the fields that name them."""
+        config = self.config
+        sparse = SparseWords.of(matrix, tile_rows, config)
+        assert len(sparse.words) < config.channel_words // 2
+        address = int(self.rng.integers(config.channel_words - len(sparse.words)))
+        index = sparse.index(address, config, tile=tile, first=first)
+        index_address = int(self.rng.integers(300, config.channel_words - len(index)))
+        for channel, start, image in ((0, address, sparse.words), (1, index_address, index)):
+            for offset, chunks in enumerate(image):
+                word = sum(int(chunk) << 32 * i for i, chunk in enumerate(chunks))
+                self.memory.channels[channel][start + offset] = word
+        return {"sparse": 1, "address": index_address}
+
+    def draw_sparse(self, rows, panels, density):
+        """A matrix some of whose words are zero."""
+        lanes = self.config.lanes
+        values = self._draw(rows * panels).reshape(rows, panels, lanes)
+        kept = self.rng.random((rows, panels, 1)) < density
+        return np.where(kept, values, 0).reshape(rows, panels * lanes)
+
+    async def sparse_matmul(self, ctx, matrix, key=0, *, tile=0, tile_rows=64, **fields):
+        """A MATMUL of a tile of rows of ``matrix``, word-sparse."""
+        lanes, rows = self.config.lanes, len(matrix)
+        places = self.store_sparse(matrix, tile_rows, tile=tile)
+        start = tile * tile_rows
+        count = await self.execute(ctx, Opcode.MATMUL, rows, key, **fields | places | {
+            "row_start": start, "row_limit": tile_rows, "panels": matrix.shape[1] // lanes})
+        part = matrix[start:start + tile_rows]
+        for k in range(matrix.shape[1] // lanes):
+            base = fields["weights"] + k * fields["weight_stride"]
+            tile_weights = self.weights[base:base + lanes]
+            words = part[:, k * lanes:(k + 1) * lanes]
+            words = self.masked(words, start, k, key, fields) if len(part) else words
+            self.accumulators[fields["buffer"], :len(part)] += words @ (
+                tile_weights.T if fields["transposed"] else tile_weights)
+        assert count["words"] == stored_words(part, lanes)
         return count
 
     def masked(self, words, row_start, panel, key, fields):
@@ -136,10 +183,22 @@ class Bench:
         np.testing.assert_array_equal(rows, self.accumulators[buffer])
         self.accumulators[buffer] = 0
 
-    async def gradient(self, ctx, rows, key=0, **fields):
+    async def gradient(self, ctx, rows, key=0, *, matrix=None, tile_rows=64, **fields):
+        """A GRADIENT; with ``matrix``, the left operand is this one, word-sparse."""
         config = self.config
-        count = await self.execute(ctx, Opcode.GRADIENT, rows, key, **fields)
-        assert count["words"] == rows * fields["panels"]
+        lanes, panels = config.lanes, fields["panels"]
+        if matrix is None:
+            count = await self.execute(ctx, Opcode.GRADIENT, rows, key, **fields)
+            assert count["words"] == rows * panels
+            starts = fields["address"] + np.arange(panels) * fields["stride"]
+            lefts = [self.words[0][start:start + rows] for start in starts]
+        else:
+            places = self.store_sparse(matrix, tile_rows, tile=None)
+            count = await self.execute(ctx, Opcode.GRADIENT, rows, key, **fields | places)
+            lefts = np.split(matrix, panels, axis=1)
+            assert count["words"] == sum(
+                stored_words(matrix[first:first + tile_rows], lanes)
+                for first in range(0, rows, tile_rows))
         sums, slices, planes = {}, Counter(), Counter()
         for flit in self.flits:
             mask = flit.mask
@@ -155,9 +214,7 @@ class Bench:
             planes[flit.plane] += 1
         self.flits.clear()
         right = self.words[1][fields["gradient_address"]:fields["gradient_address"] + rows]
-        for k in range(fields["panels"]):
-            address = fields["address"] + k * fields["stride"]
-            left = self.words[0][address:address + rows]
+        for k, left in enumerate(lefts):
             if fields.get("ones"):
                 left = np.eye(config.lanes, dtype=np.int64)[np.zeros(rows, dtype=int)]
             left = self.masked(left, 0, fields.get("panel", 0) + k, key, fields) if rows else left
@@ -293,5 +350,49 @@ def test_gradient_streams_while_it_sends():
         rows = 2 * config.lanes + 2 + config.lanes * config.slices + 1
         count = await bench.gradient(ctx, rows, **GRADIENT | {"panels": 10})
         assert count["words"] >= 0.85 * count["busy"], count
+
+    bench.run(program)
+
+
+SPARSE = {name: value for name, value in MATMUL.items()
+          if name not in ("address", "stride", "panels", "row_limit")} | {"weight_stride": 3}
+
+
+@pytest.mark.parametrize("name,core,latency,stall,blocked", [
+    ("tiny", 1, 1, 0.0, 0.0), ("single", 0, 5, 0.2, 0.3), ("bytes", 2, 12, 0.0, 0.6),
+    ("test", 3, 3, 0.3, 0.2), ("wide", 1, 1, 0.1, 0.7)])
+@pytest.mark.parametrize("density", [0.0, 0.1, 0.9])
+def test_sparse_operands(name, core, latency, stall, blocked, density):
+    """Word-sparse between dense instructions, with and without dropout, in one and two tiles."""
+    bench = Bench(CONFIGS[name], core=core, latency=latency, stall=stall, blocked=blocked)
+
+    async def program(ctx):
+        matrix = bench.draw_sparse(37, 5, density)
+        await bench.sparse_matmul(ctx, matrix, **SPARSE)
+        await bench.gradient(ctx, 37, matrix=matrix, **GRADIENT | {"panels": 5})
+        await bench.matmul(ctx, 25, key=5, **MATMUL | DROPOUT)
+        for tile, buffer in enumerate((1, 0)):
+            await bench.sparse_matmul(ctx, matrix, key=9, tile=tile, tile_rows=20, **SPARSE | {
+                "transposed": tile, "buffer": buffer} | DROPOUT)
+        await bench.gradient(ctx, 37, key=9, matrix=matrix, tile_rows=20, **GRADIENT | DROPOUT | {
+            "panels": 5, "panel": 7, "first_tile": 3})
+        await bench.gradient(ctx, 14, **GRADIENT | {"ones": 1, "panels": 1})
+        await bench.check_drain(ctx, 0)
+        await bench.check_drain(ctx, 1)
+
+    bench.run(program)
+
+
+@pytest.mark.parametrize("name", ["tiny", "test"])
+def test_few_sparse_rows(name):
+    bench = Bench(CONFIGS[name], core=1, latency=2, blocked=0.2)
+
+    async def program(ctx):
+        for rows in (0, 1, 2, 0, 3):
+            matrix = bench.draw_sparse(rows, 4, 0.5)
+            await bench.sparse_matmul(ctx, matrix, **SPARSE)
+            await bench.sparse_matmul(ctx, matrix, tile=1, tile_rows=2, **SPARSE)
+            await bench.gradient(ctx, rows, matrix=matrix, **GRADIENT | {"panels": 4})
+            await bench.check_drain(ctx, 0)
 
     bench.run(program)

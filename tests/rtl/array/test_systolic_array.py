@@ -45,15 +45,14 @@ class Driver:
         array = self.array
         ctx.set(array.gradient, 0)
         ctx.set(array.from_side, from_side)
-        self.since_first = array.loading_distance
+        self.since_first = 0
         loads = [weights[::-1] for _, weights in tiles]
         words = [list(words) for words, _ in tiles]
         loaded = begun = row = 0
         while begun < len(tiles) or words[-1]:
             inputs = {}
             if (loaded < len(tiles) and loaded <= begun
-                    and (loaded == 0 or (begun == loaded
-                                         and self.since_first + 1 >= array.loading_distance))):
+                    and (loaded == 0 or begun == loaded)):
                 inputs.update(load=1, weights=loads[loaded][row])
                 row = (row + 1) % self.lanes
                 loaded += row == 0
@@ -74,17 +73,18 @@ class Driver:
         array = self.array
         ctx.set(array.gradient, 1)
         gradients = []
-        rows = self.lanes  # of the chain that have been read
+        rows = self.lanes  # of the chain that have been taken out
         captured = 0       # tiles captured, and the first, which ends none
         feed = [(row == 0, left[row], right[row])
                 for left, right in tiles for row in range(len(left))]
         feed.append((True, None, None))
-        self.since_first = array.latency
-        while feed or rows < self.lanes:
+        self.since_first = array.shift_distance
+        while feed or len(gradients) < self.lanes * len(tiles):
             inputs = {}
-            waited = self.since_first + 1 >= array.latency
-            if rows < self.lanes and waited:
-                gradients.append(list(ctx.get(array.chain)))
+            waited = self.since_first + 1 >= array.shift_distance
+            if ctx.get(array.sums_valid):
+                gradients.append(list(ctx.get(array.result)))
+            if rows < self.lanes and waited and self.rng.random() >= self.gap:
                 inputs.update(shift=1)
                 rows += 1
             if feed and self.rng.random() >= self.gap:

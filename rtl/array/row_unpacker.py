@@ -1,0 +1,81 @@
+"""Gives the words of a word-sparse matrix their rows."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["RowUnpacker", "sparse_word"]
+
+#: Bits of a row number in memory, stored plus one: 0 ends a group of words.
+_ROW_WIDTH = 16
+
+
+def sparse_word(config):
+    """Layout of a word of local row ``row``; ``last`` marks the last word of a panel."""
+    return data.StructLayout({"word": config.data_width, "row": _ROW_WIDTH, "last": 1})
+
+
+class RowUnpacker(wiring.Component):
+    """Takes groups of words apart: a memory word of row numbers, then the words of these rows.
+
+    One memory word per cycle; a word leaves in the cycle after it came. The format is in
+    ``docs/blocks.md``.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration.
+
+    Members
+    -------
+    lengths : In(stream of 24)
+        Memory words of each panel, at least 2.
+    i : In(stream of word_width)
+        Memory words of the panels.
+    o : Out(stream of sparse_word(config))
+        The words.
+    """
+
+    def __init__(self, config):
+        self._config = config
+        super().__init__({
+            "lengths": In(stream.Signature(24)),
+            "i": In(stream.Signature(config.word_width)),
+            "o": Out(stream.Signature(sparse_word(config))),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        left = Signal(24)  # memory words of the panel still to come
+        last = Signal()
+        rows = Signal(self._config.word_width)  # numbers of the rows still to come
+        heading = Signal()  # the next memory word holds row numbers
+        taken = Signal()
+        m.d.comb += [
+            last.eq(left == 1),
+            heading.eq(rows[:_ROW_WIDTH] == 0),
+            self.i.ready.eq((left != 0) & (heading | ~self.o.valid | self.o.ready)),
+            taken.eq(self.i.valid & self.i.ready),
+            self.lengths.ready.eq((left == 0) | (taken & last)),
+        ]
+        with m.If(self.lengths.ready):
+            m.d.sync += left.eq(0)
+            with m.If(self.lengths.valid):
+                m.d.sync += left.eq(self.lengths.payload)
+        with m.Elif(taken):
+            m.d.sync += left.eq(left - 1)
+
+        with m.If(self.o.ready):
+            m.d.sync += self.o.valid.eq(0)
+        with m.If(taken):
+            with m.If(heading):
+                m.d.sync += rows.eq(self.i.payload)
+            with m.Else():
+                m.d.sync += [
+                    rows.eq(rows >> _ROW_WIDTH),
+                    self.o.valid.eq(1),
+                    self.o.p.word.eq(self.i.payload),
+                    self.o.p.row.eq(rows[:_ROW_WIDTH] - 1),
+                    self.o.p.last.eq(last),
+                ]
+        return m

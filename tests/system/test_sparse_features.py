@@ -1,0 +1,68 @@
+"""Input features stored without their zero words: the same bits, whatever is zero."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from hypercast.host.compiler import compile_job
+from hypercast.host.graph import Graph
+from tests.system.chips import CHIPS, NARROW, WIDE, GraphTraining
+
+FEATURES = 40
+
+
+def sparse_graph(vertices, values, *, seed=0):
+    """A random graph with the given features."""
+    generator = np.random.default_rng(seed)
+    edges = generator.integers(0, vertices, (2 * vertices, 2))
+    return Graph.from_edges(edges, values, np.arange(vertices) % 3, train=range(0, vertices, 2))
+
+
+def draw(vertices, density, *, features=FEATURES, seed=0):
+    """Sparse features, at least one of them not zero."""
+    generator = np.random.default_rng(seed)
+    values = scipy.sparse.random_array(
+        (vertices, features), density=density, rng=generator, data_sampler=generator.normal)
+    values = values.tolil()
+    values[0, 0] = 1.0
+    return values.tocsr()
+
+
+def check(graph, config, **network):
+    """Trains on chip and reference; the chip's features must be word-sparse."""
+    training = GraphTraining(graph=graph, config=config, hidden=(5,), **network,
+                             recipe={"weight_decays": (0.0,)})
+    job = compile_job(training.model(), config)
+    assert not job.regions["X"].columns
+    training.check()
+
+
+@pytest.mark.parametrize("density", [0.0, 0.02, 0.1])
+@pytest.mark.parametrize("config", CHIPS.values(), ids=CHIPS.keys())
+def test_densities(config, density):
+    """Several destination tiles on the smaller chips, and panels that are zero in all rows."""
+    check(sparse_graph(100, draw(100, density)), config, dropout=0.5)
+
+
+@pytest.mark.parametrize("config", [NARROW, WIDE], ids=["narrow", "wide"])
+def test_no_dropout(config):
+    check(sparse_graph(40, draw(40, 0.05, seed=1)), config)
+
+
+@pytest.mark.parametrize("vertices", [1, 3, 33])
+def test_cores_without_rows(vertices):
+    """Fewer vertices than cores, and a core without rows in the last tile."""
+    for config in (NARROW, WIDE):
+        check(sparse_graph(vertices, draw(vertices, 0.05, seed=2)), config, dropout=0.3)
+
+
+def test_all_words_of_one_row():
+    """One vertex with all features, all others with none."""
+    values = np.zeros((50, FEATURES))
+    values[7] = np.arange(1.0, FEATURES + 1)
+    check(sparse_graph(50, values, seed=3), WIDE, dropout=0.5)
+
+
+def test_reductions_in_chunks():
+    """Gradients in three chunks, each with an index of its own."""
+    check(sparse_graph(30, draw(30, 0.05, features=75, seed=4)), NARROW, dropout=0.5)
