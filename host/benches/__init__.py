@@ -11,6 +11,7 @@ BENCHES = {
     "compiler": "speed and memory of the compiler, for a large graph and for sampled batches",
     "cora": "accuracy on Cora with 16- and 8-bit elements, and Cora on the simulated chip",
     "noc": "efficiency, balance, fairness and scaling of the network under traffic",
+    "sparse": "Cora's first layer on the simulated chip, word-sparse against dense",
     "sim": "speed of the compiled simulation against Amaranth's simulator",
 }
 

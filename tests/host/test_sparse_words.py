@@ -1,0 +1,71 @@
+"""Word-sparse images hold the matrix, and no more words than they need."""
+
+import tracemalloc
+
+import numpy as np
+import scipy.sparse
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hypercast.host.sparse_words import SparseWords, index_words
+from hypercast.rtl.config import PRESETS
+from tests.host.sparse_model import indexed_panels
+
+CONFIGS = [PRESETS["tiny"], PRESETS["test"], PRESETS["test"].replace(element_width=8),
+           PRESETS["cora"]]
+
+
+@st.composite
+def matrices(draw):
+    """A matrix, as an array and as it is given to the packer."""
+    rows, columns = draw(st.integers(0, 40)), draw(st.integers(1, 50))
+    generator = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    values = generator.integers(-128, 128, (rows, columns))
+    values[generator.random(values.shape) >= draw(st.sampled_from([0.0, 0.05, 0.5, 1.0]))] = 0
+    return values, draw(st.sampled_from([np.asarray, scipy.sparse.csr_array]))(values)
+
+
+@given(matrices(), st.sampled_from(CONFIGS), st.sampled_from([1, 16, 64]))
+def test_indices_lead_to_the_matrix(case, config, tile_rows):
+    values, matrix = case
+    sparse = SparseWords.of(matrix, tile_rows, config)
+    rows, columns = values.shape
+    padded = np.zeros((rows, -(-columns // config.lanes) * config.lanes), dtype=np.int64)
+    padded[:, :columns] = values
+    panels = np.split(padded, padded.shape[1] // config.lanes, axis=1)
+    tiles = range(-(-rows // tile_rows))
+    for tile, place in [(tile, slice(tile * tile_rows, (tile + 1) * tile_rows)) for tile in tiles]:
+        index = sparse.index(9, config, tile=tile)
+        assert len(index) == index_words(len(panels), config)
+        found = list(indexed_panels(sparse.words, index, 9, config))[:len(panels)]
+        for panel, (numbers, words) in zip(panels, found, strict=True):
+            part = panel[place]
+            kept = np.flatnonzero(part.any(axis=1))
+            expected = kept if len(kept) else [0]
+            assert [number - place.start for number in numbers] == list(expected)
+            assert np.array_equal(words, part[expected])
+    if rows:
+        index = sparse.index(9, config, first=len(panels) // 2)
+        found = list(indexed_panels(sparse.words, index, 9, config))
+        for panel, (numbers, words) in zip(panels[len(panels) // 2:], found, strict=False):
+            rebuilt = np.zeros_like(panel)
+            rebuilt[numbers] = words
+            assert np.array_equal(rebuilt, panel)
+
+
+def test_stored_zeros_are_zeros():
+    config = PRESETS["tiny"]
+    matrix = scipy.sparse.csr_array(([0, 5, 0], ([0, 1, 2], [0, 1, 3])), shape=(3, 4))
+    assert SparseWords.of(matrix, 16, config).sizes.tolist() == [[2], [2]]
+
+
+def test_sparse_features_are_never_dense():
+    """A core's part of 10,000 vertices with 16,384 features."""
+    shape = (625, 16_384)
+    matrix = scipy.sparse.random_array(shape, density=0.001, rng=np.random.default_rng(0)) != 0
+    tracemalloc.start()
+    sparse = SparseWords.of(scipy.sparse.csr_array(matrix, dtype=np.int64), 256, PRESETS["cora"])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < shape[0] * shape[1] * 2
+    assert len(sparse.words) < 2 * matrix.nnz
