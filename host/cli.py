@@ -5,6 +5,7 @@ import click
 from hypercast.host.commands.bench import bench
 from hypercast.host.commands.config import config
 from hypercast.host.commands.doctor import doctor
+from hypercast.host.commands.model import model
 from hypercast.host.commands.noc import noc
 from hypercast.host.commands.report import report
 from hypercast.host.commands.train import train
@@ -19,5 +20,5 @@ def main():
     """Hypercast: graph convolutional networks trained on a hypercube of cores, bit for bit."""
 
 
-for command in (bench, config, doctor, noc, report, train, verilog):
+for command in (bench, config, doctor, model, noc, report, train, verilog):
     main.add_command(command)

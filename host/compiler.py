@@ -2,18 +2,24 @@
 
 import numpy as np
 
+from hypercast.host.emitter import Emitter, Messages
 from hypercast.host.features import Features
 from hypercast.host.job import Job, Weights
 from hypercast.host.memory_map import CapacityError, MemoryMap, require_capacity
 from hypercast.host.messages import compile_messages, relocate
+from hypercast.host.operand_map import OperandMap, Parts
 from hypercast.host.packing import deal, pack_records, pack_rows
-from hypercast.host.program import Program, RowTile
+from hypercast.host.program import Program
+from hypercast.host.reduction import first_panels, gradient_slices, plan_reductions
 from hypercast.host.state import store_state, weight_rows
+from hypercast.host.timing import Timing
+from hypercast.host.vertices import RowTable, Vertices
 from hypercast.reference.network import COMBINE_FIRST
 from hypercast.rtl.isa import OPERANDS, Opcode, Split, decode, encode
 from hypercast.rtl.placement import rows_of
 
-__all__ = ["compile_job", "updates_at"]
+__all__ = ["compile_job", "operand_parts", "place_tensors", "place_weights",
+           "updates_at"]
 
 #: Classes a label record can name.
 _MAXIMUM_CLASSES = 512
@@ -42,13 +48,16 @@ def compile_job(model, config, *, word_sparse=True):
     _check(model, config)
     vertices = len(model.labels)
     rows = max(rows_of(core, vertices, config.cores) for core in range(config.cores))
-    memory = MemoryMap(config, rows)
+    memory = MemoryMap(config, [rows] * (len(model.network.layers) + 1))
     images = [[] for _ in range(config.cores)]
-    _place_tensors(model, memory, config)
-    tiles, traffic = _place_messages(model, rows, memory, images, config)
-    weights, used = _place_weights(model.network, memory, config)
+    place_tensors(model.network, memory, config)
+    table = RowTable()
+    everyone = Vertices.of(vertices, config, table)
+    messages, traffic = _place_messages(model, everyone, memory, images, config)
+    weights, used = place_weights(model.network, memory, config)
     features = Features(model, rows, config, word_sparse=word_sparse)
-    features.place(memory, sorted({chunk[1:3] for chunk in weights["W1"].chunks}))
+    firsts = first_panels(weights["W1"], config)
+    features.place(memory, firsts)
     memory.check()
 
     features.fill(memory, images)
@@ -61,19 +70,31 @@ def compile_job(model, config, *, word_sparse=True):
 
     tensors = {name: number for number, (name, _) in enumerate(model.exponents.items())}
     require_capacity(config, "tensors", len(tensors), "the network has that many tensors")
-    program = Program(network=model.network, config=config, regions=memory.regions,
-                      weights=weights, tensors=tensors, tiles=tiles,
-                      headroom=model.recipe.headroom,
-                      momentum_exponents=model.momentum_exponents)
-    program.train()
-    evaluate = len(program.schedule.words)
-    program.evaluate()
-    words = program.schedule.words
+    sparse = {} if features.words is None else {"X": features.words}
+    emitter = Emitter(
+        config=config, regions=memory.regions, weights=weights, tensors=tensors,
+        vertices=(everyone,) * (len(model.network.layers) + 1),
+        messages={(number, backward): messages[backward]
+                  for number in range(1, len(model.network.layers) + 1)
+                  for backward in (False, True)},
+        operands=OperandMap(config, operand_parts(
+            model.network, memory, features.operand(firsts))),
+        timing=Timing(config, sparse), headroom=model.recipe.headroom,
+        momentum_exponents=model.momentum_exponents, slices=gradient_slices(model, config))
+    program = Program(network=model.network, emitter=emitter)
+    entries = {}
+    for name in ("load", "train", "evaluate"):
+        row = len(emitter.schedule.issued)
+        getattr(program, name)()
+        if row < len(emitter.schedule.issued):
+            entries[name] = row
+    words = emitter.schedule.words
     require_capacity(config, "program_rows", len(words), "the program has that many instructions")
     job = Job(
         config=config, vertices=vertices, program=words,
-        entries={"train": 0, "evaluate": evaluate}, phases=program.phases,
-        updates=tuple(program.updates), tensors=tensors,
+        row_table=[table.counts(core, config.cores) for core in range(config.cores)],
+        entries=entries, phases=program.phases,
+        updates=tuple(emitter.schedule.labels), tensors=tensors,
         exponents=dict(model.exponents.items()), regions=memory.regions, images=images,
         weights=weights, weight_bank=pack_rows(bank, config),
         split_sizes=tuple(int(np.count_nonzero(model.splits == split))
@@ -114,9 +135,8 @@ def _matrix(values):
     return np.atleast_2d(values)
 
 
-def _place_tensors(model, memory, config):
+def place_tensors(network, memory, config):
     """Allocate matrices, masks and labels: operands that meet lie in different channels."""
-    network = model.network
     for number, layer in enumerate(network.layers, 1):
         last = number == len(network.layers)
         combine = layer.order == COMBINE_FIRST
@@ -126,7 +146,8 @@ def _place_tensors(model, memory, config):
         for name, columns in forward:
             region = memory.matrix(name, 0, columns)
             memory.regions[f"{name}.eval"] = region  # evaluation uses the same words
-        memory.matrix(f"dZ{number}", 1, layer.features_out)
+        # LOSS writes to channel 1. Where dZ is only sent, it leaves that channel to edges and dT.
+        memory.matrix(f"dZ{number}", 0 if combine and not last else 1, layer.features_out)
         if combine:
             memory.matrix(f"dT{number}", 1, layer.features_out)
         elif number > 1:
@@ -136,61 +157,71 @@ def _place_tensors(model, memory, config):
     memory.packed("labels", 1, config.info_rows)
 
 
-def _place_messages(model, rows, memory, images, config):
-    """Compile and place the messages of A and its transpose, tile by tile."""
+def _place_messages(model, vertices, memory, images, config):
+    """Compile and place the messages of A and of its transpose, tile by tile."""
     adjacency = model.tensors["A"]
     transposed = adjacency.T.tocsr()
-    symmetric = (adjacency != transposed).nnz == 0
-    tiles = []
-    totals = {"messages": 0, "deliveries": 0, "edges": 0}
-    for first in range(0, max(rows, 1), config.accumulator_rows):
-        count = min(config.accumulator_rows, rows - first)
-        places = []
-        for name, matrix in (("A", adjacency), ("A^T", transposed)):
-            if name == "A^T" and symmetric:
-                places.append(places[0])
-                continue
-            messages = compile_messages(matrix, config, first_row=first, rows=count)
-            lists = memory.words(f"send list of {name}, rows from {first}", 1,
+    found = {}
+    totals = {"messages": 0, "deliveries": 0}
+    by_core = np.zeros(config.cores, dtype=np.int64)
+    for name, matrix in (("A", adjacency), ("A^T", transposed)):
+        if name == "A^T" and (adjacency != transposed).nnz == 0:
+            found[True] = found[False]
+            continue
+        found[name == "A^T"] = places = []
+        for tile in vertices.tiles:
+            messages = compile_messages(matrix, config, first_row=tile.first, rows=tile.rows)
+            lists = memory.words(f"send list of {name}, rows from {tile.first}", 1,
                                  max(len(words) for words in messages.send_lists))
-            sets = memory.words(f"edge set of {name}, rows from {first}", 1,
+            sets = memory.words(f"edge set of {name}, rows from {tile.first}", 1,
                                 max(len(words) for words in messages.edge_sets))
             for core, image in enumerate(images):
                 image.append((lists.name, messages.send_lists[core]))
                 image.append((sets.name,
                               relocate(messages.edge_sets[core], sets.address, config)))
-            places.append((lists.address, sets.address))
+            places.append(Messages(lists.address, sets.address, messages.load, vertices.entry))
             if name == "A":
                 totals["messages"] += messages.messages
                 totals["deliveries"] += messages.deliveries
-                totals["edges"] += int(messages.edges.sum())
-        tiles.append(RowTile(first=first, rows=count, forward=places[0], backward=places[1]))
-    return tiles, totals
+                by_core += messages.edges
+    edges = int(by_core.sum())
+    imbalance = float(by_core.max() * config.cores / edges) if edges else 1.0
+    return found, totals | {"edges": edges, "imbalance": imbalance}
 
 
-def _place_weights(network, memory, config):
+def place_weights(network, memory, config):
     """Give every parameter its weight bank rows and its state's region; returns rows used."""
     weights, base = {}, 0
-    most = config.accumulator_rows // config.lanes * config.cores  # tiles one reduction can hold
+    chunks = plan_reductions(network, config)
     for number, layer in enumerate(network.layers, 1):
-        for name, rows in ((f"W{number}", layer.features_in), (f"b{number}", 1)):
-            tiles_in = -(-rows // config.lanes)
-            panels = -(-layer.features_out // config.lanes)
-            parts = [(panel, first, min(most, tiles_in - first))
-                     for panel in range(panels) for first in range(0, tiles_in, most)]
-            tile_words = config.lanes * 2 * config.state_words
-            sizes = [-(-tiles // config.cores) * tile_words for _, _, tiles in parts]
-            state = memory.words(f"state of {name}", 1, sum(sizes))
-            starts = state.address + np.cumsum([0, *sizes[:-1]])
+        tiles = -(-layer.features_in // config.lanes)
+        panels = -(-layer.features_out // config.lanes)
+        for name, features, height in (
+                (f"W{number}", layer.features_in, tiles * config.lanes), (f"b{number}", 1, 1)):
+            rows = panels * height
+            state = memory.words(f"state of {name}", 1,
+                                 -(-rows // config.cores) * 2 * config.state_words)
             weights[name] = Weights(
-                name=name, shape=(rows, layer.features_out), base=base, tiles_in=tiles_in,
-                panels=panels, state=state,
-                chunks=tuple((*part, int(start)) for part, start in
-                             zip(parts, starts, strict=True)))
-            base += tiles_in * panels * config.lanes
+                name=name, shape=(features, layer.features_out), base=base, height=height,
+                panels=panels, state=state, chunks=tuple(chunks[name]))
+            base += rows
     require_capacity(config, "weight_rows", base,
                      "the network's weights take that many rows of the weight bank")
     return weights, base
+
+
+def operand_parts(network, memory, inputs):
+    """The matrices that the array reads more than once; ``inputs`` are the features' ``Parts``."""
+    if network.layers[0].order == COMBINE_FIRST:
+        yield inputs
+    for number, layer in enumerate(network.layers, 1):
+        combine = layer.order == COMBINE_FIRST
+        forward = f"H{number - 1}" if combine else f"M{number}"
+        backward = f"dT{number}" if combine else f"dZ{number}"
+        for name in ([forward] if number > 1 or not combine else []) + (
+                [backward] if number > 1 else []):
+            region = memory[name]
+            yield Parts(name=name, firsts=(0,), sizes=(region.words,), stride=region.stride)
 
 
 def _fill_labels(model, images, config):

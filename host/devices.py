@@ -138,6 +138,8 @@ class ChipDevice(Device):
         self.profile = None
         self.driver = Driver(transport, job.config)
         self.driver.load(job)
+        if "load" in job.entries:
+            self.driver.run(job.entries["load"], limit=limit)
         self._set_step()
 
     def _set_step(self):

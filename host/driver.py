@@ -129,8 +129,7 @@ class Driver:
             entries[number] = job.exponents[name] & 0xFF
         self._write_window(0, Space.TENSORS, 0, entries)
         for core in range(config.cores):
-            self._write_window(core, Space.CORE, CoreSpace.ROWS,
-                               [rows_of(core, job.vertices, config.cores)])
+            self._write_window(core, Space.CORE, CoreSpace.ROWS, job.row_table[core])
             for name, words in job.images[core]:
                 region = job.regions[name]
                 self.write_words(core, region.space, region.address, words)
@@ -244,8 +243,7 @@ class Driver:
     def operand(self, job, name, core=0):
         """A weight matrix (or bias) as mantissas, from one core's weight bank."""
         weights = job.weights[name]
-        count = weights.panels * weights.tiles_in * self.config.lanes
-        words = self.read_words(core, Space.WEIGHTS, weights.base, count)
+        words = self.read_words(core, Space.WEIGHTS, weights.base, weights.rows)
         return matrix_of(unpack_rows(words, self.config), weights, self.config)
 
     def optimiser(self, job, name):

@@ -1,8 +1,12 @@
 """Places the input features in memory: all words, or only the non-zero ones if that is less."""
 
+from itertools import pairwise
+
+import numpy as np
 import scipy.sparse
 
 from hypercast.host.memory_map import index_name
+from hypercast.host.operand_map import Parts
 from hypercast.host.packing import deal, pack_panels
 from hypercast.host.sparse_words import MAXIMUM_ROWS, SparseWords, index_words
 from hypercast.reference.network import COMBINE_FIRST
@@ -31,41 +35,49 @@ class Features:
     def __init__(self, model, rows, config, *, word_sparse=True):
         self._config = config
         self._columns = model.network.features
-        self._tiles = range(0, max(rows, 1), config.accumulator_rows)
+        self._rows = rows
+        self._panels = -(-self._columns // config.lanes)
         self._parts = [deal(_rows(model.tensors[_NAME]), core, config)
                        for core in range(config.cores)]
         self._sparse = None
         combined = model.network.layers[0].order == COMBINE_FIRST
-        if word_sparse and combined and rows <= MAXIMUM_ROWS:
-            sparse = [SparseWords.of(part, config.accumulator_rows, config) for part in self._parts]
-            panels = -(-self._columns // config.lanes)
+        if word_sparse and combined and rows <= min(config.accumulator_rows, MAXIMUM_ROWS):
+            sparse = [SparseWords.of(part, config) for part in self._parts]
             read = max(len(part.words) for part in sparse)
-            if read + len(self._tiles) * index_words(panels, config) < rows * panels:
+            if read + index_words(self._panels, config) < rows * self._panels:
                 self._sparse = sparse
-        self._indices = []  # (region, fields of ``SparseWords.index``)
+        self._indices = []  # (region, first panel, panels)
 
-    def place(self, memory, chunks):
-        """Allocate the words, and the indices if they are word-sparse.
+    @property
+    def words(self):
+        """Words of every core and panel: (cores, panels) array, or None if all are stored."""
+        return self._sparse and np.stack([part.counts for part in self._sparse])
+
+    def operand(self, firsts):
+        """How the array takes them, in pieces that begin with panels ``firsts``: ``Parts``."""
+        if self._sparse is None:
+            return Parts(name=_NAME, firsts=(0,), sizes=(self._panels * self._rows,),
+                         stride=self._rows)
+        return Parts.sparse(_NAME, firsts, self.words)
+
+    def place(self, memory, firsts):
+        """Allocate the words, and indices if they are word-sparse.
 
         Parameters
         ----------
         memory : MemoryMap
             Where to.
-        chunks : iterable of (int, int)
-            First panel and number of panels of each weight gradient.
+        firsts : sequence of int
+            First panels of the pieces that are read on their own.
         """
         if self._sparse is None:
             memory.matrix(_NAME, 0, self._columns)
             return
         memory.words(_NAME, 0, max(len(part.words) for part in self._sparse))
-        panels = -(-self._columns // self._config.lanes)
-        wanted = [({"tile": tile}, index_name(_NAME, row=row), panels)
-                  for tile, row in enumerate(self._tiles)]
-        wanted += [({"first": first, "panels": count}, index_name(_NAME, panel=first), count)
-                   for first, count in chunks]
-        for fields, name, count in wanted:
-            words = index_words(count, self._config)
-            self._indices.append((memory.words(name, 1, words), fields))
+        for first, last in pairwise([*firsts, self._panels]):
+            words = index_words(last - first, self._config)
+            self._indices.append(
+                (memory.words(index_name(_NAME, first), 1, words), first, last - first))
 
     def fill(self, memory, images):
         """Append what was placed to every core's image."""
@@ -77,8 +89,9 @@ class Features:
             return
         for part, image in zip(self._sparse, images, strict=True):
             image.append((_NAME, part.words))
-            for index, fields in self._indices:
-                image.append((index.name, part.index(region.address, self._config, **fields)))
+            for index, first, panels in self._indices:
+                image.append((index.name,
+                              part.index(region.address, self._config, first, panels)))
 
 
 def _rows(matrix):

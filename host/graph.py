@@ -8,7 +8,7 @@ import scipy.sparse
 from hypercast.reference.network import NORMALISATIONS
 from hypercast.rtl.isa import Split
 
-__all__ = ["Graph", "GraphError", "rank_order"]
+__all__ = ["Graph", "GraphError"]
 
 #: What the class in a label record of the chip can count to.
 _MAXIMUM_LABEL = (1 << 13) - 1
@@ -190,21 +190,6 @@ class Graph:
             weights *= scale[looped.indices]
         return scipy.sparse.csr_array(
             (weights, looped.indices, looped.indptr), shape=looped.shape)
-
-
-def rank_order(graph):
-    """Vertices in the order in which they are dealt to cores: busiest first, then by number.
-
-    Returns
-    -------
-    numpy.ndarray
-        ``order[k]`` is the vertex of rank ``k``. Depends only on the graph.
-    """
-    targets, sources = graph.edges.tocoo().coords
-    loops = np.bincount(targets[targets == sources], minlength=graph.vertices)
-    degrees = (np.diff(graph.edges.indptr) + np.bincount(sources, minlength=graph.vertices)
-               - 2 * loops)
-    return np.argsort(-degrees, kind="stable")
 
 
 # --- Checks -------------------------------------------------------------------------------------

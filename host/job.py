@@ -22,22 +22,36 @@ class Weights:
         Rows (input features; 1 for a bias) and columns.
     base : int
         First row in the weight bank.
-    tiles_in, panels : int
-        Tiles of ``lanes`` rows, and panels of ``lanes`` columns.
+    height : int
+        Rows a panel takes in the weight bank: whole tiles of ``lanes``, or 1 of a bias.
+    panels : int
+        Panels of ``lanes`` columns. Feature ``f`` of panel ``j`` is bank row ``j * height + f``
+        from ``base`` on.
     state : Region
-        Masters and momenta, sharded over the cores.
-    chunks : tuple of (int, int, int, int)
-        (panel, first tile, tiles, state address) of every UPDATE: tile ``first + t`` is owned by
-        core ``t mod cores``, local number ``t div cores``.
+        Masters and momenta, sharded over the cores by bank rows: row ``r`` is with core
+        ``r mod cores``, as its row ``r div cores``.
+    chunks : tuple of Chunk
+        What every UPDATE works on, in order of rows.
     """
 
     name: str
     shape: tuple
     base: int
-    tiles_in: int
+    height: int
     panels: int
     state: Region
     chunks: tuple
+
+    @property
+    def rows(self):
+        """Rows taken in the weight bank."""
+        return self.panels * self.height
+
+    def parts(self, rows):
+        """(panel, its rows) of every panel that a range of bank rows has rows of."""
+        for panel in range(rows.start // self.height, -(-rows.stop // self.height)):
+            first = panel * self.height
+            yield panel, range(max(rows.start - first, 0), min(rows.stop - first, self.height))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,10 +64,13 @@ class Job:
         Configuration it was compiled for.
     vertices : int
         Vertices of the graph; tensors have a row each, in rank order.
+    row_table : list of list of int
+        For each core, the row counts that instructions name.
     program : list of int
         Encoded instructions.
     entries : dict
-        Program rows at which ``train`` and ``evaluate`` start.
+        Program rows at which ``load`` (if there is one, it has to run first), ``train`` and
+        ``evaluate`` start.
     phases : list of str
         Names of the phase counters.
     updates : tuple of (int, str)
@@ -74,10 +91,13 @@ class Job:
         Number of training, validation and test vertices.
     messages, deliveries, edges : int
         Flits injected, flits ejected and edges accumulated by one aggregation of one panel.
+    imbalance : float
+        Edges that the busiest core accumulates, over the mean; 1 is perfect balance.
     """
 
     config: Config
     vertices: int
+    row_table: list
     program: list
     entries: dict
     phases: list
@@ -92,3 +112,10 @@ class Job:
     messages: int
     deliveries: int
     edges: int
+    imbalance: float
+
+    def instructions(self, entry):
+        """The encoded instructions of a program, up to its HALT."""
+        first = self.entries[entry]
+        return self.program[first:min(
+            (row for row in self.entries.values() if row > first), default=len(self.program))]

@@ -5,6 +5,7 @@ All cores use the same addresses; only row counts differ. Nothing is ever stored
 
 from dataclasses import dataclass
 
+from hypercast.host.tensors import level
 from hypercast.rtl.config import ConfigurationError
 from hypercast.rtl.registers import Space
 
@@ -37,10 +38,9 @@ def require_capacity(config, field, needed, why):
                         f"{remedy}")
 
 
-def index_name(matrix, *, panel=0, row=None):
-    """Name of a word-sparse matrix' index: of a tile of rows, or from a panel on for all rows."""
-    return (f"index of {matrix}, panels from {panel}" if row is None else
-            f"index of {matrix}, rows from {row}")
+def index_name(matrix, panel):
+    """Name of the index of a word-sparse matrix, from a panel on."""
+    return f"index of {matrix}, panels from {panel}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +73,11 @@ class Region:
         """The window space of the channel."""
         return _CHANNELS[self.channel]
 
+    @property
+    def panels(self):
+        """Panels of the matrix, 0 if it is none."""
+        return self.words // self.stride if self.stride else 0
+
     def panel(self, index, row=0):
         """Address of ``row`` of a panel."""
         return self.address + index * self.stride + row
@@ -85,8 +90,9 @@ class MemoryMap:
     ----------
     config : Config
         Configuration of the chip.
-    rows : int
-        Rows a core has to hold at most: the stride of every matrix.
+    rows : sequence of int
+        Rows a core has to hold at most of the input, and of every layer's output: the strides of
+        matrices.
     """
 
     def __init__(self, config, rows):
@@ -97,17 +103,21 @@ class MemoryMap:
 
     def matrix(self, name, channel, columns):
         """A matrix of ``columns`` columns, panel by panel."""
-        panels = -(-columns // self._config.lanes)
-        return self._add(name, channel, panels * self._rows, stride=self._rows, columns=columns)
+        panels, rows = -(-columns // self._config.lanes), self._rows[level(name)]
+        return self._add(name, channel, panels * rows, stride=rows, columns=columns)
 
     def words(self, name, channel, count):
         """``count`` words."""
         return self._add(name, channel, count)
 
     def packed(self, name, channel, per_word, columns=1):
-        """One record a row and panel of ``columns``, ``per_word`` of them in a word."""
+        """One record a row and panel of ``columns``, ``per_word`` of them in a word.
+
+        Labels are those of the last layer's output.
+        """
         panels = -(-columns // self._config.lanes)
-        return self._add(name, channel, panels * -(-self._rows // per_word), stride=self._rows)
+        rows = self._rows[-1 if name == "labels" else level(name)]
+        return self._add(name, channel, panels * -(-rows // per_word), stride=rows)
 
     def _add(self, name, channel, words, **shape):
         region = Region(name=name, channel=channel, address=self._used[channel], words=words,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse
 
+from hypercast.host.load import Load
 from hypercast.host.packing import deal, pack_records
 from hypercast.host.plane_choice import choose_planes
 from hypercast.rtl.network import routing
@@ -32,6 +33,8 @@ class Messages:
         Flits ejected: the sum over messages of their destinations.
     edges : numpy.ndarray
         Edges accumulated by each core.
+    load : Load
+        What it asks of the busiest engines, links and channels.
     """
 
     send_lists: list
@@ -39,6 +42,7 @@ class Messages:
     messages: int
     deliveries: int
     edges: np.ndarray
+    load: Load
 
 
 def compile_messages(matrix, config, *, first_row=0, rows=None):
@@ -70,14 +74,16 @@ def compile_messages(matrix, config, *, first_row=0, rows=None):
     group ^= (receiver * (config.streams + 1))[edges.indices]
     edges = scipy.sparse.csr_array(
         (edges.data, group, edges.indptr), shape=(sources, cores * config.streams)).tocsc()
-    edge_sets, totals = _edge_sets(edges, config)
-    return Messages(send_lists=_send_lists(masks, planes, config), edge_sets=edge_sets,
+    sizes = np.diff(edges.indptr).reshape(cores, config.streams)
+    return Messages(send_lists=_send_lists(masks, planes, config),
+                    edge_sets=_edge_sets(edges, config),
                     messages=int(np.count_nonzero(masks)),
-                    deliveries=int(np.bitwise_count(masks).sum()), edges=totals)
+                    deliveries=int(np.bitwise_count(masks).sum()), edges=sizes.sum(axis=1),
+                    load=Load.of(sender, masks, planes, sizes, config))
 
 
 def _edges_by_source(matrix, first_row, rows, config):
-    """A tile's edges as a CSC array of their records, but for the mark of a message's last one."""
+    """A tile's edges as a CSC array of their records, but for the marks of last ones."""
     targets, sources = matrix.shape
     # Ranks are dealt row by row, so the tile of all cores is a slice of ranks.
     first = min(first_row * config.cores, targets)
@@ -105,7 +111,7 @@ def _masks(edges, receiver, sender, config):
 
 
 def _edge_sets(edges, config):
-    """Each core's edge set, stream addresses relative to it, and how many edges it has.
+    """Each core's edge set, stream addresses relative to it.
 
     Parameters
     ----------
@@ -116,15 +122,16 @@ def _edge_sets(edges, config):
     last = np.ones(len(source), dtype=bool)
     np.not_equal(source[1:], source[:-1], out=last[:-1])
     ends = edges.indptr[1:]
-    last[ends[ends > 0] - 1] = True
+    ends = ends[ends > 0] - 1
+    last[ends] = True
     records |= last.astype(np.uint32) << 31
+    records[ends] |= np.uint32(1 << 30)
 
     per_word = config.chunks
     sizes = np.diff(edges.indptr).reshape(config.cores, config.streams).astype(np.int64)
     words = -(-sizes // per_word)
     header = -(-(2 + 2 * config.streams) // per_word)
     starts = header + np.cumsum(words, axis=1) - words
-    totals = sizes.sum(axis=1)
     lengths = header + words.sum(axis=1)
     images = np.zeros((int(lengths.sum()), per_word), dtype="<u4")
     first = np.cumsum(lengths) - lengths
@@ -135,10 +142,10 @@ def _edge_sets(edges, config):
     edge_sets = np.split(images, first[1:])
     for core, edge_set in enumerate(edge_sets):
         head = edge_set.reshape(-1)
-        head[0] = totals[core]
+        head[0] = sizes[core].sum()
         head[2:2 + 2 * config.streams:2] = starts[core]
         head[3:3 + 2 * config.streams:2] = words[core]
-    return edge_sets, totals
+    return edge_sets
 
 
 def _send_lists(masks, planes, config):

@@ -2,7 +2,7 @@
 
 from hypercast.host.compiler import compile_job
 from hypercast.host.devices import ChipDevice, ReferenceDevice
-from hypercast.host.graph import rank_order
+from hypercast.host.rank_order import rank_order
 from hypercast.reference.fixed_gcn import FixedGcn
 
 __all__ = ["DEVICES", "open_device", "prepare"]

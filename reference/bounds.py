@@ -3,7 +3,7 @@
 from hypercast.reference.network import COMBINE_FIRST
 from hypercast.rtl.config import Config
 
-__all__ = ["accumulator_bounds", "check_accumulators"]
+__all__ = ["accumulator_bounds", "check_accumulators", "gradient_bounds"]
 
 
 def accumulator_bounds(network, adjacency, features, element_width):
@@ -24,23 +24,51 @@ def accumulator_bounds(network, adjacency, features, element_width):
     top = 1 << element_width - 1
     bias = top << Config(element_width=element_width).accumulator_width - element_width - 1
     edges, inputs = abs(adjacency), abs(features)
-    vertices = adjacency.shape[0]
+    gradients = gradient_bounds(network, features, element_width)
     bounds = {
         "sum of a vertex's edge weights": int(edges.sum(axis=1).max()) * top + bias,
         "sum of the edge weights from a vertex": int(edges.sum(axis=0).max()) * top,
-        "sum of a bias gradient over the vertices": vertices * top,
+        "sum of a bias gradient over the vertices": gradients["b1"],
     }
     for number, layer in enumerate(network.layers, 1):
         combine_first = layer.order == COMBINE_FIRST
-        fed = inputs if number == 1 and combine_first else None
-        row = layer.features_in * top if fed is None else int(fed.sum(axis=1).max())
-        column = vertices * top if fed is None else int(fed.sum(axis=0).max())
+        row = (int(inputs.sum(axis=1).max()) if number == 1 and combine_first
+               else layer.features_in * top)
         bounds[f"sum over the input features of layer {number}"] = (
             row * top + (0 if combine_first else bias))
-        bounds[f"sum of a weight gradient of layer {number} over the vertices"] = column * top
+        bounds[f"sum of a weight gradient of layer {number} over the vertices"] = (
+            gradients[f"W{number}"])
         if number > 1:
             bounds[f"sum over the output features of layer {number}"] = (
                 layer.features_out * top * top)
+    return bounds
+
+
+def gradient_bounds(network, features, element_width):
+    """Largest magnitude each parameter's gradient could reach, summed over some vertices.
+
+    Parameters
+    ----------
+    network : Network
+        What is trained.
+    features : (V, F) scipy.sparse array or array of int
+        Mantissas of these vertices' input features.
+    element_width : int
+        Bits of a mantissa.
+
+    Returns
+    -------
+    dict
+        Bound by parameter name.
+    """
+    top = 1 << element_width - 1
+    unknown = features.shape[0] * top
+    bounds = {}
+    for number, layer in enumerate(network.layers, 1):
+        known = number == 1 and layer.order == COMBINE_FIRST
+        column = int(abs(features).sum(axis=0).max()) if known else unknown
+        bounds[f"W{number}"] = column * top
+        bounds[f"b{number}"] = unknown
     return bounds
 
 

@@ -85,6 +85,18 @@ def quantize(matrix, width):
     return np.rint(np.ldexp(matrix, -exponent)).astype(np.int64), exponent
 
 
+def _smallest(mantissas, exponent):
+    """The same values by mantissas that have no common factor of two, and their exponent."""
+    sparse = scipy.sparse.issparse(mantissas)
+    values = mantissas.data if sparse else mantissas
+    common = int(np.bitwise_or.reduce(values.ravel(), initial=0))
+    zeros = max((common & -common).bit_length() - 1, 0)
+    values = values >> zeros
+    return (scipy.sparse.csr_array((values, mantissas.indices, mantissas.indptr),
+                                   shape=mantissas.shape) if sparse else values,
+            exponent + zeros)
+
+
 def _product(a, b):
     """Exact product of integer matrices; ``check_accumulators`` has bounded its sums.
 
@@ -159,6 +171,9 @@ class FixedGcn:
         self.tensors = {}
         for name, matrix in (("A", scipy.sparse.csr_array(adjacency)), ("X", features)):
             self.tensors[name], self.exponents[name] = quantize(matrix, self._width)
+        # Smaller mantissas have smaller sums, and values stay: fewer digits of them are sent.
+        self.tensors["X"], self.exponents["X"] = _smallest(
+            self.tensors["X"], self.exponents["X"])
         self.exponents["one"] = 0
         check_accumulators(network, self.tensors["A"], self.tensors["X"], self._width)
         self._backward_edges = self.tensors["A"].T.tocsr()

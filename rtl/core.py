@@ -64,7 +64,8 @@ class Core(wiring.Component):
     issue, issue_valid : In
         Instruction broadcast; ``issue`` is valid in the cycle ``issue_valid`` is high.
     clear : In(1)
-        High for one cycle to clear the performance counters and the network's clock.
+        High for one cycle when a program starts: clears the performance counters and the network's
+        clock.
     busy : Out(8)
         Engines at work, bits as in ``isa.Engine``.
     peak : Out(6)
@@ -74,7 +75,7 @@ class Core(wiring.Component):
         Bit 0 is high for a cycle when a flit arrived that no instruction announced, bit 1 when
         something wrong came over a link.
     progress : Out(1)
-        High for a cycle when a flit or a memory word moved.
+        High for a cycle when a flit, a memory word or an operand of the array moved.
     request, request_valid : In
         Window access by the host, valid with ``request_valid``.
     response, response_valid : Out
@@ -171,14 +172,14 @@ class Core(wiring.Component):
 
         m.d.comb += [
             rows.index.eq(aggregate.vertices),
-            sender.start.eq(starts(isa.Opcode.AGGREGATE)),
+            sender.start.eq(starts(isa.Opcode.AGGREGATE) & ~aggregate.prefetch),
             receiver.start.eq(starts(isa.Opcode.AGGREGATE)),
             receiver.reduce_start.eq(starts(isa.Opcode.GRADIENT)),
             array.start.eq(starts(isa.Opcode.MATMUL, isa.Opcode.GRADIENT)),
             vector.start.eq(
                 starts(isa.Opcode.DRAIN, isa.Opcode.LOSS, isa.Opcode.UPDATE)),
             weights.expect_valid.eq(starts(isa.Opcode.UPDATE)),
-            weights.expect.eq(update.tiles << (config.lanes.bit_length() - 1)),
+            weights.expect.eq(update.rows),
         ]
         for engine in (sender, receiver, array, vector):
             m.d.comb += engine.issue.eq(issue)
@@ -202,7 +203,8 @@ class Core(wiring.Component):
             self.peak.eq(vector.peak),
             self.error.eq(Cat(receiver.error | weights.error, router.faults.any())),
             self.progress.eq(Cat(
-                sent, received, router.sent, reads.read_words, writes.written).any()),
+                sent, received, router.sent, reads.read_words, writes.written,
+                array.words).any()),
         ]
 
         # Counters.
@@ -211,6 +213,7 @@ class Core(wiring.Component):
         m.d.sync += clear.eq(self.clear)
         m.d.comb += [
             counters.clear.eq(clear),
+            receiver.clear.eq(clear),
             vector.clear.eq(clear),
             epochs.clear.eq(clear),
             router.epoch.eq(epochs.epoch),

@@ -10,7 +10,7 @@ import enum
 __all__ = [
     "HEADER", "INSTRUCTION_WIDTH", "INSTRUCTION_WORDS", "MASTER_EXPONENT", "MAXIMUM_EXPONENT",
     "MINIMUM_EXPONENT", "OPERANDS", "STEP_KEY_INCREMENT", "DrainSource", "Engine", "Kind",
-    "Opcode", "Split", "decode", "encode",
+    "Opcode", "OperandSource", "Split", "decode", "encode",
 ]
 
 INSTRUCTION_WIDTH = 320
@@ -32,10 +32,10 @@ class Opcode(enum.IntEnum):
     HALT = 0       #: End of the program; with ``step``, also end of a training step.
     AGGREGATE = 1  #: Aggregate engine: send a panel's rows, add what arrives.
     MATMUL = 2     #: Array, weight-stationary: rows times a panel of weights.
-    GRADIENT = 3   #: Array, output-stationary: a weight gradient, sent to the tiles' owners.
+    GRADIENT = 3   #: Array, output-stationary: a weight gradient, sent to its rows' owners.
     DRAIN = 4      #: Vector unit: accumulators (or scaled words) to memory.
     LOSS = 5       #: Vector unit: softmax cross-entropy, its gradient and the metrics.
-    UPDATE = 6     #: Vector unit: optimiser on the owned tiles, new weights to all cores.
+    UPDATE = 6     #: Vector unit: optimiser on the owned rows, new weights to all cores.
 
 
 class Engine(enum.IntEnum):
@@ -64,6 +64,14 @@ class DrainSource(enum.IntEnum):
     SCALED = 2       #: Memory words, each multiplied by its row's scale.
 
 
+class OperandSource(enum.IntEnum):
+    """Where a MATMUL or GRADIENT takes its left operand from; 3 means MEMORY, too."""
+
+    MEMORY = 0  #: Memory.
+    KEEP = 1    #: Memory; its words also go to the operand buffer.
+    BUFFER = 2  #: The operand buffer; nothing is read from memory.
+
+
 class Split(enum.IntEnum):
     """Which set a vertex belongs to."""
 
@@ -79,6 +87,7 @@ HEADER = (("opcode", 4), ("waits", 8), ("phase", 4))
 
 _ROWS = (("vertices", 4), ("row_start", 20), ("row_limit", 15))
 _DROPOUT = (("dropout", 1), ("dropout_threshold", 16), ("dropout_key", 32))
+_OPERAND = (("operand", 2), ("operand_base", 16), ("operand_stride", 16))
 _TENSORS = (("a", 8), ("b", 8), ("o", 8), ("peak_of", 8), ("open", 1), ("headroom", 2))
 
 #: Operand fields of each opcode; a negative width marks a signed field. ``docs/instructions.md``
@@ -87,14 +96,16 @@ OPERANDS = {
     Opcode.HALT: (("step", 1),),
     Opcode.AGGREGATE: (
         ("vertices", 4), ("buffer", 1), ("channel", 1), ("address", 24), ("send_list", 24),
-        ("edge_set", 24)),
+        ("edge_set", 24), ("prefetch", 1)),
     Opcode.MATMUL: (
         *_ROWS, ("buffer", 1), ("channel", 1), ("sparse", 1), ("address", 24), ("stride", 24),
-        ("panels", 14), ("weights", 16), ("weight_stride", 16), ("transposed", 1), *_DROPOUT),
+        ("panels", 14), ("weights", 16), ("weight_stride", 16), ("transposed", 1), *_DROPOUT,
+        ("panel", 14), *_OPERAND),
     Opcode.GRADIENT: (
         ("vertices", 4), ("buffer", 1), ("sparse", 1), ("address", 24), ("stride", 24),
-        ("panels", 14), ("ones", 1), ("gradient_address", 24), ("first_tile", 16), *_DROPOUT,
-        ("panel", 14)),
+        ("panels", 14), ("ones", 1), ("gradient_channel", 1),
+        ("gradient_address", 24), ("first_row", 20), ("slices", 3),
+        *_DROPOUT, ("panel", 14), *_OPERAND),
     Opcode.DRAIN: (
         *_ROWS, ("source", 2), ("buffer", 1), ("source_channel", 1), ("source_address", 24),
         ("side_address", 24), ("channel", 1), ("address", 24), *_TENSORS, ("exponent_bias", -6),
@@ -104,7 +115,7 @@ OPERANDS = {
         ("vertices", 4), ("channel", 1), ("address", 24), ("stride", 24), ("panels", 9),
         ("classes", 10), ("info", 24), ("destination", 24), *_TENSORS, ("train", 1)),
     Opcode.UPDATE: (
-        ("buffer", 1), ("first_tile", 16), ("tiles", 16), ("weights", 16), ("state", 24),
+        ("buffer", 1), ("first_row", 20), ("rows", 20), ("weights", 16), ("state", 24),
         *_TENSORS, ("momentum_exponent", -8), ("momentum", 16), ("decay", 16), ("decay_shift", 6),
         ("rate", 16), ("rate_shift", 6)),
 }

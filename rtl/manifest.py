@@ -3,10 +3,12 @@
 from amaranth.hdl import Shape
 from amaranth.lib.wiring import Out
 
+from hypercast.rtl.array.left_word import left_word
 from hypercast.rtl.config import INTERFACE_VERSION
 from hypercast.rtl.control.axi_lite import AxiLite
 from hypercast.rtl.isa import INSTRUCTION_WIDTH
 from hypercast.rtl.registers import COUNTERS, REGISTERS, Space
+from hypercast.rtl.vector.loss_layouts import CLASSES
 
 __all__ = ["manifest", "memories"]
 
@@ -24,6 +26,11 @@ def memories(config):
          "width": row},
         {"name": "aggregation accumulators", "instances": 2 * cores * config.eject,
          "words": config.accumulator_rows, "width": row},
+        {"name": "operand buffer", "instances": cores, "words": config.operand_words,
+         "width": left_word(config).size},
+        {"name": "gradient panel", "instances": cores, "words": config.accumulator_rows,
+         "width": config.data_width},
+        {"name": "logits", "instances": cores, "words": CLASSES, "width": config.word_width},
         {"name": "program", "instances": 1, "words": config.program_rows,
          "width": INSTRUCTION_WIDTH},
     ]

@@ -69,9 +69,7 @@ def _words_of_tensors(job):
             elif region.columns and name != "X" and not name.endswith(".eval"):
                 total += region.words // region.stride * rows
         for weights in job.weights.values():
-            owned = sum(len(range(core, tiles, config.cores))
-                        for _, _, tiles, _ in weights.chunks)
-            total += owned * config.lanes * 2 * config.state_words
+            total += len(range(core, weights.rows, config.cores)) * 2 * config.state_words
     return total
 
 

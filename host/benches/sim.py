@@ -36,13 +36,14 @@ def _program():
     dropout = {"dropout": 1, "dropout_threshold": 1 << 15, "dropout_key": 0x5EED}
     made, empty, result = 1024, 2048, 3072  # addresses
     return [
-        encode(Opcode.UPDATE, tiles=1, o=1, open=1),
+        encode(Opcode.UPDATE, rows=1, o=1, open=1),
         encode(Opcode.AGGREGATE, send_list=empty, edge_set=empty, buffer=1),
         encode(Opcode.DRAIN, waits=1 << Engine.WEIGHTS, channel=1, address=made, o=2, bias=1,
                **rows, **dropout),
         encode(Opcode.MATMUL, waits=1 << Engine.VECTOR, row_limit=_ROWS, channel=1, address=made,
                panels=5, buffer=1),
-        encode(Opcode.GRADIENT, panels=3, ones=1, gradient_address=made),
+        encode(Opcode.GRADIENT, panels=_CONFIG.cores, ones=1, slices=_CONFIG.slices,
+               gradient_address=made),
         encode(Opcode.DRAIN, buffer=1, address=result, o=3, **rows),
         encode(Opcode.HALT),
     ]

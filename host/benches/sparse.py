@@ -52,7 +52,7 @@ def _alone(device, job, opcode):
     region = job.regions["X"]
     indices = {place.address for name, place in job.regions.items() if name.startswith("index")}
     program = []
-    for word in job.program[:job.entries["evaluate"]]:
+    for word in job.instructions("train"):
         fields = decode(word)
         if fields["opcode"] == opcode and not fields.get("ones"):
             reads = (fields["address"] in indices if fields["sparse"] else

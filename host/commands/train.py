@@ -105,6 +105,9 @@ def train(dataset, config, device, layers, hidden, dropout, check, as_json, lear
                   f"{config.lanes} lanes, {config.element_width}-bit elements")
     with console.status("opening the device") as status:
         target = open_device(device, model, config, progress=status.update)
+    if device != "reference":
+        console.print(f"the busiest core has {target.job.imbalance - 1:.1%} more edges than the "
+                      f"mean")
     check = device != "reference" if check is None else check
     oracle = ReferenceDevice(prepare(graph, network, recipe)) if check else None
     run = folder and RunWriter(folder, config, {

@@ -74,8 +74,7 @@ def memory_map(job):
         if region.words and not name.endswith(".eval"):  # which lie where the others do
             places[f"channel {region.channel}"][name] = region.address, region.words
     for name, weights in job.weights.items():
-        places["weight bank"][name] = (
-            weights.base, weights.panels * weights.tiles_in * job.config.lanes)
+        places["weight bank"][name] = weights.base, weights.rows
     return {memory: sorted(([name, *place] for name, place in regions.items()),
                            key=lambda place: place[1])
             for memory, regions in places.items()}

@@ -1,25 +1,27 @@
 """Prefetched words of one lane's edge streams, handed out edge by edge."""
 
-from amaranth.hdl import Array, Cat, Module, Signal, signed, unsigned
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, signed, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-__all__ = ["EdgeBuffer", "edge", "edge_word", "lane_streams"]
+__all__ = ["EdgeBuffer", "edge", "edge_word", "lane_streams", "refill_words"]
 
 
 def edge(config):
     """Layout of an edge record: 32 bits, see ``docs/blocks.md``.
 
-    ``weight`` is signed, ``row`` the accumulator row, ``last`` marks the last edge of a message.
+    ``weight`` is signed, ``row`` the accumulator row, ``end`` marks the last edge of its stream and
+    ``last`` the last edge of a message.
     """
     row_width = exact_log2(config.accumulator_rows)
     return data.StructLayout({
         "weight": signed(config.element_width),
         "zero": unsigned(16 - config.element_width),
         "row": unsigned(row_width),
-        "row_zero": unsigned(15 - row_width),
+        "row_zero": unsigned(14 - row_width),
+        "end": unsigned(1),
         "last": unsigned(1),
     })
 
@@ -40,12 +42,17 @@ def edge_word(config, streams):
     })
 
 
+def refill_words(config):
+    """Words of a stream that are requested at a time, while the rest of the buffer lasts."""
+    return max(1, config.edge_buffer // 4)
+
+
 class EdgeBuffer(wiring.Component):
     """Holds up to ``edge_buffer`` words of each of a lane's edge streams.
 
     Any stream can give an edge in every cycle, so messages of different sources may alternate
     without a pause. Words are therefore in distributed RAM, and the streams' pointers in
-    registers.
+    registers. After the edge marked ``end`` its stream goes on with the next word.
 
     Parameters
     ----------
@@ -55,7 +62,7 @@ class EdgeBuffer(wiring.Component):
     Members
     -------
     clear : In(1)
-        High for one cycle to empty all streams, the rest of partly used words included.
+        High for one cycle to empty all streams.
     fill : In(stream of edge_word), always ready
         Next word of a stream; the sender keeps count of the room. Available one cycle later.
     stream : In(range(lane_streams))
@@ -67,7 +74,7 @@ class EdgeBuffer(wiring.Component):
     take : In(1)
         High, only while ``valid``, to remove the edge.
     freed : Out(stream of range(lane_streams)), always ready
-        The stream of which ``take`` just removed a word's last edge.
+        The stream of which ``take`` just used up ``refill_words`` words more.
     """
 
     def __init__(self, config):
@@ -89,6 +96,7 @@ class EdgeBuffer(wiring.Component):
         streams = lane_streams(config)
         edge_bits = exact_log2(config.word_width // 32)
         word_bits = exact_log2(config.edge_buffer)
+        refill_bits = exact_log2(refill_words(config))
 
         m.submodules.words = words = Memory(
             shape=config.word_width, depth=streams * config.edge_buffer, init=[])
@@ -112,16 +120,19 @@ class EdgeBuffer(wiring.Component):
 
         position = Signal(edge_bits + word_bits + 1)
         word = position[edge_bits:]
+        used_up = Signal()  # the word, with this edge
         m.d.comb += [
             position.eq(taken[self.stream]),
             self.valid.eq(word != filled[self.stream]),
             read.addr.eq(Cat(word[:word_bits], self.stream)),
             self.edge.eq(read.data.word_select(position[:edge_bits], 32)),
+            used_up.eq(self.edge.end | position[:edge_bits].all()),
             self.freed.payload.eq(self.stream),
-            self.freed.valid.eq(self.take & position[:edge_bits].all()),
+            self.freed.valid.eq(self.take & used_up & word[:refill_bits].all()),
         ]
         with m.If(self.take):
-            m.d.sync += taken[self.stream].eq(position + 1)
+            m.d.sync += taken[self.stream].eq(
+                Mux(used_up, Cat(Const(0, edge_bits), word + 1), position + 1))
 
         with m.If(self.clear):
             m.d.sync += [pointer.eq(0) for pointer in (*taken, *filled)]

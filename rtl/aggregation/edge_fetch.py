@@ -1,14 +1,14 @@
 """Prefetches the words of all edge streams, as fast as the lanes use them up."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, unsigned
+from amaranth.hdl import Cat, Const, Module, Mux, ResetInserter, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
-from hypercast.rtl.aggregation.edge_buffer import edge_word, lane_streams
-from hypercast.rtl.aggregation.edge_header import EdgeHeader, descriptor, edge_count
+from hypercast.rtl.aggregation.edge_buffer import edge_word, lane_streams, refill_words
+from hypercast.rtl.aggregation.edge_header import EdgeHeader, edge_count
+from hypercast.rtl.aggregation.edge_requests import EdgeRequests
 from hypercast.rtl.aggregation.tagged_reader import TaggedReader, tagged_request
 from hypercast.rtl.layouts import ReadPort
 from hypercast.rtl.lib.stream_merge import StreamMerge
@@ -17,17 +17,21 @@ __all__ = ["EdgeFetch"]
 
 
 def _tag(config):
-    """Whom a word is for: the header, or else a stream."""
-    return data.StructLayout({"header": unsigned(1), "stream": range(config.streams)})
+    """Whom a word is for: the header, or else a stream, of an edge set with this parity."""
+    return data.StructLayout({
+        "header": unsigned(1), "parity": unsigned(1), "stream": range(config.streams)})
 
 
 class EdgeFetch(wiring.Component):
     """Reads an edge set: its header, then the streams' words, ``edge_buffer`` of each ahead.
 
-    When a stream's descriptor arrives, its first words are requested in one burst, and what is left
-    of the stream goes into a table. Every word used up comes back as a token (``freed``), for which
-    the stream's next word is requested, if there is one. So there is always room for the words
-    under way.
+    Words used up come back as tokens (``freed``), for which the stream's next words are requested.
+    So there is always room for the words under way.
+
+    The next AGGREGATE mostly has the same edge set, so a stream that ends begins again. If another
+    set is started instead, the words ahead are void: sets have parity 0 and 1 in turn, and a word
+    that arrives with the wrong one is dropped. A header that is still being read is read to its end
+    before the next one: so whatever was requested for the set before last has come.
 
     Parameters
     ----------
@@ -37,18 +41,23 @@ class EdgeFetch(wiring.Component):
     Members
     -------
     start : In(1)
-        High for a cycle, while not ``busy``, to begin.
-    edge_set : In(address_width)
-        Word address of the edge set in channel 1; valid with ``start``.
+        High for a cycle, while not ``busy`` and when all edges of the set before have been used, to
+        begin.
+    edge_set : In(address_width), prefetch : In(1)
+        Word address of the edge set in channel 1, and that its edges are not used before the next
+        start; valid with ``start``.
+    forget : In(1)
+        High for a cycle when the memory may have changed: the next start reads it anew.
     busy : Out(1)
-        High from the cycle after ``start`` until the header has been read, and while there are
-        tokens. Low once all edges have been used: then nothing is under way.
+        High from the cycle after ``start`` until ``total`` is given; stays low with ``prefetch``.
     total : Out(stream of edge_count), always ready
-        Edges of the set; once per start, before the first word of any stream.
+        Edges of the set; once per start without ``prefetch``, a cycle later or more.
+    clear : Out(1)
+        High for a cycle when all words delivered so far are void.
     fill : Out(stream of edge_word), always ready
         Words, each with the stream it continues; registered.
     freed : array of In(stream of range(lane_streams)), always ready
-        For each lane, the stream of which a word has been used up.
+        For each lane, the stream of which ``refill_words`` words have been used up.
     port : Out(ReadPort)
         Memory; ``data`` is always accepted.
     """
@@ -58,8 +67,11 @@ class EdgeFetch(wiring.Component):
         super().__init__({
             "start": In(1),
             "edge_set": In(config.address_width),
+            "prefetch": In(1),
+            "forget": In(1),
             "busy": Out(1),
             "total": Out(stream.Signature(edge_count(config), always_ready=True)),
+            "clear": Out(1),
             "fill": Out(stream.Signature(edge_word(config, config.streams), always_ready=True)),
             "freed": In(stream.Signature(
                 range(lane_streams(config)), always_ready=True)).array(config.eject),
@@ -67,27 +79,60 @@ class EdgeFetch(wiring.Component):
         })
 
     def elaborate(self, platform):
+        config = self._config
         m = Module()
-        m.submodules.header = header = EdgeHeader(self._config)
-        m.d.comb += [header.start.eq(self.start), header.address.eq(self.edge_set)]
-        connect(m, header.total, flipped(self.total))
-        tokens, waiting = self._collect_tokens(m)
-        requests = self._prefetch(m, header.descriptors, tokens)
-        self._share_port(m, header.port, requests)
-        m.d.comb += self.busy.eq(header.busy | waiting)
+        m.submodules.header = header = EdgeHeader(config)
+        m.submodules.requests = requests = EdgeRequests(config)
+        connect(m, self._collect_tokens(m), requests.tokens)
+
+        current = Signal(config.address_width)
+        known = Signal()  # the streams are those of ``current``, or will be
+        again = Signal()
+        late = Signal()  # the header of ``current`` waits, another one is being read
+        m.d.comb += [
+            again.eq(self.start & known & (self.edge_set == current)),
+            self.clear.eq(self.start & ~again),
+            header.start.eq((self.clear | late) & ~header.busy),
+            header.address.eq(Mux(self.clear, self.edge_set, current)),
+            requests.restart.eq(self.clear),
+            requests.descriptors.valid.eq(header.descriptors.valid & ~late),
+            requests.descriptors.payload.eq(header.descriptors.payload),
+        ]
+        m.d.sync += late.eq((self.clear | late) & header.busy)
+        with m.If(self.clear):
+            m.d.sync += [current.eq(self.edge_set), known.eq(1)]
+        with m.Elif(self.forget):
+            m.d.sync += known.eq(0)
+
+        total, total_known = Signal(edge_count(config)), Signal()
+        m.d.comb += [
+            self.total.valid.eq(self.busy & total_known),
+            self.total.payload.eq(total),
+        ]
+        with m.If(header.total.valid & ~late):
+            m.d.sync += [total.eq(header.total.payload), total_known.eq(1)]
+        with m.If(self.clear):
+            m.d.sync += total_known.eq(0)
+        with m.If(self.start):
+            m.d.sync += self.busy.eq(~self.prefetch)
+        with m.Elif(total_known):
+            m.d.sync += self.busy.eq(0)
+
+        self._share_port(m, header, requests.request, late)
         return m
 
     def _collect_tokens(self, m):
-        """Queue every lane's tokens. Returns them merged, and whether there are any."""
+        """Queue every lane's tokens. Returns them merged."""
         config = self._config
+        reset = ResetInserter(self.clear)
         lane_bits = exact_log2(config.eject)
-        # There are at most as many tokens as words of buffer.
-        depth = lane_streams(config) * config.edge_buffer
-        m.submodules.tokens = tokens = StreamMerge(range(config.streams), config.eject)
-        waiting = tokens.o.valid
+        # As many as there can be.
+        depth = lane_streams(config) * config.edge_buffer // refill_words(config)
+        tokens = StreamMerge(range(config.streams), config.eject)
+        m.submodules.tokens = reset(tokens)
         for lane, freed in enumerate(self.freed):
             queue = SyncFIFO(width=max(1, len(freed.payload)), depth=depth)
-            m.submodules[f"queue_{lane}"] = queue
+            m.submodules[f"queue_{lane}"] = reset(queue)
             source = queue.r_data[:config.dimensions]
             plane = Cat(Const(lane, lane_bits), queue.r_data[config.dimensions:])
             m.d.comb += [
@@ -97,81 +142,40 @@ class EdgeFetch(wiring.Component):
                 tokens.i[lane].payload.eq(Cat(source, plane)),
                 queue.r_en.eq(tokens.i[lane].ready),
             ]
-            waiting |= queue.level != 0
-        return tokens.o, waiting
+        return tokens.o
 
-    def _prefetch(self, m, descriptors, tokens):
-        """Turn descriptors, and else tokens, into requests. Returns the stream of these."""
-        config = self._config
-        m.submodules.rests = rests = Memory(
-            shape=descriptor(config), depth=config.streams, init=[])
-        read, write = rests.read_port(domain="comb"), rests.write_port()
-        described = Signal(range(config.streams))  # the next descriptor's stream
-        number = Signal.like(described)
-        rest = Signal(descriptor(config))  # of stream ``number``, before this step
-        most = Signal(range(config.edge_buffer + 1))
-        length = Signal.like(most)
-        available = Signal()
-        step = Signal()
-
-        m.d.comb += [
-            available.eq(descriptors.valid | tokens.valid),
-            read.addr.eq(tokens.payload),
-        ]
-        with m.If(descriptors.valid):
-            m.d.comb += [
-                number.eq(described),
-                rest.eq(descriptors.payload),
-                most.eq(config.edge_buffer),
-                descriptors.ready.eq(step),
-            ]
-            with m.If(step):
-                m.d.sync += described.eq(described + 1)  # back to 0 after the last
-        with m.Else():
-            m.d.comb += [
-                number.eq(tokens.payload),
-                rest.eq(read.data),
-                most.eq(1),
-                tokens.ready.eq(step),
-            ]
-
-        request = stream.Signature(tagged_request(config, _tag(config))).create()
-        m.d.comb += [
-            step.eq(~request.valid | request.ready),
-            length.eq(Mux(rest.words < most, rest.words, most)),
-            write.addr.eq(number),
-            write.data.address.eq(rest.address + length),
-            write.data.words.eq(rest.words - length),
-            write.en.eq(available & step),
-        ]
-        with m.If(step):
-            m.d.sync += [
-                request.valid.eq(available & (length != 0)),
-                request.payload.tag.header.eq(0),
-                request.payload.tag.stream.eq(number),
-                request.payload.address.eq(rest.address),
-                request.payload.length.eq(length),
-            ]
-        return request
-
-    def _share_port(self, m, header, prefetch):
-        """Serve the header reader's port and the prefetcher's requests from ``port``."""
+    def _share_port(self, m, header, streams, late):
+        """Serve the header reader and the streams' requests from ``port``."""
         tag = _tag(self._config)
         m.submodules.reader = reader = TaggedReader(self._config, tag)
-        m.submodules.requests = requests = StreamMerge(tagged_request(self._config, tag), 2)
-        connect(m, requests.o, reader.request)
+        m.submodules.bursts = bursts = StreamMerge(tagged_request(self._config, tag), 2)
+        connect(m, bursts.o, reader.request)
         connect(m, reader.port, flipped(self.port))
+        parity = Signal()
+        requested = Signal()  # parity of the request offered
+        with m.If(header.start):
+            m.d.sync += parity.eq(~parity)
+        with m.If(~streams.valid | streams.ready):
+            m.d.sync += requested.eq(parity)
         word = reader.o.payload
         m.d.comb += [
-            requests.i[0].valid.eq(header.request.valid),
-            requests.i[0].payload.tag.header.eq(1),
-            requests.i[0].payload.address.eq(header.request.payload.address),
-            requests.i[0].payload.length.eq(header.request.payload.length),
-            header.request.ready.eq(requests.i[0].ready),
-            header.data.valid.eq(reader.o.valid & word.tag.header),
-            header.data.payload.eq(word.word),
-            self.fill.valid.eq(reader.o.valid & ~word.tag.header),
+            # Void words are requested before the header, so no later set can meet them.
+            bursts.i[0].valid.eq(
+                header.port.request.valid & ~(streams.valid & (requested != parity))),
+            bursts.i[0].payload.tag.header.eq(1),
+            bursts.i[0].payload.address.eq(header.port.request.payload.address),
+            bursts.i[0].payload.length.eq(header.port.request.payload.length),
+            header.port.request.ready.eq(bursts.i[0].ready),
+            bursts.i[1].valid.eq(streams.valid),
+            bursts.i[1].payload.tag.parity.eq(requested),
+            bursts.i[1].payload.tag.stream.eq(streams.payload.stream),
+            bursts.i[1].payload.address.eq(streams.payload.address),
+            bursts.i[1].payload.length.eq(streams.payload.length),
+            streams.ready.eq(bursts.i[1].ready),
+            header.port.data.valid.eq(reader.o.valid & word.tag.header),
+            header.port.data.payload.eq(word.word),
+            self.fill.valid.eq(
+                reader.o.valid & ~word.tag.header & (word.tag.parity == parity) & ~late),
             self.fill.payload.stream.eq(word.tag.stream),
             self.fill.payload.word.eq(word.word),
         ]
-        connect(m, prefetch, requests.i[1])

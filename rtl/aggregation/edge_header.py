@@ -42,10 +42,10 @@ class EdgeHeader(wiring.Component):
     address : In(address_width)
         Word address of the edge set in channel 1; valid with ``start``.
     busy : Out(1)
-        High from the cycle after ``start`` until all descriptors have been taken.
+        High from the cycle after ``start`` until all descriptors have been given.
     total : Out(stream of edge_count), always ready
         Edges of the set; once per start, before the first descriptor.
-    descriptors : Out(stream of descriptor)
+    descriptors : Out(stream of descriptor), always ready
         Streams 0, 1, ... ``streams - 1`` in order.
     port : Out(ReadPort)
         Memory; ``data`` is always accepted.
@@ -58,7 +58,7 @@ class EdgeHeader(wiring.Component):
             "address": In(config.address_width),
             "busy": Out(1),
             "total": Out(stream.Signature(edge_count(config), always_ready=True)),
-            "descriptors": Out(stream.Signature(descriptor(config))),
+            "descriptors": Out(stream.Signature(descriptor(config), always_ready=True)),
             "port": Out(ReadPort(config)),
         })
 
@@ -91,15 +91,11 @@ class EdgeHeader(wiring.Component):
             m.d.sync += left.eq(left - 1)
         m.d.comb += [
             self.busy.eq(left != 0),
+            unpacker.o.ready.eq(self.busy),
+            self.total.valid.eq(unpacker.o.valid & (left == pairs)),
+            self.descriptors.valid.eq(unpacker.o.valid & self.busy & (left != pairs)),
             self.total.payload.eq(pair.first),
             self.descriptors.payload.address.eq(pair.first),
             self.descriptors.payload.words.eq(pair.second),
         ]
-        with m.If(left == pairs):
-            m.d.comb += [self.total.valid.eq(unpacker.o.valid), unpacker.o.ready.eq(1)]
-        with m.Elif(self.busy):
-            m.d.comb += [
-                self.descriptors.valid.eq(unpacker.o.valid),
-                unpacker.o.ready.eq(self.descriptors.ready),
-            ]
         return m

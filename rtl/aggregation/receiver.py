@@ -35,10 +35,13 @@ class Receiver(wiring.Component):
         High for a cycle, while not ``busy``, when an AGGREGATE starts.
     reduce_start : In(1)
         High for a cycle when a GRADIENT starts.
+    clear : In(1)
+        High for a cycle when a program starts: the host may have changed the memory.
     issue : In(Issue)
         The instruction; valid with ``start`` and ``reduce_start``.
     busy : Out(1)
-        High from the cycle after ``start`` until a drain sees all the edge set's edges added.
+        High from the cycle after ``start`` until a drain sees all the edge set's edges added; stays
+        low if the instruction is to ``prefetch`` only.
     reduction_busy : Out(1)
         High from the cycle after ``reduce_start`` until a drain sees all expected slices added.
     error : Out(1)
@@ -63,6 +66,7 @@ class Receiver(wiring.Component):
             "core": In(config.dimensions),
             "start": In(1),
             "reduce_start": In(1),
+            "clear": In(1),
             "issue": In(Issue),
             "busy": Out(1),
             "reduction_busy": Out(1),
@@ -95,7 +99,12 @@ class Receiver(wiring.Component):
         # Lanes.
         connect(m, fetch.port, flipped(self.edges))
         connect(m, merge.o, flipped(self.weights))
-        m.d.comb += [fetch.start.eq(self.start), fetch.edge_set.eq(aggregate.edge_set)]
+        m.d.comb += [
+            fetch.start.eq(self.start),
+            fetch.edge_set.eq(aggregate.edge_set),
+            fetch.prefetch.eq(aggregate.prefetch),
+            fetch.forget.eq(self.clear),
+        ]
         number = fetch.fill.payload.stream
         source, plane = number[:config.dimensions], number[config.dimensions:]
         lane_bits = exact_log2(config.eject)
@@ -105,7 +114,7 @@ class Receiver(wiring.Component):
             connect(m, lane.weights, merge.i[index])
             connect(m, lane.freed, fetch.freed[index])
             m.d.comb += [
-                lane.clear.eq(self.start),
+                lane.clear.eq(fetch.clear),
                 lane.fill.valid.eq(fetch.fill.valid & (plane[:lane_bits] == index)),
                 lane.fill.payload.stream.eq(Cat(source, plane[lane_bits:])),
                 lane.fill.payload.word.eq(fetch.fill.payload.word),

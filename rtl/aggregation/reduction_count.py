@@ -3,7 +3,6 @@
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import exact_log2
 
 from hypercast.rtl import isa
 from hypercast.rtl.layouts import Issue
@@ -14,8 +13,8 @@ __all__ = ["ReductionCount"]
 class ReductionCount(wiring.Component):
     """Outstanding REDUCE flits of this core: expected since reset minus arrived.
 
-    GRADIENT adds ``cores * lanes * slices`` for each of its tiles that this core owns (tile ``t``
-    with ``t mod cores = core``), two cycles after ``start``; no flit can be faster.
+    GRADIENT adds ``cores * slices`` for each of its reduction rows that this core owns (row ``R``
+    with ``R mod cores = core``), two cycles after ``start``; no flit can be faster.
 
     Parameters
     ----------
@@ -54,26 +53,27 @@ class ReductionCount(wiring.Component):
         m = Module()
         gradient = self.issue.view(isa.Opcode.GRADIENT)
 
-        def owned_below(tile):
-            """Number of this core's tiles below ``tile``."""
+        def owned_below(row):
+            """Number of this core's rows below ``row``."""
             if config.dimensions == 0:
-                return tile
-            return (tile + ~self.core) >> config.dimensions
+                return row
+            return (row + ~self.core) >> config.dimensions
 
-        owned = Signal(range((1 << len(gradient.panels)) + 1))
+        rows = Mux(gradient.ones, gradient.panels, gradient.panels * config.lanes)
+        owned = Signal(range((config.lanes << len(gradient.panels)) + 1))
+        slices = Signal.like(gradient.slices)
         counting = Signal()
         m.d.sync += [
-            owned.eq(owned_below(gradient.first_tile + gradient.panels)
-                     - owned_below(gradient.first_tile)),
+            owned.eq(owned_below(gradient.first_row + rows) - owned_below(gradient.first_row)),
+            slices.eq(gradient.slices),
             counting.eq(self.start),
         ]
 
         # One GRADIENT adds less than 2**21.
         outstanding = Signal(24)
         expected = Signal.like(outstanding)
-        unit = config.slices << (config.dimensions + exact_log2(config.lanes))
         m.d.comb += [
-            expected.eq(outstanding + Mux(counting, owned * unit, 0)),
+            expected.eq(outstanding + Mux(counting, owned * slices << config.dimensions, 0)),
             self.busy.eq(counting | (outstanding != 0)),
         ]
         m.d.sync += self.error.eq(self.arrived > expected)

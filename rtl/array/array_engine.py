@@ -79,7 +79,8 @@ class ArrayEngine(wiring.Component):
         m.submodules.array = array = SystolicArray(config)
         m.submodules.feed = feed = OperandFeed(config)
         m.submodules.loader = loader = TileLoader(config)
-        m.submodules.sender = sender = GradientSender(config, array.shift_distance)
+        m.submodules.sender = sender = GradientSender(
+            config, array.shift_distance, array.shift_overlap)
         m.submodules.accumulators = accumulators = AccumulatorBank(config)
         wiring.connect(m, wiring.flipped(self.left), feed.left)
         wiring.connect(m, wiring.flipped(self.right), feed.right)
@@ -103,7 +104,9 @@ class ArrayEngine(wiring.Component):
             loader.stride.eq(job.weight_stride),
             loader.tiles.eq(job.panels),
             sender.start.eq(begin),
-            sender.first_tile.eq(job.first_tile),
+            sender.first_row.eq(job.first_row),
+            sender.slices.eq(job.slices),
+            sender.ones.eq(job.ones),
             sender.core.eq(self.core),
         ]
 

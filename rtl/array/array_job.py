@@ -35,7 +35,12 @@ class ArrayJob(data.Struct):
     transposed: 1
     ones: 1
     gradient_address: 24
-    first_tile: 16
+    gradient_channel: 1
+    first_row: 20
+    slices: 3
+    operand: 2
+    operand_base: 16
+    operand_stride: 16
 
 
 def decode(issue, rows):
@@ -62,12 +67,12 @@ def decode(issue, rows):
 
     fields = {
         name: Mux(is_gradient, gradient[name], matmul[name])
-        for name in ("panels", "sparse", "address", "stride", "dropout")}
+        for name in ("panels", "panel", "sparse", "address", "stride", "dropout",
+                     "operand", "operand_base", "operand_stride")}
     return {
         **fields,
         "gradient": is_gradient,
         "rows": Mux(is_gradient, rows, tile_rows),
-        "panel": Mux(is_gradient, gradient.panel, 0),
         "row_start": Mux(is_gradient, 0, matmul.row_start),
         "threshold": Mux(is_gradient, gradient.dropout_threshold, matmul.dropout_threshold),
         "key": issue.dropout_key,
@@ -78,5 +83,7 @@ def decode(issue, rows):
         "transposed": matmul.transposed,
         "ones": is_gradient & gradient.ones,
         "gradient_address": gradient.gradient_address,
-        "first_tile": gradient.first_tile,
+        "gradient_channel": gradient.gradient_channel,
+        "first_row": gradient.first_row,
+        "slices": gradient.slices,
     }

@@ -1,25 +1,15 @@
 """Streams the words of a matrix of which all words are stored."""
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.array.array_job import ArrayJob
+from hypercast.rtl.array.left_word import left_word
 from hypercast.rtl.array.panel_commands import PanelCommands
-from hypercast.rtl.array.panel_rows import PanelRows, place
 from hypercast.rtl.lib.burst_reader import read_command
 
-__all__ = ["DensePanels", "left_word"]
-
-
-def left_word(config):
-    """Layout of a left operand's word.
-
-    ``row`` counts from the first row of the job, modulo the accumulators' rows; ``last`` marks the
-    last word of a panel.
-    """
-    return data.StructLayout({
-        "word": config.data_width, "row": range(config.accumulator_rows), "last": 1})
+__all__ = ["DensePanels"]
 
 
 class DensePanels(wiring.Component):
@@ -33,16 +23,14 @@ class DensePanels(wiring.Component):
     Members
     -------
     start : In(1)
-        Begins; not while words of an earlier start are left.
+        Begins; not while words of an earlier start are left, and only if there are rows.
     job : In(ArrayJob)
         Constant from ``start`` until the last word is taken. With ``ones``, nothing is read; every
         word is a one in lane 0.
     commands : Out(stream of read_command(config)), words : In(stream of word_width)
         To and from the reader.
     o : Out(stream of left_word(config))
-        The words. With ``ones``, they do not end.
-    places : Out(stream of place)
-        The same words' places, as far ahead as they are taken; they do not end.
+        The words.
     """
 
     def __init__(self, config):
@@ -53,37 +41,33 @@ class DensePanels(wiring.Component):
             "commands": Out(stream.Signature(read_command(config))),
             "words": In(stream.Signature(config.word_width)),
             "o": Out(stream.Signature(left_word(config))),
-            "places": Out(stream.Signature(place)),
         })
 
     def elaborate(self, platform):
         m = Module()
         job, o = self.job, self.o
-        m.submodules.panels = panels = PanelCommands(self._config)
-        m.submodules.rows = rows = PanelRows()
-        wiring.connect(m, panels.o, wiring.flipped(self.commands))
+        m.submodules.commands = commands = PanelCommands(self._config)
+        wiring.connect(m, commands.o, wiring.flipped(self.commands))
 
-        row = Signal(20)
+        panels = Signal(14)  # still to come, this one included
+        row = Signal(20)     # of the panel, from the job's first row on
         m.d.comb += [
-            panels.start.eq(self.start),
-            panels.rows.eq(job.rows),
-            panels.panels.eq(Mux(job.ones, 0, job.panels)),
-            panels.channel.eq(job.channel),
-            panels.stride.eq(job.stride),
-            panels.address.eq(job.address),
-            rows.start.eq(self.start),
-            rows.job.eq(job),
-            self.places.valid.eq(1),
-            self.places.p.eq(rows.o.p),
-            rows.o.ready.eq(self.places.ready),
-            o.valid.eq(self.words.valid | job.ones),
+            commands.start.eq(self.start),
+            commands.rows.eq(job.rows),
+            commands.panels.eq(Mux(job.ones, 0, job.panels)),
+            commands.channel.eq(job.channel),
+            commands.stride.eq(job.stride),
+            commands.address.eq(job.address),
+            o.valid.eq((panels != 0) & (self.words.valid | job.ones)),
             o.p.word.eq(Mux(job.ones, 1, self.words.payload)),
-            o.p.row.eq(row),
+            o.p.row.eq(job.row_start + row),
             o.p.last.eq(row + 1 == job.rows),
             self.words.ready.eq(o.ready & ~job.ones),
         ]
         with m.If(self.start):
-            m.d.sync += row.eq(0)
+            m.d.sync += [panels.eq(job.panels), row.eq(0)]
         with m.Elif(o.valid & o.ready):
-            m.d.sync += row.eq(Mux(o.p.last, 0, row + 1))
+            m.d.sync += row.eq(row + 1)
+            with m.If(o.p.last):
+                m.d.sync += [panels.eq(panels - 1), row.eq(0)]
         return m

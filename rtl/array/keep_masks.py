@@ -1,14 +1,16 @@
 """Dropout masks for the words of a matrix, in the order in which they are read."""
 
 from amaranth.hdl import Cat, Module, Signal
-from amaranth.lib import stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.array.array_job import ArrayJob
-from hypercast.rtl.array.panel_rows import place
 from hypercast.rtl.vector.dropout import Dropout
 
-__all__ = ["KeepMasks"]
+__all__ = ["KeepMasks", "place"]
+
+#: Where a word lies: its local row and, as dropout calls it, its panel.
+place = data.StructLayout({"row": 20, "panel": 14})
 
 
 class KeepMasks(wiring.Component):

@@ -1,13 +1,15 @@
-"""Reads the left operand of an instruction, dense or word-sparse."""
+"""Brings the left operand of an instruction, dense or word-sparse, from memory or the buffer."""
 
 from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.array.array_job import ArrayJob
-from hypercast.rtl.array.dense_panels import DensePanels, left_word
-from hypercast.rtl.array.panel_rows import place
+from hypercast.rtl.array.dense_panels import DensePanels
+from hypercast.rtl.array.left_word import left_word
+from hypercast.rtl.array.operand_buffer import OperandBuffer
 from hypercast.rtl.array.sparse_panels import SparsePanels
+from hypercast.rtl.isa import OperandSource
 from hypercast.rtl.layouts import ReadPort
 from hypercast.rtl.lib.burst_reader import BurstReader
 
@@ -15,7 +17,7 @@ __all__ = ["LeftOperand"]
 
 
 class LeftOperand(wiring.Component):
-    """``SparsePanels`` if the job is ``sparse``, else ``DensePanels``, with one reader for both.
+    """``OperandBuffer``, fed by ``SparsePanels`` if the job is ``sparse``, else ``DensePanels``.
 
     Parameters
     ----------
@@ -24,8 +26,8 @@ class LeftOperand(wiring.Component):
 
     Members
     -------
-    start, job, o, places, index
-        As those of ``SparsePanels`` and ``DensePanels``.
+    start, job, o, index
+        As those of ``SparsePanels`` and ``DensePanels``; ``start`` only if there are rows.
     port : Out(ReadPort(config))
         Memory access for the words.
     """
@@ -36,23 +38,28 @@ class LeftOperand(wiring.Component):
             "start": In(1),
             "job": In(ArrayJob),
             "o": Out(stream.Signature(left_word(config))),
-            "places": Out(stream.Signature(place)),
             "port": Out(ReadPort(config)),
             "index": Out(ReadPort(config)),
         })
 
     def elaborate(self, platform):
         m = Module()
+        job = self.job
         m.submodules.reader = reader = BurstReader(self._config)
         m.submodules.dense = dense = DensePanels(self._config)
         m.submodules.sparse = sparse = SparsePanels(self._config)
+        m.submodules.buffer = buffer = OperandBuffer(self._config)
         wiring.connect(m, reader.port, wiring.flipped(self.port))
         wiring.connect(m, sparse.index, wiring.flipped(self.index))
-        for panels, chosen in ((dense, ~self.job.sparse), (sparse, self.job.sparse)):
-            m.d.comb += [panels.start.eq(self.start & chosen), panels.job.eq(self.job)]
+        wiring.connect(m, buffer.o, wiring.flipped(self.o))
+        m.d.comb += [buffer.start.eq(self.start), buffer.job.eq(job)]
+
+        read = self.start & (job.operand != OperandSource.BUFFER)
+        for panels, chosen in ((dense, ~job.sparse), (sparse, job.sparse)):
+            m.d.comb += [panels.start.eq(read & chosen), panels.job.eq(job)]
             with m.If(chosen):
                 for source, target in ((panels.commands, reader.command), (reader.o, panels.words),
-                                       (panels.o, self.o), (panels.places, self.places)):
+                                       (panels.o, buffer.i)):
                     m.d.comb += [
                         target.valid.eq(source.valid),
                         target.payload.eq(source.payload),

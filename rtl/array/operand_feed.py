@@ -2,15 +2,20 @@
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, stream, wiring
+from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.array.array_job import ArrayJob
 from hypercast.rtl.array.keep_masks import KeepMasks
 from hypercast.rtl.array.left_operand import LeftOperand
+from hypercast.rtl.array.left_word import left_word
 from hypercast.rtl.array.right_operand import RightOperand
 from hypercast.rtl.layouts import ReadPort
 
 __all__ = ["OperandFeed", "beat"]
+
+#: Words that can wait for their mask; a mask takes ten cycles.
+_WAITING = 16
 
 
 def beat(config):
@@ -50,7 +55,7 @@ class OperandFeed(wiring.Component):
     o : Out(stream of beat(config))
         What the array is to be fed.
     busy : Out(1)
-        High from the cycle after ``start`` until the last beat is taken.
+        High from the cycle after ``start`` until the last beat is taken and nothing is read.
     """
 
     def __init__(self, config):
@@ -72,11 +77,16 @@ class OperandFeed(wiring.Component):
         m.submodules.masks = masks = KeepMasks(config)
         m.submodules.left_operand = left = LeftOperand(config)
         m.submodules.right_operand = right = RightOperand(config)
+        m.submodules.waiting = waiting = SyncFIFOBuffered(
+            width=left_word(config).size, depth=_WAITING)
         wiring.connect(m, wiring.flipped(self.left), left.port)
         wiring.connect(m, wiring.flipped(self.right), right.port)
         wiring.connect(m, wiring.flipped(self.index), left.index)
 
+        # A word, its mask and its partner set out together, and meet again at ``o``.
         empty = Signal()
+        panel = Signal(14)
+        word = left.o
         m.d.comb += [
             empty.eq(job.rows == 0),
             left.start.eq(self.start & ~empty),
@@ -86,48 +96,57 @@ class OperandFeed(wiring.Component):
             masks.start.eq(self.start),
             masks.job.eq(job),
             masks.core.eq(self.core),
-            # Masks and right words are those of the same places.
-            masks.i.valid.eq(left.places.valid & right.places.ready),
-            masks.i.p.eq(left.places.p),
-            right.places.valid.eq(left.places.valid & masks.i.ready),
-            right.places.p.eq(left.places.p),
-            left.places.ready.eq(masks.i.ready & right.places.ready),
+            waiting.w_en.eq(word.valid & masks.i.ready & right.rows.ready),
+            waiting.w_data.eq(word.p),
+            masks.i.valid.eq(word.valid & waiting.w_rdy & right.rows.ready),
+            masks.i.p.row.eq(word.p.row),
+            masks.i.p.panel.eq(panel),
+            right.rows.valid.eq(word.valid & waiting.w_rdy & masks.i.ready),
+            right.rows.payload.eq(word.p.row),
+            word.ready.eq(waiting.w_rdy & masks.i.ready & right.rows.ready),
         ]
+        with m.If(self.start):
+            m.d.sync += panel.eq(job.panel)
+        with m.Elif(word.valid & word.ready & word.p.last):
+            m.d.sync += panel.eq(panel + 1)
 
+        working = Signal()
         panels = Signal(14)  # panels still to come, this one included; 0: closing beat of GRADIENT
         first = Signal()     # the next beat begins a panel
         opened = Signal()    # there has been a beat
         present = Signal()   # the operands of a word are there
         take = Signal()
+        met = left_word(config)(waiting.r_data)
         m.d.comb += [
+            self.busy.eq(working | right.busy),
             o.p.word.eq(~empty & (panels != 0)),
-            present.eq(left.o.valid & (~job.gradient | right.o.valid) & masks.o.valid),
-            o.valid.eq(self.busy & (present | ~o.p.word)),
+            present.eq(waiting.r_rdy & (~job.gradient | right.o.valid) & masks.o.valid),
+            o.valid.eq(working & (present | ~o.p.word)),
             take.eq(o.valid & o.ready & o.p.word),
-            left.o.ready.eq(take),
+            waiting.r_en.eq(take),
             right.o.ready.eq(take & job.gradient),
             masks.o.ready.eq(take),
-            o.p.left.eq(left.o.p.word & Cat(
+            o.p.left.eq(met.word & Cat(
                 keep.replicate(config.element_width) for keep in masks.o.payload)),
             o.p.right.eq(right.o.payload),
-            o.p.row.eq(left.o.p.row),
+            o.p.row.eq(met.row - job.row_start),
             o.p.first.eq(first),
             o.p.closes.eq(first & opened & job.gradient),
         ]
 
         with m.If(self.start):
             m.d.sync += [
-                self.busy.eq(job.gradient | (~empty & (job.panels != 0))),
+                working.eq(job.gradient | (~empty & (job.panels != 0))),
                 panels.eq(job.panels),
                 first.eq(1),
                 opened.eq(0),
             ]
         with m.Elif(o.valid & o.ready):
             m.d.sync += opened.eq(1)
-            with m.If(~o.p.word | left.o.p.last):
+            with m.If(~o.p.word | met.last):
                 m.d.sync += [first.eq(1), panels.eq(panels - 1)]
                 with m.If(panels == ~job.gradient):  # one left, or none and the closing beat taken
-                    m.d.sync += self.busy.eq(0)
+                    m.d.sync += working.eq(0)
             with m.Else():
                 m.d.sync += first.eq(0)
         return m

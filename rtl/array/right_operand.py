@@ -1,20 +1,30 @@
 """Reads the right operand of a GRADIENT."""
 
-from amaranth.hdl import Module, Mux
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
+from amaranth.lib.fifo import SyncFIFO
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
 
 from hypercast.rtl.array.array_job import ArrayJob
 from hypercast.rtl.array.panel_commands import PanelCommands
-from hypercast.rtl.array.panel_rows import place
 from hypercast.rtl.layouts import ReadPort
 from hypercast.rtl.lib.burst_reader import BurstReader
 
 __all__ = ["RightOperand"]
 
+#: Rows that can be given ahead of their words, at least as many as wait for their mask.
+_AHEAD = 16
+
 
 class RightOperand(wiring.Component):
-    """Streams the words of one panel again and again, or those of the rows that it is given.
+    """Streams the words of one panel, in the order of the rows that it is given.
+
+    A panel of at most ``config.accumulator_rows`` rows is read into a buffer once; a word is there
+    as soon as its row has been read. A longer panel does not fit: it is read for every tile, and
+    rows must be given in order, as those of a dense left operand are. With ``ones``, each tile has
+    a panel of its own, ``stride`` words after the one before.
 
     Parameters
     ----------
@@ -24,15 +34,19 @@ class RightOperand(wiring.Component):
     Members
     -------
     start : In(1)
-        Begins; not while words of an earlier start are left.
+        Begins; not while ``busy``, nor while words of an earlier start are left, and only if there
+        are rows.
     job : In(ArrayJob)
-        Constant from ``start`` until the last word is taken. Without ``gradient``, nothing is read.
-    places : In(stream of place)
-        Rows to read if the job is ``sparse``; else always ready.
-    o : Out(stream of word_width)
-        The words.
+        Constant from ``start`` until the last word is taken and ``busy`` falls. Without
+        ``gradient``, nothing is read.
+    rows : In(stream of 20)
+        Local rows whose words are wanted, some given ahead. Without ``gradient``, always ready.
+    o : Out(stream of data_width)
+        The words; of a panel in the buffer, two cycles after their row.
     port : Out(ReadPort(config))
         Memory access.
+    busy : Out(1)
+        High from the cycle after ``start`` until the whole panel has been read.
     """
 
     def __init__(self, config):
@@ -40,38 +54,62 @@ class RightOperand(wiring.Component):
         super().__init__({
             "start": In(1),
             "job": In(ArrayJob),
-            "places": In(stream.Signature(place)),
-            "o": Out(stream.Signature(config.word_width)),
+            "rows": In(stream.Signature(20)),
+            "o": Out(stream.Signature(config.data_width)),
             "port": Out(ReadPort(config)),
+            "busy": Out(1),
         })
 
     def elaborate(self, platform):
         m = Module()
-        job = self.job
-        m.submodules.reader = reader = BurstReader(self._config)
-        m.submodules.panels = panels = PanelCommands(self._config)
+        config, job, rows, o = self._config, self.job, self.rows, self.o
+        m.submodules.reader = reader = BurstReader(config)
+        m.submodules.panels = panels = PanelCommands(config)
+        m.submodules.panel = panel = Memory(
+            shape=config.data_width, depth=config.accumulator_rows, init=[])
+        write, read = panel.write_port(), panel.read_port()
         wiring.connect(m, reader.port, wiring.flipped(self.port))
-        wiring.connect(m, reader.o, wiring.flipped(self.o))
+        wiring.connect(m, panels.o, reader.command)
+
+        m.submodules.wanted = wanted = SyncFIFO(
+            width=exact_log2(config.accumulator_rows), depth=_AHEAD)
+        fits = (job.rows <= config.accumulator_rows) & ~job.ones
         m.d.comb += [
-            panels.start.eq(self.start & job.gradient & ~job.sparse),
+            panels.start.eq(self.start & job.gradient),
             panels.rows.eq(job.rows),
-            panels.panels.eq(job.panels),
-            panels.channel.eq(1),
-            panels.stride.eq(0),
+            panels.panels.eq(Mux(fits & (job.panels != 0), 1, job.panels)),
+            panels.channel.eq(job.gradient_channel),
+            panels.stride.eq(Mux(job.ones, job.stride, 0)),
             panels.address.eq(job.gradient_address),
+            self.busy.eq(panels.o.valid | reader.busy),
         ]
-        gather = job.gradient & job.sparse
-        command = reader.command
+
+        stored = Signal(range(config.accumulator_rows + 1))
         m.d.comb += [
-            command.valid.eq(Mux(gather, self.places.valid, panels.o.valid)),
-            command.p.eq(panels.o.p),
-            panels.o.ready.eq(~gather & command.ready),
-            self.places.ready.eq(~gather | command.ready),
+            write.en.eq(reader.o.valid & fits),
+            write.addr.eq(stored),
+            write.data.eq(reader.o.payload),
+            reader.o.ready.eq(Mux(fits, 1, o.ready)),
         ]
-        with m.If(gather):
-            m.d.comb += [
-                command.p.channel.eq(1),
-                command.p.address.eq(job.gradient_address + self.places.p.row),
-                command.p.count.eq(1),
-            ]
+        with m.If(self.start):
+            m.d.sync += stored.eq(0)
+        with m.Elif(write.en):
+            m.d.sync += stored.eq(stored + 1)
+
+        gather = job.gradient & fits
+        full = Signal()  # the read port holds a word
+        m.d.comb += [
+            rows.ready.eq(~gather | wanted.w_rdy),
+            wanted.w_en.eq(rows.valid & gather),
+            wanted.w_data.eq(rows.payload),
+            wanted.r_en.eq((wanted.r_data < stored) & (~full | o.ready)),
+            read.en.eq(wanted.r_rdy & wanted.r_en),
+            read.addr.eq(wanted.r_data),
+            o.valid.eq(Mux(fits, full, reader.o.valid)),
+            o.payload.eq(Mux(fits, read.data, reader.o.payload)),
+        ]
+        with m.If(read.en):
+            m.d.sync += full.eq(1)
+        with m.Elif(o.ready):
+            m.d.sync += full.eq(0)
         return m

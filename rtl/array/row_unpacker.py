@@ -1,18 +1,15 @@
 """Gives the words of a word-sparse matrix their rows."""
 
 from amaranth.hdl import Module, Signal
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["RowUnpacker", "sparse_word"]
+from hypercast.rtl.array.left_word import left_word
+
+__all__ = ["RowUnpacker"]
 
 #: Bits of a row number in memory, stored plus one: 0 ends a group of words.
 _ROW_WIDTH = 16
-
-
-def sparse_word(config):
-    """Layout of a word of local row ``row``; ``last`` marks the last word of a panel."""
-    return data.StructLayout({"word": config.data_width, "row": _ROW_WIDTH, "last": 1})
 
 
 class RowUnpacker(wiring.Component):
@@ -32,7 +29,7 @@ class RowUnpacker(wiring.Component):
         Memory words of each panel, at least 2.
     i : In(stream of word_width)
         Memory words of the panels.
-    o : Out(stream of sparse_word(config))
+    o : Out(stream of left_word(config))
         The words.
     """
 
@@ -41,7 +38,7 @@ class RowUnpacker(wiring.Component):
         super().__init__({
             "lengths": In(stream.Signature(24)),
             "i": In(stream.Signature(config.word_width)),
-            "o": Out(stream.Signature(sparse_word(config))),
+            "o": Out(stream.Signature(left_word(config))),
         })
 
     def elaborate(self, platform):

@@ -1,14 +1,13 @@
 """Streams the words of a matrix of which only non-zero words are stored."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
-from amaranth.lib.fifo import SyncFIFO, SyncFIFOBuffered
+from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.array.array_job import ArrayJob
-from hypercast.rtl.array.dense_panels import left_word
+from hypercast.rtl.array.left_word import left_word
 from hypercast.rtl.array.panel_index import PanelIndex
-from hypercast.rtl.array.panel_rows import place
 from hypercast.rtl.array.row_unpacker import RowUnpacker
 from hypercast.rtl.layouts import ReadPort
 from hypercast.rtl.lib.burst_reader import read_command
@@ -17,8 +16,6 @@ __all__ = ["SparsePanels"]
 
 #: Panels of which words can be under way.
 _PANELS = 16
-#: Words that can wait for their mask, at least; a mask takes ten cycles.
-_WAITING = 16
 
 
 class SparsePanels(wiring.Component):
@@ -39,8 +36,6 @@ class SparsePanels(wiring.Component):
         To and from the reader.
     o : Out(stream of left_word(config))
         The words.
-    places : Out(stream of place)
-        The same words' places; each is taken before its word comes.
     index : Out(ReadPort(config))
         Memory access.
     """
@@ -53,54 +48,29 @@ class SparsePanels(wiring.Component):
             "commands": Out(stream.Signature(read_command(config))),
             "words": In(stream.Signature(config.word_width)),
             "o": Out(stream.Signature(left_word(config))),
-            "places": Out(stream.Signature(place)),
             "index": Out(ReadPort(config)),
         })
 
     def elaborate(self, platform):
         m = Module()
-        job = self.job
-        layout = left_word(self._config)
         m.submodules.panel_index = index = PanelIndex(self._config)
         m.submodules.lengths = lengths = SyncFIFO(
             width=len(index.o.p.count), depth=_PANELS)
         m.submodules.unpacker = unpacker = RowUnpacker(self._config)
-        m.submodules.queue = queue = SyncFIFOBuffered(
-            width=layout.size, depth=max(self._config.read_buffer, _WAITING))
         wiring.connect(m, index.port, wiring.flipped(self.index))
         wiring.connect(m, wiring.flipped(self.words), unpacker.i)
         wiring.connect(m, lengths.r_stream, unpacker.lengths)
+        wiring.connect(m, unpacker.o, wiring.flipped(self.o))
 
         # A panel's command goes to the reader and its length to the unpacker in the same cycle.
         m.d.comb += [
             index.start.eq(self.start),
-            index.panels.eq(job.panels),
-            index.address.eq(job.address),
+            index.panels.eq(self.job.panels),
+            index.address.eq(self.job.address),
             self.commands.valid.eq(index.o.valid & lengths.w_rdy),
             self.commands.p.eq(index.o.p),
             index.o.ready.eq(self.commands.ready & lengths.w_rdy),
             lengths.w_en.eq(index.o.valid & self.commands.ready),
             lengths.w_data.eq(index.o.p.count),
         ]
-
-        # So do a word and its place.
-        panel = Signal(14)
-        found, waiting = unpacker.o, layout(queue.w_data)
-        m.d.comb += [
-            self.places.valid.eq(found.valid & queue.w_rdy),
-            self.places.p.row.eq(found.p.row),
-            self.places.p.panel.eq(panel),
-            found.ready.eq(self.places.ready & queue.w_rdy),
-            queue.w_en.eq(found.valid & self.places.ready),
-            waiting.word.eq(found.p.word),
-            waiting.row.eq(found.p.row - job.row_start),
-            waiting.last.eq(found.p.last),
-            self.o.valid.eq(queue.r_rdy),
-            self.o.p.eq(layout(queue.r_data)),
-            queue.r_en.eq(self.o.ready),
-        ]
-        with m.If(self.start):
-            m.d.sync += panel.eq(job.panel)
-        with m.Elif(found.valid & found.ready & found.p.last):
-            m.d.sync += panel.eq(panel + 1)
         return m

@@ -62,7 +62,7 @@ class SystolicArray(wiring.Component):
         Weight-stationary: ``x @ S``, ``latency`` cycles after word ``x``.
     shift : In(1)
         Output-stationary: takes a row of sums out of the chain. ``shift_distance`` cycles after a
-        ``first`` or later, and before the next one.
+        ``first`` or later, and at most ``shift_overlap`` cycles after the next one.
     sums_valid : Out(1)
         A row of sums, ``P - 1`` cycles after its ``shift``.
 
@@ -72,12 +72,15 @@ class SystolicArray(wiring.Component):
         Cycles from a word to its result.
     shift_distance : int
         Cycles from a ``first`` to the first ``shift`` of the sums that it ended.
+    shift_overlap : int
+        Cycles from a ``first`` to the last ``shift`` of the sums before.
     """
 
     def __init__(self, config):
         self._config = config
         self.latency = 2 * config.lanes + 2
         self.shift_distance = config.lanes + 3
+        self.shift_overlap = 3
         word = data.ArrayLayout(signed(config.element_width), config.lanes)
         super().__init__({
             "gradient": In(1),

@@ -19,7 +19,8 @@ class Watchdog(wiring.Component):
     enable : In(1)
         High while a program runs.
     progress : In(1)
-        High in a cycle in which a flit or a memory word moved anywhere, or an instruction issued.
+        High in a cycle in which a flit, a memory word or an operand of an array moved anywhere, or
+        an instruction issued.
     expired : Out(1)
         High for a cycle when nothing has moved for ``PATIENCE`` cycles, and again after as many
         more.

@@ -10,8 +10,10 @@ from hypercast.rtl.lib.stream_merge import StreamMerge
 
 __all__ = ["ReadCrossbar"]
 
-#: Bursts each channel can have under way.
-_OUTSTANDING = 16
+
+def _outstanding(config):
+    """Bursts each channel can have under way; with two words each they hide the latency."""
+    return max(16, config.memory_latency // 2 + 4)
 
 
 class ReadCrossbar(wiring.Component):
@@ -19,8 +21,8 @@ class ReadCrossbar(wiring.Component):
 
     Both channels work at the same time, for different clients: a client that changes channels
     waits until all its words from the other one have arrived. Each channel moves a word per cycle
-    and has up to 16 bursts under way. Requests and words pass a register each: together they add
-    two cycles to the memory's latency.
+    and has up to 16 bursts under way, more if a ``memory_latency`` above 24 asks for it. Requests
+    and words pass a register each: together they add two cycles to the memory's latency.
 
     Parameters
     ----------
@@ -73,7 +75,8 @@ class ReadCrossbar(wiring.Component):
     def _connect_client(self, m, index, client, schedulers):
         """Let a client use either channel, one at a time."""
         current = Signal(name=f"current_{index}")  # the channel last used
-        pending = Signal(range(_OUTSTANDING + 3), name=f"pending_{index}")  # its bursts under way
+        # Its bursts under way.
+        pending = Signal(range(_outstanding(self._config) + 3), name=f"pending_{index}")
         requested = Signal(name=f"requested_{index}")
         completed = Signal(name=f"completed_{index}")
         m.d.comb += requested.eq(client.request.valid & client.request.ready)
@@ -117,6 +120,7 @@ class _Scheduler(wiring.Component):
     """
 
     def __init__(self, config, clients):
+        self._outstanding = _outstanding(config)
         channel = Channel(config).members
         client = range(clients)
         self._request = data.StructLayout({
@@ -134,7 +138,7 @@ class _Scheduler(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.merge = merge = StreamMerge(self._request, len(self.requests))
-        m.submodules.tags = tags = SyncFIFO(width=self._tag.size, depth=_OUTSTANDING)
+        m.submodules.tags = tags = SyncFIFO(width=self._tag.size, depth=self._outstanding)
         for source, target in zip(self.requests, merge.i, strict=True):
             wiring.connect(m, wiring.flipped(source), target)
 

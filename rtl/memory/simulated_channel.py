@@ -1,7 +1,7 @@
 """A memory channel with the latency and the stalls of an HBM2 pseudo-channel, for simulation."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
-from amaranth.lib import stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
@@ -30,8 +30,8 @@ class SimulatedChannel(wiring.Component):
 
     The first word of a burst arrives ``config.memory_latency`` cycles (but at least 2) after its
     request was accepted, or later if other bursts or writes are before it; up to 32 bursts wait
-    for theirs. A write takes about twice as long to become visible: a client that reads without
-    waiting for ``idle`` gets old data.
+    for theirs. Words are as they were when the request was accepted, and a write takes as long as
+    a read to become visible: a client that reads without waiting for ``idle`` gets old data.
 
     With ``config.memory_stalls``, nothing moves for 88 cycles in every 975, as while an HBM2 at 250
     MHz refreshes all banks. In the other cycles, at random, requests are held up in one of four,
@@ -75,23 +75,51 @@ class SimulatedChannel(wiring.Component):
         m.submodules.bank = bank = self._bank
         request, words, write = (
             self.channel.read_request, self.channel.read_data, self.channel.write)
-        m.submodules.requests = requests = _Delay(
-            request.p.shape(), _OUTSTANDING, self._delay)
+        reply = data.StructLayout({"first": 1, "word": words.payload.shape()})
+        m.submodules.replies = replies = _Delay(reply, self._delay + 2 * _OUTSTANDING, self._delay)
         m.submodules.writes = writes = _Delay(
-            write.p.shape(), 2 * self._delay + 1, 2 * self._delay)
-        wiring.connect(m, requests.o, bank.channel.read_request)
+            write.p.shape(), self._delay + 1, self._delay)
         wiring.connect(m, writes.o, bank.channel.write)
         m.d.comb += self.channel.idle.eq(writes.empty)
 
+        # A burst waits until its first word is offered.
+        waiting = Signal(range(_OUTSTANDING + 1))
+        shown = Signal()  # the word offered has been offered before
+        accepted, begins, first = Signal(), Signal(), Signal()
+        requested, answered = bank.channel.read_request, bank.channel.read_data
+        offered = stream.Signature(words.payload.shape()).create()
+        m.d.comb += [
+            accepted.eq(requested.valid & requested.ready),
+            begins.eq(replies.o.valid & replies.o.p.first & ~shown),
+            replies.i.valid.eq(answered.valid),
+            replies.i.p.first.eq(first),
+            replies.i.p.word.eq(answered.payload),
+            answered.ready.eq(replies.i.ready),
+            offered.valid.eq(replies.o.valid),
+            offered.payload.eq(replies.o.p.word),
+            replies.o.ready.eq(offered.ready),
+        ]
+        m.d.sync += [
+            waiting.eq(waiting + accepted - begins),
+            shown.eq(replies.o.valid & ~replies.o.ready),
+        ]
+        with m.If(~answered.valid | answered.ready):
+            m.d.sync += first.eq(accepted)
+
+        bounded = stream.Signature(request.p.shape()).create()
+        m.d.comb += [
+            requested.valid.eq(bounded.valid & (waiting != _OUTSTANDING)),
+            requested.payload.eq(bounded.payload),
+            bounded.ready.eq(requested.ready & (waiting != _OUTSTANDING)),
+        ]
         stalls = self._random_stalls(m) if self._stalls else [Const(0)] * 3
         for source, target, stall in zip(
-                (request, bank.channel.read_data, write), (requests.i, words, writes.i),
-                stalls, strict=True):
+                (request, offered, write), (bounded, words, writes.i), stalls, strict=True):
             # What has been offered stays offered, stall or not.
-            offered = Signal()
-            m.d.sync += offered.eq(target.valid & ~target.ready)
+            held = Signal()
+            m.d.sync += held.eq(target.valid & ~target.ready)
             m.d.comb += target.payload.eq(source.payload)
-            with m.If(offered | ~stall):
+            with m.If(held | ~stall):
                 m.d.comb += [target.valid.eq(source.valid), source.ready.eq(target.ready)]
         return m
 

@@ -1,9 +1,10 @@
 """Brings a row of biases to the scale of the accumulators."""
 
-from amaranth.hdl import Module, Mux, Signal, signed
+from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.layouts import AccumulatorPort
 from hypercast.rtl.vector.requantizer import Requantizer
 
 __all__ = ["BiasAligner", "aligned_row"]
@@ -15,10 +16,11 @@ def aligned_row(config):
 
 
 class BiasAligner(wiring.Component):
-    """Computes ``arithmetic.align`` of a row of biases, one lane after the other.
+    """Computes ``arithmetic.align`` of a row of biases, in at most eight groups of lanes.
 
-    A bias is first shifted left as far as any may be, so that what remains is a right shift with
-    rounding, also for a positive ``shift``.
+    That takes no longer than the dropout decisions of a run's first row. A bias is first shifted
+    left as far as any may be, so that what remains is a right shift with rounding, also for a
+    positive ``shift``.
 
     Parameters
     ----------
@@ -35,11 +37,15 @@ class BiasAligner(wiring.Component):
         Left if positive, at most ``accumulator_width - element_width - 1``; held while ``busy``.
     clear : In(1)
         High for a cycle to make all biases zero.
-    bias : Out(aligned_row(config))
-        The aligned biases, while not ``busy``.
     busy : Out(1)
-        High for ``lanes + 3`` cycles after ``start``.
+        High for one cycle more than there are groups after ``start``.
+    bias : Out(aligned_row(config))
+        The aligned biases, from ``AccumulatorPort.LATENCY`` cycles after ``busy`` has fallen, so
+        that they meet accumulators that are asked for then.
     """
+
+    #: Most groups.
+    _GROUPS = 8
 
     def __init__(self, config):
         self._config = config
@@ -48,8 +54,8 @@ class BiasAligner(wiring.Component):
             "word": In(config.data_width),
             "shift": In(signed(8)),
             "clear": In(1),
-            "bias": Out(aligned_row(config)),
             "busy": Out(1),
+            "bias": Out(aligned_row(config)),
         })
 
     def elaborate(self, platform):
@@ -57,27 +63,29 @@ class BiasAligner(wiring.Component):
         config = self._config
         width = config.accumulator_width - 1
         furthest = width - config.element_width
-        m.submodules.requantizer = requantizer = Requantizer(1, width, width)
+        groups = min(config.lanes, self._GROUPS)
+        lanes = config.lanes // groups
+        m.submodules.requantizer = requantizer = Requantizer(lanes, width, width)
 
         word = Signal(config.data_width)
-        left = Signal(range(config.lanes + requantizer.LATENCY + 1))  # lanes yet to come out
+        left = Signal(range(groups + requantizer.LATENCY + 1))  # groups yet to come out
         amount = Signal(signed(9))
         m.d.comb += [
-            self.busy.eq(left != 0),
+            self.busy.eq(left > AccumulatorPort.LATENCY),
             amount.eq(furthest - self.shift),
-            requantizer.i[0].eq(word[:config.element_width] << furthest),
             requantizer.shift.eq(Mux(amount > 63, 63, amount)),
         ]
-        with m.If(self.busy):
-            bias = self.bias.as_value()
+        for lane in range(lanes):
+            element = word.word_select(lane, config.element_width)
+            m.d.comb += requantizer.i[lane].eq(element << furthest)
+        with m.If(left != 0):
             m.d.sync += [
-                word.eq(word >> config.element_width),
-                bias.eq((bias >> width) | (requantizer.o[0].as_unsigned()
-                                           << width * (config.lanes - 1))),
+                word.eq(word >> lanes * config.element_width),
+                self.bias.eq(Cat(self.bias, requantizer.o)[lanes * width:]),
                 left.eq(left - 1),
             ]
         with m.If(self.clear):
             m.d.sync += self.bias.eq(0)
         with m.If(self.start):
-            m.d.sync += [word.eq(self.word), left.eq(config.lanes + requantizer.LATENCY)]
+            m.d.sync += [word.eq(self.word), left.eq(groups + requantizer.LATENCY)]
         return m

@@ -22,7 +22,8 @@ class Drain(wiring.Component):
     """Engine of the DRAIN instruction: one row per cycle, memory permitting.
 
     A row starts when its dropout decisions, whatever it needs from memory, and room for its result
-    are there. Its accumulators are then fetched and pass the epilogue, which never stalls.
+    are there; the first also waits for the bias. Its accumulators are then fetched and pass the
+    epilogue, which never stalls.
 
     Parameters
     ----------
@@ -110,20 +111,20 @@ class Drain(wiring.Component):
                 m.d.comb += [self.busy.eq(1), begin.eq(1)]
                 m.next = "RUN"
             with m.State("RUN"):
-                m.d.comb += self.busy.eq(1)
-                with m.If(~writer.busy & ~bias.busy):
+                m.d.comb += self.busy.eq(writer.busy | bias.busy)
+                with m.If(~self.busy):
                     m.next = "IDLE"
 
         scaled = Signal()
         needs_memory = count != 0
         m.d.comb += [
             scaled.eq(operands.source == isa.DrainSource.SCALED),
-            keep.start.eq(begin),
+            keep.start.eq(begin & operands.dropout),
             keep.core.eq(self.core),
             keep.row_start.eq(operands.row_start),
             keep.count.eq(count),
             keep.key.eq(self.issue.dropout_key),
-            keep.threshold.eq(Mux(operands.dropout, operands.dropout_threshold, 0)),
+            keep.threshold.eq(operands.dropout_threshold),
             keep.panel.eq(operands.panel),
             reader.start.eq(begin & needs_memory),
             reader.scaled.eq(scaled),
@@ -148,8 +149,10 @@ class Drain(wiring.Component):
         # A row starts.
         ready, go = Signal(), Signal()
         row = Signal(range(config.accumulator_rows))
+        left = Signal.like(count)
         m.d.comb += [
-            ready.eq(keep.o.valid & output.credit & ~bias.busy),
+            ready.eq((left != 0) & (keep.o.valid | ~operands.dropout)
+                     & output.credit & ~bias.busy),
             go.eq(ready & reader.o.valid),
             self.starved.eq(ready & ~reader.o.valid),
             keep.o.ready.eq(go),
@@ -157,9 +160,9 @@ class Drain(wiring.Component):
             output.take.eq(go),
         ]
         with m.If(go):
-            m.d.sync += row.eq(row + 1)
+            m.d.sync += [row.eq(row + 1), left.eq(left - 1)]
         with m.If(begin):
-            m.d.sync += row.eq(0)
+            m.d.sync += [row.eq(0), left.eq(count)]
         for source, port in ((isa.DrainSource.ARRAY, self.array),
                              (isa.DrainSource.AGGREGATION, self.aggregation)):
             m.d.comb += [
@@ -184,9 +187,10 @@ class Drain(wiring.Component):
                 m.d.comb += epilogue.row.eq(self.aggregation.data)
             with m.Default():
                 m.d.comb += epilogue.row.eq(product)
+        kept = (keep.o.payload | (~operands.dropout).replicate(config.lanes)) & reader.o.p.mask
         m.d.comb += [
             epilogue.valid.eq(delayed(m, go, latency)),
-            epilogue.keep.eq(delayed(m, keep.o.payload & reader.o.p.mask, latency)),
+            epilogue.keep.eq(delayed(m, kept, latency)),
             epilogue.bias.eq(bias.bias),
             epilogue.relu.eq(operands.relu),
             epilogue.shift.eq(self.issue.shift),

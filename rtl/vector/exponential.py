@@ -55,9 +55,8 @@ class Exponential(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         entry = data.StructLayout({"value": unsigned(17), "drop": unsigned(10)})
-        m.submodules.table = table = Memory(shape=entry, depth=64, init=[
-            {"value": value, "drop": value - following}
-            for value, following in pairwise(_TABLE)])
+        entries = [{"value": value, "drop": value - following}
+                   for value, following in pairwise(_TABLE)]
         for lane in range(self._config.lanes):
             bits = self.bits[lane]
             product = Signal(self._config.element_width + 15)
@@ -68,6 +67,8 @@ class Exponential(wiring.Component):
                 bits.eq(coarse >> self.shift[:3]),
             ]
 
+            # A table per lane: no kind of RAM has a read port for every lane.
+            m.submodules[f"table_{lane}"] = table = Memory(shape=entry, depth=64, init=entries)
             port = table.read_port()
             m.d.comb += port.addr.eq(bits[6:12])
             rest = delayed(m, bits[:6], 1)

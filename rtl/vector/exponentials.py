@@ -45,6 +45,8 @@ class Exponentials(wiring.Component):
 
     #: Rows under way or waiting to be taken.
     _ROWS = 16
+    #: Panels that follow while a row's sum is under way, up to its reciprocal.
+    _FOLLOWING = 32
 
     def __init__(self, config):
         self._config = config
@@ -67,7 +69,7 @@ class Exponentials(wiring.Component):
         m.submodules.results = results = CreditFIFO(summed_row(config), self._ROWS)
         # A row's panels wait here for its sum, so that the longest row must fit.
         m.submodules.waiting = waiting = CreditFIFO(
-            exponential_word(config), max(panel_limit(config), self._ROWS))
+            exponential_word(config), panel_limit(config) + self._FOLLOWING)
         connect(m, results.o, flipped(self.o))
         connect(m, waiting.o, flipped(self.powers))
 

@@ -15,6 +15,7 @@ from hypercast.rtl.vector.maximum import Maximum
 from hypercast.rtl.vector.metrics import Metrics
 from hypercast.rtl.vector.normalizer import Normalizer
 from hypercast.rtl.vector.panel_addresses import PanelAddresses
+from hypercast.rtl.vector.panel_reader import PanelReader
 from hypercast.rtl.vector.ports import WordSource, write_request
 
 __all__ = ["Loss"]
@@ -25,7 +26,7 @@ class Loss(wiring.Component):
 
     Four stages work on successive rows: the maximum, the exponentials and their sum, the sum's
     logarithm and reciprocal, and the gradient. A row occupies each stage for as many cycles as it
-    has panels, but the third for about 6, or 23 if it is trained.
+    has panels, but the third for one.
 
     Parameters
     ----------
@@ -39,7 +40,7 @@ class Loss(wiring.Component):
     issue : In(Issue), rows : In(20)
         The instruction and its vertices; held from ``start`` until no more ``busy``.
     busy : Out(1)
-        High from the cycle after ``start`` until the last write is accepted.
+        High from the cycle after ``start`` until the last write is accepted; not for no rows.
     primary, secondary : Out(WordSource(config))
         Logits, and labels.
     write : Out(stream of writes)
@@ -55,6 +56,9 @@ class Loss(wiring.Component):
     losses : Out(64), hits : Out(32), three each
         See ``Metrics``; up to date when not ``busy``.
     """
+
+    #: Panels that pass the first stage while a row's maximum is under way.
+    _FOLLOWING = 8
 
     def __init__(self, config):
         self._config = config
@@ -81,46 +85,35 @@ class Loss(wiring.Component):
         m.submodules.labels = labels = Unpacker(config.word_width, LabelRecord.as_shape().size)
         m.submodules.maximum = maximum = Maximum(config)
         m.submodules.logits = logits = SyncFIFOBuffered(
-            width=config.data_width, depth=panel_limit(config))
+            width=config.data_width, depth=panel_limit(config) + self._FOLLOWING)
         m.submodules.exponentials = exponentials = Exponentials(config)
         m.submodules.normalizer = normalizer = Normalizer(config)
         m.submodules.gradient = gradient = LossGradient(config)
         m.submodules.metrics = metrics = Metrics(len(normalizer.loss))
 
-        # Reading: a burst if rows follow each other, else panel by panel.
-        m.submodules.source = source = PanelAddresses(config)
-        command, label_command = self.primary.command, self.secondary.command
-        unread = Signal.like(self.rows)  # rows whose words are not all requested
+        # Reading.
+        m.submodules.reader = reader = PanelReader(config)
+        connect(m, reader.source, flipped(self.primary))
+        label_command = self.secondary.command
         unscanned = Signal.like(self.rows)  # rows not through the first stage
-        single = Signal()
         m.d.comb += [
-            single.eq(operands.panels == 1),
-            source.start.eq(self.start),
-            source.base.eq(operands.address),
-            source.stride.eq(operands.stride),
-            source.panels.eq(operands.panels),
-            source.advance.eq(command.valid & command.ready),
-            command.valid.eq(unread != 0),
-            command.p.channel.eq(operands.channel),
-            command.p.address.eq(source.address),
-            command.p.count.eq(Mux(single, self.rows, 1)),
+            reader.start.eq(self.start),
+            reader.rows.eq(self.rows),
+            reader.channel.eq(operands.channel),
+            reader.base.eq(operands.address),
+            reader.stride.eq(operands.stride),
+            reader.panels.eq(operands.panels),
             label_command.p.channel.eq(1),
             label_command.p.address.eq(operands.info),
             label_command.p.count.eq(
                 (self.rows + (config.info_rows - 1)) // config.info_rows),
         ]
-        with m.If(source.advance & source.last):
-            m.d.sync += unread.eq(Mux(single, 0, unread - 1))
         with m.If(label_command.ready):
             m.d.sync += label_command.valid.eq(0)
         with m.If(maximum.labels.valid & maximum.labels.ready):
             m.d.sync += unscanned.eq(unscanned - 1)
         with m.If(self.start):
-            m.d.sync += [
-                unread.eq(self.rows),
-                unscanned.eq(self.rows),
-                label_command.valid.eq(self.rows != 0),
-            ]
+            m.d.sync += [unscanned.eq(self.rows), label_command.valid.eq(self.rows != 0)]
         m.d.comb += [
             labels.flush.eq(self.start),
             self.starved.eq((unscanned != 0)
@@ -128,7 +121,7 @@ class Loss(wiring.Component):
         ]
 
         # The stages.
-        connect(m, flipped(self.primary.words), maximum.words)
+        connect(m, reader.o, maximum.words)
         connect(m, flipped(self.secondary.words), labels.i)
         m.d.comb += [
             maximum.labels.valid.eq(labels.o.valid),
@@ -171,6 +164,7 @@ class Loss(wiring.Component):
         unfinished = Signal.like(self.rows)
         finished = Signal()
         m.d.comb += [
+            self.busy.eq(unfinished != 0),
             target.start.eq(self.start),
             target.base.eq(operands.destination),
             target.stride.eq(operands.stride),
@@ -186,8 +180,6 @@ class Loss(wiring.Component):
         ]
         with m.If(finished):
             m.d.sync += unfinished.eq(unfinished - 1)
-        with m.If(unfinished == 0):
-            m.d.sync += self.busy.eq(0)
         with m.If(self.start):
-            m.d.sync += [unfinished.eq(self.rows), self.busy.eq(1)]
+            m.d.sync += unfinished.eq(self.rows)
         return m

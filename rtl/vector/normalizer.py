@@ -6,11 +6,12 @@ from math import log2
 from amaranth.hdl import Module, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl import isa
+from hypercast.rtl.vector.credit_fifo import CreditFIFO
 from hypercast.rtl.vector.loss_layouts import NormalizedRow, summed_row
-from hypercast.rtl.vector.pipeline import bit_length
+from hypercast.rtl.vector.pipeline import bit_length, delayed
 from hypercast.rtl.vector.reciprocal import Reciprocal
 
 __all__ = ["Normalizer"]
@@ -20,9 +21,7 @@ _TABLE = tuple(round(4096 * log2(1 + i / 64)) for i in range(65))
 
 
 class Normalizer(wiring.Component):
-    """Turns each row's sum to its loss, and to the factor that makes it one.
-
-    A row takes about 6 cycles, one whose reciprocal is needed about 23.
+    """Turns each row's sum to its loss, and to the factor that makes it one; a row per cycle.
 
     Parameters
     ----------
@@ -38,12 +37,20 @@ class Normalizer(wiring.Component):
     o : Out(stream of NormalizedRow)
         All rows, in order.
     loss_valid : Out(1)
-        A row's loss is ready, for one cycle; not for rows of split NONE.
+        A row's loss is ready, for one cycle, ``LOSS_LATENCY`` cycles after the row was taken and
+        before the row comes out; not for rows of split NONE.
     loss : Out(element_width + 24)
         Cross-entropy in bits with 12 fraction bits; valid with ``loss_valid``, like the following.
     split : Out(2), hit : Out(1)
         The row's split, and whether its label was predicted.
     """
+
+    #: Cycles until a row's sum is normalized.
+    _NORMALIZED = 2
+    #: Cycles from ``i`` to ``loss``.
+    LOSS_LATENCY = _NORMALIZED + 3
+    #: Cycles from ``i`` to the queue of ``o``.
+    LATENCY = _NORMALIZED + Reciprocal.LATENCY
 
     def __init__(self, config):
         self._config = config
@@ -59,60 +66,60 @@ class Normalizer(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        m.submodules.results = results = CreditFIFO(NormalizedRow, self.LATENCY + 3)
         m.submodules.reciprocal = reciprocal = Reciprocal()
         entry = data.StructLayout({"value": unsigned(13), "rise": unsigned(7)})
         m.submodules.table = table = Memory(shape=entry, depth=64, init=[
             {"value": value, "rise": following - value}
             for value, following in pairwise(_TABLE)])
         port = table.read_port()
+        connect(m, results.o, flipped(self.o))
 
         row = self.i.p
+        fire = Signal()
+        m.d.comb += [
+            fire.eq(self.i.valid & results.credit),
+            self.i.ready.eq(results.credit),
+            results.take.eq(fire),
+        ]
+
+        # The sum is moved up until its highest bit is set.
+        total = delayed(m, row.total, 1)
         length = Signal(5)
         n = Signal(4)
-        normalized = Signal(26)  # the sum, moved up until its highest bit is set
-        rise = Signal(17)
-        m.d.comb += [
-            port.addr.eq(normalized[19:25]),
-            reciprocal.divisor.eq(normalized),
-            self.o.p.label.eq(row.label),
-            self.o.p.trained.eq(self.train & (row.split == isa.Split.TRAIN)),
-            self.o.p.reciprocal.eq(reciprocal.o),
-            self.o.p.n.eq(n),
-            self.split.eq(row.split),
-            self.hit.eq(row.hit),
+        normalized = Signal(26)
+        m.d.sync += [
+            length.eq(bit_length(row.total)),
+            n.eq(length - 17),
+            normalized.eq(total << (26 - length)[:4]),
         ]
-        with m.FSM():
-            with m.State("MEASURE"):
-                m.d.sync += length.eq(bit_length(row.total))
-                with m.If(self.i.valid):
-                    with m.If(row.split == isa.Split.NONE):
-                        m.next = "FORWARD"
-                    with m.Else():
-                        m.next = "NORMALIZE"
-            with m.State("NORMALIZE"):
-                m.d.sync += [
-                    n.eq(length - 17),
-                    normalized.eq(row.total << (26 - length)[:4]),
-                ]
-                m.next = "LOOK UP"
-            with m.State("LOOK UP"):
-                m.d.comb += reciprocal.start.eq(self.o.p.trained)
-                m.next = "INTERPOLATE"
-            with m.State("INTERPOLATE"):
-                m.d.sync += [
-                    rise.eq(port.data.rise * normalized[9:19]),
-                    self.loss.eq(row.own + port.data.value + (n << 12)),
-                ]
-                m.next = "ADD"
-            with m.State("ADD"):
-                m.d.sync += [self.loss.eq(self.loss + (rise >> 10)), self.loss_valid.eq(1)]
-                m.next = "FORWARD"
-            with m.State("FORWARD"):
-                m.d.sync += self.loss_valid.eq(0)
-                m.d.comb += [
-                    self.o.valid.eq(~reciprocal.busy),
-                    self.i.ready.eq(self.o.valid & self.o.ready),
-                ]
-                with m.If(self.i.ready):
-                    m.next = "MEASURE"
+
+        # Its logarithm, by table and interpolation.
+        m.d.comb += port.addr.eq(normalized[19:25])
+        rest = delayed(m, normalized[9:19], 1)
+        base = delayed(m, delayed(m, row.own, self._NORMALIZED) + (n << 12), 1)
+        rise = Signal(17)
+        below = Signal.like(self.loss)
+        m.d.sync += [
+            rise.eq(port.data.rise * rest),
+            below.eq(base + port.data.value),
+            self.loss.eq(below + (rise >> 10)),
+        ]
+        m.d.comb += [
+            self.loss_valid.eq(
+                delayed(m, fire & (row.split != isa.Split.NONE), self.LOSS_LATENCY)),
+            self.split.eq(delayed(m, row.split, self.LOSS_LATENCY)),
+            self.hit.eq(delayed(m, row.hit, self.LOSS_LATENCY)),
+        ]
+
+        # Its reciprocal, which takes longer.
+        trained = self.train & (row.split == isa.Split.TRAIN)
+        m.d.comb += [
+            reciprocal.divisor.eq(normalized),
+            results.push.eq(delayed(m, fire, self.LATENCY)),
+            results.i.label.eq(delayed(m, row.label, self.LATENCY)),
+            results.i.trained.eq(delayed(m, trained, self.LATENCY)),
+            results.i.n.eq(delayed(m, n, Reciprocal.LATENCY)),
+            results.i.reciprocal.eq(reciprocal.o),
+        ]
         return m

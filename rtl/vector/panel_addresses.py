@@ -1,4 +1,4 @@
-"""Addresses of a matrix that is walked row by row."""
+"""Addresses of a matrix that is walked row by row, or by several rows at a time."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
@@ -8,7 +8,7 @@ __all__ = ["PanelAddresses"]
 
 
 class PanelAddresses(wiring.Component):
-    """Gives the address of panel 0, 1, ... of the first row, then of the next row, and so on.
+    """Gives the address of panel 0, 1, ... of the first rows, then of the next, and so on.
 
     Parameters
     ----------
@@ -23,6 +23,8 @@ class PanelAddresses(wiring.Component):
         Address of the first row's panel 0; valid with ``start``.
     stride : In(address_width), panels : In(9)
         Words from panel to panel, and panels of a row; held.
+    step : In(5)
+        Rows walked at a time, 1 if not connected; valid while ``last``.
     advance : In(1)
         Goes on to the next panel.
     address : Out(address_width)
@@ -37,6 +39,7 @@ class PanelAddresses(wiring.Component):
             "base": In(config.address_width),
             "stride": In(config.address_width),
             "panels": In(9),
+            "step": In(5, init=1),
             "advance": In(1),
             "address": Out(config.address_width),
             "last": Out(1),
@@ -44,13 +47,13 @@ class PanelAddresses(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        row = Signal.like(self.address)  # address of the row's panel 0
+        row, next_row = Signal.like(self.address), Signal.like(self.address)  # their panel 0
         panel = Signal.like(self.panels)
-        m.d.comb += self.last.eq(panel == self.panels - 1)
+        m.d.comb += [self.last.eq(panel == self.panels - 1), next_row.eq(row + self.step)]
         with m.If(self.advance):
             m.d.sync += [self.address.eq(self.address + self.stride), panel.eq(panel + 1)]
             with m.If(self.last):
-                m.d.sync += [self.address.eq(row + 1), row.eq(row + 1), panel.eq(0)]
+                m.d.sync += [self.address.eq(next_row), row.eq(next_row), panel.eq(0)]
         with m.If(self.start):
             m.d.sync += [self.address.eq(self.base), row.eq(self.base), panel.eq(0)]
         return m

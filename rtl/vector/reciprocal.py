@@ -1,60 +1,52 @@
-"""Reciprocals, one bit per cycle."""
+"""Reciprocals, one per cycle."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import C, Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.vector.pipeline import delayed
+
 __all__ = ["Reciprocal"]
+
+#: Bits of a reciprocal.
+_BITS = 18
+#: Bits found in a stage.
+_RADIX_BITS = 2
 
 
 class Reciprocal(wiring.Component):
-    """Computes ``floor(2**42 / divisor)`` by restoring division.
+    """Computes ``floor(2**42 / divisor)`` by restoring division; a pipeline that never stalls.
 
     Members
     -------
-    start : In(1)
-        High for a cycle to begin; only while not ``busy``.
     divisor : In(26)
-        At least ``2**25``; valid with ``start``.
-    busy : Out(1)
-        High for ``LATENCY`` cycles after ``start``.
+        At least ``2**25``.
     o : Out(18)
-        The quotient, while not ``busy``.
+        The quotient for the ``divisor`` of ``LATENCY`` cycles ago.
     """
 
-    #: Cycles of ``busy``: bits of the quotient.
-    LATENCY = 18
+    #: Cycles from ``divisor`` to ``o``.
+    LATENCY = _BITS // _RADIX_BITS
 
     def __init__(self):
-        super().__init__({
-            "start": In(1),
-            "divisor": In(26),
-            "busy": Out(1),
-            "o": Out(18),
-        })
+        super().__init__({"divisor": In(26), "o": Out(_BITS)})
 
     def elaborate(self, platform):
         m = Module()
-        divisor = Signal.like(self.divisor)
-        remainder = Signal.like(self.divisor)
-        left = Signal(range(self.LATENCY + 1))
-        doubled, fits = Signal(27), Signal()
-        m.d.comb += [
-            self.busy.eq(left != 0),
-            doubled.eq(remainder << 1),
-            fits.eq(doubled >= divisor),
-        ]
-        with m.If(self.busy):
-            m.d.sync += [
-                remainder.eq(Mux(fits, doubled - divisor, doubled)),
-                self.o.eq(Cat(fits, self.o)),
-                left.eq(left - 1),
-            ]
-        with m.If(self.start):
-            # The dividend's upper bits; all that follow are zero.
-            m.d.sync += [
-                divisor.eq(self.divisor),
-                remainder.eq(1 << 42 - self.LATENCY),
-                left.eq(self.LATENCY),
-            ]
+        divisor = self.divisor
+        # The dividend's upper bits; all that follow are zero.
+        remainder = C(1 << 42 - _BITS, len(divisor))
+        quotient = C(0, 0)
+        for _ in range(self.LATENCY):
+            for _ in range(_RADIX_BITS):
+                doubled, fits, rest = Signal(27), Signal(), Signal.like(divisor)
+                m.d.comb += [
+                    doubled.eq(remainder << 1),
+                    fits.eq(doubled >= divisor),
+                    rest.eq(Mux(fits, doubled - divisor, doubled)),
+                ]
+                remainder, quotient = rest, Cat(fits, quotient)
+            divisor, remainder, quotient = (
+                delayed(m, value, 1) for value in (divisor, remainder, quotient))
+        m.d.comb += self.o.eq(quotient)
         return m

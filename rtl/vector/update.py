@@ -1,4 +1,4 @@
-"""UPDATE: the optimiser's step on the tiles of weights this core owns."""
+"""UPDATE: the optimiser's step on the rows of weights this core owns."""
 
 from functools import reduce
 from operator import or_
@@ -88,40 +88,21 @@ class Update(wiring.Component):
         connect(m, writer.write, flipped(self.write))
         connect(m, writer.flits, flipped(self.flits))
 
-        # The owned tiles are every N-th from the first one; their local rows are consecutive.
-        skipped = Signal(config.dimensions)  # tiles before the first owned one
-        tiles = Signal.like(operands.tiles)
-        row = Signal(20)  # the first one's first row among this core's
-        begin = Signal()
-        m.d.comb += skipped.eq(self.core - operands.first_tile)
-        with m.FSM():
-            with m.State("IDLE"):
-                owned = (operands.tiles - skipped + (config.cores - 1)) >> config.dimensions
-                number = (operands.first_tile + skipped) >> config.dimensions
-                m.d.sync += [
-                    tiles.eq(Mux(operands.tiles > skipped, owned, 0)),
-                    row.eq(number * config.lanes),
-                ]
-                with m.If(self.start):
-                    m.next = "BEGIN"
-            with m.State("BEGIN"):
-                m.d.comb += [self.busy.eq(1), begin.eq(1)]
-                m.next = "RUN"
-            with m.State("RUN"):
-                m.d.comb += self.busy.eq(1)
-                with m.If(~writer.busy):
-                    m.next = "IDLE"
+        # Every N-th row is this core's, from its address on.
+        owned = Signal.like(operands.rows)
+        m.d.comb += owned.eq((operands.rows + (config.cores - 1) - self.core) >> config.dimensions)
         for block in (reader, writer):
             m.d.comb += [
-                block.start.eq(begin),
-                block.rows.eq(tiles * config.lanes),
-                block.address.eq(operands.state + row * (2 * config.state_words)),
+                block.start.eq(self.start),
+                block.rows.eq(owned),
+                block.address.eq(operands.state),
             ]
         m.d.comb += [
-            reader.row.eq(row),
+            reader.row.eq(operands.first_row >> config.dimensions),
             reader.buffer.eq(operands.buffer),
-            writer.index.eq(operands.weights + skipped * config.lanes),
+            writer.index.eq(operands.weights + self.core),
             writer.core.eq(self.core),
+            self.busy.eq(writer.busy),
             self.starved.eq(reader.starved),
         ]
 

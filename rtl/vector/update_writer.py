@@ -41,8 +41,8 @@ class UpdateWriter(wiring.Component):
     write : Out(stream of writes)
         New state.
     flits : Out(stream of flit(config))
-        New rows of weights, to all cores. After ``lanes`` rows (a tile) the index skips the tiles
-        of the other cores. The planes take turns, and cores begin with different ones.
+        New rows of weights, to all cores, to every ``cores``-th row of the banks. The planes take
+        turns, and cores begin with different ones.
     busy : Out(1)
         High from the cycle after ``start`` until the last flit is accepted.
     """
@@ -66,7 +66,6 @@ class UpdateWriter(wiring.Component):
         config = self._config
         groups = config.state_words
         left = Signal.like(self.rows)
-        row = Signal(range(config.lanes))  # within the tile
         group = Signal(range(groups))
         address = Signal.like(self.address)  # of the group's master weights
         index = Signal.like(self.index)
@@ -110,14 +109,11 @@ class UpdateWriter(wiring.Component):
             with m.State("SEND"):
                 m.d.comb += self.flits.valid.eq(1)
                 with m.If(self.flits.ready):
-                    m.d.sync += [left.eq(left - 1), row.eq(row + 1), index.eq(index + 1)]
-                    with m.If(row == config.lanes - 1):
-                        m.d.sync += index.eq(index + 1 + (config.cores - 1) * config.lanes)
+                    m.d.sync += [left.eq(left - 1), index.eq(index + config.cores)]
                     m.next = "MASTER"
         with m.If(self.start):
             m.d.sync += [
                 left.eq(self.rows),
-                row.eq(0),
                 address.eq(self.address),
                 index.eq(self.index),
             ]

@@ -71,21 +71,24 @@ def test_images_fit_their_regions(case):
 
 @given(jobs())
 def test_weights_are_whole_and_apart(case):
-    """Bank rows do not overlap; chunks cover every tile once; bank and state hold the model."""
+    """Bank rows do not overlap; chunks cover each once, and their parts are whole tiles of one
+    panel; bank and state hold the model."""
     model, config = case
     job = compile_job(model, config)
     used = set()
     for name, weights in job.weights.items():
-        rows = range(weights.base,
-                     weights.base + weights.tiles_in * weights.panels * config.lanes)
+        rows = range(weights.base, weights.base + weights.rows)
         assert not used & set(rows)
         used |= set(rows)
-        tiles = [(panel, first + tile) for panel, first, count, _ in weights.chunks
-                 for tile in range(count)]
-        assert sorted(tiles) == [(panel, tile) for panel in range(weights.panels)
-                                 for tile in range(weights.tiles_in)]
-        most = config.accumulator_rows // config.lanes * config.cores
-        assert all(count <= most for _, _, count, _ in weights.chunks)
+        chunks = [chunk.rows for chunk in weights.chunks]
+        assert [row for chunk in chunks for row in chunk] == list(range(len(rows)))
+        assert all(chunk.start % config.cores == 0 for chunk in chunks)
+        for chunk in chunks:
+            parts = list(weights.parts(chunk))
+            assert [panel * weights.height + row for panel, part in parts for row in part] == \
+                list(chunk)
+            assert all(len(part) and part.start % config.lanes == len(part) % config.lanes == 0
+                       for _, part in parts) or weights.height == 1
         bank = unpack_rows(job.weight_bank[rows.start:rows.stop], config)
         assert np.array_equal(matrix_of(bank, weights, config),
                               np.atleast_2d(model.tensors[name]))
@@ -97,14 +100,30 @@ def test_weights_are_whole_and_apart(case):
 
 
 @given(jobs())
+def test_groups_of_reductions_fit_the_accumulators(case):
+    """Chunks of a group have reduction rows of their own, all of one buffer at most."""
+    model, config = case
+    used = {}
+    for weights in compile_job(model, config).weights.values():
+        for chunk in weights.chunks:
+            assert chunk.first_row % config.cores == 0
+            rows = range(chunk.first_row, chunk.first_row + len(chunk.rows))
+            assert rows.stop <= config.accumulator_rows * config.cores
+            group = used.setdefault(chunk.group, set())
+            assert not group & set(rows)
+            group |= set(rows)
+    assert sorted(used) == list(range(len(used)))
+
+
+@given(jobs())
 def test_program(case):
     """The program decodes, fits, ends where it should, and updates every chunk once."""
     model, config = case
     job = compile_job(model, config)
     names = [decode(word)["opcode"].name for word in job.program]
     ends = [row for row, name in enumerate(names) if name == "HALT"]
-    assert ends == [job.entries["evaluate"] - 1, len(job.program) - 1]
-    assert job.entries["train"] == 0
+    assert ends == [*sorted(row - 1 for row in job.entries.values() if row), len(names) - 1]
+    assert {"train", "evaluate"} <= set(job.entries) <= {"load", "train", "evaluate"}
     assert [row for row, name in enumerate(names) if name == "UPDATE"] == \
         [row for row, _ in job.updates]
     chunks = [name for name, weights in job.weights.items() for _ in weights.chunks]

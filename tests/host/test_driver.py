@@ -5,7 +5,7 @@ import pytest
 
 from hypercast.host.compiler import compile_job
 from hypercast.host.driver import DeviceError, DeviceTimeoutError, Driver, MismatchError
-from hypercast.rtl.isa import INSTRUCTION_WORDS, Engine
+from hypercast.rtl.isa import INSTRUCTION_WORDS, Engine, decode
 from hypercast.rtl.registers import Control, CoreSpace, Error, Space, register
 from tests.host.fake_chip import FakeChip
 from tests.host.models import SMALL, small_graph, small_model
@@ -20,7 +20,7 @@ def job():
 
 @pytest.mark.parametrize(("name", "message"), [
     ("magic", "expected 0x48435354: there is no Hypercast at this address"),
-    ("version", "expected 0x00000003: the device was built from another version"),
+    ("version", "expected 0x00000004: the device was built from another version"),
     ("config_hash", f"expected {SMALL.hash:#010x}: the device was built for another "
                     f"configuration; use the preset"),
 ])
@@ -104,11 +104,13 @@ def test_timeout_is_reported_with_state():
 
 
 def test_errors_are_reported_and_cleared(job):
-    chip = FakeChip(SMALL, error=Error.EXPONENT | Error.NETWORK, pc=1)
+    row = job.entries["evaluate"] - 2
+    chip = FakeChip(SMALL, error=Error.EXPONENT | Error.NETWORK, pc=row)
     driver = Driver(chip, SMALL)
     driver.load(job)
-    with pytest.raises(DeviceError, match=r"stopped with error <Error\.EXPONENT\|NETWORK: 18>; "
-                                          r"results are void, .*; program row 1 \(DRAIN\), "
-                                          r"waiting for none"):
+    name = decode(job.program[row])["opcode"].name
+    with pytest.raises(DeviceError, match=rf"stopped with error <Error\.EXPONENT\|NETWORK: 18>; "
+                                          rf"results are void, .*; program row {row} \({name}\), "
+                                          rf"waiting for none"):
         driver.run(0, limit=LIMIT)
     assert chip["error"] == 0

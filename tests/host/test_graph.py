@@ -5,7 +5,7 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.host.graph import Graph, GraphError, rank_order
+from hypercast.host.graph import Graph, GraphError
 from hypercast.rtl.isa import Split
 
 
@@ -85,26 +85,6 @@ def test_duplicates_with_equal_weights():
 
 
 # --- Ranks --------------------------------------------------------------------------------------
-
-
-@given(edge_lists())
-def test_rank_order(case):
-    vertices, edges = case
-    graph = make(edges, vertices)
-    matrix = dense(vertices, edges)
-    np.fill_diagonal(matrix, 0)
-    order = rank_order(graph)
-    degrees = matrix.sum(axis=1).astype(int)
-    assert order.tolist() == sorted(range(vertices), key=lambda v: (-degrees[v], v))
-    permuted = graph.permuted(order)
-    assert rank_order(permuted).tolist() == list(range(vertices))
-    assert np.array_equal(permuted.edges.todense(), graph.edges.todense()[order][:, order])
-    assert np.array_equal(permuted.features, graph.features[order])
-    assert np.array_equal(permuted.splits, graph.splits[order])
-
-
-def test_rank_order_counts_both_directions():
-    assert rank_order(make([[1, 0], [2, 0], [2, 3]], directed=True)).tolist() == [0, 2, 1, 3]
 
 
 # --- Other constructors -------------------------------------------------------------------------

@@ -49,13 +49,16 @@ def _deliver(messages, values, vertices, config, first_row, rows):
                     at += 1
                     weight = record & (1 << config.element_width) - 1
                     weight -= (weight >> config.element_width - 1) << config.element_width
-                    result[target, record >> 16 & 0x7FFF] += weight * value
+                    result[target, record >> 16 & 0x3FFF] += weight * value
                     if record >> 31:
                         break
+                    assert not record >> 30 & 1
                 positions[target, stream] = at
     for (target, stream), at in positions.items():
         start, words = (int(edges[target][2 + 2 * stream + part]) for part in range(2))
         assert -(-(at - start * per_word) // per_word) == words
+        marks = edges[target][start * per_word:at] >> 30 & 1
+        assert np.flatnonzero(marks).tolist() == [at - start * per_word - 1]
     for target in range(cores):
         assert edges[target][0] == messages.edges[target]
     return result

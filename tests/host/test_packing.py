@@ -65,30 +65,29 @@ def test_records_fill_words_from_the_low_bits():
 @pytest.mark.parametrize("config", CONFIGS)
 def test_state_round_trip(config):
     rng = np.random.default_rng(3)
-    shape = (21, 5)
-    tiles_in, panels = -(-21 // config.lanes), -(-5 // config.lanes)
-    most = 3
-    parts = [(panel, first, min(most, tiles_in - first))
-             for panel in range(panels) for first in range(0, tiles_in, most)]
-    per_tile = config.lanes * 2 * config.state_words
-    sizes = [-(-tiles // config.cores) * per_tile for _, _, tiles in parts]
-    state = Region(name="state", channel=1, address=100, words=sum(sizes))
-    starts = 100 + np.cumsum([0, *sizes[:-1]])
-    weights = Weights(name="W1", shape=shape, base=0, tiles_in=tiles_in, panels=panels,
-                      state=state, chunks=tuple((*part, int(start)) for part, start in
-                                                zip(parts, starts, strict=True)))
-    master, momentum = (rng.integers(-2**31, 2**31, shape) for _ in range(2))
-    images = [np.zeros((state.words, config.chunks), dtype=np.uint32)
-              for _ in range(config.cores)]
-    store_state(master, momentum, weights, config, images)
-    got = load_state(weights, config, images)
-    assert np.array_equal(got[0], master)
-    assert np.array_equal(got[1], momentum)
-    assert np.array_equal(matrix_of(weight_rows(master, weights, config), weights, config), master)
+    panels, per_row = -(-5 // config.lanes), 2 * config.state_words
+    for shape, height in (((21, 5), -(-21 // config.lanes) * config.lanes), ((1, 5), 1)):
+        rows = panels * height
+        state = Region(name="state", channel=1, address=100,
+                       words=-(-rows // config.cores) * per_row)
+        weights = Weights(name="W1", shape=shape, base=0, height=height, panels=panels,
+                          state=state, chunks=(range(rows),))
+        master, momentum = (rng.integers(-2**31, 2**31, shape) for _ in range(2))
+        images = [np.zeros((state.words, config.chunks), dtype=np.uint32)
+                  for _ in range(config.cores)]
+        store_state(master, momentum, weights, config, images)
+        got = load_state(weights, config, images)
+        assert np.array_equal(got[0], master)
+        assert np.array_equal(got[1], momentum)
+        top, bottom = (weight_rows(value, weights, config) for value in (master, momentum))
+        for row in range(rows):
+            words = images[row % config.cores][row // config.cores * per_row:][:per_row]
+            assert np.array_equal(words.ravel().view("<i4"), [*top[row], *bottom[row]])
+        assert np.array_equal(matrix_of(top, weights, config), master)
 
 
 def test_full_channel_is_refused_with_the_remedy():
-    memory = MemoryMap(Config(channel_words=64, lanes=4), rows=20)
+    memory = MemoryMap(Config(channel_words=64, lanes=4), rows=[20])
     memory.matrix("X", 0, 16)
     with pytest.raises(CapacityError, match=r"channel_words is 64, but 80 are.*channel 0.*128"):
         memory.check()

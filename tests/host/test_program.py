@@ -1,10 +1,12 @@
-"""Loops over panels, tiles and chunks are unrolled as the shapes demand."""
+"""Loops over panels, tiles and chunks are unrolled as the shapes demand, in any order."""
+
+from collections import Counter
 
 import pytest
 
 from hypercast.host.compiler import compile_job, updates_at
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
-from hypercast.rtl.isa import DrainSource, Opcode, decode
+from hypercast.rtl.isa import DrainSource, Engine, Opcode, OperandSource, decode
 from hypercast.rtl.registers import PHASES
 from tests.host.models import SMALL, small_graph, small_model
 
@@ -12,11 +14,9 @@ CONFIG = SMALL.replace(weight_rows=1024, channel_words=16384, program_rows=2048,
 
 
 def instructions(model, config=CONFIG, entry="train"):
-    """The decoded instructions of a pass."""
+    """The decoded instructions of a pass, but for the AGGREGATE that prefetches."""
     job = compile_job(model, config)
-    half = job.entries["evaluate"]
-    words = job.program[half:] if entry == "evaluate" else job.program[:half]
-    return [decode(word) for word in words]
+    return [entry for entry in map(decode, job.instructions(entry)) if not entry.get("prefetch")]
 
 
 def of(opcode, program, **fields):
@@ -24,34 +24,142 @@ def of(opcode, program, **fields):
             and all(entry[name] == value for name, value in fields.items())]
 
 
+def tensor_of(entry, job):
+    """Name of the tensor that an instruction makes."""
+    return next(name for name, number in job.tensors.items() if number == entry["o"])
+
+
+def tiles_of_weights(entry):
+    """Bank rows at which the tiles that a MATMUL multiplies with begin."""
+    return [entry["weights"] + index * entry["weight_stride"] for index in range(entry["panels"])]
+
+
+def piece_of(entry, job):
+    """Parameter, chunk, and range of the parameter's rows that a GRADIENT reduces."""
+    region = next(region for region in job.regions.values()
+                  if region.channel == entry["gradient_channel"] and region.columns
+                  and 0 <= entry["gradient_address"] - region.address < region.words)
+    weights = job.weights[f"{'b' if entry['ones'] else 'W'}{region.name[-1]}"]
+    lanes = 1 if entry["ones"] else job.config.lanes
+    panel = (entry["gradient_address"] - region.address) // region.stride
+    first = panel * weights.height + entry["panel"] * lanes
+    rows = range(first, first + entry["panels"] * lanes)
+    chunk = next(chunk for chunk in weights.chunks if first in chunk.rows)
+    assert rows.stop <= chunk.rows.stop
+    return weights, chunk, rows
+
+
 def test_products_of_a_step():
-    """One MATMUL per output panel, one AGGREGATE per panel, one DRAIN for each of them."""
+    """An AGGREGATE per panel, a MATMUL or more per output panel, one DRAIN for each of them."""
     program = instructions(small_model(small_graph(features=5, classes=3), hidden=(4,)))
-    assert len(of(Opcode.MATMUL, program, transposed=0)) == 2 + 2
-    assert len(of(Opcode.MATMUL, program, transposed=1)) == 2
-    assert [entry["panels"] for entry in of(Opcode.MATMUL, program)] == [3, 3, 2, 2, 2, 2]
     assert len(of(Opcode.AGGREGATE, program)) == 2 + 2 + 2 + 2
-    assert len(of(Opcode.DRAIN, program)) == 6 + 8
+    assert len(of(Opcode.DRAIN, program, source=DrainSource.AGGREGATION)) == 8
+    assert len(of(Opcode.DRAIN, program, source=DrainSource.ARRAY)) == 2 + 2 + 2
     assert len(of(Opcode.LOSS, program)) == 1
 
 
-def test_accumulators_alternate():
-    program = instructions(small_model(hidden=(9,)))
-    for opcodes in ({Opcode.MATMUL}, {Opcode.AGGREGATE, Opcode.GRADIENT}):
-        buffers = [entry["buffer"] for entry in program if entry["opcode"] in opcodes]
-        assert buffers == [(1 + index) % 2 for index in range(len(buffers))]
+@pytest.mark.parametrize("orders", [COMBINE_FIRST, AGGREGATE_FIRST])
+@pytest.mark.parametrize("vertices", [9, 70])
+def test_products_multiply_with_every_tile_of_weights_once(orders, vertices):
+    """Each tile of rows; the first layer's inputs have no gradient."""
+    model = small_model(small_graph(vertices), hidden=(7,), orders=orders, dropout=0.0)
+    job, program = compile_job(model, CONFIG), instructions(model)
+    first_rows = range(0, -(-vertices // 2), CONFIG.accumulator_rows)
+    for transposed, names in ((0, ("W1", "W2")), (1, ("W2",))):
+        found = Counter((tile, entry["row_start"])
+                        for entry in of(Opcode.MATMUL, program, transposed=transposed)
+                        for tile in tiles_of_weights(entry))
+        assert found == Counter(
+            (job.weights[name].base + tile, first) for name in names for first in first_rows
+            for tile in range(0, job.weights[name].rows, CONFIG.lanes))
+
+
+def test_sums_begin_with_the_panels_that_are_there():
+    """Products of what this step makes: the first output panel takes input panels one by one."""
+    model = small_model(hidden=(8,))
+    job, program = compile_job(model, CONFIG), instructions(model)
+    base, height = job.weights["W2"].base, job.weights["W2"].height
+    combine = [entry for entry in of(Opcode.MATMUL, program, transposed=0)
+               if entry["weights"] >= base]
+    assert sorted((entry["panel"], entry["panels"]) for entry in combine
+                  if entry["weights"] < base + height) == [(0, 1), (1, 1), (2, 1), (3, 1)]
+    assert [(entry["panel"], entry["panels"]) for entry in combine
+            if entry["weights"] >= base + height] == [(0, 4)]
+    assert len({entry["buffer"] for entry in combine if entry["panels"] == 1}) == 1
+    drains = of(Opcode.DRAIN, program, o=job.tensors["H1"])
+    assert program.index(combine[0]) < program.index(drains[-1])
+    assert {entry["panels"] for entry in of(Opcode.MATMUL, program)
+            if entry["weights"] < job.weights["b1"].base} == {3}, "X has been there all along"
+
+
+def test_panels_are_those_of_the_addresses():
+    """Dropout masks depend on the panel: on the left that is read, on the result that is made."""
+    model = small_model(small_graph(features=11), hidden=(9,))
+    job, program = compile_job(model, CONFIG), instructions(model)
+    inputs = [entry for entry in program if entry.get("dropout") and "stride" in entry]
+    assert {entry["opcode"] for entry in inputs} == {Opcode.MATMUL, Opcode.GRADIENT}
+    for entry in inputs:
+        assert entry["address"] == job.regions["X"].panel(entry["panel"])
+    for entry in of(Opcode.DRAIN, program):
+        assert entry["address"] == job.regions[tensor_of(entry, job)].panel(entry["panel"])
+
+
+@pytest.mark.parametrize("vertices", [9, 70])
+def test_accumulators_are_free_when_a_sum_begins(vertices):
+    """Buffers of the array, and those that aggregations and reductions share."""
+    model = small_model(small_graph(vertices, features=17), hidden=(9,))
+    job, program = compile_job(model, CONFIG), instructions(model)
+    made = {"array": {name: (job.weights[f"W{layer}"].base, transposed)
+                      for name, layer, transposed in (("T1", 1, 0), ("T2", 2, 0), ("dZ1", 2, 1))},
+            "aggregation": {"H1": "T1", "Z2": "T2", "dT2": "dZ2", "dT1": "dZ1"}}
+    left = Counter(chunk.group for weights in job.weights.values() for chunk in weights.chunks)
+    owners, taken = {}, 0
+    for entry in program:
+        place = entry.get("buffer")
+        if entry["opcode"] == Opcode.MATMUL:
+            base = max(weights.base for weights in job.weights.values()
+                       if weights.base <= entry["weights"])
+            owner = (base, entry["transposed"]), entry["row_start"]
+            assert owners.setdefault(("array", place), owner) == owner
+        elif entry["opcode"] == Opcode.AGGREGATE:
+            source = next(name for name in made["aggregation"].values()
+                          if job.regions[name].channel == entry["channel"]
+                          and 0 <= entry["address"] - job.regions[name].address
+                          < job.regions[name].words)
+            assert ("aggregation", place) not in owners
+            panel = (entry["address"] - job.regions[source].address) // job.regions[source].stride
+            owners["aggregation", place] = source, panel
+        elif entry["opcode"] == Opcode.GRADIENT:
+            group = piece_of(entry, job)[1].group
+            assert owners.setdefault(("aggregation", place), group) == group
+        elif entry["opcode"] == Opcode.DRAIN:
+            kind = "array" if entry["source"] == DrainSource.ARRAY else "aggregation"
+            factor = made[kind][tensor_of(entry, job)]
+            assert owners.pop((kind, place)) == (
+                factor, entry["row_start"] if kind == "array" else entry["panel"])
+            taken += 1
+        elif entry["opcode"] == Opcode.UPDATE:
+            group = owners["aggregation", place]
+            left[group] -= 1
+            if not left[group]:
+                del owners["aggregation", place]
+    assert taken and not owners and not any(left.values())
+    assert {entry["buffer"] for entry in of(Opcode.MATMUL, program)} == {0, 1}
+    assert {entry["buffer"] for entry in of(Opcode.AGGREGATE, program)} == {0, 1}
 
 
 @pytest.mark.parametrize(("vertices", "rows"), [(32, [16]), (33, [16, 1]), (70, [16, 16, 3])])
 def test_destination_tiles(vertices, rows):
     """More rows than the accumulators hold: products tile by tile, one exponent for all."""
-    program = instructions(small_model(small_graph(vertices, classes=2), hidden=(2,)))
+    model = small_model(small_graph(vertices, classes=2), hidden=(2,))
+    job, program = compile_job(model, CONFIG), instructions(model)
     tiles = [(16 * index, limit) for index, limit in enumerate(rows)]
-    drains = of(Opcode.DRAIN, program, o=program[1]["o"])
-    assert [(entry["row_start"], entry["row_limit"]) for entry in drains] == tiles
-    assert [entry["open"] for entry in drains] == [1] + [0] * (len(rows) - 1)
-    starts = [entry["address"] for entry in drains]
-    assert starts == [starts[0] + first for first, _ in tiles]
+    for name in ("T1", "H1"):
+        drains = of(Opcode.DRAIN, program, o=job.tensors[name])
+        assert sorted((entry["row_start"], entry["row_limit"]) for entry in drains) == tiles
+        assert [entry["open"] for entry in drains] == [1] + [0] * (len(rows) - 1)
+        assert all(entry["address"] == job.regions[name].address + entry["row_start"]
+                   for entry in drains)
     aggregates = of(Opcode.AGGREGATE, program)
     assert len({entry["edge_set"] for entry in aggregates}) == len(rows)
 
@@ -64,22 +172,79 @@ def test_directed_graph_has_messages_of_its_own_backward():
         assert len({entry["edge_set"] for entry in of(Opcode.AGGREGATE, program)}) == sets
 
 
-@pytest.mark.parametrize(("features", "chunks"), [(32, [16]), (33, [16, 1]), (70, [16, 16, 3])])
-def test_reductions_in_chunks(features, chunks):
-    """Two cores hold 16 tiles of gradient rows; panel by panel, one exponent for all chunks."""
-    program = instructions(small_model(small_graph(features=features, classes=2), hidden=(3,)))
-    first = next(index for index, entry in enumerate(program)
-                 if entry["opcode"] == Opcode.GRADIENT and entry["panels"] == chunks[0] > 1)
-    pairs = program[first:first + 4 * len(chunks)]
-    gradients, updates = pairs[::2], pairs[1::2]
-    assert [entry["panels"] for entry in gradients] == chunks * 2
-    assert [entry["tiles"] for entry in updates] == chunks * 2
-    assert [entry["panel"] for entry in gradients] == [16 * i for i in range(len(chunks))] * 2
-    assert [entry["open"] for entry in updates] == [1] + [0] * (2 * len(chunks) - 1)
-    assert [entry["buffer"] for entry in gradients] == [entry["buffer"] for entry in updates]
-    lengths = [2 * tiles for tiles in chunks * 2]
-    starts = [updates[0]["weights"] + sum(lengths[:index]) for index in range(len(lengths))]
-    assert [entry["weights"] for entry in updates] == starts
+@pytest.mark.parametrize("features", [4, 16, 17, 40])
+def test_reductions_in_chunks(features):
+    """Two cores hold 32 gradient rows: every row of a chunk is reduced once, where UPDATE is."""
+    model = small_model(small_graph(features=features, classes=2), hidden=(3,))
+    job, program = compile_job(model, CONFIG), instructions(model)
+    found = {}
+    for entry in of(Opcode.GRADIENT, program):
+        weights, chunk, rows = piece_of(entry, job)
+        assert entry["first_row"] == chunk.first_row + rows.start - chunk.rows.start
+        found.setdefault((weights.name, chunk), []).append((rows, entry))
+    for name, weights in job.weights.items():
+        updates = of(Opcode.UPDATE, program, o=job.tensors[name])
+        assert [entry["open"] for entry in updates] == [1] + [0] * (len(weights.chunks) - 1)
+        for chunk in weights.chunks:
+            pieces = found[name, chunk]
+            rows = sorted(row for rows, _ in pieces for row in rows)
+            assert rows == list(chunk.rows)
+            [update] = (entry for entry in updates
+                        if entry["weights"] == weights.base + chunk.rows.start)
+            assert (update["first_row"], update["rows"]) == (chunk.first_row, len(rows))
+            assert update["state"] == weights.state.address + \
+                chunk.rows.start // 2 * 2 * CONFIG.state_words
+            assert {entry["buffer"] for _, entry in pieces} == {update["buffer"]}
+            last = max(program.index(entry) for _, entry in pieces)
+            assert any(entry["waits"] >> Engine.REDUCTION & 1
+                       for entry in program[last + 1:program.index(update) + 1])
+    assert len(job.weights["W1"].chunks) > 1 or features == 4
+
+
+def test_pieces_of_a_group_follow_each_other():
+    """Slices of several GRADIENTs may be under way if they go to the same buffer."""
+    model = small_model(small_graph(features=40, classes=2), hidden=(3,))
+    job = compile_job(model, CONFIG)
+    gradients = of(Opcode.GRADIENT, instructions(model))
+    groups = [piece_of(entry, job)[1].group for entry in gradients]
+    assert groups == sorted(groups)
+    for before, after, entry in zip(groups, groups[1:], gradients[1:], strict=False):
+        assert before != after or not entry["waits"] >> Engine.REDUCTION & 1
+
+
+def test_biases():
+    """A GRADIENT and an UPDATE for all panels; the forward pass reads them from there."""
+    model = small_model(hidden=(5,))
+    job, program = compile_job(model, CONFIG), instructions(model)
+    for name, panels in (("b1", 3), ("b2", 2)):
+        weights = job.weights[name]
+        [gradient] = (entry for entry in of(Opcode.GRADIENT, program, ones=1)
+                      if piece_of(entry, job)[0] is weights)
+        [update] = of(Opcode.UPDATE, program, o=job.tensors[name])
+        assert gradient["first_row"] == update["first_row"]
+        assert gradient["panels"] == update["rows"] == panels
+        assert gradient["stride"] == job.regions[f"dZ{name[1]}"].stride
+        assert update["weights"] == weights.base
+        drains = [entry for entry in of(Opcode.DRAIN, program, bias=1)
+                  if entry["bias_tensor"] == job.tensors[name]]
+        assert sorted((entry["panel"], entry["bias_weights"]) for entry in drains) == [
+            (panel, weights.base + panel) for panel in range(panels)]
+
+
+def test_what_is_kept_is_read_from_memory_once():
+    """The first to need a panel keeps it, later ones take it from the operand buffer."""
+    model, config = small_model(small_graph(features=9), hidden=(9,)), CONFIG.replace(
+        operand_words=1024)
+    load, train = (instructions(model, config, entry) for entry in ("load", "train"))
+    sources = {}
+    for entry in load + train:
+        if entry.get("operand"):
+            for panel in range(entry["panels"]):
+                place = entry["operand_base"] + panel * entry["operand_stride"]
+                sources.setdefault(place, []).append(entry["operand"])
+    assert len(sources) > 9
+    assert all(operands == [OperandSource.KEEP] + [OperandSource.BUFFER] * (len(operands) - 1)
+               and len(operands) > 1 for operands in sources.values())
 
 
 def test_dropout_is_where_the_layers_inputs_are_made():
@@ -93,7 +258,7 @@ def test_dropout_is_where_the_layers_inputs_are_made():
         assert {entry["dropout_key"] for entry in of(Opcode.GRADIENT, program, dropout=1)} == \
             {keys[0]}
         drains = of(Opcode.DRAIN, program, dropout=1)
-        assert [entry["dropout_key"] for entry in drains] == [keys[1]] * 2 + [keys[2]] * 2
+        assert Counter(entry["dropout_key"] for entry in drains) == {keys[1]: 2, keys[2]: 2}
         assert all(entry["relu"] and entry["mask_write"] and entry["bias"] for entry in drains)
 
 

@@ -1,100 +1,230 @@
-"""Every instruction waits for all that it conflicts with, and for nothing that is long done."""
+"""Programs keep their meaning in the order chosen, and every wait has a reason."""
+
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.host.schedule import Schedule
+from hypercast.host import issue_order
+from hypercast.host.issue_order import ARRIVALS, ENGINES
+from hypercast.host.schedule import Accumulators, Schedule
+from hypercast.host.timing import Duration
 from hypercast.rtl.isa import Engine, Opcode, decode
 
-#: The engine of each opcode, and where its effects arrive after that engine is done.
-ENGINES = {
-    Opcode.AGGREGATE: (Engine.AGGREGATE, None),
-    Opcode.MATMUL: (Engine.ARRAY, None),
-    Opcode.GRADIENT: (Engine.ARRAY, Engine.REDUCTION),
-    Opcode.DRAIN: (Engine.VECTOR, None),
-    Opcode.LOSS: (Engine.VECTOR, None),
-    Opcode.UPDATE: (Engine.VECTOR, Engine.WEIGHTS),
+#: Who takes out what an instruction adds to accumulators, and where those are.
+TAKING = {
+    Opcode.MATMUL: (Opcode.DRAIN, "array"),
+    Opcode.AGGREGATE: (Opcode.DRAIN, "aggregation"),
+    Opcode.GRADIENT: (Opcode.UPDATE, "aggregation"),
 }
-HALT = None
+#: Fields that tell how long an instruction takes.
+FIELDS = {Opcode.AGGREGATE: {"edge_set": 0}}
 names = st.sets(st.sampled_from("abcdef"), max_size=3)
-instructions = st.one_of(
-    st.tuples(st.sampled_from(list(ENGINES)), names, names),
-    st.tuples(st.just(HALT), st.just(set()), st.just(set())))
+durations = st.builds(Duration, cycles=st.integers(1, 200), tail=st.integers(0, 50))
+some = st.lists(st.tuples(names, names, durations), min_size=1, max_size=3)
+#: (opcode, (reads, writes, duration) of each of them, and the same of those who take out).
+steps = st.lists(st.tuples(st.sampled_from([*TAKING, Opcode.LOSS]), some, some), max_size=12)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_trials():
+    """What is shown here holds for any order: a few are enough."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(issue_order, "_TRIALS", 2)
+        yield
+
+
+class Program:
+    """Instructions as they were added, each known by its number."""
+
+    def __init__(self, steps):
+        self.schedule = Schedule()
+        self.added = []  # (opcode, reads, writes, accumulators)
+        reduced, updates = None, []
+        for opcode, adding, taking in steps:
+            if opcode not in TAKING:
+                for reads, writes, duration in adding:
+                    self._add(opcode, reads, writes, duration, None)
+                continue
+            taker, kind = TAKING[opcode]
+            group = opcode == Opcode.GRADIENT
+            accumulators = Accumulators(kind, after=reduced if group else None)
+            # Whoever adds to accumulators writes nothing else.
+            # What is reduced was finished long ago, and is not written again. An aggregation is one
+            # instruction.
+            adding = adding[:1] if opcode == Opcode.AGGREGATE else adding
+            for reads, _, duration in adding:
+                self._add(opcode, set() if group else reads, set(), duration, accumulators)
+            if group:  # updates come at the end of a program
+                reduced = accumulators
+                updates += [(taker, *one, accumulators) for one in taking]
+            else:
+                self._add(taker, *taking[0], accumulators)
+        for update in updates:
+            self._add(*update)
+        self.schedule.halt(phase=0, step=0)
+        #: Numbers of the instructions in order of issue, HALT left out.
+        self.order = [int(label) for _, label in self.schedule.labels]
+        self.issued = self.schedule.issued[:-1]
+
+    def _add(self, opcode, reads, writes, duration, accumulators):
+        self.schedule.add(opcode, phase=0, duration=duration, reads=reads, writes=writes,
+                          accumulators=accumulators, label=str(len(self.added)),
+                          **FIELDS.get(opcode, {}))
+        self.added.append((opcode, set(reads), set(writes), accumulators))
 
 
 def conflicts(one, other):
-    """Whether two (opcode, reads, writes) may not overlap in time."""
-    return bool(one[2] & (other[1] | other[2]) or one[1] & other[2])
+    """Whether two instructions may not change places."""
+    sharing = one[3] is not None and one[3] is other[3]
+    return bool(one[2] & (other[1] | other[2]) or one[1] & other[2]
+                or (sharing and (one[0] in TAKING) != (other[0] in TAKING)))
 
 
-def schedule(program):
-    """The waits of each instruction."""
-    result = Schedule()
-    for opcode, reads, writes in program:
-        if opcode is HALT:
-            result.halt(phase=0, step=0)
-        else:
-            result.add(opcode, phase=0, reads=reads, writes=writes)
-    return [decode(word)["waits"] for word in result.words]
+@given(steps)
+def test_order_keeps_dependencies(steps):
+    program = Program(steps)
+    assert sorted(program.order) == list(range(len(program.added)))
+    place = {number: row for row, number in enumerate(program.order)}
+    for late, instruction in enumerate(program.added):
+        for early in range(late):
+            if conflicts(program.added[early], instruction):
+                assert place[early] < place[late]
 
 
-def finish(working, engine):
-    """The engine is idle: nothing works there any more."""
-    for engines in working:
-        engines.discard(engine)
-
-
-@given(st.lists(instructions, max_size=25))
-def test_nothing_overlaps_what_it_conflicts_with(program):
+@given(steps)
+def test_nothing_overlaps_what_it_conflicts_with(steps):
     """Worst case: nothing ever finishes unless it is waited for."""
-    working = []  # engines that each instruction so far may still occupy
-    for position, (instruction, waits) in enumerate(zip(program, schedule(program), strict=True)):
-        for engine in Engine:
-            if waits >> engine & 1:
-                finish(working, engine)
-        if instruction[0] is HALT:
-            assert not any(working), f"HALT {position} does not wait for everything"
-            working.append(set())
-            continue
-        own, arrivals = ENGINES[instruction[0]]
-        finish(working, own)
-        for earlier, engines in zip(program, working, strict=False):
-            assert not (engines and conflicts(instruction, earlier)), \
-                f"instruction {position} overlaps {earlier}, still in {engines}"
-        working.append({own} if arrivals is None else {own, arrivals})
+    program = Program(steps)
+    working = []  # (engine, reads, writes, adds) of what may be under way
+    buffers = {}
+    for number, issued in zip(program.order, program.issued, strict=True):
+        opcode, reads, writes, accumulators = program.added[number]
+        own, arrivals = ENGINES[opcode], ARRIVALS.get(opcode)
+        working = [entry for entry in working
+                   if entry[0] != own and not issued.waits >> entry[0] & 1]
+        everything, adds = set(writes), set()
+        if accumulators:
+            buffer = issued.operands["buffer"]
+            assert buffers.setdefault(accumulators, buffer) == buffer in (0, 1)
+            (adds if opcode in TAKING else everything).add((accumulators.kind, buffer))
+        for engine, other_reads, other_writes, other_adds in working:
+            assert not everything & (other_reads | other_writes | other_adds), engine
+            assert not (reads | adds) & other_writes, engine
+            if engine == Engine.REDUCTION and opcode == Opcode.GRADIENT:
+                assert adds == other_adds
+        working.append((own, reads, everything, adds))
+        if arrivals is not None:
+            working.append((arrivals, set(), set() if adds else writes, adds))
 
 
-@given(st.lists(instructions, max_size=25))
-def test_every_wait_has_a_reason(program):
-    """An engine is waited for only if a conflicting instruction may be there."""
-    working = []
-    for instruction, waits in zip(program, schedule(program), strict=True):
-        if instruction[0] is HALT:
-            working = [set() for _ in working] + [set()]
-            continue
-        own, arrivals = ENGINES[instruction[0]]
-        assert not waits >> own & 1, "an instruction's own engine is implied"
-        finish(working, own)
-        for engine in Engine:
-            if waits >> engine & 1:
-                assert any(engine in engines and conflicts(instruction, earlier)
-                           for earlier, engines in zip(program, working, strict=False))
-                finish(working, engine)
-        working.append({own} if arrivals is None else {own, arrivals})
+@given(steps)
+def test_a_buffer_has_one_use_at_a_time(steps):
+    """From the first addition until all is taken out."""
+    program = Program(steps)
+    left = {}  # who still takes out
+    for *_, accumulators in program.added:
+        if accumulators:
+            left.setdefault(accumulators, 0)
+    for opcode, *_, accumulators in program.added:
+        if accumulators and opcode not in TAKING:
+            left[accumulators] += 1
+    used = {}
+    for number, issued in zip(program.order, program.issued, strict=True):
+        opcode, *_, accumulators = program.added[number]
+        if accumulators:
+            place = accumulators.kind, issued.operands["buffer"]
+            assert used.setdefault(place, accumulators) is accumulators
+            if opcode not in TAKING:
+                left[accumulators] -= 1
+                if not left[accumulators]:
+                    del used[place]
 
 
-def test_gradient_and_update():
-    """UPDATE waits for the array and the arrivals; what reads the weights waits for them."""
-    waits = schedule([
-        (Opcode.GRADIENT, {"gradient"}, {"buffer"}),
-        (Opcode.UPDATE, set(), {"buffer", "weights"}),
-        (Opcode.MATMUL, {"weights", "rows"}, {"accumulators"}),
-    ])
-    assert waits == [0, 1 << Engine.ARRAY | 1 << Engine.REDUCTION,
-                     1 << Engine.VECTOR | 1 << Engine.WEIGHTS]
+@given(steps)
+def test_an_instruction_does_not_wait_for_its_own_engine(steps):
+    for issued in Program(steps).issued:
+        assert not issued.waits >> ENGINES[issued.opcode] & 1
+
+
+def test_halt_waits_for_everything():
+    words = Program([]).schedule.words
+    assert [decode(word)["waits"] for word in words] == [(1 << len(Engine)) - 1]
+
+
+def add(schedule, opcode, cycles, *, reads=(), writes=(), accumulators=None, **fields):
+    schedule.add(opcode, phase=0, duration=Duration(cycles=cycles), reads=reads, writes=writes,
+                 accumulators=accumulators, **FIELDS.get(opcode, {}), **fields)
+
+
+def test_engines_overlap():
+    """Two panels: the second product is computed while the first one's is drained and sent."""
+    schedule = Schedule()
+    for panel in range(2):
+        product, sums = Accumulators("array"), Accumulators("aggregation")
+        add(schedule, Opcode.MATMUL, 100, accumulators=product)
+        add(schedule, Opcode.DRAIN, 50, writes=[f"T{panel}"], accumulators=product)
+        add(schedule, Opcode.AGGREGATE, 100, reads=[f"T{panel}"], accumulators=sums)
+        add(schedule, Opcode.DRAIN, 50, writes=[f"H{panel}"], accumulators=sums)
+    schedule.halt(phase=0, step=0)
+    opcodes = [one.opcode for one in schedule.issued]
+    assert opcodes[:5] == [Opcode.MATMUL, Opcode.MATMUL, Opcode.DRAIN, Opcode.AGGREGATE,
+                           Opcode.DRAIN]
+    aggregate = schedule.issued[3]
+    assert aggregate.waits == 1 << Engine.VECTOR
+
+
+def test_the_critical_path_goes_first():
+    """Of two products that could start, the one on which more depends does."""
+    schedule = Schedule()
+    for name, cycles in (("short", 10), ("long", 500)):
+        accumulators = Accumulators("array")
+        add(schedule, Opcode.MATMUL, 50, accumulators=accumulators, label=name)
+        add(schedule, Opcode.DRAIN, 20, writes=[name], accumulators=accumulators)
+        add(schedule, Opcode.LOSS, cycles, reads=[name])
+    schedule.halt(phase=0, step=0)
+    assert [label for _, label in schedule.labels] == ["long", "short"]
+
+
+def test_whoever_is_first_opens_the_tensor():
+    schedule = Schedule()
+    for cycles in (10, 300):
+        accumulators = Accumulators("array")
+        add(schedule, Opcode.MATMUL, cycles, accumulators=accumulators)
+        add(schedule, Opcode.DRAIN, cycles, accumulators=accumulators, opens="T")
+    schedule.halt(phase=0, step=0)
+    assert [one.operands["open"] for one in schedule.issued if one.opcode == Opcode.DRAIN] == [1, 0]
+
+
+def test_gradients_do_not_mix():
+    """Slices go to the buffer of the last GRADIENT, so the next one waits for all to arrive."""
+    schedule = Schedule()
+    for _ in range(2):
+        accumulators = Accumulators("aggregation")
+        add(schedule, Opcode.GRADIENT, 100, accumulators=accumulators)
+        add(schedule, Opcode.UPDATE, 100, accumulators=accumulators)
+    schedule.halt(phase=0, step=0)
+    gradients = [one for one in schedule.issued if one.opcode == Opcode.GRADIENT]
+    updates = [one for one in schedule.issued if one.opcode == Opcode.UPDATE]
+    assert [one.operands["buffer"] for one in gradients] == [0, 1]
+    assert updates[0].waits >> Engine.REDUCTION & 1 or gradients[1].waits >> Engine.REDUCTION & 1
+
+
+def test_a_thousand_instructions_take_seconds():
+    schedule = Schedule()
+    for panel in range(500):
+        accumulators = Accumulators("array")
+        add(schedule, Opcode.MATMUL, 100, reads=["X"], accumulators=accumulators)
+        add(schedule, Opcode.DRAIN, 50, writes=[f"T{panel}"], accumulators=accumulators)
+    start = time.process_time()
+    schedule.halt(phase=0, step=0)
+    assert time.process_time() - start < 8
 
 
 def test_unknown_field():
+    schedule = Schedule()
+    schedule.add(Opcode.DRAIN, phase=0, panels=1)
+    schedule.halt(phase=0, step=0)
     with pytest.raises(ValueError, match="DRAIN has no field panels"):
-        Schedule().add(Opcode.DRAIN, phase=0, panels=1)
+        schedule.words  # noqa: B018

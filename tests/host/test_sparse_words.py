@@ -25,38 +25,32 @@ def matrices(draw):
     return values, draw(st.sampled_from([np.asarray, scipy.sparse.csr_array]))(values)
 
 
-@given(matrices(), st.sampled_from(CONFIGS), st.sampled_from([1, 16, 64]))
-def test_indices_lead_to_the_matrix(case, config, tile_rows):
+@given(matrices(), st.sampled_from(CONFIGS), st.data())
+def test_indices_lead_to_the_matrix(case, config, data):
     values, matrix = case
-    sparse = SparseWords.of(matrix, tile_rows, config)
+    sparse = SparseWords.of(matrix, config)
     rows, columns = values.shape
     padded = np.zeros((rows, -(-columns // config.lanes) * config.lanes), dtype=np.int64)
     padded[:, :columns] = values
     panels = np.split(padded, padded.shape[1] // config.lanes, axis=1)
-    tiles = range(-(-rows // tile_rows))
-    for tile, place in [(tile, slice(tile * tile_rows, (tile + 1) * tile_rows)) for tile in tiles]:
-        index = sparse.index(9, config, tile=tile)
-        assert len(index) == index_words(len(panels), config)
-        found = list(indexed_panels(sparse.words, index, 9, config))[:len(panels)]
-        for panel, (numbers, words) in zip(panels, found, strict=True):
-            part = panel[place]
-            kept = np.flatnonzero(part.any(axis=1))
-            expected = kept if len(kept) else [0]
-            assert [number - place.start for number in numbers] == list(expected)
-            assert np.array_equal(words, part[expected])
-    if rows:
-        index = sparse.index(9, config, first=len(panels) // 2)
-        found = list(indexed_panels(sparse.words, index, 9, config))
-        for panel, (numbers, words) in zip(panels[len(panels) // 2:], found, strict=False):
-            rebuilt = np.zeros_like(panel)
-            rebuilt[numbers] = words
-            assert np.array_equal(rebuilt, panel)
+    first = data.draw(st.integers(0, len(panels) - 1))
+    count = data.draw(st.integers(1, len(panels) - first))
+    index = sparse.index(9, config, first, count)
+    assert len(index) == index_words(count, config)
+    found = list(indexed_panels(sparse.words, index, 9, config))[:count]
+    for panel, stored, (numbers, words) in zip(
+            panels[first:first + count], sparse.counts[first:first + count], found, strict=True):
+        kept = np.flatnonzero(panel.any(axis=1))
+        expected = kept if len(kept) or not rows else [0]
+        assert numbers == list(expected)
+        assert stored == len(expected)
+        assert np.array_equal(words, panel[expected])
 
 
 def test_stored_zeros_are_zeros():
     config = PRESETS["tiny"]
     matrix = scipy.sparse.csr_array(([0, 5, 0], ([0, 1, 2], [0, 1, 3])), shape=(3, 4))
-    assert SparseWords.of(matrix, 16, config).sizes.tolist() == [[2], [2]]
+    assert SparseWords.of(matrix, config).sizes.tolist() == [2, 2]
 
 
 def test_sparse_features_are_never_dense():
@@ -64,7 +58,7 @@ def test_sparse_features_are_never_dense():
     shape = (625, 16_384)
     matrix = scipy.sparse.random_array(shape, density=0.001, rng=np.random.default_rng(0)) != 0
     tracemalloc.start()
-    sparse = SparseWords.of(scipy.sparse.csr_array(matrix, dtype=np.int64), 256, PRESETS["cora"])
+    sparse = SparseWords.of(scipy.sparse.csr_array(matrix, dtype=np.int64), PRESETS["cora"])
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < shape[0] * shape[1] * 2

@@ -18,7 +18,7 @@ def recording(job):
 
     At each issue, every counter is the number of instructions before, times 3 on core 1.
     """
-    words = job.program[:job.entries["evaluate"] - 1]  # without HALT, which is not issued
+    words = job.instructions("train")[:-1]  # without HALT, which is not issued
     issues = FIRST + STEP * np.arange(len(words))
     changes = []
     for issue, word in zip(issues, words, strict=True):
@@ -44,7 +44,7 @@ def found(job):
     timeline = recording(job)
     count = len(timeline.issued)
     counters = {name: [count, 3 * count] for name, _ in COUNTERS}
-    return profile(timeline, job, 0, FIRST + STEP * count, counters)
+    return profile(timeline, job, job.entries["train"], FIRST + STEP * count, counters)
 
 
 def test_every_opcode_has_an_engine():
@@ -55,12 +55,16 @@ def test_every_opcode_has_an_engine():
 
 def test_instructions(job, found):
     names = [instruction.name for instruction in found.instructions]
-    assert names[:2] == ["MATMUL W1", "DRAIN T1"]
-    assert {"AGGREGATE T1", "LOSS dZ2", "GRADIENT dT1", "UPDATE W1", "UPDATE b2"} <= set(names)
+    assert names[0] == "MATMUL W1"
+    assert {"MATMUL W2", "DRAIN T1", "AGGREGATE T1", "DRAIN H1", "LOSS dZ2", "GRADIENT dT1",
+            "UPDATE W1", "UPDATE b2"} <= set(names)
+    for name, instruction in zip(names, found.instructions, strict=True):
+        assert name.split()[0] == decode(job.program[instruction.row])["opcode"].name
     assert [instruction.row for instruction in found.instructions] == \
-        list(range(job.entries["evaluate"] - 1))
+        list(range(job.entries["train"], job.entries["evaluate"] - 1))
     assert found.instructions[0].phase == "forward 1"
-    assert found.instructions[-1].phase == "update 1"
+    assert {one.phase for one in found.instructions if one.name == "DRAIN Z2"} == {"forward 2"}
+    assert {one.phase for one in found.instructions if one.name == "UPDATE b2"} == {"update 2"}
 
 
 def test_slices_belong_to_the_instruction_issued_before(found):
@@ -77,6 +81,8 @@ def test_phases_share_all_cycles_and_counts(job, found):
     assert [phase.name for phase in found.phases] == [
         name for name in job.phases if name not in ("update", "evaluate")]
     assert sum(phase.cycles for phase in found.phases) == found.cycles
+    starts = [instruction.phase for instruction in found.instructions]
+    assert starts != sorted(starts, key=job.phases.index), "phases overlap in this program"
     for phase in found.phases:
         own = [one for one in found.instructions if one.phase == phase.name]
         first = FIRST if phase.name == "forward 1" else 0
@@ -91,15 +97,18 @@ def test_counters_that_wrap(job):
     timeline = timeline._replace(counters=timeline.counters + near)
     count = len(timeline.issued)
     final = (np.array([count, 3 * count]) + near).astype(np.uint32)
-    found = profile(timeline, job, 0, 10_000, {name: final for name, _ in COUNTERS})
+    found = profile(timeline, job, job.entries["train"], 10_000,
+                    {name: final for name, _ in COUNTERS})
     assert found.instructions[7].counters["sent"] == [1, 3]
 
 
 def test_another_program_is_refused(job):
     timeline = recording(job)
     counters = {name: [0, 0] for name, _ in COUNTERS}
-    with pytest.raises(ValueError, match="instruction 0 of the timeline is not that of program"):
-        profile(timeline, job, 1, 10_000, counters)
+    halt = job.entries["evaluate"] - 1
+    with pytest.raises(ValueError, match=f"instruction 0 of the timeline is not that of program "
+                                         f"row {halt}; record"):
+        profile(timeline, job, halt, 10_000, counters)
     with pytest.raises(ValueError, match=f"program row {len(job.program)}; record"):
         last = timeline._replace(issued=np.array(job.program[-1:]) & 0xFFFF,
                                  issue_cycle=timeline.issue_cycle[:1],

@@ -8,6 +8,7 @@ import pytest
 from hypercast.host.compiler import compile_job
 from hypercast.host.timeline import profile
 from hypercast.host.trace import CLOCK_MHZ, trace_events, write_trace
+from hypercast.rtl.isa import Engine
 from hypercast.rtl.registers import COUNTERS
 from tests.host.models import SMALL, small_model
 from tests.host.test_timeline import FIRST, STEP, recording
@@ -18,7 +19,8 @@ def run():
     job = compile_job(small_model(), SMALL)
     timeline = recording(job)
     cycles = FIRST + STEP * len(timeline.issued)
-    return profile(timeline, job, 0, cycles, {name: [5000, 5000] for name, _ in COUNTERS})
+    return profile(timeline, job, job.entries["train"], cycles,
+                   {name: [5000, 5000] for name, _ in COUNTERS})
 
 
 def check_format(events):
@@ -65,7 +67,11 @@ def test_slices_of_a_thread_do_not_overlap(run):
 
 def test_phases_and_layers(run):
     phases = tracks(trace_events(run, SMALL))[1]
-    assert [event["name"] for event in phases] == [phase.name for phase in run.phases]
+    stretches = [name for name, _ in itertools.groupby(one.phase for one in run.instructions)]
+    assert [event["name"] for event in phases] == stretches
+    for phase in run.phases:
+        assert sum(event["dur"] for event in phases if event["name"] == phase.name) == \
+            pytest.approx((phase.cycles - FIRST * (phase.name == stretches[0])) / CLOCK_MHZ)
     assert phases[0]["args"]["layer"] == 1 and phases[0]["cat"] == "forward"
     loss = next(event for event in phases if event["name"] == "loss")
     assert "layer" not in loss["args"] and loss["args"]["phase"] == "loss"
@@ -87,7 +93,12 @@ def test_waiting_instructions_name_what_they_wait_for(run):
     waiting = tracks(trace_events(run, SMALL))[2]
     assert [event["name"] for event in waiting] == [
         instruction.name for instruction in run.instructions[1:]]
-    assert waiting[0]["args"]["waits"] == "array"  # the first drain, for the first product
+    for event, instruction in zip(waiting, run.instructions[1:], strict=True):
+        waits = [engine.name.lower() for engine in Engine
+                 if instruction.fields["waits"] >> engine & 1]
+        assert event["args"]["waits"] == (", ".join(waits) if waits else "own engine")
+    first = next(event for event in waiting if event["name"] == "AGGREGATE T1")
+    assert first["args"]["waits"] == "vector"  # which drains T1
 
 
 def test_file(run, tmp_path):

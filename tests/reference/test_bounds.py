@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from hypercast.reference.bounds import accumulator_bounds, check_accumulators
+from hypercast.reference.bounds import accumulator_bounds, check_accumulators, gradient_bounds
 from hypercast.reference.network import AGGREGATE_FIRST, Network
 
 EDGES = scipy.sparse.csr_array(np.array([[100, -50], [0, 127]]))
@@ -25,6 +25,17 @@ def test_aggregated_features_are_not_known():
         Network.of_widths((3, 2), orders=AGGREGATE_FIRST), EDGES, FEATURES, 8)
     assert bounds["sum over the input features of layer 1"] == 3 * 128 * 128 + 2**38
     assert bounds["sum of a weight gradient of layer 1 over the vertices"] == 2 * 128 * 128
+
+
+@pytest.mark.parametrize("features", [FEATURES, scipy.sparse.csr_array(FEATURES)])
+def test_gradients_over_some_vertices(features):
+    """Bounds of parts add up to what they bound together; of no vertex, there is no sum."""
+    network = Network.of_widths((3, 4, 2))
+    assert gradient_bounds(network, features[1:], 8) == {
+        "W1": 6 * 128, "b1": 128, "W2": 128 * 128, "b2": 128}
+    assert gradient_bounds(network, features, 8) == {
+        "W1": 9 * 128, "b1": 2 * 128, "W2": 2 * 128 * 128, "b2": 2 * 128}
+    assert not any(gradient_bounds(network, features[:0], 8).values())
 
 
 def test_usual_sizes_fit():

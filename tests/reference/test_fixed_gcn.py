@@ -64,6 +64,25 @@ def test_quantize(values, mantissas, exponent):
     assert (sparse.todense().tolist(), found) == ([mantissas], exponent)
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize(("values", "mantissas", "exponent"), [
+    ([1.0, 0.0, 1.0], [1, 0, 1], 0),
+    ([-12.0, 20.0, 0.0], [-3, 5, 0], 2),
+    ([-0.25, 0.5, 0.0], [-1, 2, 0], -2),
+    ([1.0, 0.0, 2.0**-14], [1 << 14, 0, 1], -14),
+    ([0.0, 0.0, 0.0], [0, 0, 0], -15),
+])
+def test_input_features_have_no_common_factor_of_two(values, mantissas, exponent, sparse):
+    adjacency, _, labels, splits = data(vertices=8)
+    features = np.outer(np.arange(8) == 2, values)
+    gcn = FixedGcn(network((3, 3), orders=ORDERS[0][:1]), Recipe(weight_decays=(0.0,)), adjacency,
+                   scipy.sparse.csr_array(features) if sparse else features, labels, splits)
+    found = gcn.tensors["X"].toarray() if sparse else gcn.tensors["X"]
+    assert found[2].tolist() == mantissas
+    assert not np.delete(found, 2, axis=0).any()
+    assert gcn.exponents["X"] == exponent
+
+
 # --- The definition, in fractions ---------------------------------------------------------------
 
 

@@ -17,14 +17,16 @@ from hypercast.rtl.config import Config
 #: Two cores, 8-bit elements, words narrower than a memory word, a destination tile every 32
 #: vertices, and reductions of at most 16 tiles.
 NARROW = Config(dimensions=1, lanes=2, planes=1, element_width=8, accumulator_rows=16,
-                channel_words=8192, program_rows=1024, read_buffer=8, weight_rows=512)
+                channel_words=8192, operand_words=64, program_rows=1024, read_buffer=8,
+                weight_rows=512)
 #: Four cores that accept two flits per cycle.
 WIDE = Config(dimensions=2, lanes=4, planes=2, eject=2, accumulator_rows=16,
-              channel_words=4096, program_rows=1024, read_buffer=16, weight_rows=512)
+              channel_words=4096, operand_words=256, program_rows=1024, read_buffer=16,
+              weight_rows=512)
 #: Memory that answers late and stalls at random.
 SLOW_MEMORY = Config(dimensions=1, lanes=4, planes=2, accumulator_rows=32, channel_words=4096,
-                     program_rows=512, read_buffer=32, memory_latency=20, memory_stalls=True,
-                     weight_rows=512)
+                     operand_words=512, program_rows=512, read_buffer=32, memory_latency=20,
+                     memory_stalls=True, weight_rows=512)
 #: No network at all.
 ONE_CORE = Config(dimensions=0, lanes=4, planes=1, accumulator_rows=64, channel_words=4096,
                   program_rows=512, read_buffer=8, weight_rows=512)

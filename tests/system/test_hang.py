@@ -24,20 +24,21 @@ def device():
 
 
 def find(device, opcode):
-    """Row and fields of the program's first ``opcode``."""
-    fields = [decode(word) for word in device.job.program]
-    row = [entry["opcode"] for entry in fields].index(opcode)
-    return row, fields[row]
+    """Row and fields of the training step's first ``opcode`` that does not prefetch."""
+    fields = [decode(word) for word in device.job.instructions("train")]
+    row = next(row for row, entry in enumerate(fields)
+               if entry["opcode"] == opcode and not entry.get("prefetch"))
+    return device.job.entries["train"] + row, fields[row]
 
 
 def test_edges_that_never_come(device):
     """Core 1 is told to expect one edge more than its streams hold."""
-    row, entry = find(device, Opcode.AGGREGATE)
+    _, entry = find(device, Opcode.AGGREGATE)
     total = device.driver.read_words(1, Space.GRADIENTS, entry["edge_set"], 1)
     device.driver.write_words(1, Space.GRADIENTS, entry["edge_set"], total + 1)
     with pytest.raises(DeviceError, match=(
-            rf"STALLED: 64.*nothing moved any more.*; program row {row + 1} \(\w+\), waiting for "
-            rf"aggregate, busy: aggregate, step 0, 1\d{{4}} cycles")):
+            r"STALLED: 64.*nothing moved any more.*; program row \d+ \(\w+\), waiting for "
+            r"aggregate, busy: aggregate, step 0, 1\d{4} cycles")):
         device.train_step()
 
 
@@ -51,7 +52,7 @@ def test_a_limit_too_low(device):
 
 
 def test_unknown_opcode(device):
-    row = 3
+    row = device.job.entries["train"] + 3
     device.driver.patch(row, 0xF)
     with pytest.raises(DeviceError, match=rf"error <Error\.OPCODE: 1>; program row {row}, "):
         device.train_step()

@@ -15,7 +15,7 @@ from hypercast.sim.faults import Fault, FaultKind
 from tests.system.chips import WIDE, GraphTraining, random_graph
 
 #: Cycles within which a training step of ``training`` ends if nothing is wrong.
-STEP = 4_000
+STEP = 2_400
 
 
 def training():

@@ -33,14 +33,14 @@ def test_recording(config):
         for name in found.phases[0].counters:
             total = np.sum([phase.counters[name] for phase in found.phases], axis=0)
             assert total.tolist() == recorded.counters[name], name
-        assert sum(sum(phase.counters["edges"]) for phase in found.phases
-                   if phase.name.startswith("update")) == 0
 
         # Every instruction of the step was seen, at work after its issue and before the end.
-        assert len(found.instructions) == recorded.job.entries["evaluate"] - 1
+        assert len(found.instructions) == len(recorded.job.instructions("train")) - 1
         issues = np.array([instruction.cycle for instruction in found.instructions])
         slices = found.slices
-        assert set(slices.instruction) == set(range(len(issues)))
+        at_work = {number for number, one in enumerate(found.instructions)
+                   if not one.fields.get("prefetch")}  # which never counts as busy
+        assert at_work <= set(slices.instruction) <= set(range(len(issues)))
         assert np.all(slices.start > issues[slices.instruction])
         assert np.all(slices.end > slices.start) and slices.end.max() < found.cycles
         check_format(list(trace_events(found, config)))

@@ -47,7 +47,7 @@ def keep(folder, config=SMALL, *, epochs=2, chip=True):
         timeline = timeline._replace(
             cycle=timeline.cycle[mine], core=timeline.core[mine], busy=timeline.busy[mine],
             counters=timeline.counters[:, :1])
-    found = profile(timeline, job, 0, FIRST + STEP * count, counters)
+    found = profile(timeline, job, job.entries["train"], FIRST + STEP * count, counters)
     writer.step(2, found)
     return found
 

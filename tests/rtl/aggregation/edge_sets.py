@@ -88,10 +88,11 @@ class EdgeSet:
 
     def _records(self, plane, source):
         mask = (1 << self.config.element_width) - 1
-        return [
+        records = [
             (weight & mask) | row << 16 | (index == len(message.edges) - 1) << 31
             for message in self.messages if (message.plane, message.source) == (plane, source)
             for index, (row, weight) in enumerate(message.edges)]
+        return [*records[:-1], *(record | 1 << 30 for record in records[-1:])]
 
     def lane_flits(self, lane, rng):
         """A lane's flits in a random order that keeps that of each (plane, source)."""

@@ -67,20 +67,26 @@ def weight_flit(config, plane, index, word):
     ({"planes": 4, "eject": 4, "dimensions": 3, "lanes": 16, "read_buffer": 4}, 20, 0.1),
     ({"planes": 1, "dimensions": 0, "lanes": 8, "element_width": 8}, 2, 0.5),
     ({"planes": 4, "eject": 1, "dimensions": 4, "lanes": 16, "edge_buffer": 8}, 9, 0.2),
+    ({"planes": 4, "eject": 4, "edge_buffer": 32, "read_buffer": 64}, 64, 0.1),
+    ({"planes": 4, "eject": 2, "lanes": 16, "edge_buffer": 8, "read_buffer": 64}, 64, 0.0),
 ])
 def test_aggregation(changes, latency, stall):
-    """Two edge sets in a row, an empty one, and the first again, into alternating buffers."""
+    """Edge sets in a row, one of them empty, one twice, into alternating buffers.
+
+    Some are prefetched, perhaps in vain.
+    """
     config = configuration(**changes)
     rng = np.random.default_rng(5)
     dut = Receiver(config)
     memory = MemoryModel(config, rng, latency=latency, stall=stall)
     sets = [random_edge_set(config, rng), random_edge_set(config, rng, longest=20, messages=20),
             EdgeSet(config)]
-    sets.append(sets[0])
     addresses, address = [], 3
     for edge_set in sets:
         addresses.append(address)
         address = edge_set.store(memory.channels[1], address, rng)
+    order = (0, 1, 1, 2, 2, 0, 0)
+    sets, addresses = ([values[index] for index in order] for values in (sets, addresses))
     flits = [[edge_set.lane_flits(lane, rng) for edge_set in sets] for lane in range(config.eject)]
     started = 0
     added = [0]
@@ -88,6 +94,11 @@ def test_aggregation(changes, latency, stall):
     async def control(ctx):
         nonlocal started
         for index, edge_set in enumerate(sets):
+            for address in rng.choice(addresses, size=int(rng.integers(3))):
+                await start(ctx, dut, dut.start, Opcode.AGGREGATE, edge_set=address, prefetch=1)
+                for _ in range(int(rng.integers(2 * latency))):
+                    assert not ctx.get(dut.busy)
+                    await ctx.tick()
             await start(ctx, dut, dut.start, Opcode.AGGREGATE, buffer=index % 2,
                         edge_set=addresses[index])
             assert ctx.get(dut.busy)
@@ -167,8 +178,8 @@ def test_all_kinds_mixed(changes):
     memory = MemoryModel(config, rng, latency=4, stall=0.1)
     edge_set = random_edge_set(config, rng)
     edge_set.store(memory.channels[1], 7, rng)
-    core, first_tile, tiles = config.cores - 1, config.cores, config.cores
-    slices = config.cores * config.lanes * config.slices  # of the one tile that is ours
+    core, tiles = config.cores - 1, config.cores
+    slices = config.cores * config.lanes * config.slices  # one row in ``cores`` is ours
     reductions = np.zeros((config.accumulator_rows, config.lanes), dtype=np.int64)
     others = []
     for index, word in enumerate(random_words(config, slices, rng)):
@@ -195,8 +206,8 @@ def test_all_kinds_mixed(changes):
 
     async def control(ctx):
         ctx.set(dut.core, core)
-        await start(ctx, dut, dut.reduce_start, Opcode.GRADIENT, buffer=1, first_tile=first_tile,
-                    panels=tiles)
+        await start(ctx, dut, dut.reduce_start, Opcode.GRADIENT, buffer=1, panels=tiles,
+                    slices=config.slices)
         assert ctx.get(dut.reduction_busy)
         await start(ctx, dut, dut.start, Opcode.AGGREGATE, edge_set=7)
         await idle(ctx, dut.reduction_busy)

@@ -15,9 +15,9 @@ def configuration(**changes):
     return Config(**{**fields, **changes})
 
 
-async def start(ctx, dut, first_tile, panels):
+async def start(ctx, dut, first_row, panels, *, slices, ones=0):
     ctx.set(dut.issue.instruction, encode(
-        Opcode.GRADIENT, first_tile=first_tile, panels=panels))
+        Opcode.GRADIENT, first_row=first_row, panels=panels, slices=slices, ones=ones))
     ctx.set(dut.start, 1)
     await ctx.tick()
     ctx.set(dut.start, 0)
@@ -38,9 +38,11 @@ def test_busy_until_every_slice_has_arrived(changes):
             expected = 0
             for _ in range(int(rng.integers(1, 3))):  # GRADIENTs may follow one another
                 first, panels = int(rng.integers(20)), int(rng.integers(8))
-                owned = sum(tile % config.cores == core for tile in range(first, first + panels))
-                expected += owned * config.cores * config.lanes * config.slices
-                await start(ctx, dut, first, panels)
+                slices, ones = int(rng.integers(1, config.slices + 1)), int(rng.integers(2))
+                rows = range(first, first + panels * (1 if ones else config.lanes))
+                owned = sum(row % config.cores == core for row in rows)
+                expected += owned * config.cores * slices
+                await start(ctx, dut, first, panels, slices=slices, ones=ones)
                 assert ctx.get(dut.busy)
             await ctx.tick()
             while expected:
@@ -57,14 +59,14 @@ def test_busy_until_every_slice_has_arrived(changes):
 
 
 def test_largest_gradient():
-    """The widest operands: 2**14 - 1 tiles from the last tile number on."""
+    """The widest operands: 2**14 - 1 tiles from the last row number on."""
     config = configuration(dimensions=0)
     dut = ReductionCount(config)
     tiles = 2**14 - 1
     cycles = tiles * config.lanes * config.slices // 4
 
     async def bench(ctx):
-        await start(ctx, dut, 2**16 - 1, tiles)
+        await start(ctx, dut, 2**20 - 1, tiles, slices=config.slices)
         ctx.set(dut.arrived, 4)
         await ctx.tick().repeat(cycles)
         assert ctx.get(dut.busy)
@@ -79,9 +81,9 @@ def test_more_than_expected_is_an_error():
     dut = ReductionCount(config)
 
     async def bench(ctx):
-        await start(ctx, dut, 0, 1)
+        await start(ctx, dut, 0, 2 * config.cores, slices=2, ones=1)
         ctx.set(dut.arrived, 1)
-        for _ in range(config.cores * config.lanes * config.slices):
+        for _ in range(2 * config.cores * 2):
             await ctx.tick()
             assert not ctx.get(dut.error)
         assert not ctx.get(dut.busy)

@@ -1,6 +1,7 @@
 """ArrayEngine against NumPy: MATMUL's accumulators and GRADIENT's flits."""
 
 from collections import Counter
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypercast.host.sparse_words import SparseWords
 from hypercast.reference import arithmetic
 from hypercast.rtl.array.array_engine import ArrayEngine
 from hypercast.rtl.config import PRESETS
-from hypercast.rtl.isa import Kind, Opcode, encode
+from hypercast.rtl.isa import Kind, Opcode, OperandSource, encode
 from hypercast.rtl.placement import rank_of
 from tests.bench import MemoryModel, run
 
@@ -80,6 +81,14 @@ class Bench:
             lambda ctx: self.memory.serve_read(ctx, engine.right),
             lambda ctx: self.memory.serve_read(ctx, engine.index)))
 
+    @contextmanager
+    def without_memory(self, channel):
+        """Reads of a channel give zeros: what is right comes from the operand buffer."""
+        words = self.memory.channels[channel]
+        self.memory.channels[channel] = np.zeros_like(words)
+        yield
+        self.memory.channels[channel] = words
+
     # Instructions.
 
     async def execute(self, ctx, opcode, rows, key=0, **fields):
@@ -105,13 +114,13 @@ class Bench:
             await ctx.tick()
         return count
 
-    def store_sparse(self, matrix, tile_rows, *, tile, first=0):
+    def store_sparse(self, matrix):
         """Puts a matrix and its index at random places; returns the fields that name them."""
         config = self.config
-        sparse = SparseWords.of(matrix, tile_rows, config)
+        sparse = SparseWords.of(matrix, config)
         assert len(sparse.words) < config.channel_words // 2
         address = int(self.rng.integers(config.channel_words - len(sparse.words)))
-        index = sparse.index(address, config, tile=tile, first=first)
+        index = sparse.index(address, config, 0, matrix.shape[1] // config.lanes)
         index_address = int(self.rng.integers(300, config.channel_words - len(index)))
         for channel, start, image in ((0, address, sparse.words), (1, index_address, index)):
             for offset, chunks in enumerate(image):
@@ -126,28 +135,28 @@ class Bench:
         kept = self.rng.random((rows, panels, 1)) < density
         return np.where(kept, values, 0).reshape(rows, panels * lanes)
 
-    async def sparse_matmul(self, ctx, matrix, key=0, *, tile=0, tile_rows=64, **fields):
-        """A MATMUL of a tile of rows of ``matrix``, word-sparse."""
+    async def sparse_matmul(self, ctx, matrix, key=0, **fields):
+        """A MATMUL of ``matrix``, word-sparse."""
         lanes, rows = self.config.lanes, len(matrix)
-        places = self.store_sparse(matrix, tile_rows, tile=tile)
-        start = tile * tile_rows
+        places = ({"sparse": 1} if fields.get("operand") == OperandSource.BUFFER else
+                  self.store_sparse(matrix))
         count = await self.execute(ctx, Opcode.MATMUL, rows, key, **fields | places | {
-            "row_start": start, "row_limit": tile_rows, "panels": matrix.shape[1] // lanes})
-        part = matrix[start:start + tile_rows]
+            "row_limit": 64, "panels": matrix.shape[1] // lanes})
         for k in range(matrix.shape[1] // lanes):
             base = fields["weights"] + k * fields["weight_stride"]
-            tile_weights = self.weights[base:base + lanes]
-            words = part[:, k * lanes:(k + 1) * lanes]
-            words = self.masked(words, start, k, key, fields) if len(part) else words
-            self.accumulators[fields["buffer"], :len(part)] += words @ (
-                tile_weights.T if fields["transposed"] else tile_weights)
-        assert count["words"] == stored_words(part, lanes)
+            tile = self.weights[base:base + lanes]
+            words = matrix[:, k * lanes:(k + 1) * lanes]
+            words = self.masked(words, 0, k, key, fields) if rows else words
+            self.accumulators[fields["buffer"], :rows] += words @ (
+                tile.T if fields["transposed"] else tile)
+        assert count["words"] == stored_words(matrix, lanes)
         return count
 
-    def masked(self, words, row_start, panel, key, fields):
-        """Words of ``panel`` after dropout."""
+    def masked(self, words, row_start, number, key, fields):
+        """Words of the panel with this number after dropout."""
         if not fields.get("dropout"):
             return words
+        panel = fields.get("panel", 0) + number
         lanes = self.config.lanes
         ranks = [rank_of(self.core, row_start + i, self.config.cores) for i in range(len(words))]
         keep = arithmetic.keep_mask(key, fields["dropout_threshold"], np.array(ranks)[:, None],
@@ -171,7 +180,7 @@ class Bench:
         return count
 
     async def check_drain(self, ctx, buffer):
-        """Drains all rows of ``buffer``, right after ``busy`` fell, and compares."""
+        """Drains all rows of ``buffer``, right after ``busy`` fell, compares and returns them."""
         drain, rows = self.engine.drain, []
         for cycle in range(self.config.accumulator_rows + 2):
             ctx.set(drain.enable, cycle < self.config.accumulator_rows)
@@ -182,10 +191,12 @@ class Bench:
             await ctx.tick()
         np.testing.assert_array_equal(rows, self.accumulators[buffer])
         self.accumulators[buffer] = 0
+        return rows
 
-    async def gradient(self, ctx, rows, key=0, *, matrix=None, tile_rows=64, **fields):
+    async def gradient(self, ctx, rows, key=0, *, matrix=None, **fields):
         """A GRADIENT; with ``matrix``, the left operand is this one, word-sparse."""
         config = self.config
+        fields = {"slices": config.slices, **fields}
         lanes, panels = config.lanes, fields["panels"]
         if matrix is None:
             count = await self.execute(ctx, Opcode.GRADIENT, rows, key, **fields)
@@ -193,12 +204,11 @@ class Bench:
             starts = fields["address"] + np.arange(panels) * fields["stride"]
             lefts = [self.words[0][start:start + rows] for start in starts]
         else:
-            places = self.store_sparse(matrix, tile_rows, tile=None)
+            places = ({"sparse": 1} if fields.get("operand") == OperandSource.BUFFER else
+                      self.store_sparse(matrix))
             count = await self.execute(ctx, Opcode.GRADIENT, rows, key, **fields | places)
             lefts = np.split(matrix, panels, axis=1)
-            assert count["words"] == sum(
-                stored_words(matrix[first:first + tile_rows], lanes)
-                for first in range(0, rows, tile_rows))
+            assert count["words"] == stored_words(matrix, lanes)
         sums, slices, planes = {}, Counter(), Counter()
         for flit in self.flits:
             mask = flit.mask
@@ -213,16 +223,20 @@ class Bench:
             slices[place, flit.slice] += 1
             planes[flit.plane] += 1
         self.flits.clear()
-        right = self.words[1][fields["gradient_address"]:fields["gradient_address"] + rows]
         for k, left in enumerate(lefts):
+            start = fields["gradient_address"]
             if fields.get("ones"):
                 left = np.eye(config.lanes, dtype=np.int64)[np.zeros(rows, dtype=int)]
-            left = self.masked(left, 0, fields.get("panel", 0) + k, key, fields) if rows else left
-            owner_row, owner = divmod(fields["first_tile"] + k, config.cores)
-            for i, expected in enumerate(left.T @ right):
-                place = owner, owner_row * config.lanes + i
-                np.testing.assert_array_equal(sums.pop(place), expected)
-                for number in range(config.slices):
+                start += k * fields["stride"]
+            right = self.words[fields["gradient_channel"]][start:start + rows]
+            left = self.masked(left, 0, k, key, fields) if rows else left
+            sent = (left.T @ right)[:1] if fields.get("ones") else left.T @ right
+            for i, expected in enumerate(sent):
+                index, owner = divmod(fields["first_row"] + k * len(sent) + i, config.cores)
+                place = owner, index
+                reach = 1 << config.element_width * fields["slices"]  # what the digits can tell
+                np.testing.assert_array_equal((sums.pop(place) - expected) % reach, 0)
+                for number in range(fields["slices"]):
                     assert slices.pop((place, number)) == 1
         assert not sums and not slices
         if fields["panels"]:
@@ -233,7 +247,8 @@ class Bench:
 DROPOUT = {"dropout": 1, "dropout_threshold": 30000}
 MATMUL = {"row_limit": 40, "buffer": 0, "channel": 0, "address": 7, "stride": 50, "panels": 3,
           "weights": 8, "weight_stride": 16, "transposed": 0}
-GRADIENT = {"address": 3, "stride": 40, "panels": 3, "gradient_address": 17, "first_tile": 0}
+GRADIENT = {"address": 3, "stride": 40, "panels": 3, "gradient_channel": 1,
+            "gradient_address": 17, "first_row": 0}
 
 
 @pytest.mark.parametrize("name,core,latency,stall,blocked", [
@@ -248,11 +263,11 @@ def test_instructions_back_to_back(name, core, latency, stall, blocked):
         await bench.matmul(ctx, 25, **MATMUL | {
             "transposed": 1, "channel": 1, "buffer": 1, "weight_stride": 3})
         await bench.gradient(ctx, 11, key=77, **GRADIENT | DROPOUT | {
-            "first_tile": 5, "panels": 2, "panel": 9})
+            "first_row": 21, "panels": 2, "panel": 9, "slices": 2})
         await bench.matmul(ctx, 31, key=5, **MATMUL | DROPOUT | {  # adds to the first's sums
             "row_start": 9, "row_limit": 13})
         await bench.check_drain(ctx, 0)
-        await bench.gradient(ctx, 14, **GRADIENT | {"ones": 1, "panels": 1, "first_tile": 6})
+        await bench.gradient(ctx, 14, **GRADIENT | {"ones": 1, "panels": 3, "first_row": 6})
         await bench.matmul(ctx, 25, key=2**32 - 1, **MATMUL | DROPOUT | {
             "transposed": 1, "panels": 1})
         await bench.check_drain(ctx, 0)
@@ -268,7 +283,7 @@ def test_few_rows(name):
     async def program(ctx):
         for rows in (0, 1, 2, 3, 0):
             await bench.matmul(ctx, rows, **MATMUL | {"panels": 4})
-            await bench.gradient(ctx, rows, **GRADIENT | {"first_tile": rows})
+            await bench.gradient(ctx, rows, **GRADIENT | {"first_row": rows, "ones": rows & 1})
             await bench.matmul(ctx, rows, key=9, **MATMUL | DROPOUT | {"row_start": 1})
             await bench.gradient(ctx, rows, **GRADIENT | DROPOUT)
             await bench.check_drain(ctx, 0)
@@ -318,8 +333,10 @@ def test_random_programs(seed):
                 if flip():
                     await bench.check_drain(ctx, buffer)
             else:
-                await bench.gradient(ctx, rows, **shared, gradient_address=int(rng.integers(200)),
-                                     first_tile=int(rng.integers(8)), ones=flip(),
+                await bench.gradient(ctx, rows, **shared, gradient_channel=flip(),
+                                     gradient_address=int(rng.integers(200)),
+                                     first_row=int(rng.integers(30)), ones=flip(),
+                                     slices=int(rng.integers(1, config.slices + 1)),
                                      panel=int(rng.integers(2**14 - 4)))
 
     bench.run(program)
@@ -363,7 +380,7 @@ SPARSE = {name: value for name, value in MATMUL.items()
     ("test", 3, 3, 0.3, 0.2), ("wide", 1, 1, 0.1, 0.7)])
 @pytest.mark.parametrize("density", [0.0, 0.1, 0.9])
 def test_sparse_operands(name, core, latency, stall, blocked, density):
-    """Word-sparse between dense instructions, with and without dropout, in one and two tiles."""
+    """Word-sparse between dense instructions, with and without dropout."""
     bench = Bench(CONFIGS[name], core=core, latency=latency, stall=stall, blocked=blocked)
 
     async def program(ctx):
@@ -371,11 +388,11 @@ def test_sparse_operands(name, core, latency, stall, blocked, density):
         await bench.sparse_matmul(ctx, matrix, **SPARSE)
         await bench.gradient(ctx, 37, matrix=matrix, **GRADIENT | {"panels": 5})
         await bench.matmul(ctx, 25, key=5, **MATMUL | DROPOUT)
-        for tile, buffer in enumerate((1, 0)):
-            await bench.sparse_matmul(ctx, matrix, key=9, tile=tile, tile_rows=20, **SPARSE | {
-                "transposed": tile, "buffer": buffer} | DROPOUT)
-        await bench.gradient(ctx, 37, key=9, matrix=matrix, tile_rows=20, **GRADIENT | DROPOUT | {
-            "panels": 5, "panel": 7, "first_tile": 3})
+        for transposed, buffer in enumerate((1, 0)):
+            await bench.sparse_matmul(ctx, matrix, key=9, **SPARSE | DROPOUT | {
+                "transposed": transposed, "buffer": buffer, "panel": 3 * buffer})
+        await bench.gradient(ctx, 37, key=9, matrix=matrix, **GRADIENT | DROPOUT | {
+            "panels": 5, "panel": 7, "first_row": 3, "slices": 1})
         await bench.gradient(ctx, 14, **GRADIENT | {"ones": 1, "panels": 1})
         await bench.check_drain(ctx, 0)
         await bench.check_drain(ctx, 1)
@@ -391,7 +408,6 @@ def test_few_sparse_rows(name):
         for rows in (0, 1, 2, 0, 3):
             matrix = bench.draw_sparse(rows, 4, 0.5)
             await bench.sparse_matmul(ctx, matrix, **SPARSE)
-            await bench.sparse_matmul(ctx, matrix, tile=1, tile_rows=2, **SPARSE)
             await bench.gradient(ctx, rows, matrix=matrix, **GRADIENT | {"panels": 4})
             await bench.check_drain(ctx, 0)
 

@@ -25,8 +25,8 @@ def test_words_and_rows(name, idle, stall):
     panels = rng.integers(1, 100, (6, 45, config.lanes))
     kept = rng.random((6, 45, 1)) < np.array([0, 1, 0.02, 0.1, 0.4, 0.9])[:, None, None]
     matrix = np.concatenate(np.where(kept, panels, 0), axis=1)
-    sparse = SparseWords.of(matrix, 20, config)
-    lengths = sparse.sizes.sum(axis=1).tolist()
+    sparse = SparseWords.of(matrix, config)
+    lengths = sparse.sizes.tolist()
     words, expected = integers(sparse.words), []
     for end, length in zip(np.cumsum(lengths), lengths, strict=True):
         pairs = stored_words(sparse.words[end - length:end], config)

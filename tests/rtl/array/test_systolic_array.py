@@ -74,6 +74,7 @@ class Driver:
         ctx.set(array.gradient, 1)
         gradients = []
         rows = self.lanes  # of the chain that have been taken out
+        late = 0           # of the tile before, that follow a ``first`` without a pause
         captured = 0       # tiles captured, and the first, which ends none
         feed = [(row == 0, left[row], right[row])
                 for left, right in tiles for row in range(len(left))]
@@ -84,17 +85,22 @@ class Driver:
             waited = self.since_first + 1 >= array.shift_distance
             if ctx.get(array.sums_valid):
                 gradients.append(list(ctx.get(array.result)))
-            if rows < self.lanes and waited and self.rng.random() >= self.gap:
+            if late:
+                inputs.update(shift=1)
+                late -= 1
+            elif rows < self.lanes and waited and self.rng.random() >= self.gap:
                 inputs.update(shift=1)
                 rows += 1
             if feed and self.rng.random() >= self.gap:
                 first, left, right = feed[0]
-                if not first or (rows == self.lanes and waited):
+                overlaps = "shift" in inputs and self.lanes - rows <= array.shift_overlap
+                if not first or (waited and (rows == self.lanes or overlaps)):
                     feed.pop(0)
                     inputs.update(first=int(first))
                     if left is not None:
                         inputs.update(valid=1, left=left, right=right)
                     if first:
+                        late = self.lanes - rows
                         rows = 0 if captured else self.lanes
                         captured += 1
             await self.step(ctx, **inputs)

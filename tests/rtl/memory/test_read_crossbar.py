@@ -98,10 +98,11 @@ def test_random_bursts(config, clients, latency, memory_stall, idle, stall):
           stall=stall)
 
 
-@pytest.mark.parametrize(("latency", "length"), [(1, 1), (14, 1), (100, 8), (200, 16)])
-def test_both_channels_at_full_rate(latency, length):
-    """16 bursts cover the latency; two clients share each channel."""
-    config = CONFIGS[1]
+@pytest.mark.parametrize(("latency", "length", "hidden"), [
+    (1, 1, 1), (14, 1, 1), (100, 8, 1), (200, 16, 1), (64, 2, 64), (200, 2, 200)])
+def test_both_channels_at_full_rate(latency, length, hidden):
+    """16 bursts cover the latency, or as many as ``memory_latency`` takes; two clients share."""
+    config = CONFIGS[1].replace(memory_latency=hidden)
     rng = np.random.default_rng(0)
     number = 300 // length
     requests = [_requests(config, rng, number, channel, length) for channel in (0, 0, 1, 1)]

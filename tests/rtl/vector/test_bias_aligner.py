@@ -5,6 +5,7 @@ import pytest
 
 from hypercast.reference import arithmetic
 from hypercast.rtl.config import PRESETS
+from hypercast.rtl.layouts import AccumulatorPort
 from hypercast.rtl.vector.bias_aligner import BiasAligner
 from tests.bench import run
 
@@ -29,6 +30,7 @@ def test_matches_reference(lanes, element_width):
             ctx.set(dut.start, 0)
             ctx.set(dut.word, 0)
             await ctx.tick().until(~dut.busy)
+            await ctx.tick().repeat(AccumulatorPort.LATENCY - 1)
             assert list(ctx.get(dut.bias)) == arithmetic.align(values, shift).tolist(), shift
         ctx.set(dut.clear, 1)
         await ctx.tick()

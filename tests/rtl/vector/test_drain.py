@@ -100,7 +100,7 @@ def _random_instruction(bench, core):
 
 async def _execute(bench, ctx, instruction):
     return await bench.execute(
-        ctx, Opcode.DRAIN, rows=instruction["rows"], shift=instruction["shift"],
+        ctx, Opcode.DRAIN, local_rows=instruction["rows"], shift=instruction["shift"],
         aux_shift=instruction["aux_shift"], dropout_key=instruction["dropout_key"],
         **instruction["operands"])
 
@@ -199,9 +199,9 @@ def test_written_mask_can_be_read(name):
         bench.array[0, :rows] = forward
         bench.aggregation[1, :rows] = backward
         common = {"row_limit": rows, "side_address": _OTHER_SIDE, "address": _RESULT}
-        await bench.execute(ctx, Opcode.DRAIN, rows=rows, shift=4, relu=1, mask_write=1,
+        await bench.execute(ctx, Opcode.DRAIN, local_rows=rows, shift=4, relu=1, mask_write=1,
                             source=DrainSource.ARRAY, **common)
-        await bench.execute(ctx, Opcode.DRAIN, rows=rows, mask_read=1, buffer=1,
+        await bench.execute(ctx, Opcode.DRAIN, local_rows=rows, mask_read=1, buffer=1,
                             source=DrainSource.AGGREGATION, **common)
         np.testing.assert_array_equal(
             _memory_rows(bench, 0, _RESULT, rows), np.where(forward > 0, backward, 0))
@@ -209,17 +209,23 @@ def test_written_mask_can_be_read(name):
     bench.run(testbench)
 
 
-@pytest.mark.parametrize("mask_write", [0, 1])
-def test_sustains_a_row_per_cycle(mask_write):
-    config = _CONFIGS["4x16"]
-    bench = VectorBench(config)
+@pytest.mark.parametrize("name", ["4x16", "16x16"])
+@pytest.mark.parametrize("latency", [1, 64])
+@pytest.mark.parametrize("operands, overhead", [
+    ({}, 20),
+    ({"mask_write": 1}, 20),
+    ({"bias": 1, "relu": 1, "mask_write": 1, "dropout": 1, "dropout_threshold": 1 << 15}, 30)])
+def test_takes_a_row_per_cycle(name, latency, operands, overhead):
+    config = _CONFIGS[name]
+    bench = VectorBench(config, latency=latency)
     rows = config.accumulator_rows
+    masks = rows // config.mask_rows if operands.get("mask_write") else 0
 
     async def testbench(ctx):
         cycles, _ = await bench.execute(
-            ctx, Opcode.DRAIN, rows=rows, row_limit=rows, address=_RESULT, side_address=_SIDE,
-            mask_write=mask_write, dropout=1, dropout_threshold=1)
-        assert cycles <= rows + mask_write * rows // config.mask_rows + 32
+            ctx, Opcode.DRAIN, local_rows=rows, row_limit=rows, address=_RESULT, side_address=_SIDE,
+            **operands)
+        assert cycles <= rows + masks + overhead + latency
 
     bench.run(testbench)
 
@@ -228,7 +234,7 @@ def test_starved_and_blocked_are_counted():
     config = _CONFIGS["4x16"]
     slow = VectorBench(config, latency=60)
     stalling = VectorBench(config, stall=0.5)
-    operands = {"rows": 20, "row_limit": 20, "address": _RESULT, "side_address": _SIDE,
+    operands = {"local_rows": 20, "row_limit": 20, "address": _RESULT, "side_address": _SIDE,
                 "mask_read": 1}
 
     async def starve(ctx):

@@ -65,7 +65,7 @@ class _LossBench(VectorBench):
 
         written = self.counters["words"]
         cycles, peak = await self.execute(
-            ctx, Opcode.LOSS, rows=rows, shift=shift, aux_shift=aux_shift, channel=channel,
+            ctx, Opcode.LOSS, local_rows=rows, shift=shift, aux_shift=aux_shift, channel=channel,
             address=_LOGITS, stride=stride, panels=panels, classes=classes, info=info,
             destination=destination, train=train)
 
@@ -174,15 +174,20 @@ def test_clear():
     bench.run(testbench)
 
 
-def test_cycles_per_row():
-    bench = _LossBench(_CONFIGS["4x16"])
-    rows = 40
+@pytest.mark.parametrize("name, read_buffer, latency", [
+    ("16x16", 128, 64), ("4x16", 32, 1)])
+@pytest.mark.parametrize("panels", [1, 3])
+def test_takes_a_word_per_cycle(name, read_buffer, latency, panels):
+    config = _CONFIGS[name].replace(read_buffer=read_buffer)
+    bench = _LossBench(config, latency=latency)
+    rows = 80
 
     async def testbench(ctx):
-        logits, labels, _ = bench.random_rows(rows, 4, 10)
-        for split, cycles_per_row in ((Split.NONE, 3), (Split.TEST, 7), (Split.TRAIN, 24)):
+        logits, labels, mixed = bench.random_rows(rows, panels * config.lanes, 10)
+        for splits in ([Split.TRAIN] * rows, [Split.NONE] * rows, mixed):
             cycles = await bench.check(
-                ctx, logits, labels % 4, [split] * rows, aux_shift=20, shift=20)
-            assert cycles <= cycles_per_row * rows + 60, split
+                ctx, logits, labels % logits.shape[1], splits, aux_shift=20, shift=20)
+            # A round trip to read, another to write, the first block, and the stages.
+            assert cycles <= rows * panels + 2 * latency + 16 * panels + 50
 
     bench.run(testbench)

@@ -27,21 +27,21 @@ class _UpdateBench(VectorBench):
 
     saturations = 0
 
-    def _state_words(self, first_row, rows):
+    def _state_words(self, row, rows):
         words = 2 * self.config.state_words
-        return slice(_STATE + first_row * words, _STATE + (first_row + rows) * words)
+        return slice(_STATE + row * words, _STATE + (row + rows) * words)
 
-    def _store(self, first_row, states):
+    def _store(self, states):
         width = self.config.word_width
         words = []
         for row in states:
             packed = pack(row.ravel(), 32)
             words += [packed >> index * width & (1 << width) - 1
                       for index in range(2 * self.config.state_words)]
-        self.channels[1][self._state_words(first_row, len(states))] = words
+        self.channels[1][self._state_words(0, len(states))] = words
 
-    def _load(self, first_row, rows):
-        words = self.channels[1][self._state_words(first_row, rows)]
+    def _load(self, rows):
+        words = self.channels[1][self._state_words(0, rows)]
         packed = pack(words, self.config.word_width)
         return np.array(unpack(packed, 32, rows * 2 * self.config.lanes)).reshape(
             rows, 2, self.config.lanes)
@@ -59,40 +59,38 @@ class _UpdateBench(VectorBench):
         gradient = self.rng.integers(-1 << width - 1, 1 << width - 1, size=shape)
         return gradient >> self.rng.integers(width, size=shape)
 
-    async def check(self, ctx, core, first_tile, tiles, *, gradient_shift, operand_shift, rates):
+    async def check(self, ctx, core, first_row, rows, *, gradient_shift, operand_shift, rates):
         """Run UPDATE on random data; returns the cycles it took and the rows it handled."""
         config = self.config
         weights, buffer = 3, int(self.rng.integers(2))
-        owned = [t for t in range(first_tile, first_tile + tiles) if t % config.cores == core]
-        first_row = owned[0] // config.cores * config.lanes if owned else 0
-        rows = len(owned) * config.lanes
-        state, gradient = self._random_state(rows), self._random_gradient(rows)
-        self._store(first_row, state)
+        indices = range(weights + core, weights + rows, config.cores)
+        owned = len(indices)
+        sums = slice(first_row // config.cores, first_row // config.cores + owned)
+        state, gradient = self._random_state(owned), self._random_gradient(owned)
+        self._store(state)
         around = np.concatenate([self.channels[1][:_STATE],
-                                 self.channels[1][self._state_words(first_row + rows, 1)]])
-        self.aggregation[buffer, first_row:first_row + rows] = gradient
+                                 self.channels[1][self._state_words(owned, 1)]])
+        self.aggregation[buffer, sums] = gradient
         self.flits.clear()
 
         cycles, peak = await self.execute(
             ctx, Opcode.UPDATE, shift=operand_shift, aux_shift=gradient_shift, buffer=buffer,
-            first_tile=first_tile, tiles=tiles, weights=weights, state=_STATE,
+            first_row=first_row, rows=rows, weights=weights, state=_STATE,
             **rates._asdict())
 
         expected = arithmetic.update(gradient, state[:, 0], state[:, 1], rates, gradient_shift,
                                      operand_shift, config.element_width)
         self.saturations += expected.saturations
-        after = self._load(first_row, rows)
+        after = self._load(owned)
         np.testing.assert_array_equal(after[:, 1], expected.momentum)
         np.testing.assert_array_equal(after[:, 0], expected.master)
         np.testing.assert_array_equal(around, np.concatenate([
-            self.channels[1][:_STATE], self.channels[1][self._state_words(first_row + rows, 1)]]))
+            self.channels[1][:_STATE], self.channels[1][self._state_words(owned, 1)]]))
         assert peak == expected.magnitude.bit_length()
         assert self.counters["saturations"] == self.saturations
-        assert not self.aggregation[buffer, first_row:first_row + rows].any()
-        self._check_flits(
-            [weights + (tile - first_tile) * config.lanes + row
-             for tile in owned for row in range(config.lanes)], expected.operand)
-        return cycles, rows
+        assert not self.aggregation[buffer, sums].any()
+        self._check_flits(list(indices), expected.operand)
+        return cycles, owned
 
     def _check_flits(self, indices, operands):
         config = self.config
@@ -120,10 +118,10 @@ def test_random_instructions_back_to_back(name, stall, latency):
     rng = bench.rng
 
     async def testbench(ctx):
-        for tiles in (3 * config.cores, 0, 1, config.cores + 1):
+        for rows in (3 * config.lanes * config.cores - 1, 0, 1, config.cores + core + 1):
             usual = arithmetic.Rates(**_USUAL)
             await bench.check(
-                ctx, core, int(rng.integers(config.cores)), tiles,
+                ctx, core, int(rng.integers(3)) * config.cores, rows,
                 gradient_shift=int(rng.choice([0, 5, 16, 22, 40, 63])),
                 operand_shift=int(rng.choice([0, 12, 16, 63])),
                 rates=usual if rng.random() < 0.3 else _random_rates(rng))
@@ -132,12 +130,12 @@ def test_random_instructions_back_to_back(name, stall, latency):
 
 
 @pytest.mark.parametrize("core", range(4))
-def test_owned_tiles(core):
+def test_owned_rows(core):
     bench = _UpdateBench(_CONFIGS["4x16"], core=core)
 
     async def testbench(ctx):
-        for first_tile, tiles in ((0, 1), (1, 2), (2, 3), (6, 9), (3, 4)):
-            await bench.check(ctx, core, first_tile, tiles, gradient_shift=20, operand_shift=16,
+        for first_row, rows in ((0, 1), (4, 2), (8, 3), (24, 9), (12, 4), (0, 0)):
+            await bench.check(ctx, core, first_row, rows, gradient_shift=20, operand_shift=16,
                               rates=arithmetic.Rates(**_USUAL))
 
     bench.run(testbench)
@@ -150,7 +148,7 @@ def test_cycles_per_row(name, per_row):
 
     async def testbench(ctx):
         cycles, rows = await bench.check(
-            ctx, 0, 0, 2 * config.cores, gradient_shift=20, operand_shift=16,
+            ctx, 0, 0, 2 * config.lanes * config.cores, gradient_shift=20, operand_shift=16,
             rates=arithmetic.Rates(**_USUAL))
         assert cycles <= per_row * rows + 50
 

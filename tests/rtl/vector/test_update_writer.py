@@ -16,7 +16,7 @@ NARROW = Config(dimensions=1, lanes=2, planes=1, element_width=8)
 def test_rows(config, idle, stall):
     rng = np.random.default_rng(3)
     dut = UpdateWriter(config)
-    rows, address, index, core = 2 * config.lanes + 1, 100, 8, 1
+    rows, address, index, core = 9, 100, 8, 1
     count, groups = config.word_width // 32, config.state_words
     shape = (rows * groups, count)
     values = {"master": rng.integers(-2**31, 2**31, shape),
@@ -56,10 +56,9 @@ def test_rows(config, idle, stall):
 
     async def flits(ctx):
         for row, flit in enumerate(await get(ctx, dut.flits, rows, rng, stall)):
-            tile, within = divmod(row, config.lanes)
             assert flit.kind == FlitKind.WEIGHT
             assert flit.mask == (1 << config.cores) - 1
-            assert flit.index == index + tile * config.cores * config.lanes + within
+            assert flit.index == index + row * config.cores
             operands = values["operand"].reshape(rows, -1)[row]
             assert flit.payload == pack(operands[:config.lanes], config.element_width)
 

@@ -24,15 +24,15 @@ def test_engines_take_turns(stall, latency):
         for turn in range(3):
             bench.array[0, :rows] = [[8, 16, -24, 0], [-40, 80, 0, 8], [16, 16, 16, 16]]
             _, peak = await bench.execute(
-                ctx, Opcode.DRAIN, rows=rows, row_limit=rows, shift=3, source=DrainSource.ARRAY,
-                address=_LOGITS)
+                ctx, Opcode.DRAIN, local_rows=rows, row_limit=rows, shift=3,
+                source=DrainSource.ARRAY, address=_LOGITS)
             assert peak == 7
             assert unpack(bench.channels[0][_LOGITS + 1], 16, 4) == [-5, 10, 0, 1]
 
             bench.channels[1][_INFO] = pack([_train_record(1)] * rows, 16)
             _, peak = await bench.execute(
-                ctx, Opcode.LOSS, rows=rows, address=_LOGITS, stride=rows, panels=1, classes=4,
-                info=_INFO, destination=_GRADIENT, shift=18, aux_shift=10, train=1)
+                ctx, Opcode.LOSS, local_rows=rows, address=_LOGITS, stride=rows, panels=1,
+                classes=4, info=_INFO, destination=_GRADIENT, shift=18, aux_shift=10, train=1)
             assert peak == 33
             assert ctx.get(bench.dut.hits[0]) == 2 * (turn + 1)
             gradient = unpack(bench.channels[1][_GRADIENT], 16, 4)
@@ -40,7 +40,7 @@ def test_engines_take_turns(stall, latency):
 
             bench.aggregation[0, 0] = [1 << 20, 0, -1 << 20, 0]
             _, peak = await bench.execute(
-                ctx, Opcode.UPDATE, first_tile=0, tiles=1, state=_STATE, shift=4, aux_shift=16,
+                ctx, Opcode.UPDATE, rows=1, state=_STATE, shift=4, aux_shift=16,
                 momentum=0, rate=1)
             assert peak == 21 + (turn > 0)
 
@@ -51,14 +51,14 @@ def test_engines_take_turns(stall, latency):
     (Opcode.DRAIN, {"row_limit": 9, "row_start": 5}),
     (Opcode.DRAIN, {"row_limit": 0, "mask_write": 1, "bias": 1}),
     (Opcode.LOSS, {"panels": 1, "classes": 3, "train": 1}),
-    (Opcode.UPDATE, {"tiles": 0}),
+    (Opcode.UPDATE, {"rows": 0}),
 ])
 def test_nothing_to_do(opcode, operands):
     bench = VectorBench(_CONFIG, latency=10)
 
     async def testbench(ctx):
         rows = 0 if opcode is Opcode.LOSS else 5
-        cycles, peak = await bench.execute(ctx, opcode, rows=rows, **operands)
+        cycles, peak = await bench.execute(ctx, opcode, local_rows=rows, **operands)
         assert cycles <= 16
         assert peak == 0
         assert not any(bench.counters.values())
@@ -73,7 +73,7 @@ def test_busy_until_writes_are_visible():
 
     async def testbench(ctx):
         bench.array[0, :rows] = 1
-        await bench.execute(ctx, Opcode.DRAIN, rows=rows, row_limit=rows, address=50)
+        await bench.execute(ctx, Opcode.DRAIN, local_rows=rows, row_limit=rows, address=50)
         assert list(bench.channels[0][50:50 + rows]) == [pack([1] * 4, 16)] * rows
 
     bench.run(testbench)

@@ -77,15 +77,15 @@ class VectorBench:
             lambda ctx: self._check_hold(ctx, dut.secondary.request),
             self._serve_weights, self._take_flits, self._count))
 
-    async def execute(self, ctx, opcode, *, rows=0, shift=0, aux_shift=0, dropout_key=0,
-                      **operands):
+    async def execute(self, ctx, opcode, *, local_rows=0, shift=0, aux_shift=0,
+                      dropout_key=0, **operands):
         """Issue an instruction and wait until it is done; its cycles and its peak."""
         dut = self.dut
         ctx.set(dut.core, self._core)
         ctx.set(dut.issue, {
             "instruction": isa.encode(opcode, **operands), "shift": shift,
             "aux_shift": aux_shift, "dropout_key": dropout_key})
-        ctx.set(dut.rows, rows)
+        ctx.set(dut.rows, local_rows)
         ctx.set(dut.start, 1)
         await ctx.tick()
         ctx.set(dut.start, 0)

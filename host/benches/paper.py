@@ -1,0 +1,123 @@
+"""Training steps on sampled batches of four large graphs, against HP-GNN: models on both sides.
+
+(a) is HP-GNN as its script configures it, (b) its formulas with our number of MACs and aggregation
+lanes, our bandwidth, clock and element width. ``docs/full-size-study.md`` explains both.
+"""
+
+import itertools
+import statistics
+
+from hypercast.host.benches.figure import Figure
+from hypercast.host.model.orders import choose_orders
+from hypercast.host.model.workload import Workload
+from hypercast.host.study.baseline import HP_GNN, like_ours, step_seconds
+from hypercast.host.study.batch import SAMPLINGS, Batch
+from hypercast.host.study.graphs import GRAPHS
+from hypercast.host.study.sampling import ConfigurationModel
+from hypercast.host.study.traffic import gathering_cycles, ours, textbook
+from hypercast.reference.network import Network
+from hypercast.rtl.config import PRESETS
+
+__all__ = ["BARS", "run"]
+
+#: Speed-up demanded on every row: the paper's largest, and 1 less what perfect overlap ignores.
+BARS = {"(a)": 1.81, "(b)": 0.85}
+_NAMES = {"(a)": "HP-GNN / ours", "(b)": "its formulas with our resources / ours"}
+_CONFIG = PRESETS["vcu128"]
+#: Cycles per second, assumed: no board has run yet.
+_CLOCK = 250e6
+_HIDDEN = (128, 256)
+#: Real samples: targets and fan-outs, from the last layer down, and vertices of a subgraph.
+_TARGETS, _FAN_OUTS, _SUBGRAPH = 1_024, (10, 25), 2_750
+
+
+def run(data, progress):
+    """The figures; ``data`` is not used."""
+    figures, ratios = [], {kind: [] for kind in BARS}
+    for (name, graph), (sampling, batch), hidden in itertools.product(
+            GRAPHS.items(), SAMPLINGS.items(), _HIDDEN):
+        title = f"{name}, {sampling}, {hidden} hidden"
+        progress(title)
+        widths = (graph.features, hidden, graph.classes)
+        workload, step = choose_orders(Workload.of_statistics(
+            batch.vertices, [block.entries for block in batch.blocks], Network.of_widths(widths),
+            _CONFIG), split=True)
+        figures += _step(title, workload, step)
+        gathered = step.cycles + gathering_cycles(workload)
+        for kind, cycles in _baselines(sampling, batch, widths).items():
+            named = f"{title}: {kind} {_NAMES[kind]}"
+            ratios[kind].append(cycles / step.cycles)
+            figures += [
+                Figure(name=named, value=ratios[kind][-1], unit="x", bar=BARS[kind]),
+                Figure(name=f"{named}, features gathered first", value=cycles / gathered,
+                       unit="x")]
+        figures += _words(title, workload, step, symmetric=sampling == "subgraph")
+    figures += [Figure(name=f"{kind} geometric mean of {len(values)} rows",
+                       value=statistics.geometric_mean(values), unit="x")
+                for kind, values in ratios.items()]
+    for name, graph in GRAPHS.items():
+        progress(f"sampling {name}")
+        figures += _samples(name, graph)
+    return figures
+
+
+def _baselines(sampling, batch, widths):
+    """What each of the two would take, in our cycles."""
+    machines = {"(a)": HP_GNN[sampling], "(b)": like_ours(_CONFIG, _CLOCK)}
+    return {kind: step_seconds(batch, widths, machine) * _CLOCK
+            for kind, machine in machines.items()}
+
+
+def _step(title, workload, step):
+    orders = " and ".join(layer.order.replace("_", " ") for layer in workload.network.layers)
+    tiles = f", tiles {':'.join(map(str, workload.split))}" if len(workload.split) > 1 else ""
+    return [
+        Figure(name=f"{title}: step, {orders}{tiles}", value=step.cycles, unit="cycles"),
+        Figure(name=f"{title}: most that a resource needs, {step.limit}", value=step.bound,
+               unit="cycles"),
+        Figure(name=f"{title}: step", value=step.cycles / _CLOCK * 1e3, unit="ms")]
+
+
+def _words(title, workload, step, *, symmetric):
+    own, book = (traffic(workload, step, symmetric=symmetric) for traffic in (ours, textbook))
+    for what in ("moved", "stored"):
+        words, more = getattr(own, what), getattr(book, what)
+        yield Figure(name=f"{title}: {what}", value=words, unit="words")
+        yield Figure(name=f"{title}: {what}, textbook", value=more, unit="words")
+        yield Figure(name=f"{title}: {what}, textbook / ours", value=more / words, unit="x")
+
+
+def _samples(name, graph):
+    """Real samples: their sizes, the speed-ups with these, and a check of expected loads."""
+    model = ConfigurationModel(graph.degrees())
+    samples = model.neighbours(_TARGETS, _FAN_OUTS)
+    first, second = samples
+    subgraph = model.subgraph(_SUBGRAPH)
+    title = f"{name}, neighbour sample drawn"
+    sizes = {
+        f"{title}: vertices 2 hops away": first.block.sources,
+        f"{title}: vertices 1 hop away": first.block.destinations,
+        f"{title}: edges of the first layer": first.block.edges,
+        f"{title}: edges of the second layer": second.block.edges,
+        f"{name}, subgraph drawn: edges": subgraph.block.edges,
+    }
+    yield from (Figure(name=what, value=size) for what, size in sizes.items())
+    batch = Batch(blocks=tuple(sample.block for sample in samples))
+    matrices = [sample.matrix for sample in samples]
+    for hidden in _HIDDEN:
+        widths = (graph.features, hidden, graph.classes)
+        counted, step = choose_orders(
+            Workload.of_batch(matrices, Network.of_widths(widths), _CONFIG), split=True)
+        for kind, cycles in _baselines("neighbour", batch, widths).items():
+            yield Figure(name=f"{title}, {hidden} hidden: {kind} {_NAMES[kind]}",
+                         value=cycles / step.cycles, unit="x")
+    expected = Workload.of_statistics(
+        batch.vertices, [block.entries for block in batch.blocks], counted.network, _CONFIG)
+    real, load = (one.ordered(expected.orders).loads(1, False)[0] for one in (counted, expected))
+    for field, what in (("links", "links"), ("ejected", "ejection ports"),
+                        ("arrivals", "aggregation lanes")):
+        yield Figure(name=f"{title}: load of {what}, expected / counted",
+                     value=getattr(load, field) / getattr(real, field), unit="x")
+    divided = expected.ordered(expected.orders, counted.split)
+    yield Figure(name=f"{title}: rows stored tile by tile, expected / counted",
+                 value=divided.vertices[0] / counted.vertices[0], unit="x")

@@ -1,0 +1,76 @@
+"""How close a training step comes to what its busiest resource allows, on the simulated chip."""
+
+from hypercast.host import datasets
+from hypercast.host.benches.figure import Figure
+from hypercast.host.benches.steps import chip, measure, synthetic_graph
+from hypercast.host.datasets import DatasetError
+from hypercast.rtl.config import PRESETS
+from hypercast.rtl.isa import Engine
+
+__all__ = ["run"]
+
+#: Vertices, undirected edges, features and classes of the synthetic graph; hidden features.
+GRAPH, HIDDEN = (16_000, 120_000, 128, 16), 128
+#: Lanes whose efficiency is measured, and of the chips whose scaling is.
+LANES, SCALED = (4, 8, 16), 8
+#: Efficiency demanded on the synthetic graph and on Cora.
+_BAR, _CORA_BAR = 0.80, 0.60
+_ARRAY_BAR, _REDUCTION_BAR, _SCALING_BAR = 0.95, 0.05, 14.0
+#: Cycles of an epoch of Cora allowed with on-chip memory.
+_EPOCH_BAR = 15_000
+
+
+def run(data, progress):
+    """The figures; ``data`` is the folder with Cora's Planetoid files."""
+    if data is None:
+        raise DatasetError("this bench needs Cora: give the folder with the Planetoid files "
+                           "ind.cora.* by --data or HYPERCAST_CORA "
+                           "(https://github.com/kimiyoung/planetoid, data)")
+    cora = datasets.load(str(data))
+    graph = synthetic_graph(*GRAPH)
+    figures, cycles = [], {}
+    for lanes in LANES:
+        progress(f"synthetic graph, P = {lanes}")
+        step = measure(graph, [HIDDEN], chip(PRESETS["vcu128"], lanes), progress)
+        cycles[lanes] = step.cycles
+        figures += [
+            *_efficiency(f"synthetic graph, P = {lanes}", step, _BAR),
+            Figure(name=f"synthetic graph, P = {lanes}: array words in cycles with instruction",
+                   value=step.words_while_busy(), bar=_ARRAY_BAR),
+            Figure(name=f"synthetic graph, P = {lanes}: gradient reduction not hidden",
+                   value=step.exposed(Engine.REDUCTION), bar=_REDUCTION_BAR, relation="<="),
+        ]
+    for lanes in LANES:
+        progress(f"Cora, P = {lanes}")
+        step = measure(cora, [16], chip(PRESETS["vcu128"], lanes), progress)
+        figures += _efficiency(f"Cora, P = {lanes}", step, _CORA_BAR)
+    progress("Cora, on-chip memory")
+    step = measure(cora, [16], PRESETS["vcu128"].replace(memory_latency=1, memory_stalls=False),
+                   progress)
+    figures.append(Figure(name="Cora, P = 16, on-chip memory: cycles of an epoch",
+                          value=step.cycles, unit="cycles", bar=_EPOCH_BAR, relation="<="))
+    return figures + _scaling(graph, cycles[SCALED], progress)
+
+
+def _efficiency(name, step, bar):
+    """Share of the cycles that the busiest resource needs if its work is spread evenly."""
+    busiest = step.busiest
+    return [
+        Figure(name=f"{name}: cycles of a step", value=step.cycles, unit="cycles"),
+        Figure(name=f"{name}: efficiency, limited by {busiest.name}", value=busiest.work, bar=bar),
+    ]
+
+
+def _scaling(graph, sixteen, progress):
+    """Strong scaling of the synthetic graph."""
+    figures, single = [], None
+    for dimensions in range(5):
+        progress(f"strong scaling, {1 << dimensions} cores")
+        cycles = sixteen if dimensions == 4 else measure(
+            graph, [HIDDEN], chip(PRESETS["vcu128"], SCALED, dimensions=dimensions),
+            progress).cycles
+        single = single or cycles
+        figures.append(Figure(
+            name=f"speed-up of {1 << dimensions} cores, P = {SCALED}", value=single / cycles,
+            unit="x", bar=_SCALING_BAR if dimensions == 4 else None))
+    return figures

@@ -1,0 +1,99 @@
+"""Training steps of full-batch workloads on the simulated chip, recorded."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hypercast.host.graph import Graph
+from hypercast.host.timeline import Profile
+from hypercast.host.training import open_device, prepare
+from hypercast.host.utilisation import utilisation
+from hypercast.reference.network import Network, Recipe
+from hypercast.rtl.isa import Engine
+
+__all__ = ["Step", "chip", "measure", "synthetic_graph"]
+
+#: What a chip of some lanes has for the workloads here: cores share the memory that they need.
+_EJECT = {2: 1, 4: 2, 8: 4, 16: 4}
+
+
+def chip(preset, lanes, *, dimensions=4):
+    """A preset with other lanes and dimensions, and memories for the same work.
+
+    Fewer lanes have shorter words, of which matrices have more; fewer cores have more rows.
+    """
+    factor = preset.lanes // lanes
+    rows = 1 << preset.dimensions - dimensions
+    return preset.replace(
+        dimensions=dimensions, lanes=lanes, eject=min(_EJECT[lanes], preset.eject),
+        accumulator_rows=min(16384, preset.accumulator_rows * rows),
+        operand_words=min(65536, preset.operand_words * factor * rows),
+        weight_rows=min(65536, preset.weight_rows * factor),
+        channel_words=min(1 << 24, preset.channel_words * factor * rows),
+        edge_buffer=min(32, preset.edge_buffer * factor))
+
+
+def synthetic_graph(vertices, edges, features, classes, seed=0):
+    """A random graph with ``edges`` undirected edges, degrees by a power law, dense features."""
+    rng = np.random.default_rng(seed)
+    weights = np.arange(1, vertices + 1) ** -0.5
+    pairs = rng.choice(vertices, size=(edges, 2), p=weights / weights.sum())
+    return Graph.from_edges(
+        pairs, rng.normal(size=(vertices, features)), rng.integers(0, classes, vertices),
+        train=np.arange(0, vertices, 2), validation=np.arange(1, vertices, 4),
+        test=np.arange(3, vertices, 4))
+
+
+class Step(NamedTuple):
+    """A training step.
+
+    Attributes
+    ----------
+    cycles : int
+        All cycles.
+    profile : Profile
+        Its recording.
+    rows : list of Utilisation
+        Utilisation of every engine.
+    """
+
+    cycles: int
+    profile: Profile
+    rows: list
+
+    @property
+    def busiest(self):
+        """The ``Utilisation`` of the resource whose work, spread evenly, takes longest."""
+        return max(self.rows, key=lambda row: row.work)
+
+    def words_while_busy(self):
+        """Share of the cycles in which the array has an instruction that bring it a word."""
+        _, engine, start, end, _ = self.profile.slices
+        own = engine == Engine.ARRAY
+        words = sum(sum(phase.counters["array_words"]) for phase in self.profile.phases)
+        return words / (end - start)[own].sum()
+
+    def exposed(self, engine):
+        """Share of the step in which some core's ``engine`` is busy, and no other of any core."""
+        others = np.zeros(self.cycles + 2, dtype=np.int64)
+        own = np.zeros_like(others)
+        for _, which, start, end, _ in zip(*self.profile.slices, strict=True):
+            counts = own if which == engine else others
+            counts[start] += 1
+            counts[min(end, self.cycles + 1)] -= 1
+        busy = (np.cumsum(own) > 0) & (np.cumsum(others) == 0)
+        return float(busy.mean())
+
+
+def measure(graph, widths, config, progress, *, dropout=0.5, orders=None):
+    """The first training step of a network of ``widths`` hidden features on a graph."""
+    network = Network.of_widths([graph.features.shape[1], *widths, graph.classes],
+                                dropout=dropout, **({"orders": orders} if orders else {}))
+    model = prepare(graph, network, Recipe(epochs=1, element_width=config.element_width))
+    device = open_device("rtl", model, config, progress=progress)
+    try:
+        device.train_step(record=True)
+        return Step(device.train_cycles, device.profile,
+                    utilisation(device.counters, device.train_cycles, config))
+    finally:
+        device.close()

@@ -1,0 +1,95 @@
+"""``hypercast model``: predict a training step without simulating it."""
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from hypercast.host import datasets
+from hypercast.host.commands.options import configuration, expected_errors, json_option, print_json
+from hypercast.host.model.aggregations import DEGREE_LAWS
+from hypercast.host.model.workload import Workload
+from hypercast.host.training import prepare
+from hypercast.reference.network import (
+    AGGREGATE_FIRST,
+    COMBINE_FIRST,
+    NORMALISATIONS,
+    Network,
+    Recipe,
+)
+
+__all__ = ["model"]
+
+
+class _Widths(click.ParamType):
+    """Numbers of features separated by commas."""
+
+    name = "WIDTHS"
+
+    def convert(self, value, parameter, context):
+        try:
+            return tuple(int(part) for part in value.split(","))
+        except ValueError:
+            self.fail(f"{value!r} is no list of numbers like 500,128,7", parameter, context)
+
+
+@click.command()
+@click.argument("dataset", required=False)
+@expected_errors
+@configuration("vcu128")
+@click.option("--vertices", type=click.IntRange(1), help="Instead of DATASET.")
+@click.option("--edges", type=click.IntRange(0),
+              help="With --vertices: edges, counted in both directions, loops included.")
+@click.option("--degree-law", type=click.Choice(DEGREE_LAWS), default="power", show_default=True,
+              help="With --vertices: how degrees are distributed.")
+@click.option("--layers", "widths", type=_Widths(), metavar="WIDTHS",
+              help="Features of the input, of hidden layers, and classes, such as 500,128,7; for "
+                   "a DATASET those of hidden layers only.  [default: 128]")
+@click.option("--order", type=click.Choice([COMBINE_FIRST, AGGREGATE_FIRST]),
+              default=COMBINE_FIRST, show_default=True)
+@click.option("--normalisation", type=click.Choice(NORMALISATIONS), default="symmetric",
+              show_default=True, help="Of a DATASET's edges.")
+@json_option
+def model(dataset, config, vertices, edges, degree_law, widths, order, normalisation, as_json):
+    """Predict cycles, words and flits of a training step on DATASET, or on a graph like it."""
+    from hypercast.host.model.prediction import predict
+
+    if (dataset is None) == (vertices is None):
+        raise click.UsageError("give a DATASET, or --vertices with --edges and --layers")
+    if dataset and edges is not None:
+        raise click.UsageError("--edges goes with --vertices; a DATASET has edges of its own")
+    if dataset is None:
+        if edges is None or widths is None or len(widths) < 2:
+            raise click.UsageError("--vertices needs --edges and --layers, such as 500,128,7")
+        network = Network.of_widths(widths, orders=order)
+        layers = len(network.layers)
+        workload = Workload.of_statistics(
+            [vertices] * (layers + 1), [edges] * layers, network, config, law=degree_law)
+    else:
+        graph = datasets.load(dataset)
+        network = Network.of_widths(
+            [graph.features.shape[1], *(widths or (128,)), graph.classes], orders=order)
+        workload = Workload.of_model(prepare(graph, network, Recipe(
+            epochs=1, element_width=config.element_width, normalisation=normalisation)), config)
+    prediction = predict(workload)
+    if as_json:
+        print_json({
+            "cycles": prediction.cycles, "bound": prediction.bound, "work": prediction.work,
+            "phases": [{"name": phase.name, "cycles": phase.cycles, "limit": phase.limit,
+                        "loads": phase.loads} for phase in prediction.phases]})
+    else:
+        _print(prediction, config)
+
+
+def _print(prediction, config):
+    console = Console()
+    table = Table("phase", "cycles", "limited by", "which is busy for", title=(
+        f"predicted training step, {config.cores} cores, {config.lanes} lanes"))
+    for phase in prediction.phases:
+        table.add_row(phase.name, f"{phase.cycles:,}", phase.limit,
+                      f"{phase.loads[phase.limit]:,.0f}")
+    table.add_row("all", f"{prediction.cycles:,}", "", f"{prediction.bound:,.0f}")
+    console.print(table)
+    work = Table("what", "of all cores", title="work of the step")
+    for counter, amount in prediction.work.items():
+        work.add_row(counter.replace("_", " "), f"{amount:,}")
+    console.print(work)

@@ -1,0 +1,378 @@
+"""Emits the instructions of products, the loss, and updates.
+
+Loops over tiles of rows and panels of columns are unrolled here; loops over the panels that a sum
+runs over are in the array. What an instruction reads and writes is named by tensor, panel and tile,
+so that the schedule can overlap whatever is independent.
+"""
+
+import itertools
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import NamedTuple
+
+from hypercast.host.load import Load
+from hypercast.host.memory_map import index_name
+from hypercast.host.operand_map import OperandMap
+from hypercast.host.schedule import Accumulators, Schedule
+from hypercast.host.tensors import level, of_training
+from hypercast.host.timing import Timing
+from hypercast.rtl.config import Config
+from hypercast.rtl.isa import DrainSource, Opcode, OperandSource
+
+__all__ = ["ONE", "Emitter", "Messages"]
+
+#: Exponent-file name of the constant one.
+ONE = "one"
+
+
+class Messages(NamedTuple):
+    """What brings a tile of rows their sums.
+
+    Addresses of send list and edge set, the load, and the rows that are walked: row table entry of
+    their number, and the first of them.
+    """
+
+    send_list: int
+    edge_set: int
+    load: Load
+    entry: int = 0
+    first: int = 0
+
+
+@dataclass(kw_only=True)
+class Emitter:
+    """Adds instructions to a schedule.
+
+    A matrix whose index is in the memory map is word-sparse.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration of the chip.
+    regions : dict
+        Where tensors lie: name to ``Region``.
+    weights : dict
+        Where parameters lie: name to ``Weights``.
+    tensors : dict
+        Name to number in the exponent file.
+    vertices : sequence of Vertices
+        Those of the input, and of every layer's output.
+    messages : dict
+        (layer, backward) to the ``Messages`` of each tile of rows that are aggregated.
+    operands : OperandMap
+        Which left operands are kept in the array's operand buffer.
+    timing : Timing
+        How long instructions take.
+    headroom : int
+        Bits left free above a tensor's last peak.
+    momentum_exponents : dict
+        Parameter name to exponent of its momenta.
+    slices : dict
+        Parameter name to number of digits that a core's sum of its gradient takes.
+
+    Attributes
+    ----------
+    schedule : Schedule
+        The instructions.
+    """
+
+    config: Config
+    regions: dict
+    weights: dict
+    tensors: dict
+    vertices: tuple
+    messages: dict
+    operands: OperandMap
+    timing: Timing
+    headroom: int
+    momentum_exponents: dict
+    slices: dict
+    schedule: Schedule = field(default_factory=Schedule)
+    _kept: dict = field(default_factory=dict)
+    _resident: dict = field(default_factory=dict)
+    _groups: dict = field(default_factory=dict)
+    _prefetched: bool = False
+
+    # Products.
+
+    def combine(self, phase, source, name, result, *, transposed=False, feed=None,
+                panels=None, **finish):
+        """``result = source @ W`` (or its transpose), with dropout ``feed`` on ``source``.
+
+        All panels of it, or the first ``panels``.
+        """
+        weights, vertices = self.weights[name], self._vertices(source)
+        lanes = self.config.lanes
+        outer, inner = weights.panels, weights.height // lanes
+        stride, step = lanes, inner * lanes
+        if transposed:
+            outer, inner, stride, step = inner, outer, step, stride
+        for panel in range(outer if panels is None else panels):
+            for tile in self._tiles(source):
+                accumulators = Accumulators("array")
+                for first, count in self._parts_of_sum(source, panel, inner):
+                    read = range(first, first + count) if transposed else [panel]
+                    parts = self._parts(source, range(first, first + count), tile)
+                    left = self._left(source, first, parts, tile)
+                    kept = self._entries(left, parts)
+                    self.schedule.add(
+                        Opcode.MATMUL, phase=phase,
+                        duration=self.timing.matmul(
+                            source, vertices.count, tile.rows, first, count,
+                            self.regions[source].channel, reading=_reads(left)),
+                        reads=[*parts, *self._weights(weights, read), *kept],
+                        writes=kept if _reads(left) else (),
+                        accumulators=accumulators, vertices=vertices.entry, row_start=tile.first,
+                        row_limit=tile.rows, channel=self.regions[source].channel, panels=count,
+                        panel=first,
+                        weights=weights.base + panel * step + first * stride,
+                        weight_stride=stride, transposed=transposed, **left, **_dropout(feed))
+                self._drain(phase, DrainSource.ARRAY, accumulators, (source, name), result, tile,
+                            panel, **finish)
+
+    def aggregate(self, phase, source, layer, result, *, backward=False, **finish):
+        """``result = A @ source`` (or A's transpose), with the adjacency of a layer."""
+        region = self.regions[source]
+        places = list(zip(self._tiles(result), self.messages[layer, backward], strict=True))
+        # What comes panel by panel is aggregated so, in all tiles; else a tile is completed.
+        pairs = ([(panel, place) for place in places for panel in range(region.panels)]
+                 if source == "X" else itertools.product(range(region.panels), places))
+        for panel, (tile, messages) in pairs:
+            self._prefetch(phase, messages.edge_set)
+            accumulators = Accumulators("aggregation")
+            self.schedule.add(
+                Opcode.AGGREGATE, phase=phase,
+                duration=self.timing.aggregate(messages.load, region.channel),
+                reads=[*self._parts(source, [panel]), ("edges", messages.edge_set)],
+                accumulators=accumulators, vertices=messages.entry, channel=region.channel,
+                address=region.panel(panel, messages.first), send_list=messages.send_list,
+                edge_set=messages.edge_set)
+            self._drain(phase, DrainSource.AGGREGATION, accumulators, ("A", source), result,
+                        tile, panel, **finish)
+
+    def _prefetch(self, phase, edge_set):
+        """Before the first AGGREGATE of a program: its edges come while others are at work."""
+        if not self._prefetched:
+            self.schedule.add(Opcode.AGGREGATE, phase=phase, duration=self.timing.prefetch(),
+                              writes=[("edges", edge_set)], edge_set=edge_set, prefetch=1)
+            self._prefetched = True
+
+    def _drain(self, phase, source, accumulators, factors, result, tile, panel, *, scale=None,
+               dropout=None, bias=None, relu=False, mask_write=None, mask_read=None):
+        region, vertices = self.regions[result], self._vertices(result)
+        reads, writes, operands = [], self._parts(result, [panel], tile), {}
+        if source == DrainSource.ARRAY:
+            # The exponent of the weights, which their update changes.
+            reads += self._weights(self.weights[factors[1]])
+        if bias:
+            weights = self.weights[bias]
+            reads += self._weights(weights)
+            operands |= {"bias": 1, "bias_tensor": self.tensors[bias],
+                         "bias_weights": weights.base + panel}
+        if mask_write:
+            writes += self._parts(mask_write, [panel], tile)
+        if mask_read:
+            reads += self._parts(mask_read, [panel], tile)
+        if mask := mask_write or mask_read:
+            operands["side_address"] = self._mask_address(mask, tile, panel)
+        if scale:
+            operands |= {"exponent_bias": scale.exponent, "scale": scale.multiplier}
+        a, b = factors
+        self.schedule.add(
+            Opcode.DRAIN, phase=phase, duration=self.timing.drain(
+                vertices.count, tile.rows, region.channel, bias=bool(bias),
+                mask_read=bool(mask_read), mask_write=bool(mask_write)),
+            reads=reads, writes=writes, accumulators=accumulators, opens=result,
+            vertices=vertices.entry, row_start=tile.first, row_limit=tile.rows, source=source,
+            channel=region.channel, address=region.panel(panel, tile.first), a=self.tensors[a],
+            b=self.tensors[b], o=self.tensors[result],
+            peak_of=self.tensors[of_training(result)], headroom=self.headroom,
+            relu=relu, mask_write=bool(mask_write), mask_read=bool(mask_read), panel=panel,
+            **_dropout(dropout), **operands)
+
+    def loss(self, phase, logits, gradient, classes, *, train):
+        """Loss and metrics; with ``train``, also the gradient of the logits."""
+        region, vertices = self.regions[logits], self._vertices(logits)
+        panels = region.panels
+        self.schedule.add(
+            Opcode.LOSS, phase=phase,
+            duration=self.timing.loss(vertices.count, vertices.rows, panels),
+            reads=self._parts(logits, range(panels)),
+            writes=self._parts(gradient, range(panels)) if train else [],
+            vertices=vertices.entry, channel=region.channel, address=region.address,
+            stride=region.stride, panels=panels, classes=classes,
+            info=self.regions["labels"].address, destination=self.regions[gradient].address,
+            a=self.tensors[logits], o=self.tensors[gradient], peak_of=self.tensors[gradient],
+            open=train, headroom=self.headroom, train=train)
+
+    # Gradients and updates.
+
+    def gradient(self, phase, name, rows, columns, dropout=None):
+        """Reduce the gradient of a weight matrix, ``rows`` transposed times ``columns``.
+
+        Its UPDATEs follow with ``update``.
+        """
+        weights, vertices = self.weights[name], self._vertices(columns)
+        whole = [(None, vertices.entry)]
+        blocks = whole if dropout or None in vertices.entries else list(
+            zip(vertices.blocks, vertices.entries, strict=True))
+        for chunk in weights.chunks:
+            pieces = self._pieces(weights, chunk, rows)
+            # A block can stay in the operand buffer, and its right panel is read once.
+            for (panel, first, count, row), (block, entry) in itertools.product(pieces, blocks):
+                parts = self._parts(rows, range(first, first + count), block)
+                left = self._left(rows, first, parts, block)
+                kept = self._entries(left, parts)
+                self._reduce(
+                    phase, name, chunk.group, columns, [panel], block, entry,
+                    reads=[*parts, *kept], writes=kept if _reads(left) else (),
+                    duration=self.timing.gradient(
+                        rows, vertices.count_of(block) if block else vertices.count, first, count,
+                        self.slices[name], self.regions[columns].channel, reading=_reads(left)),
+                    panels=count, panel=first, first_row=row, **left, **_dropout(dropout))
+
+    def bias_gradient(self, phase, name, columns):
+        """Reduce the gradient of a bias: the sums of ``columns``' rows."""
+        vertices = self._vertices(columns)
+        for chunk in self.weights[name].chunks:
+            self._reduce(
+                phase, name, chunk.group, columns, chunk.rows, None, vertices.entry,
+                duration=self.timing.bias_gradient(
+                    vertices.count, len(chunk.rows), self.slices[name],
+                    self.regions[columns].channel),
+                panels=len(chunk.rows), first_row=chunk.first_row, ones=1,
+                stride=self.regions[columns].stride)
+
+    def _reduce(self, phase, name, group, columns, taken, block, entry, *, reads=(), **fields):
+        region = self.regions[columns]
+        self.schedule.add(
+            Opcode.GRADIENT, phase=phase, reads=[*reads, *self._parts(columns, taken, block)],
+            accumulators=self._group(group), vertices=entry, gradient_channel=region.channel,
+            gradient_address=region.panel(taken[0], block.first if block else 0),
+            slices=self.slices[name], **fields)
+
+    def _pieces(self, weights, chunk, rows):
+        """(panel, first tile, tiles, reduction row) of the GRADIENTs of a chunk."""
+        tile = min(self.config.lanes, weights.height)
+        for panel, part in weights.parts(chunk.rows):
+            cuts = [cut for cut in self.operands.cuts(rows)
+                    if part.start < cut * tile < part.stop]
+            row = chunk.first_row + panel * weights.height - chunk.rows.start
+            for first, last in pairwise([part.start // tile, *cuts, part.stop // tile]):
+                yield panel, first, last - first, row + first * tile
+
+    def update(self, phase, name, rows, columns):
+        """Update a parameter whose gradient has been reduced."""
+        weights = self.weights[name]
+        for chunk in weights.chunks:
+            state = chunk.rows.start // self.config.cores * 2 * self.config.state_words
+            self.schedule.add(
+                Opcode.UPDATE, phase=phase, duration=self.timing.update(len(chunk.rows)),
+                writes=[("weights", name, chunk.rows.start)],
+                accumulators=self._group(chunk.group), first_row=chunk.first_row,
+                rows=len(chunk.rows), weights=weights.base + chunk.rows.start,
+                state=weights.state.address + state, a=self.tensors[rows],
+                b=self.tensors[columns], o=self.tensors[name], peak_of=self.tensors[name],
+                opens=name, label=name, headroom=self.headroom,
+                momentum_exponent=self.momentum_exponents[name])
+
+    def load(self, phase, source, name, result):
+        """Bring a matrix into the operand buffer, to stay there for all programs that follow.
+
+        It is read by a product with a panel of weights, which goes to ``result``. Without effect,
+        and False, if it has no place or is only read in tiles of rows.
+        """
+        if not self.operands.holds(source) or len(self._vertices(source).tiles) > 1:
+            return False
+        self.combine(phase, source, name, result, panels=1)
+        self._resident = dict(self._kept)
+        return True
+
+    def halt(self, *, phase, step):
+        """End the program; with ``step``, also the training step."""
+        self.schedule.halt(phase=phase, step=step)
+        self._kept = dict(self._resident)
+        self._groups.clear()
+        self._prefetched = False
+
+    # Helpers.
+
+    def _group(self, number):
+        """Accumulators of a group of reductions."""
+        if number not in self._groups:
+            self._groups[number] = Accumulators(
+                "aggregation", after=self._group(number - 1) if number else None)
+        return self._groups[number]
+
+    def _parts_of_sum(self, source, panel, count):
+        """Panels that a MATMUL sums over: (first, count) of each instruction.
+
+        What another engine makes in this step comes panel by panel, but for what LOSS makes: the
+        first sums begin with the panels that are there.
+        """
+        firsts = self.operands.cuts(source) or [0]
+        if panel == 0 and source not in ("X", f"dZ{len(self.vertices) - 1}"):
+            firsts = range(count)
+        return [(first, last - first) for first, last in pairwise([*firsts, count])]
+
+    def _left(self, name, first, parts, tile=None):
+        """Fields that say where the array finds parts of a matrix, from a panel on.
+
+        They are those of a tile or block of rows, or of all. What is taken from the operand buffer
+        has to be kept by an instruction with the same rows.
+        """
+        region, row = self.regions[name], tile.first if tile else 0
+        index = self.regions.get(index_name(name, first))
+        fields = {"sparse": 1, "address": index.address} if index else {
+            "address": region.panel(first, row), "stride": region.stride}
+        place = of_training(name)
+        whole = tile is None and len(self._vertices(name).tiles) > 1
+        if whole or not self.operands.holds(place):
+            return fields
+        rows = tile.rows if tile else self._vertices(name).rows
+        keep = any(self._kept.get(part) != (row, rows) for part in parts)
+        self._kept.update(dict.fromkeys(parts, (row, rows)))
+        return fields | self.operands.fields(place, first, row, keep=keep)
+
+    @staticmethod
+    def _entries(left, parts):
+        """Names of the parts' places in the operand buffer, if they have any."""
+        return [("operand", *part) for part in parts] if "operand" in left else []
+
+    def _parts(self, name, panels, rows=None):
+        """Names of panels of a tensor, of all tiles or of those of some rows."""
+        tiles = self._vertices(name).tiles
+        return [(name, panel, tile.first) for panel in panels for tile in tiles
+                if rows is None or rows.first <= tile.first < rows.first + rows.rows]
+
+    def _tiles(self, name):
+        """Rows in which a matrix is made, or multiplied: those of tiles if it comes tile by tile.
+        """
+        vertices = self._vertices(name)
+        return vertices.tiles if of_training(name) == "M1" else vertices.blocks
+
+    def _vertices(self, name):
+        """The vertices that a tensor has rows of."""
+        return self.vertices[level(name)]
+
+    @staticmethod
+    def _weights(weights, panels=None):
+        """Names of a parameter's chunks, of those with some panels or of all."""
+        return [("weights", weights.name, chunk.rows.start) for chunk in weights.chunks
+                if panels is None or any(panel in panels for panel, _ in weights.parts(chunk.rows))]
+
+    def _mask_address(self, name, tile, panel):
+        region = self.regions[name]
+        words = -(-region.stride // self.config.mask_rows)
+        return region.address + panel * words + tile.first // self.config.mask_rows
+
+
+def _reads(left):
+    """Whether the left operand comes from memory."""
+    return left.get("operand") != OperandSource.BUFFER
+
+
+def _dropout(dropout):
+    if dropout is None or dropout.threshold == 0:
+        return {}
+    return {"dropout": 1, "dropout_threshold": dropout.threshold, "dropout_key": dropout.key}

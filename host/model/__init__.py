@@ -1,0 +1,1 @@
+"""The cycle model: what a training step takes, without simulating its data."""

@@ -1,0 +1,156 @@
+"""Predicts a training step: its program, and when the controller would issue each instruction."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from hypercast.host.compiler import first_panels, operand_parts, place_tensors, place_weights
+from hypercast.host.emitter import ONE, Emitter, Messages
+from hypercast.host.execution import execute
+from hypercast.host.memory_map import MemoryMap
+from hypercast.host.operand_map import OperandMap, Parts
+from hypercast.host.program import Program
+from hypercast.host.timing import Timing
+from hypercast.host.vertices import RowTable, Vertices
+
+__all__ = ["Phase", "Prediction", "predict"]
+
+#: Name of each resource, and the counters of what it moves, one a cycle.
+_RESOURCES = {
+    "array": ("array_words",),
+    "aggregation lanes": ("edges",),
+    "injection": ("sent",),
+    "vector unit": ("vector_words",),
+    "memory channel 0": ("features_read", "features_written"),
+    "memory channel 1": ("gradients_read", "gradients_written"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Phase:
+    """Cycles of a phase as the chip's counters have them, and the work of its instructions.
+
+    Parameters
+    ----------
+    name : str
+        Name.
+    cycles : int
+        Cycles counted for it.
+    loads : dict
+        Resource to the cycles that it is busy for, spread evenly over the cores.
+    """
+
+    name: str
+    cycles: int
+    loads: dict
+
+    @property
+    def limit(self):
+        """The resource that is busy longest."""
+        return max(self.loads, key=self.loads.get)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prediction:
+    """A predicted training step.
+
+    Parameters
+    ----------
+    cycles : int
+        Cycles of the step.
+    phases : list of Phase
+        What it consists of.
+    work : dict
+        Counter to its value, all cores together.
+    """
+
+    cycles: int
+    phases: list
+    work: dict
+
+    @property
+    def loads(self):
+        """Resource to the cycles that it is busy for, spread evenly over the cores."""
+        return {name: sum(phase.loads[name] for phase in self.phases) for name in _RESOURCES}
+
+    @property
+    def limit(self):
+        """The resource that is busy longest."""
+        return max(self.loads, key=self.loads.get)
+
+    @property
+    def bound(self):
+        """The cycles that the busiest resource needs, in a perfect overlap."""
+        return max(self.loads.values())
+
+
+def predict(workload):
+    """The ``Prediction`` of a ``Workload``."""
+    emitter = _emitter(workload)
+    program = Program(network=workload.network, emitter=emitter)
+    program.load()
+    loaded = len(emitter.schedule.issued)
+    program.train()
+    issued = emitter.schedule.issued[loaded:]
+    cycles, spent = execute(issued, len(program.phases))
+    phases = []
+    for number, name in enumerate(program.phases):
+        work = _work(one for one in issued if one.operands["phase"] == number)
+        phases.append(Phase(name=name, cycles=spent[number],
+                            loads=_loads(work, workload.config)))
+    return Prediction(cycles=cycles, phases=phases, work=dict(_work(issued)))
+
+
+def _emitter(workload):
+    """An emitter on the memory map that the compiler would make."""
+    config, network = workload.config, workload.network
+    table = RowTable()
+    vertices = [Vertices.of(count, config, table, split=workload.split_of(level))
+                for level, count in reversed(list(enumerate(workload.vertices)))][::-1]
+    memory = MemoryMap(config, [max(1, level.rows) for level in vertices])
+    place_tensors(network, memory, config)
+    weights, _ = place_weights(network, memory, config)
+    inputs = memory.matrix("X", 0, network.features)
+    operand, sparse = Parts(name="X", firsts=(0,), sizes=(inputs.words,), stride=inputs.stride), {}
+    if workload.words is not None and workload.combines_first:
+        operand = Parts.sparse("X", first_panels(weights["W1"], config), workload.words)
+        sparse["X"] = workload.words
+    names = {"A", ONE, *memory.regions, *weights}
+    return Emitter(
+        config=config, regions=memory.regions, weights=weights,
+        tensors={name: number for number, name in enumerate(sorted(names))},
+        vertices=tuple(vertices),
+        messages=_messages(workload, table),
+        operands=OperandMap(config, operand_parts(network, memory, operand)),
+        timing=Timing(config, sparse), headroom=1,
+        momentum_exponents=dict.fromkeys(weights, 0),
+        slices=dict.fromkeys(weights, config.slices) | workload.slices)
+
+
+def _messages(workload, table):
+    """Of all aggregations that the orders of the layers ask for."""
+    found, sets = {}, {}
+    for layer in range(1, len(workload.network.layers) + 1):
+        for backward in (False, True) if layer > 1 or workload.combines_first else (False,):
+            source = workload.vertices[layer if backward else layer - 1]
+            tiles = zip(workload.loads(layer, backward), workload.walked(layer, backward),
+                        strict=True)
+            # Tiles of the same load have the same edges: those of a symmetric matrix, both ways.
+            found[layer, backward] = [
+                Messages(0, sets.setdefault((tile, load), len(sets)), load,
+                         table.entry(source, *walked), walked[0])
+                for tile, (load, walked) in enumerate(tiles)]
+    return found
+
+
+def _work(issued):
+    total: Counter = Counter()
+    for one in issued:
+        total.update(one.duration.work)
+    return total
+
+
+def _loads(work, config):
+    loads = {name: sum(work.get(counter, 0) for counter in counters) / config.cores
+             for name, counters in _RESOURCES.items()}
+    loads["aggregation lanes"] /= config.eject
+    return loads

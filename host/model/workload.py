@@ -1,0 +1,138 @@
+"""What the cycle model is asked about: a network on a graph, or on a graph's statistics."""
+
+import itertools
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from hypercast.host.features import Features
+from hypercast.host.model.aggregations import Counted, Expected
+from hypercast.host.reduction import gradient_slices
+from hypercast.reference.network import COMBINE_FIRST, Network
+from hypercast.rtl.config import Config
+
+__all__ = ["Workload"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workload:
+    """A training step.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration of the chip.
+    network : Network
+        What is trained.
+    aggregations : Counted or Expected
+        Vertices of the input and of every layer's output, and what aggregations load.
+    split : tuple of int
+        Sizes, in proportion, of the tiles of the output's rows of a first layer that aggregates
+        first. With more than one, the array works on a tile while the next is aggregated; input
+        rows lie in memory tile by tile, a row that several tiles need once for each.
+    words : (cores, panels) array of int, optional
+        Words of the input features, if they are word-sparse where the first layer combines first.
+    slices : dict
+        Digits that a gradient is sent in, by parameter; as many as an accumulator has by default.
+    """
+
+    config: Config
+    network: Network
+    aggregations: Counted | Expected
+    split: tuple = (1,)
+    words: np.ndarray | None = None
+    slices: dict = field(default_factory=dict)
+
+    @classmethod
+    def of_graph(cls, adjacency, network, config, **known):
+        """A full-batch step on a graph.
+
+        Parameters
+        ----------
+        adjacency : scipy.sparse array
+            (V, V) mantissas of the edges as they are aggregated, loops included, in rank order.
+        **known
+            ``words`` and ``slices``.
+        """
+        return cls.of_batch([adjacency] * len(network.layers), network, config, **known)
+
+    @classmethod
+    def of_batch(cls, matrices, network, config, **known):
+        """A step on a sampled batch: like ``of_graph``, with a matrix (targets, sources) a layer.
+        """
+        return cls(config=config, network=network, aggregations=Counted(matrices, config), **known)
+
+    @classmethod
+    def of_model(cls, model, config):
+        """The full-batch step that ``compile_job`` makes of a ``FixedGcn``."""
+        rows = -(-len(model.labels) // config.cores)
+        return cls.of_graph(model.tensors["A"], model.network, config,
+                            words=Features(model, rows, config).words,
+                            slices=gradient_slices(model, config))
+
+    @classmethod
+    def of_statistics(cls, vertices, edges, network, config, *, law="power", **known):
+        """A step on random graphs, by expected values.
+
+        Parameters
+        ----------
+        vertices : sequence of int
+            Vertices of the input, and of every layer's output.
+        edges : sequence of int
+            Entries of every layer's adjacency matrix: edges in both directions, and loops.
+        law : str
+            One of ``DEGREE_LAWS``: how edges are distributed over the vertices they come from.
+        **known
+            ``words`` and ``slices``.
+        """
+        return cls(config=config, network=network,
+                   aggregations=Expected(vertices, edges, config, law), **known)
+
+    def ordered(self, orders, split=(1,)):
+        """The same with other orders of the layers, and another ``split``."""
+        layers = tuple(replace(layer, order=order)
+                       for layer, order in zip(self.network.layers, orders, strict=True))
+        return replace(self, network=Network(layers=layers), split=split)
+
+    @property
+    def vertices(self):
+        """Rows of the input as they are stored, and of every layer's output."""
+        inputs, *outputs = self.aggregations.vertices
+        if self._divided:
+            inputs = self.config.cores * sum(load.rows for load in self.loads(1, False))
+        return (inputs, *outputs)
+
+    def split_of(self, level):
+        """Sizes, in proportion, of the tiles of the input's rows (0), or of a layer's output."""
+        return self.split if self._divided and level == 1 else (1,)
+
+    def loads(self, layer, backward):
+        """The ``Load`` of every tile of rows that are aggregated in a layer."""
+        return self.aggregations.loads(layer, backward, self.split_of(layer - backward),
+                                       alone=self._alone(layer, backward))
+
+    def walked(self, layer, backward):
+        """(first row, rows), of the largest core, that each tile of an aggregation walks."""
+        rows = [load.rows for load in self.loads(layer, backward)]
+        if not self._alone(layer, backward):
+            return [(0, count) for count in rows]
+        return list(zip([0, *itertools.accumulate(rows[:-1])], rows, strict=True))
+
+    @property
+    def orders(self):
+        """Order of every layer."""
+        return tuple(layer.order for layer in self.network.layers)
+
+    @property
+    def combines_first(self):
+        """Whether the first layer does."""
+        return self.orders[0] == COMBINE_FIRST
+
+    @property
+    def _divided(self):
+        """Whether the input's rows lie in memory tile by tile."""
+        return len(self.split) > 1 and not self.combines_first
+
+    def _alone(self, layer, backward):
+        """Whether each tile walks rows of its own."""
+        return self._divided and layer == 1 and not backward

@@ -1,0 +1,3 @@
+"""Full-size study: training steps on sampled batches of large graphs, as models on both sides."""
+
+__all__ = []

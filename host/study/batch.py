@@ -1,0 +1,69 @@
+"""Sampled batches: for each layer a block of edges from the vertices of the layer below."""
+
+import itertools
+from dataclasses import dataclass
+
+__all__ = ["SAMPLINGS", "Batch", "Block"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """Edges of one layer, without loops.
+
+    Parameters
+    ----------
+    sources, destinations : int
+        Vertices whose rows are read, |B(l-1)|, and vertices whose rows are made, |B(l)|; these
+        are among the sources.
+    edges : int
+        Edges from sources to destinations.
+    """
+
+    sources: int
+    destinations: int
+    edges: int
+
+    @property
+    def entries(self):
+        """Entries of the aggregation matrix: edges, and a loop at each destination."""
+        return self.edges + min(self.sources, self.destinations)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """What one training step works on.
+
+    Parameters
+    ----------
+    blocks : tuple of Block
+        One per layer, first to last; each one's destinations are the next one's sources.
+
+    Raises
+    ------
+    ValueError
+        If the blocks do not fit each other.
+    """
+
+    blocks: tuple[Block, ...]
+
+    def __post_init__(self):
+        for number, (block, above) in enumerate(itertools.pairwise(self.blocks), 1):
+            if block.destinations != above.sources:
+                raise ValueError(
+                    f"layer {number} makes {block.destinations} rows, but layer {number + 1} reads "
+                    f"{above.sources}; give both the same number of vertices")
+
+    @property
+    def vertices(self):
+        """Vertices of the layers, from the inputs on: |B(0)|, |B(1)|, ..."""
+        return (self.blocks[0].sources, *(block.destinations for block in self.blocks))
+
+
+#: The batches of HP-GNN's script: 1,024 targets with fan-outs 10 and then 25, and subgraphs.
+SAMPLINGS = {
+    "neighbour": Batch(blocks=(
+        Block(sources=102_483, destinations=9_000, edges=137_420),
+        Block(sources=9_000, destinations=1_024, edges=8_505))),
+    "subgraph": Batch(blocks=(
+        Block(sources=2_750, destinations=2_750, edges=54_510),) * 2),
+}

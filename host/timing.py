@@ -1,0 +1,239 @@
+"""How long instructions take, and what they move.
+
+A formula for each, from what the hardware does; constants are latencies of its pipelines. What
+depends on other engines at work is taken as if there were none.
+"""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hypercast.rtl.isa import Opcode
+
+__all__ = ["Duration", "Timing", "issue_interval", "turnaround"]
+
+#: Opcodes of the vector unit, for which the controller has to choose exponents.
+_VECTOR = (Opcode.DRAIN, Opcode.LOSS, Opcode.UPDATE)
+#: Cycles from a request to its word, on top of the memory's: reader, crossbar, queue.
+_READER = 5
+#: Cycles of an AGGREGATE beyond its busiest resource and memory's latency.
+_AGGREGATE = 30
+#: Cycles for each lane until the last sums of a tile have left the array.
+_SETTLE = 2
+#: Share of cycles in which a channel that stalls moves a word: no refresh, and no other stall.
+_STALLED_RATE = (1 - 88 / 975) * 15 / 16
+
+
+def issue_interval(opcode):
+    """Cycles between an issue and the next, if that is of ``opcode`` and waits for nothing."""
+    return 9 if opcode in _VECTOR else 2
+
+
+def turnaround(opcode):
+    """Cycles between its own engine's falling idle and the issue of an ``opcode``."""
+    return 8 if opcode in _VECTOR else 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Duration:
+    """Time from an instruction's issue until the controller sees its effects, and its work.
+
+    Parameters
+    ----------
+    cycles : int
+        Until its engine is idle.
+    tail : int
+        From then on, until what it announced has arrived (REDUCTION, WEIGHTS).
+    fill : int
+        From its issue until the edge buffers are full, if they held another set.
+    work : dict
+        Counter (of ``registers.COUNTERS``) to what it adds to it, all cores together.
+    demands : dict
+        Cycles that it needs of what engines share, in the busiest core: "injection", "ejection",
+        "lanes" (aggregation's), "channel 0" and "channel 1".
+    """
+
+    cycles: int = 0
+    tail: int = 0
+    fill: int = 0
+    work: dict = field(default_factory=dict)
+    demands: dict = field(default_factory=dict)
+
+
+class Timing:
+    """Durations on one configuration.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration of the chip.
+    sparse : dict, optional
+        Name of each word-sparse matrix to its words: array (cores, panels).
+    """
+
+    def __init__(self, config, sparse=None):
+        self._config = config
+        self._sparse = sparse or {}
+        self._rate = _STALLED_RATE if config.memory_stalls else 1.0
+        simulated = config.memory_latency > 1 or config.memory_stalls
+        self._read = (max(config.memory_latency, 2) if simulated else 1) + _READER
+        self._write = max(config.memory_latency, 2) if simulated else 1
+        # From issue to the engine's start, and its idleness, registered and reduced over cores.
+        self._control = 4 + max(1, (config.dimensions + 1) // 2)
+
+    def _words(self, count):
+        """Cycles for ``count`` consecutive words of a channel."""
+        return count / self._rate
+
+    def _duration(self, cycles, tail=0, *, fill=0, demands=None, words=(0, 0), **work):
+        """``words`` are those of the two channels, in the busiest core."""
+        demands = dict(demands or {})
+        for channel, count in enumerate(words):
+            if count:
+                demands[f"channel {channel}"] = self._words(count)
+        return Duration(cycles=math.ceil(self._control + cycles), tail=math.ceil(tail),
+                        fill=math.ceil(fill), work=work, demands=demands)
+
+    @staticmethod
+    def _on(channel, count, other=0):
+        """Words of both channels: ``count`` of one, ``other`` of channel 1."""
+        return (count, other) if channel == 0 else (0, count + other)
+
+    @staticmethod
+    def _channel(channel, what):
+        return f"{('features', 'gradients')[channel]}_{what}"
+
+    def _share(self, vertices, rows):
+        """Rows of all cores, of a tile in which the largest has ``rows``."""
+        return min(rows * self._config.cores, vertices)
+
+    def _stream(self, name, vertices, rows, first, count, least, *, reading):
+        """Cycles and words of panels that stream through the array, ``least`` cycles for each."""
+        rate = self._rate if reading else 1.0
+        if name in self._sparse:
+            words = self._sparse[name][:, first:first + count]
+            return np.maximum(words / rate, least).sum(axis=1).max(), int(words.sum())
+        return count * max(rows / rate, least), self._share(vertices, rows) * count
+
+    def aggregate(self, load, channel):
+        """AGGREGATE: the busiest of rows, injection, links, lanes and edge words.
+
+        The first edges are there; a stream that has been used up begins again.
+        """
+        config = self._config
+        records = load.rows * config.send_record_width / config.word_width
+        busiest = max(self._words(load.rows), load.sent, load.links, load.ejected, load.arrivals,
+                      self._words(load.words))
+        reads = {"features_read": 0, "gradients_read": load.total_words + math.ceil(
+            load.total_rows * config.send_record_width / config.word_width)}
+        reads[self._channel(channel, "read")] += load.total_rows
+        return self._duration(
+            2 * self._read + _AGGREGATE + busiest, fill=self._fill(), sent=load.messages,
+            edges=load.edges,
+            words=self._on(channel, load.rows, load.words + records),
+            demands={"injection": load.sent, "ejection": load.ejected, "lanes": load.arrivals},
+            **reads)
+
+    def prefetch(self):
+        """AGGREGATE with ``prefetch``: the engine is idle again, words come while others work."""
+        return self._duration(4, fill=self._fill())
+
+    def _fill(self):
+        """Cycles until all edge buffers are full, from the header on."""
+        config = self._config
+        header = (2 + 2 * config.streams) / config.chunks
+        return 3 * self._read + self._words(header + config.streams * config.edge_buffer)
+
+    def matmul(self, name, vertices, rows, first, count, channel, *, reading):
+        """MATMUL: tiles of weights are loaded while the rows of the tile before pass.
+
+        Of panels ``first .. first + count - 1`` and ``rows`` rows.
+        """
+        lanes = self._config.lanes
+        cycles, words = self._stream(name, vertices, rows, first, count, lanes + 1,
+                                     reading=reading)
+        begin = max(self._read if reading else 3, lanes) + 3
+        if name in self._sparse and reading:
+            begin += self._read
+        work = {self._channel(channel, "read"): words} if reading else {}
+        return self._duration(
+            begin + cycles + 2 * lanes + 2, array_words=words,
+            words=self._on(channel, words / self._config.cores) if reading else (0, 0), **work)
+
+    def gradient(self, name, vertices, first, tiles, slices, channel, *, reading):
+        """GRADIENT of weights: a tile's rows are sent while the next one streams."""
+        config = self._config
+        rows = -(-vertices // config.cores)
+        flits = slices * config.lanes
+        again = rows > config.accumulator_rows  # the right operand is read for every tile
+        least = max(flits, 2 * config.lanes - 1)  # to send a tile, and to shift it out of the array
+        cycles, words = self._stream(name, vertices, rows, first, tiles, least,
+                                     reading=reading or again)
+        # The first tile takes its right operand as it comes from memory.
+        begin = self._read + self._words(rows) - (0 if name in self._sparse else rows)
+        right = rows * (tiles if again else 1)
+        reads = {"features_read": words if reading else 0, "gradients_read": 0}
+        reads[self._channel(channel, "read")] += vertices * (tiles if again else 1)
+        left, other = self._on(channel, right)
+        return self._duration(
+            begin + cycles + _SETTLE * config.lanes + 2 + flits,
+            tail=6 + config.dimensions * 2, array_words=words,
+            sent=tiles * flits * config.cores,
+            words=(left + (words / config.cores if reading else 0), other),
+            demands=self._reduced(tiles * flits), **reads)
+
+    def bias_gradient(self, vertices, panels, slices, channel):
+        """GRADIENT of a bias: each panel passes once."""
+        config = self._config
+        rows = -(-vertices // config.cores)
+        each = max(self._words(rows), config.lanes)
+        return self._duration(
+            self._read + panels * each + _SETTLE * config.lanes + 2 + slices,
+            tail=6 + config.dimensions * 2 + config.cores * slices / config.eject,
+            array_words=panels * vertices, sent=panels * slices * config.cores,
+            words=self._on(channel, panels * rows), demands=self._reduced(panels * slices),
+            **{self._channel(channel, "read"): panels * vertices})
+
+    def _reduced(self, flits):
+        """Demands of gradient rows: ``flits`` sent by each core, as many arrive."""
+        arriving = flits / self._config.eject
+        return {"injection": flits, "ejection": arriving, "lanes": arriving}
+
+    def drain(self, vertices, rows, channel, *, bias=False, mask_read=False, mask_write=False):
+        """DRAIN: a row per cycle, then its writes become visible."""
+        masks = math.ceil(rows / self._config.mask_rows)
+        words = self._share(vertices, rows)
+        work = {"features_written": 0, "gradients_written": 0, "vector_words": words}
+        work[self._channel(channel, "written")] += words
+        if mask_write:
+            work["gradients_written"] += masks * self._config.cores
+            work["vector_words"] += masks * self._config.cores
+        if mask_read:
+            work["gradients_read"] = masks * self._config.cores
+        # Biases are aligned in eight groups of lanes.
+        first = 14 + (8 if bias else 0) + (self._read - 6 if mask_read else 0)
+        return self._duration(
+            first + self._words(rows + (masks if mask_write else 0)) + self._write + 12,
+            words=self._on(channel, rows, masks * (mask_read + mask_write)), **work)
+
+    def loss(self, vertices, rows, panels):
+        """LOSS: a word per cycle."""
+        words = vertices * panels
+        return self._duration(
+            self._read + 60 + self._words(rows * panels) + self._write, vector_words=words,
+            features_read=words, gradients_written=words, words=(rows * panels, rows * panels))
+
+    def update(self, count):
+        """UPDATE: one channel reads and writes the owned state; all cores get all new rows."""
+        config = self._config
+        rows = math.ceil(count / config.cores)
+        steps = config.lanes // max(1, config.word_width // 128)
+        own = rows * max(self._words(2 * config.state_words) + 1, steps)
+        arriving = count / config.eject
+        state = count * 2 * config.state_words
+        return self._duration(
+            self._read + 26 + max(own, arriving) + self._write, tail=4 + 2 * config.dimensions,
+            sent=count, vector_words=state, gradients_read=state, gradients_written=state,
+            words=(0, rows * 4 * config.state_words),
+            demands={"injection": rows, "ejection": arriving})

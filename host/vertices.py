@@ -1,0 +1,123 @@
+"""The vertices that tensors have rows of, in tiles that fit the accumulators."""
+
+import itertools
+from dataclasses import dataclass
+
+from hypercast.rtl.placement import rows_of
+from hypercast.rtl.registers import ROW_TABLE
+
+__all__ = ["RowTable", "Tile", "Vertices"]
+
+
+class RowTable:
+    """Ranges of rows of which a core's numbers are in its row table."""
+
+    def __init__(self):
+        self._ranges = []
+
+    def entry(self, vertices, first, rows):
+        """Entry of some rows of the largest core, counted from ``first``; None if there is none.
+
+        Parameters
+        ----------
+        vertices : int
+            Vertices that are dealt to the cores.
+        first, rows : int
+            The range.
+        """
+        key = vertices, first, rows
+        if key not in self._ranges:
+            if len(self._ranges) == ROW_TABLE:
+                return None
+            self._ranges.append(key)
+        return self._ranges.index(key)
+
+    def counts(self, core, cores):
+        """The row table of a core."""
+        return [min(max(rows_of(core, vertices, cores) - first, 0), rows)
+                for vertices, first, rows in self._ranges]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tile:
+    """Local rows that are processed together: ``first .. first + rows - 1``.
+
+    Parameters
+    ----------
+    first, rows : int
+        The rows, of the largest core.
+    """
+
+    first: int
+    rows: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Vertices:
+    """The vertices that a tensor has rows of.
+
+    Parameters
+    ----------
+    entry : int
+        Row table entry that holds how many of them a core has.
+    count : int
+        How many there are.
+    cores : int
+        How many cores they are dealt to.
+    tiles : tuple of Tile
+        The rows of the largest core, in tiles that fit the accumulators.
+    blocks : tuple of Tile
+        The same in runs of tiles, as many together as fit.
+    entries : tuple of (int or None)
+        Row table entry of each block, if there is one.
+    """
+
+    entry: int
+    count: int
+    cores: int
+    tiles: tuple
+    blocks: tuple
+    entries: tuple
+
+    @classmethod
+    def of(cls, count, config, table, *, split=(1,)):
+        """Those of a configuration.
+
+        Parameters
+        ----------
+        count : int
+            How many there are.
+        config : Config
+            Configuration of the chip.
+        table : RowTable
+            Takes the entries.
+        split : sequence of int
+            Sizes of tiles in proportion. They begin where a word of masks does, and are cut where
+            they are too large.
+        """
+        rows, most = max(1, -(-count // config.cores)), config.accumulator_rows
+        words = -(-rows // config.mask_rows)
+        cuts = {min(rows, round(words * part / sum(split)) * config.mask_rows)
+                for part in itertools.accumulate(split, initial=0)}
+        starts = [first for start, end in itertools.pairwise(sorted(cuts))
+                  for first in range(start, end, most)]
+        merged = [0]
+        for first, end in itertools.pairwise([*starts, rows]):
+            if end - merged[-1] > most:
+                merged.append(first)
+        tiles, blocks = (
+            tuple(Tile(first=first, rows=end - first)
+                  for first, end in itertools.pairwise([*firsts, rows]))
+            for firsts in (starts, merged))
+        return cls(entry=table.entry(count, 0, rows), count=count, cores=config.cores,
+                   tiles=tiles, blocks=blocks, entries=tuple(
+                       table.entry(count, block.first, block.rows) for block in blocks))
+
+    @property
+    def rows(self):
+        """Rows of the largest core."""
+        return sum(tile.rows for tile in self.tiles)
+
+    def count_of(self, tile):
+        """Vertices of a tile or block, of all cores."""
+        return min(tile.rows * self.cores, self.count - tile.first * self.cores)

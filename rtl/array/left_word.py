@@ -1,0 +1,13 @@
+"""What the left operand of the array consists of."""
+
+from amaranth.lib import data
+
+__all__ = ["left_word"]
+
+
+def left_word(config):
+    """Layout of a left operand's word, of local row ``row``.
+
+    ``last`` marks the last word of a panel.
+    """
+    return data.StructLayout({"word": config.data_width, "row": 20, "last": 1})

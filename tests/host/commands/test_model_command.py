@@ -1,0 +1,67 @@
+"""``hypercast model``: what it prints, what it refuses."""
+
+import json
+
+import pytest
+
+from tests.host.test_cli import refused, run
+
+GRAPH = ["--vertices", 500, "--edges", 3000, "--layers", "20,8,3", "--preset", "test"]
+
+
+def predicted(*arguments):
+    return json.loads(run("model", *arguments, "--json").stdout)
+
+
+def test_table():
+    text = run("model", *GRAPH).stdout
+    for part in ("4 cores, 4 lanes", "forward 1", "update 2", "limited by", "array words"):
+        assert part in text
+
+
+def test_data_set():
+    found = predicted("karate", "--preset", "test", "--layers", 8)
+    assert found["cycles"] > found["bound"] > 0
+    assert sum(phase["cycles"] for phase in found["phases"]) == found["cycles"]
+    assert {phase["name"] for phase in found["phases"]} >= {"forward 1", "loss", "backward 2"}
+    # 156 edges and 34 loops; 8 features are 2 panels, 2 are 1: all go forward and back.
+    assert found["work"]["edges"] == (156 + 34) * (2 + 1) * 2
+
+
+def test_work_of_statistics():
+    work = predicted(*GRAPH)["work"]
+    assert work["edges"] == pytest.approx(3000 * (2 + 1) * 2, rel=0.01)
+    # Panels: 20, 8 and 3 features are 5, 2 and 1; biases are sums of 1.
+    matmul, gradient = 5 * 2 + 2 * 1 + 1 * 2, 5 * 2 + 2 * 1 + 2 + 1
+    assert work["array_words"] == 500 * (matmul + gradient)
+
+
+def test_what_is_asked_for_counts():
+    plain = predicted(*GRAPH)
+    first = predicted(*GRAPH, "--order", "aggregate_first")
+    assert first["work"]["edges"] > plain["work"]["edges"]
+    assert predicted(*GRAPH, "--degree-law", "uniform")["work"]["sent"] \
+        > plain["work"]["sent"]
+    assert predicted(*GRAPH, "-P", "dimensions=0")["cycles"] > 1.5 * plain["cycles"]
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    ([], "give a DATASET, or --vertices with --edges and --layers"),
+    (["karate", "--vertices", 9], "give a DATASET, or --vertices with --edges and --layers"),
+    (["karate", "--edges", 9], "--edges goes with --vertices; a DATASET has edges of its own"),
+    (["--vertices", 9, "--layers", "5,2"], "--vertices needs --edges and --layers"),
+    (["--vertices", 9, "--edges", 9], "--vertices needs --edges and --layers"),
+    (["--vertices", 9, "--edges", 9, "--layers", "5"], "--vertices needs --edges and --layers"),
+    (["--vertices", 9, "--edges", 9, "--layers", "5,two"], "'5,two' is no list of numbers like"),
+])
+def test_usage_errors(arguments, message):
+    assert message in refused("model", *arguments, status=2)
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["nosuch"], "nosuch is neither a bundled data set"),
+    (["--vertices", 9, "--edges", 9, "--layers", "5,0"], "0"),
+    ([*GRAPH, "-P", "weight_rows=16"], "weight_rows is 16, but"),
+])
+def test_refusals(arguments, message):
+    assert message in refused("model", *arguments)

@@ -1,0 +1,57 @@
+"""The cycle model counts the work exactly, and its parts add up."""
+
+
+import pytest
+
+from hypercast.host.benches.steps import synthetic_graph
+from hypercast.host.model.aggregations import DEGREE_LAWS
+from hypercast.host.model.prediction import predict
+from hypercast.host.model.workload import Workload
+from hypercast.host.training import prepare
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network, Recipe
+from hypercast.rtl.config import PRESETS
+
+CONFIG = PRESETS["test"]
+
+
+def workload(orders=COMBINE_FIRST, config=CONFIG):
+    network = Network.of_widths([9, 6, 3], orders=orders)
+    model = prepare(synthetic_graph(70, 200, 9, 3), network, Recipe(epochs=1))
+    return Workload.of_graph(model.tensors["A"], network, config), model
+
+
+@pytest.mark.parametrize("orders", [COMBINE_FIRST, AGGREGATE_FIRST])
+def test_phases_add_up(orders):
+    prediction = predict(workload(orders)[0])
+    assert sum(phase.cycles for phase in prediction.phases) == prediction.cycles
+    assert prediction.cycles > prediction.bound > 0
+
+
+def test_work_is_that_of_the_matrices():
+    """Panels of 4 lanes: 9, 6 and 3 features are 3, 2 and 1 panels."""
+    asked, model = workload()
+    work = predict(asked).work
+    vertices, edges = 70, model.tensors["A"].nnz
+    matmul = 2 * 3 + 1 * 2 + 2 * 1
+    gradient = 2 * 3 + 1 * 2 + 2 + 1
+    assert work["array_words"] == vertices * (matmul + gradient)
+    assert work["edges"] == edges * (2 + 1 + 1 + 2)
+
+
+@pytest.mark.parametrize("law", DEGREE_LAWS)
+def test_statistics_of_a_graph_give_about_what_the_graph_does(law):
+    asked, model = workload()
+    expected = predict(asked).work
+    found = predict(Workload.of_statistics(
+        [70] * 3, [model.tensors["A"].nnz] * 2, asked.network, CONFIG, law=law)).work
+    for counter in ("array_words", "edges", "features_written"):
+        assert found[counter] == pytest.approx(expected[counter], rel=0.02), counter
+    assert found["sent"] == pytest.approx(expected["sent"], rel=0.25)
+
+
+def test_large_graphs_need_no_graph():
+    """A million vertices, from statistics: rows in tens of tiles."""
+    network = Network.of_widths([100, 32, 10])
+    prediction = predict(Workload.of_statistics(
+        [1_000_000] * 3, [14_000_000] * 2, network, PRESETS["vcu128"]))
+    assert prediction.cycles > prediction.bound > 0

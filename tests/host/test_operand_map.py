@@ -1,0 +1,45 @@
+"""Places in the operand buffer do not overlap, and what does not fit has none."""
+
+import numpy as np
+
+from hypercast.host.operand_map import OperandMap, Parts
+from hypercast.rtl.isa import OperandSource
+from tests.host.models import SMALL
+
+CONFIG = SMALL.replace(operand_words=64)
+
+
+def dense(name, words, stride):
+    return Parts(name=name, firsts=(0,), sizes=(words,), stride=stride)
+
+
+def test_first_come_first_served():
+    places = OperandMap(CONFIG, [dense("X", 40, 10), dense("H1", 25, 5), dense("dT2", 24, 6)])
+    assert [places.holds(name) for name in ("X", "H1", "dT2", "H2")] == [True, False, True, False]
+    assert places.fields("dT2", 0, 0, keep=True)["operand_base"] == 40
+
+
+def test_all_of_the_buffer_can_be_used():
+    assert OperandMap(CONFIG, [dense("X", 64, 8)]).holds("X")
+    assert not OperandMap(CONFIG, [dense("X", 65, 13)]).holds("X")
+
+
+def test_panels_and_rows_of_a_dense_matrix():
+    places = OperandMap(CONFIG, [dense("X", 40, 10), dense("H1", 20, 5)])
+    assert places.fields("H1", 2, 3, keep=True) == {
+        "operand": OperandSource.KEEP, "operand_base": 40 + 2 * 5 + 3, "operand_stride": 5}
+    assert places.fields("H1", 2, 3, keep=False)["operand"] == OperandSource.BUFFER
+    assert places.cuts("H1") == places.cuts("H2") == ()
+
+
+def test_pieces_of_a_sparse_matrix_begin_at_the_same_entry_in_every_core():
+    """Two cores, five panels in pieces of two, one and two: each as large as any core needs."""
+    words = np.array([[3, 1, 0, 5, 2],
+                      [1, 2, 4, 1, 1]])
+    parts = Parts.sparse("X", [0, 2, 3], words)
+    assert parts.sizes == (4, 4, 7) and parts.total == 15
+    places = OperandMap(CONFIG, [dense("H1", 20, 5), parts])
+    assert places.cuts("X") == (0, 2, 3)
+    assert [places.fields("X", first, 0, keep=False)["operand_base"] for first in (0, 2, 3)] == [
+        20, 24, 28]
+    assert places.fields("X", 2, 0, keep=False)["operand_stride"] == 0

@@ -1,0 +1,119 @@
+"""Programs take operands only from buffer entries that hold them."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from hypercast.host.compiler import compile_job
+from hypercast.host.graph import Graph
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
+from hypercast.rtl.isa import Opcode, OperandSource, decode
+from tests.host.models import SMALL, small_graph, small_model
+
+CONFIG = SMALL.replace(weight_rows=1024, channel_words=16384, program_rows=2048, tensors=64)
+
+
+def passes(model, config):
+    """The job, and decoded instructions: of loading and a training step, and an evaluation."""
+    job = compile_job(model, config)
+    load = job.instructions("load") if "load" in job.entries else []
+    return job, [[decode(word) for word in [*load, *job.instructions(entry)]]
+                 for entry in ("train", "evaluate")]
+
+
+def operands(program):
+    """The instructions with a left operand from memory or buffer."""
+    return [entry for entry in program
+            if entry["opcode"] in (Opcode.MATMUL, Opcode.GRADIENT) and not entry.get("ones")]
+
+
+def tensor(entry, job):
+    """Name and region of an instruction's left operand; the index stands for X."""
+    if entry["sparse"]:
+        return "X"
+    channel = entry.get("channel", 0)
+    return next(region.name for region in job.regions.values()
+                if region.columns and region.channel == channel
+                and 0 <= entry["address"] - region.address < region.words)
+
+
+def check(program, job):
+    """Simulate the buffer, entry by entry."""
+    config = job.config
+    rows = -(-job.vertices // config.cores)
+    entries = {}
+    for entry in program:
+        if entry["opcode"] == Opcode.DRAIN:  # what it writes is no longer what was kept
+            count = min(rows - entry["row_start"], entry["row_limit"])
+            written = {(region.name, entry["address"] + row) for region in job.regions.values()
+                       if region.columns and region.channel == entry["channel"]
+                       for row in range(count)}
+            entries = {place: value for place, value in entries.items() if value not in written}
+        if entry not in operands([entry]) or entry["operand"] == OperandSource.MEMORY:
+            continue
+        name, tile = tensor(entry, job), entry.get("row_start", 0)
+        count = min(max(table[entry["vertices"]] for table in job.row_table) - tile,
+                    entry.get("row_limit", rows))
+        region = job.regions[name]
+        if entry["sparse"]:
+            places = {entry["operand_base"]: (name, entry["address"])}
+        else:
+            assert count <= entry["operand_stride"]
+            first = entry["address"] - tile
+            places = {entry["operand_base"] + panel * entry["operand_stride"] + row:
+                      (name, first + panel * region.stride + tile + row)
+                      for panel in range(entry["panels"]) for row in range(count)}
+        assert all(0 <= place < config.operand_words for place in places)
+        if entry["operand"] == OperandSource.KEEP:
+            assert all(entries.get(place, value)[0] == value[0]
+                       for place, value in places.items()), "another tensor's entries"
+            entries |= places
+        else:
+            assert all(entries.get(place) == value for place, value in places.items())
+
+
+@pytest.mark.parametrize("vertices", [3, 32, 70])
+@pytest.mark.parametrize("orders", [COMBINE_FIRST, (COMBINE_FIRST, AGGREGATE_FIRST),
+                                    AGGREGATE_FIRST])
+@pytest.mark.parametrize("words", [16, 64, 1024])
+def test_entries_hold_what_is_taken(vertices, orders, words):
+    dropout = 0.0 if orders == AGGREGATE_FIRST else 0.5
+    model = small_model(small_graph(vertices, features=37), hidden=(9,), orders=orders,
+                        dropout=dropout)
+    job, programs = passes(model, CONFIG.replace(operand_words=words))
+    for program in programs:
+        check(program, job)
+
+
+def test_what_fits_is_read_once():
+    model = small_model(small_graph(30, features=9), hidden=(9,))
+    job, (train, _) = passes(model, CONFIG.replace(operand_words=1024))
+    reads = [(tensor(entry, job), entry["address"] + panel * entry["stride"])
+             for entry in operands(train) if entry["operand"] != OperandSource.BUFFER
+             for panel in range(entry["panels"])]
+    assert len(set(reads)) == len(reads) == sum(
+        job.regions[name].panels for name in ("H1", "X", "dT2"))
+
+
+def test_nothing_fits():
+    model = small_model(small_graph(32, features=40), hidden=(9,))
+    _, programs = passes(model, CONFIG.replace(operand_words=16))
+    assert {entry["operand"] for program in programs for entry in operands(program)} == {
+        OperandSource.MEMORY}
+
+
+@pytest.mark.parametrize("features,chunks", [(30, 1), (40, 2), (75, 3)])
+def test_word_sparse_operands(features, chunks):
+    """A run of panels begins at the same entry in every core, so gradients know where."""
+    values = np.zeros((30, features))
+    values[::7, ::5] = 1.0
+    graph = Graph.from_edges([[v, v + 1] for v in range(29)], scipy.sparse.csr_array(values),
+                             np.arange(30) % 3, train=range(0, 30, 2))
+    job, (train, evaluate) = passes(small_model(graph, hidden=(3,)),
+                                    CONFIG.replace(operand_words=256))
+    check(train, job)
+    check(evaluate, job)
+    gradients = [entry for entry in train if entry["opcode"] == Opcode.GRADIENT
+                 and entry["sparse"]]
+    assert all(entry["operand"] == OperandSource.BUFFER for entry in gradients)
+    assert len({entry["operand_base"] for entry in gradients}) > chunks - 1

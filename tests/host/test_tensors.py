@@ -1,0 +1,31 @@
+"""Names of tensors tell whose rows they have."""
+
+import pytest
+
+from hypercast.host.compiler import compile_job
+from hypercast.host.tensors import level, of_training
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
+from tests.host.models import SMALL, small_model
+
+
+@pytest.mark.parametrize(("name", "expected"), [
+    ("X", 0), ("T1", 0), ("M1", 1), ("H1", 1), ("mask1", 1), ("T2", 1), ("T2.eval", 1), ("Z2", 2),
+    ("Z2.eval", 2), ("dZ2", 2), ("dT2", 1), ("dM2", 2), ("dT11", 10),
+])
+def test_level(name, expected):
+    assert level(name) == expected
+
+
+@pytest.mark.parametrize("name", ["W1", "b1", "labels", "A", "T", "dX", "T1.test"])
+def test_what_is_no_matrix(name):
+    with pytest.raises(ValueError, match=f"{name} is no matrix of a training step"):
+        level(name)
+
+
+@pytest.mark.parametrize("orders", [COMBINE_FIRST, AGGREGATE_FIRST])
+def test_every_matrix_of_a_job_has_a_level(orders):
+    job = compile_job(small_model(orders=orders, dropout=0.0), SMALL)
+    matrices = [name for name, region in job.regions.items() if region.columns]
+    assert {level(name) for name in matrices} == {0, 1, 2}
+    assert {of_training(name) for name in matrices} == {
+        name for name in matrices if not name.endswith(".eval")}

@@ -1,0 +1,204 @@
+"""GradientSender: what it sends, in which order, and how little the array waits for it."""
+
+import numpy as np
+import pytest
+
+from hypercast.rtl.array.gradient_sender import GradientSender
+from hypercast.rtl.config import Config
+from hypercast.rtl.isa import Kind
+from tests.bench import run
+
+#: Cycles from a capture to the first shift, and to the last one of the sums before.
+DISTANCE, OVERLAP = 7, 3
+CONFIGS = {
+    "as many rows as cores": Config(dimensions=2, lanes=4, planes=4, accumulator_rows=16),
+    "more rows": Config(dimensions=1, lanes=8, planes=2, accumulator_rows=16, element_width=8),
+    "more cores": Config(dimensions=4, lanes=2, planes=4, accumulator_rows=16),
+    "one core": Config(dimensions=0, lanes=2, planes=1, accumulator_rows=16),
+}
+
+
+class Bench:
+    """A sender between a chain of sums and a network."""
+
+    def __init__(self, config, core, *, stall=0.0, seed=1):
+        self.config, self.core = config, core
+        self.dut = GradientSender(config, DISTANCE, OVERLAP)
+        self.flits = []    # (cycle, flit)
+        self._rng = np.random.default_rng(seed)
+        self._stall = stall
+        self._chain = []   # sums still in the chain, the next one last
+        self._captured = 0
+        self._moving = {}  # cycle to the row that comes then
+        self._held = None
+        self.now = 0
+
+    async def cycle(self, ctx):
+        """Go on for a cycle, shifting the chain and taking what is sent."""
+        dut = self.dut
+        row = self._moving.pop(self.now, None)
+        ctx.set(dut.sums_valid, row is not None)
+        ctx.set(dut.sums, [0] * self.config.lanes if row is None else row.tolist())
+        ready = self._rng.random() >= self._stall
+        ctx.set(dut.flits.ready, ready)
+        _, _, shift, valid, flit = await ctx.tick().sample(
+            dut.shift, dut.flits.valid, dut.flits.payload)
+        assert self._held is None or (valid and flit == self._held), "a flit was withdrawn"
+        self._held = flit if valid and not ready else None
+        if valid and ready:
+            self.flits.append((self.now, flit))
+        if shift:
+            self._moving[self.now + self.config.lanes - 1] = self._chain.pop()
+            if len(self._chain) >= self.config.lanes:
+                assert self.now - self._captured <= OVERLAP, "sums are overwritten"
+            else:
+                assert self.now - self._captured >= DISTANCE
+        self.now += 1
+
+    async def capture(self, ctx, tile):
+        """Put a tile into the chain."""
+        self._captured = self.now
+        self._chain = [*tile, *self._chain]
+        ctx.set(self.dut.capture, 1)
+        await self.cycle(ctx)
+        ctx.set(self.dut.capture, 0)
+
+    async def send(self, ctx, tiles, *, first_row, slices, ones=0, words=0):
+        """Capture ``tiles``, each after ``words`` cycles at least; returns cycles blocked."""
+        dut = self.dut
+        assert not ctx.get(dut.busy)
+        for port, value in ((dut.core, self.core), (dut.first_row, first_row), (dut.ones, ones),
+                            (dut.slices, slices), (dut.start, 1)):
+            ctx.set(port, value)
+        await self.cycle(ctx)
+        ctx.set(dut.start, 0)
+        ctx.set(dut.first_row, 0x5A5A5)
+        blocked = 0
+        for tile in tiles:
+            for _ in range(words):
+                await self.cycle(ctx)
+            while not ctx.get(dut.free):
+                await self.cycle(ctx)
+                blocked += 1
+            await self.capture(ctx, tile)
+            assert ctx.get(dut.busy)
+        while ctx.get(dut.busy):
+            await self.cycle(ctx)
+        assert not self._chain and not self._moving
+        return blocked
+
+    def tiles(self, count):
+        limit = 1 << self.config.accumulator_width - 1
+        lanes = self.config.lanes
+        return self._rng.integers(-limit, limit, (count, lanes, lanes))
+
+    def expected(self, tiles, *, first_row, slices, ones=0):
+        """(core, accumulator row, slice, digits) of every flit, in order."""
+        config, flits = self.config, []
+        width, lanes = config.element_width, config.lanes
+        for k, tile in enumerate(tiles):
+            for n in range(1 if ones else lanes):
+                i = 0 if ones else (n ^ self.core) % lanes
+                index, owner = divmod(first_row + k * (1 if ones else lanes) + i, config.cores)
+                rest = tile[i]
+                for number in range(slices):
+                    digits = (rest + (1 << width - 1)) % (1 << width) - (1 << width - 1)
+                    flits.append((owner, index, number, digits.tolist()))
+                    rest = (rest - digits) >> width
+        return flits
+
+    def sent(self):
+        """The same of the flits sent."""
+        width, found = self.config.element_width, []
+        for _, flit in self.flits:
+            assert flit.kind.value == Kind.REDUCE and flit.source == 0
+            relative = flit.mask.bit_length() - 1
+            assert flit.mask == 1 << relative
+            digits = [flit.payload >> width * lane & (1 << width) - 1
+                      for lane in range(self.config.lanes)]
+            half = 1 << width - 1
+            found.append((relative ^ self.core, flit.index, flit.slice,
+                          [(digit ^ half) - half for digit in digits]))
+        return found
+
+    def check(self, *jobs):
+        """All of the jobs' flits were sent, in planes that take turns."""
+        expected = [flit for tiles, fields in jobs for flit in self.expected(tiles, **fields)]
+        assert self.sent() == expected
+        planes = self.config.planes
+        begin = self.core // self.config.lanes
+        assert [flit.plane for _, flit in self.flits] == [
+            (begin + number) % planes for number in range(len(self.flits))]
+
+
+@pytest.mark.parametrize("stall", [0.0, 0.6])
+@pytest.mark.parametrize("name", CONFIGS)
+def test_jobs_one_after_the_other(name, stall):
+    config = CONFIGS[name]
+    bench = Bench(config, config.cores * 2 // 3, stall=stall)
+    jobs = [(bench.tiles(count), {"first_row": first_row, "slices": slices, "ones": ones})
+            for count, first_row, slices, ones in (
+                (5, 32, config.slices, 0), (4, 3, 1, 1), (1, 0, 2, 0), (4, 48, 1, 0),
+                (3, 17, config.slices, 1))]
+
+    async def program(ctx):
+        for words, (tiles, fields) in enumerate(jobs):
+            await bench.send(ctx, tiles, words=5 * words, **fields)
+
+    run(bench.dut, program)
+    bench.check(*jobs)
+
+
+@pytest.mark.parametrize("slices", [2, 3])
+def test_flits_without_gaps(slices):
+    """Tiles that come faster than they can be sent are sent one flit per cycle."""
+    config = CONFIGS["more rows"]
+    bench = Bench(config, 1)
+    fields = {"first_row": 8, "slices": slices}
+    tiles = bench.tiles(6)
+
+    async def program(ctx):
+        await bench.send(ctx, tiles, **fields)
+
+    run(bench.dut, program)
+    bench.check((tiles, fields))
+    cycles = [cycle for cycle, _ in bench.flits]
+    assert cycles == list(range(cycles[0], cycles[0] + len(cycles)))
+
+
+def test_two_tiles_wait_and_the_array_goes_on():
+    """With a network that takes nothing, three tiles are captured and only a fourth would wait."""
+    config = CONFIGS["as many rows as cores"]
+    bench = Bench(config, 2, stall=1.0)
+
+    async def program(ctx):
+        dut = bench.dut
+        ctx.set(dut.slices, 1)
+        for tile in bench.tiles(3):
+            for _ in range(DISTANCE + 2 * config.lanes):
+                await bench.cycle(ctx)
+            assert ctx.get(dut.free)
+            await bench.capture(ctx, tile)
+        for _ in range(100):
+            await bench.cycle(ctx)
+        assert not ctx.get(dut.free) and not bench.flits
+
+    run(bench.dut, program)
+
+
+def test_cores_send_to_owners_in_the_same_relative_place():
+    """At any time no two cores send to the same owner."""
+    config = CONFIGS["as many rows as cores"]
+    owners = []
+    for core in range(config.cores):
+        bench = Bench(config, core, seed=core)
+
+        async def program(ctx, bench=bench):
+            await bench.send(ctx, bench.tiles(3), first_row=config.cores, slices=2)
+
+        run(bench.dut, program)
+        owners.append([(cycle, owner) for (cycle, _), (owner, *_) in
+                       zip(bench.flits, bench.sent(), strict=True)])
+    for moment in zip(*owners, strict=True):
+        assert len({cycle for cycle, _ in moment}) == 1
+        assert len({owner for _, owner in moment}) == config.cores

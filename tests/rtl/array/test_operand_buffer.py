@@ -1,0 +1,122 @@
+"""OperandBuffer gives back what it was told to keep."""
+
+from itertools import chain
+
+import numpy as np
+import pytest
+
+from hypercast.rtl.array.operand_buffer import OperandBuffer
+from hypercast.rtl.config import PRESETS
+from hypercast.rtl.isa import OperandSource
+from tests.bench import get, put, run
+
+CONFIGS = {"tiny": PRESETS["tiny"], "test": PRESETS["test"],
+           "bytes": PRESETS["test"].replace(element_width=8)}
+MEMORY, KEEP, BUFFER = OperandSource
+
+
+class Bench:
+    """A buffer, and words for it."""
+
+    def __init__(self, config, seed=0, idle=0.0, stall=0.0):
+        self.rng = np.random.default_rng(seed)
+        self.buffer = OperandBuffer(config)
+        self._bytes = config.data_width // 8
+        self._idle, self._stall = idle, stall
+        self._incoming = []
+
+    def panels(self, lengths):
+        """Panels of words, some of whose rows are left out."""
+        return [[{"word": int.from_bytes(self.rng.bytes(self._bytes), "little"),
+                  "row": int(row), "last": int(i + 1 == length)}
+                 for i, row in enumerate(np.sort(self.rng.choice(1000, length, replace=False)))]
+                for length in lengths]
+
+    async def start(self, ctx, source, panels, **job):
+        """Begin an instruction; from memory come the words of ``panels``."""
+        ctx.set(self.buffer.job, {"operand": source, "panels": len(panels), **job})
+        ctx.set(self.buffer.start, 1)
+        await ctx.tick()
+        ctx.set(self.buffer.start, 0)
+        if source != BUFFER:
+            self._incoming = list(chain(*panels))
+
+    async def check(self, ctx, source, panels, **job):
+        """Run an instruction, which must give the words of ``panels`` and no more."""
+        await self.start(ctx, source, panels, **job)
+        expected = list(chain(*panels))
+        found = await get(ctx, self.buffer.o, len(expected), self.rng, self._stall)
+        assert [{name: getattr(word, name) for name in ("word", "row", "last")}
+                for word in found] == expected
+        ctx.set(self.buffer.o.ready, 1)
+        for _ in range(4):
+            _, _, valid = await ctx.tick().sample(self.buffer.o.valid)
+            assert not valid
+        ctx.set(self.buffer.o.ready, 0)
+
+    def run(self, program):
+        async def memory(ctx):
+            while True:
+                words, self._incoming = self._incoming, []
+                await put(ctx, self.buffer.i, words, self.rng, self._idle)
+                await ctx.tick()
+
+        run(self.buffer, program, background=[memory])
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("idle,stall", [(0.0, 0.0), (0.4, 0.0), (0.0, 0.5), (0.3, 0.3)])
+def test_several_operands(name, idle, stall):
+    """A dense and a word-sparse operand side by side, written again, and one that is not kept."""
+    bench = Bench(CONFIGS[name], idle=idle, stall=stall)
+    dense = {"rows": 7, "operand_base": 2, "operand_stride": 8}
+    sparse = {"rows": 99, "sparse": 1, "operand_base": 40, "operand_stride": 5}
+
+    async def program(ctx):
+        for _ in range(3):
+            first, second = bench.panels([7] * 4), bench.panels([1, 9, 2, 1])
+            other = bench.panels([7, 7])
+            await bench.check(ctx, KEEP, first, **dense)
+            await bench.check(ctx, KEEP, second, **sparse)
+            await bench.check(ctx, MEMORY, other, **dense)
+            await bench.check(ctx, BUFFER, first, **dense)
+            await bench.check(ctx, BUFFER, second, **sparse)
+            await bench.check(ctx, BUFFER, second[:2], **sparse)
+            await bench.check(ctx, BUFFER, first[2:3], **dense | {"operand_base": 2 + 2 * 8})
+            await bench.check(ctx, BUFFER, [], **dense)
+
+    bench.run(program)
+
+
+def test_entries_wrap():
+    config = CONFIGS["tiny"]
+    bench = Bench(config)
+    place = {"rows": 10, "operand_base": config.operand_words - 15, "operand_stride": 11}
+
+    async def program(ctx):
+        panels = bench.panels([10] * 3)
+        await bench.check(ctx, KEEP, panels, **place)
+        await bench.check(ctx, BUFFER, panels, **place)
+
+    bench.run(program)
+
+
+@pytest.mark.parametrize("job", [{"operand_stride": 6}, {"sparse": 1}], ids=["dense", "sparse"])
+@pytest.mark.parametrize("rows", [1, 2, 6])
+def test_a_word_every_cycle(job, rows):
+    bench = Bench(CONFIGS["test"])
+    job = job | {"rows": rows}
+
+    async def program(ctx):
+        panels = bench.panels([rows] * 5)
+        await bench.check(ctx, KEEP, panels, **job)
+        await bench.start(ctx, BUFFER, panels, **job)
+        o = bench.buffer.o
+        ctx.set(o.ready, 1)
+        _, _, valid = await ctx.tick().sample(o.valid)
+        assert not valid
+        for expected in chain(*panels):
+            _, _, valid, word = await ctx.tick().sample(o.valid, o.p)
+            assert valid and word.word == expected["word"]
+
+    bench.run(program)

@@ -1,0 +1,119 @@
+"""RightOperand gives the words of the rows it is asked for, and reads a panel that fits once."""
+
+import numpy as np
+import pytest
+
+from hypercast.rtl.array.right_operand import RightOperand
+from hypercast.rtl.config import PRESETS
+from tests.bench import MemoryModel, get, put, run
+
+CONFIGS = {"tiny": PRESETS["tiny"].replace(accumulator_rows=16),
+           "bytes": PRESETS["tiny"].replace(accumulator_rows=16, element_width=8),
+           "test": PRESETS["test"].replace(accumulator_rows=32)}
+ADDRESS = 33
+
+
+class Bench:
+    """An operand with memory, and somebody who asks for rows."""
+
+    def __init__(self, config, *, latency=1, stall=0.0):
+        self.config = config
+        self.rng = np.random.default_rng(latency)
+        self._operand = RightOperand(config)
+        self._memory = MemoryModel(config, self.rng, latency, stall)
+        self._stall = stall
+        self._wanted = []
+        self._cycle = self._words_read = 0
+
+    async def gradient(self, ctx, rows, wanted, panels=1, ones=0):
+        """Checks the words of rows ``wanted``; returns the cycles it took and the words read.
+
+        With ``ones``, the rows of the second panel are numbered behind those of the first, and so
+        on.
+        """
+        operand = self._operand
+        channel, stride = int(self.rng.integers(2)), rows + 3
+        panel = [int.from_bytes(self.rng.bytes(self.config.data_width // 8), "little")
+                 for _ in range(rows * panels if ones else rows)]
+        for first in range(0, len(panel), rows):
+            start = ADDRESS + first // rows * stride
+            self._memory.channels[channel][start:start + rows] = panel[first:first + rows]
+        ctx.set(operand.job, {"gradient": 1, "rows": rows, "panels": panels, "ones": ones,
+                              "stride": stride, "gradient_channel": channel,
+                              "gradient_address": ADDRESS})
+        ctx.set(operand.start, 1)
+        await ctx.tick()
+        ctx.set(operand.start, 0)
+        began, read = self._cycle, self._words_read
+        self._wanted = [int(row) for row in wanted]
+        found = await get(ctx, operand.o, len(wanted), self.rng, self._stall)
+        assert found == [panel[row] for row in wanted]
+        cycles = self._cycle - began
+        while ctx.get(operand.busy):
+            await ctx.tick()
+        assert not ctx.get(operand.o.valid)
+        return cycles, self._words_read - read
+
+    def run(self, program):
+        async def ask(ctx):
+            while True:
+                rows, self._wanted = self._wanted, []
+                await put(ctx, self._operand.rows, rows, self.rng, self._stall)
+                await ctx.tick()
+
+        async def count(ctx):
+            while True:
+                _, _, valid = await ctx.tick().sample(self._operand.port.data.valid)
+                self._cycle += 1
+                self._words_read += valid
+
+        run(self._operand, program, background=[
+            ask, count, lambda ctx: self._memory.serve_read(ctx, self._operand.port)])
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("latency,stall", [(1, 0.0), (5, 0.3), (64, 0.1)])
+def test_rows(name, latency, stall):
+    """Dense and word-sparse left operands, panels that fit and that do not."""
+    bench = Bench(CONFIGS[name], latency=latency, stall=stall)
+    most = bench.config.accumulator_rows
+
+    async def program(ctx):
+        for rows in (1, 7, most - 1, most):
+            _, read = await bench.gradient(ctx, rows, 3 * list(range(rows)), panels=3)
+            assert read == rows
+            some = np.flatnonzero(bench.rng.random(rows) < 0.3)
+            _, read = await bench.gradient(ctx, rows, [*some, rows - 1, 0, *some], panels=4)
+            assert read == rows
+        await bench.gradient(ctx, most, [0])
+        _, read = await bench.gradient(ctx, most + 1, 2 * list(range(most + 1)), panels=2)
+        assert read == 2 * (most + 1)
+        _, read = await bench.gradient(ctx, 5, [], panels=0)
+        assert read == 0
+        await bench.gradient(ctx, 5, [4, 3])
+
+    bench.run(program)
+
+
+def test_a_word_every_cycle():
+    """Also while the panel is still being read."""
+    bench = Bench(CONFIGS["test"])
+
+    async def program(ctx):
+        wanted = 4 * list(range(32))
+        cycles, _ = await bench.gradient(ctx, 32, wanted, panels=4)
+        assert cycles <= len(wanted) + 10
+
+    bench.run(program)
+
+
+@pytest.mark.parametrize("latency,stall", [(1, 0.0), (64, 0.2)])
+def test_ones_have_a_panel_for_each_tile(latency, stall):
+    bench = Bench(CONFIGS["test"], latency=latency, stall=stall)
+
+    async def program(ctx):
+        for rows in (1, 9, 40):
+            _, read = await bench.gradient(ctx, rows, range(3 * rows), panels=3, ones=1)
+            assert read == 3 * rows
+
+    bench.run(program)
