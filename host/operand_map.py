@@ -4,9 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hypercast.rtl.isa import OperandSource
+from hypercast.rtl.isa import OPERANDS, Opcode, OperandSource
 
 __all__ = ["OperandMap", "Parts"]
+
+#: Entries from panel to panel that an instruction can name.
+_MAXIMUM_STRIDE = (1 << dict(OPERANDS[Opcode.MATMUL])["operand_stride"]) - 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +62,7 @@ class OperandMap:
         self._places = {}
         used = 0
         for parts in wanted:
-            if used + parts.total <= config.operand_words:
+            if used + parts.total <= config.operand_words and parts.stride <= _MAXIMUM_STRIDE:
                 self._places[parts.name] = parts, used
                 used += parts.total
 

@@ -1,7 +1,7 @@
 """How long instructions take, and what they move.
 
-A formula for each, from what the hardware does; constants are latencies of its pipelines. What
-depends on other engines at work is taken as if there were none.
+A formula for each, from what the hardware does; constants are latencies of its pipelines. Times are
+those of an instruction on its own; ``demands`` say what it shares with others (``execution``).
 """
 
 import math
@@ -19,8 +19,6 @@ _VECTOR = (Opcode.DRAIN, Opcode.LOSS, Opcode.UPDATE)
 _READER = 5
 #: Cycles of an AGGREGATE beyond its busiest resource and memory's latency.
 _AGGREGATE = 30
-#: Cycles for each lane until the last sums of a tile have left the array.
-_SETTLE = 2
 #: Share of cycles in which a channel that stalls moves a word: no refresh, and no other stall.
 _STALLED_RATE = (1 - 88 / 975) * 15 / 16
 
@@ -177,7 +175,7 @@ class Timing:
         reads[self._channel(channel, "read")] += vertices * (tiles if again else 1)
         left, other = self._on(channel, right)
         return self._duration(
-            begin + cycles + _SETTLE * config.lanes + 2 + flits,
+            begin + cycles + 2 * config.lanes + 2 + flits,
             tail=6 + config.dimensions * 2, array_words=words,
             sent=tiles * flits * config.cores,
             words=(left + (words / config.cores if reading else 0), other),
@@ -189,7 +187,7 @@ class Timing:
         rows = -(-vertices // config.cores)
         each = max(self._words(rows), config.lanes)
         return self._duration(
-            self._read + panels * each + _SETTLE * config.lanes + 2 + slices,
+            self._read + panels * each + 2 * config.lanes + 2 + slices,
             tail=6 + config.dimensions * 2 + config.cores * slices / config.eject,
             array_words=panels * vertices, sent=panels * slices * config.cores,
             words=self._on(channel, panels * rows), demands=self._reduced(panels * slices),

@@ -23,10 +23,11 @@ from hypercast.reference.bounds import check_accumulators
 from hypercast.reference.exponents import ExponentFile
 from hypercast.reference.metrics import Metrics
 from hypercast.reference.network import COMBINE_FIRST, Dropout, initial_parameters
+from hypercast.reference.quantization import quantize, without_common_factor
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import MASTER_EXPONENT, MINIMUM_EXPONENT, STEP_KEY_INCREMENT, Split
+from hypercast.rtl.isa import MASTER_EXPONENT, STEP_KEY_INCREMENT, Split
 
-__all__ = ["FixedGcn", "Gradient", "quantize"]
+__all__ = ["FixedGcn", "Gradient"]
 
 _NO_DROPOUT = Dropout()
 
@@ -53,48 +54,6 @@ class Gradient(NamedTuple):
     def reach(self):
         """Every accumulator would be below ``2**reach`` even if no two terms cancelled."""
         return self.exponent + bit_length(_product(abs(self.left).T, abs(self.right)))
-
-
-def quantize(matrix, width):
-    """Round a real matrix half to even to mantissas.
-
-    Parameters
-    ----------
-    matrix : array or scipy.sparse array
-        Finite values.
-    width : int
-        Bits of a mantissa.
-
-    Returns
-    -------
-    tuple
-        The mantissas (int64, a CSR array if ``matrix`` is sparse) and the exponent: the lowest
-        with which the largest value fits.
-    """
-    if scipy.sparse.issparse(matrix):
-        matrix = scipy.sparse.csr_array(matrix)
-        matrix.sort_indices()
-        mantissas, exponent = quantize(matrix.data, width)
-        return scipy.sparse.csr_array(
-            (mantissas, matrix.indices, matrix.indptr), shape=matrix.shape), exponent
-    matrix = np.asarray(matrix, dtype=np.float64)
-    largest = float(np.abs(matrix).max(initial=0))
-    exponent = max(math.frexp(largest)[1] - (width - 1), MINIMUM_EXPONENT)
-    if round(math.ldexp(largest, -exponent)) == 1 << width - 1:
-        exponent += 1
-    return np.rint(np.ldexp(matrix, -exponent)).astype(np.int64), exponent
-
-
-def _smallest(mantissas, exponent):
-    """The same values by mantissas that have no common factor of two, and their exponent."""
-    sparse = scipy.sparse.issparse(mantissas)
-    values = mantissas.data if sparse else mantissas
-    common = int(np.bitwise_or.reduce(values.ravel(), initial=0))
-    zeros = max((common & -common).bit_length() - 1, 0)
-    values = values >> zeros
-    return (scipy.sparse.csr_array((values, mantissas.indices, mantissas.indptr),
-                                   shape=mantissas.shape) if sparse else values,
-            exponent + zeros)
 
 
 def _product(a, b):
@@ -172,7 +131,7 @@ class FixedGcn:
         for name, matrix in (("A", scipy.sparse.csr_array(adjacency)), ("X", features)):
             self.tensors[name], self.exponents[name] = quantize(matrix, self._width)
         # Smaller mantissas have smaller sums, and values stay: fewer digits of them are sent.
-        self.tensors["X"], self.exponents["X"] = _smallest(
+        self.tensors["X"], self.exponents["X"] = without_common_factor(
             self.tensors["X"], self.exponents["X"])
         self.exponents["one"] = 0
         check_accumulators(network, self.tensors["A"], self.tensors["X"], self._width)

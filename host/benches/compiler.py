@@ -14,7 +14,7 @@ from hypercast.host.benches.figure import Figure
 from hypercast.host.graph import Graph
 from hypercast.host.messages import compile_messages
 from hypercast.host.rank_order import rank_order
-from hypercast.reference.fixed_gcn import quantize
+from hypercast.reference.quantization import quantize
 from hypercast.rtl.config import Config
 from hypercast.rtl.placement import rows_of
 

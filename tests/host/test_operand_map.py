@@ -24,6 +24,13 @@ def test_all_of_the_buffer_can_be_used():
     assert not OperandMap(CONFIG, [dense("X", 65, 13)]).holds("X")
 
 
+def test_panels_no_instruction_can_name_stay_in_memory():
+    """One panel of as many rows as the largest buffer has entries."""
+    config = CONFIG.replace(operand_words=65536)
+    assert OperandMap(config, [dense("X", 65535, 65535)]).holds("X")
+    assert not OperandMap(config, [dense("X", 65536, 65536)]).holds("X")
+
+
 def test_panels_and_rows_of_a_dense_matrix():
     places = OperandMap(CONFIG, [dense("X", 40, 10), dense("H1", 20, 5)])
     assert places.fields("H1", 2, 3, keep=True) == {

@@ -6,7 +6,7 @@ import scipy.sparse
 
 from hypercast.reference.arithmetic import keep_mask, softmax_gradient
 from hypercast.reference.exponents import ExponentError
-from hypercast.reference.fixed_gcn import FixedGcn, quantize
+from hypercast.reference.fixed_gcn import FixedGcn
 from hypercast.reference.float_gcn import FloatGcn
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Layer, Network, Recipe
 from hypercast.rtl.isa import (
@@ -46,22 +46,7 @@ def state(gcn):
         name: value for name, value in gcn.exponents.items() if not name.endswith(".eval")}
 
 
-# --- Quantization -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("values", "mantissas", "exponent"), [
-    ([1.0, -0.5], [64, -32], -6),
-    ([127 / 128, 0.5], [127, 64], -7),
-    ([127.5 / 128], [64], -6),  # would round to 128
-    ([1.5, 2.5, 127.0], [2, 2, 127], 0),
-    ([0.0, 0.0], [0, 0], -7),
-    ([2.0**-40], [0], MINIMUM_EXPONENT),
-])
-def test_quantize(values, mantissas, exponent):
-    dense, found = quantize(np.array([values]), 8)
-    assert (dense.tolist(), found) == ([mantissas], exponent)
-    sparse, found = quantize(scipy.sparse.csr_array(np.array([values])), 8)
-    assert (sparse.todense().tolist(), found) == ([mantissas], exponent)
+# --- Input features ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("sparse", [False, True])

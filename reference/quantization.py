@@ -1,0 +1,60 @@
+"""Real matrices as integer mantissas with one exponent."""
+
+import math
+
+import numpy as np
+import scipy.sparse
+
+from hypercast.rtl.isa import MINIMUM_EXPONENT
+
+__all__ = ["quantize", "without_common_factor"]
+
+
+def quantize(matrix, width):
+    """Round a real matrix half to even to mantissas.
+
+    Parameters
+    ----------
+    matrix : array or scipy.sparse array
+        Finite values.
+    width : int
+        Bits of a mantissa.
+
+    Returns
+    -------
+    tuple
+        The mantissas (int64, a CSR array if ``matrix`` is sparse) and the exponent: the lowest
+        with which the largest value fits.
+    """
+    if scipy.sparse.issparse(matrix):
+        matrix = scipy.sparse.csr_array(matrix)
+        matrix.sort_indices()
+        mantissas, exponent = quantize(matrix.data, width)
+        return scipy.sparse.csr_array(
+            (mantissas, matrix.indices, matrix.indptr), shape=matrix.shape), exponent
+    matrix = np.asarray(matrix, dtype=np.float64)
+    largest = float(np.abs(matrix).max(initial=0))
+    exponent = max(math.frexp(largest)[1] - (width - 1), MINIMUM_EXPONENT)
+    if round(math.ldexp(largest, -exponent)) == 1 << width - 1:
+        exponent += 1
+    return np.rint(np.ldexp(matrix, -exponent)).astype(np.int64), exponent
+
+
+def without_common_factor(mantissas, exponent):
+    """The same values by mantissas that have no common factor of two, and their exponent.
+
+    Parameters
+    ----------
+    mantissas : int64 array or CSR array
+        As ``quantize`` gives them.
+    exponent : int
+        Theirs.
+    """
+    sparse = scipy.sparse.issparse(mantissas)
+    values = mantissas.data if sparse else mantissas
+    common = int(np.bitwise_or.reduce(values.ravel(), initial=0))
+    zeros = max((common & -common).bit_length() - 1, 0)
+    values = values >> zeros
+    return (scipy.sparse.csr_array((values, mantissas.indices, mantissas.indptr),
+                                   shape=mantissas.shape) if sparse else values,
+            exponent + zeros)

@@ -1,0 +1,30 @@
+"""Matrices are rounded half to even to the finest mantissas that fit, and may share no factor."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from hypercast.reference.quantization import quantize, without_common_factor
+from hypercast.rtl.isa import MINIMUM_EXPONENT
+
+
+@pytest.mark.parametrize(("values", "mantissas", "exponent"), [
+    ([1.0, -0.5], [64, -32], -6),
+    ([127 / 128, 0.5], [127, 64], -7),
+    ([127.5 / 128], [64], -6),  # would round to 128
+    ([1.5, 2.5, 127.0], [2, 2, 127], 0),
+    ([0.0, 0.0], [0, 0], -7),
+    ([2.0**-40], [0], MINIMUM_EXPONENT),
+])
+def test_quantize(values, mantissas, exponent):
+    dense, found = quantize(np.array([values]), 8)
+    assert (dense.tolist(), found) == ([mantissas], exponent)
+    sparse, found = quantize(scipy.sparse.csr_array(np.array([values])), 8)
+    assert (sparse.todense().tolist(), found) == ([mantissas], exponent)
+
+
+@pytest.mark.parametrize("kind", [np.array, scipy.sparse.csr_array])
+def test_values_stay_when_factors_go(kind):
+    mantissas, exponent = without_common_factor(kind(np.array([[-24, 0, 40]])), -3)
+    dense = mantissas.toarray() if scipy.sparse.issparse(mantissas) else mantissas
+    assert (dense.tolist(), exponent) == ([[-3, 0, 5]], 0)
