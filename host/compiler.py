@@ -5,9 +5,11 @@ import numpy as np
 from hypercast.host.emitter import Emitter, Messages
 from hypercast.host.features import Features
 from hypercast.host.job import Job, Weights
+from hypercast.host.kept_map import KeptMap
 from hypercast.host.memory_map import CapacityError, MemoryMap, require_capacity
 from hypercast.host.messages import compile_messages, relocate
 from hypercast.host.operand_map import OperandMap, Parts
+from hypercast.host.operands import Operands
 from hypercast.host.packing import deal, pack_records, pack_rows
 from hypercast.host.program import Program
 from hypercast.host.reduction import first_panels, gradient_slices, plan_reductions
@@ -15,11 +17,10 @@ from hypercast.host.state import store_state, weight_rows
 from hypercast.host.timing import Timing
 from hypercast.host.vertices import RowTable, Vertices
 from hypercast.reference.network import COMBINE_FIRST
-from hypercast.rtl.isa import OPERANDS, Opcode, Split, decode, encode
+from hypercast.rtl.isa import OPERANDS, Keep, Opcode, Split, decode, encode
 from hypercast.rtl.placement import rows_of
 
-__all__ = ["compile_job", "operand_parts", "place_tensors", "place_weights",
-           "updates_at"]
+__all__ = ["compile_job", "place_operands", "place_tensors", "place_weights", "updates_at"]
 
 #: Classes a label record can name.
 _MAXIMUM_CLASSES = 512
@@ -73,12 +74,12 @@ def compile_job(model, config, *, word_sparse=True):
     sparse = {} if features.words is None else {"X": features.words}
     emitter = Emitter(
         config=config, regions=memory.regions, weights=weights, tensors=tensors,
-        vertices=(everyone,) * (len(model.network.layers) + 1),
         messages={(number, backward): messages[backward]
                   for number in range(1, len(model.network.layers) + 1)
                   for backward in (False, True)},
-        operands=OperandMap(config, operand_parts(
-            model.network, memory, features.operand(firsts))),
+        operands=place_operands(
+            config, model.network, memory, (everyone,) * (len(model.network.layers) + 1),
+            features.operand(firsts)),
         timing=Timing(config, sparse), headroom=model.recipe.headroom,
         momentum_exponents=model.momentum_exponents, slices=gradient_slices(model, config))
     program = Program(network=model.network, emitter=emitter)
@@ -210,8 +211,16 @@ def place_weights(network, memory, config):
     return weights, base
 
 
-def operand_parts(network, memory, inputs):
-    """The matrices that the array reads more than once; ``inputs`` are the features' ``Parts``."""
+def place_operands(config, network, memory, vertices, inputs):
+    """Choose what is kept close to the engines; ``inputs`` are the features' ``Parts``."""
+    return Operands(
+        regions=memory.regions, vertices=vertices,
+        buffer=OperandMap(config, _left_operands(network, memory, inputs)),
+        kept=KeptMap(config, _kept_panels(network, memory, vertices)))
+
+
+def _left_operands(network, memory, inputs):
+    """The matrices that the array reads more than once."""
     if network.layers[0].order == COMBINE_FIRST:
         yield inputs
     for number, layer in enumerate(network.layers, 1):
@@ -222,6 +231,23 @@ def operand_parts(network, memory, inputs):
                 [backward] if number > 1 else []):
             region = memory[name]
             yield Parts(name=name, firsts=(0,), sizes=(region.words,), stride=region.stride)
+
+
+def _kept_panels(network, memory, vertices):
+    """What is sent, and the right operands of gradients, of matrices that are not tiled."""
+    last = len(network.layers)
+    for number in range(last, 0, -1):
+        combine = network.layers[number - 1].order == COMBINE_FIRST
+        # The gradient of what a layer's weights make, and what the layer sends, both ways.
+        right = f"dT{number}" if combine else f"dZ{number}"
+        sent = [f"T{number}", f"dZ{number}"] if combine else [
+            *[name for name in (f"H{number - 1}", f"dM{number}") if number > 1]]
+        for target, name in ((Keep.RIGHT, right), *((Keep.SEND, name) for name in sent)):
+            region = memory[name]
+            whole = all(len(rows.tiles) == 1 for rows in vertices)
+            # LOSS writes several panels row by row.
+            if whole and (name != f"dZ{last}" or region.panels == 1):
+                yield target, name, region.panels, region.stride
 
 
 def _fill_labels(model, images, config):

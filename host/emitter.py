@@ -11,13 +11,12 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from hypercast.host.load import Load
-from hypercast.host.memory_map import index_name
-from hypercast.host.operand_map import OperandMap
+from hypercast.host.operands import Operands, Use
 from hypercast.host.schedule import Accumulators, Schedule
-from hypercast.host.tensors import level, of_training
+from hypercast.host.tensors import of_training
 from hypercast.host.timing import Timing
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import DrainSource, Opcode, OperandSource
+from hypercast.rtl.isa import DrainSource, Opcode
 
 __all__ = ["ONE", "Emitter", "Messages"]
 
@@ -55,12 +54,10 @@ class Emitter:
         Where parameters lie: name to ``Weights``.
     tensors : dict
         Name to number in the exponent file.
-    vertices : sequence of Vertices
-        Those of the input, and of every layer's output.
     messages : dict
         (layer, backward) to the ``Messages`` of each tile of rows that are aggregated.
-    operands : OperandMap
-        Which left operands are kept in the array's operand buffer.
+    operands : Operands
+        Where instructions find what they read, and leave what they write.
     timing : Timing
         How long instructions take.
     headroom : int
@@ -80,16 +77,13 @@ class Emitter:
     regions: dict
     weights: dict
     tensors: dict
-    vertices: tuple
     messages: dict
-    operands: OperandMap
+    operands: Operands
     timing: Timing
     headroom: int
     momentum_exponents: dict
     slices: dict
     schedule: Schedule = field(default_factory=Schedule)
-    _kept: dict = field(default_factory=dict)
-    _resident: dict = field(default_factory=dict)
     _groups: dict = field(default_factory=dict)
     _prefetched: bool = False
 
@@ -101,7 +95,7 @@ class Emitter:
 
         All panels of it, or the first ``panels``.
         """
-        weights, vertices = self.weights[name], self._vertices(source)
+        weights, vertices = self.weights[name], self.operands.vertices_of(source)
         lanes = self.config.lanes
         outer, inner = weights.panels, weights.height // lanes
         stride, step = lanes, inner * lanes
@@ -112,21 +106,20 @@ class Emitter:
                 accumulators = Accumulators("array")
                 for first, count in self._parts_of_sum(source, panel, inner):
                     read = range(first, first + count) if transposed else [panel]
-                    parts = self._parts(source, range(first, first + count), tile)
-                    left = self._left(source, first, parts, tile)
-                    kept = self._entries(left, parts)
+                    left = self.operands.left(source, first, count, tile)
                     self.schedule.add(
                         Opcode.MATMUL, phase=phase,
                         duration=self.timing.matmul(
                             source, vertices.count, tile.rows, first, count,
-                            self.regions[source].channel, reading=_reads(left)),
-                        reads=[*parts, *self._weights(weights, read), *kept],
-                        writes=kept if _reads(left) else (),
+                            self.regions[source].channel, reading=left.memory),
+                        reads=[*left.reads, *self._weights(weights, read)], writes=left.writes,
+                        follows=left.follows,
                         accumulators=accumulators, vertices=vertices.entry, row_start=tile.first,
                         row_limit=tile.rows, channel=self.regions[source].channel, panels=count,
                         panel=first,
                         weights=weights.base + panel * step + first * stride,
-                        weight_stride=stride, transposed=transposed, **left, **_dropout(feed))
+                        weight_stride=stride, transposed=transposed, **left.fields,
+                        **_dropout(feed))
                 self._drain(phase, DrainSource.ARRAY, accumulators, (source, name), result, tile,
                             panel, **finish)
 
@@ -140,13 +133,14 @@ class Emitter:
         for panel, (tile, messages) in pairs:
             self._prefetch(phase, messages.edge_set)
             accumulators = Accumulators("aggregation")
+            sent = self.operands.sent(source, panel, region.panel(panel, messages.first))
             self.schedule.add(
                 Opcode.AGGREGATE, phase=phase,
-                duration=self.timing.aggregate(messages.load, region.channel),
-                reads=[*self._parts(source, [panel]), ("edges", messages.edge_set)],
+                duration=self.timing.aggregate(
+                    messages.load, region.channel, kept=not sent.memory),
+                reads=[*sent.reads, ("edges", messages.edge_set)], follows=sent.follows,
                 accumulators=accumulators, vertices=messages.entry, channel=region.channel,
-                address=region.panel(panel, messages.first), send_list=messages.send_list,
-                edge_set=messages.edge_set)
+                send_list=messages.send_list, edge_set=messages.edge_set, **sent.fields)
             self._drain(phase, DrainSource.AGGREGATION, accumulators, ("A", source), result,
                         tile, panel, **finish)
 
@@ -159,8 +153,9 @@ class Emitter:
 
     def _drain(self, phase, source, accumulators, factors, result, tile, panel, *, scale=None,
                dropout=None, bias=None, relu=False, mask_write=None, mask_read=None):
-        region, vertices = self.regions[result], self._vertices(result)
-        reads, writes, operands = [], self._parts(result, [panel], tile), {}
+        region, vertices = self.regions[result], self.operands.vertices_of(result)
+        written = self.operands.result(result, panel, tile)
+        reads, writes, operands = [], list(written.writes), dict(written.fields)
         if source == DrainSource.ARRAY:
             # The exponent of the weights, which their update changes.
             reads += self._weights(self.weights[factors[1]])
@@ -170,9 +165,9 @@ class Emitter:
             operands |= {"bias": 1, "bias_tensor": self.tensors[bias],
                          "bias_weights": weights.base + panel}
         if mask_write:
-            writes += self._parts(mask_write, [panel], tile)
+            writes += self.operands.parts(mask_write, [panel], tile)
         if mask_read:
-            reads += self._parts(mask_read, [panel], tile)
+            reads += self.operands.parts(mask_read, [panel], tile)
         if mask := mask_write or mask_read:
             operands["side_address"] = self._mask_address(mask, tile, panel)
         if scale:
@@ -192,18 +187,20 @@ class Emitter:
 
     def loss(self, phase, logits, gradient, classes, *, train):
         """Loss and metrics; with ``train``, also the gradient of the logits."""
-        region, vertices = self.regions[logits], self._vertices(logits)
+        region, vertices = self.regions[logits], self.operands.vertices_of(logits)
         panels = region.panels
+        written = self.operands.result(gradient, 0, vertices.blocks[0]) if panels == 1 else Use(
+            {}, writes=self.operands.parts(gradient, range(panels)))
         self.schedule.add(
             Opcode.LOSS, phase=phase,
             duration=self.timing.loss(vertices.count, vertices.rows, panels),
-            reads=self._parts(logits, range(panels)),
-            writes=self._parts(gradient, range(panels)) if train else [],
+            reads=self.operands.parts(logits, range(panels)),
+            writes=written.writes if train else (),
             vertices=vertices.entry, channel=region.channel, address=region.address,
             stride=region.stride, panels=panels, classes=classes,
             info=self.regions["labels"].address, destination=self.regions[gradient].address,
             a=self.tensors[logits], o=self.tensors[gradient], peak_of=self.tensors[gradient],
-            open=train, headroom=self.headroom, train=train)
+            open=train, headroom=self.headroom, train=train, **(written.fields if train else {}))
 
     # Gradients and updates.
 
@@ -212,7 +209,7 @@ class Emitter:
 
         Its UPDATEs follow with ``update``.
         """
-        weights, vertices = self.weights[name], self._vertices(columns)
+        weights, vertices = self.weights[name], self.operands.vertices_of(columns)
         whole = [(None, vertices.entry)]
         blocks = whole if dropout or None in vertices.entries else list(
             zip(vertices.blocks, vertices.entries, strict=True))
@@ -220,42 +217,44 @@ class Emitter:
             pieces = self._pieces(weights, chunk, rows)
             # A block can stay in the operand buffer, and its right panel is read once.
             for (panel, first, count, row), (block, entry) in itertools.product(pieces, blocks):
-                parts = self._parts(rows, range(first, first + count), block)
-                left = self._left(rows, first, parts, block)
-                kept = self._entries(left, parts)
+                left = self.operands.left(rows, first, count, block)
+                right = self.operands.right(columns, panel, block)
                 self._reduce(
-                    phase, name, chunk.group, columns, [panel], block, entry,
-                    reads=[*parts, *kept], writes=kept if _reads(left) else (),
+                    phase, name, chunk.group, columns, panel, block, entry,
+                    reads=[*left.reads, *right.reads], writes=left.writes, follows=right.follows,
                     duration=self.timing.gradient(
                         rows, vertices.count_of(block) if block else vertices.count, first, count,
-                        self.slices[name], self.regions[columns].channel, reading=_reads(left)),
-                    panels=count, panel=first, first_row=row, **left, **_dropout(dropout))
+                        self.slices[name], self.regions[columns].channel, reading=left.memory,
+                        kept=not right.memory),
+                    panels=count, panel=first, first_row=row, **left.fields, **right.fields,
+                    **_dropout(dropout))
 
     def bias_gradient(self, phase, name, columns):
         """Reduce the gradient of a bias: the sums of ``columns``' rows."""
-        vertices = self._vertices(columns)
+        vertices = self.operands.vertices_of(columns)
         for chunk in self.weights[name].chunks:
             self._reduce(
-                phase, name, chunk.group, columns, chunk.rows, None, vertices.entry,
+                phase, name, chunk.group, columns, chunk.rows[0], None, vertices.entry,
+                reads=self.operands.parts(columns, chunk.rows),
                 duration=self.timing.bias_gradient(
                     vertices.count, len(chunk.rows), self.slices[name],
                     self.regions[columns].channel),
                 panels=len(chunk.rows), first_row=chunk.first_row, ones=1,
                 stride=self.regions[columns].stride)
 
-    def _reduce(self, phase, name, group, columns, taken, block, entry, *, reads=(), **fields):
+    def _reduce(self, phase, name, group, columns, first, block, entry, **fields):
         region = self.regions[columns]
         self.schedule.add(
-            Opcode.GRADIENT, phase=phase, reads=[*reads, *self._parts(columns, taken, block)],
-            accumulators=self._group(group), vertices=entry, gradient_channel=region.channel,
-            gradient_address=region.panel(taken[0], block.first if block else 0),
+            Opcode.GRADIENT, phase=phase, accumulators=self._group(group), vertices=entry,
+            gradient_channel=region.channel,
+            gradient_address=region.panel(first, block.first if block else 0),
             slices=self.slices[name], **fields)
 
     def _pieces(self, weights, chunk, rows):
         """(panel, first tile, tiles, reduction row) of the GRADIENTs of a chunk."""
         tile = min(self.config.lanes, weights.height)
         for panel, part in weights.parts(chunk.rows):
-            cuts = [cut for cut in self.operands.cuts(rows)
+            cuts = [cut for cut in self.operands.buffer.cuts(rows)
                     if part.start < cut * tile < part.stop]
             row = chunk.first_row + panel * weights.height - chunk.rows.start
             for first, last in pairwise([part.start // tile, *cuts, part.stop // tile]):
@@ -282,16 +281,17 @@ class Emitter:
         It is read by a product with a panel of weights, which goes to ``result``. Without effect,
         and False, if it has no place or is only read in tiles of rows.
         """
-        if not self.operands.holds(source) or len(self._vertices(source).tiles) > 1:
+        tiles = self.operands.vertices_of(source).tiles
+        if len(tiles) > 1 or not self.operands.buffer.holds(source):
             return False
         self.combine(phase, source, name, result, panels=1)
-        self._resident = dict(self._kept)
+        self.operands.stay()
         return True
 
     def halt(self, *, phase, step):
         """End the program; with ``step``, also the training step."""
         self.schedule.halt(phase=phase, step=step)
-        self._kept = dict(self._resident)
+        self.operands.halt()
         self._groups.clear()
         self._prefetched = False
 
@@ -310,50 +310,16 @@ class Emitter:
         What another engine makes in this step comes panel by panel, but for what LOSS makes: the
         first sums begin with the panels that are there.
         """
-        firsts = self.operands.cuts(source) or [0]
-        if panel == 0 and source not in ("X", f"dZ{len(self.vertices) - 1}"):
+        firsts = self.operands.buffer.cuts(source) or [0]
+        if panel == 0 and source not in ("X", f"dZ{len(self.operands.vertices) - 1}"):
             firsts = range(count)
         return [(first, last - first) for first, last in pairwise([*firsts, count])]
-
-    def _left(self, name, first, parts, tile=None):
-        """Fields that say where the array finds parts of a matrix, from a panel on.
-
-        They are those of a tile or block of rows, or of all. What is taken from the operand buffer
-        has to be kept by an instruction with the same rows.
-        """
-        region, row = self.regions[name], tile.first if tile else 0
-        index = self.regions.get(index_name(name, first))
-        fields = {"sparse": 1, "address": index.address} if index else {
-            "address": region.panel(first, row), "stride": region.stride}
-        place = of_training(name)
-        whole = tile is None and len(self._vertices(name).tiles) > 1
-        if whole or not self.operands.holds(place):
-            return fields
-        rows = tile.rows if tile else self._vertices(name).rows
-        keep = any(self._kept.get(part) != (row, rows) for part in parts)
-        self._kept.update(dict.fromkeys(parts, (row, rows)))
-        return fields | self.operands.fields(place, first, row, keep=keep)
-
-    @staticmethod
-    def _entries(left, parts):
-        """Names of the parts' places in the operand buffer, if they have any."""
-        return [("operand", *part) for part in parts] if "operand" in left else []
-
-    def _parts(self, name, panels, rows=None):
-        """Names of panels of a tensor, of all tiles or of those of some rows."""
-        tiles = self._vertices(name).tiles
-        return [(name, panel, tile.first) for panel in panels for tile in tiles
-                if rows is None or rows.first <= tile.first < rows.first + rows.rows]
 
     def _tiles(self, name):
         """Rows in which a matrix is made, or multiplied: those of tiles if it comes tile by tile.
         """
-        vertices = self._vertices(name)
+        vertices = self.operands.vertices_of(name)
         return vertices.tiles if of_training(name) == "M1" else vertices.blocks
-
-    def _vertices(self, name):
-        """The vertices that a tensor has rows of."""
-        return self.vertices[level(name)]
 
     @staticmethod
     def _weights(weights, panels=None):
@@ -365,11 +331,6 @@ class Emitter:
         region = self.regions[name]
         words = -(-region.stride // self.config.mask_rows)
         return region.address + panel * words + tile.first // self.config.mask_rows
-
-
-def _reads(left):
-    """Whether the left operand comes from memory."""
-    return left.get("operand") != OperandSource.BUFFER
 
 
 def _dropout(dropout):

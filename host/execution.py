@@ -5,7 +5,7 @@ needs. Instructions under way together go on at the rate at which the most used 
 can serve all of them.
 """
 
-from hypercast.host.issue_order import ARRIVALS, ENGINES
+from hypercast.host.issue_order import ARRIVALS, CHAINED, ENGINES
 from hypercast.host.timing import issue_interval, turnaround
 from hypercast.rtl.isa import Engine, Opcode
 
@@ -26,7 +26,7 @@ def execute(issued, phases):
         Number of phase counters.
     """
     engines = _Engines()
-    spent = [0.0] * phases
+    spent = [0] * phases
     last, phase = 0.0, 0
     for number, one in enumerate(issued):
         start = last + (issue_interval(one.opcode) if number else _BEGIN)
@@ -37,12 +37,12 @@ def execute(issued, phases):
             start = max(start, ended + (turnaround(one.opcode) if ended else 0))
         start = max([start, *(engines.wait(engine) for engine in waits)])
         engines.advance(start)
-        spent[phase] += start - last
+        spent[phase] += round(start) - round(last)
         last, phase = start, one.operands["phase"]
         if one.opcode == Opcode.HALT:
             break
         engines.begin(own, one)
-    return round(last), [round(cycles) for cycles in spent]
+    return round(last), spent
 
 
 class _Engines:
@@ -63,6 +63,9 @@ class _Engines:
                 self._filled = self._time + instruction.duration.fill
             if not instruction.operands.get("prefetch"):
                 left = max(left, self._filled - self._time)
+        if instruction.operands.get("chained") and Engine.VECTOR in self._running:
+            stores, rest = self._running[Engine.VECTOR]
+            left = max(left, rest - stores.duration.visible + CHAINED)
         self._running[engine] = [instruction, left]
 
     def wait(self, engine):

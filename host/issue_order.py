@@ -14,7 +14,7 @@ from collections import Counter
 from hypercast.host.timing import issue_interval, turnaround
 from hypercast.rtl import isa
 
-__all__ = ["ARRIVALS", "ENGINES", "issue_orders"]
+__all__ = ["ARRIVALS", "CHAINED", "ENGINES", "issue_orders"]
 
 #: The engine of each opcode.
 ENGINES = {
@@ -30,6 +30,8 @@ ARRIVALS = {
     isa.Opcode.GRADIENT: isa.Engine.REDUCTION,
     isa.Opcode.UPDATE: isa.Engine.WEIGHTS,
 }
+#: Cycles from the storing of a panel's last row until an instruction chained to it ends.
+CHAINED = 10
 #: Buffers of each kind of accumulators.
 _BUFFERS = {"array": 2, "aggregation": 2}
 #: Share of an instruction's cycles for which its engine is kept idle for one of a longer path.
@@ -157,7 +159,11 @@ class _Controller:
         """When it would start if it were the next to be issued."""
         start = max(self._time + issue_interval(instruction.opcode),
                     self._idle[instruction.engine] + turnaround(instruction.opcode),
-                    max((self._finish[earlier] for earlier in instruction.before), default=0))
+                    max((self._finish[earlier] for earlier in instruction.before
+                         if earlier is not instruction.chain), default=0))
+        if instruction.chain:
+            # Begun earlier, it would keep its engine from others and end no earlier.
+            start = max(start, self._stored(instruction) - instruction.duration.cycles)
         accumulators = instruction.accumulators
         if accumulators and accumulators not in self.buffers:
             start = max(start, min(self._free[accumulators.kind])[0])
@@ -165,9 +171,15 @@ class _Controller:
             start = max(start, self._idle[isa.Engine.REDUCTION])
         return start
 
+    def _stored(self, instruction):
+        """When an instruction that is chained to another one ends at the earliest."""
+        if instruction.chain is None:
+            return 0
+        return self._finish[instruction.chain] - instruction.chain.duration.visible + CHAINED
+
     def issue(self, instruction, start):
         self._time = start
-        done = start + instruction.duration.cycles
+        done = max(start + instruction.duration.cycles, self._stored(instruction))
         finish = done + instruction.duration.tail
         self._finish[instruction] = finish
         self._idle[instruction.engine] = done

@@ -76,6 +76,11 @@ class OperandMap:
         """Whether a matrix has a place."""
         return name in self._places
 
+    def entry(self, name, panel, row):
+        """Entry of a row of a dense matrix that has a place."""
+        parts, base = self._places[name]
+        return base + panel * parts.stride + row
+
     def fields(self, name, first, row, *, keep):
         """Operands of a MATMUL or GRADIENT on a piece of a matrix that has a place.
 
@@ -92,7 +97,7 @@ class OperandMap:
         """
         parts, base = self._places[name]
         if parts.stride:
-            base += first * parts.stride + row
+            base = self.entry(name, first, row)
         else:
             base += sum(size for start, size in zip(parts.firsts, parts.sizes, strict=True)
                         if start < first)

@@ -78,6 +78,8 @@ class Instruction:
     operands: dict
     before: set = field(default_factory=set)  # instructions that have to be issued first
     after: list = field(default_factory=list)
+    follows: frozenset = frozenset()  # names that it may read while they are written
+    chain: "Instruction | None" = None  # of ``before``, the one it may run at the same time as
     path: int = 0  # cycles from its start to the end of the program, at least
 
     @property
@@ -110,7 +112,7 @@ class Schedule:
         """Encoded instructions."""
         return [instruction.encode() for instruction in self.issued]
 
-    def add(self, opcode, *, duration=None, reads=(), writes=(), accumulators=None,
+    def add(self, opcode, *, duration=None, reads=(), writes=(), follows=(), accumulators=None,
             opens=None, label=None, **operands):
         """Add an instruction to the program, after those that it depends on.
 
@@ -122,6 +124,9 @@ class Schedule:
             Cycles it is expected to take.
         reads, writes : iterable of hashable
             Names of what it uses: parts of tensors, weights.
+        follows : iterable of hashable
+            Of those read, the names of what it can take while the vector unit still writes it.
+            If it may have to, that becomes the field ``chained``.
         accumulators : Accumulators, optional
             What it adds to or takes out; becomes the field ``buffer``.
         opens : str, optional
@@ -134,7 +139,7 @@ class Schedule:
         """
         self._program.append(Instruction(
             opcode, duration or Duration(), set(reads), set(writes), accumulators, opens, label,
-            operands))
+            operands, follows=frozenset(follows)))
 
     def halt(self, *, phase, step):
         """End the program; with ``step``, also the training step. Waits for every engine."""
@@ -163,8 +168,11 @@ def _issued(order, buffers):
         if instruction.opens:
             fields["open"] = instruction.opens not in opened
             opened.add(instruction.opens)
-        yield Issued(opcode=instruction.opcode, waits=waits.issue(instruction),
-                     duration=instruction.duration, operands=fields)
+        needed, chained = waits.issue(instruction)
+        if chained:
+            fields["chained"] = 1
+        yield Issued(opcode=instruction.opcode, waits=needed, duration=instruction.duration,
+                     operands=fields)
 
 
 # --- Dependencies -------------------------------------------------------------------------------
@@ -184,6 +192,7 @@ def _find_dependencies(program):
                 instruction.before.add(writers[name])
             writers[name] = instruction
         instruction.before.discard(instruction)
+        _chain(instruction, writers)
         if accumulators := instruction.accumulators:
             users.setdefault(accumulators, []).append(instruction)
     for accumulators, sharing in users.items():
@@ -195,6 +204,14 @@ def _find_dependencies(program):
     for instruction in reversed(list(order)):
         rest = max((later.path for later in instruction.after), default=0)
         instruction.path = instruction.duration.cycles + instruction.duration.tail + rest
+
+
+def _chain(instruction, writers):
+    """Fill in ``chain``."""
+    written = {writers[name] for name in instruction.follows if name in writers}
+    whole = {writers[name] for name in instruction.reads - instruction.follows if name in writers}
+    if len(written) == 1 and not written & whole:
+        [instruction.chain] = written
 
 
 def _order_users(sharing, preceding):
@@ -239,21 +256,28 @@ class _Waits:
         self._running = {}
 
     def issue(self, instruction):
-        """The engines the next instruction has to wait for."""
+        """The engines the next instruction has to wait for, and whether it is chained to another.
+        """
         access = _Access(instruction.reads, set(instruction.writes))
         gradient = instruction.opcode == isa.Opcode.GRADIENT
         if accumulators := instruction.accumulators:
             used = access.adds if instruction.adds else access.writes
             used.add((accumulators.kind, self._buffers[accumulators]))
         own = instruction.engine
-        waits = 0
+        waits, chained = 0, False
+        unchained = _Access(access.reads - instruction.follows, access.writes, access.adds)
         for engine, running in list(self._running.items()):
             # Slices go to the buffer that the last GRADIENT named.
             mixed = (gradient and engine == isa.Engine.REDUCTION
                      and any(other.adds != access.adds for other in running))
-            if engine != own and (mixed or any(access.conflicts(other) for other in running)):
-                waits |= 1 << engine
-                del self._running[engine]
+            if engine == own or not (mixed or any(access.conflicts(other) for other in running)):
+                continue
+            if engine == isa.Engine.VECTOR and not any(
+                    unchained.conflicts(other) for other in running):
+                chained = True
+                continue
+            waits |= 1 << engine
+            del self._running[engine]
         # The engine itself is free when the instruction is issued: its last one is done.
         self._running[own] = [access]
         if arrivals := ARRIVALS.get(instruction.opcode):
@@ -261,4 +285,4 @@ class _Waits:
             arriving = (_Access(set(), set(), access.adds) if gradient
                         else _Access(set(), instruction.writes))
             self._running.setdefault(arrivals, []).append(arriving)
-        return waits
+        return waits, chained

@@ -45,6 +45,8 @@ class Duration:
         From then on, until what it announced has arrived (REDUCTION, WEIGHTS).
     fill : int
         From its issue until the edge buffers are full, if they held another set.
+    visible : int
+        Of ``cycles``, those from the last write until all writes are visible to reads.
     work : dict
         Counter (of ``registers.COUNTERS``) to what it adds to it, all cores together.
     demands : dict
@@ -55,6 +57,7 @@ class Duration:
     cycles: int = 0
     tail: int = 0
     fill: int = 0
+    visible: int = 0
     work: dict = field(default_factory=dict)
     demands: dict = field(default_factory=dict)
 
@@ -84,14 +87,14 @@ class Timing:
         """Cycles for ``count`` consecutive words of a channel."""
         return count / self._rate
 
-    def _duration(self, cycles, tail=0, *, fill=0, demands=None, words=(0, 0), **work):
+    def _duration(self, cycles, tail=0, *, fill=0, visible=0, demands=None, words=(0, 0), **work):
         """``words`` are those of the two channels, in the busiest core."""
         demands = dict(demands or {})
         for channel, count in enumerate(words):
             if count:
                 demands[f"channel {channel}"] = self._words(count)
         return Duration(cycles=math.ceil(self._control + cycles), tail=math.ceil(tail),
-                        fill=math.ceil(fill), work=work, demands=demands)
+                        fill=math.ceil(fill), visible=visible, work=work, demands=demands)
 
     @staticmethod
     def _on(channel, count, other=0):
@@ -114,22 +117,24 @@ class Timing:
             return np.maximum(words / rate, least).sum(axis=1).max(), int(words.sum())
         return count * max(rows / rate, least), self._share(vertices, rows) * count
 
-    def aggregate(self, load, channel):
+    def aggregate(self, load, channel, *, kept=False):
         """AGGREGATE: the busiest of rows, injection, links, lanes and edge words.
 
-        The first edges are there; a stream that has been used up begins again.
+        The first edges are there; a stream that has been used up begins again. Rows that were kept
+        are not read from memory.
         """
+        rows, total = (0, 0) if kept else (load.rows, load.total_rows)
         config = self._config
         records = load.rows * config.send_record_width / config.word_width
         busiest = max(self._words(load.rows), load.sent, load.links, load.ejected, load.arrivals,
                       self._words(load.words))
         reads = {"features_read": 0, "gradients_read": load.total_words + math.ceil(
             load.total_rows * config.send_record_width / config.word_width)}
-        reads[self._channel(channel, "read")] += load.total_rows
+        reads[self._channel(channel, "read")] += total
         return self._duration(
             2 * self._read + _AGGREGATE + busiest, fill=self._fill(), sent=load.messages,
             edges=load.edges,
-            words=self._on(channel, load.rows, load.words + records),
+            words=self._on(channel, rows, load.words + records),
             demands={"injection": load.sent, "ejection": load.ejected, "lanes": load.arrivals},
             **reads)
 
@@ -159,8 +164,11 @@ class Timing:
             begin + cycles + 2 * lanes + 2, array_words=words,
             words=self._on(channel, words / self._config.cores) if reading else (0, 0), **work)
 
-    def gradient(self, name, vertices, first, tiles, slices, channel, *, reading):
-        """GRADIENT of weights: a tile's rows are sent while the next one streams."""
+    def gradient(self, name, vertices, first, tiles, slices, channel, *, reading, kept=False):
+        """GRADIENT of weights: a tile's rows are sent while the next one streams.
+
+        ``reading`` its left operand from memory; its right one unless that was ``kept``.
+        """
         config = self._config
         rows = -(-vertices // config.cores)
         flits = slices * config.lanes
@@ -168,11 +176,13 @@ class Timing:
         least = max(flits, 2 * config.lanes - 1)  # to send a tile, and to shift it out of the array
         cycles, words = self._stream(name, vertices, rows, first, tiles, least,
                                      reading=reading or again)
+        passes = 0 if kept else tiles if again else 1
         # The first tile takes its right operand as it comes from memory.
-        begin = self._read + self._words(rows) - (0 if name in self._sparse else rows)
-        right = rows * (tiles if again else 1)
+        begin = 6 if kept else (
+            self._read + self._words(rows) - (0 if name in self._sparse else rows))
+        right = rows * passes
         reads = {"features_read": words if reading else 0, "gradients_read": 0}
-        reads[self._channel(channel, "read")] += vertices * (tiles if again else 1)
+        reads[self._channel(channel, "read")] += vertices * passes
         left, other = self._on(channel, right)
         return self._duration(
             begin + cycles + 2 * config.lanes + 2 + flits,
@@ -213,13 +223,15 @@ class Timing:
         first = 14 + (8 if bias else 0) + (self._read - 6 if mask_read else 0)
         return self._duration(
             first + self._words(rows + (masks if mask_write else 0)) + self._write + 12,
+            visible=self._write,
             words=self._on(channel, rows, masks * (mask_read + mask_write)), **work)
 
     def loss(self, vertices, rows, panels):
         """LOSS: a word per cycle."""
         words = vertices * panels
         return self._duration(
-            self._read + 60 + self._words(rows * panels) + self._write, vector_words=words,
+            self._read + 60 + self._words(rows * panels) + self._write, visible=self._write,
+            vector_words=words,
             features_read=words, gradients_written=words, words=(rows * panels, rows * panels))
 
     def update(self, count):

@@ -128,6 +128,11 @@ class Core(wiring.Component):
             connect(m, writes.write[index], memory.channel.write)
             m.d.comb += writes.channel_idle[index].eq(memory.channel.idle)
 
+        # What the vector unit writes, for those who read it next.
+        for target, port in ((isa.Keep.LEFT, array.kept_left), (isa.Keep.RIGHT, array.kept_right),
+                             (isa.Keep.SEND, sender.kept)):
+            connect(m, vector.kept[target], port)
+
         # Accumulators and weights.
         connect(m, vector.array, array.drain)
         connect(m, vector.aggregation, receiver.drain)

@@ -1,7 +1,7 @@
 """The instruction set: opcodes, operand fields and their encoding.
 
 This module imports no Amaranth; the hardware derives its layouts from the same tables. An
-instruction is 320 bits: the header, then the operands of its opcode, least significant first, then
+instruction is 352 bits: the header, then the operands of its opcode, least significant first, then
 zeros. Addresses are word addresses that already point at the first row processed.
 """
 
@@ -9,11 +9,11 @@ import enum
 
 __all__ = [
     "HEADER", "INSTRUCTION_WIDTH", "INSTRUCTION_WORDS", "MASTER_EXPONENT", "MAXIMUM_EXPONENT",
-    "MINIMUM_EXPONENT", "OPERANDS", "STEP_KEY_INCREMENT", "DrainSource", "Engine", "Kind",
+    "MINIMUM_EXPONENT", "OPERANDS", "STEP_KEY_INCREMENT", "DrainSource", "Engine", "Keep", "Kind",
     "Opcode", "OperandSource", "Split", "decode", "encode",
 ]
 
-INSTRUCTION_WIDTH = 320
+INSTRUCTION_WIDTH = 352
 INSTRUCTION_WORDS = INSTRUCTION_WIDTH // 32
 
 #: Fixed exponent of the 32-bit master weights: range +-32, resolution 2**-26.
@@ -64,6 +64,14 @@ class DrainSource(enum.IntEnum):
     SCALED = 2       #: Memory words, each multiplied by its row's scale.
 
 
+class Keep(enum.IntEnum):
+    """Where DRAIN and LOSS leave what they write, besides memory: bit numbers of ``keep``."""
+
+    LEFT = 0   #: The array's operand buffer.
+    RIGHT = 1  #: Where the array takes the right operand of a GRADIENT from.
+    SEND = 2   #: Where AGGREGATE takes rows to be sent from.
+
+
 class OperandSource(enum.IntEnum):
     """Where a MATMUL or GRADIENT takes its left operand from; 3 means MEMORY, too."""
 
@@ -88,6 +96,8 @@ HEADER = (("opcode", 4), ("waits", 8), ("phase", 4))
 _ROWS = (("vertices", 4), ("row_start", 20), ("row_limit", 15))
 _DROPOUT = (("dropout", 1), ("dropout_threshold", 16), ("dropout_key", 32))
 _OPERAND = (("operand", 2), ("operand_base", 16), ("operand_stride", 16))
+_KEEP = (("keep", 3), ("left_base", 16), ("right_base", 16), ("send_base", 16))
+_KEPT = (("kept", 1), ("kept_base", 16), ("chained", 1))
 _TENSORS = (("a", 8), ("b", 8), ("o", 8), ("peak_of", 8), ("open", 1), ("headroom", 2))
 
 #: Operand fields of each opcode; a negative width marks a signed field. ``docs/instructions.md``
@@ -96,24 +106,24 @@ OPERANDS = {
     Opcode.HALT: (("step", 1),),
     Opcode.AGGREGATE: (
         ("vertices", 4), ("buffer", 1), ("channel", 1), ("address", 24), ("send_list", 24),
-        ("edge_set", 24), ("prefetch", 1)),
+        ("edge_set", 24), ("prefetch", 1), *_KEPT),
     Opcode.MATMUL: (
         *_ROWS, ("buffer", 1), ("channel", 1), ("sparse", 1), ("address", 24), ("stride", 24),
         ("panels", 14), ("weights", 16), ("weight_stride", 16), ("transposed", 1), *_DROPOUT,
-        ("panel", 14), *_OPERAND),
+        ("panel", 14), *_OPERAND, ("chained", 1)),
     Opcode.GRADIENT: (
         ("vertices", 4), ("buffer", 1), ("sparse", 1), ("address", 24), ("stride", 24),
         ("panels", 14), ("ones", 1), ("gradient_channel", 1),
         ("gradient_address", 24), ("first_row", 20), ("slices", 3),
-        *_DROPOUT, ("panel", 14), *_OPERAND),
+        *_DROPOUT, ("panel", 14), *_OPERAND, *_KEPT),
     Opcode.DRAIN: (
         *_ROWS, ("source", 2), ("buffer", 1), ("source_channel", 1), ("source_address", 24),
         ("side_address", 24), ("channel", 1), ("address", 24), *_TENSORS, ("exponent_bias", -6),
         ("scale", 16), ("bias", 1), ("bias_tensor", 8), ("bias_weights", 16), ("relu", 1),
-        ("mask_write", 1), ("mask_read", 1), *_DROPOUT, ("panel", 14)),
+        ("mask_write", 1), ("mask_read", 1), *_DROPOUT, ("panel", 14), *_KEEP),
     Opcode.LOSS: (
         ("vertices", 4), ("channel", 1), ("address", 24), ("stride", 24), ("panels", 9),
-        ("classes", 10), ("info", 24), ("destination", 24), *_TENSORS, ("train", 1)),
+        ("classes", 10), ("info", 24), ("destination", 24), *_TENSORS, ("train", 1), *_KEEP),
     Opcode.UPDATE: (
         ("buffer", 1), ("first_row", 20), ("rows", 20), ("weights", 16), ("state", 24),
         *_TENSORS, ("momentum_exponent", -8), ("momentum", 16), ("decay", 16), ("decay_shift", 6),

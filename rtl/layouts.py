@@ -9,8 +9,8 @@ from hypercast.rtl.network.age import EPOCH_WIDTH
 
 __all__ = [
     "BURST", "CONTROL", "OPERANDS", "AccumulatorPort", "Channel", "FlitKind", "HostRequest",
-    "Issue", "Link", "ReadPort", "WeightPort", "WritePort", "accumulator_row", "flit", "operands",
-    "weight_row",
+    "Issue", "KeptPort", "Link", "ReadPort", "WeightPort", "WritePort", "accumulator_row", "flit",
+    "operands", "weight_row",
 ]
 
 #: Longest read burst, in words.
@@ -168,6 +168,40 @@ class WritePort(wiring.Signature):
             "request": Out(stream.Signature(data.StructLayout({
                 "channel": 1, "address": config.address_width, "data": config.word_width}))),
             "idle": In(1),
+        })
+
+
+class KeptPort(wiring.Signature):
+    """What the vector unit keeps in a memory of an engine (seen from the vector unit).
+
+    A consumer that has been started while rows are stored may follow: row ``n`` is there when
+    ``rows`` is more than ``n``, or ``storing`` has fallen.
+
+    Members
+    -------
+    storing : Out(1)
+        High from the cycle after the instruction's ``start`` until its last row has been stored.
+    rows : Out(15)
+        How many have; valid with ``storing``.
+    valid : Out(1)
+        Stores ``word`` at ``address``; there in the next cycle.
+    address : Out(16)
+        The instruction's base for this memory, and one more for every row.
+    row : Out(20), last : Out(1)
+        The word's local row, and whether it is the instruction's last.
+    word : Out(data_width)
+        The word.
+    """
+
+    def __init__(self, config):
+        super().__init__({
+            "storing": Out(1),
+            "rows": Out(15),
+            "valid": Out(1),
+            "address": Out(16),
+            "row": Out(20),
+            "last": Out(1),
+            "word": Out(config.data_width),
         })
 
 

@@ -33,11 +33,12 @@ def _convert(config, folder):
     """Write the chip's C++ to a folder; returns the names of its modules."""
     from hypercast.rtl.chip import CORE_MODULE, wires  # slow to import, only needed to build
     from hypercast.rtl.netlist import parts_to_rtlil
-    from hypercast.sim.cxxrtl_convert import convert
+    from hypercast.sim.cxxrtl_convert import convert, implied_zeros
     from hypercast.sim.parts_header import parts_header
 
-    modules, connections = convert(
-        parts_to_rtlil(config), folder, blocks={CORE_MODULE: blocks(config)})
+    with implied_zeros():
+        parts = parts_to_rtlil(config)
+    modules, connections = convert(parts, folder, blocks={CORE_MODULE: blocks(config)})
     (folder / "parts.h").write_text(
         parts_header(config, CORE_MODULE, connections[CORE_MODULE], wires(config)))
     (folder / "includes.h").write_text("".join(f'#include "{name}.h"\n' for name in modules))

@@ -2,25 +2,49 @@
 
 import json
 import sys
+from contextlib import contextmanager
+from unittest import mock
+
+from amaranth.back import rtlil
 
 from hypercast.sim.build_step import BuildError, run
 from hypercast.sim.partition import connections, identifier, split
 
-__all__ = ["convert", "flatten"]
+__all__ = ["convert", "flatten", "implied_zeros"]
 
+#: Yosys command that spares JSON what memories begin with, a character for every bit.
+_NO_INIT = "setparam -set INIT 1'x t:$mem_v2"
 #: Yosys commands that make a module flat. Splitting nets by driver takes away loops that exist only
 #: between bits of one net.
 _FLATTEN = ("read_rtlil {module}.il; hierarchy -check -top {module}; proc; flatten; opt_expr; "
             "opt_clean -purge; splitnets -driver; opt_clean; memory_collect; "
-            "write_rtlil {module}.flat.il; write_json {module}.json; design -reset")
+            f"write_rtlil {{module}}.flat.il; {_NO_INIT}; write_json {{module}}.json; "
+            "design -reset")
 #: Yosys commands that make modules of the cells that files list.
 _MARK = 'select -read {part}.cells; setattr -set submod "{part}"; select -clear'
 _SPLIT = ("design -reset; read_rtlil {module}.flat.il; {marks}; submod; opt_clean -purge; "
-          "select {module}; write_json -selected {module}.parts.json; select -clear; "
-          "design -save parts")
+          f"design -save parts; {_NO_INIT}; select {{module}}; "
+          "write_json -selected {module}.parts.json; select -clear")
 #: Yosys commands that convert a flat module to C++.
 _WRITE = ("hierarchy -check -top {module}; splitnets -driver; opt_clean; "
           "write_cxxrtl -header -g1 -namespace {module} {module}.cpp")
+
+
+@contextmanager
+def implied_zeros():
+    """While this is entered, memories of zeros are converted to RTLIL without initial values.
+
+    CXXRTL begins with zeros anyway, and Amaranth makes an object of every initial bit: ten minutes
+    for channels of a million words.
+    """
+    emit_memory = rtlil.ModuleEmitter.emit_memory
+
+    def emit_unless_zero(emitter, index, cell):
+        if any(cell.init):
+            emit_memory(emitter, index, cell)
+
+    with mock.patch.object(rtlil.ModuleEmitter, "emit_memory", emit_unless_zero):
+        yield
 
 
 def _yosys(commands, folder, name):

@@ -3,11 +3,16 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from hypercast.host.compiler import first_panels, operand_parts, place_tensors, place_weights
+from hypercast.host.compiler import (
+    first_panels,
+    place_operands,
+    place_tensors,
+    place_weights,
+)
 from hypercast.host.emitter import ONE, Emitter, Messages
 from hypercast.host.execution import execute
 from hypercast.host.memory_map import MemoryMap
-from hypercast.host.operand_map import OperandMap, Parts
+from hypercast.host.operand_map import Parts
 from hypercast.host.program import Program
 from hypercast.host.timing import Timing
 from hypercast.host.vertices import RowTable, Vertices
@@ -118,9 +123,8 @@ def _emitter(workload):
     return Emitter(
         config=config, regions=memory.regions, weights=weights,
         tensors={name: number for number, name in enumerate(sorted(names))},
-        vertices=tuple(vertices),
         messages=_messages(workload, table),
-        operands=OperandMap(config, operand_parts(network, memory, operand)),
+        operands=place_operands(config, network, memory, tuple(vertices), operand),
         timing=Timing(config, sparse), headroom=1,
         momentum_exponents=dict.fromkeys(weights, 0),
         slices=dict.fromkeys(weights, config.slices) | workload.slices)

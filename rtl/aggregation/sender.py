@@ -1,12 +1,13 @@
 """Sending side of the aggregate engine: a panel's rows become multicasts."""
 
-from amaranth.hdl import Module, Signal, unsigned
+from amaranth.hdl import Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
 from hypercast.rtl import isa
-from hypercast.rtl.layouts import FlitKind, Issue, ReadPort, flit
+from hypercast.rtl.aggregation.kept_rows import KeptRows
+from hypercast.rtl.layouts import FlitKind, Issue, KeptPort, ReadPort, flit
 from hypercast.rtl.lib.burst_reader import BurstReader
 from hypercast.rtl.lib.unpacker import Unpacker
 
@@ -36,6 +37,8 @@ class Sender(wiring.Component):
         High from the cycle after ``start`` until the last flit has been accepted.
     data, list : Out(ReadPort)
         Memory for the panel's words and for the send list (channel 1).
+    kept : In(KeptPort(config))
+        What the vector unit keeps here; with ``kept``, the panel's words are taken from it.
     flits : Out(stream of flit)
         To the network; registered.
     sent, blocked : Out(1)
@@ -51,6 +54,7 @@ class Sender(wiring.Component):
             "busy": Out(1),
             "data": Out(ReadPort(config)),
             "list": Out(ReadPort(config)),
+            "kept": In(KeptPort(config)),
             "flits": Out(stream.Signature(flit(config))),
             "sent": Out(1),
             "blocked": Out(1),
@@ -62,10 +66,15 @@ class Sender(wiring.Component):
         m.submodules.words = words = BurstReader(config)
         m.submodules.records = records = BurstReader(config)
         m.submodules.unpacker = unpacker = Unpacker(config.word_width, config.send_record_width)
+        m.submodules.kept_rows = kept = KeptRows(config)
         connect(m, words.port, flipped(self.data))
+        connect(m, flipped(self.kept), kept.kept)
         connect(m, records.port, flipped(self.list))
         connect(m, records.o, unpacker.i)
-        self._command(m, words, records)
+        self._command(m, words, kept, records)
+        from_kept = Signal()
+        with m.If(self.start):
+            m.d.sync += from_kept.eq(self.issue.view(isa.Opcode.AGGREGATE).kept)
         m.d.comb += unpacker.flush.eq(self.start)  # the last word of the list before
 
         rows_left = Signal.like(self.rows)
@@ -78,8 +87,10 @@ class Sender(wiring.Component):
         m.d.comb += [
             self.sent.eq(self.flits.valid & self.flits.ready),
             self.blocked.eq(self.flits.valid & ~self.flits.ready),
-            step.eq((rows_left != 0) & words.o.valid & unpacker.o.valid & ~self.blocked),
-            words.o.ready.eq(step),
+            step.eq((rows_left != 0) & Mux(from_kept, kept.o.valid, words.o.valid)
+                    & unpacker.o.valid & ~self.blocked),
+            words.o.ready.eq(step & ~from_kept),
+            kept.o.ready.eq(step & from_kept),
             unpacker.o.ready.eq(step),
             self.busy.eq((rows_left != 0) | self.flits.valid),
         ]
@@ -93,11 +104,11 @@ class Sender(wiring.Component):
                 self.flits.payload.mask.eq(record.mask),
                 self.flits.payload.plane.eq(record.plane),
                 self.flits.payload.kind.eq(FlitKind.AGGREGATE),
-                self.flits.payload.payload.eq(words.o.payload),
+                self.flits.payload.payload.eq(Mux(from_kept, kept.o.payload, words.o.payload)),
             ]
         return m
 
-    def _command(self, m, words, records):
+    def _command(self, m, words, kept, records):
         """Read all rows and their records."""
         config = self._config
         aggregate = self.issue.view(isa.Opcode.AGGREGATE)
@@ -106,12 +117,18 @@ class Sender(wiring.Component):
             record_words = (self.rows + (per_word - 1)) >> exact_log2(per_word)
         else:
             record_words = self.rows << exact_log2(config.send_record_width // config.word_width)
+        m.d.comb += [
+            kept.start.eq(self.start & aggregate.kept),
+            kept.base.eq(aggregate.kept_base),
+            kept.rows.eq(self.rows),
+            kept.chained.eq(aggregate.chained),
+        ]
         for reader in (words, records):
             with m.If(reader.command.ready):
                 m.d.sync += reader.command.valid.eq(0)
         with m.If(self.start):
             m.d.sync += [
-                words.command.valid.eq(1),
+                words.command.valid.eq(~aggregate.kept),
                 words.command.payload.channel.eq(aggregate.channel),
                 words.command.payload.address.eq(aggregate.address),
                 words.command.payload.count.eq(self.rows),

@@ -12,6 +12,8 @@ __all__ = ["ArrayJob", "decode"]
 class ArrayJob(data.Struct):
     """Operands of a MATMUL or a GRADIENT (``gradient``), as in ``isa.OPERANDS``.
 
+    ``chained`` is about the left operand of a MATMUL, and the right one of a GRADIENT.
+
     ``rows`` and ``row_start`` are the rows to process: for MATMUL the tile's, for GRADIENT all.
     ``panel`` is what dropout calls the first panel, ``key`` its key with the step key added. Fields
     of the other opcode mean nothing.
@@ -41,6 +43,9 @@ class ArrayJob(data.Struct):
     operand: 2
     operand_base: 16
     operand_stride: 16
+    kept: 1
+    kept_base: 16
+    chained: 1
 
 
 def decode(issue, rows):
@@ -68,7 +73,7 @@ def decode(issue, rows):
     fields = {
         name: Mux(is_gradient, gradient[name], matmul[name])
         for name in ("panels", "panel", "sparse", "address", "stride", "dropout",
-                     "operand", "operand_base", "operand_stride")}
+                     "operand", "operand_base", "operand_stride", "chained")}
     return {
         **fields,
         "gradient": is_gradient,
@@ -86,4 +91,6 @@ def decode(issue, rows):
         "gradient_channel": gradient.gradient_channel,
         "first_row": gradient.first_row,
         "slices": gradient.slices,
+        "kept": is_gradient & gradient.kept,
+        "kept_base": gradient.kept_base,
     }

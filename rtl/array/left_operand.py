@@ -10,7 +10,7 @@ from hypercast.rtl.array.left_word import left_word
 from hypercast.rtl.array.operand_buffer import OperandBuffer
 from hypercast.rtl.array.sparse_panels import SparsePanels
 from hypercast.rtl.isa import OperandSource
-from hypercast.rtl.layouts import ReadPort
+from hypercast.rtl.layouts import KeptPort, ReadPort
 from hypercast.rtl.lib.burst_reader import BurstReader
 
 __all__ = ["LeftOperand"]
@@ -30,6 +30,8 @@ class LeftOperand(wiring.Component):
         As those of ``SparsePanels`` and ``DensePanels``; ``start`` only if there are rows.
     port : Out(ReadPort(config))
         Memory access for the words.
+    kept : In(KeptPort(config))
+        What the vector unit keeps in the buffer.
     """
 
     def __init__(self, config):
@@ -40,6 +42,7 @@ class LeftOperand(wiring.Component):
             "o": Out(stream.Signature(left_word(config))),
             "port": Out(ReadPort(config)),
             "index": Out(ReadPort(config)),
+            "kept": In(KeptPort(config)),
         })
 
     def elaborate(self, platform):
@@ -52,6 +55,7 @@ class LeftOperand(wiring.Component):
         wiring.connect(m, reader.port, wiring.flipped(self.port))
         wiring.connect(m, sparse.index, wiring.flipped(self.index))
         wiring.connect(m, buffer.o, wiring.flipped(self.o))
+        wiring.connect(m, wiring.flipped(self.kept), buffer.kept)
         m.d.comb += [buffer.start.eq(self.start), buffer.job.eq(job)]
 
         read = self.start & (job.operand != OperandSource.BUFFER)

@@ -8,6 +8,8 @@ from amaranth.lib.wiring import In, Out
 from hypercast.rtl.array.array_job import ArrayJob
 from hypercast.rtl.array.left_word import left_word
 from hypercast.rtl.isa import OperandSource
+from hypercast.rtl.layouts import KeptPort
+from hypercast.rtl.lib.chaining import Chaining
 
 __all__ = ["OperandBuffer"]
 
@@ -15,6 +17,7 @@ __all__ = ["OperandBuffer"]
 class OperandBuffer(wiring.Component):
     """``config.operand_words`` words that software manages: what lies where is the program's say.
 
+    A ``chained`` job has one dense panel, which the vector unit may still be storing.
     Panel ``k`` of a dense matrix begins at entry ``operand_base + k * operand_stride``; panels of a
     word-sparse one follow each other. Entries are numbered modulo their number.
 
@@ -30,6 +33,8 @@ class OperandBuffer(wiring.Component):
     job : In(ArrayJob)
         Constant from ``start`` until the last word is taken. ``operand`` is an
         ``isa.OperandSource``.
+    kept : In(KeptPort(config))
+        What the vector unit keeps; addresses are numbers of entries.
     i : In(stream of left_word(config))
         Words from memory; none with BUFFER.
     o : Out(stream of left_word(config))
@@ -42,47 +47,71 @@ class OperandBuffer(wiring.Component):
         super().__init__({
             "start": In(1),
             "job": In(ArrayJob),
+            "kept": In(KeptPort(config)),
             "i": In(stream.Signature(left_word(config))),
             "o": Out(stream.Signature(left_word(config))),
         })
 
     def elaborate(self, platform):
         m = Module()
-        job, i, o = self.job, self.i, self.o
+        job, kept, i, o = self.job, self.kept, self.i, self.o
+        m.submodules.chaining = chaining = Chaining()
         m.submodules.entries = entries = Memory(
             shape=left_word(self._config), depth=self._config.operand_words, init=[])
         write, read = entries.write_port(), entries.read_port()
 
+        address, panel = Signal.like(read.addr), Signal.like(read.addr)  # panel: its first entry
+        rest = Signal(20)  # rows of a dense panel, this one included
         replay = job.operand == OperandSource.BUFFER
-        taken = Signal()
+        taken, keep = Signal(), Signal()
+        held, held_address, held_word = Signal(), Signal.like(address), Signal.like(i.p)
         full = Signal()      # the read port holds a word
         panels = Signal(14)  # of which words are still to leave
         m.d.comb += [
             taken.eq(o.valid & o.ready),
-            write.en.eq(taken & (job.operand == OperandSource.KEEP)),
-            write.data.eq(i.p),
-            read.en.eq(replay & (panels != 0) & (~full | taken)),
+            keep.eq(taken & (job.operand == OperandSource.KEEP)),
+            write.en.eq(held | kept.valid),
+            write.addr.eq(held_address),
+            write.data.eq(held_word),
+            read.en.eq(replay & (panels != 0) & (~full | taken) & chaining.there & ~held),
+            read.addr.eq(address),
+            chaining.start.eq(self.start),
+            chaining.chained.eq(job.chained),
+            chaining.storing.eq(kept.storing),
+            chaining.rows.eq(kept.rows),
+            chaining.row.eq(job.rows - rest),
         ]
+        # The vector unit never waits, a word that KEEP stores may have to.
+        with m.If(kept.valid):
+            m.d.comb += [
+                write.addr.eq(kept.address),
+                write.data.word.eq(kept.word), write.data.row.eq(kept.row),
+                write.data.last.eq(kept.last),
+            ]
         with m.If(replay):
             m.d.comb += [o.valid.eq(full & (panels != 0)), o.p.eq(read.data)]
         with m.Else():
-            m.d.comb += [o.valid.eq(i.valid), o.p.eq(i.p), i.ready.eq(o.ready)]
+            free = ~(held & kept.valid)
+            m.d.comb += [o.valid.eq(i.valid & free), o.p.eq(i.p), i.ready.eq(o.ready & free)]
         with m.If(self.start):
             m.d.sync += [full.eq(0), panels.eq(job.panels)]
         with m.Else():
             # What is read beyond the last panel is not looked at.
             with m.If(read.en):
                 m.d.sync += full.eq(1)
+            with m.Elif(taken):
+                m.d.sync += full.eq(0)
             with m.If(taken & o.p.last):
                 m.d.sync += panels.eq(panels - 1)
 
-        address, panel = Signal.like(read.addr), Signal.like(read.addr)  # panel: its first entry
-        rest = Signal(20)  # rows of a dense panel, this one included
-        m.d.comb += [write.addr.eq(address), read.addr.eq(address)]
+        with m.If(keep):
+            m.d.sync += [held.eq(1), held_address.eq(address), held_word.eq(i.p)]
+        with m.Elif(~kept.valid):
+            m.d.sync += held.eq(0)
         with m.If(self.start):
             m.d.sync += [
                 address.eq(job.operand_base), panel.eq(job.operand_base), rest.eq(job.rows)]
-        with m.Elif(write.en | read.en):
+        with m.Elif(keep | read.en):
             m.d.sync += [address.eq(address + 1), rest.eq(rest - 1)]
             with m.If(~job.sparse & (rest == 1)):
                 following = panel + job.operand_stride

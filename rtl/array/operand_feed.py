@@ -10,7 +10,7 @@ from hypercast.rtl.array.keep_masks import KeepMasks
 from hypercast.rtl.array.left_operand import LeftOperand
 from hypercast.rtl.array.left_word import left_word
 from hypercast.rtl.array.right_operand import RightOperand
-from hypercast.rtl.layouts import ReadPort
+from hypercast.rtl.layouts import KeptPort, ReadPort
 
 __all__ = ["OperandFeed", "beat"]
 
@@ -52,6 +52,8 @@ class OperandFeed(wiring.Component):
         Address of this core.
     left, right, index : Out(ReadPort(config))
         Memory access for the two operands, and for where the left one lies if it is sparse.
+    kept_left, kept_right : In(KeptPort(config))
+        What the vector unit keeps of the two operands.
     o : Out(stream of beat(config))
         What the array is to be fed.
     busy : Out(1)
@@ -67,6 +69,8 @@ class OperandFeed(wiring.Component):
             "left": Out(ReadPort(config)),
             "right": Out(ReadPort(config)),
             "index": Out(ReadPort(config)),
+            "kept_left": In(KeptPort(config)),
+            "kept_right": In(KeptPort(config)),
             "o": Out(stream.Signature(beat(config))),
             "busy": Out(1),
         })
@@ -82,6 +86,8 @@ class OperandFeed(wiring.Component):
         wiring.connect(m, wiring.flipped(self.left), left.port)
         wiring.connect(m, wiring.flipped(self.right), right.port)
         wiring.connect(m, wiring.flipped(self.index), left.index)
+        wiring.connect(m, wiring.flipped(self.kept_left), left.kept)
+        wiring.connect(m, wiring.flipped(self.kept_right), right.kept)
 
         # A word, its mask and its partner set out together, and meet again at ``o``.
         empty = Signal()

@@ -9,8 +9,9 @@ from amaranth.utils import exact_log2
 
 from hypercast.rtl.array.array_job import ArrayJob
 from hypercast.rtl.array.panel_commands import PanelCommands
-from hypercast.rtl.layouts import ReadPort
+from hypercast.rtl.layouts import KeptPort, ReadPort
 from hypercast.rtl.lib.burst_reader import BurstReader
+from hypercast.rtl.lib.chaining import Chaining
 
 __all__ = ["RightOperand"]
 
@@ -24,7 +25,9 @@ class RightOperand(wiring.Component):
     A panel of at most ``config.accumulator_rows`` rows is read into a buffer once; a word is there
     as soon as its row has been read. A longer panel does not fit: it is read for every tile, and
     rows must be given in order, as those of a dense left operand are. With ``ones``, each tile has
-    a panel of its own, ``stride`` words after the one before.
+    a panel of its own, ``stride`` words after the one before. With ``kept``, the words are taken
+    from the first ``config.kept_rows`` entries of the buffer, which have what the vector unit
+    keeps.
 
     Parameters
     ----------
@@ -45,6 +48,8 @@ class RightOperand(wiring.Component):
         The words; of a panel in the buffer, two cycles after their row.
     port : Out(ReadPort(config))
         Memory access.
+    kept : In(KeptPort(config))
+        What the vector unit keeps; addresses are numbers of entries.
     busy : Out(1)
         High from the cycle after ``start`` until the whole panel has been read.
     """
@@ -57,6 +62,7 @@ class RightOperand(wiring.Component):
             "rows": In(stream.Signature(20)),
             "o": Out(stream.Signature(config.data_width)),
             "port": Out(ReadPort(config)),
+            "kept": In(KeptPort(config)),
             "busy": Out(1),
         })
 
@@ -66,16 +72,17 @@ class RightOperand(wiring.Component):
         m.submodules.reader = reader = BurstReader(config)
         m.submodules.panels = panels = PanelCommands(config)
         m.submodules.panel = panel = Memory(
-            shape=config.data_width, depth=config.accumulator_rows, init=[])
+            shape=config.data_width, depth=config.kept_rows + config.accumulator_rows,
+            init=[])
         write, read = panel.write_port(), panel.read_port()
         wiring.connect(m, reader.port, wiring.flipped(self.port))
         wiring.connect(m, panels.o, reader.command)
 
         m.submodules.wanted = wanted = SyncFIFO(
             width=exact_log2(config.accumulator_rows), depth=_AHEAD)
-        fits = (job.rows <= config.accumulator_rows) & ~job.ones
+        fits = job.kept | (job.rows <= config.accumulator_rows) & ~job.ones
         m.d.comb += [
-            panels.start.eq(self.start & job.gradient),
+            panels.start.eq(self.start & job.gradient & ~job.kept),
             panels.rows.eq(job.rows),
             panels.panels.eq(Mux(fits & (job.panels != 0), 1, job.panels)),
             panels.channel.eq(job.gradient_channel),
@@ -84,16 +91,23 @@ class RightOperand(wiring.Component):
             self.busy.eq(panels.o.valid | reader.busy),
         ]
 
-        stored = Signal(range(config.accumulator_rows + 1))
+        m.submodules.chaining = chaining = Chaining()
+        stored, arrives = Signal(range(config.accumulator_rows + 1)), Signal()
         m.d.comb += [
-            write.en.eq(reader.o.valid & fits),
-            write.addr.eq(stored),
-            write.data.eq(reader.o.payload),
-            reader.o.ready.eq(Mux(fits, 1, o.ready)),
+            arrives.eq(reader.o.valid & fits & ~self.kept.valid),
+            write.en.eq(self.kept.valid | arrives),
+            write.addr.eq(Mux(self.kept.valid, self.kept.address, config.kept_rows + stored)),
+            write.data.eq(Mux(self.kept.valid, self.kept.word, reader.o.payload)),
+            reader.o.ready.eq(Mux(fits, ~self.kept.valid, o.ready)),
+            chaining.start.eq(self.start & job.kept),
+            chaining.chained.eq(job.chained),
+            chaining.storing.eq(self.kept.storing),
+            chaining.rows.eq(self.kept.rows),
+            chaining.row.eq(wanted.r_data),
         ]
         with m.If(self.start):
             m.d.sync += stored.eq(0)
-        with m.Elif(write.en):
+        with m.Elif(arrives):
             m.d.sync += stored.eq(stored + 1)
 
         gather = job.gradient & fits
@@ -102,9 +116,10 @@ class RightOperand(wiring.Component):
             rows.ready.eq(~gather | wanted.w_rdy),
             wanted.w_en.eq(rows.valid & gather),
             wanted.w_data.eq(rows.payload),
-            wanted.r_en.eq((wanted.r_data < stored) & (~full | o.ready)),
+            wanted.r_en.eq(Mux(job.kept, chaining.there, wanted.r_data < stored)
+                           & (~full | o.ready)),
             read.en.eq(wanted.r_rdy & wanted.r_en),
-            read.addr.eq(wanted.r_data),
+            read.addr.eq(wanted.r_data + Mux(job.kept, job.kept_base, config.kept_rows)),
             o.valid.eq(Mux(fits, full, reader.o.valid)),
             o.payload.eq(Mux(fits, read.data, reader.o.payload)),
         ]

@@ -50,6 +50,8 @@ class Drain(wiring.Component):
         The bias.
     write : Out(stream of writes)
         Results and masks.
+    written : Out(1)
+        The write accepted is a result.
     magnitude : Out(accumulator_width)
         Of the row being requantized; zero if there is none.
     saturations : Out
@@ -75,6 +77,7 @@ class Drain(wiring.Component):
             "aggregation": Out(AccumulatorPort(config)),
             "weights": Out(WeightPort(config)),
             "write": Out(write_request(config)),
+            "written": Out(1),
             "magnitude": Out(config.accumulator_width),
             "saturations": Out(range(config.lanes + 1)),
             "starved": Out(1),
@@ -144,6 +147,7 @@ class Drain(wiring.Component):
             writer.masked.eq(operands.mask_write),
             writer.address.eq(operands.address),
             writer.mask_address.eq(operands.side_address),
+            self.written.eq(writer.written),
         ]
 
         # A row starts.

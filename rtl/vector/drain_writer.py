@@ -38,6 +38,8 @@ class DrainWriter(wiring.Component):
         The rows.
     write : Out(stream of writes)
         To memory.
+    written : Out(1)
+        A row's word is accepted.
     busy : Out(1)
         High from the cycle after ``start`` until the last write is accepted.
     """
@@ -53,6 +55,7 @@ class DrainWriter(wiring.Component):
             "mask_address": In(config.address_width),
             "i": In(stream.Signature(drained_row(config))),
             "write": Out(write_request(config)),
+            "written": Out(1),
             "busy": Out(1),
         })
 
@@ -61,11 +64,10 @@ class DrainWriter(wiring.Component):
         m.submodules.packer = packer = MaskPacker(self._config)
         left = Signal.like(self.count)
         address, mask_address = Signal.like(self.address), Signal.like(self.mask_address)
-        taken = Signal()  # a row is written
         m.d.comb += [
-            taken.eq(self.i.valid & self.i.ready),
+            self.written.eq(self.i.valid & self.i.ready),
             packer.i.eq(self.i.p.mask),
-            packer.push.eq(taken & self.masked),
+            packer.push.eq(self.written & self.masked),
             packer.last.eq(left == 1),
             packer.o.ready.eq(self.write.ready),
             self.write.valid.eq(packer.o.valid | self.i.valid),
@@ -86,7 +88,7 @@ class DrainWriter(wiring.Component):
                 self.write.p.data.eq(self.i.p.word),
                 self.i.ready.eq(self.write.ready),
             ]
-        with m.If(taken):
+        with m.If(self.written):
             m.d.sync += [address.eq(address + 1), left.eq(left - 1)]
         with m.If(self.start):
             m.d.sync += [

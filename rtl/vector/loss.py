@@ -45,6 +45,8 @@ class Loss(wiring.Component):
         Logits, and labels.
     write : Out(stream of writes)
         Gradients.
+    written : Out(1)
+        A write is accepted.
     magnitude : Out(GRADIENT_WIDTH - 1)
         Of the gradients being requantized; zero if there are none.
     saturations : Out
@@ -70,6 +72,7 @@ class Loss(wiring.Component):
             "primary": Out(WordSource(config)),
             "secondary": Out(WordSource(config)),
             "write": Out(write_request(config)),
+            "written": Out(1),
             "magnitude": Out(GRADIENT_WIDTH - 1),
             "saturations": Out(range(config.lanes + 1)),
             "starved": Out(1),
@@ -169,7 +172,8 @@ class Loss(wiring.Component):
             target.base.eq(operands.destination),
             target.stride.eq(operands.stride),
             target.panels.eq(operands.panels),
-            target.advance.eq(self.write.valid & self.write.ready),
+            self.written.eq(self.write.valid & self.write.ready),
+            target.advance.eq(self.written),
             self.write.valid.eq(gradient.o.valid),
             self.write.p.channel.eq(1),
             self.write.p.address.eq(target.address),

@@ -9,6 +9,7 @@ from hypercast.rtl.layouts import (
     CONTROL,
     AccumulatorPort,
     Issue,
+    KeptPort,
     ReadPort,
     WeightPort,
     WritePort,
@@ -16,6 +17,7 @@ from hypercast.rtl.layouts import (
 )
 from hypercast.rtl.lib.burst_reader import BurstReader
 from hypercast.rtl.vector.drain import Drain
+from hypercast.rtl.vector.keeper import Keeper
 from hypercast.rtl.vector.loss import Loss
 from hypercast.rtl.vector.peak_tracker import PeakTracker
 from hypercast.rtl.vector.update import Update
@@ -58,6 +60,8 @@ class VectorUnit(wiring.Component):
         Masks, row scales, labels.
     write : Out(WritePort(config))
         All results.
+    kept : Out(KeptPort(config)), one for each of ``isa.Keep``
+        Results that other engines keep.
     array, aggregation : Out(AccumulatorPort(config))
         Accumulators of the array, and of the aggregation lanes.
     weights : Out(WeightPort(config))
@@ -85,6 +89,7 @@ class VectorUnit(wiring.Component):
             "primary": Out(ReadPort(config)),
             "secondary": Out(ReadPort(config)),
             "write": Out(WritePort(config)),
+            "kept": Out(KeptPort(config)).array(len(isa.Keep)),
             "array": Out(AccumulatorPort(config)),
             "aggregation": Out(AccumulatorPort(config)),
             "weights": Out(WeightPort(config)),
@@ -106,6 +111,7 @@ class VectorUnit(wiring.Component):
         m.submodules.update = update = Update(config)
         m.submodules.primary_reader = primary = BurstReader(config)
         m.submodules.secondary_reader = secondary = BurstReader(config)
+        m.submodules.keeper = keeper = Keeper(config)
         m.submodules.peak_tracker = tracker = PeakTracker(config.accumulator_width)
 
         # The instruction is held while its engine works.
@@ -125,7 +131,14 @@ class VectorUnit(wiring.Component):
         connect(m, drain.array, flipped(self.array))
         connect(m, drain.weights, flipped(self.weights))
         connect(m, update.flits, flipped(self.flits))
+        for target in isa.Keep:
+            connect(m, keeper.kept[target], flipped(self.kept[target]))
         m.d.comb += [
+            keeper.start.eq(self.start),
+            keeper.issue.eq(self.issue),
+            keeper.rows.eq(self.rows),
+            keeper.written.eq(drain.written | loss.written),
+            keeper.word.eq(self.write.request.p.data),
             drain.core.eq(self.core),
             update.core.eq(self.core),
             drain.rows.eq(rows),

@@ -8,6 +8,7 @@ from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Kind, Opcode, encode
 from tests.bench import MemoryModel, get, run
 from tests.rtl.aggregation.edge_sets import pack, random_words
+from tests.rtl.storing import store
 
 
 def configuration(**changes):
@@ -93,6 +94,39 @@ def test_rows_become_flits(changes, latency, stall):
 
     run(dut, control, receive, background=[
         count, lambda ctx: memory.serve_read(ctx, dut.data),
+        lambda ctx: memory.serve_read(ctx, dut.list)])
+
+
+@pytest.mark.parametrize("idle,stall", [(0.0, 0.0), (0.5, 0.2)])
+def test_kept_rows_become_flits(idle, stall):
+    """Rows that the vector unit keeps, while it stores them, and again afterwards."""
+    config = configuration()
+    rng = np.random.default_rng(5)
+    dut = Sender(config)
+    memory = MemoryModel(config, rng, latency=10, stall=stall)
+    words = store_panel(memory, config, 0, 0, 14, rng)
+    records = store_list(memory, config, 1000, 14, rng, 0.3)
+    memory.channels[0][:] = 0
+    expected = [(mask, plane, word) for (mask, plane), word in zip(records, words, strict=True)
+                if mask]
+
+    async def control(ctx):
+        for turn in range(3):
+            await ctx.tick()
+            await start(ctx, dut, 14, kept=1, kept_base=5, chained=turn == 0, send_list=1000)
+            while ctx.get(dut.busy):
+                await ctx.tick()
+
+    async def vector_unit(ctx):
+        await store(ctx, dut.kept, 5, words, rng, idle)
+
+    async def receive(ctx):
+        for _ in range(3):
+            flits = await get(ctx, dut.flits, len(expected), rng, stall=stall)
+            assert [(flit.mask, flit.plane, flit.payload) for flit in flits] == expected
+
+    run(dut, control, receive, vector_unit, background=[
+        lambda ctx: memory.serve_read(ctx, dut.data),
         lambda ctx: memory.serve_read(ctx, dut.list)])
 
 

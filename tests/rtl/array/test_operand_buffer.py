@@ -9,6 +9,7 @@ from hypercast.rtl.array.operand_buffer import OperandBuffer
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import OperandSource
 from tests.bench import get, put, run
+from tests.rtl.storing import store
 
 CONFIGS = {"tiny": PRESETS["tiny"], "test": PRESETS["test"],
            "bytes": PRESETS["test"].replace(element_width=8)}
@@ -54,14 +55,24 @@ class Bench:
             assert not valid
         ctx.set(self.buffer.o.ready, 0)
 
-    def run(self, program):
+    async def store(self, ctx, base, words, idle=0.0):
+        """The vector unit keeps rows 5, 6, ..."""
+        await store(ctx, self.buffer.kept, base, words, self.rng, idle, first_row=5)
+
+    def kept(self, rows):
+        """Words of a panel as the vector unit stores it, and what comes out."""
+        words = [int.from_bytes(self.rng.bytes(self._bytes), "little") for _ in range(rows)]
+        return words, [{"word": word, "row": 5 + index, "last": int(index == rows - 1)}
+                       for index, word in enumerate(words)]
+
+    def run(self, program, background=()):
         async def memory(ctx):
             while True:
                 words, self._incoming = self._incoming, []
                 await put(ctx, self.buffer.i, words, self.rng, self._idle)
                 await ctx.tick()
 
-        run(self.buffer, program, background=[memory])
+        run(self.buffer, program, background=[memory, *background])
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -120,3 +131,74 @@ def test_a_word_every_cycle(job, rows):
             assert valid and word.word == expected["word"]
 
     bench.run(program)
+
+
+@pytest.mark.parametrize("idle,stall", [(0.0, 0.0), (0.4, 0.0), (0.0, 0.5), (0.3, 0.3)])
+def test_panels_that_the_vector_unit_keeps(idle, stall):
+    """Some before, one after the other, then used together."""
+    bench = Bench(CONFIGS["test"], idle=idle, stall=stall)
+
+    async def program(ctx):
+        for rows in (6, 1, 9):
+            kept = [bench.kept(rows) for _ in range(3)]
+            for index, (words, _) in enumerate(kept):
+                await bench.store(ctx, 20 + 10 * index, words, idle)
+            place = {"rows": rows, "operand_base": 20, "operand_stride": 10}
+            await bench.check(ctx, BUFFER, [panel for _, panel in kept], **place)
+
+    bench.run(program)
+
+
+@pytest.mark.parametrize("idle,stall", [(0.0, 0.0), (0.6, 0.0), (0.0, 0.5), (0.3, 0.3)])
+@pytest.mark.parametrize("delay", [2, 3, 9])
+def test_chained(idle, stall, delay):
+    """An instruction takes a panel while the vector unit stores it."""
+    bench = Bench(CONFIGS["test"], stall=stall)
+    kept = [bench.kept(rows) for rows in (12, 1, 12, 5)]
+    to_store = []
+
+    async def program(ctx):
+        for words, panel in kept:
+            to_store.append(words)
+            await ctx.tick().repeat(delay)
+            await bench.check(ctx, BUFFER, [panel], rows=len(panel), operand_base=7, chained=1)
+            while to_store:
+                await ctx.tick()
+
+    async def vector_unit(ctx):
+        while True:
+            if to_store:
+                await bench.store(ctx, 7, to_store[0], idle)
+                to_store.pop()
+            await ctx.tick()
+
+    bench.run(program, [vector_unit])
+
+
+@pytest.mark.parametrize("source", [KEEP, MEMORY, BUFFER])
+@pytest.mark.parametrize("idle,stall", [(0.0, 0.0), (0.3, 0.0), (0.0, 0.5)])
+def test_other_instructions_while_the_vector_unit_stores(source, idle, stall):
+    bench = Bench(CONFIGS["test"], idle=idle, stall=stall)
+    words, panel = bench.kept(40)
+    begun = []
+
+    async def program(ctx):
+        place = {"rows": 20, "operand_base": 100, "operand_stride": 20}
+        others = bench.panels([20] * 2)
+        await bench.check(ctx, KEEP, others, **place)
+        begun.append(True)
+        await bench.check(ctx, source, others, **place)
+        while begun:
+            await ctx.tick()
+        await bench.check(ctx, BUFFER, others if source != MEMORY else [], **place)
+        await bench.check(ctx, BUFFER, [panel], rows=40, operand_base=0)
+
+    async def vector_unit(ctx):
+        while not begun:
+            await ctx.tick()
+        await bench.store(ctx, 0, words, 0.3)
+        begun.clear()
+        while True:
+            await ctx.tick()
+
+    bench.run(program, [vector_unit])

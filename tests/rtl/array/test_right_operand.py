@@ -6,6 +6,7 @@ import pytest
 from hypercast.rtl.array.right_operand import RightOperand
 from hypercast.rtl.config import PRESETS
 from tests.bench import MemoryModel, get, put, run
+from tests.rtl.storing import store
 
 CONFIGS = {"tiny": PRESETS["tiny"].replace(accumulator_rows=16),
            "bytes": PRESETS["tiny"].replace(accumulator_rows=16, element_width=8),
@@ -19,7 +20,7 @@ class Bench:
     def __init__(self, config, *, latency=1, stall=0.0):
         self.config = config
         self.rng = np.random.default_rng(latency)
-        self._operand = RightOperand(config)
+        self.operand = RightOperand(config)
         self._memory = MemoryModel(config, self.rng, latency, stall)
         self._stall = stall
         self._wanted = []
@@ -31,10 +32,9 @@ class Bench:
         With ``ones``, the rows of the second panel are numbered behind those of the first, and so
         on.
         """
-        operand = self._operand
+        operand = self.operand
         channel, stride = int(self.rng.integers(2)), rows + 3
-        panel = [int.from_bytes(self.rng.bytes(self.config.data_width // 8), "little")
-                 for _ in range(rows * panels if ones else rows)]
+        panel = self.panel(rows * panels if ones else rows)
         for first in range(0, len(panel), rows):
             start = ADDRESS + first // rows * stride
             self._memory.channels[channel][start:start + rows] = panel[first:first + rows]
@@ -54,21 +54,39 @@ class Bench:
         assert not ctx.get(operand.o.valid)
         return cycles, self._words_read - read
 
-    def run(self, program):
+    async def kept(self, ctx, base, panel, wanted, *, chained=0):
+        """Checks the words of rows ``wanted`` of a panel that the vector unit keeps at ``base``."""
+        ctx.set(self.operand.job, {"gradient": 1, "rows": len(panel), "panels": 1, "kept": 1,
+                                   "kept_base": base, "chained": chained})
+        ctx.set(self.operand.start, 1)
+        await ctx.tick()
+        ctx.set(self.operand.start, 0)
+        read = self._words_read
+        self._wanted = [int(row) for row in wanted]
+        assert await get(ctx, self.operand.o, len(wanted), self.rng, self._stall) == [
+            panel[row] for row in wanted]
+        assert not ctx.get(self.operand.busy) and self._words_read == read
+
+    def panel(self, rows):
+        """Random words."""
+        return [int.from_bytes(self.rng.bytes(self.config.data_width // 8), "little")
+                for _ in range(rows)]
+
+    def run(self, program, background=()):
         async def ask(ctx):
             while True:
                 rows, self._wanted = self._wanted, []
-                await put(ctx, self._operand.rows, rows, self.rng, self._stall)
+                await put(ctx, self.operand.rows, rows, self.rng, self._stall)
                 await ctx.tick()
 
         async def count(ctx):
             while True:
-                _, _, valid = await ctx.tick().sample(self._operand.port.data.valid)
+                _, _, valid = await ctx.tick().sample(self.operand.port.data.valid)
                 self._cycle += 1
                 self._words_read += valid
 
-        run(self._operand, program, background=[
-            ask, count, lambda ctx: self._memory.serve_read(ctx, self._operand.port)])
+        run(self.operand, program, background=[
+            ask, count, *background, lambda ctx: self._memory.serve_read(ctx, self.operand.port)])
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -117,3 +135,53 @@ def test_ones_have_a_panel_for_each_tile(latency, stall):
             assert read == 3 * rows
 
     bench.run(program)
+
+
+@pytest.mark.parametrize("stall", [0.0, 0.4])
+def test_kept_panels(stall):
+    """They stay while other panels come from memory."""
+    bench = Bench(CONFIGS["test"], latency=20, stall=stall)
+    config = bench.config
+
+    async def program(ctx):
+        panels = {0: bench.panel(config.accumulator_rows), 40: bench.panel(1), 60: bench.panel(9)}
+        for base, panel in panels.items():
+            await store(ctx, bench.operand.kept, base, panel, bench.rng, stall)
+        for base, panel in panels.items():
+            rows = len(panel)
+            await bench.gradient(ctx, config.accumulator_rows, range(5), panels=1)
+            await bench.kept(ctx, base, panel, [*range(rows), rows - 1, 0, *range(rows)])
+
+    bench.run(program)
+
+
+@pytest.mark.parametrize("stall", [0.0, 0.4])
+@pytest.mark.parametrize("idle", [0.0, 0.6])
+@pytest.mark.parametrize("memory", [False, True], ids=["chained", "another"])
+def test_while_the_vector_unit_stores(idle, stall, memory):
+    """A GRADIENT follows, or takes another panel from memory."""
+    bench = Bench(CONFIGS["test"], latency=9, stall=stall)
+    panels = [bench.panel(rows) for rows in (30, 1, 17, 32)]
+    to_store = []
+
+    async def program(ctx):
+        for panel in panels:
+            to_store.append(panel)
+            await ctx.tick().repeat(2)
+            rows = list(range(len(panel)))
+            if memory:
+                await bench.gradient(ctx, len(panel), 2 * rows, panels=2)
+            else:
+                await bench.kept(ctx, 11, panel, 2 * rows, chained=1)
+            while to_store:
+                await ctx.tick()
+            await bench.kept(ctx, 11, panel, rows)
+
+    async def vector_unit(ctx):
+        while True:
+            if to_store:
+                await store(ctx, bench.operand.kept, 11, to_store[0], bench.rng, idle)
+                to_store.pop()
+            await ctx.tick()
+
+    bench.run(program, [vector_unit])

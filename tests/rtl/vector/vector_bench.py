@@ -63,8 +63,8 @@ class VectorBench:
         self.flits = []
         self.counters = Counter()
 
-    def run(self, testbench):
-        """Simulate ``async testbench(ctx)``."""
+    def run(self, testbench, *background):
+        """Simulate ``async testbench(ctx)``, with other processes in the background."""
         dut = self.dut
         bench.run(dut, testbench, cycles=100_000, background=(
             lambda ctx: self._memory.serve_read(ctx, dut.primary),
@@ -75,7 +75,7 @@ class VectorBench:
             lambda ctx: self._check_hold(ctx, dut.write.request),
             lambda ctx: self._check_hold(ctx, dut.primary.request),
             lambda ctx: self._check_hold(ctx, dut.secondary.request),
-            self._serve_weights, self._take_flits, self._count))
+            self._serve_weights, self._take_flits, self._count, *background))
 
     async def execute(self, ctx, opcode, *, local_rows=0, shift=0, aux_shift=0,
                       dropout_key=0, **operands):

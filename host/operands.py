@@ -1,0 +1,136 @@
+"""Where instructions find their operands: in memory, or kept closer to an engine."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from hypercast.host.kept_map import KeptMap
+from hypercast.host.memory_map import index_name
+from hypercast.host.operand_map import OperandMap
+from hypercast.host.tensors import level, of_training
+from hypercast.rtl.isa import Keep
+
+__all__ = ["Operands", "Use"]
+
+
+class Use(NamedTuple):
+    """How an instruction uses a matrix.
+
+    Attributes
+    ----------
+    fields : dict
+        The instruction's fields.
+    reads, writes, follows : tuple
+        Names for the schedule, see ``Schedule.add``.
+    memory : bool
+        Whether it is read from memory.
+    """
+
+    fields: dict
+    reads: tuple = ()
+    writes: tuple = ()
+    follows: tuple = ()
+    memory: bool = False
+
+
+@dataclass(kw_only=True)
+class Operands:
+    """Knows what is kept where at each place in the program.
+
+    Parameters
+    ----------
+    regions : dict
+        Where tensors lie: name to ``Region``.
+    vertices : sequence of Vertices
+        Those of the input, and of every layer's output.
+    buffer : OperandMap
+        Which left operands the array's operand buffer has room for.
+    kept : KeptMap
+        Which rows to be sent, and right operands, are kept.
+    """
+
+    regions: dict
+    vertices: tuple
+    buffer: OperandMap
+    kept: KeptMap
+    _present: dict = field(default_factory=dict)  # parts in the operand buffer, to their rows
+    _resident: dict = field(default_factory=dict)
+
+    def parts(self, name, panels, rows=None):
+        """Names of panels of a tensor, of all tiles or of those of some rows."""
+        tiles = self.vertices_of(name).tiles
+        return tuple((name, panel, tile.first) for panel in panels for tile in tiles
+                     if rows is None or rows.first <= tile.first < rows.first + rows.rows)
+
+    def vertices_of(self, name):
+        """The vertices that a tensor has rows of."""
+        return self.vertices[level(name)]
+
+    def left(self, name, first, count, tile=None):
+        """The left operand of a MATMUL or GRADIENT: panels of a tile or block of rows, or of all.
+
+        What is taken from the operand buffer has to be kept by an instruction with the same rows.
+        """
+        parts = self.parts(name, range(first, first + count), tile)
+        region, row = self.regions[name], tile.first if tile else 0
+        index = self.regions.get(index_name(name, first))
+        fields = {"sparse": 1, "address": index.address} if index else {
+            "address": region.panel(first, row), "stride": region.stride}
+        place = of_training(name)
+        whole = tile is None and len(self.vertices_of(name).tiles) > 1
+        if whole or not self.buffer.holds(place):
+            return Use(fields, parts, memory=True)
+        rows = tile.rows if tile else self.vertices_of(name).rows
+        keep = any(self._present.get(part) != (row, rows) for part in parts)
+        self._present.update(dict.fromkeys(parts, (row, rows)))
+        fields |= self.buffer.fields(place, first, row, keep=keep)
+        entries = _entries(parts)
+        if keep:
+            return Use(fields, parts, entries, memory=True)
+        return Use(fields, entries, follows=entries if count == 1 and not index else ())
+
+    def sent(self, name, panel, address):
+        """The rows of an AGGREGATE, from an address on."""
+        return self._kept(Keep.SEND, name, panel) or Use(
+            {"address": address}, self.parts(name, [panel]), memory=True)
+
+    def right(self, name, panel, block=None):
+        """The right operand of a GRADIENT, of a block of rows or of all."""
+        return self._kept(Keep.RIGHT, name, panel) or Use(
+            {}, self.parts(name, [panel], block), memory=True)
+
+    def result(self, name, panel, tile):
+        """What DRAIN, or LOSS with one panel, writes: to memory, and where it is kept."""
+        parts, place = self.parts(name, [panel], tile), of_training(name)
+        fields, names = {"keep": 0}, list(parts)
+        if self.buffer.holds(place):
+            fields["keep"] |= 1 << Keep.LEFT
+            fields["left_base"] = self.buffer.entry(place, panel, tile.first)
+            names += _entries(parts)
+            self._present.update(dict.fromkeys(parts, (tile.first, tile.rows)))
+        for target, base in ((Keep.RIGHT, "right_base"), (Keep.SEND, "send_base")):
+            entry = self.kept.base(target, place, panel)
+            if entry is not None:
+                fields["keep"] |= 1 << target
+                fields[base] = entry
+                names.append((target, name, panel))
+        return Use(fields if fields["keep"] else {}, writes=tuple(names))
+
+    def stay(self):
+        """What is in the operand buffer stays there for all programs that follow."""
+        self._resident = dict(self._present)
+
+    def halt(self):
+        """A program ends."""
+        self._present = dict(self._resident)
+
+    def _kept(self, target, name, panel):
+        base = self.kept.base(target, of_training(name), panel)
+        if base is None:
+            return None
+        names = ((target, name, panel),)
+        return Use({"kept": 1, "kept_base": base}, names, follows=names)
+
+
+def _entries(parts):
+    """Names of the places of parts in the operand buffer."""
+    return tuple(("operand", *part) for part in parts)

@@ -1,0 +1,77 @@
+"""Rows that the vector unit kept for an AGGREGATE."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from hypercast.rtl.layouts import KeptPort
+from hypercast.rtl.lib.chaining import Chaining
+
+__all__ = ["KeptRows"]
+
+
+class KeptRows(wiring.Component):
+    """``config.kept_rows`` words, of which consecutive ones leave as a stream, one per cycle.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration.
+
+    Members
+    -------
+    kept : In(KeptPort(config))
+        What is stored; addresses are numbers of words.
+    start : In(1)
+        Begins; only if no words are left.
+    base : In(16), rows : In(20)
+        First word and number of words; valid with ``start``.
+    chained : In(1)
+        The instruction that stores them may still be under way; valid with ``start``.
+    o : Out(stream of data_width)
+        The words; the first one two cycles after ``start``, or after it has been stored.
+    """
+
+    def __init__(self, config):
+        self._config = config
+        super().__init__({
+            "kept": In(KeptPort(config)),
+            "start": In(1),
+            "base": In(16),
+            "rows": In(20),
+            "chained": In(1),
+            "o": Out(stream.Signature(config.data_width)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        kept, o = self.kept, self.o
+        m.submodules.words = words = Memory(
+            shape=self._config.data_width, depth=self._config.kept_rows, init=[])
+        m.submodules.chaining = chaining = Chaining()
+        write, read = words.write_port(), words.read_port()
+        row, left = Signal(20), Signal(20)
+        address = Signal.like(read.addr)
+        m.d.comb += [
+            write.en.eq(kept.valid),
+            write.addr.eq(kept.address),
+            write.data.eq(kept.word),
+            chaining.start.eq(self.start),
+            chaining.chained.eq(self.chained),
+            chaining.storing.eq(kept.storing),
+            chaining.rows.eq(kept.rows),
+            chaining.row.eq(row),
+            read.en.eq((left != 0) & chaining.there & (~o.valid | o.ready)),
+            read.addr.eq(address),
+            o.payload.eq(read.data),
+        ]
+        with m.If(self.start):
+            m.d.sync += [address.eq(self.base), row.eq(0), left.eq(self.rows)]
+        with m.Elif(read.en):
+            m.d.sync += [address.eq(address + 1), row.eq(row + 1), left.eq(left - 1)]
+        with m.If(read.en):
+            m.d.sync += o.valid.eq(1)
+        with m.Elif(o.ready):
+            m.d.sync += o.valid.eq(0)
+        return m

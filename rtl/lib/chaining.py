@@ -1,0 +1,40 @@
+"""Lets an instruction read rows while another one is still storing them."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["Chaining"]
+
+
+class Chaining(wiring.Component):
+    """Says which rows are there, as in the chaining of vector processors (Russell, The CRAY-1
+    Computer System, 1978).
+
+    Members
+    -------
+    start : In(1)
+        An instruction begins to read.
+    chained : In(1)
+        What is being stored then may be what it reads; valid with ``start``.
+    storing : In(1), rows : In(15)
+        As in ``layouts.KeptPort``.
+    row : In(20)
+        Number of the row to be read next, counted from the instruction's first.
+    there : Out(1)
+        It has been stored; from the cycle after ``start``.
+    """
+
+    start: In(1)
+    chained: In(1)
+    storing: In(1)
+    rows: In(15)
+    row: In(20)
+    there: Out(1)
+
+    def elaborate(self, platform):
+        m = Module()
+        following = Signal()
+        m.d.sync += following.eq(Mux(self.start, self.chained, following) & self.storing)
+        m.d.comb += self.there.eq(~following | ~self.storing | (self.row < self.rows))
+        return m

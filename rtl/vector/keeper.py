@@ -1,0 +1,78 @@
+"""Keeps what the vector unit writes where its next readers find it without memory."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from hypercast.rtl.isa import Keep, Opcode
+from hypercast.rtl.layouts import CONTROL, Issue, KeptPort
+
+__all__ = ["Keeper"]
+
+
+class Keeper(wiring.Component):
+    """Stores the rows of a DRAIN, or of a LOSS with one panel, as its ``keep`` says.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration.
+
+    Members
+    -------
+    start : In(1), issue : In(Issue), rows : In(20)
+        The instruction and its vertices; valid with ``start``.
+    written : In(1), word : In(data_width)
+        High when a row's word has been accepted by memory.
+    kept : Out(KeptPort(config)), one for each of ``isa.Keep``
+        The memories; a row is stored in the cycle after ``written``.
+    """
+
+    def __init__(self, config):
+        super().__init__({
+            "start": In(1),
+            "issue": In(Issue),
+            "rows": In(20),
+            "written": In(1),
+            "word": In(config.data_width),
+            "kept": Out(KeptPort(config)).array(len(Keep)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        drain, loss = self.issue.view(Opcode.DRAIN), self.issue.view(Opcode.LOSS)
+        opcode = CONTROL(self.issue.instruction[:CONTROL.size]).opcode
+        draining = opcode == Opcode.DRAIN
+        keeping = draining | (opcode == Opcode.LOSS) & loss.train
+        rest = self.rows - drain.row_start  # signed
+        count = Mux(~draining, self.rows, Mux(
+            rest < 0, 0, Mux(rest < drain.row_limit, rest, drain.row_limit)))
+
+        valid, word = Signal(), Signal.like(self.word)
+        row, rows, left = Signal(20), Signal(15), Signal(20)
+        m.d.sync += [valid.eq(self.written), word.eq(self.word)]
+        with m.If(self.start):
+            m.d.sync += [row.eq(Mux(draining, drain.row_start, 0)), rows.eq(0), left.eq(count)]
+        with m.Elif(valid):
+            m.d.sync += [row.eq(row + 1), rows.eq(rows + 1), left.eq(left - 1)]
+
+        for target, base in zip(Keep, ("left_base", "right_base", "send_base"), strict=True):
+            port = self.kept[target]
+            with m.If(self.start):
+                m.d.sync += [
+                    port.storing.eq(
+                        keeping & Mux(draining, drain.keep, loss.keep)[target] & (count != 0)),
+                    port.address.eq(Mux(draining, drain[base], loss[base])),
+                ]
+            with m.Elif(port.valid):
+                m.d.sync += port.address.eq(port.address + 1)
+                with m.If(port.last):
+                    m.d.sync += port.storing.eq(0)
+            m.d.comb += [
+                port.rows.eq(rows),
+                port.valid.eq(valid & port.storing),
+                port.row.eq(row),
+                port.last.eq(left == 1),
+                port.word.eq(word),
+            ]
+        return m
