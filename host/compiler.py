@@ -236,18 +236,22 @@ def _left_operands(network, memory, inputs):
 def _kept_panels(network, memory, vertices):
     """What is sent, and the right operands of gradients, of matrices that are not tiled."""
     last = len(network.layers)
+    wanted = []
     for number in range(last, 0, -1):
         combine = network.layers[number - 1].order == COMBINE_FIRST
         # The gradient of what a layer's weights make, and what the layer sends, both ways.
         right = f"dT{number}" if combine else f"dZ{number}"
         sent = [f"T{number}", f"dZ{number}"] if combine else [
             *[name for name in (f"H{number - 1}", f"dM{number}") if number > 1]]
-        for target, name in ((Keep.RIGHT, right), *((Keep.SEND, name) for name in sent)):
-            region = memory[name]
-            whole = all(len(rows.tiles) == 1 for rows in vertices)
-            # LOSS writes several panels row by row.
-            if whole and (name != f"dZ{last}" or region.panels == 1):
-                yield target, name, region.panels, region.stride
+        wanted += [(Keep.RIGHT, right), *((Keep.SEND, name) for name in sent)]
+    # Biases have gradients, too.
+    biases = [(Keep.RIGHT, f"dZ{number}") for number in range(last, 0, -1)]
+    for target, name in [*wanted, *(one for one in biases if one not in wanted)]:
+        region = memory[name]
+        # LOSS writes several panels row by row.
+        if all(len(rows.tiles) == 1 for rows in vertices) and (
+                name != f"dZ{last}" or region.panels == 1):
+            yield target, name, region.panels, region.stride
 
 
 def _fill_labels(model, images, config):

@@ -90,18 +90,20 @@ class Driver:
 
     def write_words(self, core, space, address, words):
         """Write (words, chunks) ``uint32`` to a memory of a core."""
-        memory = self._transport.memory(core, space)
-        if memory is not None:
-            memory[address:address + len(words)] = words
-        else:
+        views = self._transport.memory(core, space)
+        for skip, rows in _shares(views, address, len(words)):
+            rows[:] = words[skip::len(views)]
+        if not views:
             self._write_window(core, space, address * self.config.chunks, words.ravel())
 
     def read_words(self, core, space, address, count):
         """Read (words, chunks) ``uint32`` from a memory of a core."""
-        memory = self._transport.memory(core, space)
-        if memory is not None:
-            return memory[address:address + count].copy()
         chunks = self.config.chunks
+        if views := self._transport.memory(core, space):
+            words = np.empty((count, chunks), dtype=np.uint32)
+            for skip, rows in _shares(views, address, count):
+                words[skip::len(views)] = rows
+            return words
         values = self._read_window(core, space, address * chunks, count * chunks)
         return np.array(values, dtype=np.uint32).reshape(count, chunks)
 
@@ -259,3 +261,11 @@ class Driver:
         entries = self._read_window(0, Space.TENSORS, 0, self.config.tensors)
         return {name: ((entries[number] & 0xFF) ^ 0x80) - 0x80
                 for name, number in job.tensors.items()}
+
+
+def _shares(views, address, count):
+    """What each view of a memory has of some words: number of its first one, and its rows."""
+    for number, view in enumerate(views):
+        skip = (number - address) % len(views)
+        first = (address + skip) // len(views)
+        yield skip, view[first:first + len(range(skip, count, len(views)))]

@@ -231,16 +231,22 @@ class Emitter:
 
     def bias_gradient(self, phase, name, columns):
         """Reduce the gradient of a bias: the sums of ``columns``' rows."""
-        vertices = self.operands.vertices_of(columns)
+        vertices, region = self.operands.vertices_of(columns), self.regions[columns]
         for chunk in self.weights[name].chunks:
-            self._reduce(
-                phase, name, chunk.group, columns, chunk.rows[0], None, vertices.entry,
-                reads=self.operands.parts(columns, chunk.rows),
-                duration=self.timing.bias_gradient(
-                    vertices.count, len(chunk.rows), self.slices[name],
-                    self.regions[columns].channel),
-                panels=len(chunk.rows), first_row=chunk.first_row, ones=1,
-                stride=self.regions[columns].stride)
+            # Panels in memory can be taken together, those that are kept as they come.
+            rights = [(panel, self.operands.right(columns, panel)) for panel in chunk.rows]
+            together = any(right.memory for _, right in rights)
+            for panel, right in rights[:1] if together else rights:
+                panels = chunk.rows if together else [panel]
+                self._reduce(
+                    phase, name, chunk.group, columns, panel, None, vertices.entry,
+                    reads=self.operands.parts(columns, panels) if together else right.reads,
+                    follows=right.follows,
+                    duration=self.timing.bias_gradient(
+                        vertices.count, len(panels), self.slices[name], region.channel,
+                        kept=not together),
+                    panels=len(panels), first_row=chunk.first_row + panel - chunk.rows.start,
+                    ones=1, stride=region.stride, **right.fields)
 
     def _reduce(self, phase, name, group, columns, first, block, entry, **fields):
         region = self.regions[columns]

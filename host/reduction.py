@@ -1,9 +1,8 @@
 """Plans which rows of the weight gradients are reduced together, and in how many digits.
 
 A *group* is reduced into one buffer of accumulators, one parameter's rows after the other's; then
-its parameters are updated, while the next group is reduced. So a group is as large as fits, but
-the first layer has groups of its own, so that the others are updated meanwhile, and the last one
-is kept small: its update is what a training step ends with.
+its parameters are updated, while the next group is reduced. So a group is as large as fits, but the
+last one is kept small: its update is what a training step ends with.
 """
 
 from bisect import bisect_left
@@ -57,8 +56,6 @@ def plan_reductions(network, config):
     plan: dict[str, list] = {}
     group, used = 0, 0
     for number in range(len(network.layers), 0, -1):
-        if number == 1 and used:
-            group, used = group + 1, 0
         layer = network.layers[number - 1]
         panels = -(-layer.features_out // lanes)
         height = -(-layer.features_in // lanes) * lanes

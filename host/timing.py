@@ -191,17 +191,18 @@ class Timing:
             words=(left + (words / config.cores if reading else 0), other),
             demands=self._reduced(tiles * flits), **reads)
 
-    def bias_gradient(self, vertices, panels, slices, channel):
+    def bias_gradient(self, vertices, panels, slices, channel, *, kept=False):
         """GRADIENT of a bias: each panel passes once."""
         config = self._config
         rows = -(-vertices // config.cores)
-        each = max(self._words(rows), config.lanes)
+        each = max(rows if kept else self._words(rows), config.lanes)
+        read = 0 if kept else panels
         return self._duration(
-            self._read + panels * each + 2 * config.lanes + 2 + slices,
+            (6 if kept else self._read) + panels * each + 2 * config.lanes + 2 + slices,
             tail=6 + config.dimensions * 2 + config.cores * slices / config.eject,
             array_words=panels * vertices, sent=panels * slices * config.cores,
-            words=self._on(channel, panels * rows), demands=self._reduced(panels * slices),
-            **{self._channel(channel, "read"): panels * vertices})
+            words=self._on(channel, read * rows), demands=self._reduced(panels * slices),
+            **{self._channel(channel, "read"): read * vertices})
 
     def _reduced(self, flits):
         """Demands of gradient rows: ``flits`` sent by each core, as many arrive."""

@@ -40,12 +40,13 @@ class Transport(abc.ABC):
         """Let about ``cycles`` clock cycles pass."""
 
     def memory(self, core, space):
-        """A writable ``uint32`` view (words, chunks) of a core's memory, or None.
+        """Writable ``uint32`` views (words, chunks) of a core's memory, none if there is no access.
 
-        A simulated device may offer this back door so that images need not go through the host
-        port word by word. ``space`` is FEATURES, GRADIENTS or WEIGHTS of ``registers.Space``.
+        Of ``k`` views, word ``n`` is in view ``n mod k``. A simulated device may offer this back
+        door so that images need not go through the host port word by word. ``space`` is FEATURES,
+        GRADIENTS or WEIGHTS of ``registers.Space``.
         """
-        return None
+        return ()
 
     def record(self):
         """Begin to record what every engine does, from the next start of a program on.

@@ -137,7 +137,8 @@ class Core(wiring.Component):
         connect(m, vector.array, array.drain)
         connect(m, vector.aggregation, receiver.drain)
         connect(m, array.weights, weights.tile)
-        connect(m, receiver.weights, weights.arrivals)
+        for lane in range(config.eject):
+            connect(m, receiver.weights[lane], weights.arrivals[lane])
         m.d.comb += [
             weights.side.row.eq(host.weights.row),
             host.weights.data.eq(weights.side.data),

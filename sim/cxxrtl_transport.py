@@ -74,20 +74,22 @@ class CxxrtlTransport(Transport):
         self._memories = self._find_memories(config)
 
     def _find_memories(self, config):
-        pattern = re.compile(r"core_(\d+) (channel_0|channel_1|weights)(?: bank)? storage$")
-        found = {}
+        pattern = re.compile(r"core_(\d+) (channel_0|channel_1|weights)(?: bank)? storage(_\d+)?$")
+        found: dict = {}
         for index in range(self._library.hypercast_memory_count(self._handle)):
             name = self._library.hypercast_memory_name(self._handle, index).decode()
             if match := pattern.match(name):
                 depth = self._library.hypercast_memory_depth(self._handle, index)
                 data = self._library.hypercast_memory_data(self._handle, index)
                 view = np.ctypeslib.as_array(data, shape=(depth, config.chunks))
-                found[int(match[1]), _SPACES[match[2]]] = view
-        expected = len(_SPACES) * config.cores
-        if len(found) != expected:
-            raise TransportError(f"found {len(found)} memories to load in the compiled chip, "
+                key = int(match[1]), _SPACES[match[2]]
+                found.setdefault(key, {})[int((match[3] or "_0")[1:])] = view
+        count = sum(len(views) for views in found.values())
+        expected = (2 + config.eject) * config.cores
+        if count != expected:
+            raise TransportError(f"found {count} memories to load in the compiled chip, "
                                  f"not {expected}")
-        return found
+        return {key: [views[number] for number in sorted(views)] for key, views in found.items()}
 
     def read(self, address):
         value = ctypes.c_uint32()

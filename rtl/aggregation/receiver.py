@@ -11,7 +11,6 @@ from hypercast.rtl.aggregation.edge_header import edge_count
 from hypercast.rtl.aggregation.lane import Lane
 from hypercast.rtl.aggregation.reduction_count import ReductionCount
 from hypercast.rtl.layouts import AccumulatorPort, Issue, ReadPort, flit, weight_row
-from hypercast.rtl.lib.stream_merge import StreamMerge
 
 __all__ = ["Receiver"]
 
@@ -50,8 +49,8 @@ class Receiver(wiring.Component):
         One per lane; ``ready`` comes from a register.
     edges : Out(ReadPort)
         Memory (channel 1) for the edge sets; ``data`` is always accepted.
-    weights : Out(stream of {index, payload})
-        Rows for the weight bank; registered.
+    weights : array of Out(stream of {index, payload})
+        Rows for the weight bank, of each lane.
     drain : In(AccumulatorPort)
         Reads and clears a row of all lanes, giving the sum; latency 2.
     edge_count : Out(range(eject + 1))
@@ -73,7 +72,7 @@ class Receiver(wiring.Component):
             "error": Out(1),
             "flits": In(stream.Signature(flit(config))).array(config.eject),
             "edges": Out(ReadPort(config)),
-            "weights": Out(stream.Signature(weight_row(config))),
+            "weights": Out(stream.Signature(weight_row(config))).array(config.eject),
             "drain": In(AccumulatorPort(config)),
             "edge_count": Out(range(config.eject + 1)),
             "starved": Out(range(config.eject + 1)),
@@ -84,7 +83,6 @@ class Receiver(wiring.Component):
         m = Module()
         m.submodules.fetch = fetch = EdgeFetch(config)
         m.submodules.reductions = reductions = ReductionCount(config)
-        m.submodules.merge = merge = StreamMerge(weight_row(config), config.eject)
         lanes = [Lane(config) for _ in range(config.eject)]
 
         # Instructions.
@@ -98,7 +96,6 @@ class Receiver(wiring.Component):
 
         # Lanes.
         connect(m, fetch.port, flipped(self.edges))
-        connect(m, merge.o, flipped(self.weights))
         m.d.comb += [
             fetch.start.eq(self.start),
             fetch.edge_set.eq(aggregate.edge_set),
@@ -111,7 +108,7 @@ class Receiver(wiring.Component):
         for index, lane in enumerate(lanes):
             m.submodules[f"lane_{index}"] = lane
             connect(m, flipped(self.flits[index]), lane.flits)
-            connect(m, lane.weights, merge.i[index])
+            connect(m, lane.weights, flipped(self.weights[index]))
             connect(m, lane.freed, fetch.freed[index])
             m.d.comb += [
                 lane.clear.eq(fetch.clear),

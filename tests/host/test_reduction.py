@@ -96,8 +96,8 @@ def test_the_last_group_is_small():
     """Four cores, P = 4: eight panels of W1 go with all else, and two are left to the end."""
     config = Config(dimensions=2, lanes=4)
     assert chunks(config, 16, 40, 3) == {
-        "b2": [(0, 0, range(1))], "W2": [(0, 4, range(40))], "b1": [(1, 0, range(10))],
-        "W1": [(1, 12, range(128)), (2, 0, range(128, 160))]}
+        "b2": [(0, 0, range(1))], "W2": [(0, 4, range(40))], "b1": [(0, 44, range(10))],
+        "W1": [(0, 56, range(128)), (1, 0, range(128, 160))]}
 
 
 def test_groups_fill_the_accumulators():

@@ -215,17 +215,28 @@ def test_all_kinds_mixed(changes):
         await idle(ctx, dut.busy)
         assert np.array_equal(await drain(ctx, dut, config, 0), edge_set.sums())
 
-    async def collect(ctx):
-        rows = await get(ctx, dut.weights, 30, rng, stall=0.3)
-        assert sorted((row.index, row.payload) for row in rows) == sorted(
+    rows = []
+
+    def collect(lane):
+        async def bench(ctx):
+            while True:
+                [row] = await get(ctx, dut.weights[lane], 1, rng, stall=0.3)
+                rows.append((row.index, row.payload))
+        return bench
+
+    async def complete(ctx):
+        while len(rows) < 30:
+            await ctx.tick()
+        assert sorted(rows) == sorted(
             (flit["index"], flit["payload"]) for flit in others if flit["kind"] == Kind.WEIGHT)
 
     async def watch(ctx):
         async for _, _, error in ctx.tick().sample(dut.error):
             assert not error
 
-    run(dut, control, collect, *(send(lane) for lane in range(config.eject)),
-        background=[watch, lambda ctx: memory.serve_read(ctx, dut.edges)])
+    run(dut, control, complete, *(send(lane) for lane in range(config.eject)),
+        background=[watch, *(collect(lane) for lane in range(config.eject)),
+                    lambda ctx: memory.serve_read(ctx, dut.edges)])
 
 
 def test_unexpected_slice_is_an_error():

@@ -9,60 +9,102 @@ from tests.bench import put, run
 
 CONFIGS = [
     Config(lanes=2, element_width=8, weight_rows=16, accumulator_rows=64),
-    Config(lanes=16, element_width=16, weight_rows=64, accumulator_rows=16),
+    Config(lanes=4, element_width=16, weight_rows=32, accumulator_rows=16, planes=2, eject=2),
+    Config(lanes=16, element_width=16, weight_rows=64, accumulator_rows=16, eject=4),
 ]
+
+
+def random_row(config, rng):
+    return int.from_bytes(rng.bytes(config.data_width // 8), "little")
+
+
+async def expect(ctx, dut, rows):
+    ctx.set(dut.expect_valid, 1)
+    ctx.set(dut.expect, rows)
+    await ctx.tick()
+    ctx.set(dut.expect_valid, 0)
+
+
+async def read(ctx, dut, config, rng):
+    """All rows, through each port, in orders of their own."""
+    orders = [rng.permutation(config.weight_rows) for _ in range(2)]
+    found = [[0] * config.weight_rows for _ in range(2)]
+    for places in zip(*orders, strict=True):
+        ctx.set(dut.tile.row, int(places[0]))
+        ctx.set(dut.side.row, int(places[1]))
+        await ctx.tick()
+        found[0][places[0]] = ctx.get(dut.tile.data)
+        found[1][places[1]] = ctx.get(dut.side.data)
+    assert found[0] == found[1]
+    return found[0]
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: f"{config.data_width}bit")
 @pytest.mark.parametrize(("host_idle", "arrival_idle"), [(0.9, 0.0), (0.5, 0.5), (0.2, 0.3)])
-def test_against_model(config, host_idle, arrival_idle):
-    """Every cycle, both read ports, ``busy`` and ``error`` are what a model says."""
+def test_contents(config, host_idle, arrival_idle):
+    """Lanes bring rows of their own, in any order, while the host writes others."""
     dut = WeightBank(config)
     rng = np.random.default_rng(1)
-    cycles = 400
+    contents = {}
+    host, lanes = [], [[] for _ in range(config.eject)]
+    for row in rng.permutation(config.weight_rows).tolist():
+        contents[row] = random_row(config, rng)
+        owner = int(rng.integers(config.eject + 1))
+        if owner == config.eject:
+            host.append({"row": row, "data": contents[row]})
+        else:
+            lanes[owner].append({"index": row, "payload": contents[row]})
 
-    def rows(first, second):
-        return [{first: int(rng.integers(config.weight_rows)),
-                 second: int.from_bytes(rng.bytes(config.data_width // 8), "little")}
-                for _ in range(cycles)]
+    async def program(ctx):
+        arriving = sum(len(lane) for lane in lanes)
+        await expect(ctx, dut, arriving)
+        while ctx.get(dut.busy):
+            await ctx.tick()
+            assert not ctx.get(dut.error)
 
-    async def watch(ctx):
-        contents = [0] * config.weight_rows
-        outstanding = 0
-        reads = None
-        error = False
-        busy_cycles = 0
-        errors = 0
-        for _ in range(cycles):
-            addresses = [int(rng.integers(config.weight_rows)) for _ in range(2)]
-            expect = int(rng.integers(6)) if rng.random() < 0.03 else None
-            ctx.set(dut.tile.row, addresses[0])
-            ctx.set(dut.side.row, addresses[1])
-            ctx.set(dut.expect_valid, expect is not None)
-            ctx.set(dut.expect, 9 if expect is None else expect)
-            _, _, tile, side, busy, seen, host_valid, host, valid, ready, arrival = (
-                await ctx.tick().sample(
-                    dut.tile.data, dut.side.data, dut.busy, dut.error,
-                    dut.host_write.valid, dut.host_write.payload,
-                    dut.arrivals.valid, dut.arrivals.ready, dut.arrivals.payload))
-            assert reads is None or [tile, side] == reads
-            assert (busy, seen) == (outstanding > 0, error)
-            assert ready != host_valid
-            reads = [contents[address] for address in addresses]
-            outstanding += expect or 0
-            error = bool(valid and ready and not outstanding)
-            errors += error
-            busy_cycles += busy
-            if host_valid:
-                contents[host.row] = host.data
-            elif valid:
-                contents[arrival.index] = arrival.payload
-                outstanding -= not error
-        assert errors and busy_cycles
+    async def check(ctx):
+        assert await read(ctx, dut, config, rng) == [
+            contents[row] for row in range(config.weight_rows)]
 
-    run(dut, watch, background=[
-        lambda ctx: put(ctx, dut.host_write, rows("row", "data"), rng, host_idle),
-        lambda ctx: put(ctx, dut.arrivals, rows("index", "payload"), rng, arrival_idle)])
+    done = []
+
+    def sender(rows, target, idle):
+        async def bench(ctx):
+            await put(ctx, target, rows, rng, idle)
+            done.append(target)
+        return bench
+
+    async def main(ctx):
+        await program(ctx)
+        while len(done) < 1 + config.eject:
+            await ctx.tick()
+        await ctx.tick()
+        await check(ctx)
+
+    run(dut, main, background=[
+        sender(host, dut.host_write, host_idle),
+        *(sender(rows, lane, arrival_idle)
+          for rows, lane in zip(lanes, dut.arrivals, strict=True))])
+
+
+def test_rows_of_all_lanes_in_a_cycle():
+    """If they lie in different memories."""
+    config = CONFIGS[2]
+    dut = WeightBank(config)
+    rows = 16
+
+    async def program(ctx):
+        await expect(ctx, dut, 4 * rows)
+        cycles = 1
+        while ctx.get(dut.busy):
+            await ctx.tick()
+            cycles += 1
+        assert cycles <= rows + 3
+
+    run(dut, program, background=[
+        lambda ctx, lane=lane: put(ctx, dut.arrivals[lane], [
+            {"index": 4 * row + (lane + row) % 4, "payload": row} for row in range(rows)])
+        for lane in range(4)])
 
 
 def test_host_write_is_always_taken():
@@ -71,25 +113,26 @@ def test_host_write_is_always_taken():
     dut = WeightBank(config)
     host = [{"row": row, "data": row} for row in range(16)]
     run(dut, lambda ctx: put(ctx, dut.host_write, host),
-        background=[lambda ctx: put(ctx, dut.arrivals, [{"index": 0, "payload": 1}] * 100)],
+        background=[lambda ctx: put(ctx, dut.arrivals[0], [{"index": 0, "payload": 1}] * 100)],
         cycles=17)
 
 
 def test_counts_down_to_idle():
-    config = CONFIGS[1]
+    config = CONFIGS[2]
     dut = WeightBank(config)
+    lane = dut.arrivals[1]
 
     async def bench(ctx):
-        ctx.set(dut.expect_valid, 1)
-        ctx.set(dut.expect, 40)
+        await expect(ctx, dut, 40)
+        assert ctx.get(dut.busy)
+        await put(ctx, lane, [{"index": row, "payload": row} for row in range(39)])
         await ctx.tick()
-        ctx.set(dut.expect_valid, 0)
         assert ctx.get(dut.busy)
-        await put(ctx, dut.arrivals, [{"index": row, "payload": row} for row in range(39)])
-        assert ctx.get(dut.busy)
-        await put(ctx, dut.arrivals, [{"index": 39, "payload": 1}])
+        await put(ctx, lane, [{"index": 39, "payload": 1}])
+        await ctx.tick()
         assert not ctx.get(dut.busy) and not ctx.get(dut.error)
-        await put(ctx, dut.arrivals, [{"index": 40, "payload": 1}])
+        await put(ctx, lane, [{"index": 40, "payload": 1}])
+        await ctx.tick()
         assert not ctx.get(dut.busy) and ctx.get(dut.error)
         await ctx.tick()
         assert not ctx.get(dut.error)
