@@ -135,10 +135,13 @@ def _edge_sets(edges, config):
     lengths = header + words.sum(axis=1)
     images = np.zeros((int(lengths.sum()), per_word), dtype="<u4")
     first = np.cumsum(lengths) - lengths
-    # Streams start on a word boundary: their edges move on by what the streams before left free.
-    moved = (first[:, None] + starts).ravel() * per_word - edges.indptr[:-1]
-    place = np.arange(len(records)) + np.repeat(moved, sizes.ravel())
-    images.reshape(-1)[place] = records
+    # Records fill the images in order, but for headers and what is left of streams' last words.
+    filled = np.ones(images.shape, dtype=bool)
+    filled[first[:, None] + np.arange(header)] = False
+    ended = np.flatnonzero(sizes % per_word)
+    final = (first[:, None] + starts + words - 1).ravel()[ended]
+    filled[final] = np.arange(per_word) < sizes.reshape(-1, 1)[ended] % per_word
+    images[filled] = records
     edge_sets = np.split(images, first[1:])
     for core, edge_set in enumerate(edge_sets):
         head = edge_set.reshape(-1)

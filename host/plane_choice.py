@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hypercast.host.noc.loads import entered_cores
 from hypercast.rtl.network import routing
 
 __all__ = ["choose_planes"]
@@ -90,10 +91,6 @@ class _Network:
         Of the network.
     ports : int
         Ejection ports of a core that planes can differ in.
-    far : (dimensions, planes, 1, 1, 1, 1) numpy.ndarray
-        The cores across the dimension that each plane resolves last, second to last, ...
-    step : (dimensions, planes, 1, 1, 1, 1) numpy.ndarray
-        How far across they are.
     entered : (dimensions, planes, 1, 1, 1) numpy.ndarray
         The cores a plane's flits enter along each dimension, relative to the source.
     """
@@ -102,8 +99,6 @@ class _Network:
     planes: int
     cores: int
     ports: int
-    far: np.ndarray
-    step: np.ndarray
     entered: np.ndarray
 
     @classmethod
@@ -111,28 +106,18 @@ class _Network:
         """Those of ``config``."""
         dimensions, planes, cores = config.dimensions, config.planes, config.cores
         word = f"u{max(8, cores) // 8}"
-        far, step, entered = np.zeros((3, dimensions, planes), dtype=word)
+        entered = np.zeros((dimensions, planes), dtype=word)
         for plane in range(planes):
-            order = routing.dimension_order(plane, dimensions)
-            for index, dimension in enumerate(reversed(order)):
-                step[index, plane] = 1 << dimension
-                far[index, plane] = sum(1 << core for core in range(cores)
-                                        if core >> dimension & 1)
             for sender, dimension, _ in routing.broadcast_links(plane, dimensions):
                 entered[dimension, plane] |= 1 << (sender ^ 1 << dimension)
         return cls(dimensions=dimensions, planes=planes, cores=cores,
                    ports=config.eject if config.eject > 1 else 0,
-                   far=far[..., None, None, None, None], step=step[..., None, None, None, None],
                    entered=entered[..., None, None, None])
 
     def visited(self, masks):
         """The cores that flits enter on their way to ``masks``, in every plane (first axis)."""
-        held = np.broadcast_to(masks, (self.planes, *masks.shape))
-        visited = np.zeros_like(held)
-        for far, step in zip(self.far, self.step, strict=True):
-            visited |= held & far
-            held = (held | held >> step) & ~far
-        return visited
+        return np.stack([entered_cores(masks, plane, self.dimensions)
+                         for plane in range(self.planes)])
 
     def relative(self, words):
         """Words (..., segments) of bits per core, as each core sees them: (..., cores, segments).

@@ -6,7 +6,9 @@ import numpy as np
 
 from hypercast.rtl.network import routing
 
-__all__ = ["Bound", "bound", "ejection_loads", "injection_loads", "link_loads"]
+__all__ = [
+    "Bound", "bound", "ejection_loads", "entered_cores", "injection_loads", "link_loads",
+]
 
 
 class Bound(NamedTuple):
@@ -24,10 +26,35 @@ class Bound(NamedTuple):
     resource: str
 
 
+def entered_cores(mask, plane, dimensions):
+    """The cores that a message's flits enter: each over one link, so they stand for its links.
+
+    Parameters
+    ----------
+    mask : array of an unsigned type with ``2 ** dimensions`` bits or more
+        Destinations relative to the source.
+    plane : int
+        Plane of all messages.
+    dimensions : int
+        Of the network.
+
+    Returns
+    -------
+    numpy.ndarray
+        Masks relative to the source, as ``mask``.
+    """
+    held, entered = mask, np.zeros_like(mask)
+    for dimension in reversed(routing.dimension_order(plane, dimensions)):
+        step = mask.dtype.type(1 << dimension)
+        far = mask.dtype.type(sum(
+            1 << core for core in range(1 << dimensions) if core >> dimension & 1))
+        entered |= held & far
+        held = (held | held >> step) & ~far
+    return entered
+
+
 def link_loads(source, mask, planes, dimensions):
     """Flits that go along each link.
-
-    Takes a fraction of a second for a million messages on 64 cores.
 
     Parameters
     ----------
@@ -42,13 +69,14 @@ def link_loads(source, mask, planes, dimensions):
         (cores, dimensions) int64, by sending core.
     """
     cores = 1 << dimensions
+    core = np.arange(cores)
     loads = np.zeros((cores, dimensions), dtype=np.int64)
-    for plane in np.unique(planes):
+    for plane in np.flatnonzero(np.bincount(planes)).tolist():
         own = np.flatnonzero(planes == plane)
-        sources, masks = source[own], mask[own].astype(np.uint64)
-        for sender, dimension, beyond in routing.broadcast_links(int(plane), dimensions):
-            used = sources[masks & np.uint64(beyond) != 0]
-            loads[:, dimension] += np.bincount(used ^ sender, minlength=cores)
+        entered = entered_cores(mask[own].astype(np.uint64), plane, dimensions)
+        counts = _count_bits(entered, source[own], cores, cores)
+        for sender, dimension, _ in routing.broadcast_links(plane, dimensions):
+            loads[core ^ sender, dimension] += counts[:, sender ^ 1 << dimension]
     return loads
 
 
@@ -59,12 +87,24 @@ def injection_loads(source, dimensions):
 
 def ejection_loads(source, mask, planes, config):
     """Flits that leave each ejection port: (cores, ``config.eject``) int64."""
-    loads = np.zeros((config.cores, config.eject), dtype=np.int64)
-    port = planes % config.eject
-    for relative in range(config.cores):
-        got = np.flatnonzero(mask.astype(np.uint64) >> np.uint64(relative) & np.uint64(1))
-        np.add.at(loads, (source[got] ^ relative, port[got]), 1)
-    return loads
+    cores, core = config.cores, np.arange(config.cores)
+    counts = _count_bits(
+        mask.astype(np.uint64), source * config.eject + planes % config.eject, cores,
+        cores * config.eject).reshape(cores, config.eject, cores)
+    return sum(counts[core ^ relative, :, relative] for relative in range(cores))
+
+
+def _count_bits(words, group, bits, groups):
+    """How often each of the low bits is set in each group's words: (groups, bits) int64.
+
+    From (M,) words of uint64, by the values of their octets.
+    """
+    octets = np.ascontiguousarray(words, dtype="<u8").view(np.uint8).reshape(-1, 8)
+    digits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
+    key = group.astype(np.int64) << 8
+    return np.concatenate([
+        np.bincount(key | column, minlength=groups << 8).reshape(groups, 256) @ digits
+        for column in octets.T[:-(-bits // 8)]], axis=1)[:, :bits]
 
 
 def bound(source, mask, planes, config):
