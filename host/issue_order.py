@@ -14,7 +14,7 @@ from collections import Counter
 from hypercast.host.timing import issue_interval, turnaround
 from hypercast.rtl import isa
 
-__all__ = ["ARRIVALS", "CHAINED", "ENGINES", "issue_orders"]
+__all__ = ["ARRIVALS", "CHAINED", "ENGINES", "TRIALS", "issue_orders"]
 
 #: The engine of each opcode.
 ENGINES = {
@@ -38,17 +38,21 @@ _BUFFERS = {"array": 2, "aggregation": 2}
 _PATIENCE = (0.0, 0.2, 0.5, 1.0)
 #: Instructions of an engine, those of longest path, that are compared in each step.
 _CANDIDATES = 8
-#: Times that other paths are tried, the instructions scheduled in all, and the factors' range.
-_TRIALS, _EFFORT, _CHANGES = 12, 4_000, (80, 121)
+#: How many different paths are tried.
+TRIALS = 12
+#: Instructions scheduled at most with all of them, and the range of the paths' factors.
+_EFFORT, _CHANGES = 4_000, (80, 121)
 
 
-def issue_orders(program):
+def issue_orders(program, trials=TRIALS):
     """Orders of a program that are worth a try, always the same ones.
 
     Parameters
     ----------
     program : list of Instruction
         With dependencies and paths.
+    trials : int
+        How many different paths are tried, each with every patience; fewer if the program is long.
 
     Yields
     ------
@@ -56,7 +60,7 @@ def issue_orders(program):
         The instructions in order, and a dictionary of the buffer of each ``Accumulators``.
     """
     generator = random.Random(0)
-    for trial in range(max(1, min(_TRIALS, _EFFORT // max(1, len(program))))):
+    for trial in range(max(1, min(trials, _EFFORT // max(1, len(program))))):
         for patience in _PATIENCE:
             paths = {instruction: instruction.path if not trial else
                      instruction.path * generator.randrange(*_CHANGES) for instruction in program}

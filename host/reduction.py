@@ -91,9 +91,19 @@ def first_panels(weights, config):
                    for _, part in weights.parts(chunk.rows)})
 
 
-def gradient_slices(model, config):
-    """Digits that any core's sum of each parameter's gradient takes, by parameter name."""
-    bounds = [gradient_bounds(model.network, deal(model.tensors["X"], core, config),
+def gradient_slices(model, config, network=None):
+    """Digits that any core's sum of each parameter's gradient takes, by parameter name.
+
+    Parameters
+    ----------
+    model : FixedGcn
+        Gives input features and network.
+    config : Config
+        Configuration of the chip.
+    network : Network, optional
+        The model's with other orders.
+    """
+    bounds = [gradient_bounds(network or model.network, deal(model.tensors["X"], core, config),
                               config.element_width) for core in range(config.cores)]
     return {name: slices_for(max(bound[name] for bound in bounds), config) for name in bounds[0]}
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
 
 from hypercast.host.execution import execute
-from hypercast.host.issue_order import ARRIVALS, ENGINES, issue_orders
+from hypercast.host.issue_order import ARRIVALS, ENGINES, TRIALS, issue_orders
 from hypercast.host.timing import Duration
 from hypercast.rtl import isa
 
@@ -94,6 +94,11 @@ class Instruction:
 class Schedule:
     """Programs, one after the other, each ordered when it is halted.
 
+    Parameters
+    ----------
+    trials : int
+        How many orders are tried, see ``issue_orders``.
+
     Attributes
     ----------
     issued : list of Issued
@@ -102,9 +107,10 @@ class Schedule:
         Rows of the instructions that were given a label.
     """
 
-    def __init__(self):
+    def __init__(self, trials=TRIALS):
         self.issued = []
         self.labels = []
+        self._trials = trials
         self._program = []
 
     @property
@@ -149,7 +155,7 @@ class Schedule:
             operands={"phase": phase, "step": step})
         phases = 1 + max(one.operands["phase"] for one in [halt, *self._program])
         programs = ((order, [*_issued(order, buffers), halt])
-                    for order, buffers in issue_orders(self._program))
+                    for order, buffers in issue_orders(self._program, self._trials))
         order, issued = min(programs, key=lambda program: execute(program[1], phases)[0])
         self.labels += [(len(self.issued) + row, instruction.label)
                         for row, instruction in enumerate(order) if instruction.label]

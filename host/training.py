@@ -1,9 +1,15 @@
 """Prepares a graph for the chip, and opens devices."""
 
+from dataclasses import replace
+
 from hypercast.host.compiler import compile_job
 from hypercast.host.devices import ChipDevice, ReferenceDevice
+from hypercast.host.memory_map import CapacityError
+from hypercast.host.model.orders import choose_orders
+from hypercast.host.model.workload import Workload
 from hypercast.host.rank_order import rank_order
 from hypercast.reference.fixed_gcn import FixedGcn
+from hypercast.reference.network import COMBINE_FIRST, Network
 
 __all__ = ["DEVICES", "open_device", "prepare"]
 
@@ -11,7 +17,7 @@ __all__ = ["DEVICES", "open_device", "prepare"]
 DEVICES = ("reference", "rtl")
 
 
-def prepare(graph, network, recipe):
+def prepare(graph, network, recipe, config=None):
     """The model of a graph in its initial state: vertices in rank order, everything normalised.
 
     Parameters
@@ -22,6 +28,10 @@ def prepare(graph, network, recipe):
         What to train.
     recipe : Recipe
         How.
+    config : Config, optional
+        Configuration for which the order of every layer's products is chosen, whatever it is in
+        ``network``: that of the fewest predicted cycles, or, if the network does not fit the
+        configuration, features times weights first. The bits follow from the orders.
 
     Returns
     -------
@@ -31,8 +41,17 @@ def prepare(graph, network, recipe):
     graph = graph.permuted(rank_order(graph))
     if recipe.normalise_features:
         graph = graph.with_normalised_features()
-    return FixedGcn(network, recipe, graph.normalised(recipe.normalisation), graph.features,
-                    graph.labels, graph.splits)
+    data = graph.normalised(recipe.normalisation), graph.features, graph.labels, graph.splits
+    if config is None:
+        return FixedGcn(network, recipe, *data)
+    combining = Network(layers=tuple(
+        replace(layer, order=COMBINE_FIRST) for layer in network.layers))
+    model = FixedGcn(combining, recipe, *data)
+    try:
+        chosen = choose_orders(Workload.of_model(model, config)).network
+    except CapacityError:
+        return model
+    return model if chosen == combining else FixedGcn(chosen, recipe, *data)
 
 
 def open_device(name, model, config, *, progress=lambda text: None):

@@ -8,7 +8,8 @@ import itertools
 import statistics
 
 from hypercast.host.benches.figure import Figure
-from hypercast.host.model.orders import choose_orders
+from hypercast.host.model.orders import choose_orders, choose_split
+from hypercast.host.model.prediction import predict
 from hypercast.host.model.workload import Workload
 from hypercast.host.study.baseline import HP_GNN, like_ours, step_seconds
 from hypercast.host.study.batch import SAMPLINGS, Batch
@@ -39,9 +40,10 @@ def run(data, progress):
         title = f"{name}, {sampling}, {hidden} hidden"
         progress(title)
         widths = (graph.features, hidden, graph.classes)
-        workload, step = choose_orders(Workload.of_statistics(
+        workload = choose_split(choose_orders(Workload.of_statistics(
             batch.vertices, [block.entries for block in batch.blocks], Network.of_widths(widths),
-            _CONFIG), split=True)
+            _CONFIG)))
+        step = predict(workload)
         figures += _step(title, workload, step)
         gathered = step.cycles + gathering_cycles(workload)
         for kind, cycles in _baselines(sampling, batch, widths).items():
@@ -106,8 +108,9 @@ def _samples(name, graph):
     matrices = [sample.matrix for sample in samples]
     for hidden in _HIDDEN:
         widths = (graph.features, hidden, graph.classes)
-        counted, step = choose_orders(
-            Workload.of_batch(matrices, Network.of_widths(widths), _CONFIG), split=True)
+        counted = choose_split(choose_orders(
+            Workload.of_batch(matrices, Network.of_widths(widths), _CONFIG)))
+        step = predict(counted)
         for kind, cycles in _baselines("neighbour", batch, widths).items():
             yield Figure(name=f"{title}, {hidden} hidden: {kind} {_NAMES[kind]}",
                          value=cycles / step.cycles, unit="x")

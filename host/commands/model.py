@@ -5,17 +5,18 @@ from rich.console import Console
 from rich.table import Table
 
 from hypercast.host import datasets
-from hypercast.host.commands.options import configuration, expected_errors, json_option, print_json
+from hypercast.host.commands.options import (
+    configuration,
+    expected_errors,
+    json_option,
+    layer_orders,
+    order_option,
+    print_json,
+)
 from hypercast.host.model.aggregations import DEGREE_LAWS
 from hypercast.host.model.workload import Workload
 from hypercast.host.training import prepare
-from hypercast.reference.network import (
-    AGGREGATE_FIRST,
-    COMBINE_FIRST,
-    NORMALISATIONS,
-    Network,
-    Recipe,
-)
+from hypercast.reference.network import COMBINE_FIRST, NORMALISATIONS, Network, Recipe
 
 __all__ = ["model"]
 
@@ -44,15 +45,16 @@ class _Widths(click.ParamType):
 @click.option("--layers", "widths", type=_Widths(), metavar="WIDTHS",
               help="Features of the input, of hidden layers, and classes, such as 500,128,7; for "
                    "a DATASET those of hidden layers only.  [default: 128]")
-@click.option("--order", type=click.Choice([COMBINE_FIRST, AGGREGATE_FIRST]),
-              default=COMBINE_FIRST, show_default=True)
+@order_option
 @click.option("--normalisation", type=click.Choice(NORMALISATIONS), default="symmetric",
               show_default=True, help="Of a DATASET's edges.")
 @json_option
 def model(dataset, config, vertices, edges, degree_law, widths, order, normalisation, as_json):
     """Predict cycles, words and flits of a training step on DATASET, or on a graph like it."""
+    from hypercast.host.model.orders import choose_orders
     from hypercast.host.model.prediction import predict
 
+    orders = COMBINE_FIRST if order == "auto" else order
     if (dataset is None) == (vertices is None):
         raise click.UsageError("give a DATASET, or --vertices with --edges and --layers")
     if dataset and edges is not None:
@@ -60,28 +62,33 @@ def model(dataset, config, vertices, edges, degree_law, widths, order, normalisa
     if dataset is None:
         if edges is None or widths is None or len(widths) < 2:
             raise click.UsageError("--vertices needs --edges and --layers, such as 500,128,7")
-        network = Network.of_widths(widths, orders=order)
+        network = Network.of_widths(widths, orders=orders)
         layers = len(network.layers)
         workload = Workload.of_statistics(
             [vertices] * (layers + 1), [edges] * layers, network, config, law=degree_law)
+        if order == "auto":
+            workload = choose_orders(workload)
     else:
         graph = datasets.load(dataset)
         network = Network.of_widths(
-            [graph.features.shape[1], *(widths or (128,)), graph.classes], orders=order)
-        workload = Workload.of_model(prepare(graph, network, Recipe(
-            epochs=1, element_width=config.element_width, normalisation=normalisation)), config)
+            [graph.features.shape[1], *(widths or (128,)), graph.classes], orders=orders)
+        recipe = Recipe(epochs=1, element_width=config.element_width, normalisation=normalisation)
+        workload = Workload.of_model(
+            prepare(graph, network, recipe, config if order == "auto" else None), config)
     prediction = predict(workload)
     if as_json:
         print_json({
-            "cycles": prediction.cycles, "bound": prediction.bound, "work": prediction.work,
+            "orders": workload.orders, "cycles": prediction.cycles, "bound": prediction.bound,
+            "work": prediction.work,
             "phases": [{"name": phase.name, "cycles": phase.cycles, "limit": phase.limit,
                         "loads": phase.loads} for phase in prediction.phases]})
     else:
-        _print(prediction, config)
+        _print(workload, prediction, config)
 
 
-def _print(prediction, config):
+def _print(workload, prediction, config):
     console = Console()
+    console.print(layer_orders(workload.network))
     table = Table("phase", "cycles", "limited by", "which is busy for", title=(
         f"predicted training step, {config.cores} cores, {config.lanes} lanes"))
     for phase in prediction.phases:

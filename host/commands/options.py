@@ -11,21 +11,35 @@ from hypercast.host.driver import DeviceError
 from hypercast.host.graph import GraphError
 from hypercast.host.memory_map import CapacityError
 from hypercast.host.transport import TransportError
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.rtl.config import PRESETS, Config, ConfigurationError
 from hypercast.sim.compilers import NoCompilerError
 from hypercast.sim.cxxrtl_build import BuildError
 
-__all__ = ["configuration", "expected_errors", "json_option", "print_json"]
+__all__ = ["configuration", "expected_errors", "json_option", "layer_orders", "order_option",
+           "print_json"]
 
 _EXPECTED = (BuildError, CapacityError, ConfigurationError, DatasetError, DeviceError, GraphError,
              NoCompilerError, TransportError, ArithmeticError, OSError, ValueError)
 
+#: The order of every layer's products; "auto" for those of the fewest predicted cycles.
+order_option = click.option(
+    "--order", type=click.Choice(["auto", COMBINE_FIRST, AGGREGATE_FIRST]), default="auto",
+    show_default=True, help="Of each layer's products: features times weights first, adjacency "
+                            "times features first, or the faster, by the cycle model.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")
 
 
 def print_json(value):
     """Print ``value`` as one line of JSON."""
     click.echo(json.dumps(value))
+
+
+def layer_orders(network):
+    """The orders of a network's layers, as text."""
+    return "order of products: " + ", ".join(
+        f"layer {number} {layer.order.replace('_', ' ')}"
+        for number, layer in enumerate(network.layers, 1))
 
 
 def expected_errors(function):

@@ -10,14 +10,21 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from hypercast.host import datasets
-from hypercast.host.commands.options import configuration, expected_errors, json_option, print_json
+from hypercast.host.commands.options import (
+    configuration,
+    expected_errors,
+    json_option,
+    layer_orders,
+    order_option,
+    print_json,
+)
 from hypercast.host.comparison import Comparison, compare
 from hypercast.host.devices import ReferenceDevice
 from hypercast.host.report.folder import RunWriter
 from hypercast.host.trace import write_trace
 from hypercast.host.training import DEVICES, open_device, prepare
 from hypercast.host.utilisation import utilisation
-from hypercast.reference.network import NORMALISATIONS, Network, Recipe
+from hypercast.reference.network import COMBINE_FIRST, NORMALISATIONS, Network, Recipe
 from hypercast.rtl.isa import Split
 
 __all__ = ["train"]
@@ -61,6 +68,7 @@ def _epoch_record(epoch, trained, tested, device):
 @click.option("--layers", type=click.IntRange(1), default=2, show_default=True)
 @click.option("--hidden", type=click.IntRange(1), default=16, show_default=True,
               help="Features of every hidden layer.")
+@order_option
 @click.option("--dropout", type=click.FloatRange(0, 1, max_open=True), default=0.5,
               show_default=True, help="On the input of every layer.")
 @click.option("--learning-rate", type=_Numbers(), default=None,
@@ -85,7 +93,7 @@ def _epoch_record(epoch, trained, tested, device):
 @click.option("--trace-step", type=click.IntRange(1), default=None,
               help="Which training step --trace and --run record.  [default: the last]")
 @json_option
-def train(dataset, config, device, layers, hidden, dropout, check, as_json, learning_rate,
+def train(dataset, config, device, layers, hidden, order, dropout, check, as_json, learning_rate,
           bias_learning_rate, weight_decay, epochs, folder, trace, trace_step, **recipe):
     """Train DATASET: karate, blocks, a Planetoid folder, or a gnn-benchmark .npz file."""
     console = Console(stderr=as_json)
@@ -94,15 +102,18 @@ def train(dataset, config, device, layers, hidden, dropout, check, as_json, lear
         trace.touch()  # so that a path that cannot be written fails before the training
     graph = datasets.load(dataset)
     widths = [graph.features.shape[1], *[hidden] * (layers - 1), graph.classes]
-    network = Network.of_widths(widths, dropout=dropout)
+    network = Network.of_widths(
+        widths, dropout=dropout, orders=COMBINE_FIRST if order == "auto" else order)
     rates = {"learning_rates": learning_rate, "bias_learning_rates": bias_learning_rate,
              "weight_decays": weight_decay}
     recipe = Recipe(epochs=epochs, element_width=config.element_width, **recipe,
                     **{name: values for name, values in rates.items() if values})
-    model = prepare(graph, network, recipe)
+    model = prepare(graph, network, recipe, config if order == "auto" else None)
+    network = model.network
     console.print(f"{dataset}: {graph.vertices} vertices, {graph.edges.nnz} edges, "
                   f"{'-'.join(map(str, widths))} features, on {device}, {config.cores} cores, "
                   f"{config.lanes} lanes, {config.element_width}-bit elements")
+    console.print(layer_orders(network))
     with console.status("opening the device") as status:
         target = open_device(device, model, config, progress=status.update)
     if device != "reference":
@@ -112,7 +123,8 @@ def train(dataset, config, device, layers, hidden, dropout, check, as_json, lear
     oracle = ReferenceDevice(prepare(graph, network, recipe)) if check else None
     run = folder and RunWriter(folder, config, {
         "data set": dataset, "vertices": graph.vertices, "edges": int(graph.edges.nnz),
-        "features": widths, "dropout": dropout, "device": device,
+        "features": widths, "orders": [layer.order for layer in network.layers],
+        "dropout": dropout, "device": device,
         **dataclasses.asdict(recipe)}, getattr(target, "job", None))
     words = Comparison()
     saturations = 0

@@ -1,45 +1,63 @@
-"""Chooses the order of every layer's products: that of the fewest predicted cycles."""
+"""Chooses the order of every layer's products, and tiles: those of the fewest predicted cycles."""
 
 import itertools
 
 from hypercast.host.model.prediction import predict
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 
-__all__ = ["choose_orders"]
+__all__ = ["choose_orders", "choose_split"]
 
-
-#: Sizes of tiles, in proportion, that ``split`` tries: alike, if the array is slower than
-#: aggregation, and ever smaller ones, if it waits for the last.
+#: By how much a schedule that tries many orders of instructions may be shorter than one that does
+#: not (``issue_orders``).
+_NEAR = 1.05
+#: Sizes of tiles, in proportion: alike, if the array is slower than aggregation, and ever smaller
+#: ones, if it waits for the last.
 _SPLITS = ((1, 1), (1, 1, 1), (1, 1, 1, 1), (2, 1, 1), (3, 2, 1), (4, 2, 1, 1), (4, 3, 2, 1))
 
 
-def choose_orders(workload, *, split=False):
-    """A ``Workload`` with the orders of the fewest cycles, and its ``Prediction``.
+def choose_orders(workload):
+    """The workload with the orders of the fewest cycles.
 
-    All combinations are predicted. What a first layer with dropout on its input aggregates would be
-    another matrix in every step, so that layer combines first.
+    What an order costs depends on the neighbouring layers: pairs of them are tried, first to last,
+    beginning with layers that all combine first. What a first layer with dropout on its input
+    aggregates would be another matrix in every step, so that layer combines first.
 
     Parameters
     ----------
     workload : Workload
         With any orders.
-    split : bool
-        Whether the output of a first layer that aggregates first may be split.
+
+    Raises
+    ------
+    CapacityError
+        If the network does not fit the configuration.
     """
-    dropout = workload.network.layers[0].dropout > 0
-    orders = itertools.product((COMBINE_FIRST, AGGREGATE_FIRST),
-                               repeat=len(workload.network.layers))
-    best = _best(workload.ordered(one) for one in orders
-                 if not (dropout and one[0] == AGGREGATE_FIRST))
-    if not split or best[0].combines_first:
-        return best
-    return min(best, _best(workload.ordered(best[0].orders, sizes) for sizes in _SPLITS),
-               key=_cycles)
+    choices = [(COMBINE_FIRST, AGGREGATE_FIRST)] * len(workload.network.layers)
+    if workload.network.layers[0].dropout:
+        choices[0] = (COMBINE_FIRST,)
+    orders = (COMBINE_FIRST,) * len(choices)
+    for first in range(max(1, len(choices) - 1)):
+        pairs = itertools.product(*choices[first:first + 2])
+        orders = _best(workload, [(*orders[:first], *pair, *orders[first + 2:]) for pair in pairs])
+    return workload.ordered(orders)
 
 
-def _best(workloads):
-    return min(((one, predict(one)) for one in workloads), key=_cycles)
+def _best(workload, candidates):
+    """The orders of the fewest cycles; only those that are nearly so are predicted carefully."""
+    cycles = {orders: predict(workload.ordered(orders), trials=1).cycles for orders in candidates}
+    limit = _NEAR * min(cycles.values())
+    near = [orders for orders in candidates if cycles[orders] <= limit]
+    if len(near) == 1:
+        return near[0]
+    return min(near, key=lambda orders: predict(workload.ordered(orders)).cycles)
 
 
-def _cycles(pair):
-    return pair[1].cycles
+def choose_split(workload):
+    """The workload with the ``split`` of the fewest cycles.
+
+    Only the output of a first layer that aggregates first is ever split.
+    """
+    if workload.combines_first:
+        return workload
+    return min((workload, *(workload.ordered(workload.orders, sizes) for sizes in _SPLITS)),
+               key=lambda one: predict(one).cycles)

@@ -11,9 +11,11 @@ from hypercast.host.compiler import (
 )
 from hypercast.host.emitter import ONE, Emitter, Messages
 from hypercast.host.execution import execute
+from hypercast.host.issue_order import TRIALS
 from hypercast.host.memory_map import MemoryMap
 from hypercast.host.operand_map import Parts
 from hypercast.host.program import Program
+from hypercast.host.schedule import Schedule
 from hypercast.host.timing import Timing
 from hypercast.host.vertices import RowTable, Vertices
 
@@ -88,9 +90,17 @@ class Prediction:
         return max(self.loads.values())
 
 
-def predict(workload):
-    """The ``Prediction`` of a ``Workload``."""
-    emitter = _emitter(workload)
+def predict(workload, *, trials=TRIALS):
+    """The ``Prediction`` of a ``Workload``.
+
+    Parameters
+    ----------
+    workload : Workload
+        The step.
+    trials : int
+        How hard the schedule tries, see ``issue_orders``.
+    """
+    emitter = _emitter(workload, Schedule(trials=trials))
     program = Program(network=workload.network, emitter=emitter)
     program.load()
     loaded = len(emitter.schedule.issued)
@@ -105,8 +115,8 @@ def predict(workload):
     return Prediction(cycles=cycles, phases=phases, work=dict(_work(issued)))
 
 
-def _emitter(workload):
-    """An emitter on the memory map that the compiler would make."""
+def _emitter(workload, schedule):
+    """An emitter with a schedule, on the memory map that the compiler would make."""
     config, network = workload.config, workload.network
     table = RowTable()
     vertices = [Vertices.of(count, config, table, split=workload.split_of(level))
@@ -127,7 +137,8 @@ def _emitter(workload):
         operands=place_operands(config, network, memory, tuple(vertices), operand),
         timing=Timing(config, sparse), headroom=1,
         momentum_exponents=dict.fromkeys(weights, 0),
-        slices=dict.fromkeys(weights, config.slices) | workload.slices)
+        slices=dict.fromkeys(weights, config.slices) | workload.slices(network),
+        schedule=schedule)
 
 
 def _messages(workload, table):

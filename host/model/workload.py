@@ -1,7 +1,9 @@
 """What the cycle model is asked about: a network on a graph, or on a graph's statistics."""
 
 import itertools
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -32,8 +34,9 @@ class Workload:
         rows lie in memory tile by tile, a row that several tiles need once for each.
     words : (cores, panels) array of int, optional
         Words of the input features, if they are word-sparse where the first layer combines first.
-    slices : dict
-        Digits that a gradient is sent in, by parameter; as many as an accumulator has by default.
+    slices : callable
+        Gives the digits that gradients are sent in: a dictionary by parameter, from a network; as
+        many as an accumulator has where it says nothing.
     """
 
     config: Config
@@ -41,7 +44,7 @@ class Workload:
     aggregations: Counted | Expected
     split: tuple = (1,)
     words: np.ndarray | None = None
-    slices: dict = field(default_factory=dict)
+    slices: Callable = lambda network: {}
 
     @classmethod
     def of_graph(cls, adjacency, network, config, **known):
@@ -68,7 +71,7 @@ class Workload:
         rows = -(-len(model.labels) // config.cores)
         return cls.of_graph(model.tensors["A"], model.network, config,
                             words=Features(model, rows, config).words,
-                            slices=gradient_slices(model, config))
+                            slices=partial(gradient_slices, model, config))
 
     @classmethod
     def of_statistics(cls, vertices, edges, network, config, *, law="power", **known):

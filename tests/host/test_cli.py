@@ -66,6 +66,16 @@ def test_train_options():
     assert "34-5-5-2 features" in result.stderr and "8-bit" in result.stderr
 
 
+def test_train_orders():
+    def lines(order, *arguments):
+        return run("train", "karate", "--epochs", 1, "--dropout", 0, "--order", order,
+                   *arguments).stdout.splitlines()
+    named = "order of products: layer 1 aggregate first, layer 2 aggregate first"
+    assert named in lines("aggregate_first")
+    chosen = "order of products: layer 1 combine first, layer 2 combine first"
+    assert chosen in lines("auto")
+
+
 def test_train_planetoid_folder(folder):  # noqa: F811
     result = run("train", folder, "--epochs", 1, "--hidden", 2, "--json")
     assert json.loads(result.stdout.splitlines()[0])["epoch"] == 0
@@ -81,6 +91,7 @@ def test_train_planetoid_folder(folder):  # noqa: F811
     (["train", "karate", "-P", "colour=3"], "there are dimensions, lanes"),
     (["train", "karate", "-P", "memory_stalls=1"], "must be true or false, not '1'"),
     (["train", "karate", "--learning-rate", "-1"], "learning_rates must be one or more finite"),
+    (["train", "karate", "--order", "aggregate_first"], "layer 1 cannot aggregate first with"),
     (["train", "karate", "--dropout", "0.999999"], "dropout must be at least 0 and below 1"),
     (["train", "blocks", "--device", "rtl", "--preset", "tiny"], "raise "),
     (["config", "show", "-P", "eject=4", "-P", "planes=1"], "eject must be at most planes (1)"),

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.host import issue_order
 from hypercast.host.issue_order import ARRIVALS, ENGINES
 from hypercast.host.schedule import Accumulators, Schedule
 from hypercast.host.timing import Duration
@@ -27,19 +26,14 @@ some = st.lists(st.tuples(names, names, durations), min_size=1, max_size=3)
 steps = st.lists(st.tuples(st.sampled_from([*TAKING, Opcode.LOSS]), some, some), max_size=12)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def few_trials():
-    """What is shown here holds for any order: a few are enough."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(issue_order, "_TRIALS", 2)
-        yield
-
-
 class Program:
-    """Instructions as they were added, each known by its number."""
+    """Instructions as they were added, each known by its number.
+
+    What is shown holds for any order: a few trials are enough.
+    """
 
     def __init__(self, steps):
-        self.schedule = Schedule()
+        self.schedule = Schedule(trials=2)
         self.added = []  # (opcode, reads, writes, accumulators)
         reduced, updates = None, []
         for opcode, adding, taking in steps:

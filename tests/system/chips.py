@@ -35,22 +35,23 @@ CHIPS = {"narrow": NARROW, "wide": WIDE, "slow memory": SLOW_MEMORY, "one core":
 
 @dataclass(frozen=True, kw_only=True)
 class GraphTraining:
-    """A training of any graph, as ``compare_training`` takes it."""
+    """A training of any graph, as ``compare_training`` takes it; orders of None are chosen."""
 
     graph: Graph
     config: Config
     hidden: tuple = ()
     dropout: float = 0.0
-    orders: str | tuple = COMBINE_FIRST
+    orders: str | tuple | None = COMBINE_FIRST
     epochs: int = 2
     recipe: dict = field(default_factory=dict)
 
     def model(self):
         """A fresh model in its initial state."""
         widths = [self.graph.features.shape[1], *self.hidden, self.graph.classes]
-        network = Network.of_widths(widths, dropout=self.dropout, orders=self.orders)
+        network = Network.of_widths(
+            widths, dropout=self.dropout, orders=self.orders or COMBINE_FIRST)
         recipe = Recipe(epochs=self.epochs, element_width=self.config.element_width, **self.recipe)
-        return prepare(self.graph, network, recipe)
+        return prepare(self.graph, network, recipe, None if self.orders else self.config)
 
     def check(self):
         """Train on chip and reference; every word must be equal."""

@@ -81,6 +81,15 @@ def test_networks(config, hidden, dropout, orders):
                   orders=orders).check()
 
 
+def test_chosen_orders():
+    """One panel of inputs and three of outputs, and the other way round."""
+    training = GraphTraining(graph=random_graph(60, 200, features=4, seed=11), config=WIDE,
+                             hidden=(12,), orders=None)
+    orders = [layer.order for layer in training.model().network.layers]
+    assert orders == [AGGREGATE_FIRST, COMBINE_FIRST]
+    training.check()
+
+
 @pytest.mark.parametrize("orders", [COMBINE_FIRST, (COMBINE_FIRST, AGGREGATE_FIRST)],
                          ids=["combine", "aggregate"])
 @pytest.mark.parametrize("directed", [False, True], ids=["undirected", "directed"])

@@ -13,7 +13,7 @@ def figures():
         patch.setattr(paper, "GRAPHS", {"Flickr": paper.GRAPHS["Flickr"]})
         patch.setattr(paper, "_HIDDEN", (128,))
         patch.setattr(orders, "_SPLITS", ((3, 2, 1),))
-        patch.setattr(issue_order, "_TRIALS", 1)
+        patch.setattr(issue_order, "_EFFORT", 1)
         return paper.run(None, progress=lambda text: None)
 
 

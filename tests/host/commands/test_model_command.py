@@ -45,6 +45,20 @@ def test_what_is_asked_for_counts():
     assert predicted(*GRAPH, "-P", "dimensions=0")["cycles"] > 1.5 * plain["cycles"]
 
 
+@pytest.mark.parametrize("arguments", [
+    ["--vertices", 500, "--edges", 3000, "--layers", "4,16,3"], ["karate", "--layers", 12]])
+def test_orders_are_the_fastest(arguments):
+    arguments = [*arguments, "--preset", "test"]
+    found = {order: predicted(*arguments, "--order", order)
+             for order in ("auto", "combine_first", "aggregate_first")}
+    assert found["auto"]["cycles"] <= min(one["cycles"] for one in found.values())
+    for order in ("combine_first", "aggregate_first"):
+        assert set(found[order]["orders"]) == {order}
+    first, second = (f"layer {number} {order.replace('_', ' ')}"
+                     for number, order in enumerate(found["auto"]["orders"], 1))
+    assert f"order of products: {first}, {second}" in run("model", *arguments).stdout
+
+
 @pytest.mark.parametrize(("arguments", "message"), [
     ([], "give a DATASET, or --vertices with --edges and --layers"),
     (["karate", "--vertices", 9], "give a DATASET, or --vertices with --edges and --layers"),

@@ -2,10 +2,15 @@
 
 import itertools
 
+import pytest
+
+from hypercast.host.benches.steps import synthetic_graph
+from hypercast.host.datasets import karate
 from hypercast.host.model.orders import choose_orders
 from hypercast.host.model.prediction import predict
 from hypercast.host.model.workload import Workload
-from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
+from hypercast.host.training import prepare
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network, Recipe
 from hypercast.rtl.config import PRESETS
 
 CONFIG = PRESETS["test"]
@@ -18,14 +23,45 @@ def batch(dropout=0.0):
 
 
 def test_no_order_is_faster():
-    chosen, prediction = choose_orders(batch())
+    chosen = choose_orders(batch())
     assert chosen.orders[0] == AGGREGATE_FIRST
     orders = itertools.product((COMBINE_FIRST, AGGREGATE_FIRST), repeat=2)
-    assert prediction.cycles == min(predict(batch().ordered(one)).cycles for one in orders)
+    assert predict(chosen).cycles == min(predict(batch().ordered(one)).cycles for one in orders)
+
+
+@pytest.mark.parametrize("widths", [(4, 12, 3), (12, 4, 3), (4, 12, 12, 3)])
+def test_no_order_of_a_model_is_faster(widths):
+    graph, recipe = synthetic_graph(300, 1_500, widths[0], widths[-1]), Recipe(epochs=1)
+
+    def cycles(network, config=None):
+        return predict(Workload.of_model(prepare(graph, network, recipe, config), CONFIG)).cycles
+
+    networks = [Network.of_widths(widths, orders=orders) for orders in itertools.product(
+        (COMBINE_FIRST, AGGREGATE_FIRST), repeat=len(widths) - 1)]
+    assert cycles(networks[-1], CONFIG) == min(map(cycles, networks))
+
+
+def test_what_does_not_fit_combines_first():
+    """The reference trains it all the same."""
+    graph = synthetic_graph(50, 100, 500, 3)
+    network = Network.of_widths([500, 9, 3], orders=AGGREGATE_FIRST)
+    model = prepare(graph, network, Recipe(epochs=1), CONFIG)
+    assert {layer.order for layer in model.network.layers} == {COMBINE_FIRST}
+
+
+def test_digits_are_those_of_the_order():
+    """Binary features have sums of fewer digits than what is aggregated from them."""
+    model = prepare(karate(), Network.of_widths([34, 3, 2]), Recipe(epochs=1))
+    workload = Workload.of_model(model, CONFIG)
+    combining, aggregating = (
+        workload.slices(workload.ordered((order, COMBINE_FIRST)).network)
+        for order in (COMBINE_FIRST, AGGREGATE_FIRST))
+    assert combining["W1"] < aggregating["W1"]
+    assert combining["W2"] == aggregating["W2"]
 
 
 def test_a_first_layer_with_dropout_combines_first():
-    assert choose_orders(batch(dropout=0.5), split=True)[0].orders[0] == COMBINE_FIRST
+    assert choose_orders(batch(dropout=0.5)).orders[0] == COMBINE_FIRST
 
 
 def test_tiles_store_rows_once_for_each():
