@@ -13,7 +13,7 @@ BENCHES = {
     "model": "the cycle model against the simulated chip, on many small workloads",
     "noc": "efficiency, balance, fairness and scaling of the network under traffic",
     "paper": "steps on sampled batches of four large graphs, against HP-GNN; models on both sides",
-    "roofline": "training steps on the simulated chip, against what their busiest resource allows",
+    "roofline": "training steps on the simulated chip, against their busiest resource; scaling",
     "sparse": "Cora's first layer on the simulated chip, word-sparse against dense",
     "sim": "speed of the compiled simulation against Amaranth's simulator",
 }

@@ -2,7 +2,7 @@
 
 from hypercast.host import datasets
 from hypercast.host.benches.figure import Figure
-from hypercast.host.benches.steps import chip, measure, synthetic_graph
+from hypercast.host.benches.steps import chip, measure, predicted, synthetic_graph
 from hypercast.host.datasets import DatasetError
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import Engine
@@ -16,6 +16,8 @@ LANES, SCALED = (4, 8, 16), 8
 #: Efficiency demanded on the synthetic graph and on Cora.
 _BAR, _CORA_BAR = 0.80, 0.60
 _ARRAY_BAR, _REDUCTION_BAR, _SCALING_BAR = 0.95, 0.05, 14.0
+#: Error allowed of the cycle model.
+_ERROR_BAR = 0.05
 #: Cycles of an epoch of Cora allowed with on-chip memory.
 _EPOCH_BAR = 15_000
 
@@ -49,7 +51,8 @@ def run(data, progress):
                    progress)
     figures.append(Figure(name="Cora, P = 16, on-chip memory: cycles of an epoch",
                           value=step.cycles, unit="cycles", bar=_EPOCH_BAR, relation="<="))
-    return figures + _scaling(graph, cycles[SCALED], progress)
+    return [*figures, *_strong_scaling(graph, cycles[SCALED], progress),
+            *_weak_scaling(cycles[SCALED], progress)]
 
 
 def _efficiency(name, step, bar):
@@ -61,8 +64,8 @@ def _efficiency(name, step, bar):
     ]
 
 
-def _scaling(graph, sixteen, progress):
-    """Strong scaling of the synthetic graph."""
+def _strong_scaling(graph, sixteen, progress):
+    """Speed-ups on the synthetic graph, of which 16 cores take ``sixteen`` cycles."""
     figures, single = [], None
     for dimensions in range(5):
         progress(f"strong scaling, {1 << dimensions} cores")
@@ -73,4 +76,25 @@ def _scaling(graph, sixteen, progress):
         figures.append(Figure(
             name=f"speed-up of {1 << dimensions} cores, P = {SCALED}", value=single / cycles,
             unit="x", bar=_SCALING_BAR if dimensions == 4 else None))
+    return figures
+
+
+def _weak_scaling(sixteen, progress):
+    """Predicted cycles on graphs that grow with the chip, to that of 16 cores; 64 cores at most."""
+    config, figures, single = chip(PRESETS["vcu128"], SCALED), [], None
+    for dimensions in range(7):
+        progress(f"weak scaling, {1 << dimensions} cores")
+        vertices, edges = (count << dimensions >> config.dimensions for count in GRAPH[:2])
+        cycles = predicted(synthetic_graph(vertices, edges, *GRAPH[2:]), [HIDDEN],
+                           config.replace(dimensions=dimensions))
+        single = single or cycles
+        name = (f"weak scaling, {vertices} vertices on {1 << dimensions} cores, P = {SCALED}, by "
+                f"the cycle model")
+        figures += [
+            Figure(name=f"{name}: cycles of a step", value=cycles, unit="cycles"),
+            Figure(name=f"{name}: efficiency, against one core", value=single / cycles)]
+        if dimensions == config.dimensions:
+            figures.append(Figure(
+                name=f"{name}: error against the simulated chip",
+                value=abs(cycles / sixteen - 1), bar=_ERROR_BAR, relation="<="))
     return figures

@@ -5,13 +5,15 @@ from typing import NamedTuple
 import numpy as np
 
 from hypercast.host.graph import Graph
+from hypercast.host.model.prediction import predict
+from hypercast.host.model.workload import Workload
 from hypercast.host.timeline import Profile
 from hypercast.host.training import open_device, prepare
 from hypercast.host.utilisation import utilisation
 from hypercast.reference.network import Network, Recipe
 from hypercast.rtl.isa import Engine
 
-__all__ = ["Step", "chip", "measure", "synthetic_graph"]
+__all__ = ["Step", "chip", "measure", "predicted", "synthetic_graph"]
 
 #: What a chip of some lanes has for the workloads here: cores share the memory that they need.
 _EJECT = {2: 1, 4: 2, 8: 4, 16: 4}
@@ -86,11 +88,9 @@ class Step(NamedTuple):
         return float(busy.mean())
 
 
-def measure(graph, widths, config, progress, *, dropout=0.5, orders=None):
+def measure(graph, widths, config, progress):
     """The first training step of a network of ``widths`` hidden features on a graph."""
-    network = Network.of_widths([graph.features.shape[1], *widths, graph.classes],
-                                dropout=dropout, **({"orders": orders} if orders else {}))
-    model = prepare(graph, network, Recipe(epochs=1, element_width=config.element_width))
+    model = _model(graph, widths, config)
     device = open_device("rtl", model, config, progress=progress)
     try:
         device.train_step(record=True)
@@ -98,3 +98,14 @@ def measure(graph, widths, config, progress, *, dropout=0.5, orders=None):
                     utilisation(device.counters, device.train_cycles, config))
     finally:
         device.close()
+
+
+def predicted(graph, widths, config):
+    """Cycles of the same step by the cycle model."""
+    model = _model(graph, widths, config)
+    return predict(Workload.of_model(model, config)).cycles
+
+
+def _model(graph, widths, config):
+    network = Network.of_widths([graph.features.shape[1], *widths, graph.classes], dropout=0.5)
+    return prepare(graph, network, Recipe(epochs=1, element_width=config.element_width))
