@@ -22,6 +22,9 @@ class Program:
         What is trained.
     emitter : Emitter
         Emits them.
+    ahead : bool
+        Whether a training step aggregates the next batch's features: a first layer that aggregates
+        first finds its own in M1, made in the step before, and leaves those in M1.next.
 
     Attributes
     ----------
@@ -31,6 +34,7 @@ class Program:
 
     network: Network
     emitter: Emitter
+    ahead: bool = False
     phases: list = field(default_factory=list)
 
     def load(self):
@@ -86,7 +90,9 @@ class Program:
                 self.emitter.aggregate(phase, middle, number, result, **finish)
             else:
                 middle = f"M{number}{suffix}"
-                self.emitter.aggregate(phase, source, number, middle, scale=dropout)
+                aggregated = f"{middle}.next" if (
+                    training and self.ahead and number == 1) else middle
+                self.emitter.aggregate(phase, source, number, aggregated, scale=dropout)
                 self.emitter.combine(phase, middle, f"W{number}", result, **finish)
 
     def _backward(self, number):

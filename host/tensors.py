@@ -4,12 +4,12 @@ import re
 
 __all__ = ["level", "of_training"]
 
-_NAME = re.compile(r"(d?[HMTZ]|mask)(\d+)(\.eval)?")
+_NAME = re.compile(r"(d?[HMTZ]|mask)(\d+)(\.eval|\.next)?")
 
 
 def of_training(name):
-    """The training step's tensor that a tensor of an evaluation corresponds to."""
-    return name.removesuffix(".eval")
+    """The training step's tensor that one of an evaluation, or of the next batch, is like."""
+    return name.removesuffix(".eval").removesuffix(".next")
 
 
 def level(name):

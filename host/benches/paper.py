@@ -6,9 +6,10 @@ lanes, our bandwidth, clock and element width. ``docs/full-size-study.md`` expla
 
 import itertools
 import statistics
+from dataclasses import replace
 
 from hypercast.host.benches.figure import Figure
-from hypercast.host.model.orders import choose_orders, choose_split
+from hypercast.host.model.orders import choose_orders
 from hypercast.host.model.prediction import predict
 from hypercast.host.model.workload import Workload
 from hypercast.host.study.baseline import HP_GNN, like_ours, step_seconds
@@ -40,9 +41,9 @@ def run(data, progress):
         title = f"{name}, {sampling}, {hidden} hidden"
         progress(title)
         widths = (graph.features, hidden, graph.classes)
-        workload = choose_split(choose_orders(Workload.of_statistics(
+        workload = choose_orders(Workload.of_statistics(
             batch.vertices, [block.entries for block in batch.blocks], Network.of_widths(widths),
-            _CONFIG)))
+            _CONFIG, sampled=True, pipelined=True))
         step = predict(workload)
         figures += _step(title, workload, step)
         gathered = step.cycles + gathering_cycles(workload)
@@ -72,9 +73,11 @@ def _baselines(sampling, batch, widths):
 
 def _step(title, workload, step):
     orders = " and ".join(layer.order.replace("_", " ") for layer in workload.network.layers)
-    tiles = f", tiles {':'.join(map(str, workload.split))}" if len(workload.split) > 1 else ""
+    alone = choose_orders(replace(workload, pipelined=False))
     return [
-        Figure(name=f"{title}: step, {orders}{tiles}", value=step.cycles, unit="cycles"),
+        Figure(name=f"{title}: step, {orders}", value=step.cycles, unit="cycles"),
+        Figure(name=f"{title}: step without work on the next batch", value=predict(alone).cycles,
+               unit="cycles"),
         Figure(name=f"{title}: most that a resource needs, {step.limit}", value=step.bound,
                unit="cycles"),
         Figure(name=f"{title}: step", value=step.cycles / _CLOCK * 1e3, unit="ms")]
@@ -108,8 +111,8 @@ def _samples(name, graph):
     matrices = [sample.matrix for sample in samples]
     for hidden in _HIDDEN:
         widths = (graph.features, hidden, graph.classes)
-        counted = choose_split(choose_orders(
-            Workload.of_batch(matrices, Network.of_widths(widths), _CONFIG)))
+        counted = choose_orders(Workload.of_batch(
+            matrices, Network.of_widths(widths), _CONFIG, pipelined=True))
         step = predict(counted)
         for kind, cycles in _baselines("neighbour", batch, widths).items():
             yield Figure(name=f"{title}, {hidden} hidden: {kind} {_NAMES[kind]}",
@@ -121,6 +124,3 @@ def _samples(name, graph):
                         ("arrivals", "aggregation lanes")):
         yield Figure(name=f"{title}: load of {what}, expected / counted",
                      value=getattr(load, field) / getattr(real, field), unit="x")
-    divided = expected.ordered(expected.orders, counted.split)
-    yield Figure(name=f"{title}: rows stored tile by tile, expected / counted",
-                 value=divided.vertices[0] / counted.vertices[0], unit="x")

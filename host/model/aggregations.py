@@ -39,7 +39,7 @@ class Counted:
         """Vertices of the input, and of every layer's output."""
         return (self._matrices[0].shape[1], *(matrix.shape[0] for matrix in self._matrices))
 
-    def loads(self, layer, backward, split=(1,), *, alone=False):
+    def loads(self, layer, backward):
         """A ``Load`` for each tile of rows of a layer's result, or of its input if ``backward``.
 
         Parameters
@@ -48,24 +48,15 @@ class Counted:
             The layer, from 1.
         backward : bool
             Whether the transposed matrix is meant.
-        split : tuple of int
-            Sizes of tiles in proportion.
-        alone : bool
-            Whether the rows walked are those that have an edge to the tile, and no others.
         """
         matrix = self._matrices[layer - 1]
-        key = id(matrix), backward, split, alone
+        key = id(matrix), backward
         if key not in self._found:
             matrix = scipy.sparse.csr_array(matrix.T if backward else matrix)
-            self._found[key] = [self._count(matrix, tile, alone)
-                                for tile in _tiles(matrix.shape[0], self._config, split, alone)]
+            self._found[key] = [
+                compile_messages(matrix, self._config, first_row=tile.first, rows=tile.rows).load
+                for tile in _tiles(matrix.shape[0], self._config)]
         return self._found[key]
-
-    def _count(self, matrix, tile, alone):
-        if alone:
-            first, last = (row * self._config.cores for row in (tile.first, tile.first + tile.rows))
-            matrix = matrix[:, np.unique(matrix[first:last].indices)]
-        return compile_messages(matrix, self._config, first_row=tile.first, rows=tile.rows).load
 
 
 class Expected:
@@ -92,7 +83,7 @@ class Expected:
         self._config = config
         self._law = law
 
-    def loads(self, layer, backward, split=(1,), *, alone=False):
+    def loads(self, layer, backward):
         """As ``Counted.loads``."""
         sources, targets = self.vertices[layer - 1:layer + 1]
         if backward:
@@ -100,10 +91,10 @@ class Expected:
         entries = _entries(sources, self._edges[layer - 1], self._law)
         # The rows of a square matrix have the same law, and low ranks come first.
         law = self._law if sources == targets else "uniform"
-        return [self._expect(entries, _share(targets, tile, law, self._config.cores), alone)
-                for tile in _tiles(targets, self._config, split, alone)]
+        return [self._expect(entries, _share(targets, tile, law, self._config.cores))
+                for tile in _tiles(targets, self._config)]
 
-    def _expect(self, entries, share, alone):
+    def _expect(self, entries, share):
         """The load of a tile that gets a share of the entries."""
         config, cores = self._config, self._config.cores
 
@@ -112,7 +103,7 @@ class Expected:
             return float(-np.expm1(entries * np.log1p(-min(part * share, 1 - 1e-12))).sum())
 
         messages = round(reached(1))
-        rows = messages if alone else len(entries)
+        rows = len(entries)
         edges = round(entries.sum() * share)
         # Whatever the order of dimensions, step s of a multicast has 2**s links, and 2**-(s + 1)
         # of the cores lie beyond each.
@@ -147,6 +138,5 @@ def _share(vertices, tile, law, cores):
     return float(np.diff(ranks ** power)[0] / vertices ** power)
 
 
-def _tiles(vertices, config, split, alone):
-    vertices = Vertices.of(vertices, config, RowTable(), split=split)
-    return vertices.tiles if alone else vertices.blocks
+def _tiles(vertices, config):
+    return Vertices.of(vertices, config, RowTable()).blocks

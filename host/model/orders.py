@@ -1,18 +1,15 @@
-"""Chooses the order of every layer's products, and tiles: those of the fewest predicted cycles."""
+"""Chooses the order of every layer's products: that of the fewest predicted cycles."""
 
 import itertools
 
 from hypercast.host.model.prediction import predict
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 
-__all__ = ["choose_orders", "choose_split"]
+__all__ = ["choose_orders"]
 
 #: By how much a schedule that tries many orders of instructions may be shorter than one that does
 #: not (``issue_orders``).
 _NEAR = 1.05
-#: Sizes of tiles, in proportion: alike, if the array is slower than aggregation, and ever smaller
-#: ones, if it waits for the last.
-_SPLITS = ((1, 1), (1, 1, 1), (1, 1, 1, 1), (2, 1, 1), (3, 2, 1), (4, 2, 1, 1), (4, 3, 2, 1))
 
 
 def choose_orders(workload):
@@ -50,14 +47,3 @@ def _best(workload, candidates):
     if len(near) == 1:
         return near[0]
     return min(near, key=lambda orders: predict(workload.ordered(orders)).cycles)
-
-
-def choose_split(workload):
-    """The workload with the ``split`` of the fewest cycles.
-
-    Only the output of a first layer that aggregates first is ever split.
-    """
-    if workload.combines_first:
-        return workload
-    return min((workload, *(workload.ordered(workload.orders, sizes) for sizes in _SPLITS)),
-               key=lambda one: predict(one).cycles)

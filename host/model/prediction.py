@@ -101,8 +101,9 @@ def predict(workload, *, trials=TRIALS):
         How hard the schedule tries, see ``issue_orders``.
     """
     emitter = _emitter(workload, Schedule(trials=trials))
-    program = Program(network=workload.network, emitter=emitter)
-    program.load()
+    program = Program(network=workload.network, emitter=emitter, ahead=workload.ahead)
+    if not workload.sampled:
+        program.load()
     loaded = len(emitter.schedule.issued)
     program.train()
     issued = emitter.schedule.issued[loaded:]
@@ -119,12 +120,13 @@ def _emitter(workload, schedule):
     """An emitter with a schedule, on the memory map that the compiler would make."""
     config, network = workload.config, workload.network
     table = RowTable()
-    vertices = [Vertices.of(count, config, table, split=workload.split_of(level))
-                for level, count in reversed(list(enumerate(workload.vertices)))][::-1]
+    vertices = tuple(Vertices.of(count, config, table) for count in workload.vertices)
     memory = MemoryMap(config, [max(1, level.rows) for level in vertices])
     place_tensors(network, memory, config)
     weights, _ = place_weights(network, memory, config)
     inputs = memory.matrix("X", 0, network.features)
+    if workload.ahead:
+        memory.matrix("M1.next", 0, network.features)
     operand, sparse = Parts(name="X", firsts=(0,), sizes=(inputs.words,), stride=inputs.stride), {}
     if workload.words is not None and workload.combines_first:
         operand = Parts.sparse("X", first_panels(weights["W1"], config), workload.words)
@@ -133,27 +135,26 @@ def _emitter(workload, schedule):
     return Emitter(
         config=config, regions=memory.regions, weights=weights,
         tensors={name: number for number, name in enumerate(sorted(names))},
-        messages=_messages(workload, table),
-        operands=place_operands(config, network, memory, tuple(vertices), operand),
+        messages=_messages(workload, vertices),
+        operands=place_operands(config, network, memory, vertices, operand),
         timing=Timing(config, sparse), headroom=1,
         momentum_exponents=dict.fromkeys(weights, 0),
         slices=dict.fromkeys(weights, config.slices) | workload.slices(network),
         schedule=schedule)
 
 
-def _messages(workload, table):
+def _messages(workload, vertices):
     """Of all aggregations that the orders of the layers ask for."""
     found, sets = {}, {}
     for layer in range(1, len(workload.network.layers) + 1):
         for backward in (False, True) if layer > 1 or workload.combines_first else (False,):
-            source = workload.vertices[layer if backward else layer - 1]
-            tiles = zip(workload.loads(layer, backward), workload.walked(layer, backward),
-                        strict=True)
-            # Tiles of the same load have the same edges: those of a symmetric matrix, both ways.
+            entry = vertices[layer if backward else layer - 1].entry
+            # Tiles of the same load have the same edges: those of a symmetric matrix, both ways,
+            # unless they are of different batches.
+            ahead = workload.ahead and layer == 1
             found[layer, backward] = [
-                Messages(0, sets.setdefault((tile, load), len(sets)), load,
-                         table.entry(source, *walked), walked[0])
-                for tile, (load, walked) in enumerate(tiles)]
+                Messages(0, sets.setdefault((tile, load, ahead), len(sets)), load, entry)
+                for tile, load in enumerate(workload.loads(layer, backward))]
     return found
 
 

@@ -1,6 +1,5 @@
 """What the cycle model is asked about: a network on a graph, or on a graph's statistics."""
 
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -28,10 +27,11 @@ class Workload:
         What is trained.
     aggregations : Counted or Expected
         Vertices of the input and of every layer's output, and what aggregations load.
-    split : tuple of int
-        Sizes, in proportion, of the tiles of the output's rows of a first layer that aggregates
-        first. With more than one, the array works on a tile while the next is aggregated; input
-        rows lie in memory tile by tile, a row that several tiles need once for each.
+    sampled : bool
+        Whether each step has a batch of its own, whose input features have to be read from memory.
+    pipelined : bool
+        Whether a step of sampled batches aggregates the next batch's input features, if the first
+        layer aggregates first: that depends on nothing that the step computes.
     words : (cores, panels) array of int, optional
         Words of the input features, if they are word-sparse where the first layer combines first.
     slices : callable
@@ -42,7 +42,8 @@ class Workload:
     config: Config
     network: Network
     aggregations: Counted | Expected
-    split: tuple = (1,)
+    sampled: bool = False
+    pipelined: bool = False
     words: np.ndarray | None = None
     slices: Callable = lambda network: {}
 
@@ -57,13 +58,16 @@ class Workload:
         **known
             ``words`` and ``slices``.
         """
-        return cls.of_batch([adjacency] * len(network.layers), network, config, **known)
+        return cls(config=config, network=network, aggregations=Counted(
+            [adjacency] * len(network.layers), config), **known)
 
     @classmethod
     def of_batch(cls, matrices, network, config, **known):
-        """A step on a sampled batch: like ``of_graph``, with a matrix (targets, sources) a layer.
+        """A step on a sampled batch: like ``of_graph``, with a matrix (targets, sources) a layer;
+        ``known`` also ``pipelined``.
         """
-        return cls(config=config, network=network, aggregations=Counted(matrices, config), **known)
+        return cls(config=config, network=network, aggregations=Counted(matrices, config),
+                   sampled=True, **known)
 
     @classmethod
     def of_model(cls, model, config):
@@ -86,40 +90,25 @@ class Workload:
         law : str
             One of ``DEGREE_LAWS``: how edges are distributed over the vertices they come from.
         **known
-            ``words`` and ``slices``.
+            ``words``, ``slices``, ``sampled`` and ``pipelined``.
         """
         return cls(config=config, network=network,
                    aggregations=Expected(vertices, edges, config, law), **known)
 
-    def ordered(self, orders, split=(1,)):
-        """The same with other orders of the layers, and another ``split``."""
+    def ordered(self, orders):
+        """The same with other orders of the layers."""
         layers = tuple(replace(layer, order=order)
                        for layer, order in zip(self.network.layers, orders, strict=True))
-        return replace(self, network=Network(layers=layers), split=split)
+        return replace(self, network=Network(layers=layers))
 
     @property
     def vertices(self):
-        """Rows of the input as they are stored, and of every layer's output."""
-        inputs, *outputs = self.aggregations.vertices
-        if self._divided:
-            inputs = self.config.cores * sum(load.rows for load in self.loads(1, False))
-        return (inputs, *outputs)
-
-    def split_of(self, level):
-        """Sizes, in proportion, of the tiles of the input's rows (0), or of a layer's output."""
-        return self.split if self._divided and level == 1 else (1,)
+        """Rows of the input, and of every layer's output."""
+        return self.aggregations.vertices
 
     def loads(self, layer, backward):
         """The ``Load`` of every tile of rows that are aggregated in a layer."""
-        return self.aggregations.loads(layer, backward, self.split_of(layer - backward),
-                                       alone=self._alone(layer, backward))
-
-    def walked(self, layer, backward):
-        """(first row, rows), of the largest core, that each tile of an aggregation walks."""
-        rows = [load.rows for load in self.loads(layer, backward)]
-        if not self._alone(layer, backward):
-            return [(0, count) for count in rows]
-        return list(zip([0, *itertools.accumulate(rows[:-1])], rows, strict=True))
+        return self.aggregations.loads(layer, backward)
 
     @property
     def orders(self):
@@ -132,10 +121,6 @@ class Workload:
         return self.orders[0] == COMBINE_FIRST
 
     @property
-    def _divided(self):
-        """Whether the input's rows lie in memory tile by tile."""
-        return len(self.split) > 1 and not self.combines_first
-
-    def _alone(self, layer, backward):
-        """Whether each tile walks rows of its own."""
-        return self._divided and layer == 1 and not backward
+    def ahead(self):
+        """Whether a step aggregates the next batch's input features."""
+        return self.sampled and self.pipelined and not self.combines_first

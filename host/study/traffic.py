@@ -74,7 +74,8 @@ def ours(workload, prediction, *, symmetric):
             stored += shape.targets * shape.outputs / config.mask_rows
         # Products before aggregation, or sums over neighbours, and their gradients.
         middle = shape.sources * shape.outputs if shape.combines else shape.targets * shape.inputs
-        stored += middle * (2 if shape.aggregates_backwards else 1)
+        ahead = workload.ahead and shape.number == 1  # the sums of two batches
+        stored += middle * (2 if shape.aggregates_backwards or ahead else 1)
         stored += _lists(workload, shape.number, False)
         if not symmetric and shape.aggregates_backwards:
             stored += _lists(workload, shape.number, True)

@@ -1,10 +1,13 @@
 """Loops over panels, tiles and chunks are unrolled as the shapes demand, in any order."""
 
 from collections import Counter
+from functools import partial
 
 import pytest
 
+from hypercast.host import compiler
 from hypercast.host.compiler import compile_job, updates_at
+from hypercast.host.program import Program
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.rtl.isa import DrainSource, Engine, Opcode, OperandSource, decode
 from hypercast.rtl.registers import PHASES
@@ -47,6 +50,36 @@ def piece_of(entry, job):
     chunk = next(chunk for chunk in weights.chunks if first in chunk.rows)
     assert rows.stop <= chunk.rows.stop
     return weights, chunk, rows
+
+
+def test_next_batch(monkeypatch):
+    """Sums for the next step go where nothing reads in this one."""
+    place = compiler.place_tensors
+
+    def place_tensors(network, memory, config):
+        place(network, memory, config)
+        memory.matrix("M1.next", 0, network.features)
+
+    monkeypatch.setattr(compiler, "place_tensors", place_tensors)
+    monkeypatch.setattr(compiler, "Program", partial(Program, ahead=True))
+    model = small_model(orders=AGGREGATE_FIRST, dropout=0.0)
+    model.exponents["M1.next"] = 0
+    job = compile_job(model, CONFIG)
+    program = [entry for entry in map(decode, job.instructions("train"))]
+    own, following = (job.regions[name] for name in ("M1", "M1.next"))
+
+    def touched(opcode, **fields):
+        return [entry["address"] for entry in of(opcode, program, **fields)
+                if entry.get("channel", 0) == 0 and entry.get("operand") != OperandSource.BUFFER]
+
+    def inside(addresses, region):
+        return [address for address in addresses
+                if 0 <= address - region.address < region.words]
+
+    written = touched(Opcode.DRAIN)
+    assert len(inside(written, following)) == following.panels and not inside(written, own)
+    read = touched(Opcode.MATMUL) + touched(Opcode.GRADIENT)
+    assert inside(read, own) and not inside(read, following)
 
 
 def test_products_of_a_step():

@@ -9,11 +9,15 @@ from tests.host.models import SMALL, small_model
 
 
 @pytest.mark.parametrize(("name", "expected"), [
-    ("X", 0), ("T1", 0), ("M1", 1), ("H1", 1), ("mask1", 1), ("T2", 1), ("T2.eval", 1), ("Z2", 2),
-    ("Z2.eval", 2), ("dZ2", 2), ("dT2", 1), ("dM2", 2), ("dT11", 10),
+    ("X", 0), ("T1", 0), ("M1", 1), ("M1.next", 1), ("H1", 1), ("mask1", 1), ("T2", 1),
+    ("T2.eval", 1), ("Z2", 2), ("Z2.eval", 2), ("dZ2", 2), ("dT2", 1), ("dM2", 2), ("dT11", 10),
 ])
 def test_level(name, expected):
     assert level(name) == expected
+
+
+def test_tensors_of_other_passes():
+    assert [of_training(name) for name in ("M1", "M1.next", "M1.eval")] == ["M1"] * 3
 
 
 @pytest.mark.parametrize("name", ["W1", "b1", "labels", "A", "T", "dX", "T1.test"])

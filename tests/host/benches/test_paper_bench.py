@@ -4,7 +4,6 @@ import pytest
 
 from hypercast.host import issue_order
 from hypercast.host.benches import paper
-from hypercast.host.model import orders
 
 
 @pytest.fixture(scope="module")
@@ -12,7 +11,6 @@ def figures():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(paper, "GRAPHS", {"Flickr": paper.GRAPHS["Flickr"]})
         patch.setattr(paper, "_HIDDEN", (128,))
-        patch.setattr(orders, "_SPLITS", ((3, 2, 1),))
         patch.setattr(issue_order, "_EFFORT", 1)
         return paper.run(None, progress=lambda text: None)
 
@@ -34,7 +32,7 @@ def test_transposes_cost_words(figures):
 
 def test_expected_loads_meet_those_of_samples(figures):
     checks = [figure for figure in figures if "expected / counted" in figure.name]
-    assert len(checks) == 4
+    assert len(checks) == 3
     for figure in checks:
         # Links are the farthest from limiting anything, and overestimated.
         most = 0.25 if "links" in figure.name else 0.15

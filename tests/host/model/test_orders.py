@@ -62,11 +62,3 @@ def test_digits_are_those_of_the_order():
 
 def test_a_first_layer_with_dropout_combines_first():
     assert choose_orders(batch(dropout=0.5)).orders[0] == COMBINE_FIRST
-
-
-def test_tiles_store_rows_once_for_each():
-    whole = batch().ordered((AGGREGATE_FIRST, COMBINE_FIRST))
-    halves = whole.ordered(whole.orders, (1, 1))
-    assert len(halves.loads(1, False)) == 2
-    assert whole.vertices[0] < halves.vertices[0] < 2 * whole.vertices[0]
-    assert predict(halves).work["array_words"] == predict(whole).work["array_words"]

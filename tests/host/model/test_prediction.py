@@ -1,5 +1,6 @@
 """The cycle model counts the work exactly, and its parts add up."""
 
+from dataclasses import replace
 
 import pytest
 
@@ -47,6 +48,27 @@ def test_statistics_of_a_graph_give_about_what_the_graph_does(law):
     for counter in ("array_words", "edges", "features_written"):
         assert found[counter] == pytest.approx(expected[counter], rel=0.02), counter
     assert found["sent"] == pytest.approx(expected["sent"], rel=0.25)
+
+
+def test_pipelined_batches_do_the_same_work_in_fewer_cycles():
+    batch = Workload.of_statistics([2_000, 400, 90], [4_000, 900], Network.of_widths(
+        [24, 16, 4], orders=AGGREGATE_FIRST), CONFIG, sampled=True)
+    alone, pipelined = predict(batch), predict(replace(batch, pipelined=True))
+    assert pipelined.work == alone.work
+    assert alone.bound <= pipelined.cycles < 0.95 * alone.cycles
+
+
+def test_only_what_aggregates_first_can_be_done_ahead():
+    batch = replace(workload()[0], sampled=True)
+    assert predict(replace(batch, pipelined=True)) == predict(batch)
+
+
+def test_features_of_a_batch_are_read_in_its_step():
+    """Those of a whole graph stay in the operand buffer."""
+    graph, _ = workload()
+    words = predict(graph).work
+    again = predict(replace(graph, sampled=True)).work
+    assert again["features_read"] == words["features_read"] + 70 * 3
 
 
 def test_large_graphs_need_no_graph():

@@ -1,6 +1,7 @@
 """Words moved and stored, by hand."""
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
@@ -37,6 +38,13 @@ def test_stored(orders):
     state = (65 * 2 + 33 * 1) * 4
     assert ours(workload, prediction, symmetric=True).stored == round(
         800 * matrices + 2 * lists(workload) + masks + labels + state)
+
+
+def test_pipelining_stores_the_sums_of_two_batches():
+    workload, prediction = step((AGGREGATE_FIRST, COMBINE_FIRST))
+    ahead = replace(workload, sampled=True, pipelined=True)
+    stored = [ours(one, prediction, symmetric=True).stored for one in (workload, ahead)]
+    assert stored[1] - stored[0] == 800 * 4
 
 
 @pytest.mark.parametrize("orders", ORDERS)

@@ -1,0 +1,48 @@
+"""A step that aggregates the next batch's features does the work predicted, on the chip."""
+
+from functools import partial
+
+from hypercast.host import compiler
+from hypercast.host.benches.steps import synthetic_graph
+from hypercast.host.model.prediction import predict
+from hypercast.host.model.workload import Workload
+from hypercast.host.program import Program
+from hypercast.host.reduction import gradient_slices
+from hypercast.host.training import open_device, prepare
+from hypercast.reference.network import AGGREGATE_FIRST, Network, Recipe
+from tests.system.chips import WIDE
+
+
+def step(model):
+    """Counters and cycles of a training step."""
+    device = open_device("rtl", model, WIDE)
+    try:
+        device.train_step()
+        return device.counters, device.train_cycles
+    finally:
+        device.close()
+
+
+def test_work_and_cycles(monkeypatch):
+    """The graph is the next batch, too."""
+    network = Network.of_widths([12, 16, 4], orders=AGGREGATE_FIRST)
+    model = prepare(synthetic_graph(60, 240, 12, 4), network, Recipe(epochs=1))
+    _, alone = step(model)
+
+    place = compiler.place_tensors
+
+    def place_tensors(network, memory, config):
+        place(network, memory, config)
+        memory.matrix("M1.next", 0, network.features)
+
+    monkeypatch.setattr(compiler, "place_tensors", place_tensors)
+    monkeypatch.setattr(compiler, "Program", partial(Program, ahead=True))
+    model.exponents["M1.next"] = model.exponents["M1"]
+    counters, cycles = step(model)
+
+    work = predict(Workload.of_batch(
+        [model.tensors["A"]] * 2, network, WIDE, pipelined=True,
+        slices=partial(gradient_slices, model, WIDE))).work
+    for counter in ("array_words", "edges", "sent", "features_written"):
+        assert sum(counters[counter]) == work[counter], counter
+    assert cycles < alone
