@@ -234,24 +234,29 @@ def _left_operands(network, memory, inputs):
 
 
 def _kept_panels(network, memory, vertices):
-    """What is sent, and the right operands of gradients, of matrices that are not tiled."""
+    """Rows to be sent, and right operands of gradients, of matrices that are not tiled.
+
+    If not all fit: chaining gains most where a matrix is a panel or two, in the last layers;
+    gradients gain most where the array takes most panels, in the first.
+    """
     last = len(network.layers)
-    wanted = []
-    for number in range(last, 0, -1):
-        combine = network.layers[number - 1].order == COMBINE_FIRST
-        # The gradient of what a layer's weights make, and what the layer sends, both ways.
-        right = f"dT{number}" if combine else f"dZ{number}"
-        sent = [f"T{number}", f"dZ{number}"] if combine else [
-            *[name for name in (f"H{number - 1}", f"dM{number}") if number > 1]]
-        wanted += [(Keep.RIGHT, right), *((Keep.SEND, name) for name in sent)]
+    orders = [layer.order == COMBINE_FIRST for layer in network.layers]
+    sent, right = [], []
+    for number, combine in enumerate(orders, 1):
+        right.append(f"dT{number}" if combine else f"dZ{number}")
+        if combine:
+            sent += [f"dZ{number}", f"T{number}"]
+        elif number > 1:
+            sent += [f"dM{number}", f"H{number - 1}"]
     # Biases have gradients, too.
-    biases = [(Keep.RIGHT, f"dZ{number}") for number in range(last, 0, -1)]
-    for target, name in [*wanted, *(one for one in biases if one not in wanted)]:
-        region = memory[name]
-        # LOSS writes several panels row by row.
-        if all(len(rows.tiles) == 1 for rows in vertices) and (
-                name != f"dZ{last}" or region.panels == 1):
-            yield target, name, region.panels, region.stride
+    right += [f"dZ{number}" for number, combine in enumerate(orders, 1) if combine]
+    if any(len(rows.tiles) > 1 for rows in vertices):
+        return
+    for target, names in ((Keep.SEND, reversed(sent)), (Keep.RIGHT, right)):
+        for name in names:
+            # LOSS writes several panels row by row.
+            if name != f"dZ{last}" or memory[name].panels == 1:
+                yield target, name, memory[name].panels, memory[name].stride
 
 
 def _fill_labels(model, images, config):

@@ -220,7 +220,7 @@ class Emitter:
                 left = self.operands.left(rows, first, count, block)
                 right = self.operands.right(columns, panel, block)
                 self._reduce(
-                    phase, name, chunk.group, columns, panel, block, entry,
+                    phase, name, chunk.group, entry,
                     reads=[*left.reads, *right.reads], writes=left.writes, follows=right.follows,
                     duration=self.timing.gradient(
                         rows, vertices.count_of(block) if block else vertices.count, first, count,
@@ -239,7 +239,7 @@ class Emitter:
             for panel, right in rights[:1] if together else rights:
                 panels = chunk.rows if together else [panel]
                 self._reduce(
-                    phase, name, chunk.group, columns, panel, None, vertices.entry,
+                    phase, name, chunk.group, vertices.entry,
                     reads=self.operands.parts(columns, panels) if together else right.reads,
                     follows=right.follows,
                     duration=self.timing.bias_gradient(
@@ -248,12 +248,9 @@ class Emitter:
                     panels=len(panels), first_row=chunk.first_row + panel - chunk.rows.start,
                     ones=1, stride=region.stride, **right.fields)
 
-    def _reduce(self, phase, name, group, columns, first, block, entry, **fields):
-        region = self.regions[columns]
+    def _reduce(self, phase, name, group, entry, **fields):
         self.schedule.add(
             Opcode.GRADIENT, phase=phase, accumulators=self._group(group), vertices=entry,
-            gradient_channel=region.channel,
-            gradient_address=region.panel(first, block.first if block else 0),
             slices=self.slices[name], **fields)
 
     def _pieces(self, weights, chunk, rows):

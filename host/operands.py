@@ -90,13 +90,15 @@ class Operands:
 
     def sent(self, name, panel, address):
         """The rows of an AGGREGATE, from an address on."""
-        return self._kept(Keep.SEND, name, panel) or Use(
-            {"address": address}, self.parts(name, [panel]), memory=True)
+        return self._source(Keep.SEND, name, panel, {"address": address})
 
     def right(self, name, panel, block=None):
         """The right operand of a GRADIENT, of a block of rows or of all."""
-        return self._kept(Keep.RIGHT, name, panel) or Use(
-            {}, self.parts(name, [panel], block), memory=True)
+        region, row = self.regions[name], block.first if block else 0
+        return self._source(
+            Keep.RIGHT, name, panel,
+            {"gradient_channel": region.channel, "gradient_address": region.panel(panel, row)},
+            block)
 
     def result(self, name, panel, tile):
         """What DRAIN, or LOSS with one panel, writes: to memory, and where it is kept."""
@@ -123,12 +125,13 @@ class Operands:
         """A program ends."""
         self._present = dict(self._resident)
 
-    def _kept(self, target, name, panel):
+    def _source(self, target, name, panel, fields, block=None):
+        """A panel that may be kept, or else is read from memory."""
         base = self.kept.base(target, of_training(name), panel)
         if base is None:
-            return None
+            return Use(fields, self.parts(name, [panel], block), memory=True)
         names = ((target, name, panel),)
-        return Use({"kept": 1, "kept_base": base}, names, follows=names)
+        return Use(fields | {"kept": 1, "kept_base": base}, names, follows=names)
 
 
 def _entries(parts):

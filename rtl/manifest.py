@@ -20,8 +20,8 @@ def memories(config):
     return [
         {"name": "memory channel (features, gradients)", "instances": 2 * cores,
          "words": config.channel_words, "width": config.word_width},
-        {"name": "weight bank", "instances": cores, "words": config.weight_rows,
-         "width": config.data_width},
+        {"name": "weight bank", "instances": config.eject * cores,
+         "words": config.weight_rows // config.eject, "width": config.data_width},
         {"name": "array accumulators", "instances": 2 * cores, "words": config.accumulator_rows,
          "width": row},
         {"name": "aggregation accumulators", "instances": 2 * cores * config.eject,

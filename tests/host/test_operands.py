@@ -7,7 +7,7 @@ import scipy.sparse
 from hypercast.host.compiler import compile_job
 from hypercast.host.graph import Graph
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
-from hypercast.rtl.isa import Opcode, OperandSource, decode
+from hypercast.rtl.isa import Engine, Keep, Opcode, OperandSource, decode
 from tests.host.models import SMALL, small_graph, small_model
 
 CONFIG = SMALL.replace(weight_rows=1024, channel_words=16384, program_rows=2048, tensors=64)
@@ -37,6 +37,45 @@ def tensor(entry, job):
                 and 0 <= entry["address"] - region.address < region.words)
 
 
+def drained(entry, job):
+    """Name of the matrix that a DRAIN writes."""
+    return next(region.name for region in job.regions.values()
+                if region.columns and region.channel == entry["channel"]
+                and 0 <= entry["address"] - region.address < region.words)
+
+
+def check_kept(program, job):
+    """Rows to be sent and right operands are those that were kept, once they are there."""
+    rows = -(-job.vertices // job.config.cores)
+    kept = {Keep.RIGHT: {}, Keep.SEND: {}}
+    taken, storing = {Keep.RIGHT: set(), Keep.SEND: set()}, None
+    for entry in program:
+        opcode, waited = entry["opcode"], entry["waits"] >> Engine.VECTOR & 1
+        if opcode in (Opcode.DRAIN, Opcode.LOSS, Opcode.UPDATE):
+            storing = set()
+        elif waited:
+            storing = None
+        if opcode in (Opcode.DRAIN, Opcode.LOSS):
+            channel, address = (entry["channel"], entry["address"]) if opcode == Opcode.DRAIN \
+                else (1, entry["destination"])
+            for target, base in ((Keep.RIGHT, "right_base"), (Keep.SEND, "send_base")):
+                if entry["keep"] >> target & 1:
+                    assert entry[base] + rows <= job.config.kept_rows
+                    kept[target] |= {entry[base] + row: (channel, address + row)
+                                     for row in range(rows)}
+                    storing.add((target, entry[base]))
+        elif entry.get("kept"):
+            target, place = (Keep.SEND, (entry["channel"], entry["address"])) \
+                if opcode == Opcode.AGGREGATE else (
+                    Keep.RIGHT, (entry["gradient_channel"], entry["gradient_address"]))
+            base = entry["kept_base"]
+            assert [kept[target][base + row] for row in range(rows)] == [
+                (place[0], place[1] + row) for row in range(rows)]
+            assert entry["chained"] == (storing is not None and (target, base) in storing)
+            taken[target].add(place)
+    return {target: len(places) for target, places in taken.items()}
+
+
 def check(program, job):
     """Simulate the buffer, entry by entry."""
     config = job.config
@@ -49,6 +88,10 @@ def check(program, job):
                        if region.columns and region.channel == entry["channel"]
                        for row in range(count)}
             entries = {place: value for place, value in entries.items() if value not in written}
+            if entry["keep"] >> Keep.LEFT & 1:
+                name = drained(entry, job)
+                entries |= {entry["left_base"] + row: (name, entry["address"] + row)
+                            for row in range(count)}
         if entry not in operands([entry]) or entry["operand"] == OperandSource.MEMORY:
             continue
         name, tile = tensor(entry, job), entry.get("row_start", 0)
@@ -83,6 +126,7 @@ def test_entries_hold_what_is_taken(vertices, orders, words):
     job, programs = passes(model, CONFIG.replace(operand_words=words))
     for program in programs:
         check(program, job)
+        check_kept(program, job)
 
 
 def test_what_fits_is_read_once():
@@ -91,8 +135,18 @@ def test_what_fits_is_read_once():
     reads = [(tensor(entry, job), entry["address"] + panel * entry["stride"])
              for entry in operands(train) if entry["operand"] != OperandSource.BUFFER
              for panel in range(entry["panels"])]
-    assert len(set(reads)) == len(reads) == sum(
-        job.regions[name].panels for name in ("H1", "X", "dT2"))
+    assert len(set(reads)) == len(reads) == job.regions["X"].panels
+
+
+@pytest.mark.parametrize("rows,expected", [(512, 5 + 2 + 5), (16, 0)])
+def test_what_fits_is_kept_for_its_next_use(rows, expected):
+    """T1 (5 panels), T2 (2) and dZ1 (5) to be sent, dT2, dT1 and dZ1 as right operands; not dZ2.
+
+    LOSS keeps nothing that has several panels.
+    """
+    model = small_model(small_graph(32, features=9), hidden=(9,))
+    job, (train, _) = passes(model, CONFIG.replace(kept_rows=rows))
+    assert set(check_kept(train, job).values()) == {expected}
 
 
 def test_nothing_fits():

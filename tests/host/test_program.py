@@ -246,17 +246,24 @@ def test_pieces_of_a_group_follow_each_other():
 
 
 def test_biases():
-    """A GRADIENT and an UPDATE for all panels; the forward pass reads them from there."""
+    """GRADIENTs and an UPDATE for all panels; the forward pass reads them from there.
+
+    Panels in memory are taken together, those that are kept one by one.
+    """
     model = small_model(hidden=(5,))
     job, program = compile_job(model, CONFIG), instructions(model)
-    for name, panels in (("b1", 3), ("b2", 2)):
-        weights = job.weights[name]
-        [gradient] = (entry for entry in of(Opcode.GRADIENT, program, ones=1)
-                      if piece_of(entry, job)[0] is weights)
+    for name, panels, each in (("b1", 3, 1), ("b2", 2, 2)):
+        weights, region = job.weights[name], job.regions[f"dZ{name[1]}"]
+        gradients = sorted(
+            (entry for entry in of(Opcode.GRADIENT, program, ones=1)
+             if piece_of(entry, job)[0] is weights), key=lambda entry: entry["first_row"])
         [update] = of(Opcode.UPDATE, program, o=job.tensors[name])
-        assert gradient["first_row"] == update["first_row"]
-        assert gradient["panels"] == update["rows"] == panels
-        assert gradient["stride"] == job.regions[f"dZ{name[1]}"].stride
+        assert update["rows"] == panels
+        assert [(entry["first_row"], entry["panels"], entry["gradient_address"], entry["kept"])
+                for entry in gradients] == [
+            (update["first_row"] + panel, each, region.panel(panel), int(each == 1))
+            for panel in range(0, panels, each)]
+        assert all(entry["stride"] == region.stride for entry in gradients)
         assert update["weights"] == weights.base
         drains = [entry for entry in of(Opcode.DRAIN, program, bias=1)
                   if entry["bias_tensor"] == job.tensors[name]]
@@ -265,10 +272,11 @@ def test_biases():
 
 
 def test_what_is_kept_is_read_from_memory_once():
-    """The first to need a panel keeps it, later ones take it from the operand buffer."""
+    """Features when they are loaded; what is made here is never read."""
     model, config = small_model(small_graph(features=9), hidden=(9,)), CONFIG.replace(
         operand_words=1024)
     load, train = (instructions(model, config, entry) for entry in ("load", "train"))
+    job = compile_job(model, config)
     sources = {}
     for entry in load + train:
         if entry.get("operand"):
@@ -276,8 +284,11 @@ def test_what_is_kept_is_read_from_memory_once():
                 place = entry["operand_base"] + panel * entry["operand_stride"]
                 sources.setdefault(place, []).append(entry["operand"])
     assert len(sources) > 9
-    assert all(operands == [OperandSource.KEEP] + [OperandSource.BUFFER] * (len(operands) - 1)
-               and len(operands) > 1 for operands in sources.values())
+    inputs = range(job.regions["X"].words)
+    for place, operands in sources.items():
+        once = [OperandSource.KEEP] if place in inputs else []
+        assert operands == once + [OperandSource.BUFFER] * (len(operands) - len(once))
+        assert len(operands) > 1
 
 
 def test_dropout_is_where_the_layers_inputs_are_made():

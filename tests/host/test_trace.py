@@ -98,7 +98,7 @@ def test_waiting_instructions_name_what_they_wait_for(run):
                  if instruction.fields["waits"] >> engine & 1]
         assert event["args"]["waits"] == (", ".join(waits) if waits else "own engine")
     first = next(event for event in waiting if event["name"] == "AGGREGATE T1")
-    assert first["args"]["waits"] == "vector"  # which drains T1
+    assert first["args"]["waits"] == "own engine"  # it follows the DRAIN of T1
 
 
 def test_file(run, tmp_path):

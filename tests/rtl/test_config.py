@@ -33,6 +33,7 @@ REFUSED = [
     ("channel_words", 32, "channel_words must be a power of two from 64 to 16777216, not 32"),
     ("channel_words", 1 << 25, "channel_words must be a power of two from 64 to 16777216, not 33"),
     ("operand_words", 8, "operand_words must be a power of two from 16 to 65536, not 8"),
+    ("kept_rows", 8, "kept_rows must be a power of two from 16 to 65536, not 8"),
     ("operand_words", 1000, "operand_words must be a power of two from 16 to 65536, not 1000"),
     ("read_buffer", 2, "read_buffer must be a power of two from 4 to 256, not 2"),
     ("read_buffer", 12, "read_buffer must be a power of two from 4 to 256, not 12"),
@@ -130,8 +131,9 @@ def test_hash_tells_configurations_apart(first, second):
 def test_every_field_changes_the_hash():
     changes = {"dimensions": 3, "lanes": 8, "planes": 2, "eject": 2, "buffer_depth": 8,
                "element_width": 8, "accumulator_rows": 512, "weight_rows": 1024,
-               "channel_words": 65536, "operand_words": 512, "read_buffer": 64, "edge_buffer": 4,
-               "program_rows": 256, "tensors": 32, "memory_latency": 2, "memory_stalls": True}
+               "channel_words": 65536, "operand_words": 512, "kept_rows": 256, "read_buffer": 64,
+               "edge_buffer": 4, "program_rows": 256, "tensors": 32, "memory_latency": 2,
+               "memory_stalls": True}
     assert changes.keys() == Config().to_dict().keys()
     hashes = [Config().hash, *(Config().replace(**{name: value}).hash
                                for name, value in changes.items())]
