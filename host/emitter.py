@@ -27,15 +27,13 @@ ONE = "one"
 class Messages(NamedTuple):
     """What brings a tile of rows their sums.
 
-    Addresses of send list and edge set, the load, and the rows that are walked: row table entry of
-    their number, and the first of them.
+    Addresses of send list and edge set, the load, and the row table entry of the rows walked.
     """
 
     send_list: int
     edge_set: int
     load: Load
     entry: int = 0
-    first: int = 0
 
 
 @dataclass(kw_only=True)
@@ -84,6 +82,7 @@ class Emitter:
     momentum_exponents: dict
     slices: dict
     schedule: Schedule = field(default_factory=Schedule)
+    _drained: set = field(default_factory=set)
     _groups: dict = field(default_factory=dict)
     _prefetched: bool = False
 
@@ -102,7 +101,7 @@ class Emitter:
         if transposed:
             outer, inner, stride, step = inner, outer, step, stride
         for panel in range(outer if panels is None else panels):
-            for tile in self._tiles(source):
+            for tile in vertices.tiles:
                 accumulators = Accumulators("array")
                 for first, count in self._parts_of_sum(source, panel, inner):
                     read = range(first, first + count) if transposed else [panel]
@@ -126,14 +125,12 @@ class Emitter:
     def aggregate(self, phase, source, layer, result, *, backward=False, **finish):
         """``result = A @ source`` (or A's transpose), with the adjacency of a layer."""
         region = self.regions[source]
-        places = list(zip(self._tiles(result), self.messages[layer, backward], strict=True))
-        # What comes panel by panel is aggregated so, in all tiles; else a tile is completed.
-        pairs = ([(panel, place) for place in places for panel in range(region.panels)]
-                 if source == "X" else itertools.product(range(region.panels), places))
-        for panel, (tile, messages) in pairs:
+        places = list(zip(self.operands.vertices_of(result).tiles, self.messages[layer, backward],
+                          strict=True))
+        for panel, (tile, messages) in itertools.product(range(region.panels), places):
             self._prefetch(phase, messages.edge_set)
             accumulators = Accumulators("aggregation")
-            sent = self.operands.sent(source, panel, region.panel(panel, messages.first))
+            sent = self.operands.sent(source, panel, region.panel(panel))
             self.schedule.add(
                 Opcode.AGGREGATE, phase=phase,
                 duration=self.timing.aggregate(
@@ -154,6 +151,7 @@ class Emitter:
     def _drain(self, phase, source, accumulators, factors, result, tile, panel, *, scale=None,
                dropout=None, bias=None, relu=False, mask_write=None, mask_read=None):
         region, vertices = self.regions[result], self.operands.vertices_of(result)
+        self._drained.add(result)
         written = self.operands.result(result, panel, tile)
         reads, writes, operands = [], list(written.writes), dict(written.fields)
         if source == DrainSource.ARRAY:
@@ -189,7 +187,7 @@ class Emitter:
         """Loss and metrics; with ``train``, also the gradient of the logits."""
         region, vertices = self.regions[logits], self.operands.vertices_of(logits)
         panels = region.panels
-        written = self.operands.result(gradient, 0, vertices.blocks[0]) if panels == 1 else Use(
+        written = self.operands.result(gradient, 0, vertices.tiles[0]) if panels == 1 else Use(
             {}, writes=self.operands.parts(gradient, range(panels)))
         self.schedule.add(
             Opcode.LOSS, phase=phase,
@@ -211,19 +209,19 @@ class Emitter:
         """
         weights, vertices = self.weights[name], self.operands.vertices_of(columns)
         whole = [(None, vertices.entry)]
-        blocks = whole if dropout or None in vertices.entries else list(
-            zip(vertices.blocks, vertices.entries, strict=True))
+        tiles = whole if dropout or None in vertices.entries else list(
+            zip(vertices.tiles, vertices.entries, strict=True))
         for chunk in weights.chunks:
             pieces = self._pieces(weights, chunk, rows)
-            # A block can stay in the operand buffer, and its right panel is read once.
-            for (panel, first, count, row), (block, entry) in itertools.product(pieces, blocks):
-                left = self.operands.left(rows, first, count, block)
-                right = self.operands.right(columns, panel, block)
+            # A tile can stay in the operand buffer, and its right panel is read once.
+            for (panel, first, count, row), (tile, entry) in itertools.product(pieces, tiles):
+                left = self.operands.left(rows, first, count, tile)
+                right = self.operands.right(columns, panel, tile)
                 self._reduce(
                     phase, name, chunk.group, entry,
                     reads=[*left.reads, *right.reads], writes=left.writes, follows=right.follows,
                     duration=self.timing.gradient(
-                        rows, vertices.count_of(block) if block else vertices.count, first, count,
+                        rows, vertices.count_of(tile) if tile else vertices.count, first, count,
                         self.slices[name], self.regions[columns].channel, reading=left.memory,
                         kept=not right.memory),
                     panels=count, panel=first, first_row=row, **left.fields, **right.fields,
@@ -295,6 +293,7 @@ class Emitter:
         """End the program; with ``step``, also the training step."""
         self.schedule.halt(phase=phase, step=step)
         self.operands.halt()
+        self._drained.clear()
         self._groups.clear()
         self._prefetched = False
 
@@ -310,19 +309,13 @@ class Emitter:
     def _parts_of_sum(self, source, panel, count):
         """Panels that a MATMUL sums over: (first, count) of each instruction.
 
-        What another engine makes in this step comes panel by panel, but for what LOSS makes: the
-        first sums begin with the panels that are there.
+        What is drained in this program comes panel by panel: the first sums begin with the panels
+        that are there.
         """
         firsts = self.operands.buffer.cuts(source) or [0]
-        if panel == 0 and source not in ("X", f"dZ{len(self.operands.vertices) - 1}"):
+        if panel == 0 and source in self._drained:
             firsts = range(count)
         return [(first, last - first) for first, last in pairwise([*firsts, count])]
-
-    def _tiles(self, name):
-        """Rows in which a matrix is made, or multiplied: those of tiles if it comes tile by tile.
-        """
-        vertices = self.operands.vertices_of(name)
-        return vertices.tiles if of_training(name) == "M1" else vertices.blocks
 
     @staticmethod
     def _weights(weights, panels=None):

@@ -55,18 +55,17 @@ class Operands:
     _present: dict = field(default_factory=dict)  # parts in the operand buffer, to their rows
     _resident: dict = field(default_factory=dict)
 
-    def parts(self, name, panels, rows=None):
-        """Names of panels of a tensor, of all tiles or of those of some rows."""
-        tiles = self.vertices_of(name).tiles
-        return tuple((name, panel, tile.first) for panel in panels for tile in tiles
-                     if rows is None or rows.first <= tile.first < rows.first + rows.rows)
+    def parts(self, name, panels, tile=None):
+        """Names of panels of a tensor, of all tiles or of one."""
+        tiles = [tile] if tile else self.vertices_of(name).tiles
+        return tuple((name, panel, each.first) for panel in panels for each in tiles)
 
     def vertices_of(self, name):
         """The vertices that a tensor has rows of."""
         return self.vertices[level(name)]
 
     def left(self, name, first, count, tile=None):
-        """The left operand of a MATMUL or GRADIENT: panels of a tile or block of rows, or of all.
+        """The left operand of a MATMUL or GRADIENT: panels of a tile of rows, or of all.
 
         What is taken from the operand buffer has to be kept by an instruction with the same rows.
         """
@@ -92,13 +91,13 @@ class Operands:
         """The rows of an AGGREGATE, from an address on."""
         return self._source(Keep.SEND, name, panel, {"address": address})
 
-    def right(self, name, panel, block=None):
-        """The right operand of a GRADIENT, of a block of rows or of all."""
-        region, row = self.regions[name], block.first if block else 0
+    def right(self, name, panel, tile=None):
+        """The right operand of a GRADIENT, of a tile of rows or of all."""
+        region, row = self.regions[name], tile.first if tile else 0
         return self._source(
             Keep.RIGHT, name, panel,
             {"gradient_channel": region.channel, "gradient_address": region.panel(panel, row)},
-            block)
+            tile)
 
     def result(self, name, panel, tile):
         """What DRAIN, or LOSS with one panel, writes: to memory, and where it is kept."""
@@ -125,11 +124,11 @@ class Operands:
         """A program ends."""
         self._present = dict(self._resident)
 
-    def _source(self, target, name, panel, fields, block=None):
+    def _source(self, target, name, panel, fields, tile=None):
         """A panel that may be kept, or else is read from memory."""
         base = self.kept.base(target, of_training(name), panel)
         if base is None:
-            return Use(fields, self.parts(name, [panel], block), memory=True)
+            return Use(fields, self.parts(name, [panel], tile), memory=True)
         names = ((target, name, panel),)
         return Use(fields | {"kept": 1, "kept_base": base}, names, follows=names)
 

@@ -1,6 +1,5 @@
 """The vertices that tensors have rows of, in tiles that fit the accumulators."""
 
-import itertools
 from dataclasses import dataclass
 
 from hypercast.rtl.placement import rows_of
@@ -66,21 +65,18 @@ class Vertices:
         How many cores they are dealt to.
     tiles : tuple of Tile
         The rows of the largest core, in tiles that fit the accumulators.
-    blocks : tuple of Tile
-        The same in runs of tiles, as many together as fit.
     entries : tuple of (int or None)
-        Row table entry of each block, if there is one.
+        Row table entry of each tile, if there is one.
     """
 
     entry: int
     count: int
     cores: int
     tiles: tuple
-    blocks: tuple
     entries: tuple
 
     @classmethod
-    def of(cls, count, config, table, *, split=(1,)):
+    def of(cls, count, config, table):
         """Those of a configuration.
 
         Parameters
@@ -91,27 +87,12 @@ class Vertices:
             Configuration of the chip.
         table : RowTable
             Takes the entries.
-        split : sequence of int
-            Sizes of tiles in proportion. They begin where a word of masks does, and are cut where
-            they are too large.
         """
         rows, most = max(1, -(-count // config.cores)), config.accumulator_rows
-        words = -(-rows // config.mask_rows)
-        cuts = {min(rows, round(words * part / sum(split)) * config.mask_rows)
-                for part in itertools.accumulate(split, initial=0)}
-        starts = [first for start, end in itertools.pairwise(sorted(cuts))
-                  for first in range(start, end, most)]
-        merged = [0]
-        for first, end in itertools.pairwise([*starts, rows]):
-            if end - merged[-1] > most:
-                merged.append(first)
-        tiles, blocks = (
-            tuple(Tile(first=first, rows=end - first)
-                  for first, end in itertools.pairwise([*firsts, rows]))
-            for firsts in (starts, merged))
-        return cls(entry=table.entry(count, 0, rows), count=count, cores=config.cores,
-                   tiles=tiles, blocks=blocks, entries=tuple(
-                       table.entry(count, block.first, block.rows) for block in blocks))
+        tiles = tuple(Tile(first=first, rows=min(most, rows - first))
+                      for first in range(0, rows, most))
+        return cls(entry=table.entry(count, 0, rows), count=count, cores=config.cores, tiles=tiles,
+                   entries=tuple(table.entry(count, tile.first, tile.rows) for tile in tiles))
 
     @property
     def rows(self):
@@ -119,5 +100,5 @@ class Vertices:
         return sum(tile.rows for tile in self.tiles)
 
     def count_of(self, tile):
-        """Vertices of a tile or block, of all cores."""
+        """Vertices of a tile, of all cores."""
         return min(tile.rows * self.cores, self.count - tile.first * self.cores)

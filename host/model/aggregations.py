@@ -139,4 +139,4 @@ def _share(vertices, tile, law, cores):
 
 
 def _tiles(vertices, config):
-    return Vertices.of(vertices, config, RowTable()).blocks
+    return Vertices.of(vertices, config, RowTable()).tiles
