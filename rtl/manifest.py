@@ -55,7 +55,10 @@ def manifest(config):
         "configuration": config.to_dict(),
         "ports": ports,
         "registers": [{"name": register.name, "offset": register.offset,
-                       "access": register.access, "description": register.description}
+                       "access": register.access, "description": register.description,
+                       "fields": [{"name": field.name, "low": field.low, "width": field.width,
+                                   "description": field.description}
+                                  for field in register.fields]}
                       for register in REGISTERS],
         "spaces": {space.name.lower(): int(space) for space in Space},
         "counters": [{"name": name, "description": text} for name, text in COUNTERS],

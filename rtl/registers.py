@@ -6,9 +6,12 @@ This module imports no Amaranth; the hardware, the driver and the manifest share
 import enum
 from dataclasses import dataclass
 
+from hypercast.rtl.config import INTERFACE_VERSION
+from hypercast.rtl.isa import Engine
+
 __all__ = [
     "COUNTERS", "MAGIC", "PHASES", "REGISTERS", "ROW_TABLE", "Control", "CoreSpace", "Error",
-    "Register", "Space", "Status", "register",
+    "Field", "Register", "Space", "Status", "register",
 ]
 
 #: Read from register ``magic``: "HCST".
@@ -17,6 +20,90 @@ MAGIC = 0x48435354
 PHASES = 16
 #: Entries of each core's row-count table (an instruction's ``vertices``).
 ROW_TABLE = 16
+
+
+def _described(cls, value, description):
+    """``__new__`` of enumerations whose members are written as value and description."""
+    member = int.__new__(cls, value)
+    member._value_ = value
+    member.description = description
+    return member
+
+
+class _Flags(enum.IntFlag):
+    __new__ = _described
+
+
+class _Numbers(enum.IntEnum):
+    __new__ = _described
+
+
+class Status(_Flags):
+    """Bits of register ``status``."""
+
+    RUNNING = 1, "A program is running"
+    DONE = 2, "The last program reached HALT; cleared by `start`"
+    ERROR = 4, "Register `error` is not zero; the program stopped"
+
+
+class Control(_Flags):
+    """Bits of register ``control``; writing a one acts once."""
+
+    START = 1, "Clear the counters and run from `entry`, `repeat` times"
+    STOP = 2, "Stop issuing; what is under way finishes"
+
+
+class Error(_Flags):
+    """Bits of register ``error``."""
+
+    OPCODE = 1, "An instruction's opcode is unknown"
+    EXPONENT = 2, "A tensor's exponent left its range"
+    ALIGNMENT = 4, "A bias, gradient or logits cannot be aligned with its accumulators"
+    WINDOW = 8, "The window was used on a space or core that does not exist"
+    NETWORK = 16, "A core received a flit it did not expect"
+    LINK = 32, "What came over a link was corrupted, or there was no room for it"
+    STALLED = 64, "Nothing moved in the whole chip for a long time"
+
+
+class Space(_Numbers):
+    """Address spaces behind the window; all but the first two are the selected core's."""
+
+    PROGRAM = 0, "Instructions, 10 words each, padded to 16 words per row"
+    TENSORS = 1, "Exponent file: bits 7:0 exponent (signed), 15:8 peak (signed), 16 peak valid"
+    FEATURES = 2, "The core's memory channel 0, word by word, low 32 bits first"
+    GRADIENTS = 3, "The core's memory channel 1, likewise"
+    WEIGHTS = 4, "The core's weight bank, row by row, padded to a memory word, likewise"
+    CORE = 5, "The core's row counts and performance counters"
+
+
+class CoreSpace(_Numbers):
+    """Base addresses within ``Space.CORE``."""
+
+    ROWS = 0, "Row counts that instructions name, writable"
+    COUNTERS = 64, "Performance counters; cleared by `start`"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """Consecutive bits of a register.
+
+    Parameters
+    ----------
+    name : str
+        Name.
+    low, width : int
+        Lowest bit, and number of bits.
+    description : str
+        What they mean.
+    values : enum type or None
+        What the field's values mean, if they are few.
+    """
+
+    name: str
+    low: int
+    width: int
+    description: str
+    values: type | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,44 +120,81 @@ class Register:
         ``"r"`` or ``"rw"``.
     description : str
         What it holds, with units.
+    reset : int or None
+        What it reads after reset; None if that is the configuration hash.
+    fields : tuple of Field
+        Its fields, lowest first; none if it is one number of 32 bits. Other bits read as zero.
+    read_acts : bool
+        Whether reading it changes something.
+    ones_clear : bool
+        Whether writing a one clears the bit, and writing a zero leaves it.
     """
 
     name: str
     offset: int
     access: str
     description: str
+    reset: int | None = 0
+    fields: tuple = ()
+    read_acts: bool = False
+    ones_clear: bool = False
+
+    def reset_value(self, config):
+        """What it reads after reset in a configuration."""
+        return config.hash if self.reset is None else self.reset
+
+
+def _bits(flags):
+    """A field for each flag."""
+    return tuple(Field(name=flag.name.lower(), low=flag.bit_length() - 1, width=1,
+                       description=flag.description) for flag in flags)
+
+
+def _engines(text):
+    """A field for each engine."""
+    return tuple(Field(name=engine.name.lower(), low=int(engine), width=1,
+                       description=f"{text} {engine.name}") for engine in Engine)
 
 
 REGISTERS = (
-    Register(name="magic", offset=0x00, access="r", description="0x48435354, 'HCST'"),
-    Register(name="version", offset=0x04, access="r", description="Interface version"),
-    Register(name="config_hash", offset=0x08, access="r", description="Configuration hash"),
-    Register(name="status", offset=0x0C, access="r", description="Bits: see Status"),
+    Register(name="magic", offset=0x00, access="r", description="0x48435354, 'HCST'",
+             reset=MAGIC),
+    Register(name="version", offset=0x04, access="r", description="Interface version",
+             reset=INTERFACE_VERSION),
+    Register(name="config_hash", offset=0x08, access="r", description="Configuration hash",
+             reset=None),
+    Register(name="status", offset=0x0C, access="r", description="What the chip is doing",
+             fields=_bits(Status)),
     Register(name="error", offset=0x10, access="rw",
-             description="Sticky error bits, see Error; writing ones clears them"),
+             description="Sticky error bits; writing ones clears them",
+             fields=_bits(Error), ones_clear=True),
     Register(name="control", offset=0x14, access="rw",
-             description="Bits: see Control; reads as zero"),
+             description="Writing a one acts once; reads as zero", fields=_bits(Control)),
     Register(name="entry", offset=0x18, access="rw",
              description="Program row at which `start` begins"),
-    Register(name="repeat", offset=0x1C, access="rw",
+    Register(name="repeat", offset=0x1C, access="rw", reset=1,
              description="How often `start` runs the program from `entry` to HALT, at least 1"),
     Register(name="pc", offset=0x20, access="r", description="Program row being issued"),
-    Register(name="busy", offset=0x24, access="r",
-             description="Engines busy in any core, bits as in isa.Engine"),
+    Register(name="busy", offset=0x24, access="r", description="Engines busy in any core",
+             fields=_engines("Some core's engine is busy:")),
     Register(name="step", offset=0x28, access="rw", description="Training steps done"),
     Register(name="step_key", offset=0x2C, access="rw",
-             description="step * 0x9E3779B9 modulo 2**32, added to every dropout key"),
-    Register(name="cycles_low", offset=0x30, access="r",
+             description="Added to every dropout key; 0x9E3779B9 more, modulo 2**32, after each "
+                         "training step"),
+    Register(name="cycles_low", offset=0x30, access="r", read_acts=True,
              description="Cycles since `start`, low 32 bits; reading latches the high half"),
     Register(name="cycles_high", offset=0x34, access="r",
              description="Cycles since `start`, high 32 bits, as latched"),
     Register(name="core", offset=0x38, access="rw", description="Core the window looks into"),
-    Register(name="space", offset=0x3C, access="rw", description="Space of the window, see Space"),
+    Register(name="space", offset=0x3C, access="rw", description="What the window looks at",
+             fields=(Field(name="space", low=0, width=32, description="Address space",
+                           values=Space),)),
     Register(name="address", offset=0x40, access="rw",
              description="Window address in 32-bit units; each data access adds one"),
-    Register(name="data", offset=0x44, access="rw", description="Window data"),
+    Register(name="data", offset=0x44, access="rw", read_acts=True, description="Window data"),
     Register(name="waits", offset=0x48, access="r",
-             description="Engines the next instruction is waiting for, bits as in isa.Engine"),
+             description="Engines the next instruction is waiting for",
+             fields=_engines("The next instruction waits for")),
     *(Register(name=f"phase_{index}", offset=0x80 + 4 * index, access="r",
                description=f"Cycles of phase {index} since `start`") for index in range(PHASES)),
 )
@@ -79,51 +203,6 @@ REGISTERS = (
 def register(name):
     """The byte offset of the register called ``name``."""
     return next(entry.offset for entry in REGISTERS if entry.name == name)
-
-
-class Status(enum.IntFlag):
-    """Bits of register ``status``."""
-
-    RUNNING = 1  #: A program is running.
-    DONE = 2     #: The last program reached HALT (cleared by ``start``).
-    ERROR = 4    #: Register ``error`` is not zero; the program stopped.
-
-
-class Control(enum.IntFlag):
-    """Bits of register ``control``; writing a one acts once."""
-
-    START = 1  #: Clear the counters and run from ``entry``, ``repeat`` times.
-    STOP = 2   #: Stop issuing; what is under way finishes.
-
-
-class Error(enum.IntFlag):
-    """Bits of register ``error``."""
-
-    OPCODE = 1        #: An instruction's opcode is unknown.
-    EXPONENT = 2      #: A tensor exponent left its range (isa.MAXIMUM_EXPONENT).
-    ALIGNMENT = 4     #: A bias, gradient or logits cannot be aligned with its accumulators.
-    WINDOW = 8        #: The window was used on a space or core that does not exist.
-    NETWORK = 16      #: A core received a flit it did not expect.
-    LINK = 32         #: What came over a link was corrupted, or there was no room for it.
-    STALLED = 64      #: Nothing moved in the whole chip for a long time (control.watchdog).
-
-
-class Space(enum.IntEnum):
-    """Address spaces behind the window; all but the first two are the selected core's."""
-
-    PROGRAM = 0    #: Instructions, 10 words each, padded to 16 words per row.
-    TENSORS = 1    #: Exponent file: bits 7:0 exponent (signed), 15:8 peak (signed), 16 peak valid.
-    FEATURES = 2   #: Memory channel 0, ``Config.chunks`` words per memory word.
-    GRADIENTS = 3  #: Memory channel 1, likewise.
-    WEIGHTS = 4    #: Weight bank, ``Config.chunks`` words per row.
-    CORE = 5       #: Row table and counters, see CoreSpace.
-
-
-class CoreSpace(enum.IntEnum):
-    """Base addresses within ``Space.CORE``."""
-
-    ROWS = 0       #: ``ROW_TABLE`` row counts, writable.
-    COUNTERS = 64  #: One word per entry of ``COUNTERS``; cleared by ``start``.
 
 
 #: Performance counters of every core: name, and what one count means.

@@ -43,4 +43,6 @@ def write_verilog(*designs):
                                 capture_output=True, text=True)
         if result.returncode:
             raise RuntimeError(f"Yosys failed: {result.stderr}")
-        return Path(folder, "design.v").read_text()
+        text = Path(folder, "design.v").read_text()
+        # The first line says how Yosys was compiled.
+        return text[text.index("*/\n") + 3:].lstrip("\n")

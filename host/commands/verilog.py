@@ -1,4 +1,4 @@
-"""``hypercast verilog``: Verilog and a manifest for FPGA tool chains."""
+"""``hypercast verilog``: Verilog and its descriptions for FPGA tool chains and software."""
 
 import json
 from pathlib import Path
@@ -17,14 +17,30 @@ __all__ = ["verilog"]
               show_default=True, help="Folder to write to.")
 @json_option
 def verilog(config, output, as_json):
-    """Write the chip as Verilog, with a manifest of ports, registers and memories."""
-    from hypercast.rtl.manifest import manifest
-    from hypercast.rtl.netlist import to_verilog
+    """Write the chip as Verilog, with all that describes it to tools and software.
 
-    text = to_verilog(config)
+    \b
+    hypercast.v     the chip, top module hypercast
+    hypercast.vlt   waivers for Verilator's lint, with reasons
+    hypercast.xml   IP-XACT component: ports, AXI4-Lite interface, registers
+    hypercast.svd   registers as CMSIS SVD
+    hypercast.h     registers and configuration for C, see examples/c
+    registers.md    registers, to be read
+    manifest.json   ports, registers, counters and memories
+    """
+    from hypercast.host.integration.c_header import c_header
+    from hypercast.host.integration.ipxact import ipxact
+    from hypercast.host.integration.register_page import register_page
+    from hypercast.host.integration.svd import svd
+    from hypercast.rtl.manifest import manifest
+    from hypercast.rtl.netlist import LINT_WAIVERS, to_verilog
+
     description = manifest(config)
+    files = {"hypercast.v": to_verilog(config), "hypercast.vlt": LINT_WAIVERS.read_text(),
+             "hypercast.xml": ipxact(config), "hypercast.svd": svd(config),
+             "hypercast.h": c_header(config), "registers.md": register_page(),
+             "manifest.json": json.dumps(description, indent=2) + "\n"}
     output.mkdir(parents=True, exist_ok=True)
-    files = {"hypercast.v": text, "manifest.json": json.dumps(description, indent=2) + "\n"}
     for name, content in files.items():
         (output / name).write_text(content)
     if as_json:

@@ -174,8 +174,12 @@ def test_verilog_refuses_a_file_as_folder(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_verilog(tmp_path):
     result = run("verilog", "--preset", "tiny", "-o", tmp_path, "--json")
-    assert json.loads(result.stdout)["files"][0] == str(tmp_path / "hypercast.v")
-    assert "module hypercast" in (tmp_path / "hypercast.v").read_text()
+    files = json.loads(result.stdout)["files"]
+    assert files[0] == str(tmp_path / "hypercast.v")
+    assert sorted(files) == sorted(str(path) for path in tmp_path.iterdir())
+    identity = f"configuration hash {PRESETS['tiny'].hash:#010x}"
+    for name in ("hypercast.v", "hypercast.xml", "hypercast.svd", "hypercast.h"):
+        assert identity in (tmp_path / name).read_text(), name
 
 
 def test_help_and_version():

@@ -5,12 +5,16 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
+import tomllib
+from pathlib import Path
 
 import pytest
 
 from hypercast.rtl.chip import CONTROL_MODULE, CORE_MODULE, wires
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.netlist import TOP_MODULE, parts_to_rtlil, to_verilog
+from tests.packaging.source_tree import ROOT
 
 #: What Yosys calls registers: flip-flops, and memory read ports with a clock.
 _REGISTERS = ("$dff", "$dffe", "$sdff", "$sdffe", "$sdffce", "$memrd_v2", "$mem_v2")
@@ -101,3 +105,24 @@ def test_text_does_not_depend_on_the_hash_seed():
                                 env={**os.environ, "PYTHONHASHSEED": seed})
         digests.add(hashlib.sha256(result.stdout).hexdigest())
     assert len(digests) == 1
+
+
+def test_text_begins_with_licence_and_configuration():
+    config = PRESETS["tiny"].replace(planes=2)
+    header, _, body = to_verilog(config).partition("\n\n")
+    assert body.startswith("module hypercast(")
+    assert all(line.startswith("//") for line in header.splitlines())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert f"SPDX-License-Identifier: {project['license']}\n" in header
+    copyright_line = (ROOT / "LICENSE").read_text().splitlines()[2]
+    assert f"// {copyright_line}\n" in header
+    assert f"configuration hash {config.hash:#010x}:" in header
+    for name, value in config.to_dict().items():
+        assert f"//   {name} = {value}" in header.splitlines()
+
+
+def test_text_names_no_place_of_this_machine():
+    text = to_verilog(PRESETS["tiny"])
+    for place in (ROOT, Path(sys.prefix), Path.home(), tempfile.gettempdir()):
+        assert str(place) not in text
+    assert ".py" not in text

@@ -13,7 +13,6 @@ from hypercast.rtl.control.host_port import HostPort
 from hypercast.rtl.control.window import TIMEOUT
 from hypercast.rtl.isa import STEP_KEY_INCREMENT, Engine, Opcode
 from hypercast.rtl.registers import (
-    MAGIC,
     REGISTERS,
     Control,
     CoreSpace,
@@ -102,13 +101,12 @@ class Host:
 @pytest.mark.parametrize("delay", [0.0, 0.5])
 def test_registers(delay):
     host = Host(delay)
-    reset = {"magic": MAGIC, "version": INTERFACE_VERSION, "config_hash": _CONFIG.hash,
-             "repeat": 1}
+    reset = {entry.name: entry.reset_value(_CONFIG) for entry in REGISTERS if entry.name != "data"}
+    assert reset["version"] == INTERFACE_VERSION and reset["config_hash"] == _CONFIG.hash
 
     async def bench(ctx):
-        for entry in REGISTERS:
-            if entry.name != "data":
-                assert await host.read(ctx, entry.name) == reset.get(entry.name, 0), entry.name
+        for name, value in reset.items():
+            assert await host.read(ctx, name) == value, name
         for entry in REGISTERS:
             if entry.access == "r":
                 await host.write(ctx, entry.name, 0xFFFFFFFF, _FAILED)
