@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from hypercast.host.image import Block, instruction_block, load_blocks
 from hypercast.host.packing import undeal, unpack_panels, unpack_rows
 from hypercast.host.state import load_state, matrix_of
 from hypercast.rtl.config import INTERFACE_VERSION
-from hypercast.rtl.isa import INSTRUCTION_WORDS, Engine, Opcode
+from hypercast.rtl.isa import Engine, Opcode
 from hypercast.rtl.placement import rows_of
 from hypercast.rtl.registers import (
     COUNTERS,
@@ -23,6 +24,8 @@ __all__ = ["DeviceError", "DeviceTimeoutError", "Driver", "MismatchError"]
 
 #: Cycles between two looks at the status register.
 _POLL = 500
+#: Spaces that a transport may have a back door to.
+_MEMORIES = (Space.FEATURES, Space.GRADIENTS, Space.WEIGHTS)
 
 
 class DeviceError(RuntimeError):
@@ -88,13 +91,20 @@ class Driver:
         self._select(core, space, address)
         return self._transport.read_stream(register("data"), count)
 
-    def write_words(self, core, space, address, words):
-        """Write (words, chunks) ``uint32`` to a memory of a core."""
-        views = self._transport.memory(core, space)
-        for skip, rows in _shares(views, address, len(words)):
+    def write(self, block):
+        """Write a ``Block``."""
+        views = self._transport.memory(block.core, block.space) \
+            if block.space in _MEMORIES else ()
+        chunks = self.config.chunks
+        words = block.words.reshape(-1, chunks) if views else block.words
+        for skip, rows in _shares(views, block.address // chunks, len(words)):
             rows[:] = words[skip::len(views)]
         if not views:
-            self._write_window(core, space, address * self.config.chunks, words.ravel())
+            self._write_window(*block)
+
+    def write_words(self, core, space, address, words):
+        """Write (words, chunks) ``uint32`` to a memory of a core."""
+        self.write(Block(core, space, address * self.config.chunks, words.ravel()))
 
     def read_words(self, core, space, address, count):
         """Read (words, chunks) ``uint32`` from a memory of a core."""
@@ -121,21 +131,8 @@ class Driver:
             raise MismatchError(
                 f"the job was compiled for configuration {job.config.hash:#010x}, the device has "
                 f"{self.config.hash:#010x}; compile it again for this device")
-        config = self.config
-        for row, instruction in enumerate(job.program):
-            pieces = [instruction >> 32 * index & 0xFFFFFFFF
-                      for index in range(INSTRUCTION_WORDS)]
-            self._write_window(0, Space.PROGRAM, row * 16, pieces)
-        entries = [0] * config.tensors
-        for name, number in job.tensors.items():
-            entries[number] = job.exponents[name] & 0xFF
-        self._write_window(0, Space.TENSORS, 0, entries)
-        for core in range(config.cores):
-            self._write_window(core, Space.CORE, CoreSpace.ROWS, job.row_table[core])
-            for name, words in job.images[core]:
-                region = job.regions[name]
-                self.write_words(core, region.space, region.address, words)
-            self.write_words(core, Space.WEIGHTS, 0, job.weight_bank)
+        for block in load_blocks(job):
+            self.write(block)
 
     def set_step(self, step, key):
         """Set the number of training steps done, and the key that dropout gets from it."""
@@ -144,8 +141,7 @@ class Driver:
 
     def patch(self, row, instruction):
         """Replace one instruction of the loaded program."""
-        pieces = [instruction >> 32 * index & 0xFFFFFFFF for index in range(INSTRUCTION_WORDS)]
-        self._write_window(0, Space.PROGRAM, row * 16, pieces)
+        self.write(instruction_block(row, instruction))
 
     def run(self, entry, *, repeat=1, limit):
         """Run the program from row ``entry`` to HALT, ``repeat`` times.

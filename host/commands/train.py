@@ -19,7 +19,9 @@ from hypercast.host.commands.options import (
     print_json,
 )
 from hypercast.host.comparison import Comparison, compare
+from hypercast.host.compiler import compile_job
 from hypercast.host.devices import ReferenceDevice
+from hypercast.host.image import write_image
 from hypercast.host.report.folder import RunWriter
 from hypercast.host.trace import write_trace
 from hypercast.host.training import DEVICES, open_device, prepare
@@ -92,9 +94,11 @@ def _epoch_record(epoch, trained, tested, device):
               help="Write the timeline of a training step, for ui.perfetto.dev.")
 @click.option("--trace-step", type=click.IntRange(1), default=None,
               help="Which training step --trace and --run record.  [default: the last]")
+@click.option("--image", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Write what a driver loads into the chip, such as that of examples/c.")
 @json_option
 def train(dataset, config, device, layers, hidden, order, dropout, check, as_json, learning_rate,
-          bias_learning_rate, weight_decay, epochs, folder, trace, trace_step, **recipe):
+          bias_learning_rate, weight_decay, epochs, folder, trace, trace_step, image, **recipe):
     """Train DATASET: karate, blocks, a Planetoid folder, or a gnn-benchmark .npz file."""
     console = Console(stderr=as_json)
     recorded = _recorded_step(device, epochs, folder, trace, trace_step)
@@ -114,6 +118,8 @@ def train(dataset, config, device, layers, hidden, order, dropout, check, as_jso
                   f"{'-'.join(map(str, widths))} features, on {device}, {config.cores} cores, "
                   f"{config.lanes} lanes, {config.element_width}-bit elements")
     console.print(layer_orders(network))
+    if image:
+        write_image(image, compile_job(model, config), model)
     with console.status("opening the device") as status:
         target = open_device(device, model, config, progress=status.update)
     if device != "reference":

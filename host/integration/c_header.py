@@ -12,7 +12,7 @@ _DERIVED = ("cores", "chunks")
 
 def c_header(config):
     """The header of a configuration, as text: constants only, all unsigned."""
-    sections = [
+    sections: list = [
         ("Byte offsets of the registers",
          [(f"REG_{register.name}", f"{register.offset:#04x}", register.description)
           for register in REGISTERS]),

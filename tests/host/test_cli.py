@@ -5,9 +5,13 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from hypercast.host import doctor
+from hypercast.host import datasets, doctor
 from hypercast.host.benches import BENCHES
 from hypercast.host.cli import main
+from hypercast.host.compiler import compile_job
+from hypercast.host.image import write_image
+from hypercast.host.training import prepare
+from hypercast.reference.network import Network, Recipe
 from hypercast.rtl.config import PRESETS
 from hypercast.sim import compilers
 from tests.host.test_datasets import folder  # noqa: F401 - a fixture
@@ -74,6 +78,16 @@ def test_train_orders():
     assert named in lines("aggregate_first")
     chosen = "order of products: layer 1 combine first, layer 2 combine first"
     assert chosen in lines("auto")
+
+
+def test_train_image(tmp_path):
+    """The image is that of the model before its first step, whatever is trained."""
+    graph = datasets.load("karate")
+    model = prepare(graph, Network.of_widths([34, 4, 2], dropout=0.5), Recipe(epochs=2),
+                    PRESETS["demo"])
+    write_image(tmp_path / "expected", compile_job(model, PRESETS["demo"]), model)
+    run("train", "karate", "--epochs", 2, "--hidden", 4, "--image", tmp_path / "image")
+    assert (tmp_path / "image").read_bytes() == (tmp_path / "expected").read_bytes()
 
 
 def test_train_planetoid_folder(folder):  # noqa: F811

@@ -1,0 +1,88 @@
+/*
+ * A driver for a Hypercast chip: find it, load an image, train, read results and counters.
+ *
+ * It needs hypercast.h of the chip's configuration (`hypercast verilog`), an image of the job
+ * (`hypercast train --image`), and two functions that read and write a register. No other I/O, no
+ * allocation.
+ */
+#ifndef HYPERCAST_DRIVER_H
+#define HYPERCAST_DRIVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* How to reach the chip's AXI4-Lite port; both return 0, or anything else if the access failed. */
+struct hypercast_bus {
+    int (*read)(void *context, uint32_t offset, uint32_t *value);
+    int (*write)(void *context, uint32_t offset, uint32_t value);
+    void *context;
+};
+
+enum hypercast_result {
+    HYPERCAST_OK,
+    HYPERCAST_BUS_FAILED,
+    HYPERCAST_NOT_FOUND,           /* nothing at this address says that it is a Hypercast */
+    HYPERCAST_WRONG_VERSION,       /* chip or image is of another interface version */
+    HYPERCAST_WRONG_CONFIGURATION, /* chip or image has another configuration than hypercast.h */
+    HYPERCAST_BAD_IMAGE,           /* it is no image, or is cut short */
+    HYPERCAST_STOPPED,             /* the program stopped with an error, see `error` */
+    HYPERCAST_TIMED_OUT            /* the program did not end within the limit and was stopped */
+};
+
+struct hypercast {
+    struct hypercast_bus bus;
+    uint64_t limit;             /* cycles a program may take */
+    uint32_t error;             /* bits HYPERCAST_ERROR_* of the last program that stopped */
+    const unsigned char *image; /* has to stay where it is */
+    size_t image_words;
+    size_t next_block; /* word at which the first block begins that is still to be written */
+    uint32_t blocks;   /* blocks still to be written */
+    uint32_t step;     /* training steps done */
+};
+
+/* A weight matrix or bias. Its values are elements times 2^exponent. */
+struct hypercast_parameter {
+    uint32_t rows, columns;
+    int32_t exponent;
+    uint32_t base, height; /* where it lies in the weight bank */
+};
+
+/* What went wrong, in words. */
+const char *hypercast_message(enum hypercast_result result);
+
+/* Find the chip, and check its version and configuration. A program may take `limit` cycles. */
+enum hypercast_result hypercast_open(struct hypercast *chip, struct hypercast_bus bus,
+                                     uint64_t limit);
+
+/* Check an image of `size` bytes, and load what is needed for the first training step. */
+enum hypercast_result hypercast_load(struct hypercast *chip, const unsigned char *image,
+                                     size_t size);
+
+/* Training steps the image has learning rates for. */
+uint32_t hypercast_steps(const struct hypercast *chip);
+
+/* One training step. */
+enum hypercast_result hypercast_train(struct hypercast *chip);
+
+/* A forward pass without dropout, for its counters. */
+enum hypercast_result hypercast_evaluate(struct hypercast *chip);
+
+/* Cycles of the last program. */
+enum hypercast_result hypercast_cycles(struct hypercast *chip, uint64_t *cycles);
+
+/* A counter of the last program, summed over all cores; `index` is HYPERCAST_COUNTER_*. */
+enum hypercast_result hypercast_counter(struct hypercast *chip, uint32_t index, uint64_t *sum);
+
+/* Parameters of the network: W1, b1, W2, b2, and so on. */
+uint32_t hypercast_parameters(const struct hypercast *chip);
+
+/* Shape and present exponent of a parameter. */
+enum hypercast_result hypercast_describe(struct hypercast *chip, uint32_t number,
+                                         struct hypercast_parameter *parameter);
+
+/* The elements of a parameter, row by row. */
+enum hypercast_result hypercast_elements(struct hypercast *chip,
+                                         const struct hypercast_parameter *parameter,
+                                         int32_t *elements);
+
+#endif

@@ -1,0 +1,126 @@
+"""The C driver as a library of Python: compiled for a configuration, with its bus a transport."""
+
+import ctypes
+import subprocess
+from ctypes import CFUNCTYPE, POINTER, Structure, byref, c_int, c_int32, c_uint32, c_uint64
+from pathlib import Path
+
+import numpy as np
+
+from hypercast.host.integration.c_header import c_header
+from hypercast.host.transport import TransportError
+
+__all__ = ["FLAGS", "SOURCES", "CDriver", "CDriverError"]
+
+SOURCES = Path(__file__).parents[2] / "examples" / "c"
+FLAGS = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+
+_Read = CFUNCTYPE(c_int, ctypes.c_void_p, c_uint32, POINTER(c_uint32))
+_Write = CFUNCTYPE(c_int, ctypes.c_void_p, c_uint32, c_uint32)
+
+
+class _Bus(Structure):
+    _fields_ = [("read", _Read), ("write", _Write), ("context", ctypes.c_void_p)]
+
+
+class _Chip(Structure):
+    _fields_ = [("bus", _Bus), ("limit", c_uint64), ("error", c_uint32),
+                ("image", ctypes.c_void_p), ("image_words", ctypes.c_size_t),
+                ("next_block", ctypes.c_size_t), ("blocks", c_uint32), ("step", c_uint32)]
+
+
+class _Parameter(Structure):
+    _fields_ = [("rows", c_uint32), ("columns", c_uint32), ("exponent", c_int32),
+                ("base", c_uint32), ("height", c_uint32)]
+
+
+class CDriverError(Exception):
+    """What a function of the driver returned, in its own words."""
+
+
+class CDriver:
+    """Calls of the driver, which raise ``CDriverError`` if they do not return HYPERCAST_OK.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        Where it is compiled.
+    config : Config
+        Configuration it is compiled for.
+    transport : Transport
+        The chip.
+    limit : int
+        Cycles that a program may take.
+    """
+
+    def __init__(self, folder, config, transport, limit):
+        (folder / "hypercast.h").write_text(c_header(config))
+        library = folder / f"driver_{config.hash:08x}.so"
+        subprocess.run(["cc", *FLAGS, "-O2", "-shared", "-fPIC", f"-I{folder}", "-o", library,
+                        SOURCES / "hypercast_driver.c"], check=True)
+        self._library = ctypes.CDLL(str(library))
+        self._library.hypercast_message.restype = ctypes.c_char_p
+
+        def read(_, offset, value):
+            try:
+                value[0] = transport.read(offset)
+            except TransportError:
+                return 1
+            return 0
+
+        def write(_, offset, value):
+            try:
+                transport.write(offset, value)
+            except TransportError:
+                return 1
+            return 0
+
+        self.chip = _Chip()
+        self._bus = _Bus(_Read(read), _Write(write), None)  # C keeps no reference to it
+        self._call("open", self._bus, c_uint64(limit))
+
+    def _call(self, name, *arguments):
+        result = getattr(self._library, f"hypercast_{name}")(byref(self.chip), *arguments)
+        if result:
+            raise CDriverError(self._library.hypercast_message(result).decode())
+
+    def load(self, image):
+        """Load the contents of an image file."""
+        self._image = ctypes.create_string_buffer(image, len(image))
+        self._call("load", self._image, ctypes.c_size_t(len(image)))
+
+    def steps(self):
+        """Training steps of the image."""
+        return self._library.hypercast_steps(byref(self.chip))
+
+    def train(self):
+        """One training step."""
+        self._call("train")
+
+    def evaluate(self):
+        """One evaluation."""
+        self._call("evaluate")
+
+    def cycles(self):
+        """Cycles of the last program."""
+        value = c_uint64()
+        self._call("cycles", byref(value))
+        return value.value
+
+    def counter(self, index):
+        """Sum of a counter over all cores."""
+        value = c_uint64()
+        self._call("counter", c_uint32(index), byref(value))
+        return value.value
+
+    def parameters(self):
+        """(elements, exponent) of every parameter."""
+        found = []
+        for number in range(self._library.hypercast_parameters(byref(self.chip))):
+            parameter = _Parameter()
+            self._call("describe", c_uint32(number), byref(parameter))
+            elements = (c_int32 * (parameter.rows * parameter.columns))()
+            self._call("elements", byref(parameter), elements)
+            shape = parameter.rows, parameter.columns
+            found.append((np.array(elements).reshape(shape), parameter.exponent))
+        return found

@@ -1,0 +1,158 @@
+"""The C driver against registers alone: what it writes, what it refuses, what it reports."""
+
+import subprocess
+
+import numpy as np
+import pytest
+
+from hypercast.host.compiler import compile_job
+from hypercast.host.driver import Driver
+from hypercast.host.image import write_image
+from hypercast.host.integration.c_header import c_header
+from hypercast.host.transport import TransportError
+from hypercast.rtl.registers import COUNTERS, Control, CoreSpace, Error, Space, Status, register
+from tests.examples.c_driver import FLAGS, SOURCES, CDriver, CDriverError
+from tests.host.fake_chip import FakeChip
+from tests.host.models import SMALL, small_model
+
+LIMIT = 5000
+MODEL = small_model(schedule=((2, 0.5),))
+JOB = compile_job(MODEL, SMALL)
+
+
+class PolledChip(FakeChip):
+    """A chip whose time passes with each look at its status."""
+
+    def read(self, address):
+        if address == register("status") and self["status"] & Status.RUNNING:
+            self.wait(500)
+        return super().read(address)
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory):
+    path = tmp_path_factory.mktemp("image") / "job.image"
+    write_image(path, JOB, MODEL)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def driver(tmp_path):
+    """Compiles and opens the driver of a chip."""
+    return lambda chip: CDriver(tmp_path, SMALL, chip, LIMIT)
+
+
+def test_load_is_what_the_python_driver_loads(driver, image):
+    chip, expected = PolledChip(SMALL), PolledChip(SMALL)
+    driver(chip).load(image)
+    Driver(expected, SMALL).load(JOB)
+    assert chip.window == expected.window
+    assert (chip["step"], chip["step_key"]) == (0, MODEL.recipe.seed)
+    assert ((register("control"), Control.START) in chip.writes) == ("load" in JOB.entries)
+
+
+def test_learning_rates_change_with_the_step(driver, image):
+    chip = PolledChip(SMALL)
+    device = driver(chip)
+    device.load(image)
+    program = dict(chip.window[0, Space.PROGRAM])
+    assert device.steps() == MODEL.recipe.epochs
+    for step in range(device.steps()):
+        device.train()
+        assert chip["entry"] == JOB.entries["train"]
+        assert (chip.window[0, Space.PROGRAM] != program) == (step >= 2), step
+    device.evaluate()
+    assert chip["entry"] == JOB.entries["evaluate"]
+    assert device.cycles() == 1500
+
+
+def test_parameters(driver, image):
+    device = driver(PolledChip(SMALL))
+    device.load(image)
+    for (elements, exponent), name in zip(device.parameters(), JOB.weights, strict=True):
+        assert np.array_equal(elements, np.atleast_2d(MODEL.tensors[name])), name
+        assert exponent == JOB.exponents[name]
+
+
+def test_counters(driver):
+    chip = PolledChip(SMALL)
+    for core in range(SMALL.cores):
+        chip.window[core, Space.CORE] = {
+            CoreSpace.COUNTERS + index: 0xFFFFFF00 + core + index for index in range(len(COUNTERS))}
+    device = driver(chip)
+    for index in range(len(COUNTERS)):
+        assert device.counter(index) == 2 * (0xFFFFFF00 + index) + 1
+
+
+@pytest.mark.parametrize(("name", "message"), [
+    ("magic", "there is no Hypercast at this address"),
+    ("version", "chip and image are of different versions of Hypercast"),
+    ("config_hash", "not of one configuration; make all with the same options"),
+])
+def test_another_chip_is_refused(driver, name, message):
+    chip = PolledChip(SMALL, **{name: 0xFFFFFFFF})
+    with pytest.raises(CDriverError, match=message):
+        driver(chip)
+    assert not chip.writes
+
+
+@pytest.mark.parametrize(("damage", "message"), [
+    (lambda image: image[:7], "only a part of one"),
+    (lambda image: image[:48], "only a part of one"),
+    (lambda image: image[:len(image) // 2], "only a part of one"),
+    (lambda image: b"    " + image[4:], "this is no image"),
+    (lambda image: image[:4] + b"\xff" + image[5:], "different versions"),
+    (lambda image: image[:8] + b"    " + image[12:], "not of one configuration"),
+])
+def test_another_image_is_refused(driver, image, damage, message):
+    device = driver(PolledChip(SMALL))
+    with pytest.raises(CDriverError, match=message):
+        device.load(damage(image))
+
+
+def test_an_error_of_the_program(driver, image):
+    chip = PolledChip(SMALL, error=Error.EXPONENT | Error.NETWORK)
+    device = driver(chip)
+    with pytest.raises(CDriverError, match="stopped with an error"):
+        device.load(image)  # the job has a program that loads operands
+    assert device.chip.error == Error.EXPONENT | Error.NETWORK
+    assert chip["error"] == 0
+
+
+def test_a_program_that_does_not_end(driver, image):
+    chip = PolledChip(SMALL, cycles=10**9)
+    device = driver(chip)
+    with pytest.raises(CDriverError, match="did not end in time"):
+        device.load(image)
+    assert chip.writes[-1] == (register("control"), Control.STOP)
+
+
+@pytest.mark.parametrize("access", ["read", "write"])
+def test_a_bus_that_fails(driver, image, access, monkeypatch):
+    chip = PolledChip(SMALL)
+    device = driver(chip)
+
+    def fail(*arguments):
+        raise TransportError("no answer")
+
+    monkeypatch.setattr(chip, access, fail)
+    with pytest.raises(CDriverError, match="an access to a register failed"):
+        device.load(image)
+
+
+def test_the_example_program(tmp_path, image):
+    """It compiles, and says what is wrong with a chip that is not there."""
+    (tmp_path / "hypercast.h").write_text(c_header(SMALL))
+    subprocess.run(["cc", *FLAGS, f"-I{tmp_path}", "-o", tmp_path / "train",
+                    *sorted(SOURCES.glob("*.c"))], check=True)
+    registers, job = tmp_path / "registers", tmp_path / "job.image"
+    registers.write_bytes(bytes(4096))
+    job.write_bytes(image)
+
+    def train(*arguments):
+        result = subprocess.run([tmp_path / "train", *arguments], capture_output=True, text=True)
+        return result.returncode, result.stderr
+
+    assert train(registers, job) == (1, "error: there is no Hypercast at this address\n")
+    assert train(registers, tmp_path / "nothing")[0] == 1
+    assert train(registers)[0] == 2

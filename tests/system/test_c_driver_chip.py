@@ -1,0 +1,52 @@
+"""A whole training by the C driver on the simulated chip gives the reference's bits."""
+
+import numpy as np
+import pytest
+
+from hypercast.host.compiler import compile_job
+from hypercast.host.image import write_image
+from hypercast.reference.metrics import Metrics
+from hypercast.rtl.isa import Split
+from hypercast.rtl.registers import COUNTERS
+from hypercast.sim.cxxrtl_transport import CxxrtlTransport
+from tests.examples.c_driver import CDriver
+from tests.system.chips import CHIPS, GraphTraining, random_graph
+
+LIMIT = 200_000
+_INDEX = {name: index for index, (name, _) in enumerate(COUNTERS)}
+
+
+def metrics(driver, sizes):
+    """Loss and hits of the last program, as the counters have them."""
+    loss, correct = np.zeros(4, dtype=np.int64), np.zeros(4, dtype=np.int64)
+    for split in (Split.TRAIN, Split.VALIDATION, Split.TEST):
+        name = split.name.lower()
+        loss[split] = driver.counter(_INDEX[f"loss_{name}"]) + (
+            driver.counter(_INDEX[f"loss_{name}_high"]) << 32)
+        correct[split] = driver.counter(_INDEX[f"correct_{name}"])
+    return Metrics(loss=loss, correct=correct, vertices=sizes)
+
+
+@pytest.mark.parametrize("name", ["narrow", "wide"])
+def test_training(name, tmp_path):
+    config = CHIPS[name]
+    training = GraphTraining(graph=random_graph(24, 60), config=config, hidden=(4,), dropout=0.3,
+                             epochs=3, recipe={"schedule": ((1, 0.5),), "seed": 5})
+    model = training.model()
+    path = tmp_path / "job.image"
+    write_image(path, compile_job(model, config), model)
+    transport = CxxrtlTransport(config)
+    driver = CDriver(tmp_path, config, transport, LIMIT)
+    driver.load(path.read_bytes())
+    for _ in range(driver.steps()):
+        driver.train()
+        assert driver.cycles() > 0
+        expected = model.train_step()
+        found = metrics(driver, expected.vertices)
+        assert np.array_equal(found.loss[1:], expected.loss[1:])
+        assert np.array_equal(found.correct[1:], expected.correct[1:])
+    names = [f"{kind}{layer}" for layer in (1, 2) for kind in "Wb"]
+    for (elements, exponent), parameter in zip(driver.parameters(), names, strict=True):
+        assert np.array_equal(elements, np.atleast_2d(model.tensors[parameter])), parameter
+        assert exponent == dict(model.exponents.items())[parameter]
+    transport.close()
