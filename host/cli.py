@@ -8,6 +8,7 @@ from hypercast.host.commands.doctor import doctor
 from hypercast.host.commands.model import model
 from hypercast.host.commands.noc import noc
 from hypercast.host.commands.report import report
+from hypercast.host.commands.selftest import selftest
 from hypercast.host.commands.train import train
 from hypercast.host.commands.verilog import verilog
 
@@ -20,5 +21,5 @@ def main():
     """Hypercast: graph convolutional networks trained on a hypercube of cores, bit for bit."""
 
 
-for command in (bench, config, doctor, model, noc, report, train, verilog):
+for command in (bench, config, doctor, model, noc, report, selftest, train, verilog):
     main.add_command(command)

@@ -83,11 +83,13 @@ class Driver:
         self._write("space", space)
         self._write("address", address)
 
-    def _write_window(self, core, space, address, values):
+    def write_window(self, core, space, address, values):
+        """Write 32-bit values to consecutive addresses of a space, through the window."""
         self._select(core, space, address)
         self._transport.write_stream(register("data"), [int(value) for value in values])
 
-    def _read_window(self, core, space, address, count):
+    def read_window(self, core, space, address, count):
+        """Read ``count`` consecutive addresses of a space through the window, in a list."""
         self._select(core, space, address)
         return self._transport.read_stream(register("data"), count)
 
@@ -100,7 +102,7 @@ class Driver:
         for skip, rows in _shares(views, block.address // chunks, len(words)):
             rows[:] = words[skip::len(views)]
         if not views:
-            self._write_window(*block)
+            self.write_window(*block)
 
     def write_words(self, core, space, address, words):
         """Write (words, chunks) ``uint32`` to a memory of a core."""
@@ -114,7 +116,7 @@ class Driver:
             for skip, rows in _shares(views, address, count):
                 words[skip::len(views)] = rows
             return words
-        values = self._read_window(core, space, address * chunks, count * chunks)
+        values = self.read_window(core, space, address * chunks, count * chunks)
         return np.array(values, dtype=np.uint32).reshape(count, chunks)
 
     # Jobs.
@@ -208,7 +210,7 @@ class Driver:
             return ", ".join(names) or "none"
 
         row = self._read("pc")
-        opcode = self._read_window(0, Space.PROGRAM, row * 16, 1)[0] & 0xF \
+        opcode = self.read_window(0, Space.PROGRAM, row * 16, 1)[0] & 0xF \
             if not Status(self._read("status")) & Status.RUNNING else None
         what = f" ({Opcode(opcode).name})" if opcode in set(Opcode) else ""
         return (f"program row {row}{what}, waiting for {engines(self._read('waits'))}, busy: "
@@ -221,7 +223,7 @@ class Driver:
 
     def counters(self):
         """Performance counters of the last run: name to a value for each core."""
-        values = [self._read_window(core, Space.CORE, CoreSpace.COUNTERS, len(COUNTERS))
+        values = [self.read_window(core, Space.CORE, CoreSpace.COUNTERS, len(COUNTERS))
                   for core in range(self.config.cores)]
         return {name: [row[index] for row in values]
                 for index, (name, _) in enumerate(COUNTERS)}
@@ -254,7 +256,7 @@ class Driver:
 
     def exponents(self, job):
         """Exponent of every tensor now."""
-        entries = self._read_window(0, Space.TENSORS, 0, self.config.tensors)
+        entries = self.read_window(0, Space.TENSORS, 0, self.config.tensors)
         return {name: ((entries[number] & 0xFF) ^ 0x80) - 0x80
                 for name, number in job.tensors.items()}
 

@@ -1,0 +1,52 @@
+"""``hypercast selftest``: tests a chip and names what is broken."""
+
+import sys
+
+import click
+from rich.console import Console
+
+from hypercast.host.commands.options import configuration, expected_errors, json_option, print_json
+from hypercast.host.selftest.run import SECTIONS, self_test
+
+__all__ = ["selftest"]
+
+
+@click.command()
+@expected_errors
+@configuration("tiny")
+@click.option("--device", type=click.Choice(["rtl"]), default="rtl", show_default=True,
+              help="rtl: the whole chip, simulated.")
+@click.option("--section", "sections", type=click.Choice(list(SECTIONS)), multiple=True,
+              help="Run only this section; may be repeated.")
+@click.option("--quick", is_flag=True,
+              help="Test memories only at addresses that differ in one bit.")
+@json_option
+def selftest(config, device, sections, quick, as_json):
+    """Test memories, links and arithmetic of a chip; exit status 1 if something is broken."""
+    from hypercast.sim.cxxrtl_transport import CxxrtlTransport  # brings the hardware with it
+
+    console = Console(stderr=as_json)
+    with console.status("opening the device") as status:
+        transport = CxxrtlTransport(config, progress=status.update)
+        sound = True
+        for section in self_test(transport, config, sections=sections or tuple(SECTIONS),
+                                 quick=quick, progress=status.update):
+            sound &= not section.findings
+            if as_json:
+                print_json({"section": section.name, "omitted": section.omitted,
+                            "findings": [finding._asdict() for finding in section.findings]})
+            else:
+                _print(console, section)
+        transport.close()
+    if not sound:
+        sys.exit(1)
+
+
+def _print(console, section):
+    if section.omitted:
+        console.print(f"{section.name}: not tested, {section.omitted}", style="yellow")
+    elif not section.findings:
+        console.print(f"{section.name}: sound ({SECTIONS[section.name]})", style="green")
+    for finding in section.findings:
+        console.print(f"{section.name}: {finding.part}: {finding.text}", style="red",
+                      highlight=False)

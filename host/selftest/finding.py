@@ -1,0 +1,25 @@
+"""What a self-test finds."""
+
+from typing import NamedTuple
+
+__all__ = ["Finding", "hexadecimal"]
+
+
+class Finding(NamedTuple):
+    """Something that is wrong.
+
+    Attributes
+    ----------
+    part : str
+        What is broken, as far as can be told.
+    text : str
+        How that shows.
+    """
+
+    part: str
+    text: str
+
+
+def hexadecimal(value, width):
+    """``value`` in as many digits as ``width`` bits have."""
+    return f"{value:#0{2 + -(-width // 4)}x}"

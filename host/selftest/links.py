@@ -1,0 +1,101 @@
+"""Tests every link in every plane, by messages whose payload takes each bit through 0 and 1.
+
+A case is one AGGREGATE. What arrives is drained to memory as it is, so what a core has there is
+what one core, known from row and case, has sent. Kinds, slices and indexes of flits do not vary
+here; a training step has them all.
+"""
+
+import numpy as np
+
+from hypercast.host.driver import DeviceError
+from hypercast.host.memory_map import require_capacity
+from hypercast.host.packing import pack_rows, unpack_rows
+from hypercast.host.selftest.diagnosis import idle_faults, what_stopped
+from hypercast.host.selftest.finding import Finding
+from hypercast.host.selftest.link_messages import cases, messages_of, patterns, words_of
+from hypercast.host.selftest.program import HALT, load_program, set_exponents, set_rows
+from hypercast.rtl.isa import DrainSource, Engine, Opcode, encode
+from hypercast.rtl.registers import Space
+
+__all__ = ["check_links"]
+
+#: Cycles after which a case is given up; nothing moves for `control.watchdog.PATIENCE` before.
+_LIMIT = 1_000_000
+
+
+def _size(messages):
+    return sum(map(len, messages))
+
+
+def _program(rows, edge_set):
+    """Send and receive, then drain without rounding."""
+    return [
+        encode(Opcode.AGGREGATE, edge_set=edge_set),
+        encode(Opcode.DRAIN, waits=1 << Engine.AGGREGATE, source=DrainSource.AGGREGATION,
+               row_limit=rows, address=rows),
+        HALT,
+    ]
+
+
+def check_links(driver, *, progress=lambda text: None):
+    """Run all cases; the first that fails ends the test, as the chip needs a reset then.
+
+    Parameters
+    ----------
+    driver : Driver
+        The chip; what is in its memories is lost.
+    progress : callable
+        Called with a line of text before each case.
+
+    Yields
+    ------
+    Finding
+        A link or core that is broken, and how that shows.
+
+    Raises
+    ------
+    CapacityError
+        If the memory channels are too small.
+    """
+    config = driver.config
+    rows = len(patterns(config))
+    sent = [words_of(core, config) for core in range(config.cores)]
+    messages = {case: messages_of(case, rows, config) for case in cases(config)}
+    require_capacity(config, "channel_words", max(map(_size, messages.values()), default=0),
+                     "send list and edge set of the links' test take that many words")
+    if broken := idle_faults(driver):
+        yield from broken
+        return
+    set_rows(driver, rows)
+    for core, words in enumerate(sent):
+        driver.write_words(core, Space.FEATURES, 0, pack_rows(words, config))
+    set_exponents(driver, [0])
+    for case, (lists, edges) in messages.items():
+        progress(str(case))
+        for core in range(config.cores):
+            driver.write_words(core, Space.GRADIENTS, 0, np.concatenate([lists, edges]))
+        load_program(driver, _program(rows, len(lists)))
+        try:
+            driver.run(0, limit=_LIMIT)
+        except DeviceError as error:
+            yield from what_stopped(driver, case, rows, error)
+            return
+        broken = list(_differences(driver, case, sent))
+        yield from broken
+        if broken:
+            return
+
+
+def _differences(driver, case, sent):
+    """What arrived otherwise than it was sent."""
+    config, rows = driver.config, len(sent[0])
+    for core in range(config.cores):
+        words = driver.read_words(core, Space.FEATURES, rows, rows)
+        found = unpack_rows(words, config)
+        for row, source in enumerate(case.sources(config, rows)):
+            expected = sent[core ^ source][row]
+            if not np.array_equal(found[row], expected):
+                yield Finding(
+                    f"path from core {core ^ source} to core {core}, {case}",
+                    f"row {row} arrived as {found[row].tolist()}, not {expected.tolist()}")
+                break

@@ -1,0 +1,145 @@
+"""Tests every memory that the window reaches: each bit as 0 and as 1, each address by itself."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hypercast.host.selftest.finding import Finding, hexadecimal
+from hypercast.host.transport import TransportError
+from hypercast.rtl.isa import INSTRUCTION_WORDS
+from hypercast.rtl.registers import ROW_TABLE, CoreSpace, Space
+
+__all__ = ["Memory", "check_memories", "memories"]
+
+#: Bits of a row count, and of an entry of the exponent file.
+_ROWS_WIDTH, _TENSOR_WIDTH = 20, 17
+#: Broken addresses of one memory that are reported.
+_LISTED = 3
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A memory behind the window.
+
+    Parameters
+    ----------
+    part : str
+        What it is called.
+    core : int
+        Core, 0 if it is the chip's.
+    space : Space
+        Its space.
+    words, stride : int
+        Number of words, and addresses from one to the next.
+    width : int
+        Bits of a word, at consecutive addresses of 32 bits.
+    """
+
+    part: str
+    core: int
+    space: Space
+    words: int
+    stride: int
+    width: int
+
+    def chosen(self, quick):
+        """The words that are tested: all, or those at addresses that differ in one bit."""
+        if not quick:
+            return range(self.words)
+        powers = [1 << bit for bit in range((self.words - 1).bit_length())]
+        return sorted({0, *powers, self.words - 1})
+
+    def spans(self, quick):
+        """(address, count) of addresses in a row that are tested."""
+        pieces = -(-self.width // 32)
+        if not quick and pieces == self.stride:
+            return [(0, self.words * pieces)]
+        return [(word * self.stride, pieces) for word in self.chosen(quick)]
+
+    def pattern(self, address, count, inverse):
+        """What is written: a number of its own for every address, or all its bits the other way."""
+        place = np.arange(address, address + count, dtype=np.uint64)
+        place += np.uint64((self.core << 3 | self.space) << 32)
+        # Steele, Lea and Flood's SplitMix64 (2014): all bits depend on all bits.
+        mixed = place * np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ mixed >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ mixed >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+        value = (mixed >> np.uint64(32)).astype(np.uint32)
+        if inverse:
+            value = ~value
+        return value & self._mask(address, count)
+
+    def _mask(self, address, count):
+        """Which bits there are at each address."""
+        piece = (np.arange(address, address + count) % self.stride).astype(np.int64)
+        bits = np.clip(self.width - 32 * piece, 0, 32)
+        return ((np.int64(1) << bits) - 1).astype(np.uint32)
+
+
+def memories(config):
+    """All memories of a chip.
+
+    Rows of the weight bank narrower than 32 bits read as zero beyond.
+    """
+    yield Memory("program memory", 0, Space.PROGRAM, config.program_rows, 16,
+                 32 * INSTRUCTION_WORDS)
+    yield Memory("exponent file", 0, Space.TENSORS, config.tensors, 1, _TENSOR_WIDTH)
+    for core in range(config.cores):
+        for channel, space in enumerate((Space.FEATURES, Space.GRADIENTS)):
+            yield Memory(f"memory channel {channel} of core {core}", core, space,
+                         config.channel_words, config.chunks, config.word_width)
+        yield Memory(f"weight bank of core {core}", core, Space.WEIGHTS, config.weight_rows,
+                     config.chunks, config.data_width)
+        yield Memory(f"row table of core {core}", core, Space.CORE, CoreSpace.ROWS + ROW_TABLE, 1,
+                     _ROWS_WIDTH)
+
+
+def check_memories(driver, *, quick=False, progress=lambda text: None):
+    """Write all memories, then read them all; then the same with every bit the other way.
+
+    Parameters
+    ----------
+    driver : Driver
+        The chip; what is in its memories is lost.
+    quick : bool
+        Whether to test only the words at addresses 0, 1, 2, 4, 8 and so on, and the last.
+    progress : callable
+        Called with a line of text before each part.
+
+    Yields
+    ------
+    Finding
+        A memory that is broken, and where.
+    """
+    everything = list(memories(driver.config))
+    for inverse in (False, True):
+        broken = {}
+        for access in (_write, _read):
+            for memory in everything:
+                progress(f"{memory.part}, {'reading' if access is _read else 'writing'}")
+                try:
+                    broken.setdefault(memory, []).extend(access(driver, memory, quick, inverse))
+                except TransportError as error:
+                    broken.setdefault(memory, []).append(str(error))
+        for memory, texts in broken.items():
+            more = f", and {len(texts) - _LISTED} more" if len(texts) > _LISTED else ""
+            if texts:
+                yield Finding(memory.part, "; ".join(texts[:_LISTED]) + more)
+        everything = [memory for memory in everything if not broken.get(memory)]
+
+
+def _write(driver, memory, quick, inverse):
+    for address, count in memory.spans(quick):
+        driver.write_window(memory.core, memory.space, address,
+                            memory.pattern(address, count, inverse))
+    return []
+
+
+def _read(driver, memory, quick, inverse):
+    for address, count in memory.spans(quick):
+        expected = memory.pattern(address, count, inverse)
+        found = np.array(driver.read_window(memory.core, memory.space, address, count),
+                         dtype=np.uint32)
+        for index in np.flatnonzero(found != expected):
+            yield (f"address {address + index} reads {hexadecimal(found[index], 32)}, "
+                   f"expected {hexadecimal(expected[index], 32)}")

@@ -1,0 +1,93 @@
+"""The self-test: memories, links, arrays and a training step, in this order."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from hypercast.host.driver import Driver
+from hypercast.host.memory_map import CapacityError
+from hypercast.host.selftest.arrays import check_arrays
+from hypercast.host.selftest.links import check_links
+from hypercast.host.selftest.memories import check_memories
+from hypercast.host.selftest.training import check_training
+
+__all__ = ["SECTIONS", "Section", "self_test"]
+
+#: Names of the sections, and what each covers.
+SECTIONS = {
+    "memories": "every bit of the memories that the window reaches",
+    "links": "every link in every plane, payload bits as 0 and as 1",
+    "arrays": "every multiplier",
+    "training": "a training step, compared with the reference",
+}
+
+
+class Section(NamedTuple):
+    """What a section found.
+
+    Attributes
+    ----------
+    name : str
+        One of ``SECTIONS``.
+    findings : tuple of Finding
+        What is wrong.
+    omitted : str
+        Why it was not run, else empty.
+    """
+
+    name: str
+    findings: tuple = ()
+    omitted: str = ""
+
+
+def self_test(transport, config, *, sections: Iterable = tuple(SECTIONS), quick=False,
+              progress=lambda text: None):
+    """Test a chip; what is in its memories is lost.
+
+    Each section relies on what those before it have tested. Where one finds something, those after
+    it are omitted: the chip may need a reset.
+
+    Parameters
+    ----------
+    transport : Transport
+        The chip.
+    config : Config
+        Its configuration.
+    sections : iterable of str
+        Which of ``SECTIONS`` to run.
+    quick : bool
+        Whether to test memories only at addresses that differ in one bit.
+    progress : callable
+        Called with a line of text before each part.
+
+    Yields
+    ------
+    Section
+        What each section found.
+
+    Raises
+    ------
+    MismatchError
+        If the chip is no Hypercast, or of another version or configuration.
+    """
+    driver = Driver(transport, config)
+    tests = {
+        "memories": lambda: check_memories(driver, quick=quick, progress=progress),
+        "links": lambda: check_links(driver, progress=progress),
+        "arrays": lambda: check_arrays(driver, progress=progress),
+        "training": lambda: check_training(transport, config),
+    }
+    failed = ""
+    for name in SECTIONS:
+        if name not in sections:
+            continue
+        if failed:
+            yield Section(name, omitted=f"{failed} must be sound first; reset the chip and repeat")
+            continue
+        progress(name)
+        try:
+            findings = tuple(tests[name]())
+        except CapacityError as error:
+            yield Section(name, omitted=str(error))
+            continue
+        failed = name if findings else ""
+        yield Section(name, findings)

@@ -1,0 +1,91 @@
+"""Runs a training step and an evaluation, and compares every tensor with the reference."""
+
+import numpy as np
+
+from hypercast.host.compiler import compile_job
+from hypercast.host.datasets import bundled
+from hypercast.host.devices import ChipDevice, ReferenceDevice
+from hypercast.host.driver import DeviceError
+from hypercast.host.selftest.finding import Finding
+from hypercast.host.training import prepare
+from hypercast.reference.network import Network, Recipe
+from hypercast.rtl.placement import core_of
+
+__all__ = ["check_training"]
+
+_LIMIT = 10_000_000
+#: Rows of the graph that each core holds, at least.
+_ROWS = 4
+
+
+def _model(config):
+    graph = bundled.blocks(vertices=max(64, _ROWS * config.cores), classes=2,
+                           features=2 * config.lanes)
+    network = Network.of_widths([2 * config.lanes, config.lanes, 2], dropout=0.3)
+    return prepare(graph, network, Recipe(epochs=1, element_width=config.element_width))
+
+
+def check_training(transport, config):
+    """Train a small graph for a step; all engines take part.
+
+    Parameters
+    ----------
+    transport : Transport
+        The chip; what is in its memories is lost.
+    config : Config
+        Its configuration.
+
+    Yields
+    ------
+    Finding
+        The first tensor that differs, what makes it, and in which cores.
+
+    Raises
+    ------
+    CapacityError
+        If the configuration is too small for the graph.
+    """
+    model = _model(config)
+    reference = ReferenceDevice(model)
+    try:
+        device = ChipDevice(transport, compile_job(model, config), _model(config), limit=_LIMIT)
+        device.train_step()
+        found = device.snapshot()
+    except DeviceError as error:
+        yield Finding("arithmetic or control", str(error))
+        return
+    reference.train_step()
+    tensors = reference.snapshot()
+    # In the order in which they are made: parameters are updated last.
+    for name in sorted(tensors, key=_is_parameter):
+        expected = tensors[name]
+        rows = np.flatnonzero((found[name] != expected).any(axis=1))
+        if len(rows):
+            yield Finding(_maker(name), f"{name} differs from the reference in row {rows[0]}"
+                                        + _cores(name, rows, config))
+            return
+
+
+def _is_parameter(name):
+    """Whether it is a weight matrix, a bias, their state, or the exponents."""
+    return name[0] in "Wb" or name == "exponents"
+
+
+def _maker(name):
+    """What makes a tensor of a training step."""
+    if name == "exponents":
+        return "exponent unit"
+    if _is_parameter(name):
+        return "gradient, reduction or update"
+    if name == "dZ2":
+        return "loss unit"
+    return "aggregation or vector unit" if name[0] in "HZ" or name.startswith("dT") \
+        else "array or vector unit"
+
+
+def _cores(name, rows, config):
+    """Which cores hold rows of a tensor of the vertices."""
+    if _is_parameter(name):
+        return ""
+    cores = sorted({int(core) for core in core_of(rows, config.cores)})
+    return f", rows of core{'s' * (len(cores) > 1)} {', '.join(map(str, cores))}"

@@ -1,0 +1,123 @@
+"""The memory test on chips whose memories are broken."""
+
+import pytest
+
+from hypercast.host.driver import Driver
+from hypercast.host.selftest.memories import check_memories, memories
+from hypercast.host.transport import TransportError
+from hypercast.rtl.config import Config
+from hypercast.rtl.registers import Space, register
+from tests.host.fake_chip import FakeChip
+
+#: Memory words of two pieces, of which the weight bank uses all.
+CONFIG = Config(dimensions=1, lanes=4, planes=1, accumulator_rows=16, weight_rows=16,
+                channel_words=64, program_rows=16, tensors=8)
+NARROW = CONFIG.replace(lanes=2, element_width=8)
+#: A place in each memory, in units of 32 bits, and a bit it has.
+PLACES = [
+    ("program memory", 0, Space.PROGRAM, 3 * 16 + 9, 31),
+    ("exponent file", 0, Space.TENSORS, 5, 16),
+    ("memory channel 0 of core 1", 1, Space.FEATURES, 127, 31),
+    ("memory channel 1 of core 0", 0, Space.GRADIENTS, 0, 0),
+    ("weight bank of core 1", 1, Space.WEIGHTS, 31, 31),
+    ("row table of core 0", 0, Space.CORE, 15, 19),
+]
+
+
+class BrokenChip(FakeChip):
+    """A chip that passes what is written to one space through a fault.
+
+    Parameters
+    ----------
+    core, space : int, Space
+        Where it is broken.
+    fault : callable
+        Address and value that are written to those that arrive.
+    """
+
+    def __init__(self, config, core, space, fault):
+        super().__init__(config)
+        self._place = core, space
+        self._fault = fault
+
+    def write(self, address, value):
+        place = (0 if self["space"] <= Space.TENSORS else self["core"]), self["space"]
+        if address == register("data") and place == self._place:
+            after = self["address"] + 1
+            self["address"], value = self._fault(self["address"], value)
+            super().write(address, value)
+            self["address"] = after
+        else:
+            super().write(address, value)
+
+
+def findings(chip, config=CONFIG, **options):
+    return list(check_memories(Driver(chip, config), **options))
+
+
+@pytest.mark.parametrize("config", [CONFIG, NARROW])
+@pytest.mark.parametrize("quick", [False, True])
+def test_a_sound_chip(config, quick):
+    chip = FakeChip(config)
+    assert findings(chip, config, quick=quick) == []
+    assert {(core, space) for core, space in chip.window} == {
+        (memory.core, memory.space) for memory in memories(config)}
+
+
+def test_every_bit_is_written_as_zero_and_as_one():
+    written = {}
+    chip = FakeChip(NARROW)
+    plain = chip.write
+
+    def write(address, value):
+        if address == register("data"):
+            place = chip["core"] * (chip["space"] > Space.TENSORS), chip["space"], chip["address"]
+            written.setdefault(place, []).append(value)
+        plain(address, value)
+
+    chip.write = write
+    findings(chip, NARROW)
+    for memory in memories(NARROW):
+        for word in range(memory.words):
+            for piece in range(-(-memory.width // 32)):
+                first, second = written.pop(
+                    (memory.core, memory.space, word * memory.stride + piece))
+                assert first ^ second == (1 << min(32, memory.width - 32 * piece)) - 1
+    assert not written
+
+
+@pytest.mark.parametrize(("part", "core", "space", "address", "bit"), PLACES)
+@pytest.mark.parametrize("value", [0, 1])
+def test_a_stuck_bit(part, core, space, address, bit, value):
+    def stuck(place, written):
+        return place, (written & ~(1 << bit) | value << bit) if place == address else written
+
+    [finding] = findings(BrokenChip(CONFIG, core, space, stuck))
+    assert finding.part == part
+    assert finding.text.startswith(f"address {address} reads 0x")
+
+
+@pytest.mark.parametrize(("part", "core", "space", "address", "bit"), PLACES)
+def test_an_address_bit_that_is_ignored(part, core, space, address, bit):
+    line = 1 << (0 if address == 0 else address.bit_length() - 1)
+    for quick in (False, True):
+        [finding] = findings(BrokenChip(
+            CONFIG, core, space, lambda place, value: (place & ~line, value)), quick=quick)
+        assert finding.part == part
+
+
+def test_a_memory_that_does_not_answer():
+    class Silent(FakeChip):
+        def write(self, address, value):
+            if address == register("data") and (self["core"], self["space"]) == (1, Space.WEIGHTS):
+                raise TransportError("AXI write at 0x44 was refused with response 2")
+            super().write(address, value)
+
+    [finding] = findings(Silent(CONFIG))
+    assert finding.part == "weight bank of core 1"
+    assert "refused with response 2" in finding.text
+
+
+def test_many_broken_words_are_counted():
+    [finding] = findings(BrokenChip(CONFIG, 0, Space.WEIGHTS, lambda place, value: (place, 1)))
+    assert finding.text.count("address") == 3 and finding.text.endswith(", and 29 more")
