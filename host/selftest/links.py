@@ -2,7 +2,7 @@
 
 A case is one AGGREGATE. What arrives is drained to memory as it is, so what a core has there is
 what one core, known from row and case, has sent. Kinds, slices and indexes of flits do not vary
-here; a training step has them all.
+here; gradients and updates have them all.
 """
 
 import numpy as np

@@ -1,11 +1,13 @@
 """The self-test: memories, links, arrays and a training step, in this order."""
 
+import itertools
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from hypercast.host.driver import Driver
 from hypercast.host.memory_map import CapacityError
 from hypercast.host.selftest.arrays import check_arrays
+from hypercast.host.selftest.gradients import check_gradients
 from hypercast.host.selftest.links import check_links
 from hypercast.host.selftest.memories import check_memories
 from hypercast.host.selftest.training import check_training
@@ -16,7 +18,7 @@ __all__ = ["SECTIONS", "Section", "self_test"]
 SECTIONS = {
     "memories": "every bit of the memories that the window reaches",
     "links": "every link in every plane, payload bits as 0 and as 1",
-    "arrays": "every multiplier",
+    "arrays": "every multiplier, in products and in sums",
     "training": "a training step, compared with the reference",
 }
 
@@ -73,7 +75,8 @@ def self_test(transport, config, *, sections: Iterable = tuple(SECTIONS), quick=
     tests = {
         "memories": lambda: check_memories(driver, quick=quick, progress=progress),
         "links": lambda: check_links(driver, progress=progress),
-        "arrays": lambda: check_arrays(driver, progress=progress),
+        "arrays": lambda: itertools.chain(check_arrays(driver, progress=progress),
+                                          check_gradients(driver, progress=progress)),
         "training": lambda: check_training(transport, config),
     }
     failed = ""
