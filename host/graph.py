@@ -5,22 +5,24 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse
 
+from hypercast.host.graph_checks import (
+    GraphError,
+    checked_features,
+    checked_labels,
+    checked_splits,
+    merged_edges,
+)
+from hypercast.host.interchange.dgl import dgl_arguments
+from hypercast.host.interchange.pyg import pyg_arguments
 from hypercast.reference.network import NORMALISATIONS
-from hypercast.rtl.isa import Split
 
 __all__ = ["Graph", "GraphError"]
-
-#: What the class in a label record of the chip can count to.
-_MAXIMUM_LABEL = (1 << 13) - 1
-
-
-class GraphError(ValueError):
-    """A graph that cannot be trained on; names the value, where it is, and what to do."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Graph:
-    """A graph; make one with ``from_edges``, ``from_scipy`` or ``from_networkx``.
+    """A graph; make one with ``from_edges``, ``from_scipy``, ``from_networkx``, ``from_pyg`` or
+    ``from_dgl``.
 
     Attributes
     ----------
@@ -28,8 +30,9 @@ class Graph:
         Row i holds the weights of the edges towards vertex i; every edge at most once.
     features : (V, F) scipy.sparse.csr_array or numpy.ndarray, float64
         Of each vertex.
-    labels : (V,) numpy.ndarray of int64
-        Class of each vertex; -1 where it is not known.
+    labels : (V,) numpy.ndarray of int64, or (V, C) numpy.ndarray of bool
+        Class of each vertex, -1 where it is not known; or, of a multi-label graph, which of the
+        classes each vertex has.
     splits : (V,) numpy.ndarray of int64
         ``Split`` of each vertex.
     """
@@ -53,8 +56,9 @@ class Graph:
             ``normalised``).
         features : (V, F) array or scipy.sparse array
             Sparse ones stay sparse.
-        labels : (V,) array of int
-            Class of each vertex, from 0; -1 where it is not known.
+        labels : (V,) array of int, or (V, C) array of 0 and 1
+            Class of each vertex, from 0, -1 where it is not known; or the classes of a multi-label
+            graph.
         train, validation, test : array
             Vertex numbers of each split, or V booleans. They must not overlap.
         weights : (E,) array, optional
@@ -67,14 +71,13 @@ class Graph:
         GraphError
             If anything does not fit.
         """
-        features, labels = _checked_features(features), _checked_labels(labels)
+        features, labels = checked_features(features), checked_labels(labels)
         vertices = len(labels)
         if features.shape[0] != vertices:
             raise GraphError(f"there are {features.shape[0]} rows of features, but {vertices} "
                              f"labels; give one of each per vertex")
-        splits = _checked_splits(labels, {
-            Split.TRAIN: train, Split.VALIDATION: validation, Split.TEST: test})
-        return cls(edges=_merged_edges(edges, weights, vertices, directed), features=features,
+        splits = checked_splits(labels, train, validation, test)
+        return cls(edges=merged_edges(edges, weights, vertices, directed), features=features,
                    labels=labels, splits=splits)
 
     @classmethod
@@ -118,6 +121,52 @@ class Graph:
                               train=train, validation=validation, test=test, weights=weights,
                               directed=graph.is_directed())
 
+    @classmethod
+    def from_pyg(cls, data, *, weight=None, parts=None):
+        """A graph from a ``torch_geometric.data.Data``, with the edges and directions it has.
+
+        Parameters
+        ----------
+        data : torch_geometric.data.Data
+            With ``x``, ``y``, and ``edge_index`` or ``adj_t``. Of masks that hold several splits,
+            one per column, the first is taken.
+        weight : str, optional
+            Attribute that holds a number per edge, such as ``"edge_weight"``; every edge weighs 1
+            if not given, and those of ``adj_t`` what that says.
+        parts : dict, optional
+            Splits, as ``random_split`` makes them, instead of ``train_mask``, ``val_mask`` and
+            ``test_mask``.
+
+        Raises
+        ------
+        GraphError
+            If anything is missing or does not fit.
+        """
+        return cls.from_edges(**pyg_arguments(data, weight, parts), directed=True)
+
+    @classmethod
+    def from_dgl(cls, graph, *, features="feat", labels="label", weight=None, parts=None):
+        """A graph from a homogeneous ``dgl.DGLGraph``, with the edges and directions it has.
+
+        Parameters
+        ----------
+        graph : dgl.DGLGraph
+            Vertices and edges.
+        features, labels : str
+            Names of the vertices' data.
+        weight : str, optional
+            Name of the edges' data that holds a number each; every edge weighs 1 if not given.
+        parts : dict, optional
+            As for ``from_pyg``.
+
+        Raises
+        ------
+        GraphError
+            If anything is missing or does not fit.
+        """
+        return cls.from_edges(**dgl_arguments(graph, features, labels, weight, parts),
+                              directed=True)
+
     # Derived graphs and matrices.
 
     @property
@@ -126,9 +175,28 @@ class Graph:
         return len(self.labels)
 
     @property
+    def multi_label(self):
+        """Whether a vertex can have several classes, or none."""
+        return self.labels.ndim == 2
+
+    @property
     def classes(self):
-        """Number of classes: one more than the largest label."""
-        return int(self.labels.max()) + 1
+        """Number of classes: one more than the largest label, or columns of labels."""
+        return self.labels.shape[1] if self.multi_label else int(self.labels.max()) + 1
+
+    def with_splits(self, *, train, validation=(), test=()):
+        """The same graph with other splits, given as for ``from_edges``."""
+        return replace(self, splits=checked_splits(self.labels, train, validation, test))
+
+    def among(self, vertices):
+        """The graph of some vertices and the edges among them; vertex ``vertices[k]`` is number k.
+
+        Of the vertices to train on, it is the graph that inductive training takes.
+        """
+        vertices = np.asarray(vertices)
+        return Graph(edges=scipy.sparse.csr_array(self.edges[vertices][:, vertices]),
+                     features=self.features[vertices], labels=self.labels[vertices],
+                     splits=self.splits[vertices])
 
     def permuted(self, order):
         """The same graph with vertex ``order[k]`` as number k."""
@@ -190,131 +258,3 @@ class Graph:
             weights *= scale[looped.indices]
         return scipy.sparse.csr_array(
             (weights, looped.indices, looped.indptr), shape=looped.shape)
-
-
-# --- Checks -------------------------------------------------------------------------------------
-
-
-def _checked_features(features):
-    if scipy.sparse.issparse(features):
-        features = scipy.sparse.csr_array(features, dtype=np.float64, copy=True)
-        features.sum_duplicates()
-        values = features.data
-    else:
-        features = np.array(features, dtype=np.float64)
-        values = features.ravel()
-    if features.ndim != 2 or 0 in features.shape:
-        raise GraphError(f"features have shape {features.shape}; give at least one vertex and "
-                         f"one feature, a row per vertex")
-    bad = np.flatnonzero(~np.isfinite(values))
-    if bad.size:
-        where = features.tocoo().coords if scipy.sparse.issparse(features) else np.indices(
-            features.shape).reshape(2, -1)
-        raise GraphError(f"feature {where[1][bad[0]]} of vertex {where[0][bad[0]]} is "
-                         f"{values[bad[0]]}; replace it by a number")
-    return features
-
-
-def _checked_labels(labels):
-    labels = np.array(labels)
-    if labels.ndim != 1 or not np.issubdtype(labels.dtype, np.integer):
-        raise GraphError(f"labels must be one integer per vertex, not an array of shape "
-                         f"{labels.shape} and type {labels.dtype}")
-    bad = np.flatnonzero(labels < -1)
-    if bad.size:
-        raise GraphError(f"label of vertex {bad[0]} is {labels[bad[0]]}; use 0 and up for "
-                         f"classes, -1 for none")
-    bad = np.flatnonzero(labels > _MAXIMUM_LABEL)
-    if bad.size:
-        raise GraphError(f"label of vertex {bad[0]} is {labels[bad[0]]}, but labels go up to "
-                         f"{_MAXIMUM_LABEL}; number the classes from 0")
-    return labels.astype(np.int64)
-
-
-def _checked_splits(labels, members):
-    splits = np.zeros(len(labels), dtype=np.int64)
-    for split, vertices in members.items():
-        name = split.name.lower()
-        vertices = np.asarray(vertices)
-        if vertices.dtype == bool:
-            if vertices.shape != labels.shape:
-                raise GraphError(f"the {name} split has {vertices.size} booleans for "
-                                 f"{len(labels)} vertices; give one each")
-            vertices = np.flatnonzero(vertices)
-        if vertices.size and not np.issubdtype(vertices.dtype, np.integer):
-            raise GraphError(f"the {name} split is of type {vertices.dtype}; give vertex numbers "
-                             f"or booleans")
-        vertices = np.unique(vertices).astype(np.int64)
-        outside = vertices[(vertices < 0) | (vertices >= len(labels))]
-        if outside.size:
-            raise GraphError(f"the {name} split names vertex {outside[0]}, but vertices are 0 to "
-                             f"{len(labels) - 1}; remove it")
-        shared = vertices[splits[vertices] != Split.NONE]
-        if shared.size:
-            other = Split(splits[shared[0]]).name.lower()
-            raise GraphError(f"vertex {shared[0]} is in the {other} and in the {name} split; "
-                             f"leave it in one")
-        missing = vertices[labels[vertices] < 0]
-        if missing.size:
-            raise GraphError(f"vertex {missing[0]} of the {name} split has no label; give it one "
-                             f"or take it out of the split")
-        splits[vertices] = split
-    if not np.any(splits == Split.TRAIN):
-        raise GraphError("the train split is empty; name at least one vertex")
-    return splits
-
-
-def _merged_edges(edges, weights, vertices, directed):
-    """Edges and their weights as a CSR array, every edge once."""
-    edges = np.asarray(edges)
-    if edges.size == 0:
-        edges = np.zeros((0, 2), dtype=np.int64)
-    if edges.ndim != 2 or edges.shape[1] != 2 or not np.issubdtype(edges.dtype, np.integer):
-        raise GraphError(f"edges must be pairs of vertex numbers, not an array of shape "
-                         f"{edges.shape} and type {edges.dtype}")
-    edges = edges.astype(np.int64)
-    outside = np.flatnonzero(((edges < 0) | (edges >= vertices)).any(axis=1))
-    if outside.size:
-        source, target = edges[outside[0]]
-        raise GraphError(f"edge {outside[0]} leads from vertex {source} to {target}, but vertices "
-                         f"are 0 to {vertices - 1}; remove it or number the vertices from 0")
-    if weights is not None:
-        weights = _checked_weights(weights, len(edges))
-    if not directed:
-        edges = np.concatenate([edges, edges[:, ::-1]])
-    sources, targets = edges.T
-    pairs = targets * vertices + sources
-    if weights is None:
-        # Not by np.unique, which takes a hash table: 14 times as long for ten million edges.
-        pairs = np.sort(pairs)
-        pairs = pairs[np.diff(pairs, prepend=-1) != 0]
-        weights = np.ones(len(pairs))
-    else:
-        pairs, weights = _merged_weights(pairs, np.resize(weights, len(pairs)), vertices)
-    starts = np.concatenate(([0], np.cumsum(np.bincount(pairs // vertices, minlength=vertices))))
-    index = scipy.sparse.get_index_dtype(maxval=max(len(pairs), vertices))
-    return scipy.sparse.csr_array(
-        (weights, (pairs % vertices).astype(index), starts.astype(index)),
-        shape=(vertices, vertices))
-
-
-def _checked_weights(weights, edges):
-    weights = np.array(weights, dtype=np.float64)
-    if weights.shape != (edges,):
-        raise GraphError(f"there are {weights.size} weights for {edges} edges; give one each")
-    bad = np.flatnonzero(~np.isfinite(weights))
-    if bad.size:
-        raise GraphError(f"weight of edge {bad[0]} is {weights[bad[0]]}; replace it by a number")
-    return weights
-
-
-def _merged_weights(pairs, weights, vertices):
-    """Each pair (target * vertices + source) once, and its weight."""
-    merged, first, inverse = np.unique(pairs, return_index=True, return_inverse=True)
-    conflict = np.flatnonzero(weights != weights[first][inverse])
-    if conflict.size:
-        target, source = divmod(pairs[conflict[0]], vertices)
-        pair_weights = weights[first][inverse][conflict[0]], weights[conflict[0]]
-        raise GraphError(f"the edge from vertex {source} to {target} has weights {pair_weights[0]} "
-                         f"and {pair_weights[1]}; give it one, or declare the graph directed")
-    return merged, weights[first]

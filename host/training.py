@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from hypercast.host.compiler import compile_job
 from hypercast.host.devices import ChipDevice, ReferenceDevice
+from hypercast.host.graph import GraphError
 from hypercast.host.memory_map import CapacityError
 from hypercast.host.model.orders import choose_orders
 from hypercast.host.model.workload import Workload
@@ -37,7 +38,16 @@ def prepare(graph, network, recipe, config=None):
     -------
     FixedGcn
         Ready for ``ReferenceDevice`` or ``compile_job``.
+
+    Raises
+    ------
+    GraphError
+        If the graph is a multi-label one, which softmax is no loss for.
     """
+    if graph.multi_label:
+        raise GraphError(f"the graph is multi-label: each vertex may have any of {graph.classes} "
+                         f"classes, but the loss, softmax cross-entropy, takes one class per "
+                         f"vertex; give labels with one")
     graph = graph.permuted(rank_order(graph))
     if recipe.normalise_features:
         graph = graph.with_normalised_features()

@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hypercast.host.graph import Graph, GraphError
+from hypercast.host.training import prepare
+from hypercast.reference.network import Network, Recipe
 from hypercast.rtl.isa import Split
 
 
@@ -178,3 +180,56 @@ def test_weights_must_have_a_positive_sum():
 def test_unknown_normalisation():
     with pytest.raises(GraphError, match="not 'max'"):
         make([]).normalised("max")
+
+
+# --- Several labels per vertex ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("labels", [
+    [[0, 1, 0], [1, 1, 0], [0, 0, 0], [1, 0, 0]],
+    [[False, True, False], [True, True, False], [False] * 3, [True, False, False]],
+    [[0.0, 1, 0], [1, 1, 0], [0, 0, 0], [1, 0, 0]],
+])
+def test_multi_label(labels):
+    graph = make([[0, 1]], labels=labels, train=[0, 2], test=np.array([0, 1, 0, 0], bool))
+    assert graph.multi_label and graph.labels.dtype == bool
+    assert (graph.vertices, graph.classes) == (4, 3)
+    assert graph.splits.tolist() == [Split.TRAIN, Split.TEST, Split.TRAIN, Split.NONE]
+    assert graph.permuted([3, 2, 1, 0]).labels.tolist() == np.array(labels, bool)[::-1].tolist()
+
+
+@pytest.mark.parametrize(("labels", "message"), [
+    ([[0, 1], [0, 2], [0, 0], [0, 0]], "label 1 of vertex 1 is 2; use 1 for the classes it has"),
+    ([[0, np.nan], [0, 1], [0, 0], [0, 0]], "label 1 of vertex 0 is nan"),
+    ([["a"], ["b"], ["c"], ["d"]], "must be 0 and 1, not of type <U1"),
+    (np.zeros((4, 0)), "labels have no columns"),
+    (np.zeros((4, 1, 1), int), r"shape \(4, 1, 1\)"),
+])
+def test_multi_label_refusals(labels, message):
+    with pytest.raises(GraphError, match=message):
+        make([], labels=labels)
+
+
+def test_training_on_several_labels_is_refused():
+    graph = make([], labels=np.eye(4, 3))
+    with pytest.raises(GraphError, match="the graph is multi-label: each vertex may have any of 3"):
+        prepare(graph, Network.of_widths([4, 3]), Recipe())
+
+
+# --- Other splits, and parts of graphs ----------------------------------------------------------
+
+
+def test_with_splits():
+    graph = make([[0, 1]], validation=[1]).with_splits(train=[3], test=[0])
+    assert graph.splits.tolist() == [Split.TEST, Split.NONE, Split.NONE, Split.TRAIN]
+    with pytest.raises(GraphError, match="the train split is empty"):
+        graph.with_splits(train=[])
+
+
+def test_among():
+    graph = make([[0, 1], [1, 2], [3, 0]], weights=[1, 2, 3], labels=[0, 1, 2, 3], directed=True)
+    part = graph.among([3, 0, 1])
+    assert part.edges.todense().tolist() == [[0, 0, 0], [3, 0, 0], [0, 1, 0]]
+    assert part.features.tolist() == np.eye(4)[[3, 0, 1]].tolist()
+    assert part.labels.tolist() == [3, 0, 1]
+    assert part.splits.tolist() == [Split.NONE, Split.TRAIN, Split.NONE]
