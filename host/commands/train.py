@@ -18,6 +18,7 @@ from hypercast.host.commands.options import (
     order_option,
     print_json,
 )
+from hypercast.host.commands.splits import split_options
 from hypercast.host.comparison import Comparison, compare
 from hypercast.host.compiler import compile_job
 from hypercast.host.devices import ReferenceDevice
@@ -62,6 +63,7 @@ def _epoch_record(epoch, trained, tested, device):
 @click.argument("dataset", default="blocks")
 @expected_errors
 @configuration("demo")
+@split_options
 @click.option("--device", type=click.Choice(DEVICES), default="reference", show_default=True,
               help="reference: NumPy. rtl: the whole chip, simulated.")
 @click.option("--epochs", type=click.IntRange(1), default=200, show_default=True)
@@ -98,13 +100,18 @@ def _epoch_record(epoch, trained, tested, device):
               help="Write what a driver loads into the chip, such as that of examples/c.")
 @json_option
 def train(dataset, config, device, layers, hidden, order, dropout, check, as_json, learning_rate,
-          bias_learning_rate, weight_decay, epochs, folder, trace, trace_step, image, **recipe):
-    """Train DATASET: karate, blocks, a Planetoid folder, or a gnn-benchmark .npz file."""
+          bias_learning_rate, weight_decay, epochs, folder, trace, trace_step, image, resplit,
+          **recipe):
+    """Train DATASET: karate, blocks, or a file or folder of graphs in a format of others.
+
+    Formats are told apart by contents: Planetoid, gnn-benchmark, GraphSAINT, OGB, MUSAE, edge lists
+    in an .npz file, and what PyTorch Geometric saves.
+    """
     console = Console(stderr=as_json)
     recorded = _recorded_step(device, epochs, folder, trace, trace_step)
     if trace:
         trace.touch()  # so that a path that cannot be written fails before the training
-    graph = datasets.load(dataset)
+    graph = resplit(datasets.load(dataset))
     widths = [graph.features.shape[1], *[hidden] * (layers - 1), graph.classes]
     network = Network.of_widths(
         widths, dropout=dropout, orders=COMBINE_FIRST if order == "auto" else order)

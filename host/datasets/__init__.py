@@ -1,15 +1,22 @@
-"""Graphs to train on: bundled ones, and files in two common formats."""
+"""Graphs to train on: bundled ones, and files and folders in the formats of others."""
 
 from pathlib import Path
 
 from hypercast.host.datasets.bundled import blocks, karate
+from hypercast.host.datasets.edge_list import load_edge_list
 from hypercast.host.datasets.error import DatasetError
+from hypercast.host.datasets.kinds import load_path
+from hypercast.host.datasets.musae import load_musae
 from hypercast.host.datasets.npz import load_npz
+from hypercast.host.datasets.ogb import load_ogb
 from hypercast.host.datasets.planetoid import load_planetoid
-from hypercast.host.datasets.splits import split_per_class
+from hypercast.host.datasets.pyg import load_pyg
+from hypercast.host.datasets.saint import load_saint
+from hypercast.host.datasets.splits import random_split, split_per_class
 
 __all__ = [
-    "BUNDLED", "DatasetError", "blocks", "karate", "load", "load_npz", "load_planetoid",
+    "BUNDLED", "DatasetError", "blocks", "karate", "load", "load_edge_list", "load_musae",
+    "load_npz", "load_ogb", "load_planetoid", "load_pyg", "load_saint", "random_split",
     "split_per_class",
 ]
 
@@ -18,7 +25,7 @@ BUNDLED = {"karate": karate, "blocks": blocks}
 
 
 def load(source):
-    """A graph by name of a bundled data set, or from a Planetoid folder or an npz file.
+    """A graph by name of a bundled data set, or by path of a file or folder of a known kind.
 
     Raises
     ------
@@ -27,10 +34,7 @@ def load(source):
     """
     if source in BUNDLED:
         return BUNDLED[source]()
-    path = Path(source)
-    if path.is_dir():
-        return load_planetoid(path)
-    if path.suffix == ".npz":
-        return load_npz(path)
-    raise DatasetError(f"{source} is neither a bundled data set ({', '.join(BUNDLED)}) nor a "
-                       f"folder with Planetoid files nor an .npz file; check the path")
+    if not Path(source).exists():
+        raise DatasetError(f"{source} is neither a bundled data set ({', '.join(BUNDLED)}) nor a "
+                           f"file or folder that exists; check the path")
+    return load_path(source)

@@ -86,6 +86,7 @@ def load_planetoid(folder, *, name=None, verify=True):
 
     Trained on the vertices of ``x``, validated on the next 500, tested on those of
     ``test.index``. Test numbers that are left out belong to vertices without features or label.
+    A vertex whose row of labels is zero has none, and is in no split.
 
     Parameters
     ----------
@@ -125,7 +126,8 @@ def load_planetoid(folder, *, name=None, verify=True):
 
 
 def _only_name(folder):
-    names = sorted(path.name.split(".")[1] for path in folder.glob("ind.*.graph"))
+    names = sorted(path.name.removeprefix("ind.").removesuffix(".graph")
+                   for path in folder.glob("ind.*.graph"))
     if len(names) != 1:
         found = f"several data sets ({', '.join(names)}); give a name" if names else (
             f"no file ind.NAME.graph; {_REMEDY}")
@@ -168,7 +170,8 @@ def _assemble(parts):
     edges = [(int(source), int(target))
              for source, targets in parts["graph"].items() for target in targets]
     train = len(parts["y"])
+    splits = {"train": np.arange(train), "test": numbers,
+              "validation": np.arange(train, min(train + 500, counts[0]))}
     return Graph.from_edges(
         np.array(edges), spread @ scipy.sparse.vstack([known, tested]), labels,
-        train=np.arange(train), validation=np.arange(train, min(train + 500, counts[0])),
-        test=numbers)
+        **{name: members[labels[members] >= 0] for name, members in splits.items()})

@@ -2,7 +2,44 @@
 
 import numpy as np
 
-__all__ = ["split_per_class"]
+from hypercast.host.graph_checks import GraphError
+
+__all__ = ["random_split", "split_per_class"]
+
+_NAMES = ("train", "validation", "test")
+
+
+def random_split(labels, *, train=0.6, validation=0.2, seed=0):
+    """Random vertices, whatever their class, to train and validate on; the others are for testing.
+
+    Parameters
+    ----------
+    labels : (V,) array of int or (V, C) array
+        Classes; vertices with -1 are in no split.
+    train, validation : float
+        Shares of the vertices that have a label.
+    seed : int
+        Of the random choice.
+
+    Returns
+    -------
+    dict
+        Sorted vertex numbers by ``"train"``, ``"validation"``, ``"test"``.
+
+    Raises
+    ------
+    GraphError
+        If the shares are not between 0 and 1, or are more than 1 together.
+    """
+    if min(train, validation) < 0 or train + validation > 1 + 1e-9:
+        raise GraphError(f"shares of {train} to train and {validation} to validate on are not at "
+                         f"least 0, and at most 1 together")
+    labels = np.asarray(labels)
+    known = np.flatnonzero(labels >= 0) if labels.ndim == 1 else np.arange(len(labels))
+    order = np.random.default_rng(seed).permutation(known)
+    ends = np.rint(np.cumsum([train, validation]) * len(known)).astype(np.int64)
+    return {name: np.sort(part)
+            for name, part in zip(_NAMES, np.split(order, ends), strict=True)}
 
 
 def split_per_class(labels, *, train, validation, seed):
@@ -27,7 +64,7 @@ def split_per_class(labels, *, train, validation, seed):
     """
     generator = np.random.default_rng(seed)
     labels = np.asarray(labels)
-    parts = {"train": [], "validation": [], "test": []}
+    parts = {name: [] for name in _NAMES}
     for label in np.unique(labels[labels >= 0]):
         members = generator.permutation(np.flatnonzero(labels == label))
         first = min(train, -(-len(members) // 2))

@@ -98,7 +98,7 @@ def test_train_planetoid_folder(folder):  # noqa: F811
 @pytest.mark.parametrize(("arguments", "message"), [
     (["train", "nosuch"], "neither a bundled data set (karate, blocks) nor"),
     (["train", "/nowhere/cora"], "check the path"),
-    (["train", "/nowhere/graph.npz"], "/nowhere/graph.npz does not exist"),
+    (["train", "/nowhere/graph.npz"], "nor a file or folder that exists"),
     (["train", "karate", "-P", "lanes=3"], "lanes must be one of 2, 4, 8, 16, not 3"),
     (["train", "karate", "-P", "lanes=many"], "-P lanes must be a whole number, not 'many'"),
     (["train", "karate", "-P", "lanes"], "is no NAME=VALUE of a configuration field"),
@@ -135,7 +135,7 @@ def test_truncated_folder(folder):  # noqa: F811
 
 
 def test_empty_folder(tmp_path):
-    assert "no file ind.NAME.graph" in refused("train", tmp_path)
+    assert "give one of: Planetoid folder (ind.NAME.graph," in refused("train", tmp_path)
 
 
 def test_no_compiler(monkeypatch):

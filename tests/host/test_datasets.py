@@ -117,8 +117,9 @@ def test_planetoid_label_row_of_zeros_is_no_label(folder):
     labels = rows(range(6))[1]
     labels[5] = 0
     write(folder, "ally", labels)
-    with pytest.raises(DatasetError, match="vertex 5 of the validation split has no label"):
-        load_planetoid(folder)
+    graph = load_planetoid(folder)
+    assert graph.labels.tolist() == [0, 1, 0, 1, 1, -1, 1, 0, -1, 0]
+    assert graph.splits.tolist() == [1, 1, 2, 2, 2, 0, 3, 3, 0, 3]
 
 
 def test_planetoid_missing_file(folder):
@@ -185,6 +186,12 @@ def test_planetoid_name(folder):
     with pytest.raises(DatasetError, match=r"several data sets \(other, tiny\); give a name"):
         load_planetoid(folder)
     assert load_planetoid(folder, name="tiny").vertices == 10
+
+
+def test_planetoid_name_with_a_point(folder):
+    for path in folder.iterdir():
+        path.rename(path.with_name(path.name.replace("tiny", "tiny.0.01")))
+    assert load_planetoid(folder).vertices == 10
 
 
 def test_planetoid_nothing_there(tmp_path):

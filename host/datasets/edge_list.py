@@ -1,0 +1,42 @@
+"""NumPy archives of an edge list, features and classes."""
+
+from pathlib import Path
+
+import numpy as np
+
+from hypercast.host.datasets.error import reading
+from hypercast.host.datasets.splits import random_split
+from hypercast.host.graph import Graph
+
+__all__ = ["load_edge_list"]
+
+_ORIGIN = "where it came from"
+_SPLITS = ("train", "validation", "test")
+
+
+def load_edge_list(path, *, seed=0):
+    """A graph from an .npz file with arrays ``edges``, ``features`` and ``labels``.
+
+    Arrays are what ``Graph.from_edges`` takes; edges are undirected. Those of the MUSAE graphs that
+    PyTorch Geometric downloads have ``target`` for ``labels``.
+
+    Parameters
+    ----------
+    path : path-like
+        The file, with arrays ``train``, ``validation`` and ``test``, too, or ``random_split``
+        makes a split; nothing in it is executed.
+    seed : int
+        Of the split.
+
+    Raises
+    ------
+    DatasetError
+        If the file is missing, damaged, or of another layout.
+    """
+    path = Path(path)
+    with reading(path, "an edge list with features and labels", _ORIGIN), \
+            np.load(path, allow_pickle=False) as file:
+        labels = file["labels" if "labels" in file.files else "target"]
+        splits = {name: file[name] for name in _SPLITS if name in file.files}
+        return Graph.from_edges(file["edges"], file["features"], labels,
+                                **(splits or random_split(labels, seed=seed)))

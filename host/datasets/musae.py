@@ -1,0 +1,110 @@
+"""MUSAE's attributed social graphs: Facebook pages, GitHub, Twitch, LastFM, Deezer.
+
+(Rozemberczki, Allen and Sarkar, Multi-Scale Attributed Node Embedding, 2021.)
+"""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse
+
+from hypercast.host.datasets.error import DatasetError, reading
+from hypercast.host.datasets.splits import random_split
+from hypercast.host.graph import Graph
+
+__all__ = ["load_musae"]
+
+_ORIGIN = "https://github.com/benedekrozemberczki/MUSAE or https://snap.stanford.edu/data"
+#: Columns that hold a vertex's number and its class; the first that is there is taken. Twitch's
+#: ``id`` is the user's, and its graph has numbers of its own.
+_NUMBERS = ("new_id", "id")
+_CLASSES = ("page_type", "ml_target", "target", "mature")
+#: More than that are no classes but numbers to be regressed, such as Wikipedia's traffic.
+_MAXIMUM_CLASSES = 512
+
+
+def load_musae(folder, *, train=0.6, validation=0.2, seed=0):
+    """A graph from ``X_edges.csv``, ``X_target.csv``, and ``X_features.json`` or ``X.json``.
+
+    The format has no split: ``random_split`` makes one. Edges are undirected; features are 0 or 1,
+    and vertices without any have a row of zeros. Classes are numbered in the order of their names.
+
+    Parameters
+    ----------
+    folder : path-like
+        Where the files of one graph are.
+    train, validation : float
+        Shares of the vertices.
+    seed : int
+        Of the split.
+
+    Raises
+    ------
+    DatasetError
+        If a file is missing, damaged, or of another layout.
+    """
+    folder = Path(folder)
+    with reading(folder, "a data set in MUSAE's layout", _ORIGIN):
+        prefix = _prefix(folder)
+        labels = _labels(folder / f"{prefix}_target.csv")
+        features = next((path for path in (folder / f"{prefix}.json",
+                                           folder / f"{prefix}_features.json") if path.exists()),
+                        folder / f"{prefix}_features.json")
+        edges = np.loadtxt(folder / f"{prefix}_edges.csv", dtype=np.int64, delimiter=",",
+                           skiprows=1, ndmin=2)
+        return Graph.from_edges(
+            edges, _features(json.loads(features.read_text()), len(labels)), labels,
+            **random_split(labels, train=train, validation=validation, seed=seed))
+
+
+def _prefix(folder):
+    suffix = "_edges.csv"
+    names = sorted(path.name.removesuffix(suffix) for path in folder.glob(f"*{suffix}"))
+    if len(names) != 1:
+        raise DatasetError(f"{folder} has {len(names)} files *{suffix}; keep those of one graph in "
+                           f"a folder")
+    return names[0]
+
+
+def _column(header, candidates, path):
+    for name in candidates:
+        if name in header:
+            return name
+    raise DatasetError(f"{path} has columns {', '.join(header)}, but none of "
+                       f"{', '.join(candidates)}; rename the one that is meant")
+
+
+def _labels(path):
+    """Class of each vertex, -1 for numbers that are left out."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file)
+        number = _column(rows.fieldnames or (), _NUMBERS, path)
+        name = _column(rows.fieldnames, _CLASSES, path)
+        entries = [(int(row[number]), row[name]) for row in rows]
+    numbers = np.array([vertex for vertex, _ in entries], dtype=np.int64)
+    texts = [text for _, text in entries]
+    numeric = all(text.isdecimal() for text in texts)
+    names, classes = np.unique([int(text) for text in texts] if numeric else texts,
+                               return_inverse=True)
+    if len(names) > _MAXIMUM_CLASSES:
+        raise DatasetError(f"column {name} of {path} has {len(names)} different values; only "
+                           f"classes, at most {_MAXIMUM_CLASSES}, can be trained")
+    if numbers.min() < 0 or numbers.max() >= 2 * len(numbers):
+        raise DatasetError(f"column {number} of {path} goes from {numbers.min()} to "
+                           f"{numbers.max()} in {len(numbers)} rows; number the vertices from 0")
+    labels = np.full(numbers.max() + 1, -1)
+    labels[numbers] = classes
+    return labels
+
+
+def _features(lists, vertices):
+    """(vertices, features) CSR array of 0 and 1."""
+    rows = np.repeat(np.array([int(vertex) for vertex in lists], dtype=np.int64),
+                     [len(active) for active in lists.values()])
+    columns = np.concatenate([np.array(active, dtype=np.int64) for active in lists.values()])
+    matrix = scipy.sparse.coo_array(
+        (np.ones(len(rows)), (rows, columns)), shape=(vertices, columns.max() + 1)).tocsr()
+    matrix.data[:] = 1.0  # a feature that is listed twice
+    return matrix

@@ -1,0 +1,53 @@
+"""Files in which PyTorch Geometric keeps a graph."""
+
+from pathlib import Path
+
+from hypercast.host.datasets.error import DatasetError, reading
+from hypercast.host.datasets.splits import random_split
+from hypercast.host.graph import Graph
+from hypercast.host.interchange.tensors import as_labels
+
+__all__ = ["load_pyg"]
+
+_ORIGIN = "where it came from"
+
+
+def load_pyg(path, *, seed=0):
+    """A graph from a file that ``torch.save`` wrote of a ``torch_geometric.data.Data``.
+
+    That is also what its data sets keep as ``processed/data.pt``. A graph without masks gets a
+    ``random_split``.
+
+    Parameters
+    ----------
+    path : path-like
+        The file; nothing in it is executed but what PyTorch takes for harmless.
+    seed : int
+        Of the split.
+
+    Raises
+    ------
+    DatasetError
+        If the file is missing or damaged, or a package is missing to read it.
+    """
+    path = Path(path)
+    try:
+        import torch
+        from torch_geometric.data import Data
+        from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
+        from torch_geometric.data.storage import GlobalStorage
+    except ImportError as error:
+        raise DatasetError(f"{path} is read by PyTorch Geometric, and {error.name} is not "
+                           f"installed; `pip install torch torch_geometric`, or save the arrays "
+                           f"edges, features and labels by numpy.savez") from error
+    parts_of_data = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]
+    with reading(path, "a Data of PyTorch Geometric", _ORIGIN), \
+            torch.serialization.safe_globals(parts_of_data):
+        data = torch.load(path, map_location="cpu", weights_only=True)
+        if isinstance(data, tuple):  # a data set of one graph: its attributes, slices and class
+            data = data[0]
+        if isinstance(data, dict):
+            data = Data.from_dict(data)
+        parts = None if hasattr(data, "train_mask") else random_split(
+            as_labels(data.y), seed=seed)
+        return Graph.from_pyg(data, parts=parts)
