@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse
 
+from hypercast.host.sampling.neighbourhoods import relabelled
 from hypercast.host.study.batch import Block
 
 __all__ = ["ConfigurationModel", "Sample"]
@@ -115,8 +116,5 @@ class ConfigurationModel:
         neighbour = np.searchsorted(self._ends, stub, side="right")
         row, neighbour = np.unique(
             np.stack([row, neighbour])[:, neighbour != vertices[row]], axis=1)
-        new = np.setdiff1d(neighbour, vertices)
-        below = np.concatenate([vertices, new])
-        order = np.argsort(below)
-        source = order[np.searchsorted(below, neighbour, sorter=order)]
+        below, source = relabelled(vertices, neighbour, len(self._degrees))
         return Sample(vertices=below, destinations=len(vertices), source=source, destination=row)

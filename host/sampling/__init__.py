@@ -1,0 +1,1 @@
+"""Mini-batches: neighbour sampling and GraphSAINT's samplers, drawn alike on every machine."""

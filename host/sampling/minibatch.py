@@ -1,0 +1,39 @@
+"""What a training step on a sample works on."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse
+
+__all__ = ["MiniBatch"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MiniBatch:
+    """A sample of a graph.
+
+    Parameters
+    ----------
+    levels : tuple of (S,) arrays of int64
+        Vertices of the graph whose rows are the input, and the output of each layer. Those of a
+        level come first in the level below.
+    matrices : tuple of scipy.sparse.csr_array
+        Of each layer, first to last: (rows of its output, rows of its input) float64, what is
+        aggregated.
+    loss_weights : (T,) numpy.ndarray of float64
+        Of each vertex of the last level; the losses times these, summed up, are the batch's.
+    """
+
+    levels: tuple[np.ndarray, ...]
+    matrices: tuple[scipy.sparse.csr_array, ...]
+    loss_weights: np.ndarray
+
+    @property
+    def inputs(self):
+        """Vertices whose features are the input."""
+        return self.levels[0]
+
+    @property
+    def targets(self):
+        """Vertices of the last level."""
+        return self.levels[-1]

@@ -1,0 +1,25 @@
+"""Numbers drawn in proportion to weights."""
+
+import numpy as np
+
+__all__ = ["WeightedDraw"]
+
+
+class WeightedDraw:
+    """Draws numbers with replacement.
+
+    Parameters
+    ----------
+    weights : (N,) array of float
+        What the probability of each number is proportional to; not negative, and not all zero.
+    """
+
+    def __init__(self, weights):
+        self._ends = np.cumsum(weights)
+        if len(self._ends) == 0 or not self._ends[-1] > 0:
+            raise ValueError("there is nothing to draw from: all weights are zero")
+
+    def __call__(self, count, generator):
+        """``count`` numbers in increasing order, (count,) int64."""
+        places = np.sort(generator.random(count)) * self._ends[-1]
+        return np.searchsorted(self._ends, places, side="right")
