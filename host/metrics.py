@@ -1,0 +1,74 @@
+"""Accuracy and F1 of predictions, of one class per vertex or of several.
+
+F1 is the harmonic mean of precision and recall, ``2 TP / (2 TP + FP + FN)``: *micro* of the counts
+of all classes summed up, *macro* the mean over the classes.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["F1", "accuracy", "f1"]
+
+
+class F1(NamedTuple):
+    """F1 scores between 0 and 1.
+
+    Attributes
+    ----------
+    micro, macro : float
+        Of one class per vertex, micro F1 equals accuracy.
+    """
+
+    micro: float
+    macro: float
+
+
+def accuracy(predicted, labels):
+    """Share of vertices of which all is predicted correctly.
+
+    Parameters
+    ----------
+    predicted, labels : (V,) arrays of int, or (V, C) arrays of bool
+        Classes, from 0.
+
+    Raises
+    ------
+    ValueError
+        If they do not fit each other, or there are none.
+    """
+    predicted, labels = _checked(predicted, labels)
+    equal = predicted == labels
+    return float(np.mean(equal if equal.ndim == 1 else equal.all(axis=1)))
+
+
+def f1(predicted, labels):
+    """The ``F1`` scores; parameters are those of ``accuracy``.
+
+    A class counts in macro F1 if it is predicted or meant somewhere, or if it is a column; one that
+    is neither predicted nor meant then has F1 0.
+    """
+    predicted, labels = _checked(predicted, labels)
+    if labels.ndim == 1:
+        classes = max(predicted.max(), labels.max()) + 1
+        hits = np.bincount(labels[predicted == labels], minlength=classes)
+        marks = (np.bincount(predicted, minlength=classes)
+                 + np.bincount(labels, minlength=classes))
+        hits, marks = hits[marks > 0], marks[marks > 0]
+    else:
+        hits = np.count_nonzero(predicted & labels, axis=0)
+        marks = np.count_nonzero(predicted, axis=0) + np.count_nonzero(labels, axis=0)
+    scores = 2 * hits / np.maximum(marks, 1)
+    return F1(micro=float(2 * hits.sum() / max(marks.sum(), 1)), macro=float(scores.mean()))
+
+
+def _checked(predicted, labels):
+    predicted, labels = np.asarray(predicted), np.asarray(labels)
+    if predicted.shape != labels.shape or labels.size == 0 or labels.ndim > 2:
+        raise ValueError(f"predictions of shape {predicted.shape} do not fit labels of shape "
+                         f"{labels.shape}; give both per vertex, of at least one")
+    if labels.ndim == 2:
+        return predicted.astype(bool), labels.astype(bool)
+    if min(predicted.min(), labels.min()) < 0:
+        raise ValueError("a class is negative; leave out vertices without a label")
+    return predicted, labels
