@@ -57,7 +57,7 @@ class NeighbourSampler:
         for name, value in (("batch_size", batch_size), *(("fan-outs", one) for one in fan_outs)):
             if value < 1:
                 raise ValueError(f"{name} must be at least 1, not {value}")
-        self._shuffled = lru_cache(maxsize=2)(self._shuffle)
+        self._order = lru_cache(maxsize=2)(self._shuffle)
 
     def __len__(self):
         """Batches of an epoch."""
@@ -66,7 +66,7 @@ class NeighbourSampler:
     def batch(self, epoch, number):
         """The ``MiniBatch`` of this number, below ``len``, of an epoch; any thread may ask."""
         first = number * self._batch_size
-        destinations = self._shuffled(epoch)[first:first + self._batch_size]
+        destinations = self._order(epoch)[first:first + self._batch_size]
         generator = generator_of(self._seed, epoch, 1 + number)
         levels, matrices = [destinations], []
         for fan_out in self._fan_outs:

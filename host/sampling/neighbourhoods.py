@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse
 
-__all__ = ["Neighbourhoods", "entries_of", "relabelled"]
+__all__ = ["Neighbourhoods", "entries_of", "numbers_of", "relabelled"]
 
 
 class Neighbourhoods:
@@ -70,6 +70,29 @@ def entries_of(starts, rows):
     return np.arange(len(row)) + (starts[rows] - before)[row], row
 
 
+def numbers_of(members, vertices, count):
+    """Where each of many vertices is among a few.
+
+    Parameters
+    ----------
+    members : (M,) array of int
+        The few, each once.
+    vertices : (E,) array of int
+        Any vertices.
+    count : int
+        Vertices of the graph.
+
+    Returns
+    -------
+    numpy.ndarray
+        (E,) int32: ``members[number]`` is the vertex, or the number is -1.
+    """
+    number = np.empty(count, dtype=np.int32)  # only what is asked for is ever touched
+    number[vertices] = -1
+    number[members] = np.arange(len(members))
+    return number[vertices]
+
+
 def relabelled(destinations, neighbours, vertices):
     """Numbers of vertices within a sample.
 
@@ -86,10 +109,10 @@ def relabelled(destinations, neighbours, vertices):
     -------
     sources : (S,) numpy.ndarray of int64
         The destinations, and in increasing order the neighbours that are none.
-    numbers : (E,) numpy.ndarray of int64
+    numbers : (E,) numpy.ndarray of int32
         ``sources[numbers]`` are the neighbours.
     """
-    number = np.empty(vertices, dtype=np.int64)  # of vertices in the sample only
+    number = np.empty(vertices, dtype=np.int32)  # only the sample's are touched
     entries = np.arange(len(neighbours))
     number[neighbours] = entries
     number[destinations] = -1

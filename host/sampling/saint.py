@@ -4,12 +4,13 @@
 """
 
 import itertools
+from functools import lru_cache
 
 import numpy as np
 import scipy.sparse
 
 from hypercast.host.sampling.minibatch import MiniBatch
-from hypercast.host.sampling.neighbourhoods import entries_of
+from hypercast.host.sampling.neighbourhoods import entries_of, numbers_of
 from hypercast.host.sampling.prefetch import prefetched
 from hypercast.host.sampling.seeds import generator_of
 
@@ -64,6 +65,7 @@ class SaintSampler:
         self._layers = layers
         self._coverage = coverage
         self._seed = seed
+        self._order = lru_cache(maxsize=2)(self._shuffle)
         self._sample_pool(workers)
 
     def __len__(self):
@@ -73,8 +75,7 @@ class SaintSampler:
     def batch(self, epoch, number):
         """The ``MiniBatch`` of this number, below ``len``, of an epoch; any thread may ask."""
         turn, place = divmod(epoch * len(self) + number, self.pool)
-        order = generator_of(self._seed, 1, turn).permutation(self.pool)
-        vertices, positions, row, column = self._subgraph(int(order[place]))
+        vertices, positions, row, column = self._subgraph(int(self._order(turn)[place]))
         weights = (self._matrix.data[positions] * self.visits[vertices][row]
                    / self._edge_visits[positions])
         starts = np.concatenate(([0], np.cumsum(np.bincount(row, minlength=len(vertices)))))
@@ -82,6 +83,9 @@ class SaintSampler:
         return MiniBatch(
             levels=(vertices,) * (self._layers + 1), matrices=(matrix,) * self._layers,
             loss_weights=self.pool / (self.visits[vertices] * len(self.visits)))
+
+    def _shuffle(self, turn):
+        return generator_of(self._seed, 1, turn).permutation(self.pool)
 
     def _sample_pool(self, workers):
         vertices = self._matrix.shape[0]
@@ -101,8 +105,6 @@ class SaintSampler:
         """Vertices of a subgraph of the pool; positions, rows and columns of its entries."""
         vertices = self._draw(generator_of(self._seed, 0, number))
         positions, row = entries_of(self._starts, vertices)
-        inside = np.full(self._matrix.shape[1], -1, dtype=np.int32)
-        inside[vertices] = np.arange(len(vertices))
-        column = inside[self._matrix.indices[positions]]
+        column = numbers_of(vertices, self._matrix.indices[positions], self._matrix.shape[1])
         kept = column >= 0
         return vertices, positions[kept], row[kept], column[kept]
