@@ -27,7 +27,8 @@ def reading(path, layout, origin):
     except DatasetError:
         raise
     except FileNotFoundError as error:
-        raise DatasetError(f"{error.filename} does not exist; check the path or download it from "
+        missing = error.filename or error.args[0].removesuffix(" not found.")  # NumPy's own
+        raise DatasetError(f"{missing} does not exist; check the path or download it from "
                            f"{origin}") from error
     except Exception as error:  # damaged files can raise anything
         raise DatasetError(f"{path} is damaged or not {layout} ({error}); download it again from "

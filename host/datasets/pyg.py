@@ -44,8 +44,10 @@ def load_pyg(path, *, seed=0):
     with reading(path, "a Data of PyTorch Geometric", _ORIGIN), \
             torch.serialization.safe_globals(parts_of_data):
         data = torch.load(path, map_location="cpu", weights_only=True)
-        if isinstance(data, tuple):  # a data set of one graph: its attributes, slices and class
-            data = data[0]
+        if isinstance(data, tuple):  # a data set: attributes, where each graph's start, and more
+            data, slices = data[:2]
+            if slices and any(len(starts) > 2 for starts in slices.values()):
+                raise DatasetError(f"{path} holds several graphs; torch.save the one that is meant")
         if isinstance(data, dict):
             data = Data.from_dict(data)
         parts = None if hasattr(data, "train_mask") else random_split(

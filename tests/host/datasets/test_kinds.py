@@ -90,6 +90,9 @@ def test_pyg_file(tmp_path, collated):
     data.train_mask = torch.tensor([False, True, False])
     torch.save(data, path)
     assert load(path).splits.tolist() == [0, 1, 0]
+    torch.save((data.to_dict(), {"x": torch.tensor([0, 1, 3])}, {}, pyg.Data), path)
+    with pytest.raises(DatasetError, match="holds several graphs"):
+        load(path)
     path.write_bytes(b"nothing")
     with pytest.raises(DatasetError, match="damaged or not a Data of PyTorch Geometric"):
         load(path)

@@ -92,5 +92,5 @@ def test_missing_or_damaged_file(values, name):
     with pytest.raises(DatasetError, match="damaged or not a data set in OGB's layout"):
         load_ogb(values)
     (values / name).unlink()
-    with pytest.raises(DatasetError, match=r"does not exist|not found"):
+    with pytest.raises(DatasetError, match=rf"{name} does not exist; check the path"):
         load_ogb(values)
