@@ -1,12 +1,13 @@
 """Options for a random split."""
 
 import functools
+from typing import NamedTuple
 
 import click
 
 from hypercast.host.datasets import random_split
 
-__all__ = ["split_options"]
+__all__ = ["Resplit", "split_options"]
 
 
 class _Percentages(click.ParamType):
@@ -27,11 +28,36 @@ class _Percentages(click.ParamType):
         return parts
 
 
-def split_options(function):
-    """Decorator: options ``--split`` and ``--split-seed``, given to the command as ``resplit``.
+class Resplit(NamedTuple):
+    """The split that a command's options ask for.
 
-    ``resplit(graph)`` is the graph with the split asked for, or as it is.
+    Attributes
+    ----------
+    percentages : tuple of float or None
+        Vertices to train, validate and test on; None for the data set's split.
+    seed : int
+        Of the choice.
     """
+
+    percentages: tuple | None
+    seed: int
+
+    def __call__(self, graph):
+        """The graph with this split."""
+        if self.percentages is None:
+            return graph
+        train, validation, _ = self.percentages
+        return graph.with_splits(**random_split(
+            graph.labels, train=train / 100, validation=validation / 100, seed=self.seed))
+
+    def __str__(self):
+        if self.percentages is None:
+            return "the data set's"
+        return f"{'/'.join(f'{part:g}' for part in self.percentages)}, seed {self.seed}"
+
+
+def split_options(function):
+    """Decorator: options ``--split`` and ``--split-seed``, given to the command as ``resplit``."""
     @click.option("--split", type=_Percentages(), metavar="A/B/C",
                   help="Train, validate and test on these percentages of the vertices, drawn at "
                        "random, such as 60/20/20.  [default: the data set's split]")
@@ -41,12 +67,5 @@ def split_options(function):
     def wrapped(*args, split, split_seed, **kwargs):
         if split_seed is not None and split is None:
             raise click.UsageError("--split-seed is the seed of --split; give that as well")
-
-        def resplit(graph):
-            if split is None:
-                return graph
-            return graph.with_splits(**random_split(
-                graph.labels, train=split[0] / 100, validation=split[1] / 100,
-                seed=split_seed or 0))
-        return function(*args, resplit=resplit, **kwargs)
+        return function(*args, resplit=Resplit(split, split_seed or 0), **kwargs)
     return wrapped

@@ -135,9 +135,9 @@ def train(dataset, config, device, layers, hidden, order, dropout, check, as_jso
     check = device != "reference" if check is None else check
     oracle = ReferenceDevice(prepare(graph, network, recipe)) if check else None
     run = folder and RunWriter(folder, config, {
-        "data set": dataset, "vertices": graph.vertices, "edges": int(graph.edges.nnz),
-        "features": widths, "orders": [layer.order for layer in network.layers],
-        "dropout": dropout, "device": device,
+        "data set": dataset, "split": str(resplit), "vertices": graph.vertices,
+        "edges": int(graph.edges.nnz), "features": widths,
+        "orders": [layer.order for layer in network.layers], "dropout": dropout, "device": device,
         **dataclasses.asdict(recipe)}, getattr(target, "job", None))
     words = Comparison()
     saturations = 0

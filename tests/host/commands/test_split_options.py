@@ -38,3 +38,12 @@ def test_split():
 def test_refusals(options, message):
     result = train(*options)
     assert result.exit_code != 0 and message in result.output
+
+
+def test_a_run_says_which_split_it_had(tmp_path):
+    for name, options, split in (("own", [], "the data set's"),
+                                 ("other", ["--split", "62.5/17.5/20", "--split-seed", "3"],
+                                  "62.5/17.5/20, seed 3")):
+        assert train("--run", str(tmp_path / name), *options).exit_code == 0
+        run = json.loads((tmp_path / name / "run.json").read_text())
+        assert run["facts"]["split"] == split
