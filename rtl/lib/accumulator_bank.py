@@ -1,6 +1,6 @@
 """Double-buffered rows of accumulators in block memory."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, ResetSignal, Signal
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In
@@ -14,8 +14,9 @@ class AccumulatorBank(wiring.Component):
     """Adds rows to accumulators, one row per cycle, while another buffer is drained.
 
     The sum is written back in the cycle after ``add_enable``. A row added to in two successive
-    cycles is forwarded past the memory. All accumulators are zero when the device is configured.
-    Adding to a buffer that is being drained is the user's error, and gives wrong sums.
+    cycles is forwarded past the memory. All accumulators are zero when the device is configured,
+    and after a reset of at least ``config.accumulator_rows`` cycles. Adding to a buffer that is
+    being drained is the user's error, and gives wrong sums.
 
     Parameters
     ----------
@@ -66,6 +67,11 @@ class AccumulatorBank(wiring.Component):
             drain_row.eq(drain.row),
         ]
 
+        clearing = ResetSignal(allow_reset_less=True)
+        cleared_row = Signal.like(self.add_row, reset_less=True)
+        with m.If(clearing):
+            m.d.sync += cleared_row.eq(cleared_row + 1)
+
         rows = []
         for buffer in range(2):
             m.submodules[f"buffer_{buffer}"] = memory = Memory(shape=shape, depth=depth, init=[])
@@ -80,7 +86,9 @@ class AccumulatorBank(wiring.Component):
                 write.en.eq(sum_here | (draining & (drain_buffer == buffer))),
                 write.addr.eq(Mux(sum_here, add_row, drain_row)),
             ]
-            with m.If(sum_here):
+            with m.If(clearing):
+                m.d.comb += [write.en.eq(1), write.addr.eq(cleared_row)]
+            with m.Elif(sum_here):
                 m.d.comb += write.data.eq(total)
 
         for lane in range(self._config.lanes):
