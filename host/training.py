@@ -5,6 +5,7 @@ from dataclasses import replace
 from hypercast.host.compiler import compile_job
 from hypercast.host.devices import ChipDevice, ReferenceDevice
 from hypercast.host.graph import GraphError
+from hypercast.host.link.discovery import open_serial
 from hypercast.host.memory_map import CapacityError
 from hypercast.host.model.orders import choose_orders
 from hypercast.host.model.workload import Workload
@@ -14,7 +15,7 @@ from hypercast.reference.network import COMBINE_FIRST, Network
 
 __all__ = ["DEVICES", "open_device", "prepare"]
 
-#: Names of the devices.
+#: Names of the devices that every machine has; besides, there are boards on serial ports.
 DEVICES = ("reference", "rtl")
 
 
@@ -70,7 +71,7 @@ def open_device(name, model, config, *, progress=lambda text: None):
     Parameters
     ----------
     name : str
-        One of ``DEVICES``.
+        One of ``DEVICES``, or ``serial[:PORT][@BAUD]``, see ``link.discovery``.
     model : FixedGcn
         Model in its initial state; ``reference`` trains it in place.
     config : Config
@@ -82,9 +83,13 @@ def open_device(name, model, config, *, progress=lambda text: None):
     ------
     CapacityError
         If the job does not fit the configuration.
+    TransportError
+        If there is no such board.
     """
     if name == "reference":
         return ReferenceDevice(model)
     job = compile_job(model, config)
+    if name != "rtl":
+        return ChipDevice(open_serial(name, config), job, model)
     from hypercast.sim.cxxrtl_transport import CxxrtlTransport  # brings the hardware with it
     return ChipDevice(CxxrtlTransport(config, progress=progress), job, model)

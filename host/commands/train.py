@@ -23,6 +23,7 @@ from hypercast.host.comparison import Comparison, compare
 from hypercast.host.compiler import compile_job
 from hypercast.host.devices import ReferenceDevice
 from hypercast.host.image import write_image
+from hypercast.host.link.discovery import serial_address
 from hypercast.host.report.folder import RunWriter
 from hypercast.host.trace import write_trace
 from hypercast.host.training import DEVICES, open_device, prepare
@@ -49,6 +50,20 @@ class _Numbers(click.ParamType):
             self.fail(f"{value!r} is not a number or a list like 0.5,0.1", parameter, context)
 
 
+class _Device(click.ParamType):
+    """The name of a device."""
+
+    name = "DEVICE"
+
+    def convert(self, value, parameter, context):
+        if value not in DEVICES:
+            try:
+                serial_address(value)
+            except ValueError as error:
+                self.fail(f"{error}; or {' or '.join(DEVICES)}", parameter, context)
+        return value
+
+
 def _epoch_record(epoch, trained, tested, device):
     record = {"epoch": epoch, "training_loss": trained.mean_loss(Split.TRAIN)}
     for split in _SPLITS:
@@ -64,8 +79,9 @@ def _epoch_record(epoch, trained, tested, device):
 @expected_errors
 @configuration("demo")
 @split_options
-@click.option("--device", type=click.Choice(DEVICES), default="reference", show_default=True,
-              help="reference: NumPy. rtl: the whole chip, simulated.")
+@click.option("--device", type=_Device(), default="reference", show_default=True,
+              help="reference: NumPy. rtl: the whole chip, simulated. serial[:PORT][@BAUD]: a "
+                   "board on a serial port, found if PORT is left out.")
 @click.option("--epochs", type=click.IntRange(1), default=200, show_default=True)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True,
               help="Of initial weights and dropout.")
@@ -89,7 +105,7 @@ def _epoch_record(epoch, trained, tested, device):
               help="Divide each vertex's features by their sum.")
 @click.option("--check/--no-check", default=None,
               help="Compare every tensor with the reference after every step.  "
-                   "[default: with --device rtl]")
+                   "[default: but with --device reference]")
 @click.option("--run", "folder", type=click.Path(path_type=Path, file_okay=False),
               metavar="FOLDER", help="Keep what `hypercast report` shows.")
 @click.option("--trace", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.json",
@@ -187,9 +203,11 @@ def train(dataset, config, device, layers, hidden, order, dropout, check, as_jso
 
 def _recorded_step(device, epochs, folder, trace, trace_step):
     """Number of the training step whose timeline is recorded, from 1; None for none."""
-    if device == "reference":
+    if device != "rtl":
         if trace or trace_step:
-            raise click.UsageError("the reference has no cycles to trace; add --device rtl")
+            what = "the reference has no cycles to trace" if device == "reference" \
+                else "a board keeps no timeline"
+            raise click.UsageError(f"{what}; add --device rtl")
         return None
     if not (trace or folder):
         if trace_step:

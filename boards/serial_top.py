@@ -1,0 +1,62 @@
+"""A board with a serial port: the chip and its link. Wiring only."""
+
+from amaranth.hdl import ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out, connect
+
+from hypercast.rtl.chip import Chip
+from hypercast.rtl.link.bit_period import bit_period
+from hypercast.rtl.link.protocol import BAUD
+from hypercast.rtl.link.serial_link import SerialLink
+
+__all__ = ["SerialTop"]
+
+
+class SerialTop(wiring.Component):
+    """What every board with a UART has in common.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration of the chip.
+    clock : float
+        Frequency of domain "sync" in Hz.
+    baud : float
+        Bits per second of the serial port.
+    converted : bool
+        Whether to refer to the chip's parts as modules, see ``Chip``.
+
+    Members
+    -------
+    rx : In(1, init=1)
+        Line from the host; asynchronous.
+    tx : Out(1, init=1)
+        Line to the host.
+
+    The chip is in a domain of its own, "chip": the same clock, with the link's reset.
+
+    Raises
+    ------
+    ValueError
+        If the clock does not allow the baud rate.
+    """
+
+    def __init__(self, config, clock, *, baud=BAUD, converted=False):
+        self._config = config
+        self._bit_period = bit_period(clock, baud)
+        self._converted = converted
+        super().__init__({"rx": In(1, init=1), "tx": Out(1, init=1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.link = link = SerialLink(self._config, self._bit_period)
+        chip = Chip(self._config, converted=self._converted)
+        m.submodules.chip = DomainRenamer("chip")(chip)
+        m.domains.chip = ClockDomain()
+        m.d.comb += [
+            ClockSignal("chip").eq(ClockSignal()),
+            ResetSignal("chip").eq(link.chip_reset),
+            link.rx.eq(self.rx), self.tx.eq(link.tx),
+        ]
+        connect(m, link.axi, chip.axi)
+        return m

@@ -1,0 +1,41 @@
+"""The length of a bit on a serial line, in fractions of a clock cycle."""
+
+__all__ = ["FRACTION", "bit_period", "check_bit_period"]
+
+#: Parts of a cycle that bits are counted in.
+FRACTION = 16
+#: Least cycles per bit: the receiver needs three samples of each.
+_LEAST = 4
+#: Highest deviation of a bit's length; a byte and the other end's deviation leave room for it.
+_TOLERANCE = 0.01
+
+
+def bit_period(clock, baud):
+    """Cycles per bit, in 1/``FRACTION``.
+
+    Parameters
+    ----------
+    clock : float
+        Clock frequency in Hz.
+    baud : float
+        Bits per second.
+
+    Raises
+    ------
+    ValueError
+        If bits are too short for the clock, or cannot be met within 1 %.
+    """
+    exact = FRACTION * clock / baud
+    period = round(exact)
+    check_bit_period(period)
+    if abs(period - exact) > _TOLERANCE * exact:
+        raise ValueError(f"{baud} baud cannot be met within {_TOLERANCE:.0%} at {clock} Hz; "
+                         f"choose a lower rate")
+    return period
+
+
+def check_bit_period(period):
+    """Refuse, with a ValueError, what is too short for the receiver."""
+    if period < _LEAST * FRACTION:
+        raise ValueError(f"a bit must take at least {_LEAST} cycles, not {period / FRACTION}; "
+                         f"choose a lower baud rate or a faster clock")

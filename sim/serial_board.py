@@ -1,0 +1,81 @@
+"""A board with a serial port, simulated, as a port that time passes in only when it is used."""
+
+import ctypes
+
+from hypercast.host.link.port import Port
+from hypercast.rtl.link.bit_period import FRACTION
+from hypercast.rtl.link.protocol import FRAME_WORDS
+from hypercast.sim.serial_build import BIT_PERIOD, build_board
+
+__all__ = ["BYTE_CYCLES", "SerialBoard"]
+
+#: Cycles of a byte on the line: start bit, eight bits, stop bit.
+BYTE_CYCLES = 10 * BIT_PERIOD / FRACTION
+#: Cycles of silence in which the longest frame, all of it escaped, would have come.
+_SILENCE = round(2 * FRAME_WORDS * 4 * BYTE_CYCLES)
+
+
+def _load(path):
+    library = ctypes.CDLL(str(path))
+    handle, size, cycles = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint64
+    signatures = {
+        "create": (handle, []),
+        "destroy": (None, [handle]),
+        "reset": (None, [handle, cycles]),
+        "send": (None, [handle, ctypes.c_char_p, size]),
+        "advance": (cycles, [handle, size, cycles]),
+        "receive": (size, [handle, ctypes.c_char_p, size]),
+    }
+    for name, (result, arguments) in signatures.items():
+        function = getattr(library, f"hypercast_board_{name}")
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+class SerialBoard(Port):
+    """The whole board under CXXRTL: UART pins, link and chip.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration of the chip; the board is compiled first if need be.
+    progress : callable
+        Called with a line of text before each slow step of the build.
+
+    Attributes
+    ----------
+    cycles : int
+        Clock cycles since power-on.
+    """
+
+    def __init__(self, config, *, progress=lambda text: None):
+        self._library = _load(build_board(config, progress=progress))
+        self._handle = self._library.hypercast_board_create()
+        self._buffer = ctypes.create_string_buffer(4096)
+        self.cycles = 0
+
+    def send(self, data):
+        self._library.hypercast_board_send(self._handle, data, len(data))
+
+    def advance(self, cycles, count):
+        """Let cycles pass, but stop when ``count`` bytes have come."""
+        self.cycles += self._library.hypercast_board_advance(self._handle, count, cycles)
+
+    def receive(self):
+        self.advance(_SILENCE, 1)
+        return self.take()
+
+    def take(self):
+        """What has come so far."""
+        size = self._library.hypercast_board_receive(
+            self._handle, self._buffer, len(self._buffer))
+        return self._buffer.raw[:size]
+
+    def press_reset(self):
+        """Press the board's reset button."""
+        self._library.hypercast_board_reset(self._handle, 4)
+
+    def close(self):
+        if self._handle:
+            self._library.hypercast_board_destroy(self._handle)
+            self._handle = None

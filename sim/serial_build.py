@@ -1,0 +1,61 @@
+"""Compiles a board with a serial port: the chip as ever, and the link."""
+
+from pathlib import Path
+
+from hypercast.sim.chip_build import convert_chip
+from hypercast.sim.cxxrtl_build import Design, build
+
+__all__ = ["BIT_PERIOD", "build_board"]
+
+#: Length of a bit in 1/16 cycles: almost the shortest possible, and no whole number of cycles.
+BIT_PERIOD = 72
+_FOLDER = Path(__file__).parent
+
+
+def build_board(config, *, progress=lambda text: None):
+    """The path of the shared library that simulates a board; see ``cxxrtl_build.build``.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration of the chip.
+    progress : callable
+        Called with a line of text before each slow step.
+    """
+    return build(
+        Design(config=config, harness=_FOLDER / "serial_harness.cpp",
+               includes=(_FOLDER / "cxxrtl_harness.cpp",),
+               convert=lambda folder: _convert(config, folder)), progress=progress)
+
+
+def _convert(config, folder):
+    """Write the board's C++ to a folder; returns the names of its modules."""
+    from amaranth.back import rtlil  # slow to import, only needed to build
+
+    from hypercast.rtl.link.serial_link import LINK_MODULE, SerialLink
+    from hypercast.sim.cxxrtl_convert import convert
+
+    link = rtlil.convert(SerialLink(config, BIT_PERIOD), name=LINK_MODULE)
+    modules, _ = convert({LINK_MODULE: link}, folder)
+    (folder / "link.h").write_text(_header())
+    return [*convert_chip(config, folder), *modules]
+
+
+def _header():
+    """The header ``link.h``, with the wires between link and chip."""
+    from amaranth.lib.wiring import Out
+
+    from hypercast.rtl.control.axi_lite import AxiLite
+    from hypercast.rtl.link.bit_period import FRACTION
+    from hypercast.rtl.link.serial_link import LINK_MODULE
+    from hypercast.sim.parts_header import cxx_name
+
+    lines = [f'#include "{LINK_MODULE}.h"', "",
+             f"constexpr uint64_t kFraction = {FRACTION}, kBitPeriod = {BIT_PERIOD};", "",
+             "template <class Link, class Control> void exchange(Link &link, Control &control) {"]
+    for name, member in AxiLite().members.items():
+        source, destination = ("link", "control") if member.flow == Out else ("control", "link")
+        port = cxx_name(f"axi__{name}")
+        lines.append(f"    {destination}.take({destination}.module.{port}, "
+                     f"current({source}.module.{port}));")
+    return "\n".join([*lines, "}", ""])
