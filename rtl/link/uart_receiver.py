@@ -59,7 +59,7 @@ class UartReceiver(wiring.Component):
         # Sixteenths of a cycle until the middle of the next bit.
         left = Signal(range(2 * self._bit_period))
         middle = Signal()
-        m.d.comb += middle.eq(left < FRACTION)
+        m.d.comb += middle.eq(left < 2 * FRACTION)
         m.d.sync += left.eq(left - FRACTION)
         with m.If(middle):
             m.d.sync += left.eq(left - FRACTION + self._bit_period)
@@ -81,7 +81,9 @@ class UartReceiver(wiring.Component):
                     m.next = "STOP"
             with m.State("STOP"), m.If(middle):
                 m.d.sync += [self.valid.eq(line), self.error.eq(~line)]
-                m.next = "REST"
+                m.next = "IDLE"
+                with m.If(~line):
+                    m.next = "REST"
             with m.State("REST"), m.If(line):
                 m.next = "IDLE"
         return m

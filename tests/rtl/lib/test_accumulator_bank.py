@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from amaranth.hdl import Module, ResetSignal, Signal
 
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.lib.accumulator_bank import AccumulatorBank
@@ -110,3 +111,28 @@ def test_a_drain_two_cycles_after_an_addition_sees_it():
             assert rows.tolist() == [[value, -value]]
 
     run(bank, bench, cycles=100)
+
+
+def test_a_reset_clears_everything():
+    bank = AccumulatorBank(TINY)
+    reset, depth = Signal(), TINY.accumulator_rows
+
+    async def bench(ctx):
+        for buffer in range(2):
+            for row in range(depth):
+                await add(ctx, bank, buffer, row, [row + 1, -row - 1])
+        await ctx.tick()
+        ctx.set(reset, 1)
+        for _ in range(depth):
+            await ctx.tick()
+        ctx.set(reset, 0)
+        for buffer in range(2):
+            assert not (await drain_all(ctx, bank, buffer, range(depth))).any()
+        await add(ctx, bank, 0, 3, [5, 6])
+        await ctx.tick()
+        assert (await drain_all(ctx, bank, 0, [3])).tolist() == [[5, 6]]
+
+    m = Module()
+    m.submodules.bank = bank
+    m.d.comb += ResetSignal().eq(reset)
+    run(m, bench, cycles=1000)

@@ -1,0 +1,165 @@
+"""The serial link: a training through a pseudo-terminal, throughput, and faults of the line."""
+
+import hashlib
+import random
+
+import numpy as np
+
+from hypercast.host.benches.figure import Figure
+from hypercast.host.benches.trainings import Training
+from hypercast.host.compiler import compile_job
+from hypercast.host.devices import ChipDevice, ReferenceDevice
+from hypercast.host.driver import Driver
+from hypercast.host.link.serial_transport import SerialTransport
+from hypercast.host.training import open_device
+from hypercast.host.transport import TransportError
+from hypercast.rtl.config import PRESETS
+from hypercast.rtl.registers import Space
+from hypercast.sim.line_faults import FaultyLine
+from hypercast.sim.serial_board import BYTE_CYCLES, SerialBoard
+from hypercast.sim.serial_terminal import SerialTerminal
+
+__all__ = ["run"]
+
+_KARATE = Training(dataset="karate", config=PRESETS["demo"], epochs=10)
+#: About as fast as the simulated board, which is what time-outs depend on.
+_BAUD = 9600
+#: Words of the throughput measurements.
+_WORDS = 4000
+_SMALL = Training(dataset="karate", config=PRESETS["tiny"], epochs=3, hidden=(2,))
+_FAULTS = 1000
+#: Faults per byte: more than every second of the longest frames is hit.
+_RATE = 1 / 1000
+#: Cycles after which a training hangs; one without faults takes a hundredth.
+_PATIENCE = 100_000_000
+#: So that a command is given up less than once in a million times.
+_ATTEMPTS = 40
+
+
+class _HangError(Exception):
+    """A training did not end."""
+
+
+class _WatchedLine(FaultyLine):
+    """A faulty line to a board that has only so many cycles left."""
+
+    def __init__(self, board, rng):
+        super().__init__(board, rng, _RATE)
+        self._board, self._limit = board, board.cycles + _PATIENCE
+
+    def receive(self):
+        if self._board.cycles > self._limit:
+            raise _HangError
+        return super().receive()
+
+
+def _digest(weights):
+    """Of all weights, masters and momenta: name to integers."""
+    digest = hashlib.sha256()
+    for name in sorted(weights):
+        digest.update(name.encode())
+        digest.update(np.ascontiguousarray(weights[name], dtype="<i8").tobytes())
+    return digest.hexdigest()
+
+
+def _reference(training):
+    """Digest of the weights that the reference ends with."""
+    device = ReferenceDevice(training.model())
+    for _ in range(training.epochs):
+        device.train_step()
+    snapshot = device.snapshot()
+    names = {name.partition(".")[0] for name in snapshot if name.endswith(".master")}
+    return _digest({name: value for name, value in snapshot.items()
+                    if name.partition(".")[0] in names})
+
+
+def _train(device, training):
+    """Digest of the weights that a chip ends with; the first core's."""
+    for _ in range(training.epochs):
+        device.train_step()
+    weights = {}
+    for name in device.job.weights:
+        weights[name] = device.driver.operand(device.job, name)
+        weights[f"{name}.master"], weights[f"{name}.momentum"] = device.driver.optimiser(
+            device.job, name)
+    return _digest(weights)
+
+
+def _terminal(progress):
+    with SerialTerminal(SerialBoard(_KARATE.config, progress=progress)) as terminal:
+        progress(f"karate through {terminal.name}")
+        device = open_device(f"serial:{terminal.name}@{_BAUD}", _KARATE.model(), _KARATE.config)
+        try:
+            digest = _train(device, _KARATE)
+        finally:
+            device.close()
+    return Figure(name=f"karate, demo preset, {_KARATE.epochs} epochs through a pseudo-terminal: "
+                       f"final weight hashes equal to the reference's",
+                  value=int(digest == _reference(_KARATE)), bar=1, relation="=")
+
+
+def _throughput(progress):
+    progress("throughput")
+    board = SerialBoard(_SMALL.config, progress=progress)
+    transport = SerialTransport(board)
+    driver = Driver(transport, _SMALL.config)
+    values = np.random.default_rng(1).integers(1 << 32, size=(_WORDS // 2, 1), dtype=np.uint32)
+    seconds = []
+    for core in range(2):
+        start = board.cycles
+        driver.write_words(core, Space.FEATURES, 0, values)
+        transport.flush()
+        seconds.append(board.cycles - start)
+    for core in range(2):
+        start = board.cycles
+        if not np.array_equal(driver.read_words(core, Space.FEATURES, 0, len(values)), values):
+            raise TransportError("what was read is not what was written")
+        seconds.append(board.cycles - start)
+    board.close()
+    line = values.nbytes * BYTE_CYCLES
+    return [Figure(name=f"{what}: data bytes, as a share of those the line can carry",
+                   value=2 * line / sum(cycles), bar=0.9)
+            for what, cycles in (("writing", seconds[:2]), ("reading", seconds[2:]))]
+
+
+def _one(board, rng, expected):
+    """A training over a bad line: how it ended, and the faults."""
+    line = _WatchedLine(board, rng)
+    try:
+        transport = SerialTransport(line, attempts=_ATTEMPTS)
+        transport.reset()
+        model = _SMALL.model()
+        device = ChipDevice(transport, compile_job(model, _SMALL.config), model)
+        right = _train(device, _SMALL) == expected
+    except TransportError:
+        return "given up", line.injected
+    except _HangError:
+        return "hanging", line.injected
+    return "right" if right else "wrong", line.injected
+
+
+def _faults(progress):
+    board = SerialBoard(_SMALL.config, progress=progress)
+    expected = _reference(_SMALL)
+    rng = random.Random(1)
+    outcomes = {"right": 0, "wrong": 0, "hanging": 0, "given up": 0}
+    injected = 0
+    while injected < _FAULTS:
+        progress(f"{injected} of {_FAULTS} faults")
+        outcome, faults = _one(board, rng, expected)
+        outcomes[outcome] += 1
+        injected += faults.total()
+    board.close()
+    return [
+        Figure(name="faults of the line: bytes changed, lost, repeated, invented, delayed",
+               value=injected, bar=_FAULTS),
+        Figure(name="trainings with them, same final weight hash", value=outcomes["right"]),
+        Figure(name="wrong results", value=outcomes["wrong"], bar=0, relation="="),
+        Figure(name="hangs", value=outcomes["hanging"], bar=0, relation="="),
+        Figure(name="given up with an error", value=outcomes["given up"], bar=0, relation="="),
+    ]
+
+
+def run(data, progress):
+    """The figures; ``data`` is not used."""
+    return [*_throughput(progress), *_faults(progress), _terminal(progress)]

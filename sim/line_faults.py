@@ -1,0 +1,73 @@
+"""A line that changes, loses, repeats, invents and delays bytes."""
+
+from collections import Counter
+
+from hypercast.host.link.port import Port
+
+__all__ = ["FAULTS", "FaultyLine"]
+
+#: What can happen to a byte: a bit flips, it is lost, it comes twice, others come before it, or it
+#: and what follows come late.
+FAULTS = ("flip", "lose", "repeat", "garbage", "delay")
+_LONGEST_GARBAGE = 40
+
+
+class FaultyLine(Port):
+    """Another port, with faults in both directions.
+
+    Parameters
+    ----------
+    port : Port
+        The port.
+    rng : random.Random
+        What happens when.
+    rate : float
+        Faults per byte.
+
+    Attributes
+    ----------
+    injected : collections.Counter
+        Kind of fault to how many there were.
+    """
+
+    def __init__(self, port, rng, rate):
+        self._port, self._rng, self._rate = port, rng, rate
+        self._late = {"sent": b"", "received": b""}
+        self.injected = Counter()
+
+    def send(self, data):
+        self._port.send(self._pass("sent", data))
+
+    def receive(self):
+        """What comes, then what comes late; of the latter it is silent at first."""
+        data = self._pass("received", self._port.receive())
+        if late := self._late["sent"]:
+            self._late["sent"] = b""
+            self._port.send(late)
+        return data
+
+    def _pass(self, direction, data):
+        """What is left of bytes on their way, after those that are late."""
+        result = bytearray(self._late[direction])
+        self._late[direction] = b""
+        for position, byte in enumerate(data):
+            if self._rng.random() >= self._rate:
+                result.append(byte)
+                continue
+            kind = self._rng.choice(FAULTS)
+            self.injected[kind] += 1
+            match kind:
+                case "flip":
+                    result.append(byte ^ 1 << self._rng.randrange(8))
+                case "repeat":
+                    result += bytes([byte, byte])
+                case "garbage":
+                    result += self._rng.randbytes(self._rng.randint(1, _LONGEST_GARBAGE))
+                    result.append(byte)
+                case "delay":
+                    self._late[direction] = bytes(data[position:])
+                    break
+        return bytes(result)
+
+    def close(self):
+        self._port.close()
