@@ -53,7 +53,7 @@ def serial_address(name):
 
 
 def discover(baud, *, ports=None):
-    """What is on each serial port.
+    """What is on each serial port. Asking sends a few bytes to whatever is there.
 
     Parameters
     ----------

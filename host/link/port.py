@@ -1,6 +1,7 @@
 """What a session sends and receives through, and the serial ports of this machine."""
 
 import abc
+import contextlib
 
 import serial
 
@@ -11,6 +12,8 @@ __all__ = ["Port", "SerialPort"]
 
 #: Seconds that operating system and adapter may take, both ways.
 _LATENCY = 0.2
+#: Seconds after which a port takes no more bytes for good.
+_STUCK = 20
 
 
 class Port(abc.ABC):
@@ -47,7 +50,8 @@ class SerialPort(Port):
     def __init__(self, name, baud):
         longest = 2 * FRAME_WORDS * 4 * 10 / baud  # seconds of a frame with all bytes escaped
         try:
-            self._serial = serial.Serial(name, baud, timeout=_LATENCY + longest, exclusive=True)
+            self._serial = serial.Serial(name, baud, timeout=_LATENCY + longest,
+                                         write_timeout=_STUCK, exclusive=True)
         except (serial.SerialException, ValueError) as error:
             raise TransportError(f"serial port {name} at {baud} baud cannot be used: {error}; "
                                  f"check its name, your permissions, and that no other program "
@@ -55,16 +59,20 @@ class SerialPort(Port):
         self._name = name
 
     def send(self, data):
-        self._try(self._serial.write, data)
+        with self._failures():
+            self._serial.write(data)
 
     def receive(self):
-        first = self._try(self._serial.read, 1)
-        return first + self._try(self._serial.read, self._serial.in_waiting) if first else b""
+        with self._failures():
+            first = self._serial.read(1)
+            return first + self._serial.read(self._serial.in_waiting) if first else b""
 
-    def _try(self, function, argument):
+    @contextlib.contextmanager
+    def _failures(self):
+        """Say which port failed."""
         try:
-            return function(argument)
-        except (serial.SerialException, OSError) as error:
+            yield
+        except OSError as error:  # pyserial's errors are among these
             raise TransportError(f"serial port {self._name} failed: {error}; check the cable, and "
                                  f"start again") from error
 

@@ -1,0 +1,20 @@
+"""``hypercast train --device``: what is no device, and what a board cannot do."""
+
+import pytest
+from click.testing import CliRunner
+
+from hypercast.host.cli import main
+from hypercast.host.link import discovery
+
+
+@pytest.mark.parametrize(("arguments", "status", "message"), [
+    (["--device", "fpga"], 2, "device 'fpga' is not of the form serial[:PORT][@BAUD]"),
+    (["--device", "serial:/dev/nobody"], 1, "serial port /dev/nobody at 3000000 baud cannot"),
+    (["--device", "serial"], 1, "this machine has no serial ports"),
+    (["--device", "serial", "--trace", "t.json"], 2, "a board keeps no timeline; add --device rtl"),
+])
+def test_errors(arguments, status, message, monkeypatch):
+    monkeypatch.setattr(discovery.list_ports, "comports", lambda: [])
+    result = CliRunner().invoke(main, ["train", "karate", *arguments])
+    assert result.exit_code == status
+    assert message in result.stderr.replace("\n", " ")
