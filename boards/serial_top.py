@@ -1,6 +1,6 @@
 """A board with a serial port: the chip and its link. Wiring only."""
 
-from amaranth.hdl import ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal
+from amaranth.hdl import ClockDomain, DomainRenamer, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect
 
@@ -20,7 +20,7 @@ class SerialTop(wiring.Component):
     config : Config
         Configuration of the chip.
     clock : float
-        Frequency of domain "sync" in Hz.
+        Frequency of ``clk`` in Hz.
     baud : float
         Bits per second of the serial port.
     converted : bool
@@ -28,12 +28,14 @@ class SerialTop(wiring.Component):
 
     Members
     -------
+    clk, rst : In(1), In(1)
+        Clock, and synchronous reset of everything.
     rx : In(1, init=1)
         Line from the host; asynchronous.
     tx : Out(1, init=1)
         Line to the host.
 
-    The chip is in a domain of its own, "chip": the same clock, with the link's reset.
+    The chip has a domain of its own, "chip": the same clock, with the link's reset.
 
     Raises
     ------
@@ -45,17 +47,21 @@ class SerialTop(wiring.Component):
         self._config = config
         self._bit_period = bit_period(clock, baud)
         self._converted = converted
-        super().__init__({"rx": In(1, init=1), "tx": Out(1, init=1)})
+        super().__init__({
+            "clk": In(1), "rst": In(1), "rx": In(1, init=1), "tx": Out(1, init=1),
+        })
 
     def elaborate(self, platform):
         m = Module()
+        sync, chip_domain = ClockDomain("sync"), ClockDomain("chip")
+        m.domains += [sync, chip_domain]
         m.submodules.link = link = SerialLink(self._config, self._bit_period)
         chip = Chip(self._config, converted=self._converted)
         m.submodules.chip = DomainRenamer("chip")(chip)
-        m.domains.chip = ClockDomain()
+        # One and the same signal: an assignment would make a second clock, later in simulation.
+        sync.clk = chip_domain.clk = self.clk
         m.d.comb += [
-            ClockSignal("chip").eq(ClockSignal()),
-            ResetSignal("chip").eq(link.chip_reset),
+            sync.rst.eq(self.rst), chip_domain.rst.eq(link.chip_reset),
             link.rx.eq(self.rx), self.tx.eq(link.tx),
         ]
         connect(m, link.axi, chip.axi)

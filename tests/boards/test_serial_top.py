@@ -2,11 +2,15 @@
 
 import pytest
 from amaranth.back import rtlil
+from amaranth.sim import Simulator
 
 from hypercast.boards.serial_top import SerialTop
+from hypercast.host.link.frames import FrameDecoder, encode
 from hypercast.rtl.chip import CONTROL_MODULE, CORE_MODULE
 from hypercast.rtl.config import PRESETS
+from hypercast.rtl.link.protocol import Access, Kind, access_word, header_word
 from hypercast.rtl.netlist import parts_to_rtlil
+from hypercast.rtl.registers import register
 from hypercast.rtl.verilog import write_verilog
 
 TINY = PRESETS["tiny"]
@@ -21,6 +25,46 @@ def test_verilog():
     assert sorted(names) == ["clk", "rst", "rx", "tx"]
     assert verilog.count(f"  {CORE_MODULE} ") == TINY.cores
     assert verilog.count(f"  {CONTROL_MODULE} ") == 1
+
+
+def test_a_register_is_read_over_the_pins():
+    """Everything as it is on a board, in Amaranth's simulator: one core, two frames each way."""
+    config = TINY.replace(dimensions=0)
+    top = SerialTop(config, 4e6, baud=1_000_000)
+    simulator = Simulator(top)
+    replies = []
+
+    async def bit(ctx, level):
+        """Four cycles of the line from the host; returns the last level of that from the board."""
+        ctx.set(top.rx, level)
+        for _ in range(4):
+            for clock in (1, 0):
+                ctx.set(top.clk, clock)
+                await ctx.delay(1e-6)
+        return ctx.get(top.tx)
+
+    async def exchange(ctx, frame, bits):
+        """Send a frame, and listen for a number of bits; the words that came."""
+        levels = [await bit(ctx, level) for byte in frame
+                  for level in (0, *(byte >> index & 1 for index in range(8)), 1)]
+        levels += [await bit(ctx, 1) for _ in range(bits)]
+        received, position = bytearray(), 0
+        while 0 in levels[position:]:
+            position = levels.index(0, position)
+            byte = levels[position + 1:position + 9]
+            received.append(sum(level << index for index, level in enumerate(byte)))
+            position += 9
+        replies.extend(FrameDecoder().feed(bytes(received)))
+
+    async def host(ctx):
+        await exchange(ctx, encode([header_word(Kind.OPEN, 0, 9)]), 150)
+        await exchange(ctx, encode([header_word(Kind.COMMAND, 0, 9), access_word(
+            Access.READ, register("config_hash"), 1)]), 250)
+
+    simulator.add_testbench(host)
+    simulator.run()
+    assert replies == [[header_word(Kind.STATE, 0, 9)],
+                       [header_word(Kind.RESULT, 0, 9), config.hash, 1]]
 
 
 def test_a_clock_too_slow():
