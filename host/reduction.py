@@ -5,6 +5,7 @@ its parameters are updated, while the next group is reduced. So a group is as la
 last one is kept small: its update is what a training step ends with.
 """
 
+import math
 from bisect import bisect_left
 from dataclasses import dataclass
 
@@ -79,10 +80,12 @@ def plan_reductions(network, config):
 
 
 def _tail(count, height, unit):
-    """Rows to leave to the last group: whole panels if there are enough, else whole tiles."""
-    share = count * _LAST_SHARE
-    unit = height if share >= height else unit
-    return int(share // unit) * unit
+    """Rows to leave to the last group, from a multiple of ``unit`` on: whole panels if they can be.
+    """
+    share = int(count * _LAST_SHARE)
+    panels = math.lcm(height, unit)
+    step = panels if share >= panels else unit
+    return max(0, count - -(-(count - share) // step) * step)
 
 
 def first_panels(weights, config):

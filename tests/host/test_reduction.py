@@ -1,7 +1,11 @@
 """Gradients are sent as few digits, and rebuilt from them."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hypercast.host.compiler import compile_job
 from hypercast.host.job import Weights
@@ -98,6 +102,21 @@ def test_the_last_group_is_small():
     assert chunks(config, 16, 40, 3) == {
         "b2": [(0, 0, range(1))], "W2": [(0, 4, range(40))], "b1": [(0, 44, range(10))],
         "W1": [(0, 56, range(128)), (1, 0, range(128, 160))]}
+
+
+@given(dimensions=st.integers(0, 5), lanes=st.sampled_from((2, 4, 8, 16)),
+       widths=st.lists(st.integers(1, 90), min_size=2, max_size=4))
+def test_chunks_are_whole_rows_of_all_cores(dimensions, lanes, widths):
+    """Wherever a panel ends: the owner of a row is its number modulo the cores."""
+    config = Config(dimensions=dimensions, lanes=lanes, accumulator_rows=64)
+    for number, (inputs, outputs) in enumerate(pairwise(widths), 1):
+        tiles, panels = -(-inputs // lanes), -(-outputs // lanes)
+        for name, count in ((f"W{number}", panels * tiles * lanes), (f"b{number}", panels)):
+            parts = chunks(config, *widths)[name]
+            assert [row for _, _, rows in parts for row in rows] == list(range(count))
+            for _, first, rows in parts:
+                assert rows.start % config.cores == first % config.cores == 0
+                assert first + len(rows) <= config.accumulator_rows * config.cores
 
 
 def test_groups_fill_the_accumulators():
