@@ -31,7 +31,7 @@ ARRIVALS = {
     isa.Opcode.UPDATE: isa.Engine.WEIGHTS,
 }
 #: Cycles from the storing of a panel's last row until an instruction chained to it ends.
-CHAINED = 10
+CHAINED = 25
 #: Buffers of each kind of accumulators.
 _BUFFERS = {"array": 2, "aggregation": 2}
 #: Share of an instruction's cycles for which its engine is kept idle for one of a longer path.

@@ -14,6 +14,7 @@ from hypercast.host.benches.figure import Figure
 from hypercast.host.graph import Graph
 from hypercast.host.messages import compile_messages
 from hypercast.host.model.orders import choose_orders
+from hypercast.host.model.prediction import predict
 from hypercast.host.model.workload import Workload
 from hypercast.host.sampling.edge import EdgeDraw
 from hypercast.host.sampling.neighbour import NeighbourSampler
@@ -142,7 +143,7 @@ def _step(batch):
     """Modelled time of a training step in s."""
     matrices = [quantize(matrix, _CONFIG.element_width)[0] for matrix in batch.matrices]
     workload = Workload.of_batch(matrices, Network.of_widths(_WIDTHS), _CONFIG)
-    return choose_orders(workload, split=True)[1].cycles / _CLOCK
+    return predict(choose_orders(workload)).cycles / _CLOCK
 
 
 def _pyg(graph, targets, sampler, progress):
