@@ -25,9 +25,8 @@ class RightOperand(wiring.Component):
     A panel of at most ``config.accumulator_rows`` rows is read into a buffer once; a word is there
     as soon as its row has been read. A longer panel does not fit: it is read for every tile, and
     rows must be given in order, as those of a dense left operand are. With ``ones``, each tile has
-    a panel of its own, ``stride`` words after the one before. With ``kept``, the words are taken
-    from the first ``config.kept_rows`` entries of the buffer, which have what the vector unit
-    keeps.
+    a panel of its own, ``stride`` words after the one before. With ``kept``, the words are those
+    that the vector unit keeps, for which there are ``config.kept_rows`` entries.
 
     Parameters
     ----------
@@ -72,9 +71,11 @@ class RightOperand(wiring.Component):
         m.submodules.reader = reader = BurstReader(config)
         m.submodules.panels = panels = PanelCommands(config)
         m.submodules.panel = panel = Memory(
-            shape=config.data_width, depth=config.kept_rows + config.accumulator_rows,
-            init=[])
+            shape=config.data_width, depth=config.accumulator_rows, init=[])
+        m.submodules.entries = entries = Memory(
+            shape=config.data_width, depth=config.kept_rows, init=[])
         write, read = panel.write_port(), panel.read_port()
+        keep, entry = entries.write_port(), entries.read_port()
         wiring.connect(m, reader.port, wiring.flipped(self.port))
         wiring.connect(m, panels.o, reader.command)
 
@@ -92,13 +93,15 @@ class RightOperand(wiring.Component):
         ]
 
         m.submodules.chaining = chaining = Chaining()
-        stored, arrives = Signal(range(config.accumulator_rows + 1)), Signal()
+        stored = Signal(range(config.accumulator_rows + 1))
         m.d.comb += [
-            arrives.eq(reader.o.valid & fits & ~self.kept.valid),
-            write.en.eq(self.kept.valid | arrives),
-            write.addr.eq(Mux(self.kept.valid, self.kept.address, config.kept_rows + stored)),
-            write.data.eq(Mux(self.kept.valid, self.kept.word, reader.o.payload)),
-            reader.o.ready.eq(Mux(fits, ~self.kept.valid, o.ready)),
+            write.en.eq(reader.o.valid & fits),
+            write.addr.eq(stored),
+            write.data.eq(reader.o.payload),
+            reader.o.ready.eq(Mux(fits, 1, o.ready)),
+            keep.en.eq(self.kept.valid),
+            keep.addr.eq(self.kept.address),
+            keep.data.eq(self.kept.word),
             chaining.start.eq(self.start & job.kept),
             chaining.chained.eq(job.chained),
             chaining.storing.eq(self.kept.storing),
@@ -107,7 +110,7 @@ class RightOperand(wiring.Component):
         ]
         with m.If(self.start):
             m.d.sync += stored.eq(0)
-        with m.Elif(arrives):
+        with m.Elif(write.en):
             m.d.sync += stored.eq(stored + 1)
 
         gather = job.gradient & fits
@@ -119,9 +122,12 @@ class RightOperand(wiring.Component):
             wanted.r_en.eq(Mux(job.kept, chaining.there, wanted.r_data < stored)
                            & (~full | o.ready)),
             read.en.eq(wanted.r_rdy & wanted.r_en),
-            read.addr.eq(wanted.r_data + Mux(job.kept, job.kept_base, config.kept_rows)),
+            read.addr.eq(wanted.r_data),
+            entry.en.eq(read.en),
+            entry.addr.eq(wanted.r_data + job.kept_base),
             o.valid.eq(Mux(fits, full, reader.o.valid)),
-            o.payload.eq(Mux(fits, read.data, reader.o.payload)),
+            o.payload.eq(Mux(
+                fits, Mux(job.kept, entry.data, read.data), reader.o.payload)),
         ]
         with m.If(read.en):
             m.d.sync += full.eq(1)
