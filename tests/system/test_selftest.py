@@ -98,7 +98,8 @@ class StuckCell(CxxrtlTransport):
 
     def read(self, address):
         core, space, word, chunk, bit = self._cell
-        self.memory(core, space)[word, chunk] |= 1 << bit
+        views = self.memory(core, space)
+        views[word % len(views)][word // len(views), chunk] |= 1 << bit
         return super().read(address)
 
 

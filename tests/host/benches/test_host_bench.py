@@ -16,8 +16,7 @@ def small(monkeypatch):
                         "_ROOTS": 40, "_COVERAGE": 2, "_BATCHES": 3, "_THREADS": 2,
                         "_CONFIG": PRESETS["test"]}.items():
         monkeypatch.setattr(host, name, value)
-    monkeypatch.setattr(host, "choose_orders", lambda workload, split: (
-        workload, SimpleNamespace(cycles=250_000)))
+    monkeypatch.setattr(host, "predict", lambda workload: SimpleNamespace(cycles=250_000))
 
 
 def values(figures):
