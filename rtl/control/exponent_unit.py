@@ -67,7 +67,7 @@ class ExponentUnit(wiring.Component):
 
     Members
     -------
-    instruction : In(320)
+    instruction : In(INSTRUCTION_WIDTH)
         The instruction; it must not change from ``prepare`` to ``commit``. For one that is not
         the vector unit's, ``ready`` and what is valid with it mean nothing.
     prepare : In(1)

@@ -27,7 +27,7 @@ class ProgramMemory(wiring.Component):
     -------
     row : In(log2 program_rows)
         Row to read.
-    instruction : Out(320)
+    instruction : Out(INSTRUCTION_WIDTH)
         The row, one cycle later; undefined after a window access until the next read.
     request, request_valid : In(HostRequest), In(1)
         Window access, as in ``ControlPort``. ``row`` is not read in the cycle of a request.

@@ -29,7 +29,7 @@ def test_pieces_make_rows():
         for row, piece in rng.permutation(list(np.ndindex(pieces.shape))):
             address = 16 * int(row) + int(piece)
             assert (await request(ctx, Space.PROGRAM, address, int(pieces[row, piece])))[0]
-        assert (await request(ctx, Space.PROGRAM, 10, 0xFFFFFFFF))[0]
+        assert (await request(ctx, Space.PROGRAM, INSTRUCTION_WORDS, 0xFFFFFFFF))[0]
         assert (await request(ctx, Space.TENSORS, 0, 0xFFFFFFFF)) == (0, 0)
         assert (await request(ctx, Space.PROGRAM, 16 * config.program_rows, 1)) == (0, 0)
         for row in rng.permutation(config.program_rows):
