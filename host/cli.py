@@ -3,6 +3,7 @@
 import click
 
 from hypercast.host.commands.bench import bench
+from hypercast.host.commands.build import build
 from hypercast.host.commands.config import config
 from hypercast.host.commands.doctor import doctor
 from hypercast.host.commands.model import model
@@ -21,5 +22,5 @@ def main():
     """Hypercast: graph convolutional networks trained on a hypercube of cores, bit for bit."""
 
 
-for command in (bench, config, doctor, model, noc, report, selftest, train, verilog):
+for command in (bench, build, config, doctor, model, noc, report, selftest, train, verilog):
     main.add_command(command)

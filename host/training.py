@@ -10,12 +10,13 @@ from hypercast.host.memory_map import CapacityError
 from hypercast.host.model.orders import choose_orders
 from hypercast.host.model.workload import Workload
 from hypercast.host.rank_order import rank_order
+from hypercast.host.xdma_transport import XDMA, open_xdma
 from hypercast.reference.fixed_gcn import FixedGcn
 from hypercast.reference.network import COMBINE_FIRST, Network
 
 __all__ = ["DEVICES", "open_device", "prepare"]
 
-#: Names of the devices that every machine has; besides, there are boards on serial ports.
+#: Names of the devices that every machine has; besides, there are boards on serial ports and PCIe.
 DEVICES = ("reference", "rtl")
 
 
@@ -71,7 +72,7 @@ def open_device(name, model, config, *, progress=lambda text: None):
     Parameters
     ----------
     name : str
-        One of ``DEVICES``, or ``serial[:PORT][@BAUD]``, see ``link.discovery``.
+        One of ``DEVICES``, ``serial[:PORT][@BAUD]``, see ``link.discovery``, or ``xdma:FILE``.
     model : FixedGcn
         Model in its initial state; ``reference`` trains it in place.
     config : Config
@@ -90,6 +91,7 @@ def open_device(name, model, config, *, progress=lambda text: None):
         return ReferenceDevice(model)
     job = compile_job(model, config)
     if name != "rtl":
-        return ChipDevice(open_serial(name, config), job, model)
+        transport = open_xdma(name) if name.startswith(XDMA) else open_serial(name, config)
+        return ChipDevice(transport, job, model)
     from hypercast.sim.cxxrtl_transport import CxxrtlTransport  # brings the hardware with it
     return ChipDevice(CxxrtlTransport(config, progress=progress), job, model)

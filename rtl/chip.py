@@ -1,6 +1,6 @@
 """The chip: cores on a hypercube and one control unit. Wiring only."""
 
-from amaranth.hdl import ClockSignal, Const, Instance, Module, ResetSignal
+from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, ResetSignal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -8,6 +8,7 @@ from hypercast.rtl.control.axi_lite import AxiLite
 from hypercast.rtl.control.control_unit import ControlUnit, control_signature
 from hypercast.rtl.core import Core, core_signature
 from hypercast.rtl.layouts import Link
+from hypercast.rtl.memory.axi4 import Axi4, offset_width
 from hypercast.rtl.network.topology import links, neighbour
 
 __all__ = ["CONTROL_MODULE", "CORE_MODULE", "Chip", "Converted", "wires"]
@@ -78,11 +79,18 @@ class Chip(wiring.Component):
     converted : bool
         Whether to refer to modules ``CORE_MODULE`` and ``CONTROL_MODULE`` that are converted
         separately, instead of containing the parts.
+    external : bool
+        Whether the memory channels are outside of the chip.
 
     Members
     -------
     axi : In(AxiLite)
         Host port.
+    memory : Out(Axi4), two per core
+        If external: memory of channel ``c`` of core ``n`` at ``2 * n + c``. Byte addresses are
+        offsets in the channel.
+    memory_error : Out(1)
+        If external: a memory answered something else than OKAY since reset.
 
     Raises
     ------
@@ -90,15 +98,20 @@ class Chip(wiring.Component):
         If the routers' channel dependencies have a cycle (when the cores are elaborated).
     """
 
-    def __init__(self, config, *, converted=False):
+    def __init__(self, config, *, converted=False, external=False):
         self._config = config
         self._converted = converted
-        super().__init__({"axi": In(AxiLite())})
+        self._external = external
+        memory = {
+            "memory": Out(Axi4(offset_width(config), config.word_width)).array(2 * config.cores),
+            "memory_error": Out(1),
+        } if external else {}
+        super().__init__({"axi": In(AxiLite()), **memory})
 
-    def _part(self, kind, module, members):
+    def _part(self, kind, module, members, **options):
         if self._converted:
-            return Converted(module, members(self._config))
-        return kind(self._config)
+            return Converted(module, members(self._config, **options))
+        return kind(self._config, **options)
 
     def elaborate(self, platform):
         config = self._config
@@ -108,11 +121,17 @@ class Chip(wiring.Component):
         connect(m, flipped(self.axi), control.axi)
         parts = {"control": control}
         for index in range(config.cores):
-            parts[index] = core = self._part(Core, CORE_MODULE, core_signature)
+            parts[index] = core = self._part(
+                Core, CORE_MODULE, core_signature, external=self._external)
             m.submodules[f"core_{index}"] = core
             m.d.comb += core.core.eq(Const(index, config.dimensions))
         for (source, output), (destination, port) in wires(config):
             m.d.comb += _port(parts[destination], port).eq(_port(parts[source], output))
+        if self._external:
+            cores = [parts[index] for index in range(config.cores)]
+            for index, memory in enumerate(memory for core in cores for memory in core.memory):
+                connect(m, memory, flipped(self.memory[index]))
+            m.d.sync += self.memory_error.eq(Cat(core.memory_error for core in cores).any())
         return m
 
 

@@ -13,6 +13,8 @@ from hypercast.rtl.control.counters import Counters
 from hypercast.rtl.control.row_table import RowTable
 from hypercast.rtl.layouts import CONTROL, OPERANDS, HostRequest, Issue, Link, flit
 from hypercast.rtl.lib.stream_merge import StreamMerge
+from hypercast.rtl.memory.axi4 import Axi4, Response, offset_width
+from hypercast.rtl.memory.axi_channel import AxiChannel
 from hypercast.rtl.memory.read_crossbar import ReadCrossbar
 from hypercast.rtl.memory.simulated_channel import memory_channel
 from hypercast.rtl.memory.weight_bank import WeightBank
@@ -24,8 +26,12 @@ from hypercast.rtl.vector.vector_unit import VectorUnit
 __all__ = ["Core", "core_signature"]
 
 
-def core_signature(config):
+def core_signature(config, *, external=False):
     """Members of ``Core``, for whoever stands in for it."""
+    memory = {
+        "memory": Out(Axi4(offset_width(config), config.word_width)).array(2),
+        "memory_error": Out(1),
+    } if external else {}
     return {
         "core": In(config.dimensions),
         "outgoing": Out(Link(config)).array(config.dimensions),
@@ -41,6 +47,7 @@ def core_signature(config):
         "request_valid": In(1),
         "response": Out(32),
         "response_valid": Out(1),
+        **memory,
     }
 
 
@@ -54,6 +61,8 @@ class Core(wiring.Component):
     ----------
     config : Config
         Configuration of the chip.
+    external : bool
+        Whether the channels' memory is outside of the chip.
 
     Members
     -------
@@ -80,11 +89,16 @@ class Core(wiring.Component):
         Window access by the host, valid with ``request_valid``.
     response, response_valid : Out
         Its answer, zero unless this core was meant.
+    memory : Out(Axi4), one per channel
+        If external: the channel's memory. Byte addresses are offsets in the channel.
+    memory_error : Out(1)
+        If external: a memory answered something else than OKAY since reset.
     """
 
-    def __init__(self, config):
+    def __init__(self, config, *, external=False):
         self._config = config
-        super().__init__(core_signature(config))
+        self._external = external
+        super().__init__(core_signature(config, external=external))
 
     def elaborate(self, platform):
         config = self._config
@@ -121,12 +135,18 @@ class Core(wiring.Component):
         connect(m, vector.write, writes.clients[0])
         connect(m, host.write, writes.clients[1])
         for index in range(2):
-            memory = memory_channel(config, seed=index + 1)
+            memory = AxiChannel(config, offset_width(config)) if self._external \
+                else memory_channel(config, seed=index + 1)
             m.submodules[f"channel_{index}"] = memory
             connect(m, reads.read_request[index], memory.channel.read_request)
             connect(m, memory.channel.read_data, reads.read_data[index])
             connect(m, writes.write[index], memory.channel.write)
             m.d.comb += writes.channel_idle[index].eq(memory.channel.idle)
+            if self._external:
+                connect(m, memory.axi, flipped(self.memory[index]))
+                with m.If((memory.read_error != Response.OKAY)
+                          | (memory.write_error != Response.OKAY)):
+                    m.d.sync += self.memory_error.eq(1)
 
         # What the vector unit writes, for those who read it next.
         for target, port in ((isa.Keep.LEFT, array.kept_left), (isa.Keep.RIGHT, array.kept_right),

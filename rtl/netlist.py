@@ -18,9 +18,9 @@ TOP_MODULE = "hypercast"
 LINT_WAIVERS = Path(__file__).with_name("hypercast.vlt")
 
 
-def parts_to_rtlil(config):
-    """RTLIL texts of the parts, by module name."""
-    return {CORE_MODULE: rtlil.convert(Core(config), name=CORE_MODULE),
+def parts_to_rtlil(config, *, external=False):
+    """RTLIL texts of the parts, by module name; ``external`` as of ``Chip``."""
+    return {CORE_MODULE: rtlil.convert(Core(config, external=external), name=CORE_MODULE),
             CONTROL_MODULE: rtlil.convert(ControlUnit(config), name=CONTROL_MODULE)}
 
 

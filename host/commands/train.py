@@ -28,6 +28,7 @@ from hypercast.host.report.folder import RunWriter
 from hypercast.host.trace import write_trace
 from hypercast.host.training import DEVICES, open_device, prepare
 from hypercast.host.utilisation import utilisation
+from hypercast.host.xdma_transport import XDMA, xdma_path
 from hypercast.reference.network import COMBINE_FIRST, NORMALISATIONS, Network, Recipe
 from hypercast.rtl.isa import Split
 
@@ -58,9 +59,9 @@ class _Device(click.ParamType):
     def convert(self, value, parameter, context):
         if value not in DEVICES:
             try:
-                serial_address(value)
+                (xdma_path if value.startswith(XDMA) else serial_address)(value)
             except ValueError as error:
-                self.fail(f"{error}; or {' or '.join(DEVICES)}", parameter, context)
+                self.fail(f"{error}; or {' or '.join(('xdma:FILE', *DEVICES))}", parameter, context)
         return value
 
 
@@ -81,7 +82,7 @@ def _epoch_record(epoch, trained, tested, device):
 @split_options
 @click.option("--device", type=_Device(), default="reference", show_default=True,
               help="reference: NumPy. rtl: the whole chip, simulated. serial[:PORT][@BAUD]: a "
-                   "board on a serial port, found if PORT is left out.")
+                   "board on a serial port, found if PORT is left out. xdma:FILE: a board on PCIe.")
 @click.option("--epochs", type=click.IntRange(1), default=200, show_default=True)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True,
               help="Of initial weights and dropout.")

@@ -4,7 +4,8 @@ from amaranth.hdl import Cat, Const
 from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["BOUNDARY", "Axi4", "Axi4Read", "Axi4Write", "Response", "byte_address"]
+__all__ = ["BOUNDARY", "Axi4", "Axi4Read", "Axi4Write", "Response", "byte_address",
+           "offset_width"]
 
 #: Bytes between the addresses that no burst may cross.
 BOUNDARY = 4096
@@ -100,6 +101,11 @@ class Axi4(wiring.Signature):
 def _size(data_width):
     """``arsize`` and ``awsize`` of a full beat: the logarithm of its bytes."""
     return (data_width // 8).bit_length() - 1
+
+
+def offset_width(config):
+    """Bits of the offset of a byte in a channel."""
+    return config.address_width + _size(config.word_width)
 
 
 def byte_address(config, base, address):

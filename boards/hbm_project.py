@@ -1,0 +1,63 @@
+"""A Vivado project for a board with HBM, as texts of files."""
+
+from amaranth.back import rtlil
+
+from hypercast.boards.hbm_constraints import floorplan, pin_constraints
+from hypercast.boards.hbm_top import HbmTop
+from hypercast.boards.vivado_build import build_script
+from hypercast.boards.vivado_ip import ip_script
+from hypercast.rtl.netlist import parts_to_rtlil
+from hypercast.rtl.notice import notice
+from hypercast.rtl.verilog import write_verilog
+
+__all__ = ["TOP_MODULE", "board_scripts", "board_verilog"]
+
+#: Name of the board's top module.
+TOP_MODULE = "hypercast_board"
+
+
+def board_verilog(board, config):
+    """The board as Verilog, but for the vendor's IP; the same text on every run and machine.
+
+    Parameters
+    ----------
+    board : HbmBoard
+        Board.
+    config : Config
+        Configuration of the chip.
+
+    Raises
+    ------
+    ConfigurationError
+        If the configuration does not fit the board.
+    """
+    top = rtlil.convert(HbmTop(board, config, converted=True), name=TOP_MODULE)
+    return f"{_header(config, '//')}\n" \
+        f"{write_verilog(*parts_to_rtlil(config, external=True).values(), top)}"
+
+
+def board_scripts(board, config, name):
+    """Scripts and constraints by file name.
+
+    Parameters
+    ----------
+    board : HbmBoard
+        Board.
+    config : Config
+        Configuration of the chip.
+    name : str
+        Name of the project; the board's Verilog is in ``NAME.v``.
+    """
+    header = _header(config, "#")
+    scripts = {
+        "build.tcl": build_script(
+            title=board.title, name=name, part=board.part, top=TOP_MODULE,
+            constraints=("pins.xdc", "floorplan.xdc"), late="floorplan.xdc"),
+        "ip.tcl": ip_script(board), "pins.xdc": pin_constraints(board),
+        "floorplan.xdc": floorplan(board),
+    }
+    return {file: f"{header}\n{text}" for file, text in scripts.items()}
+
+
+def _header(config, comment):
+    return "".join(f"{comment} {line}".rstrip() + "\n" for line in notice(config))

@@ -1,0 +1,62 @@
+"""The Tcl script with which Vivado builds a project in the folder it lies in."""
+
+__all__ = ["build_script"]
+
+_SCRIPT = """\
+# Builds the bitstream of @TITLE@. Run in this folder: vivado -mode batch -source build.tcl
+set folder [file dirname [file normalize [info script]]]
+create_project -force @NAME@ [file join $folder project] -part @PART@
+set_property XPM_LIBRARIES {XPM_CDC} [current_project]
+
+add_files -norecurse [file join $folder @NAME@.v]
+add_files -fileset constrs_1 -norecurse [list @CONSTRAINTS@]
+# These name cells, which are there after synthesis only.
+set_property USED_IN_SYNTHESIS false [get_files @LATE@]
+set_property top @TOP@ [current_fileset]
+source [file join $folder ip.tcl]
+update_compile_order -fileset sources_1
+
+proc run {name args} {
+    launch_runs $name -jobs 4 {*}$args
+    wait_on_run $name
+    if {[get_property PROGRESS [get_runs $name]] ne "100%"} {
+        error "$name failed, see its log in [get_property DIRECTORY [get_runs $name]]"
+    }
+}
+
+run synth_1
+set_property STEPS.PHYS_OPT_DESIGN.IS_ENABLED true [get_runs impl_1]
+run impl_1 -to_step write_bitstream
+open_run impl_1
+report_timing_summary -file [file join $folder timing.txt]
+report_utilization -hierarchical -hierarchical_depth 4 -file [file join $folder utilisation.txt]
+foreach {kind slack} {setup STATS.WNS hold STATS.WHS} {
+    set worst [get_property $slack [get_runs impl_1]]
+    puts "worst slack of $kind: $worst ns"
+    if {$worst < 0} {
+        error "the clock is not met, see timing.txt"
+    }
+}
+file copy -force [file join [get_property DIRECTORY [get_runs impl_1]] @TOP@.bit] \\
+    [file join $folder @NAME@.bit]
+"""
+
+
+def build_script(*, title, name, part, top, constraints, late):
+    """Tcl that makes ``NAME.bit``, ``timing.txt`` and ``utilisation.txt`` of ``NAME.v``.
+
+    Parameters
+    ----------
+    title, name, part, top : str
+        What the board is called, and the project; FPGA; top module.
+    constraints : tuple of str
+        Files of constraints.
+    late : str
+        The one of them that only concerns the implementation.
+    """
+    values = {"TITLE": title, "NAME": name, "PART": part, "TOP": top, "LATE": late,
+              "CONSTRAINTS": " ".join(f"[file join $folder {file}]" for file in constraints)}
+    script = _SCRIPT
+    for key, value in values.items():
+        script = script.replace(f"@{key}@", value)
+    return script

@@ -1,0 +1,72 @@
+"""The vendor's IP on a board with HBM, as Tcl for Vivado."""
+
+from hypercast.boards.hbm_board import CLOCK, PCIE_LANES, REFERENCE_CLOCK
+from hypercast.boards.hbm_memory import HBM_MODULE
+from hypercast.boards.xdma_port import CROSSING_MODULE, STREAM_WIDTH, XDMA_MODULE
+
+__all__ = ["ip_script"]
+
+#: Memory controllers of two stacks, and their ports: two each, one per pseudo-channel.
+_CONTROLLERS = 16
+_PORTS = 32
+
+
+def ip_script(board):
+    """Tcl that creates and configures the IP.
+
+    Parameters
+    ----------
+    board : HbmBoard
+        Board.
+    """
+    ip = (("hbm", HBM_MODULE, _memory()), ("xdma", XDMA_MODULE, _xdma(board)),
+          ("axi_clock_converter", CROSSING_MODULE, _crossing()))
+    return "\n".join(_create(*item) for item in ip)
+
+
+def _create(kind, module, settings):
+    properties = "".join(f"    CONFIG.{name} {{{value}}} \\\n" for name, value in settings.items())
+    return (f"create_ip -vendor xilinx.com -library ip -name {kind} -module_name {module}\n"
+            f"set_property -dict [list \\\n{properties}] [get_ips {module}]\n"
+            f"generate_target all [get_ips {module}]\n")
+
+
+def _memory():
+    """HBM (PG276): two stacks; no switch, so that no channel can disturb another."""
+    reference = REFERENCE_CLOCK // 1_000_000
+    return {
+        "USER_HBM_DENSITY": "8GB", "USER_HBM_STACK": 2,
+        "USER_HBM_REF_CLK_0": reference, "USER_HBM_REF_CLK_1": reference,
+        "USER_AXI_INPUT_CLK_FREQ": CLOCK // 1_000_000,
+        "USER_AXI_INPUT_CLK1_FREQ": CLOCK // 1_000_000,
+        "USER_CLK_SEL_LIST0": "AXI_00_ACLK", "USER_CLK_SEL_LIST1": "AXI_16_ACLK",
+        "USER_SWITCH_ENABLE_00": "FALSE", "USER_SWITCH_ENABLE_01": "FALSE",
+        "USER_APB_EN": "false", "USER_XSDB_INTF_EN": "FALSE",
+        **{f"USER_MC_ENABLE_{number:02}": "TRUE" for number in range(_CONTROLLERS)},
+        **{f"USER_SAXI_{number:02}": "true" for number in range(_PORTS)},
+    }
+
+
+def _xdma(board):
+    """XDMA (PG195): AXI4-Lite behind a BAR of 4 KiB; of the DMA what cannot be left out."""
+    return {
+        "functional_mode": "DMA", "mode_selection": "Advanced",
+        "pcie_blk_locn": board.pcie_block,
+        "en_gt_selection": "true", "select_quad": board.pcie_quad,
+        "pl_link_cap_max_link_width": f"X{PCIE_LANES}",
+        "pl_link_cap_max_link_speed": "8.0_GT/s",
+        "ref_clk_freq": f"{REFERENCE_CLOCK // 1_000_000}_MHz",
+        "axi_data_width": f"{STREAM_WIDTH}_bit", "axisten_freq": 250,
+        "axilite_master_en": "true", "axilite_master_size": 4,
+        "axilite_master_scale": "Kilobytes", "pciebar2axibar_axil_master": "0x00000000",
+        "xdma_axi_intf_mm": "AXI_Stream", "xdma_rnum_chnl": 1, "xdma_wnum_chnl": 1,
+        "xdma_num_usr_irq": 1, "cfg_mgmt_if": "false",
+        "pf0_base_class_menu": "Processing_accelerators",
+        "pf0_sub_class_interface_menu": "Unknown",
+    }
+
+
+def _crossing():
+    """AXI clock converter (PG059)."""
+    return {"PROTOCOL": "AXI4LITE", "ADDR_WIDTH": 32, "DATA_WIDTH": 32, "ACLK_ASYNC": 1,
+            "SYNCHRONIZATION_STAGES": 3}

@@ -1,0 +1,64 @@
+"""Runs the Tcl of a project with commands of Vivado that only record how they are called."""
+
+import shutil
+import subprocess
+import tempfile
+
+import pytest
+
+__all__ = ["record"]
+
+#: Commands of Vivado that projects use: those that return objects, and the others.
+_QUERIES = ("current_design", "current_fileset", "current_project", "get_cells", "get_files",
+            "get_ips", "get_pblocks", "get_ports", "get_runs")
+_COMMANDS = ("add_cells_to_pblock", "add_files", "create_clock", "create_ip", "create_pblock",
+             "create_project", "generate_target", "launch_runs", "open_run",
+             "report_timing_summary", "report_utilization", "resize_pblock", "set_false_path",
+             "set_property", "update_compile_order", "wait_on_run")
+_PRELUDE = """\
+proc record {arguments} { puts [join $arguments "\\t"] }
+foreach name {%s} {
+    proc $name args "record \\[linsert \\$args 0 $name\\]; lindex \\$args end"
+}
+foreach name {current_design current_fileset current_project} {
+    proc $name args "return $name"
+}
+foreach name {%s} {
+    proc $name args "record \\[linsert \\$args 0 $name\\]"
+}
+proc source args { record [linsert $args 0 source] }
+rename file tcl_file
+proc file args {
+    if {[lindex $args 0] eq "copy"} { record [linsert $args 0 file]; return }
+    uplevel 1 [linsert $args 0 tcl_file]
+}
+proc get_property {name object} {
+    switch -glob $name { PROGRESS { return 100%% } STATS.* { return %s } default { return folder } }
+}
+"""
+
+
+def record(script, slack="0.5"):
+    """The commands that a script calls, in order, each a list of words.
+
+    Parameters
+    ----------
+    script : str
+        Tcl.
+    slack : str
+        Slack of every timing path.
+
+    Raises
+    ------
+    AssertionError
+        If the script fails, with Tcl's message.
+    """
+    if not shutil.which("tclsh"):
+        pytest.skip("no tclsh")
+    prelude = _PRELUDE % (" ".join(_QUERIES), " ".join(_COMMANDS), slack)
+    with tempfile.NamedTemporaryFile("w", suffix=".tcl") as file:
+        file.write(prelude + script)
+        file.flush()
+        result = subprocess.run(["tclsh", file.name], text=True, capture_output=True)
+    assert result.returncode == 0 and not result.stderr, result.stderr
+    return [line.split("\t") for line in result.stdout.splitlines() if "\t" in line]

@@ -1,0 +1,67 @@
+"""A chip whose memory is outside: each channel at its port, and errors reported."""
+
+import numpy as np
+import pytest
+
+from hypercast.rtl.chip import Chip
+from hypercast.rtl.config import PRESETS
+from hypercast.rtl.memory.axi4 import Response
+from hypercast.rtl.registers import Space, register
+from tests.bench import run
+from tests.rtl.control.axi_manager import AxiManager
+from tests.rtl.memory.axi_memory import AxiMemory
+
+CONFIG = PRESETS["tiny"]
+CHANNELS = (Space.FEATURES, Space.GRADIENTS)
+BROKEN = 77  # address of a word that no memory answers for
+
+
+@pytest.fixture(scope="module")
+def chip():
+    """A chip after every channel was written and read, its memories, and what was read."""
+    rng = np.random.default_rng(1)
+    chip = Chip(CONFIG, external=True)
+    host = AxiManager(chip.axi, rng, 0.0)
+    memories = [AxiMemory(
+        axi, base=0, words=CONFIG.channel_words, rng=rng, latency=20, stall=0.2,
+        respond=lambda address: Response.SLVERR if address == BROKEN else Response.OKAY)
+        for axi in chip.memory]
+    found, errors = {}, []
+
+    async def select(ctx, core, space, address):
+        for name, value in (("core", core), ("space", space), ("address", address)):
+            await host.write(ctx, register(name), int(value))
+
+    async def bench(ctx):
+        for core in range(CONFIG.cores):
+            for index, space in enumerate(CHANNELS):
+                await select(ctx, core, space, 40)
+                for value in range(3):
+                    await host.write(ctx, register("data"), 1000 * (2 * core + index) + value)
+        for core in range(CONFIG.cores):
+            for space in CHANNELS:
+                await select(ctx, core, space, 40)
+                found[core, space] = [(await host.read(ctx, register("data")))[1]
+                                      for _ in range(3)]
+        errors.append(ctx.get(chip.memory_error))
+        await select(ctx, CONFIG.cores - 1, Space.GRADIENTS, BROKEN)
+        await host.read(ctx, register("data"))
+        for _ in range(3):
+            await ctx.tick()
+        errors.append(ctx.get(chip.memory_error))
+
+    run(chip, bench, background=[*host.drivers, *(
+        driver for memory in memories for driver in memory.drivers)], cycles=20_000)
+    return memories, found, errors
+
+
+def test_every_channel_is_at_its_port(chip):
+    memories, found, _ = chip
+    assert len(memories) == 2 * CONFIG.cores
+    for port, memory in enumerate(memories):
+        assert list(memory.contents[40:43]) == [1000 * port + value for value in range(3)]
+        assert found[port // 2, CHANNELS[port % 2]] == list(memory.contents[40:43])
+
+
+def test_an_error_is_reported(chip):
+    assert chip[2] == [0, 1]
