@@ -7,7 +7,7 @@ import enum
 from dataclasses import dataclass
 
 from hypercast.rtl.config import INTERFACE_VERSION
-from hypercast.rtl.isa import Engine
+from hypercast.rtl.isa import INSTRUCTION_WORDS, Engine
 
 __all__ = [
     "COUNTERS", "MAGIC", "PHASES", "REGISTERS", "ROW_TABLE", "Control", "CoreSpace", "Error",
@@ -68,7 +68,7 @@ class Error(_Flags):
 class Space(_Numbers):
     """Address spaces behind the window; all but the first two are the selected core's."""
 
-    PROGRAM = 0, "Instructions, 10 words each, padded to 16 words per row"
+    PROGRAM = 0, f"Instructions, {INSTRUCTION_WORDS} words each, padded to 16 words per row"
     TENSORS = 1, "Exponent file: bits 7:0 exponent (signed), 15:8 peak (signed), 16 peak valid"
     FEATURES = 2, "The core's memory channel 0, word by word, low 32 bits first"
     GRADIENTS = 3, "The core's memory channel 1, likewise"

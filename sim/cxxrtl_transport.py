@@ -11,6 +11,7 @@ from hypercast.rtl.layouts import flit
 from hypercast.rtl.registers import COUNTERS, Space
 from hypercast.sim.chip_build import build_chip
 from hypercast.sim.faults import FaultRecord, fault_record
+from hypercast.sim.library import load_library
 
 __all__ = ["CxxrtlTransport"]
 
@@ -30,9 +31,8 @@ def _array(address, count, kind):
 
 
 def _load(path):
-    library = ctypes.CDLL(str(path))
     handle, size, address = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint32
-    signatures = {
+    return load_library(path, "hypercast_", {
         "create": (handle, []),
         "destroy": (None, [handle]),
         "advance": (None, [handle, ctypes.c_uint64]),
@@ -49,11 +49,7 @@ def _load(path):
         "memory_width": (size, [handle, size]),
         "memory_depth": (size, [handle, size]),
         "memory_data": (ctypes.POINTER(ctypes.c_uint32), [handle, size]),
-    }
-    for name, (result, arguments) in signatures.items():
-        function = getattr(library, f"hypercast_{name}")
-        function.restype, function.argtypes = result, arguments
-    return library
+    })
 
 
 class CxxrtlTransport(Transport):

@@ -8,6 +8,7 @@ import numpy as np
 
 from hypercast.rtl.layouts import flit
 from hypercast.sim.faults import FaultRecord, fault_record
+from hypercast.sim.library import load_library
 from hypercast.sim.network_build import build_network
 
 __all__ = ["Ending", "NetworkRun", "NetworkSimulation", "Watchdogs", "narrow"]
@@ -124,9 +125,9 @@ class NetworkSimulation:
     def __init__(self, config, *, progress=lambda text: None):
         self._config = config
         self._flit_width = flit(config).size
-        library = ctypes.CDLL(str(build_network(config, progress=progress)))
+        library = load_library(build_network(config, progress=progress), "hypercast_network_", {
+            "run": (ctypes.c_int, [ctypes.POINTER(_Job), ctypes.POINTER(_Record)])})
         self._run = library.hypercast_network_run
-        self._run.argtypes = [ctypes.POINTER(_Job), ctypes.POINTER(_Record)]
 
     def run(self, source, mask, plane, *, created=None, ready=1.0, seed=0,
             watchdogs=Watchdogs(), faults=()):

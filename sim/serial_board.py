@@ -5,6 +5,7 @@ import ctypes
 from hypercast.host.link.port import Port
 from hypercast.rtl.link.bit_period import FRACTION
 from hypercast.rtl.link.protocol import FRAME_WORDS
+from hypercast.sim.library import load_library
 from hypercast.sim.serial_build import BIT_PERIOD, build_board
 
 __all__ = ["BYTE_CYCLES", "SerialBoard"]
@@ -16,20 +17,15 @@ _SILENCE = round(2 * FRAME_WORDS * 4 * BYTE_CYCLES)
 
 
 def _load(path):
-    library = ctypes.CDLL(str(path))
     handle, size, cycles = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint64
-    signatures = {
+    return load_library(path, "hypercast_board_", {
         "create": (handle, []),
         "destroy": (None, [handle]),
         "reset": (None, [handle, cycles]),
         "send": (None, [handle, ctypes.c_char_p, size]),
         "advance": (cycles, [handle, size, cycles]),
         "receive": (size, [handle, ctypes.c_char_p, size]),
-    }
-    for name, (result, arguments) in signatures.items():
-        function = getattr(library, f"hypercast_board_{name}")
-        function.restype, function.argtypes = result, arguments
-    return library
+    })
 
 
 class SerialBoard(Port):

@@ -1,0 +1,24 @@
+"""Loads simulations that were compiled to shared libraries."""
+
+import ctypes
+
+__all__ = ["load_library"]
+
+
+def load_library(path, prefix, signatures):
+    """A library with the types of its functions.
+
+    Parameters
+    ----------
+    path : path-like
+        The library.
+    prefix : str
+        What the functions' names begin with.
+    signatures : dict
+        The rest of each name to the types of its result and of its arguments.
+    """
+    library = ctypes.CDLL(str(path))
+    for name, (result, arguments) in signatures.items():
+        function = getattr(library, f"{prefix}{name}")
+        function.restype, function.argtypes = result, arguments
+    return library
