@@ -202,11 +202,28 @@ class Emitter:
 
     # Gradients and updates.
 
-    def gradient(self, phase, name, rows, columns, dropout=None):
-        """Reduce the gradient of a weight matrix, ``rows`` transposed times ``columns``.
+    def gradients(self, phase, number, rows, columns, dropout=None):
+        """Reduce the gradients of a layer's weights, ``rows`` transposed times ``columns``, and
+        bias.
 
-        Its UPDATEs follow with ``update``.
+        Their UPDATEs follow with ``update``.
         """
+        outputs = f"dZ{number}"
+        sums = self._passing_sums(number) if columns == outputs else {}
+        self._bias_gradient(phase, f"b{number}", outputs, without=sums)
+        self._weight_gradient(phase, f"W{number}", rows, columns, dropout, sums)
+
+    def _passing_sums(self, number):
+        """Panels of a bias, to their reduction rows, whose sums can be taken while the first tile
+        of a weight gradient passes: those that are reduced in the same group.
+        """
+        weights, bias = self.weights[f"W{number}"], self.weights[f"b{number}"]
+        passing = {(panel, chunk.group) for chunk in weights.chunks
+                   for panel, part in weights.parts(chunk.rows) if part.start == 0}
+        return {panel: chunk.first_row + panel - chunk.rows.start
+                for chunk in bias.chunks for panel in chunk.rows if (panel, chunk.group) in passing}
+
+    def _weight_gradient(self, phase, name, rows, columns, dropout, sums):
         weights, vertices = self.weights[name], self.operands.vertices_of(columns)
         whole = [(None, vertices.entry)]
         tiles = whole if dropout or None in vertices.entries else list(
@@ -217,25 +234,28 @@ class Emitter:
             for (panel, first, count, row), (tile, entry) in itertools.product(pieces, tiles):
                 left = self.operands.left(rows, first, count, tile)
                 right = self.operands.right(columns, panel, tile)
+                with_sums = first == 0 and panel in sums
                 self._reduce(
                     phase, name, chunk.group, entry,
                     reads=[*left.reads, *right.reads], writes=left.writes, follows=right.follows,
                     duration=self.timing.gradient(
                         rows, vertices.count_of(tile) if tile else vertices.count, first, count,
                         self.slices[name], self.regions[columns].channel, reading=left.memory,
-                        kept=not right.memory),
+                        kept=not right.memory, sums=with_sums),
                     panels=count, panel=first, first_row=row, **left.fields, **right.fields,
+                    **({"sums": 1, "sums_row": sums[panel]} if with_sums else {}),
                     **_dropout(dropout))
 
-    def bias_gradient(self, phase, name, columns):
-        """Reduce the gradient of a bias: the sums of ``columns``' rows."""
+    def _bias_gradient(self, phase, name, columns, without):
+        """The sums of ``columns``' rows, of the panels of a bias that are not in ``without``."""
         vertices, region = self.operands.vertices_of(columns), self.regions[columns]
         for chunk in self.weights[name].chunks:
             # Panels in memory can be taken together, those that are kept as they come.
-            rights = [(panel, self.operands.right(columns, panel)) for panel in chunk.rows]
+            alone = [panel for panel in chunk.rows if panel not in without]
+            rights = [(panel, self.operands.right(columns, panel)) for panel in alone]
             together = any(right.memory for _, right in rights)
             for panel, right in rights[:1] if together else rights:
-                panels = chunk.rows if together else [panel]
+                panels = alone if together else [panel]
                 self._reduce(
                     phase, name, chunk.group, vertices.entry,
                     reads=self.operands.parts(columns, panels) if together else right.reads,

@@ -56,8 +56,7 @@ class Program:
         for number in range(last, 0, -1):
             self._backward(number)
             phase = self._phase(f"update {number}")
-            self.emitter.bias_gradient(phase, f"b{number}", f"dZ{number}")
-            self.emitter.gradient(phase, f"W{number}", *self._factors(number))
+            self.emitter.gradients(phase, number, *self._factors(number))
         for number in range(last, 0, -1):
             phase = self._phase(f"update {number}")
             self.emitter.update(phase, f"b{number}", ONE, f"dZ{number}")

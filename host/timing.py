@@ -167,10 +167,12 @@ class Timing:
             begin + cycles + 2 * lanes + 2, array_words=words,
             words=self._on(channel, words / self._config.cores) if reading else (0, 0), **work)
 
-    def gradient(self, name, vertices, first, tiles, slices, channel, *, reading, kept=False):
+    def gradient(self, name, vertices, first, tiles, slices, channel, *, reading, kept=False,
+                 sums=False):
         """GRADIENT of weights: a tile's rows are sent while the next one streams.
 
-        ``reading`` its left operand from memory; its right one unless that was ``kept``.
+        ``reading`` its left operand from memory; its right one unless that was ``kept``. ``sums``
+        of columns are sent before the rows of the first tile are there.
         """
         config = self._config
         rows = -(-vertices // config.cores)
@@ -187,12 +189,13 @@ class Timing:
         reads = {"features_read": words if reading else 0, "gradients_read": 0}
         reads[self._channel(channel, "read")] += vertices * passes
         left, other = self._on(channel, right)
+        sent = tiles * flits + slices * sums
         return self._duration(
             begin + cycles + 2 * config.lanes + 2 + flits,
             tail=6 + config.dimensions * 2, array_words=words,
-            sent=tiles * flits * config.cores,
+            sent=sent * config.cores,
             words=(left + (words / config.cores if reading else 0), other),
-            demands=self._reduced(tiles * flits), **reads)
+            demands=self._reduced(sent), **reads)
 
     def bias_gradient(self, vertices, panels, slices, channel, *, kept=False):
         """GRADIENT of a bias: each panel passes once."""

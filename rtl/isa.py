@@ -114,7 +114,7 @@ OPERANDS = {
     Opcode.GRADIENT: (
         ("vertices", 4), ("buffer", 1), ("sparse", 1), ("address", 24), ("stride", 24),
         ("panels", 14), ("ones", 1), ("gradient_channel", 1),
-        ("gradient_address", 24), ("first_row", 20), ("slices", 3),
+        ("gradient_address", 24), ("first_row", 20), ("slices", 3), ("sums", 1), ("sums_row", 20),
         *_DROPOUT, ("panel", 14), *_OPERAND, *_KEPT),
     Opcode.DRAIN: (
         *_ROWS, ("source", 2), ("buffer", 1), ("source_channel", 1), ("source_address", 24),

@@ -14,7 +14,8 @@ class ReductionCount(wiring.Component):
     """Outstanding REDUCE flits of this core: expected since reset minus arrived.
 
     GRADIENT adds ``cores * slices`` for each of its reduction rows that this core owns (row ``R``
-    with ``R mod cores = core``), two cycles after ``start``; no flit can be faster.
+    with ``R mod cores = core``), that of its column sums among them, two cycles after ``start``; no
+    flit can be faster.
 
     Parameters
     ----------
@@ -59,12 +60,14 @@ class ReductionCount(wiring.Component):
                 return row
             return (row + ~self.core) >> config.dimensions
 
+        sums = owned_below(gradient.sums_row + gradient.sums) - owned_below(gradient.sums_row)
         rows = Mux(gradient.ones, gradient.panels, gradient.panels * config.lanes)
         owned = Signal(range((config.lanes << len(gradient.panels)) + 1))
         slices = Signal.like(gradient.slices)
         counting = Signal()
         m.d.sync += [
-            owned.eq(owned_below(gradient.first_row + rows) - owned_below(gradient.first_row)),
+            owned.eq(owned_below(gradient.first_row + rows) - owned_below(gradient.first_row)
+                     + sums),
             slices.eq(gradient.slices),
             counting.eq(self.start),
         ]

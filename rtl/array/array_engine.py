@@ -6,6 +6,7 @@ from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.array.array_job import ArrayJob, decode
+from hypercast.rtl.array.column_sums import ColumnSums
 from hypercast.rtl.array.gradient_sender import GradientSender
 from hypercast.rtl.array.operand_feed import OperandFeed
 from hypercast.rtl.array.systolic_array import SystolicArray
@@ -83,6 +84,7 @@ class ArrayEngine(wiring.Component):
         m.submodules.array = array = SystolicArray(config)
         m.submodules.feed = feed = OperandFeed(config)
         m.submodules.loader = loader = TileLoader(config)
+        m.submodules.column_sums = column_sums = ColumnSums(config)
         m.submodules.sender = sender = GradientSender(
             config, array.shift_distance, array.shift_overlap)
         m.submodules.accumulators = accumulators = AccumulatorBank(config)
@@ -94,6 +96,7 @@ class ArrayEngine(wiring.Component):
         wiring.connect(m, wiring.flipped(self.weights), loader.port)
         wiring.connect(m, wiring.flipped(self.flits), sender.flits)
         wiring.connect(m, wiring.flipped(self.drain), accumulators.drain)
+        wiring.connect(m, column_sums.o, sender.column_sums)
 
         job = Signal(ArrayJob)
         begin = Signal()
@@ -111,9 +114,11 @@ class ArrayEngine(wiring.Component):
             loader.tiles.eq(job.panels),
             sender.start.eq(begin),
             sender.first_row.eq(job.first_row),
+            sender.sums_row.eq(job.sums_row),
             sender.slices.eq(job.slices),
             sender.ones.eq(job.ones),
             sender.core.eq(self.core),
+            column_sums.start.eq(begin & job.sums),
         ]
 
         # Into the array.
@@ -132,6 +137,9 @@ class ArrayEngine(wiring.Component):
             array.weights.as_value().eq(self.weights.data),
             array.shift.eq(sender.shift),
             loader.take.eq(array.first & ~job.gradient),
+            column_sums.valid.eq(array.valid),
+            column_sums.word.as_value().eq(beat.p.right),
+            column_sums.close.eq(sender.capture),
             sender.capture.eq(fed & beat.p.closes),
             sender.sums_valid.eq(array.sums_valid),
             sender.sums.eq(array.result),

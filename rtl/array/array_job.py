@@ -40,6 +40,8 @@ class ArrayJob(data.Struct):
     gradient_channel: 1
     first_row: 20
     slices: 3
+    sums: 1
+    sums_row: 20
     operand: 2
     operand_base: 16
     operand_stride: 16
@@ -91,6 +93,8 @@ def decode(issue, rows):
         "gradient_channel": gradient.gradient_channel,
         "first_row": gradient.first_row,
         "slices": gradient.slices,
+        "sums": is_gradient & gradient.sums,
+        "sums_row": gradient.sums_row,
         "kept": is_gradient & gradient.kept,
         "kept_base": gradient.kept_base,
     }

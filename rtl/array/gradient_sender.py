@@ -25,6 +25,9 @@ class GradientSender(wiring.Component):
     are more cores than rows, cores that send the same rows begin with planes of their own; all take
     the planes in turn, so that flits spread over an owner's ejection ports.
 
+    ``column_sums``, a row on its own, is there before the first tile has left the chain, and goes
+    first.
+
     A buffer of two tiles lets the array go on while rows are sent: a tile is sent when all of it
     has come out of the chain.
 
@@ -40,6 +43,8 @@ class GradientSender(wiring.Component):
     start : In(1), first_row : In(20)
         The next tile captured begins with reduction row ``first_row``, those after it follow. Only
         while not ``busy``.
+    sums_row : In(20)
+        Reduction row of ``column_sums``; held while ``busy``.
     ones : In(1), slices : In(3)
         Whether only row 0 is sent, and the digits of an accumulator, 1 to ``config.slices``; held
         while ``busy``.
@@ -53,10 +58,13 @@ class GradientSender(wiring.Component):
         Takes a row out of the array's chain.
     sums : In(accumulator_row(config)), sums_valid : In(1)
         The rows, in the order of ``shift``, some cycles later, but less than ``distance``.
+    column_sums : In(stream of accumulator_row(config))
+        A row to be sent besides; comes soon after the first ``capture``.
     flits : Out(stream of flit(config))
         The REDUCE flits.
     busy : Out(1)
-        High from the cycle after ``capture`` until the last flit is taken.
+        High from the cycle after ``capture``, and with ``column_sums``, until the last flit is
+        taken.
     """
 
     def __init__(self, config, distance, overlap):
@@ -66,6 +74,7 @@ class GradientSender(wiring.Component):
         super().__init__({
             "start": In(1),
             "first_row": In(20),
+            "sums_row": In(20),
             "ones": In(1),
             "slices": In(3),
             "core": In(config.dimensions),
@@ -74,6 +83,7 @@ class GradientSender(wiring.Component):
             "shift": Out(1),
             "sums": In(accumulator_row(config)),
             "sums_valid": In(1),
+            "column_sums": In(stream.Signature(accumulator_row(config))),
             "flits": Out(stream.Signature(flit(config))),
             "busy": Out(1),
         })
@@ -86,7 +96,7 @@ class GradientSender(wiring.Component):
         complete = Signal(range(3))  # those of which all rows are in it
         receiving, begin, whole = self._receive(m, buffer.write_port(), coming != 2)
         sending, emptied = self._send(m, buffer.read_port(), complete != 0)
-        m.d.comb += self.busy.eq(receiving | (coming != 0) | sending)
+        m.d.comb += self.busy.eq(receiving | (coming != 0) | sending | self.column_sums.valid)
         m.d.sync += [
             coming.eq(coming + begin - emptied),
             complete.eq(complete + whole - emptied),
@@ -128,7 +138,7 @@ class GradientSender(wiring.Component):
 
         Returns that a row is on this way, and that a tile's last row leaves the buffer.
         """
-        config, flits = self._config, self.flits
+        config, flits, sums = self._config, self.flits, self.column_sums
         width, lanes = config.element_width, config.lanes
         row_bits = exact_log2(lanes)
         half, count, row = Signal(), Signal(row_bits), Signal(row_bits)  # ``count``: rows read
@@ -145,6 +155,7 @@ class GradientSender(wiring.Component):
             row.eq(Mux(self.ones, 0, count ^ self.core)),
             read.addr.eq(Cat(row, half)),
             read.en.eq(tile_there & (~read_full | take)),
+            sums.ready.eq(~read_full & ~full),
             emptied.eq(read.en & (self.ones | count.all())),
         ]
         with m.If(self.start):
@@ -174,4 +185,6 @@ class GradientSender(wiring.Component):
             m.d.sync += [slice_number.eq(0), full.eq(0)]
         with m.If(take):
             m.d.sync += [values.eq(read.data), place.eq(read_place), full.eq(1)]
+        with m.Elif(sums.valid & sums.ready):
+            m.d.sync += [values.eq(sums.payload), place.eq(self.sums_row), full.eq(1)]
         return read_full | full, emptied

@@ -271,6 +271,32 @@ def test_biases():
             (panel, weights.base + panel) for panel in range(panels)]
 
 
+@pytest.mark.parametrize(("features", "vertices", "alone"), [
+    (5, 30, 0), (5, 70, 0), (7, 30, 1), (13, 70, 2), (40, 30, 3)])
+def test_biases_of_what_passes(features, vertices, alone):
+    """Layers that aggregate first: sums go with a panel's first tile, of every tile of rows, if
+    they are reduced in the same group; the other panels have a GRADIENT of their own.
+    """
+    model = small_model(small_graph(vertices, features=features), hidden=(5,), dropout=0.0,
+                        orders=AGGREGATE_FIRST)
+    job, program = compile_job(model, CONFIG), instructions(model)
+    tiles = -(-vertices // 2 // CONFIG.accumulator_rows)
+    passing = of(Opcode.GRADIENT, program, sums=1)
+    found = Counter()
+    for entry in passing:
+        weights, chunk, rows = piece_of(entry, job)
+        panel = rows.start // weights.height
+        assert rows.start % weights.height == 0
+        [bias_chunk] = job.weights[f"b{weights.name[1:]}"].chunks
+        assert (bias_chunk.group, bias_chunk.first_row + panel) == (chunk.group, entry["sums_row"])
+        found[weights.name, panel] += 1
+    assert set(found.values()) == {tiles}
+    ones = of(Opcode.GRADIENT, program, ones=1)
+    assert sum(entry["panels"] for entry in ones) == alone
+    panels = sum(job.weights[name].panels for name in ("b1", "b2"))
+    assert len(found) == panels - alone
+
+
 def test_what_is_kept_is_read_from_memory_once():
     """Features when they are loaded; what is made here is never read."""
     model, config = small_model(small_graph(features=9), hidden=(9,)), CONFIG.replace(

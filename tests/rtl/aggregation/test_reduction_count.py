@@ -15,9 +15,9 @@ def configuration(**changes):
     return Config(**{**fields, **changes})
 
 
-async def start(ctx, dut, first_row, panels, *, slices, ones=0):
+async def start(ctx, dut, first_row, panels, **fields):
     ctx.set(dut.issue.instruction, encode(
-        Opcode.GRADIENT, first_row=first_row, panels=panels, slices=slices, ones=ones))
+        Opcode.GRADIENT, first_row=first_row, panels=panels, **fields))
     ctx.set(dut.start, 1)
     await ctx.tick()
     ctx.set(dut.start, 0)
@@ -40,9 +40,11 @@ def test_busy_until_every_slice_has_arrived(changes):
                 first, panels = int(rng.integers(20)), int(rng.integers(8))
                 slices, ones = int(rng.integers(1, config.slices + 1)), int(rng.integers(2))
                 rows = range(first, first + panels * (1 if ones else config.lanes))
-                owned = sum(row % config.cores == core for row in rows)
+                sums, sums_row = int(rng.integers(2)), int(rng.integers(2**20))
+                owned = sum(row % config.cores == core for row in [*rows, *[sums_row] * sums])
                 expected += owned * config.cores * slices
-                await start(ctx, dut, first, panels, slices=slices, ones=ones)
+                await start(ctx, dut, first, panels, slices=slices, ones=ones,
+                            sums=sums, sums_row=sums_row)
                 assert ctx.get(dut.busy)
             await ctx.tick()
             while expected:

@@ -223,6 +223,11 @@ class Bench:
             slices[place, flit.slice] += 1
             planes[flit.plane] += 1
         self.flits.clear()
+        expected = {}
+        if fields.get("sums"):
+            start = fields["gradient_address"]
+            expected[fields["sums_row"]] = self.words[fields["gradient_channel"]][
+                start:start + rows].sum(axis=0)
         for k, left in enumerate(lefts):
             start = fields["gradient_address"]
             if fields.get("ones"):
@@ -231,13 +236,15 @@ class Bench:
             right = self.words[fields["gradient_channel"]][start:start + rows]
             left = self.masked(left, 0, k, key, fields) if rows else left
             sent = (left.T @ right)[:1] if fields.get("ones") else left.T @ right
-            for i, expected in enumerate(sent):
-                index, owner = divmod(fields["first_row"] + k * len(sent) + i, config.cores)
-                place = owner, index
-                reach = 1 << config.element_width * fields["slices"]  # what the digits can tell
-                np.testing.assert_array_equal((sums.pop(place) - expected) % reach, 0)
-                for number in range(fields["slices"]):
-                    assert slices.pop((place, number)) == 1
+            for i, row in enumerate(sent):
+                expected[fields["first_row"] + k * len(sent) + i] = row
+        for reduction_row, row in expected.items():
+            index, owner = divmod(reduction_row, config.cores)
+            place = owner, index
+            reach = 1 << config.element_width * fields["slices"]  # what the digits can tell
+            np.testing.assert_array_equal((sums.pop(place) - row) % reach, 0)
+            for number in range(fields["slices"]):
+                assert slices.pop((place, number)) == 1
         assert not sums and not slices
         if fields["panels"]:
             assert max(planes.values()) - min(planes[p] for p in range(config.planes)) <= 1
@@ -272,6 +279,9 @@ def test_instructions_back_to_back(name, core, latency, stall, blocked):
             "transposed": 1, "panels": 1})
         await bench.check_drain(ctx, 0)
         await bench.check_drain(ctx, 1)
+        await bench.gradient(ctx, 19, **GRADIENT | {"sums": 1, "sums_row": 70})
+        await bench.gradient(ctx, 2, key=3, **GRADIENT | DROPOUT | {
+            "sums": 1, "sums_row": 71, "panels": 1, "slices": 1})
 
     bench.run(program)
 
@@ -286,6 +296,7 @@ def test_few_rows(name):
             await bench.gradient(ctx, rows, **GRADIENT | {"first_row": rows, "ones": rows & 1})
             await bench.matmul(ctx, rows, key=9, **MATMUL | DROPOUT | {"row_start": 1})
             await bench.gradient(ctx, rows, **GRADIENT | DROPOUT)
+            await bench.gradient(ctx, rows, **GRADIENT | {"sums": 1, "sums_row": 30})
             await bench.check_drain(ctx, 0)
         await bench.matmul(ctx, 20, **MATMUL | {"row_limit": 0})
         await bench.matmul(ctx, 20, **MATMUL | {"panels": 0})
@@ -333,9 +344,11 @@ def test_random_programs(seed):
                 if flip():
                     await bench.check_drain(ctx, buffer)
             else:
+                ones = flip()
                 await bench.gradient(ctx, rows, **shared, gradient_channel=flip(),
                                      gradient_address=int(rng.integers(200)),
-                                     first_row=int(rng.integers(30)), ones=flip(),
+                                     first_row=int(rng.integers(30)), ones=ones,
+                                     sums=flip() & ~ones, sums_row=int(rng.integers(100, 130)),
                                      slices=int(rng.integers(1, config.slices + 1)),
                                      panel=int(rng.integers(2**14 - 4)))
 

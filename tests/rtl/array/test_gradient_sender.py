@@ -31,6 +31,7 @@ class Bench:
         self._captured = 0
         self._moving = {}  # cycle to the row that comes then
         self._held = None
+        self._sums = None  # offered as ``column_sums``
         self.now = 0
 
     async def cycle(self, ctx):
@@ -41,8 +42,14 @@ class Bench:
         ctx.set(dut.sums, [0] * self.config.lanes if row is None else row.tolist())
         ready = self._rng.random() >= self._stall
         ctx.set(dut.flits.ready, ready)
-        _, _, shift, valid, flit = await ctx.tick().sample(
-            dut.shift, dut.flits.valid, dut.flits.payload)
+        ctx.set(dut.column_sums.valid, self._sums is not None)
+        if self._sums is not None:
+            ctx.set(dut.column_sums.payload, self._sums)
+        _, _, shift, valid, flit, taken = await ctx.tick().sample(
+            dut.shift, dut.flits.valid, dut.flits.payload, dut.column_sums.ready)
+        if taken:
+            self._sums = None
+            ctx.set(dut.column_sums.valid, 0)
         assert self._held is None or (valid and flit == self._held), "a flit was withdrawn"
         self._held = flit if valid and not ready else None
         if valid and ready:
@@ -63,8 +70,11 @@ class Bench:
         await self.cycle(ctx)
         ctx.set(self.dut.capture, 0)
 
-    async def send(self, ctx, tiles, *, first_row, slices, ones=0, words=0):
-        """Capture ``tiles``, each after ``words`` cycles at least; returns cycles blocked."""
+    async def send(self, ctx, tiles, *, first_row, slices, ones=0, words=0, sums=None):
+        """Capture ``tiles``, each after ``words`` cycles at least; returns cycles blocked.
+
+        ``sums``: (reduction row, values) sent besides, there one cycle after the first capture.
+        """
         dut = self.dut
         assert not ctx.get(dut.busy)
         for port, value in ((dut.core, self.core), (dut.first_row, first_row), (dut.ones, ones),
@@ -82,9 +92,12 @@ class Bench:
                 blocked += 1
             await self.capture(ctx, tile)
             assert ctx.get(dut.busy)
+            if sums:
+                ctx.set(dut.sums_row, sums[0])
+                self._sums, sums = sums[1], None
         while ctx.get(dut.busy):
             await self.cycle(ctx)
-        assert not self._chain and not self._moving
+        assert self._sums is None and not self._chain and not self._moving
         return blocked
 
     def tiles(self, count):
@@ -147,6 +160,26 @@ def test_jobs_one_after_the_other(name, stall):
 
     run(bench.dut, program)
     bench.check(*jobs)
+
+
+@pytest.mark.parametrize("stall", [0.0, 0.6])
+@pytest.mark.parametrize("name", CONFIGS)
+def test_column_sums_go_first(name, stall):
+    """Tiles are sent as without them."""
+    config = CONFIGS[name]
+    bench = Bench(config, 0, stall=stall, seed=2)
+
+    async def program(ctx):
+        for words in (0, 9, 40):
+            tiles, sums = bench.tiles(3), bench.tiles(1)[0, 0].tolist()
+            await bench.send(ctx, tiles, first_row=0, slices=2, words=words, sums=(1000, sums))
+            flits = bench.sent()
+            bench.flits.clear()
+            alone = [np.array(sums)[None]]
+            assert flits == [*bench.expected(alone, first_row=1000, slices=2, ones=1),
+                             *bench.expected(tiles, first_row=0, slices=2)]
+
+    run(bench.dut, program)
 
 
 @pytest.mark.parametrize("slices", [2, 3])
