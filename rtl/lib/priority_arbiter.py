@@ -1,6 +1,6 @@
 """Arbiter that grants the most urgent of several requests."""
 
-from amaranth.hdl import Cat, Module, Mux
+from amaranth.hdl import Cat, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -43,13 +43,14 @@ class PriorityArbiter(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.turns = turns = RoundRobinArbiter(len(self.requests))
-        candidates = self.requests
-        for level in range(self._levels):
-            above = self.requests & Cat(priority[level] for priority in self.priorities)
-            candidates = Mux(above.any(), above, candidates)
+        # What any request reaches, a request needs too: all levels at once, not one by one.
+        reached = Cat(
+            (self.requests & Cat(priority[level] for priority in self.priorities)).any()
+            for level in range(self._levels))
         m.d.comb += [
             turns.enable.eq(self.enable),
-            turns.requests.eq(candidates),
+            turns.requests.eq(self.requests & ~Cat(
+                (reached & ~priority).any() for priority in self.priorities)),
             self.grants.eq(turns.grants),
         ]
         return m

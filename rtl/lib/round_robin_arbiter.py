@@ -3,7 +3,7 @@
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -37,17 +37,20 @@ class RoundRobinArbiter(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        # The requesters after the one granted last.
+        count = len(self.requests)
+        # The requesters after the one granted last, whose turn comes before that of all others.
         later = Signal.like(self.requests)
-        turn = Signal.like(self.requests)
-        first = Signal.like(self.requests)
-        m.d.comb += [
-            turn.eq(Mux((self.requests & later).any(), self.requests & later, self.requests)),
-            first.eq(turn & -turn),
-            self.grants.eq(Mux(self.enable, first, 0)),
-        ]
+
+        def precedes(one, other):
+            return later[one] | ~later[other] if one < other else later[one] & ~later[other]
+
+        for index in range(count):
+            others = [one for one in range(count) if one != index]
+            m.d.comb += self.grants[index].eq(self.enable & self.requests[index] & ~Cat(
+                self.requests[one] & precedes(one, index) for one in others).any())
         with m.If(self.grants.any()):
-            m.d.sync += later.eq(~(first | (first - 1)))
+            m.d.sync += later.eq(Cat(
+                self.grants[:index].any() for index in range(count)))
         return m
 
 

@@ -1,12 +1,15 @@
 """Buffer for the flits of one plane that come to a router from one side."""
 
-from amaranth.hdl import Cat, Module, Signal
-from amaranth.lib import data, wiring
+from itertools import combinations
+
+from amaranth.hdl import Cat, Module
+from amaranth.lib import wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.layouts import flit
 from hypercast.rtl.network import age, routing
+from hypercast.rtl.network.request_queue import RequestQueue
 
 __all__ = ["InputBuffer"]
 
@@ -75,31 +78,30 @@ class InputBuffer(wiring.Component):
         config = self._config
         m = Module()
         # The outputs are worked out on the way in: from the head they are requested at once.
-        entry = data.StructLayout({"flit": flit(config), "wanted": len(self.requests)})
-        m.submodules.fifo = fifo = SyncFIFO(width=entry.size, depth=config.buffer_depth)
         masks = routing.split_masks(self._plane, config.dimensions)
-        wanted = Cat(self.flit.mask[0],
-                     ((self.flit.mask & masks[dimension]).any() for dimension in self.outputs))
-        head = entry(fifo.r_data)
-        served = Signal.like(self.served)
+        m.submodules.fifo = fifo = SyncFIFO(
+            width=len(self.flit.as_value()), depth=config.buffer_depth)
+        m.submodules.queue = queue = RequestQueue(config.buffer_depth, len(self.requests))
         m.d.comb += [
             fifo.w_en.eq(self.write),
-            fifo.w_data.eq(Cat(self.flit, wanted)),
-            self.room.eq(fifo.w_rdy),
-            self.head.eq(head.flit),
-            self.requests.eq((head.wanted & ~served) & fifo.r_rdy.replicate(len(served))),
-            self.leaves.eq(fifo.r_rdy & ~(self.requests & ~self.served).any()),
+            fifo.w_data.eq(self.flit),
             fifo.r_en.eq(self.leaves),
+            self.head.eq(fifo.r_data),
+            queue.write.eq(self.write),
+            queue.wanted.eq(Cat(self.flit.mask[0], (
+                (self.flit.mask & masks[dimension]).any() for dimension in self.outputs))),
+            queue.served.eq(self.served),
+            queue.leave.eq(self.leaves),
+            self.room.eq(queue.room),
+            self.requests.eq(queue.requests),
+            self.leaves.eq(queue.present & ~(self.requests & ~self.served).any()),
         ]
         m.submodules.age = head_age = age.FlitAge()
         m.d.comb += [
-            head_age.valid.eq(fifo.r_rdy),
-            head_age.injected.eq(head.flit.epoch),
+            head_age.valid.eq(queue.present),
+            head_age.injected.eq(self.head.epoch),
             head_age.epoch.eq(self.epoch),
-            self.priority.eq(age.priority(
-                head_age.age, ~(self.requests & (self.requests - 1)).any())),
+            self.priority.eq(age.priority(head_age.age, ~Cat(
+                one & other for one, other in combinations(self.requests, 2)).any())),
         ]
-        m.d.sync += served.eq(served | self.served)
-        with m.If(self.leaves):
-            m.d.sync += served.eq(0)
         return m
