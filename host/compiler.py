@@ -1,6 +1,9 @@
 """Compiles a training job: memory map, images and program for one configuration."""
 
+from functools import partial
+
 import numpy as np
+import scipy.sparse
 
 from hypercast.host.emitter import Emitter, Messages
 from hypercast.host.features import Features
@@ -16,7 +19,7 @@ from hypercast.host.reduction import first_panels, gradient_slices, plan_reducti
 from hypercast.host.state import store_state, weight_rows
 from hypercast.host.timing import Timing
 from hypercast.host.vertices import RowTable, Vertices
-from hypercast.reference.network import COMBINE_FIRST
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.rtl.isa import OPERANDS, Keep, Opcode, Split, decode, encode
 from hypercast.rtl.placement import rows_of
 
@@ -54,10 +57,10 @@ def compile_job(model, config, *, word_sparse=True):
     place_tensors(model.network, memory, config)
     table = RowTable()
     everyone = Vertices.of(vertices, config, table)
-    messages, traffic = _place_messages(model, everyone, memory, images, config)
+    messages, roots, traffic = _place_messages(model, everyone, memory, images, config)
     weights, used = place_weights(model.network, memory, config)
     features = Features(model, rows, config, word_sparse=word_sparse)
-    firsts = first_panels(weights["W1"], config)
+    firsts = first_panels([weights[weight.name] for weight in model.network.inputs], config)
     features.place(memory, firsts)
     memory.check()
 
@@ -72,11 +75,13 @@ def compile_job(model, config, *, word_sparse=True):
     tensors = {name: number for number, (name, _) in enumerate(model.exponents.items())}
     require_capacity(config, "tensors", len(tensors), "the network has that many tensors")
     sparse = {} if features.words is None else {"X": features.words}
+    aggregations = [(number, backward) for number in range(1, len(model.network.layers) + 1)
+                    for backward in (False, True)]
     emitter = Emitter(
         config=config, regions=memory.regions, weights=weights, tensors=tensors,
-        messages={(number, backward): messages[backward]
-                  for number in range(1, len(model.network.layers) + 1)
-                  for backward in (False, True)},
+        slot=model.network.slot,
+        messages={(number, backward): messages[backward] for number, backward in aggregations},
+        roots=dict.fromkeys(aggregations, roots),
         operands=place_operands(
             config, model.network, memory, (everyone,) * (len(model.network.layers) + 1),
             features.operand(firsts)),
@@ -140,54 +145,84 @@ def place_tensors(network, memory, config):
     """Allocate matrices, masks and labels: operands that meet lie in different channels."""
     for number, layer in enumerate(network.layers, 1):
         last = number == len(network.layers)
-        combine = layer.order == COMBINE_FIRST
-        forward = [(f"T{number}" if combine else f"M{number}",
-                    layer.features_out if combine else layer.features_in),
-                   (f"Z{number}" if last else f"H{number}", layer.features_out)]
-        for name, columns in forward:
+        forward, backward = _products(network, number)
+        for name, columns in (*forward, (f"{'Z' if last else 'H'}{number}", layer.features_out)):
             region = memory.matrix(name, 0, columns)
             memory.regions[f"{name}.eval"] = region  # evaluation uses the same words
         # LOSS writes to channel 1. Where dZ is only sent, it leaves that channel to edges and dT.
-        memory.matrix(f"dZ{number}", 0 if combine and not last else 1, layer.features_out)
-        if combine:
-            memory.matrix(f"dT{number}", 1, layer.features_out)
-        elif number > 1:
-            memory.matrix(f"dM{number}", 1, layer.features_in)
+        sent = layer.order == COMBINE_FIRST and not layer.root and not last
+        memory.matrix(f"dZ{number}", 0 if sent else 1, layer.features_out)
+        for name, columns in backward:
+            memory.matrix(name, 1, columns)
         if not last:
             memory.packed(f"mask{number}", 1, config.mask_rows, layer.features_out)
     memory.packed("labels", 1, config.info_rows)
 
 
+def _products(network, number):
+    """Names and columns of what a layer's products are stored in, forward and backward."""
+    layer = network.layers[number - 1]
+    forward, backward = [], []
+    if layer.order == AGGREGATE_FIRST:
+        forward.append((f"M{number}", layer.features_in))
+    if layer.order == COMBINE_FIRST:
+        forward.append((f"T{number}", layer.features_out))
+        backward.append((f"dT{number}", layer.features_out))
+    if layer.root:
+        forward.append((f"S{number}", layer.features_out))
+    if number > 1 and network.sums_gradients(number):
+        backward.append((f"dM{number}", layer.features_in))
+        if layer.root:
+            backward.append((f"dS{number}", layer.features_in))
+    if number in network.jumping[:-1]:
+        backward.append((f"dC{number}", layer.features_out))
+    return forward, backward
+
+
 def _place_messages(model, vertices, memory, images, config):
-    """Compile and place the messages of A and of its transpose, tile by tile."""
+    """Compile and place the messages of A, of its transpose, and of rows that are added to sums.
+
+    Returns
+    -------
+    tuple
+        Messages of each tile, by whether they are backward; those of rows that are added; and what
+        an aggregation of a panel moves.
+    """
+    place = partial(_place_matrix, vertices=vertices, memory=memory, images=images, config=config)
     adjacency = model.tensors["A"]
     transposed = adjacency.T.tocsr()
-    found = {}
+    forward, traffic = place("A", adjacency)
+    backward = forward
+    if (adjacency != transposed).nnz:
+        backward, _ = place("A^T", transposed)
+    roots = []
+    if model.root_weight:
+        roots, _ = place("I", model.root_weight * scipy.sparse.eye_array(
+            adjacency.shape[0], dtype=np.int64, format="csr"))
+    return (forward, backward), roots, traffic
+
+
+def _place_matrix(name, matrix, vertices, memory, images, config):
+    """Compile and place the messages of a matrix, tile by tile; also returns what they move."""
+    places = []
     totals = {"messages": 0, "deliveries": 0}
     by_core = np.zeros(config.cores, dtype=np.int64)
-    for name, matrix in (("A", adjacency), ("A^T", transposed)):
-        if name == "A^T" and (adjacency != transposed).nnz == 0:
-            found[True] = found[False]
-            continue
-        found[name == "A^T"] = places = []
-        for tile in vertices.tiles:
-            messages = compile_messages(matrix, config, first_row=tile.first, rows=tile.rows)
-            lists = memory.words(f"send list of {name}, rows from {tile.first}", 1,
-                                 max(len(words) for words in messages.send_lists))
-            sets = memory.words(f"edge set of {name}, rows from {tile.first}", 1,
-                                max(len(words) for words in messages.edge_sets))
-            for core, image in enumerate(images):
-                image.append((lists.name, messages.send_lists[core]))
-                image.append((sets.name,
-                              relocate(messages.edge_sets[core], sets.address, config)))
-            places.append(Messages(lists.address, sets.address, messages.load, vertices.entry))
-            if name == "A":
-                totals["messages"] += messages.messages
-                totals["deliveries"] += messages.deliveries
-                by_core += messages.edges
+    for tile in vertices.tiles:
+        messages = compile_messages(matrix, config, first_row=tile.first, rows=tile.rows)
+        lists = memory.words(f"send list of {name}, rows from {tile.first}", 1,
+                             max(len(words) for words in messages.send_lists))
+        sets = memory.words(f"edge set of {name}, rows from {tile.first}", 1,
+                            max(len(words) for words in messages.edge_sets))
+        for core, image in enumerate(images):
+            image.append((lists.name, messages.send_lists[core]))
+            image.append((sets.name, relocate(messages.edge_sets[core], sets.address, config)))
+        places.append(Messages(lists.address, sets.address, messages.load, vertices.entry))
+        totals["messages"] += messages.messages
+        totals["deliveries"] += messages.deliveries
+        by_core += messages.edges
     edges = int(by_core.sum())
     imbalance = float(by_core.max() * config.cores / edges) if edges else 1.0
-    return found, totals | {"edges": edges, "imbalance": imbalance}
+    return places, totals | {"edges": edges, "imbalance": imbalance}
 
 
 def place_weights(network, memory, config):
@@ -195,10 +230,10 @@ def place_weights(network, memory, config):
     weights, base = {}, 0
     chunks = plan_reductions(network, config)
     for number, layer in enumerate(network.layers, 1):
-        tiles = -(-layer.features_in // config.lanes)
         panels = -(-layer.features_out // config.lanes)
-        for name, features, height in (
-                (f"W{number}", layer.features_in, tiles * config.lanes), (f"b{number}", 1, 1)):
+        shapes = [(weight.name, weight.shape[0], -(-weight.shape[0] // config.lanes) * config.lanes)
+                  for weight in network.weights(number)]
+        for name, features, height in (*shapes, (f"b{number}", 1, 1)):
             rows = panels * height
             state = memory.words(f"state of {name}", 1,
                                  -(-rows // config.cores) * 2 * config.state_words)
@@ -221,16 +256,20 @@ def place_operands(config, network, memory, vertices, inputs):
 
 def _left_operands(network, memory, inputs):
     """The matrices that the array reads more than once."""
-    if network.layers[0].order == COMBINE_FIRST:
+    if network.layers[0].order != AGGREGATE_FIRST:
         yield inputs
+    names = []
     for number, layer in enumerate(network.layers, 1):
-        combine = layer.order == COMBINE_FIRST
-        forward = f"H{number - 1}" if combine else f"M{number}"
-        backward = f"dT{number}" if combine else f"dZ{number}"
-        for name in ([forward] if number > 1 or not combine else []) + (
-                [backward] if number > 1 else []):
-            region = memory[name]
-            yield Parts(name=name, firsts=(0,), sizes=(region.words,), stride=region.stride)
+        if layer.order == AGGREGATE_FIRST:
+            names.append(f"M{number}")
+        else:
+            names += [f"H{weight.source}" for weight in network.weights(number) if weight.source]
+        if number > 1:
+            direct = layer.order == COMBINE_FIRST and not network.sums_gradients(number)
+            names.append(f"dT{number}" if direct else f"dZ{number}")
+    for name in dict.fromkeys(names):
+        region = memory[name]
+        yield Parts(name=name, firsts=(0,), sizes=(region.words,), stride=region.stride)
 
 
 def _kept_panels(network, memory, vertices):
@@ -240,16 +279,18 @@ def _kept_panels(network, memory, vertices):
     gradients gain most where the array takes most panels, in the first.
     """
     last = len(network.layers)
-    orders = [layer.order == COMBINE_FIRST for layer in network.layers]
+    combines = [layer.order == COMBINE_FIRST for layer in network.layers]
     sent, right = [], []
-    for number, combine in enumerate(orders, 1):
+    for number, (layer, combine) in enumerate(zip(network.layers, combines, strict=True), 1):
         right.append(f"dT{number}" if combine else f"dZ{number}")
         if combine:
             sent += [f"dZ{number}", f"T{number}"]
-        elif number > 1:
-            sent += [f"dM{number}", f"H{number - 1}"]
-    # Biases have gradients, too.
-    right += [f"dZ{number}" for number, combine in enumerate(orders, 1) if combine]
+        if number > 1 and network.sums_gradients(number):
+            sent.append(f"dM{number}")
+        if number > 1 and layer.order == AGGREGATE_FIRST:
+            sent.append(f"H{number - 1}")
+    # Biases, and weights of roots, have gradients, too.
+    right += [f"dZ{number}" for number, combine in enumerate(combines, 1) if combine]
     if any(len(rows.tiles) > 1 for rows in vertices):
         return
     for target, names in ((Keep.SEND, reversed(sent)), (Keep.RIGHT, right)):

@@ -6,11 +6,13 @@ so that the schedule can overlap whatever is independent.
 """
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
 from hypercast.host.load import Load
+from hypercast.host.memory_map import index_name
 from hypercast.host.operands import Operands, Use
 from hypercast.host.schedule import Accumulators, Schedule
 from hypercast.host.tensors import of_training
@@ -52,8 +54,12 @@ class Emitter:
         Where parameters lie: name to ``Weights``.
     tensors : dict
         Name to number in the exponent file.
+    slot : callable
+        Gives the name under which a tensor is in the exponent file.
     messages : dict
         (layer, backward) to the ``Messages`` of each tile of rows that are aggregated.
+    roots : dict
+        Likewise, of rows that are added to those sums, unless the network does not.
     operands : Operands
         Where instructions find what they read, and leave what they write.
     timing : Timing
@@ -75,7 +81,9 @@ class Emitter:
     regions: dict
     weights: dict
     tensors: dict
+    slot: Callable
     messages: dict
+    roots: dict
     operands: Operands
     timing: Timing
     headroom: int
@@ -83,63 +91,80 @@ class Emitter:
     slices: dict
     schedule: Schedule = field(default_factory=Schedule)
     _drained: set = field(default_factory=set)
+    _openers: dict = field(default_factory=dict)  # first result of each slot
     _groups: dict = field(default_factory=dict)
     _prefetched: bool = False
 
     # Products.
 
     def combine(self, phase, source, name, result, *, transposed=False, feed=None,
-                panels=None, **finish):
+                panels=None, also=(), **finish):
         """``result = source @ W`` (or its transpose), with dropout ``feed`` on ``source``.
 
-        All panels of it, or the first ``panels``.
+        All panels of it, or the first ``panels``. The products of the pairs of source and weights
+        in ``also`` are added.
         """
         weights, vertices = self.weights[name], self.operands.vertices_of(source)
-        lanes = self.config.lanes
-        outer, inner = weights.panels, weights.height // lanes
-        stride, step = lanes, inner * lanes
-        if transposed:
-            outer, inner, stride, step = inner, outer, step, stride
+        outer = weights.height // self.config.lanes if transposed else weights.panels
         for panel in range(outer if panels is None else panels):
             for tile in vertices.tiles:
                 accumulators = Accumulators("array")
-                for first, count in self._parts_of_sum(source, panel, inner):
-                    read = range(first, first + count) if transposed else [panel]
-                    left = self.operands.left(source, first, count, tile)
-                    self.schedule.add(
-                        Opcode.MATMUL, phase=phase,
-                        duration=self.timing.matmul(
-                            source, vertices.count, tile.rows, first, count,
-                            self.regions[source].channel, reading=left.memory),
-                        reads=[*left.reads, *self._weights(weights, read)], writes=left.writes,
-                        follows=left.follows,
-                        accumulators=accumulators, vertices=vertices.entry, row_start=tile.first,
-                        row_limit=tile.rows, channel=self.regions[source].channel, panels=count,
-                        panel=first,
-                        weights=weights.base + panel * step + first * stride,
-                        weight_stride=stride, transposed=transposed, **left.fields,
-                        **_dropout(feed))
+                for factor, other in ((source, name), *also):
+                    self._multiply(phase, accumulators, factor, self.weights[other], panel, tile,
+                                   transposed=transposed, feed=feed)
                 self._drain(phase, DrainSource.ARRAY, accumulators, (source, name), result, tile,
                             panel, **finish)
 
-    def aggregate(self, phase, source, layer, result, *, backward=False, **finish):
-        """``result = A @ source`` (or A's transpose), with the adjacency of a layer."""
-        region = self.regions[source]
-        places = list(zip(self.operands.vertices_of(result).tiles, self.messages[layer, backward],
-                          strict=True))
-        for panel, (tile, messages) in itertools.product(range(region.panels), places):
-            self._prefetch(phase, messages.edge_set)
-            accumulators = Accumulators("aggregation")
-            sent = self.operands.sent(source, panel, region.panel(panel))
+    def _multiply(self, phase, accumulators, source, weights, panel, tile, *, transposed, feed):
+        """Add a panel of a product: MATMULs on the runs of panels that it sums over."""
+        lanes, vertices = self.config.lanes, self.operands.vertices_of(source)
+        inner = weights.height // lanes
+        stride, step = lanes, inner * lanes
+        if transposed:
+            inner, stride, step = weights.panels, step, stride
+        for first, count in self._parts_of_sum(source, panel, inner):
+            read = range(first, first + count) if transposed else [panel]
+            left = self.operands.left(source, first, count, tile)
             self.schedule.add(
-                Opcode.AGGREGATE, phase=phase,
-                duration=self.timing.aggregate(
-                    messages.load, region.channel, kept=not sent.memory),
-                reads=[*sent.reads, ("edges", messages.edge_set)], follows=sent.follows,
-                accumulators=accumulators, vertices=messages.entry, channel=region.channel,
-                send_list=messages.send_list, edge_set=messages.edge_set, **sent.fields)
+                Opcode.MATMUL, phase=phase,
+                duration=self.timing.matmul(
+                    source, vertices.count, tile.rows, first, count,
+                    self.regions[source].channel, reading=left.memory),
+                reads=[*left.reads, *self._weights(weights, read)], writes=left.writes,
+                follows=left.follows, accumulators=accumulators, vertices=vertices.entry,
+                row_start=tile.first, row_limit=tile.rows, channel=self.regions[source].channel,
+                panels=count, panel=first, weights=weights.base + panel * step + first * stride,
+                weight_stride=stride, transposed=transposed, **left.fields, **_dropout(feed))
+
+    def aggregate(self, phase, source, layer, result, *, backward=False, linear=False, roots=(),
+                  **finish):
+        """``result = A @ source`` (or A's transpose), with the adjacency of a layer.
+
+        The rows of ``roots`` are added; if ``linear``, ``A`` is the identity.
+        """
+        key = layer, backward
+        terms = [(source, self.roots[key] if linear else self.messages[key]),
+                 *((root, self.roots[key]) for root in roots)]
+        tiles = self.operands.vertices_of(result).tiles
+        for panel, (index, tile) in itertools.product(
+                range(self.regions[source].panels), enumerate(tiles)):
+            accumulators = Accumulators("aggregation")
+            for name, messages in terms:
+                self._send(phase, accumulators, name, panel, messages[index])
             self._drain(phase, DrainSource.AGGREGATION, accumulators, ("A", source), result,
                         tile, panel, **finish)
+
+    def _send(self, phase, accumulators, source, panel, messages):
+        """Add a panel's rows to the rows that messages lead to."""
+        region = self.regions[source]
+        self._prefetch(phase, messages.edge_set)
+        sent = self.operands.sent(source, panel, region.panel(panel))
+        self.schedule.add(
+            Opcode.AGGREGATE, phase=phase,
+            duration=self.timing.aggregate(messages.load, region.channel, kept=not sent.memory),
+            reads=[*sent.reads, ("edges", messages.edge_set)], follows=sent.follows,
+            accumulators=accumulators, vertices=messages.entry, channel=region.channel,
+            send_list=messages.send_list, edge_set=messages.edge_set, **sent.fields)
 
     def _prefetch(self, phase, edge_set):
         """Before the first AGGREGATE of a program: its edges come while others are at work."""
@@ -156,11 +181,19 @@ class Emitter:
         reads, writes, operands = [], list(written.writes), dict(written.fields)
         if source == DrainSource.ARRAY:
             # The exponent of the weights, which their update changes.
-            reads += self._weights(self.weights[factors[1]])
+            reads += [part for name, weights in self.weights.items()
+                      if self.slot(name) == self.slot(factors[1])
+                      for part in self._weights(weights)]
+        entry = self.slot(result)
+        if entry not in self._openers:
+            self._openers[entry] = result
+            writes.append(("exponent", entry))
+        elif self._openers[entry] != result:
+            reads.append(("exponent", entry))  # which is chosen by the factors of the opener
         if bias:
             weights = self.weights[bias]
             reads += self._weights(weights)
-            operands |= {"bias": 1, "bias_tensor": self.tensors[bias],
+            operands |= {"bias": 1, "bias_tensor": self._tensor(bias),
                          "bias_weights": weights.base + panel}
         if mask_write:
             writes += self.operands.parts(mask_write, [panel], tile)
@@ -175,11 +208,11 @@ class Emitter:
             Opcode.DRAIN, phase=phase, duration=self.timing.drain(
                 vertices.count, tile.rows, region.channel, bias=bool(bias),
                 mask_read=bool(mask_read), mask_write=bool(mask_write)),
-            reads=reads, writes=writes, accumulators=accumulators, opens=result,
+            reads=reads, writes=writes, accumulators=accumulators, opens=entry,
             vertices=vertices.entry, row_start=tile.first, row_limit=tile.rows, source=source,
-            channel=region.channel, address=region.panel(panel, tile.first), a=self.tensors[a],
-            b=self.tensors[b], o=self.tensors[result],
-            peak_of=self.tensors[of_training(result)], headroom=self.headroom,
+            channel=region.channel, address=region.panel(panel, tile.first), a=self._tensor(a),
+            b=self._tensor(b), o=self._tensor(result),
+            peak_of=self._tensor(of_training(result)), headroom=self.headroom,
             relu=relu, mask_write=bool(mask_write), mask_read=bool(mask_read), panel=panel,
             **_dropout(dropout), **operands)
 
@@ -187,7 +220,9 @@ class Emitter:
         """Loss and metrics; with ``train``, also the gradient of the logits."""
         region, vertices = self.regions[logits], self.operands.vertices_of(logits)
         panels = region.panels
-        written = self.operands.result(gradient, 0, vertices.tiles[0]) if panels == 1 else Use(
+        # It writes all tiles of rows, and can keep a single panel.
+        whole = panels == len(vertices.tiles) == 1
+        written = self.operands.result(gradient, 0, vertices.tiles[0]) if whole else Use(
             {}, writes=self.operands.parts(gradient, range(panels)))
         self.schedule.add(
             Opcode.LOSS, phase=phase,
@@ -197,33 +232,45 @@ class Emitter:
             vertices=vertices.entry, channel=region.channel, address=region.address,
             stride=region.stride, panels=panels, classes=classes,
             info=self.regions["labels"].address, destination=self.regions[gradient].address,
-            a=self.tensors[logits], o=self.tensors[gradient], peak_of=self.tensors[gradient],
+            a=self._tensor(logits), o=self._tensor(gradient), peak_of=self._tensor(gradient),
             open=train, headroom=self.headroom, train=train, **(written.fields if train else {}))
 
     # Gradients and updates.
 
-    def gradients(self, phase, number, rows, columns, dropout=None):
-        """Reduce the gradients of a layer's weights, ``rows`` transposed times ``columns``, and
-        bias.
+    def gradients(self, phase, number, factors):
+        """Reduce the gradients of a layer's weights and bias. Their UPDATEs follow with ``update``.
 
-        Their UPDATEs follow with ``update``.
+        Parameters
+        ----------
+        phase : int
+            Phase counter.
+        number : int
+            The layer.
+        factors : dict
+            Of each matrix of weights, by name: rows and columns, whose product its gradient is
+            (rows transposed), and dropout on the rows.
         """
-        outputs = f"dZ{number}"
-        sums = self._passing_sums(number) if columns == outputs else {}
-        self._bias_gradient(phase, f"b{number}", outputs, without=sums)
-        self._weight_gradient(phase, f"W{number}", rows, columns, dropout, sums)
+        bias, outputs = f"b{number}", f"dZ{number}"
+        carrier = next((name for name, (rows, columns, _) in factors.items()
+                        if columns == outputs and index_name(rows, 0) not in self.regions), None)
+        sums = self._passing_sums(bias, carrier) if carrier else {}
+        self._bias_gradient(phase, bias, outputs, without=sums)
+        for name, (rows, columns, dropout) in factors.items():
+            self._weight_gradient(phase, name, rows, columns, dropout, bias,
+                                  sums if name == carrier else {})
 
-    def _passing_sums(self, number):
+    def _passing_sums(self, bias, carrier):
         """Panels of a bias, to their reduction rows, whose sums can be taken while the first tile
         of a weight gradient passes: those that are reduced in the same group.
         """
-        weights, bias = self.weights[f"W{number}"], self.weights[f"b{number}"]
+        weights = self.weights[carrier]
         passing = {(panel, chunk.group) for chunk in weights.chunks
                    for panel, part in weights.parts(chunk.rows) if part.start == 0}
         return {panel: chunk.first_row + panel - chunk.rows.start
-                for chunk in bias.chunks for panel in chunk.rows if (panel, chunk.group) in passing}
+                for chunk in self.weights[bias].chunks for panel in chunk.rows
+                if (panel, chunk.group) in passing}
 
-    def _weight_gradient(self, phase, name, rows, columns, dropout, sums):
+    def _weight_gradient(self, phase, name, rows, columns, dropout, bias, sums):
         weights, vertices = self.weights[name], self.operands.vertices_of(columns)
         whole = [(None, vertices.entry)]
         tiles = whole if dropout or None in vertices.entries else list(
@@ -235,12 +282,13 @@ class Emitter:
                 left = self.operands.left(rows, first, count, tile)
                 right = self.operands.right(columns, panel, tile)
                 with_sums = first == 0 and panel in sums
+                slices = max(self.slices[each] for each in (name, *[bias] * with_sums))
                 self._reduce(
-                    phase, name, chunk.group, entry,
+                    phase, chunk.group, slices, entry,
                     reads=[*left.reads, *right.reads], writes=left.writes, follows=right.follows,
                     duration=self.timing.gradient(
                         rows, vertices.count_of(tile) if tile else vertices.count, first, count,
-                        self.slices[name], self.regions[columns].channel, reading=left.memory,
+                        slices, self.regions[columns].channel, reading=left.memory,
                         kept=not right.memory, sums=with_sums),
                     panels=count, panel=first, first_row=row, **left.fields, **right.fields,
                     **({"sums": 1, "sums_row": sums[panel]} if with_sums else {}),
@@ -257,7 +305,7 @@ class Emitter:
             for panel, right in rights[:1] if together else rights:
                 panels = alone if together else [panel]
                 self._reduce(
-                    phase, name, chunk.group, vertices.entry,
+                    phase, chunk.group, self.slices[name], vertices.entry,
                     reads=self.operands.parts(columns, panels) if together else right.reads,
                     follows=right.follows,
                     duration=self.timing.bias_gradient(
@@ -266,10 +314,10 @@ class Emitter:
                     panels=len(panels), first_row=chunk.first_row + panel - chunk.rows.start,
                     ones=1, stride=region.stride, **right.fields)
 
-    def _reduce(self, phase, name, group, entry, **fields):
+    def _reduce(self, phase, group, slices, entry, **fields):
         self.schedule.add(
             Opcode.GRADIENT, phase=phase, accumulators=self._group(group), vertices=entry,
-            slices=self.slices[name], **fields)
+            slices=slices, **fields)
 
     def _pieces(self, weights, chunk, rows):
         """(panel, first tile, tiles, reduction row) of the GRADIENTs of a chunk."""
@@ -291,9 +339,9 @@ class Emitter:
                 writes=[("weights", name, chunk.rows.start)],
                 accumulators=self._group(chunk.group), first_row=chunk.first_row,
                 rows=len(chunk.rows), weights=weights.base + chunk.rows.start,
-                state=weights.state.address + state, a=self.tensors[rows],
-                b=self.tensors[columns], o=self.tensors[name], peak_of=self.tensors[name],
-                opens=name, label=name, headroom=self.headroom,
+                state=weights.state.address + state, a=self._tensor(rows),
+                b=self._tensor(columns), o=self._tensor(name), peak_of=self._tensor(name),
+                opens=self.slot(name), label=name, headroom=self.headroom,
                 momentum_exponent=self.momentum_exponents[name])
 
     def load(self, phase, source, name, result):
@@ -314,10 +362,15 @@ class Emitter:
         self.schedule.halt(phase=phase, step=step)
         self.operands.halt()
         self._drained.clear()
+        self._openers.clear()
         self._groups.clear()
         self._prefetched = False
 
     # Helpers.
+
+    def _tensor(self, name):
+        """A tensor's number in the exponent file."""
+        return self.tensors[self.slot(name)]
 
     def _group(self, number):
         """Accumulators of a group of reductions."""

@@ -9,7 +9,7 @@ from hypercast.host.memory_map import index_name
 from hypercast.host.operand_map import Parts
 from hypercast.host.packing import deal, pack_panels
 from hypercast.host.sparse_words import MAXIMUM_ROWS, SparseWords, index_words
-from hypercast.reference.network import COMBINE_FIRST
+from hypercast.reference.network import AGGREGATE_FIRST
 
 __all__ = ["Features"]
 
@@ -40,7 +40,7 @@ class Features:
         self._parts = [deal(_rows(model.tensors[_NAME]), core, config)
                        for core in range(config.cores)]
         self._sparse = None
-        combined = model.network.layers[0].order == COMBINE_FIRST
+        combined = model.network.layers[0].order != AGGREGATE_FIRST
         if word_sparse and combined and rows <= min(config.accumulator_rows, MAXIMUM_ROWS):
             sparse = [SparseWords.of(part, config) for part in self._parts]
             read = max(len(part.words) for part in sparse)

@@ -219,7 +219,7 @@ class Graph:
             features = self.features * inverse[:, None]
         return replace(self, features=features)
 
-    def normalised(self, kind):
+    def normalised(self, kind, epsilon=0.0):
         """Edge weights for aggregation.
 
         Parameters
@@ -228,7 +228,12 @@ class Graph:
             ``"symmetric"``: ``D**-1/2 (A + I) D**-1/2`` (Kipf and Welling, Semi-Supervised
             Classification with Graph Convolutional Networks, 2017); ``"mean"``:
             ``D**-1 (A + I)``; ``"given"``: the weights as they are. ``D`` holds the sums of the
-            rows of ``A + I``, and the loops ``I`` replace loops of the graph.
+            rows of ``A + I``, and the loops ``I`` replace loops of the graph. ``"neighbours"``:
+            the mean of GraphSAGE, each row of ``A`` divided by its sum; a row without edges stays
+            zero. ``"sum"``: that of GIN, ``A + (1 + epsilon) I``. To these two, loops of the graph
+            are edges like others.
+        epsilon : float
+            Of ``"sum"``.
 
         Returns
         -------
@@ -245,6 +250,11 @@ class Graph:
                              f"not {kind!r}")
         if kind == "given":
             return self.edges
+        if kind == "neighbours":
+            return self._neighbour_means()
+        if kind == "sum":
+            own = scipy.sparse.diags_array(np.full(self.vertices, 1.0 + epsilon))
+            return scipy.sparse.csr_array(self.edges + own)
         loops = scipy.sparse.diags_array(1.0 - self.edges.diagonal())
         looped = scipy.sparse.csr_array(self.edges + loops)
         sums = np.asarray(looped.sum(axis=1)).ravel()
@@ -258,3 +268,15 @@ class Graph:
             weights *= scale[looped.indices]
         return scipy.sparse.csr_array(
             (weights, looped.indices, looped.indptr), shape=looped.shape)
+
+    def _neighbour_means(self):
+        """Each row of edge weights divided by its sum, rows without edges zero."""
+        degrees = np.diff(self.edges.indptr)
+        sums = np.asarray(self.edges.sum(axis=1)).ravel()
+        bad = np.flatnonzero((sums <= 0) & (degrees > 0))
+        if bad.size:
+            raise GraphError(f"the edge weights of vertex {bad[0]} sum to {sums[bad[0]]}; "
+                             f"normalise the weights yourself and use 'given'")
+        return scipy.sparse.csr_array(
+            (self.edges.data / np.repeat(sums, degrees), self.edges.indices, self.edges.indptr),
+            shape=self.edges.shape)

@@ -4,9 +4,10 @@ Tensor names are those of ``reference.fixed_gcn``.
 """
 
 from dataclasses import dataclass, field
+from functools import partial
 
 from hypercast.host.emitter import ONE, Emitter
-from hypercast.reference.network import COMBINE_FIRST, Network
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Network
 from hypercast.rtl.registers import PHASES
 
 __all__ = ["Program"]
@@ -39,10 +40,12 @@ class Program:
 
     def load(self):
         """What runs once, before all else; False if there is nothing to do."""
-        if self.network.layers[0].order != COMBINE_FIRST:
+        order = self.network.layers[0].order
+        if order == AGGREGATE_FIRST:
             return False
         phase = self._phase("forward 1")
-        loaded = self.emitter.load(phase, "X", "W1", "T1.eval")
+        result = "T1" if order == COMBINE_FIRST else self._output(1)
+        loaded = self.emitter.load(phase, "X", "W1", f"{result}.eval")
         if loaded:
             self.emitter.halt(phase=phase, step=0)
         return loaded
@@ -56,11 +59,14 @@ class Program:
         for number in range(last, 0, -1):
             self._backward(number)
             phase = self._phase(f"update {number}")
-            self.emitter.gradients(phase, number, *self._factors(number))
+            self.emitter.gradients(phase, number, {
+                weight.name: self._factors(number, weight)
+                for weight in self.network.weights(number)})
         for number in range(last, 0, -1):
             phase = self._phase(f"update {number}")
             self.emitter.update(phase, f"b{number}", ONE, f"dZ{number}")
-            self.emitter.update(phase, f"W{number}", *self._factors(number)[:2])
+            for weight in self.network.weights(number):
+                self.emitter.update(phase, weight.name, *self._factors(number, weight)[:2])
         self.emitter.halt(phase=self._phase("update"), step=1)
 
     def evaluate(self):
@@ -75,46 +81,72 @@ class Program:
         for number, layer in enumerate(self.network.layers, 1):
             phase = self._phase(f"forward {number}" if training else "evaluate")
             last = number == len(self.network.layers)
-            source = "X" if number == 1 else f"H{number - 1}{suffix}"
-            result = f"Z{number}{suffix}" if last else f"H{number}{suffix}"
+            result = f"{self._output(number)}{suffix}"
             dropout = self.network.dropouts[number - 1] if training else None
             finish = {"bias": f"b{number}", "relu": not last}
             if training and not last:
                 finish["mask_write"] = f"mask{number}"
                 finish["dropout"] = self.network.dropouts[number]
-            if layer.order == COMBINE_FIRST:
-                middle = f"T{number}{suffix}"
-                self.emitter.combine(phase, source, f"W{number}", middle, scale=dropout,
-                                     feed=dropout if number == 1 else None)
-                self.emitter.aggregate(phase, middle, number, result, **finish)
-            else:
+            if layer.order == AGGREGATE_FIRST:
+                source = f"{self._output(number - 1)}{suffix}" if number > 1 else "X"
                 middle = f"M{number}{suffix}"
                 aggregated = f"{middle}.next" if (
                     training and self.ahead and number == 1) else middle
                 self.emitter.aggregate(phase, source, number, aggregated, scale=dropout)
                 self.emitter.combine(phase, middle, f"W{number}", result, **finish)
+                continue
+            feed = {"scale": dropout, "feed": dropout if number == 1 else None}
+            (source, name), *others = [
+                (f"{self._output(weight.source)}{suffix if weight.source else ''}", weight.name)
+                for weight in self.network.weights(number)]
+            if layer.order == LINEAR:
+                self.emitter.combine(phase, source, name, result, also=others, **feed, **finish)
+                continue
+            middle, roots = f"T{number}{suffix}", [f"S{number}{suffix}"][:len(others)]
+            self.emitter.combine(phase, source, name, middle, **feed)
+            for root, factors in zip(roots, others, strict=True):
+                self.emitter.combine(phase, *factors, root, **feed)
+            self.emitter.aggregate(phase, middle, number, result, roots=roots, **finish)
 
     def _backward(self, number):
-        layer = self.network.layers[number - 1]
+        layer, weights = self.network.layers[number - 1], self.network.weights(number)
         phase = self._phase(f"backward {number}")
         gradient, below = f"dZ{number}", f"dZ{number - 1}"
-        finish = {"scale": self.network.dropouts[number - 1], "mask_read": f"mask{number - 1}"}
+        combine = partial(self.emitter.combine, phase, gradient, transposed=True)
         if layer.order == COMBINE_FIRST:
-            middle = f"dT{number}"
-            self.emitter.aggregate(phase, gradient, number, middle, backward=True)
-            if number > 1:
-                self.emitter.combine(phase, middle, f"W{number}", below, transposed=True, **finish)
-        elif number > 1:
-            middle = f"dM{number}"
-            self.emitter.combine(phase, gradient, f"W{number}", middle, transposed=True)
-            self.emitter.aggregate(phase, middle, number, below, backward=True, **finish)
+            self.emitter.aggregate(phase, gradient, number, f"dT{number}", backward=True)
+        if number == len(self.network.layers):
+            for weight in weights[:-1] if self.network.jumping else ():
+                combine(weight.name, f"dC{weight.source}")
+        if number == 1:
+            return
+        finish = {"scale": self.network.dropouts[number - 1], "mask_read": f"mask{number - 1}"}
+        if not self.network.sums_gradients(number):
+            factor = f"dT{number}" if layer.order == COMBINE_FIRST else gradient
+            self.emitter.combine(phase, factor, weights[-1].name, below, transposed=True, **finish)
+            return
+        roots = [f"dC{number - 1}"] if number - 1 in self.network.jumping[:-1] else []
+        combine(weights[0].name, f"dM{number}")
+        if layer.root:
+            roots.append(f"dS{number}")
+            combine(weights[1].name, roots[-1])
+        self.emitter.aggregate(phase, f"dM{number}", number, below, backward=True,
+                               linear=layer.order == LINEAR, roots=roots, **finish)
 
-    def _factors(self, number):
-        """What the gradient of a layer's weights is the product of, and dropout on the first."""
-        if self.network.layers[number - 1].order == COMBINE_FIRST:
-            return ("X" if number == 1 else f"H{number - 1}", f"dT{number}",
-                    self.network.dropouts[0] if number == 1 else None)
-        return f"M{number}", f"dZ{number}", None
+    def _output(self, number):
+        """Name of a layer's output; of layer 0, the input features."""
+        if number == 0:
+            return "X"
+        return f"{'H' if number < len(self.network.layers) else 'Z'}{number}"
+
+    def _factors(self, number, weight):
+        """What the gradient of weights is the product of, and dropout on the first."""
+        order = self.network.layers[number - 1].order
+        if order == AGGREGATE_FIRST:
+            return f"M{number}", f"dZ{number}", None
+        combined = order == COMBINE_FIRST and not weight.root
+        return (self._output(weight.source), f"{'dT' if combined else 'dZ'}{number}",
+                None if weight.source else self.network.dropouts[0])
 
     def _phase(self, name):
         """Number of a phase's counter; layers share counters if there are not enough."""

@@ -59,8 +59,11 @@ def plan_reductions(network, config):
     for number in range(len(network.layers), 0, -1):
         layer = network.layers[number - 1]
         panels = -(-layer.features_out // lanes)
-        height = -(-layer.features_in // lanes) * lanes
-        for name, count in ((f"b{number}", panels), (f"W{number}", panels * height)):
+        shapes = [(f"b{number}", panels, 1)]
+        for weight in reversed(network.weights(number)):
+            height = -(-weight.shape[0] // lanes) * lanes
+            shapes.append((weight.name, panels * height, height))
+        for name, count, height in shapes:
             plan[name] = []
             done, tail = 0, _tail(count, height, unit) if name == "W1" else 0
             while done < count:
@@ -88,9 +91,17 @@ def _tail(count, height, unit):
     return max(0, count - -(-(count - share) // step) * step)
 
 
-def first_panels(weights, config):
-    """First panels of the runs of its left operand that the parts of a weight gradient take."""
-    return sorted({part.start // config.lanes for chunk in weights.chunks
+def first_panels(matrices, config):
+    """First panels of the runs of a left operand that the parts of its weight gradients take.
+
+    Parameters
+    ----------
+    matrices : iterable of Weights
+        Those that it is multiplied by.
+    config : Config
+        Gives the lanes.
+    """
+    return sorted({part.start // config.lanes for weights in matrices for chunk in weights.chunks
                    for _, part in weights.parts(chunk.rows)})
 
 

@@ -4,7 +4,7 @@ import re
 
 __all__ = ["level", "of_training"]
 
-_NAME = re.compile(r"(d?[HMTZ]|mask)(\d+)(\.eval|\.next)?")
+_NAME = re.compile(r"(d?[HMSTZ]|dC|mask)(\d+)(\.eval|\.next)?")
 
 
 def of_training(name):
@@ -15,7 +15,8 @@ def of_training(name):
 def level(name):
     """Number of the layer whose output's vertices a matrix has rows of; 0 for those of the input.
 
-    T and dT are combined, but not aggregated yet, or no more: they have rows of the layer's input.
+    T, S and dT are combined, but not aggregated yet, or no more: they have rows of the layer's
+    input.
     """
     if name == "X":
         return 0
@@ -23,4 +24,4 @@ def level(name):
     if not match:
         raise ValueError(f"{name} is no matrix of a training step")
     number = int(match[2])
-    return number - 1 if match[1] in ("T", "dT") else number
+    return number - 1 if match[1] in ("T", "S", "dT") else number

@@ -1,7 +1,5 @@
 """Prepares a graph for the chip, and opens devices."""
 
-from dataclasses import replace
-
 from hypercast.host.compiler import compile_job
 from hypercast.host.devices import ChipDevice, ReferenceDevice
 from hypercast.host.graph import GraphError
@@ -12,7 +10,6 @@ from hypercast.host.model.workload import Workload
 from hypercast.host.rank_order import rank_order
 from hypercast.host.xdma_transport import XDMA, open_xdma
 from hypercast.reference.fixed_gcn import FixedGcn
-from hypercast.reference.network import COMBINE_FIRST, Network
 
 __all__ = ["DEVICES", "open_device", "prepare"]
 
@@ -53,11 +50,11 @@ def prepare(graph, network, recipe, config=None):
     graph = graph.permuted(rank_order(graph))
     if recipe.normalise_features:
         graph = graph.with_normalised_features()
-    data = graph.normalised(recipe.normalisation), graph.features, graph.labels, graph.splits
+    data = (graph.normalised(recipe.normalisation, recipe.epsilon), graph.features, graph.labels,
+            graph.splits)
     if config is None:
         return FixedGcn(network, recipe, *data)
-    combining = Network(layers=tuple(
-        replace(layer, order=COMBINE_FIRST) for layer in network.layers))
+    combining = network.ordered(layer.orders[0] for layer in network.layers)
     model = FixedGcn(combining, recipe, *data)
     try:
         chosen = choose_orders(Workload.of_model(model, config)).network

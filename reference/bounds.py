@@ -1,12 +1,12 @@
 """Proof, before training, that no accumulator of the chip can overflow."""
 
-from hypercast.reference.network import COMBINE_FIRST
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.rtl.config import Config
 
 __all__ = ["accumulator_bounds", "check_accumulators", "gradient_bounds"]
 
 
-def accumulator_bounds(network, adjacency, features, element_width):
+def accumulator_bounds(network, adjacency, features, element_width, root_weight=0):
     """Largest magnitude every kind of accumulator could reach, by what it sums.
 
     A sum is bounded by the sum of its terms' magnitudes, whatever the order. Mantissas that are
@@ -20,24 +20,26 @@ def accumulator_bounds(network, adjacency, features, element_width):
         Mantissas.
     element_width : int
         Bits of a mantissa.
+    root_weight : int
+        Edge weight with which up to two rows are added to a sum.
     """
     top = 1 << element_width - 1
     bias = top << Config(element_width=element_width).accumulator_width - element_width - 1
     edges, inputs = abs(adjacency), abs(features)
+    into, out_of = (int(edges.sum(axis=axis).max()) for axis in (1, 0))
     gradients = gradient_bounds(network, features, element_width)
     bounds = {
-        "sum of a vertex's edge weights": int(edges.sum(axis=1).max()) * top + bias,
-        "sum of the edge weights from a vertex": int(edges.sum(axis=0).max()) * top,
+        "sum of a vertex's edge weights": (into + root_weight) * top + bias,
+        "sum of the edge weights from a vertex": (out_of + 2 * root_weight) * top,
         "sum of a bias gradient over the vertices": gradients["b1"],
     }
     for number, layer in enumerate(network.layers, 1):
-        combine_first = layer.order == COMBINE_FIRST
-        row = (int(inputs.sum(axis=1).max()) if number == 1 and combine_first
-               else layer.features_in * top)
+        known = number == 1 and layer.order != AGGREGATE_FIRST
+        row = int(inputs.sum(axis=1).max()) if known else layer.features_in * top
         bounds[f"sum over the input features of layer {number}"] = (
-            row * top + (0 if combine_first else bias))
+            row * top + (0 if layer.order == COMBINE_FIRST else bias))
         bounds[f"sum of a weight gradient of layer {number} over the vertices"] = (
-            gradients[f"W{number}"])
+            max(gradients[weight.name] for weight in network.weights(number)))
         if number > 1:
             bounds[f"sum over the output features of layer {number}"] = (
                 layer.features_out * top * top)
@@ -65,14 +67,15 @@ def gradient_bounds(network, features, element_width):
     unknown = features.shape[0] * top
     bounds = {}
     for number, layer in enumerate(network.layers, 1):
-        known = number == 1 and layer.order == COMBINE_FIRST
+        known = number == 1 and layer.order != AGGREGATE_FIRST
         column = int(abs(features).sum(axis=0).max()) if known else unknown
-        bounds[f"W{number}"] = column * top
+        for weight in network.weights(number):
+            bounds[weight.name] = column * top
         bounds[f"b{number}"] = unknown
     return bounds
 
 
-def check_accumulators(network, adjacency, features, element_width):
+def check_accumulators(network, adjacency, features, element_width, root_weight=0):
     """Refuse what could overflow an accumulator; parameters as for ``accumulator_bounds``.
 
     Raises
@@ -82,7 +85,8 @@ def check_accumulators(network, adjacency, features, element_width):
     """
     width = Config(element_width=element_width).accumulator_width
     limit = (1 << width - 1) - 1
-    for what, bound in accumulator_bounds(network, adjacency, features, element_width).items():
+    bounds = accumulator_bounds(network, adjacency, features, element_width, root_weight)
+    for what, bound in bounds.items():
         if bound > limit:
             raise ValueError(f"{what} could reach {bound}, but an accumulator of {width} bits "
                              f"ends at {limit}: there are too many terms to add")

@@ -29,29 +29,33 @@ class ExponentFile:
         Bits of an accumulator.
     headroom : int
         Bits left free above the peak.
+    slot : callable
+        Gives the name under which a tensor has its entry: those that are added, or are parts of
+        one matrix, have one in common.
     """
 
-    def __init__(self, element_width, accumulator_width, headroom):
+    def __init__(self, element_width, accumulator_width, headroom, slot=str):
         self.element_width = element_width
         self.accumulator_width = accumulator_width
         self.headroom = headroom
+        self._slot = slot
         self._exponents = {}
         self._peaks = {}
 
     def __getitem__(self, name):
-        return self._exponents[name]
+        return self._exponents[self._slot(name)]
 
     def __setitem__(self, name, exponent):
-        self._exponents[name] = exponent
-        self._peaks.pop(name, None)
+        self._exponents[self._slot(name)] = exponent
+        self._peaks.pop(self._slot(name), None)
 
     def items(self):
-        """Pairs of name and exponent."""
+        """Pairs of name and exponent, of all entries."""
         return self._exponents.items()
 
     def peak(self, name):
         """Peak of a tensor, ``None`` if not valid."""
-        return self._peaks.get(name)
+        return self._peaks.get(self._slot(name))
 
     def open(self, name, base, peak_of=None):
         """Choose the exponent of a result whose accumulators have exponent ``base``.
@@ -63,9 +67,10 @@ class ExponentFile:
         ExponentError
             If it would be above ``MAXIMUM_EXPONENT``.
         """
-        exponent = self._exponents.get(name, MINIMUM_EXPONENT)
-        peak = self._peaks.get(peak_of or name)
-        self._peaks.pop(name, None)
+        slot = self._slot(name)
+        exponent = self._exponents.get(slot, MINIMUM_EXPONENT)
+        peak = self.peak(peak_of or name)
+        self._peaks.pop(slot, None)
         if peak is not None:
             exponent = peak + self.headroom - (self.element_width - 1)
         exponent = max(exponent, base, MINIMUM_EXPONENT)
@@ -74,19 +79,24 @@ class ExponentFile:
                 f"exponent of {name} is {exponent}, above {MAXIMUM_EXPONENT}: values of "
                 f"up to 2**{exponent + self.element_width - 1} are too large; scale the features "
                 f"down, or lower the learning rate if they grew in training")
-        self._exponents[name] = exponent
+        self._exponents[slot] = exponent
 
     def fold(self, name, base, bits):
         """Take in that the result's accumulators fit in ``bits`` bits and a sign."""
+        slot = self._slot(name)
         if bits:
-            self._peaks[name] = max(self._peaks.get(name, base + bits), base + bits)
+            self._peaks[slot] = max(self._peaks.get(slot, base + bits), base + bits)
 
-    def settle(self, name, base, bits, peak_of=None):
-        """Choose the exponent of a result, then take in its size: a whole DRAIN or LOSS."""
-        self.open(name, base, peak_of)
+    def settle(self, name, base, bits, peak_of=None, *, opens=True):
+        """Choose the exponent of a result, then take in its size: a whole DRAIN or LOSS.
+
+        Unless it ``opens``, it is another part of what has an exponent already.
+        """
+        if opens:
+            self.open(name, base, peak_of)
         self.fold(name, base, bits)
 
-    def calibrate(self, name, base, bits, peak_of=None):
+    def calibrate(self, name, base, bits):
         """Choose the exponent from the result itself, with no step before to go by."""
         self.fold(name, base, bits)
         self.open(name, base)

@@ -1,12 +1,10 @@
-"""Training a graph convolutional network exactly as the chip does, tensor by tensor.
+"""Training a graph neural network exactly as the chip does, tensor by tensor.
 
 Every product is an exact integer, every rounding is one of ``arithmetic``'s. The chip works on
 the same tensors panel by panel and core by core; that changes none of their bits.
 """
 
 import math
-from collections import Counter
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -20,50 +18,14 @@ from hypercast.reference.arithmetic import (
     update,
 )
 from hypercast.reference.bounds import check_accumulators
-from hypercast.reference.exponents import ExponentFile
+from hypercast.reference.fixed_layers import FixedLayers
+from hypercast.reference.fixed_tensors import FixedTensors
 from hypercast.reference.metrics import Metrics
-from hypercast.reference.network import COMBINE_FIRST, Dropout, initial_parameters
+from hypercast.reference.network import AGGREGATE_FIRST, initial_parameters
 from hypercast.reference.quantization import quantize, without_common_factor
-from hypercast.rtl.config import Config
 from hypercast.rtl.isa import MASTER_EXPONENT, STEP_KEY_INCREMENT, Split
 
-__all__ = ["FixedGcn", "Gradient"]
-
-_NO_DROPOUT = Dropout()
-
-
-class Gradient(NamedTuple):
-    """A parameter's accumulated gradient, ``left.T @ right``.
-
-    Attributes
-    ----------
-    left, right : array or scipy.sparse array
-        Mantissas, a row per vertex.
-    accumulators : numpy.ndarray
-        Their product.
-    exponent : int
-        Of the accumulators.
-    """
-
-    left: np.ndarray | scipy.sparse.csr_array
-    right: np.ndarray
-    accumulators: np.ndarray
-    exponent: int
-
-    @property
-    def reach(self):
-        """Every accumulator would be below ``2**reach`` even if no two terms cancelled."""
-        return self.exponent + bit_length(_product(abs(self.left).T, abs(self.right)))
-
-
-def _product(a, b):
-    """Exact product of integer matrices; ``check_accumulators`` has bounded its sums.
-
-    They fit in 48 bits and a float64 holds 53, so a dense product may use the fast BLAS.
-    """
-    if scipy.sparse.issparse(a):
-        return np.asarray((a @ b).todense() if scipy.sparse.issparse(b) else a @ b)
-    return (a.astype(np.float64) @ b.astype(np.float64)).astype(np.int64)
+__all__ = ["FixedGcn"]
 
 
 class FixedGcn:
@@ -92,9 +54,14 @@ class FixedGcn:
         Mantissas by name, as last computed: A (edge weights), X (features); of layer 2, say, W2
         and b2 (operands), T2 (features times weights) or M2 (aggregated features), H2 (hidden
         features, the dropped ones zero), Z2 (logits, of the last layer); gradients dT2 or dM2 and
-        dZ2 (with respect to the sums before ReLU). Those of ``evaluate`` end in ``.eval``.
+        dZ2 (with respect to the sums before ReLU). A layer with a root also has the operand R2 or
+        I2, the product S2 that is added to what is aggregated, and dS2, added to aggregated dM2.
+        With jumping knowledge, dC2 is the gradient of H2 that comes from the last layer. Those of
+        ``evaluate`` end in ``.eval``.
     exponents : ExponentFile
-        Their exponents; besides, "one" for the ones that sum a bias gradient.
+        Their exponents (``slots``); besides, "one" for the ones that sum a bias gradient.
+    root_weight : int
+        Mantissa of 1 as an edge weight: how rows are added to sums over neighbours. 0 if none are.
     masters, momenta : dict
         int32 values of each parameter, by name.
     momentum_exponents : dict
@@ -125,17 +92,18 @@ class FixedGcn:
         self.splits = np.asarray(splits, dtype=np.int64)
         self._check(adjacency, features)
         self._width = recipe.element_width
-        self.exponents = ExponentFile(
-            self._width, Config(element_width=self._width).accumulator_width, recipe.headroom)
-        self.tensors = {}
-        for name, matrix in (("A", scipy.sparse.csr_array(adjacency)), ("X", features)):
-            self.tensors[name], self.exponents[name] = quantize(matrix, self._width)
+        self._file = FixedTensors(self._width, recipe.headroom, network.slot)
+        self.tensors, self.exponents = self._file.mantissas, self._file.exponents
+        self.saturations = self._file.saturations
+        self.root_weight = self._quantize_edges(scipy.sparse.csr_array(adjacency))
+        self.tensors["X"], self.exponents["X"] = quantize(features, self._width)
         # Smaller mantissas have smaller sums, and values stay: fewer digits of them are sent.
         self.tensors["X"], self.exponents["X"] = without_common_factor(
             self.tensors["X"], self.exponents["X"])
         self.exponents["one"] = 0
-        check_accumulators(network, self.tensors["A"], self.tensors["X"], self._width)
-        self._backward_edges = self.tensors["A"].T.tocsr()
+        check_accumulators(
+            network, self.tensors["A"], self.tensors["X"], self._width, self.root_weight)
+        self._layers = FixedLayers(network, self._file, self.root_weight)
         self.masters = {
             name: np.rint(np.ldexp(value, -MASTER_EXPONENT)).astype(np.int64)
             for name, value in initial_parameters(network, recipe.seed).items()}
@@ -144,12 +112,8 @@ class FixedGcn:
         self.momentum_exponents = {}
         self.gradients = {}
         self.masks = {}
-        self.saturations = Counter()
         self.epoch = 0
         self.step_key = recipe.seed & 0xFFFFFFFF
-        self._ones = np.ones(len(self.labels), dtype=np.int64)
-        self._inputs = {}
-        self._settle = self.exponents.settle
         self._calibrate()
 
     def _check(self, adjacency, features):
@@ -166,14 +130,28 @@ class FixedGcn:
         if not np.any(self.splits == Split.TRAIN):
             raise ValueError("there is no vertex to train on: none is in Split.TRAIN")
 
+    def _quantize_edges(self, adjacency):
+        """Make A, with an exponent such that 1 is a mantissa where rows are added; returns that."""
+        if not self.network.adds_roots:
+            self.tensors["A"], self.exponents["A"] = quantize(adjacency, self._width)
+            return 0
+        self.tensors["A"], exponent = quantize(adjacency, self._width, 2 - self._width)
+        if exponent > 0:
+            raise ValueError(f"edge weights reach {abs(adjacency).max()}, but where rows are added "
+                             f"to sums over neighbours they must be below "
+                             f"{1 << self._width - 1}; scale them down")
+        self.exponents["A"] = exponent
+        return 1 << -exponent
+
     def _gains(self):
-        """The chip does not divide by the number of training vertices, and a layer that combines
-        first takes its weight gradient from inputs that are dropped but not scaled."""
+        """The chip does not divide by the number of training vertices, and takes weight gradients
+        from inputs that are dropped but not scaled, unless a layer aggregates first."""
         count = int(np.count_nonzero(self.splits == Split.TRAIN))
         gains = {}
         for number, layer in enumerate(self.network.layers, 1):
             scale = self.network.dropouts[number - 1].scale
-            gains[f"W{number}"] = (scale if layer.order == COMBINE_FIRST else 1.0) / count
+            for weight in self.network.weights(number):
+                gains[weight.name] = (1.0 if layer.order == AGGREGATE_FIRST else scale) / count
             gains[f"b{number}"] = 1.0 / count
         return gains
 
@@ -184,12 +162,12 @@ class FixedGcn:
 
         A parameter's exponent has room for its values before and after that step.
         """
-        for name, master in self.masters.items():
-            self._set_operand(name, bit_length(master))
-        self._settle = self.exponents.calibrate
+        self._set_operands(self.masters)
+        self._file.calibrating = True
         self._forward(training=False)
         self._backward(self._forward(training=True))
-        self._settle = self.exponents.settle
+        self._file.calibrating = False
+        updated = {}
         for name, gradient in self.gradients.items():
             build_up = math.ceil(math.log2(1 / (1 - self.recipe.momentum)))
             # Room for 16 times what such gradients build up to; but more than 12 bits of
@@ -199,14 +177,20 @@ class FixedGcn:
             self.momentum_exponents[name] = max(
                 gradient.reach + build_up + 4 - 31, gradient.exponent - 12,
                 MASTER_EXPONENT + math.frexp(decay)[1] - 16)
-            updated = self._updated(name, operand_shift=0).master
-            self._set_operand(name, max(bit_length(self.masters[name]), bit_length(updated)))
+            updated[name] = self._updated(name, operand_shift=0).master
+        self._set_operands(self.masters, updated)
         self.saturations.clear()
 
-    def _set_operand(self, name, bits):
-        self.exponents.calibrate(name, MASTER_EXPONENT, bits)
-        shift = self.exponents.shift(name, MASTER_EXPONENT)
-        self.tensors[name], _ = requantize(self.masters[name], shift, self._width)
+    def _set_operands(self, *values):
+        """Round all parameters, with exponents that have room for dictionaries of values."""
+        bits: dict[str, int] = {}
+        for name in self.masters:
+            entry = self.network.slot(name)
+            bits[entry] = max(bits.get(entry, 0), *(bit_length(each[name]) for each in values))
+        for name, master in self.masters.items():
+            self.exponents.calibrate(name, MASTER_EXPONENT, bits[self.network.slot(name)])
+            shift = self.exponents.shift(name, MASTER_EXPONENT)
+            self.tensors[name], _ = requantize(master, shift, self._width)
 
     # A step.
 
@@ -259,86 +243,40 @@ class FixedGcn:
 
     def _forward(self, training):
         """All layers and the loss; returns its ``LossRow``."""
-        suffix = "" if training else ".eval"
-        layers = len(self.network.layers)
+        layers = self.network.layers
+        self._file.begin()
         source = "X"
-        for number in range(1, layers + 1):
-            factors, sums = self._convolve(number, source, training)
+        for number in range(1, len(layers) + 1):
+            base, sums = self._layers.forward(number, self.step_key if training else None)
             bias = f"b{number}"
-            sums += align(self.tensors[bias],
-                          self.exponents.bias_shift(bias, self._base(factors)))
-            source = f"{'H' if number < layers else 'Z'}{number}{suffix}"
-            if number < layers:
+            sums += align(self.tensors[bias], self.exponents.bias_shift(bias, base))
+            hidden = number < len(layers)
+            source = f"{'H' if hidden else 'Z'}{number}{'' if training else '.eval'}"
+            if hidden:
                 mask = sums > 0
                 if training:
                     mask = self.network.dropouts[number].apply(mask, self.step_key)
                     self.masks[source] = mask
                 sums *= mask
-            self._drain(source, factors, sums)
+            self._file.store(source, sums, base)
         return softmax_gradient(
             self.tensors[source], self.labels, self.exponents.loss_shift(source))
-
-    def _convolve(self, number, source, training):
-        """Both products of a layer: the factors of the second one, and its accumulators."""
-        dropout = self.network.dropouts[number - 1] if training else _NO_DROPOUT
-        suffix = "" if training else ".eval"
-        weights, inputs = f"W{number}", self.tensors[source]
-        if number == 1:  # hidden features have been dropped when they were drained
-            inputs = dropout.apply(inputs, self.step_key)
-        if training:
-            self._inputs[number] = source, inputs
-        if self.network.layers[number - 1].order == COMBINE_FIRST:
-            combined = f"T{number}{suffix}"
-            self._drain(combined, (source, weights),
-                        _product(inputs, self.tensors[weights]), dropout)
-            return ("A", combined), _product(self.tensors["A"], self.tensors[combined])
-        aggregated = f"M{number}{suffix}"
-        self._drain(aggregated, ("A", source), _product(self.tensors["A"], inputs), dropout)
-        return (aggregated, weights), _product(self.tensors[aggregated], self.tensors[weights])
 
     def _backward(self, rows):
         """All gradients, from the ``LossRow`` of the logits."""
         layers = len(self.network.layers)
         train = self.splits == Split.TRAIN
-        self._store(f"dZ{layers}", rows.gradient * train[:, None], LOSS_EXPONENT)
+        self._file.store(f"dZ{layers}", rows.gradient * train[:, None], LOSS_EXPONENT)
         for number in range(layers, 0, -1):
-            self._parameter_gradients(number)
+            self.gradients |= self._layers.parameter_gradients(number)
             if number > 1:
-                factors, sums = self._input_gradient(number)
-                self._drain(f"dZ{number - 1}", factors, sums * self.masks[f"H{number - 1}"],
-                            self.network.dropouts[number - 1])
-
-    def _parameter_gradients(self, number):
-        """Gradients of a layer's weights and bias, from that of its outputs."""
-        outputs = f"dZ{number}"
-        gradient = self.tensors[outputs]
-        self._set_gradient(f"b{number}", ("one", outputs), self._ones, gradient)
-        if self.network.layers[number - 1].order == COMBINE_FIRST:
-            source, inputs = self._inputs[number]
-            combined = f"dT{number}"
-            self._drain(combined, ("A", outputs), _product(self._backward_edges, gradient))
-            self._set_gradient(f"W{number}", (source, combined), inputs, self.tensors[combined])
-        else:
-            source = f"M{number}"
-            self._set_gradient(f"W{number}", (source, outputs), self.tensors[source], gradient)
-
-    def _set_gradient(self, name, factors, left, right):
-        self.gradients[name] = Gradient(
-            left, right, _product(left.T, right), self._base(factors))
-
-    def _input_gradient(self, number):
-        """Factors and accumulators of the gradient of a layer's inputs."""
-        weights = f"W{number}"
-        transposed = self.tensors[weights].T
-        if self.network.layers[number - 1].order == COMBINE_FIRST:
-            combined = f"dT{number}"
-            return (combined, weights), _product(self.tensors[combined], transposed)
-        outputs, aggregated = f"dZ{number}", f"dM{number}"
-        self._drain(aggregated, (outputs, weights), _product(self.tensors[outputs], transposed))
-        return ("A", aggregated), _product(self._backward_edges, self.tensors[aggregated])
+                base, sums = self._layers.input_gradient(number)
+                self._file.store(f"dZ{number - 1}", sums * self.masks[f"H{number - 1}"], base,
+                                 self.network.dropouts[number - 1])
 
     def _update(self, name):
-        self.exponents.open(name, MASTER_EXPONENT)
+        if self._file.opens(name):
+            self.exponents.open(name, MASTER_EXPONENT)
         result = self._updated(name, self.exponents.shift(name, MASTER_EXPONENT))
         self.exponents.fold(name, MASTER_EXPONENT, result.magnitude.bit_length())
         self.masters[name], self.momenta[name] = result.master, result.momentum
@@ -351,22 +289,3 @@ class FixedGcn:
         shift = self.exponents.gradient_shift(name, momentum_exponent, gradient.exponent)
         return update(gradient.accumulators, self.masters[name], self.momenta[name],
                       self.rates(name, self.epoch), shift, operand_shift, self._width)
-
-    # A tensor.
-
-    def _drain(self, name, factors, sums, dropout=_NO_DROPOUT):
-        """The product of two tensors, times the scale of ``dropout``, becomes a tensor."""
-        self._store(name, sums, self._base(factors) + dropout.exponent)
-        if dropout.multiplier:
-            self.tensors[name], _ = requantize(
-                self.tensors[name] * dropout.multiplier, 16, self._width)
-
-    def _store(self, name, sums, base):
-        """Requantize accumulators of exponent ``base``."""
-        self._settle(name, base, bit_length(sums), peak_of=name.removesuffix(".eval"))
-        self.tensors[name], saturated = requantize(
-            sums, self.exponents.shift(name, base), self._width)
-        self.saturations[name] += saturated
-
-    def _base(self, factors):
-        return sum(self.exponents[factor] for factor in factors)

@@ -5,8 +5,9 @@ import math
 import numpy as np
 import scipy.sparse
 
+from hypercast.reference.dropout import Dropout
 from hypercast.reference.metrics import Metrics
-from hypercast.reference.network import Dropout, initial_parameters
+from hypercast.reference.network import LINEAR, initial_parameters
 from hypercast.rtl.isa import STEP_KEY_INCREMENT, Split
 
 __all__ = ["FloatGcn"]
@@ -58,12 +59,18 @@ class FloatGcn:
         """
         layers = []
         inputs = self.features
-        for number in range(1, len(self.network.layers) + 1):
+        for number, layer in enumerate(self.network.layers, 1):
             dropout = self.network.dropouts[number - 1] if training else Dropout()
             inputs = dropout.apply(inputs, self.step_key) * dropout.scale
-            product = self.adjacency @ np.asarray(inputs @ self.parameters[f"W{number}"])
-            layers.append((inputs, product + self.parameters[f"b{number}"]))
-            inputs = np.maximum(layers[-1][1], 0)
+            sums = self.parameters[f"b{number}"]
+            for weight in self.network.weights(number):
+                # Of all layers' outputs, and of the features, what is fed to the next layer.
+                source = inputs if weight.source == number - 1 else layers[weight.source][0]
+                product = np.asarray(source @ self.parameters[weight.name])
+                linear = weight.root or layer.order == LINEAR
+                sums = sums + (product if linear else self.adjacency @ product)
+            layers.append((inputs, sums))
+            inputs = np.maximum(sums, 0)
         return layers
 
     def losses(self, logits):
@@ -95,16 +102,20 @@ class FloatGcn:
         _, outputs = self.losses(layers[-1][1])
         outputs[np.arange(len(train)), self.labels] -= 1
         outputs *= train[:, None] / np.count_nonzero(train)
-        gradients = {}
+        gradients: dict[str, np.ndarray] = {}
+        fed = dict.fromkeys(range(len(layers)), 0.0)  # gradient of what each layer is fed
         for number in range(len(layers), 0, -1):
-            inputs, _ = layers[number - 1]
-            combined = self.adjacency.T @ outputs
-            gradients[f"W{number}"] = np.asarray(inputs.T @ combined)
+            for weight in self.network.weights(number):
+                linear = weight.root or self.network.layers[number - 1].order == LINEAR
+                right = outputs if linear else self.adjacency.T @ outputs
+                gradients[weight.name] = np.asarray(layers[weight.source][0].T @ right)
+                if weight.source:
+                    fed[weight.source] += right @ self.parameters[weight.name].T
             gradients[f"b{number}"] = outputs.sum(axis=0)
             if number > 1:
                 dropout = self.network.dropouts[number - 1]
                 kept = dropout.apply(layers[number - 2][1] > 0, self.step_key)
-                outputs = kept * dropout.scale * (combined @ self.parameters[f"W{number}"].T)
+                outputs = kept * dropout.scale * fed[number - 1]
         return gradients
 
     def train_step(self):

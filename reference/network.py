@@ -2,29 +2,33 @@
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse
 
-from hypercast.reference.arithmetic import Rates, keep_mask
+from hypercast.reference.arithmetic import Rates
+from hypercast.reference.dropout import Dropout
+from hypercast.reference.slots import slot
 from hypercast.rtl.isa import MASTER_EXPONENT
 
 __all__ = [
-    "AGGREGATE_FIRST", "COMBINE_FIRST", "NORMALISATIONS", "Dropout", "Layer", "Network", "Recipe",
-    "initial_parameters",
+    "AGGREGATE_FIRST", "COMBINE_FIRST", "LINEAR", "NORMALISATIONS", "ROOT_IDENTITY", "ROOT_WEIGHTS",
+    "Dropout", "Layer", "Network", "Recipe", "Weight", "initial_parameters",
 ]
 
 #: ``A (H W)``: rows are multiplied by the weights, then summed over neighbours.
 COMBINE_FIRST = "combine_first"
 #: ``(A H) W``: rows are summed over neighbours, then multiplied by the weights.
 AGGREGATE_FIRST = "aggregate_first"
+#: ``H W``: nothing is summed over neighbours, as in a multilayer perceptron.
+LINEAR = "linear"
+#: A vertex's own features are added, multiplied by weights of their own: GraphSAGE.
+ROOT_WEIGHTS = "weights"
+#: A vertex's own features are added as they are: a residual connection.
+ROOT_IDENTITY = "identity"
 #: How edge weights are made; ``host.graph.Graph.normalised`` explains each.
-NORMALISATIONS = ("symmetric", "mean", "given")
-
-#: Layer ``l`` hashes with key ``l * LAYER_KEY_INCREMENT`` (a constant of MurmurHash3), so that no
-#: two layers share a key within any realistic number of steps.
-LAYER_KEY_INCREMENT = 0x85EBCA6B
+NORMALISATIONS = ("symmetric", "mean", "given", "neighbours", "sum")
 
 
 def _require(condition, message):
@@ -32,110 +36,100 @@ def _require(condition, message):
         raise ValueError(message)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Dropout:
-    """Dropout of one layer's input in the chip's terms.
+class Weight(NamedTuple):
+    """A matrix of weights, and what it multiplies.
 
-    What is kept would be multiplied by ``1 / (1 - p)``; the chip does so where the product that
-    uses it is drained, as ``2**exponent * multiplier / 65536``.
-
-    Parameters
+    Attributes
     ----------
-    key : int
-        32 bits, the layer's; the step key is added to it.
-    threshold : int
-        16 bits; an element is dropped with probability ``threshold / 65536``.
-    exponent : int
-        Added to the exponent of the product (DRAIN's ``exponent_bias``).
-    multiplier : int
-        32769 to 65535, or 0 for exactly ``2**exponent`` (DRAIN's ``scale``).
+    name : str
+        W2, say, of layer 2; R2 and I2, what multiplies a vertex's own features besides, I2 being
+        the identity, which is not trained; W3.1 and W3.2, if layer 3 has the outputs of layers 1
+        and 2 as its inputs.
+    source : int
+        Layer whose outputs it multiplies; 0 for the input features.
+    shape : tuple of int
+        Rows and columns.
     """
 
-    key: int = 0
-    threshold: int = 0
-    exponent: int = 0
-    multiplier: int = 0
-
-    @classmethod
-    def from_rate(cls, rate, layer):
-        """Constants for probability ``rate`` (below one) on the input of ``layer`` (from 1)."""
-        threshold = round(rate * 65536)
-        _require(0 <= threshold < 65536, f"dropout must be at least 0 and below 1, not {rate}")
-        scale = 65536 / (65536 - threshold)
-        exponent = math.ceil(math.log2(scale))
-        multiplier = round(65536 * scale / 2**exponent)
-        if multiplier == 32768:  # 2**(exponent - 1), a little more before it was rounded
-            exponent -= 1
-        return cls(key=layer * LAYER_KEY_INCREMENT & 0xFFFFFFFF, threshold=threshold,
-                   exponent=exponent, multiplier=multiplier if 32768 < multiplier < 65536 else 0)
+    name: str
+    source: int
+    shape: tuple[int, int]
 
     @property
-    def scale(self):
-        """What the chip multiplies by, as a float."""
-        return 2.0**self.exponent * (self.multiplier / 65536 or 1.0)
-
-    def keep(self, step_key, ranks, features):
-        """``keep_mask`` of this layer at a step."""
-        key = (self.key + step_key) & 0xFFFFFFFF
-        return keep_mask(key, self.threshold, ranks, features)
-
-    def apply(self, matrix, step_key):
-        """``matrix`` (dense or CSR) with the dropped elements zero.
-
-        Row numbers are the ranks. Nothing is scaled.
-        """
-        if self.threshold == 0:
-            return matrix
-        if scipy.sparse.issparse(matrix):
-            ranks = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-            keep = self.keep(step_key, ranks, matrix.indices)
-            return scipy.sparse.csr_array(
-                (matrix.data * keep, matrix.indices, matrix.indptr), shape=matrix.shape)
-        rows, columns = matrix.shape
-        return matrix * self.keep(step_key, np.arange(rows)[:, None], np.arange(columns)[None, :])
+    def root(self):
+        """Whether the product is added as it is, not summed over neighbours."""
+        return self.name[0] in "RI"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Layer:
-    """One graph convolution: ``A dropout(H) W + b``.
+    """A graph convolution, ``A dropout(H) W + b``, or a linear layer, ``dropout(H) W + b``.
 
     Parameters
     ----------
     features_in, features_out : int
         Shape of the weights.
     order : str
-        ``COMBINE_FIRST`` or ``AGGREGATE_FIRST``: which product comes first.
+        ``COMBINE_FIRST`` or ``AGGREGATE_FIRST``: which product comes first; or ``LINEAR``.
     dropout : float
-        Probability with which an element of the layer's input is dropped in training.
+        Probability with which an element of the layer's input is dropped in training. That of a
+        linear layer is scaled where the bias has been added: by a power of two only.
+    root : str, optional
+        ``ROOT_WEIGHTS`` or ``ROOT_IDENTITY``: what ``dropout(H)`` is multiplied by and added
+        besides, in a convolution that combines first.
 
     Raises
     ------
     ValueError
-        If a field is out of range.
+        If a field is out of range, or they do not fit each other.
     """
 
     features_in: int
     features_out: int
     order: str = COMBINE_FIRST
     dropout: float = 0.0
+    root: str | None = None
 
     def __post_init__(self):
         for name in ("features_in", "features_out"):
             value = getattr(self, name)
             _require(value >= 1, f"{name} must be at least 1, not {value}")
-        _require(self.order in (COMBINE_FIRST, AGGREGATE_FIRST),
-                 f"order must be {COMBINE_FIRST} or {AGGREGATE_FIRST}, not {self.order!r}")
-        Dropout.from_rate(self.dropout, 1)
+        orders = COMBINE_FIRST, AGGREGATE_FIRST, LINEAR
+        _require(self.order in orders,
+                 f"order must be {' or '.join(orders)}, not {self.order!r}")
+        _require(self.root in (None, ROOT_WEIGHTS, ROOT_IDENTITY),
+                 f"root must be {ROOT_WEIGHTS}, {ROOT_IDENTITY} or None, not {self.root!r}")
+        _require(self.order in self.orders,
+                 f"a layer that adds a vertex's own features must be {COMBINE_FIRST}, not "
+                 f"{self.order}")
+        _require(self.root != ROOT_IDENTITY or self.features_in == self.features_out,
+                 f"a residual connection needs as many inputs as outputs, not {self.features_in} "
+                 f"and {self.features_out}")
+        scale = Dropout.from_rate(self.dropout, 1)
+        _require(self.order != LINEAR or scale.multiplier == 0,
+                 f"dropout of a linear layer must be 0, 0.5, 0.75 or another 1 - 2**-k, not "
+                 f"{self.dropout}")
+
+    @property
+    def orders(self):
+        """The orders that a layer of this kind can have."""
+        if self.order == LINEAR:
+            return (LINEAR,)
+        return (COMBINE_FIRST,) if self.root else (COMBINE_FIRST, AGGREGATE_FIRST)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """A graph convolutional network: layers with a bias each, ReLU between them.
+    """A graph neural network: layers with a bias each, ReLU between them.
 
     Parameters
     ----------
     layers : tuple of Layer
         First to last; the last one's outputs are the logits.
+    jumping : tuple of int
+        Layers whose outputs, side by side, are the inputs of the last one, which is linear, and
+        whose outputs have dropout of the same rate (Xu et al., Representation Learning on Graphs
+        with Jumping Knowledge Networks, 2018). Empty if it has those of the layer before only.
 
     Raises
     ------
@@ -145,17 +139,36 @@ class Network:
     """
 
     layers: tuple[Layer, ...]
+    jumping: tuple[int, ...] = ()
 
     def __post_init__(self):
         _require(self.layers, "a network needs at least one layer")
-        for number, (layer, following) in enumerate(itertools.pairwise(self.layers), 1):
+        pairs = list(enumerate(itertools.pairwise(self.layers), 1))
+        for number, (layer, following) in pairs[:-1] if self.jumping else pairs:
             _require(layer.features_out == following.features_in,
                      f"layer {number} has {layer.features_out} outputs, but layer {number + 1} "
                      f"has {following.features_in} inputs")
         first = self.layers[0]
-        _require(first.order == COMBINE_FIRST or first.dropout == 0,
+        _require(first.order != AGGREGATE_FIRST or first.dropout == 0,
                  f"layer 1 cannot aggregate first with dropout {first.dropout} on its input; "
                  f"use {COMBINE_FIRST} or dropout 0")
+        if self.jumping:
+            self._check_jumping()
+
+    def _check_jumping(self):
+        last, found = self.layers[-1], self.jumping
+        before = len(self.layers) - 1
+        _require(sorted({*found}) == list(found) and found[0] >= 1 and found[-1] == before,
+                 f"jumping must be layers in ascending order, the last of them {before}, not "
+                 f"{found}")
+        _require(last.order == LINEAR, f"the last layer must be {LINEAR} to take the outputs of "
+                                       f"layers {found}, not {last.order}")
+        total = sum(self.layers[number - 1].features_out for number in found)
+        _require(last.features_in == total, f"layers {found} have {total} outputs, but the last "
+                                            f"layer has {last.features_in} inputs")
+        rates = {self.layers[number].dropout for number in found}
+        _require(len(rates) == 1, f"the outputs of layers {found} must have the same dropout, not "
+                                  f"{', '.join(map(str, sorted(rates)))}")
 
     @classmethod
     def of_widths(cls, widths, *, dropout=0.0, orders=COMBINE_FIRST):
@@ -169,6 +182,45 @@ class Network:
             Layer(features_in=features_in, features_out=features_out, order=order,
                   dropout=dropout)
             for (features_in, features_out), order in zip(pairs, orders, strict=True)))
+
+    def ordered(self, orders):
+        """The same network with other orders of its layers' products."""
+        layers = zip(self.layers, orders, strict=True)
+        return replace(self, layers=tuple(replace(layer, order=order) for layer, order in layers))
+
+    def weights(self, number):
+        """The ``Weight`` matrices of a layer (from 1), the ones of its root last."""
+        layer = self.layers[number - 1]
+        if self.jumping and number == len(self.layers):
+            return tuple(Weight(f"W{number}.{source}", source, (
+                self.layers[source - 1].features_out, layer.features_out))
+                for source in self.jumping)
+        roots = {None: "", ROOT_WEIGHTS: "R", ROOT_IDENTITY: "I"}[layer.root]
+        return tuple(Weight(f"{letter}{number}", number - 1,
+                            (layer.features_in, layer.features_out)) for letter in f"W{roots}")
+
+    def sums_gradients(self, number):
+        """Whether the gradient of a layer's inputs is a sum over neighbours, or of other rows.
+
+        If not, it is a product with transposed weights.
+        """
+        layer = self.layers[number - 1]
+        return (layer.order == AGGREGATE_FIRST or layer.root is not None
+                or number - 1 in self.jumping[:-1])
+
+    def slot(self, name):
+        """The exponent file's entry of a tensor, see ``slots``."""
+        return slot(name, jumping=bool(self.jumping))
+
+    @property
+    def inputs(self):
+        """The ``Weight`` matrices that multiply the input features."""
+        return [weight for weight in self.weights(1) if weight.source == 0]
+
+    @property
+    def adds_roots(self):
+        """Whether rows are added to sums over neighbours anywhere, forward or backward."""
+        return len(self.jumping) > 1 or any(layer.root for layer in self.layers)
 
     @property
     def features(self):
@@ -196,8 +248,9 @@ def _mantissa_and_shift(value):
     return round(math.ldexp(value, shift)), shift
 
 
-def _of_layer(values, layer):
-    """Entry of ``layer`` (from 1); the last one holds for all beyond."""
+def _of_layer(values, name):
+    """Entry of a parameter's layer (from 1); the last one holds for all beyond."""
+    layer = int(name[1:].partition(".")[0])
     return values[min(layer, len(values)) - 1]
 
 
@@ -227,6 +280,8 @@ class Recipe:
         given, 1 with 16-bit elements, and 0 with 8-bit ones, which need their resolution more.
     normalisation : str
         One of ``NORMALISATIONS``.
+    epsilon : float
+        GIN's, with normalisation "sum".
     normalise_features : bool
         Whether each vertex's features are divided by the sum of their magnitudes.
 
@@ -246,6 +301,7 @@ class Recipe:
     element_width: int = 16
     headroom: int | None = None
     normalisation: str = "symmetric"
+    epsilon: float = 0.0
     normalise_features: bool = False
 
     def __post_init__(self):
@@ -267,16 +323,22 @@ class Recipe:
         _require(self.normalisation in NORMALISATIONS,
                  f"normalisation must be one of {', '.join(NORMALISATIONS)}, "
                  f"not {self.normalisation!r}")
+        _require(math.isfinite(self.epsilon), f"epsilon must be finite, not {self.epsilon}")
 
     def learning_rate(self, name, epoch):
-        """Learning rate of parameter ``name`` (W1, b1, ...) in ``epoch`` (from 0)."""
-        rates = self.learning_rates if name.startswith("W") else self.bias_learning_rates
+        """Learning rate of parameter ``name`` (W1, b1, ...) in ``epoch`` (from 0).
+
+        The identity (I2, ...) stays as it is.
+        """
+        if name.startswith("I"):
+            return 0.0
+        rates = self.bias_learning_rates if name.startswith("b") else self.learning_rates
         factors = [factor for start, factor in self.schedule if start <= epoch]
-        return _of_layer(rates, int(name[1:])) * (factors[-1] if factors else 1.0)
+        return _of_layer(rates, name) * (factors[-1] if factors else 1.0)
 
     def weight_decay(self, name):
         """Weight decay of parameter ``name``."""
-        return _of_layer(self.weight_decays, int(name[1:])) if name.startswith("W") else 0.0
+        return 0.0 if name[0] in "bI" else _of_layer(self.weight_decays, name)
 
     def rates(self, learning_rate, weight_decay, gain, momentum_exponent):
         """Constants of an UPDATE.
@@ -315,7 +377,8 @@ def initial_parameters(network, seed):
     parameters = {}
     for number, layer in enumerate(network.layers, 1):
         limit = math.sqrt(6 / (layer.features_in + layer.features_out))
-        parameters[f"W{number}"] = generator.uniform(
-            -limit, limit, (layer.features_in, layer.features_out))
+        for weight in network.weights(number):
+            parameters[weight.name] = np.eye(*weight.shape) if weight.name.startswith("I") else \
+                generator.uniform(-limit, limit, weight.shape)
         parameters[f"b{number}"] = np.zeros(layer.features_out)
     return parameters

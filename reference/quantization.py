@@ -10,7 +10,7 @@ from hypercast.rtl.isa import MINIMUM_EXPONENT
 __all__ = ["quantize", "without_common_factor"]
 
 
-def quantize(matrix, width):
+def quantize(matrix, width, least=MINIMUM_EXPONENT):
     """Round a real matrix half to even to mantissas.
 
     Parameters
@@ -19,6 +19,8 @@ def quantize(matrix, width):
         Finite values.
     width : int
         Bits of a mantissa.
+    least : int
+        Least exponent.
 
     Returns
     -------
@@ -29,12 +31,12 @@ def quantize(matrix, width):
     if scipy.sparse.issparse(matrix):
         matrix = scipy.sparse.csr_array(matrix)
         matrix.sort_indices()
-        mantissas, exponent = quantize(matrix.data, width)
+        mantissas, exponent = quantize(matrix.data, width, least)
         return scipy.sparse.csr_array(
             (mantissas, matrix.indices, matrix.indptr), shape=matrix.shape), exponent
     matrix = np.asarray(matrix, dtype=np.float64)
     largest = float(np.abs(matrix).max(initial=0))
-    exponent = max(math.frexp(largest)[1] - (width - 1), MINIMUM_EXPONENT)
+    exponent = max(math.frexp(largest)[1] - (width - 1), least)
     if round(math.ldexp(largest, -exponent)) == 1 << width - 1:
         exponent += 1
     return np.rint(np.ldexp(matrix, -exponent)).astype(np.int64), exponent

@@ -29,7 +29,8 @@ from hypercast.host.trace import write_trace
 from hypercast.host.training import DEVICES, open_device, prepare
 from hypercast.host.utilisation import utilisation
 from hypercast.host.xdma_transport import XDMA, xdma_path
-from hypercast.reference.network import COMBINE_FIRST, NORMALISATIONS, Network, Recipe
+from hypercast.reference.models import MODELS, model_network
+from hypercast.reference.network import NORMALISATIONS, Recipe
 from hypercast.rtl.isa import Split
 
 __all__ = ["train"]
@@ -49,6 +50,24 @@ class _Numbers(click.ParamType):
             return tuple(float(part) for part in value.split(","))
         except ValueError:
             self.fail(f"{value!r} is not a number or a list like 0.5,0.1", parameter, context)
+
+
+class _Widths(click.ParamType):
+    """Whole numbers separated by commas, one per hidden layer."""
+
+    name = "WIDTHS"
+
+    def convert(self, value, parameter, context):
+        if isinstance(value, tuple):
+            return value
+        try:
+            widths = tuple(int(part) for part in value.split(","))
+        except ValueError:
+            widths = ()
+        if not widths or min(widths) < 1:
+            self.fail(f"{value!r} is not a whole number from 1 on, or a list like 32,16",
+                      parameter, context)
+        return widths
 
 
 class _Device(click.ParamType):
@@ -86,12 +105,19 @@ def _epoch_record(epoch, trained, tested, device):
 @click.option("--epochs", type=click.IntRange(1), default=200, show_default=True)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True,
               help="Of initial weights and dropout.")
-@click.option("--layers", type=click.IntRange(1), default=2, show_default=True)
-@click.option("--hidden", type=click.IntRange(1), default=16, show_default=True,
-              help="Features of every hidden layer.")
+@click.option("--model", type=click.Choice(list(MODELS)), default="gcn", show_default=True,
+              help="GCN, GraphSAGE with means, or GIN.")
+@click.option("--layers", type=click.IntRange(1), default=2, show_default=True,
+              help="Graph convolutions.")
+@click.option("--hidden", type=_Widths(), default=(16,), show_default="16",
+              help="Features of every hidden layer: one number, or one per layer.")
+@click.option("--residual", is_flag=True,
+              help="Hidden convolutions of as many outputs as inputs add these to their sums.")
+@click.option("--jumping", is_flag=True,
+              help="A linear layer takes the outputs of all convolutions side by side.")
 @order_option
 @click.option("--dropout", type=click.FloatRange(0, 1, max_open=True), default=0.5,
-              show_default=True, help="On the input of every layer.")
+              show_default=True, help="On the input of every convolution.")
 @click.option("--learning-rate", type=_Numbers(), default=None,
               help="Of weights: one number, or one per layer.  [default: 0.05]")
 @click.option("--bias-learning-rate", type=_Numbers(), default=None,
@@ -100,8 +126,9 @@ def _epoch_record(epoch, trained, tested, device):
               help="Of weights, likewise.  [default: 0.005,0]")
 @click.option("--momentum", type=click.FloatRange(0, 1, max_open=True), default=0.9,
               show_default=True)
-@click.option("--normalisation", type=click.Choice(NORMALISATIONS), default="symmetric",
-              show_default=True)
+@click.option("--normalisation", type=click.Choice(NORMALISATIONS), default=None,
+              help="Of edge weights.  [default: " + ", ".join(
+                  f"{kind} for {model}" for model, kind in MODELS.items()) + "]")
 @click.option("--normalise-features", is_flag=True,
               help="Divide each vertex's features by their sum.")
 @click.option("--check/--no-check", default=None,
@@ -116,9 +143,9 @@ def _epoch_record(epoch, trained, tested, device):
 @click.option("--image", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Write what a driver loads into the chip, such as that of examples/c.")
 @json_option
-def train(dataset, config, device, layers, hidden, order, dropout, check, as_json, learning_rate,
-          bias_learning_rate, weight_decay, epochs, folder, trace, trace_step, image, resplit,
-          **recipe):
+def train(dataset, config, device, model, layers, hidden, residual, jumping, order, dropout, check,
+          as_json, learning_rate, bias_learning_rate, weight_decay, normalisation, epochs, folder,
+          trace, trace_step, image, resplit, **recipe):
     """Train DATASET: karate, blocks, or a file or folder of graphs in a format of others.
 
     Formats are told apart by contents: Planetoid, gnn-benchmark, GraphSAINT, OGB, MUSAE, edge lists
@@ -129,23 +156,28 @@ def train(dataset, config, device, layers, hidden, order, dropout, check, as_jso
     if trace:
         trace.touch()  # so that a path that cannot be written fails before the training
     graph = resplit(datasets.load(dataset))
-    widths = [graph.features.shape[1], *[hidden] * (layers - 1), graph.classes]
-    network = Network.of_widths(
-        widths, dropout=dropout, orders=COMBINE_FIRST if order == "auto" else order)
+    network = model_network(
+        model, graph.features.shape[1], _hidden_widths(hidden, layers - 1 + jumping), graph.classes,
+        dropout=dropout, residual=residual, jumping=jumping)
+    if order != "auto":
+        network = network.ordered(
+            order if order in layer.orders else layer.orders[0] for layer in network.layers)
+    widths = [graph.features.shape[1], *(layer.features_out for layer in network.layers)]
     rates = {"learning_rates": learning_rate, "bias_learning_rates": bias_learning_rate,
              "weight_decays": weight_decay}
-    recipe = Recipe(epochs=epochs, element_width=config.element_width, **recipe,
+    recipe = Recipe(epochs=epochs, element_width=config.element_width,
+                    normalisation=normalisation or MODELS[model], **recipe,
                     **{name: values for name, values in rates.items() if values})
-    model = prepare(graph, network, recipe, config if order == "auto" else None)
-    network = model.network
+    prepared = prepare(graph, network, recipe, config if order == "auto" else None)
+    network = prepared.network
     console.print(f"{dataset}: {graph.vertices} vertices, {graph.edges.nnz} edges, "
                   f"{'-'.join(map(str, widths))} features, on {device}, {config.cores} cores, "
                   f"{config.lanes} lanes, {config.element_width}-bit elements")
     console.print(layer_orders(network))
     if image:
-        write_image(image, compile_job(model, config), model)
+        write_image(image, compile_job(prepared, config), prepared)
     with console.status("opening the device") as status:
-        target = open_device(device, model, config, progress=status.update)
+        target = open_device(device, prepared, config, progress=status.update)
     if device != "reference":
         console.print(f"the busiest core has {target.job.imbalance - 1:.1%} more edges than the "
                       f"mean")
@@ -153,7 +185,7 @@ def train(dataset, config, device, layers, hidden, order, dropout, check, as_jso
     oracle = ReferenceDevice(prepare(graph, network, recipe)) if check else None
     run = folder and RunWriter(folder, config, {
         "data set": dataset, "split": str(resplit), "vertices": graph.vertices,
-        "edges": int(graph.edges.nnz), "features": widths,
+        "edges": int(graph.edges.nnz), "model": model, "features": widths,
         "orders": [layer.order for layer in network.layers], "dropout": dropout, "device": device,
         **dataclasses.asdict(recipe)}, getattr(target, "job", None))
     words = Comparison()
@@ -200,6 +232,14 @@ def train(dataset, config, device, layers, hidden, order, dropout, check, as_jso
                           highlight=False)
     if words.equal != words.words:
         raise click.exceptions.Exit(1)
+
+
+def _hidden_widths(widths, layers):
+    """One for each of the hidden layers."""
+    if len(widths) not in (1, layers):
+        raise click.UsageError(f"--hidden gives {len(widths)} widths, but there are {layers} "
+                               f"hidden layers; give one for all of them, or one each")
+    return widths * layers if len(widths) == 1 else widths
 
 
 def _recorded_step(device, epochs, folder, trace, trace_step):

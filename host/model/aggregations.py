@@ -9,7 +9,7 @@ from hypercast.host.load import Load
 from hypercast.host.messages import compile_messages
 from hypercast.host.vertices import RowTable, Vertices
 
-__all__ = ["DEGREE_LAWS", "Counted", "Expected"]
+__all__ = ["DEGREE_LAWS", "Counted", "Expected", "identity_loads"]
 
 #: Shapes of the degree distribution that statistics can name.
 DEGREE_LAWS = ("uniform", "power")
@@ -115,6 +115,13 @@ class Expected:
             ejected=_busiest(cores * reached(1 / cores) / cores / config.eject),
             arrivals=_busiest(edges / cores / config.eject), words=round(words / cores),
             total_rows=rows, messages=messages, edges=edges, total_words=round(words))
+
+
+@lru_cache(maxsize=16)
+def identity_loads(targets, sources, config):
+    """``Counted.loads`` of rows that are taken as they are, the first of ``sources`` vertices."""
+    identity = scipy.sparse.eye_array(targets, sources, dtype=np.int64)
+    return Counted([identity], config).loads(1, backward=False)
 
 
 def _busiest(mean):

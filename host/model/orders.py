@@ -3,7 +3,6 @@
 import itertools
 
 from hypercast.host.model.prediction import predict
-from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 
 __all__ = ["choose_orders"]
 
@@ -16,7 +15,7 @@ def choose_orders(workload):
     """The workload with the orders of the fewest cycles.
 
     What an order costs depends on the neighbouring layers: pairs of them are tried, first to last,
-    beginning with layers that all combine first. What a first layer with dropout on its input
+    beginning with convolutions that all combine first. What a first layer with dropout on its input
     aggregates would be another matrix in every step, so that layer combines first.
 
     Parameters
@@ -29,10 +28,10 @@ def choose_orders(workload):
     CapacityError
         If the network does not fit the configuration.
     """
-    choices = [(COMBINE_FIRST, AGGREGATE_FIRST)] * len(workload.network.layers)
+    choices = [layer.orders for layer in workload.network.layers]
     if workload.network.layers[0].dropout:
-        choices[0] = (COMBINE_FIRST,)
-    orders = (COMBINE_FIRST,) * len(choices)
+        choices[0] = choices[0][:1]
+    orders = tuple(choice[0] for choice in choices)
     for first in range(max(1, len(choices) - 1)):
         pairs = itertools.product(*choices[first:first + 2])
         orders = _best(workload, [(*orders[:first], *pair, *orders[first + 2:]) for pair in pairs])

@@ -129,13 +129,15 @@ def _emitter(workload, schedule):
         memory.matrix("M1.next", 0, network.features)
     operand, sparse = Parts(name="X", firsts=(0,), sizes=(inputs.words,), stride=inputs.stride), {}
     if workload.words is not None and workload.combines_first:
-        operand = Parts.sparse("X", first_panels(weights["W1"], config), workload.words)
+        operand = Parts.sparse("X", first_panels(
+            [weights[weight.name] for weight in network.inputs], config), workload.words)
         sparse["X"] = workload.words
-    names = {"A", ONE, *memory.regions, *weights}
+    names = {"A", ONE, *map(network.slot, (*memory.regions, *weights))}
     return Emitter(
         config=config, regions=memory.regions, weights=weights,
         tensors={name: number for number, name in enumerate(sorted(names))},
-        messages=_messages(workload, vertices),
+        slot=network.slot, messages=_messages(workload, vertices),
+        roots=_messages(workload, vertices, roots=True) if network.adds_roots else {},
         operands=place_operands(config, network, memory, vertices, operand),
         timing=Timing(config, sparse), headroom=1,
         momentum_exponents=dict.fromkeys(weights, 0),
@@ -143,18 +145,20 @@ def _emitter(workload, schedule):
         schedule=schedule)
 
 
-def _messages(workload, vertices):
-    """Of all aggregations that the orders of the layers ask for."""
+def _messages(workload, vertices, *, roots=False):
+    """Of all aggregations that the orders of the layers ask for, or of the rows added to them."""
     found, sets = {}, {}
+    loads = workload.root_loads if roots else workload.loads
     for layer in range(1, len(workload.network.layers) + 1):
         for backward in (False, True) if layer > 1 or workload.combines_first else (False,):
             entry = vertices[layer if backward else layer - 1].entry
             # Tiles of the same load have the same edges: those of a symmetric matrix, both ways,
             # unless they are of different batches.
             ahead = workload.ahead and layer == 1
+            keys = [(tile, load, ahead) for tile, load in enumerate(loads(layer, backward))]
             found[layer, backward] = [
-                Messages(0, sets.setdefault((tile, load, ahead), len(sets)), load, entry)
-                for tile, load in enumerate(workload.loads(layer, backward))]
+                Messages(0, 2 * sets.setdefault(key, len(sets)) + roots, key[1], entry)
+                for key in keys]
     return found
 
 

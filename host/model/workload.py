@@ -7,9 +7,9 @@ from functools import partial
 import numpy as np
 
 from hypercast.host.features import Features
-from hypercast.host.model.aggregations import Counted, Expected
+from hypercast.host.model.aggregations import Counted, Expected, identity_loads
 from hypercast.host.reduction import gradient_slices
-from hypercast.reference.network import COMBINE_FIRST, Network
+from hypercast.reference.network import AGGREGATE_FIRST, Network
 from hypercast.rtl.config import Config
 
 __all__ = ["Workload"]
@@ -97,9 +97,7 @@ class Workload:
 
     def ordered(self, orders):
         """The same with other orders of the layers."""
-        layers = tuple(replace(layer, order=order)
-                       for layer, order in zip(self.network.layers, orders, strict=True))
-        return replace(self, network=Network(layers=layers))
+        return replace(self, network=self.network.ordered(orders))
 
     @property
     def vertices(self):
@@ -110,6 +108,11 @@ class Workload:
         """The ``Load`` of every tile of rows that are aggregated in a layer."""
         return self.aggregations.loads(layer, backward)
 
+    def root_loads(self, layer, backward):
+        """Likewise, of the rows that are added to those sums: each stays in its core."""
+        sources, targets = self.vertices[layer - 1:layer + 1]
+        return identity_loads(*(sources, targets) if backward else (targets, sources), self.config)
+
     @property
     def orders(self):
         """Order of every layer."""
@@ -117,8 +120,8 @@ class Workload:
 
     @property
     def combines_first(self):
-        """Whether the first layer does."""
-        return self.orders[0] == COMBINE_FIRST
+        """Whether the first layer does, or sums nothing over neighbours."""
+        return self.orders[0] != AGGREGATE_FIRST
 
     @property
     def ahead(self):

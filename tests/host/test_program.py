@@ -197,6 +197,19 @@ def test_destination_tiles(vertices, rows):
     assert len({entry["edge_set"] for entry in aggregates}) == len(rows)
 
 
+@pytest.mark.parametrize("vertices", [9, 70])
+def test_products_of_the_losses_gradient_follow_it(vertices):
+    """Of all tiles of rows: LOSS writes them at once."""
+    program = instructions(small_model(
+        small_graph(vertices, classes=2), hidden=(4,), orders=AGGREGATE_FIRST, dropout=0.0))
+    [loss] = of(Opcode.LOSS, program)
+    products = of(Opcode.MATMUL, program, transposed=1)
+    tiles = -(-vertices // 2 // CONFIG.accumulator_rows)
+    assert len(products) == tiles * 2
+    for entry in products:
+        assert program.index(loss) < program.index(entry)
+
+
 def test_directed_graph_has_messages_of_its_own_backward():
     edges = [[0, 1], [1, 2], [0, 3]]
     for directed, sets in ((False, 1), (True, 2)):

@@ -138,4 +138,4 @@ def test_first_panels_of_parts():
         [(0, range(8))],
         [(0, range(8, 10)), (1, range(4))],
         [(1, range(4, 10)), (2, range(10))]]
-    assert first_panels(weights, SMALL) == [0, 2, 4]
+    assert first_panels([weights], SMALL) == [0, 2, 4]

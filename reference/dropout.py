@@ -1,0 +1,79 @@
+"""Dropout as the chip does it: a hash decides what is kept, and a drain scales the product."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse
+
+from hypercast.reference.arithmetic import keep_mask
+
+__all__ = ["Dropout"]
+
+#: Layer ``l`` hashes with key ``l * LAYER_KEY_INCREMENT`` (a constant of MurmurHash3), so that no
+#: two layers share a key within any realistic number of steps.
+LAYER_KEY_INCREMENT = 0x85EBCA6B
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dropout:
+    """Dropout of one layer's input in the chip's terms.
+
+    What is kept would be multiplied by ``1 / (1 - p)``; the chip does so where the product that
+    uses it is drained, as ``2**exponent * multiplier / 65536``.
+
+    Parameters
+    ----------
+    key : int
+        32 bits, the layer's; the step key is added to it.
+    threshold : int
+        16 bits; an element is dropped with probability ``threshold / 65536``.
+    exponent : int
+        Added to the exponent of the product (DRAIN's ``exponent_bias``).
+    multiplier : int
+        32769 to 65535, or 0 for exactly ``2**exponent`` (DRAIN's ``scale``).
+    """
+
+    key: int = 0
+    threshold: int = 0
+    exponent: int = 0
+    multiplier: int = 0
+
+    @classmethod
+    def from_rate(cls, rate, layer):
+        """Constants for probability ``rate`` (below one) on the input of ``layer`` (from 1)."""
+        threshold = round(rate * 65536)
+        if not 0 <= threshold < 65536:
+            raise ValueError(f"dropout must be at least 0 and below 1, not {rate}")
+        scale = 65536 / (65536 - threshold)
+        exponent = math.ceil(math.log2(scale))
+        multiplier = round(65536 * scale / 2**exponent)
+        if multiplier == 32768:  # 2**(exponent - 1), a little more before it was rounded
+            exponent -= 1
+        return cls(key=layer * LAYER_KEY_INCREMENT & 0xFFFFFFFF, threshold=threshold,
+                   exponent=exponent, multiplier=multiplier if 32768 < multiplier < 65536 else 0)
+
+    @property
+    def scale(self):
+        """What the chip multiplies by, as a float."""
+        return 2.0**self.exponent * (self.multiplier / 65536 or 1.0)
+
+    def keep(self, step_key, ranks, features):
+        """``keep_mask`` of this layer at a step."""
+        key = (self.key + step_key) & 0xFFFFFFFF
+        return keep_mask(key, self.threshold, ranks, features)
+
+    def apply(self, matrix, step_key):
+        """``matrix`` (dense or CSR) with the dropped elements zero.
+
+        Row numbers are the ranks. Nothing is scaled.
+        """
+        if self.threshold == 0:
+            return matrix
+        if scipy.sparse.issparse(matrix):
+            ranks = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+            keep = self.keep(step_key, ranks, matrix.indices)
+            return scipy.sparse.csr_array(
+                (matrix.data * keep, matrix.indices, matrix.indptr), shape=matrix.shape)
+        rows, columns = matrix.shape
+        return matrix * self.keep(step_key, np.arange(rows)[:, None], np.arange(columns)[None, :])

@@ -1,0 +1,86 @@
+"""Tensors of a training step: mantissas, and the exponents that go with them."""
+
+from collections import Counter
+
+from hypercast.reference.arithmetic import bit_length, requantize, rounded_shift
+from hypercast.reference.exponents import ExponentFile
+from hypercast.rtl.config import Config
+
+__all__ = ["FixedTensors"]
+
+
+class FixedTensors:
+    """Makes tensors of accumulators, as a DRAIN does.
+
+    Parameters
+    ----------
+    element_width : int
+        Bits of a mantissa.
+    headroom : int
+        Bits left free above a tensor's last peak.
+    slot : callable
+        As of ``ExponentFile``.
+
+    Attributes
+    ----------
+    mantissas : dict
+        By name.
+    exponents : ExponentFile
+        Their exponents.
+    saturations : collections.Counter
+        Elements that saturated so far, by tensor.
+    calibrating : bool
+        Whether exponents are chosen from the tensors themselves.
+    """
+
+    def __init__(self, element_width, headroom, slot):
+        self.mantissas = {}
+        self.exponents = ExponentFile(
+            element_width, Config(element_width=element_width).accumulator_width, headroom, slot)
+        self.saturations = Counter()
+        self.calibrating = False
+        self._width = element_width
+        self._slot = slot
+        self._stored = {}  # names of this program's tensors, by slot
+
+    def begin(self):
+        """A program begins: each slot is opened by the first tensor that is stored."""
+        self._stored.clear()
+
+    def opens(self, name):
+        """Whether a tensor is the first one of its slot in this program; it is taken for stored."""
+        stored = self._stored.setdefault(self._slot(name), [])
+        stored.append(name)
+        return stored == [name]
+
+    def base(self, *factors):
+        """Exponent of the accumulators of a product."""
+        return sum(self.exponents[factor] for factor in factors)
+
+    def store(self, name, sums, base, dropout=None):
+        """Requantize accumulators of exponent ``base``, scaled by what ``dropout`` asks for."""
+        base += dropout.exponent if dropout else 0
+        if self.calibrating:
+            self._calibrate(name, bit_length(sums), base)
+        else:
+            self.exponents.settle(name, base, bit_length(sums), name.removesuffix(".eval"),
+                                  opens=self.opens(name))
+        self._put(name, sums, self.exponents.shift(name, base))
+        if dropout and dropout.multiplier:
+            self._put(name, self.mantissas[name] * dropout.multiplier, 16)
+
+    def _put(self, name, sums, shift):
+        self.mantissas[name], saturated = requantize(sums, shift, self._width)
+        self.saturations[name] += saturated
+
+    def _calibrate(self, name, bits, base):
+        """Choose the exponent; a slot that others have keeps the largest, and they follow."""
+        first = self.opens(name)
+        before = None if first else self.exponents[name]
+        self.exponents.calibrate(name, base, bits)
+        if first:
+            return
+        more = self.exponents[name] - before
+        self.exponents[name] = before + max(more, 0)
+        for other in self._stored[self._slot(name)][:-1]:
+            self.mantissas[other] = rounded_shift(self.mantissas[other], max(more, 0))

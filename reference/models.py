@@ -1,0 +1,67 @@
+"""The networks that go by a name: GCN, GraphSAGE and GIN, with what may be added to them."""
+
+import itertools
+
+from hypercast.reference.network import LINEAR, ROOT_IDENTITY, ROOT_WEIGHTS, Layer, Network
+
+__all__ = ["MODELS", "model_network"]
+
+#: Models, and the normalisation of edge weights that each is defined with.
+MODELS = {"gcn": "symmetric", "sage": "neighbours", "gin": "sum"}
+
+
+def model_network(model, features, hidden, classes, *, dropout=0.0, residual=False, jumping=False):
+    """The network of a model.
+
+    ``"gcn"``: ``A H W + b`` (Kipf and Welling, Semi-Supervised Classification with Graph
+    Convolutional Networks, 2017). ``"sage"``: ``A H W + H R + b``, with the means over neighbours
+    (Hamilton et al., Inductive Representation Learning on Large Graphs, 2017). ``"gin"``: the sums
+    over a vertex and its neighbours go through two linear layers; the first one's product may well
+    come before the sums (Xu et al., How Powerful are Graph Neural Networks?, 2019).
+
+    Parameters
+    ----------
+    model : str
+        One of ``MODELS``.
+    features, classes : int
+        Of a vertex, and of the logits.
+    hidden : sequence of int
+        Outputs of every convolution but the last, or of all, with jumping knowledge.
+    dropout : float
+        On the input of every convolution, and of the linear layer of jumping knowledge.
+    residual : bool
+        Whether hidden convolutions of as many outputs as inputs add these to their sums.
+    jumping : bool
+        Whether a linear layer takes the outputs of all convolutions.
+
+    Raises
+    ------
+    ValueError
+        If there is no such model, or what is to be added does not fit it.
+    """
+    if model not in MODELS:
+        raise ValueError(f"model must be one of {', '.join(MODELS)}, not {model!r}")
+    if jumping and not hidden:
+        raise ValueError("jumping knowledge needs at least one hidden width")
+    if residual and model == "sage":
+        raise ValueError("GraphSAGE adds a vertex's own features with weights of their own; leave "
+                         "residual out")
+    widths = [features, *hidden] if jumping else [features, *hidden, classes]
+    layers, outputs = [], []
+    for number, (before, after) in enumerate(itertools.pairwise(widths), 1):
+        inner = (widths[number] if jumping or number < len(widths) - 1 else before) \
+            if model == "gin" else after
+        root = ROOT_WEIGHTS if model == "sage" else None
+        if residual and before == inner and number > 1 and number < len(widths) - 1 + jumping:
+            root = ROOT_IDENTITY
+        layers.append(Layer(features_in=before, features_out=inner, dropout=dropout, root=root))
+        if model == "gin":
+            layers.append(Layer(features_in=inner, features_out=after, order=LINEAR))
+        outputs.append(len(layers))
+    if residual and not any(layer.root for layer in layers):
+        raise ValueError(f"no hidden convolution has as many outputs as inputs, with widths "
+                         f"{widths}; give neighbouring hidden layers the same width")
+    if jumping:
+        layers.append(Layer(features_in=sum(hidden), features_out=classes, order=LINEAR,
+                            dropout=dropout))
+    return Network(layers=tuple(layers), jumping=tuple(outputs) if jumping else ())
