@@ -1,29 +1,28 @@
 """Compiles a training job: memory map, images and program for one configuration."""
 
-from functools import partial
+from dataclasses import replace
 
 import numpy as np
-import scipy.sparse
 
-from hypercast.host.emitter import Emitter, Messages
-from hypercast.host.features import Features
+from hypercast.host.emitter import Emitter
+from hypercast.host.features import Features, fill_dense
 from hypercast.host.job import Job, Weights
 from hypercast.host.kept_map import KeptMap
 from hypercast.host.memory_map import CapacityError, MemoryMap, require_capacity
-from hypercast.host.messages import compile_messages, relocate
 from hypercast.host.operand_map import OperandMap, Parts
 from hypercast.host.operands import Operands
 from hypercast.host.packing import deal, pack_records, pack_rows
 from hypercast.host.program import Program
 from hypercast.host.reduction import first_panels, gradient_slices, plan_reductions
+from hypercast.host.sample_plan import SamplePlan
 from hypercast.host.state import store_state, weight_rows
 from hypercast.host.timing import Timing
-from hypercast.host.vertices import RowTable, Vertices
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.rtl.isa import OPERANDS, Keep, Opcode, Split, decode, encode
-from hypercast.rtl.placement import rows_of
 
-__all__ = ["compile_job", "place_operands", "place_tensors", "place_weights", "updates_at"]
+__all__ = [
+    "compile_job", "place_operands", "place_tensors", "place_weights", "updates_at", "with_sample",
+]
 
 #: Classes a label record can name.
 _MAXIMUM_CLASSES = 512
@@ -32,7 +31,7 @@ _MAXIMUM_PANELS = (1 << dict(OPERANDS[Opcode.MATMUL])["panels"]) - 1
 _MAXIMUM_ROWS = 1 << dict(OPERANDS[Opcode.MATMUL])["row_start"]
 
 
-def compile_job(model, config, *, word_sparse=True):
+def compile_job(model, config, *, word_sparse=True, room=None):
     """Compile a model, as it stands before its first step.
 
     Parameters
@@ -43,6 +42,8 @@ def compile_job(model, config, *, word_sparse=True):
         Configuration of the chip.
     word_sparse : bool
         Whether input features may be stored without their zero words, where that is less.
+    room : Room, optional
+        What other samples take, if the program is to train on others, too.
 
     Raises
     ------
@@ -50,22 +51,20 @@ def compile_job(model, config, *, word_sparse=True):
         If something does not fit the configuration; names what, and which field to raise.
     """
     _check(model, config)
-    vertices = len(model.labels)
-    rows = max(rows_of(core, vertices, config.cores) for core in range(config.cores))
-    memory = MemoryMap(config, [rows] * (len(model.network.layers) + 1))
-    images = [[] for _ in range(config.cores)]
+    plan = SamplePlan(model.network, config, model.sample, room)
+    rows = [max(1, level.rows) for level in plan.vertices]
+    memory = MemoryMap(config, rows)
     place_tensors(model.network, memory, config)
-    table = RowTable()
-    everyone = Vertices.of(vertices, config, table)
-    messages, roots, traffic = _place_messages(model, everyone, memory, images, config)
+    plan.place(memory)
     weights, used = place_weights(model.network, memory, config)
-    features = Features(model, rows, config, word_sparse=word_sparse)
+    features = Features(model, rows[0], config, word_sparse=word_sparse and not room)
     firsts = first_panels([weights[weight.name] for weight in model.network.inputs], config)
     features.place(memory, firsts)
     memory.check()
 
+    images = plan.images(model.sample)
     features.fill(memory, images)
-    _fill_labels(model, images, config)
+    _fill_labels(model.sample, images, config)
     bank = np.zeros((used, config.lanes), dtype=np.int64)
     for name, place in weights.items():
         operands = weight_rows(_matrix(model.tensors[name]), place, config)
@@ -75,21 +74,18 @@ def compile_job(model, config, *, word_sparse=True):
     tensors = {name: number for number, (name, _) in enumerate(model.exponents.items())}
     require_capacity(config, "tensors", len(tensors), "the network has that many tensors")
     sparse = {} if features.words is None else {"X": features.words}
-    aggregations = [(number, backward) for number in range(1, len(model.network.layers) + 1)
-                    for backward in (False, True)]
     emitter = Emitter(
         config=config, regions=memory.regions, weights=weights, tensors=tensors,
         slot=model.network.slot,
-        messages={(number, backward): messages[backward] for number, backward in aggregations},
-        roots=dict.fromkeys(aggregations, roots),
+        messages=plan.messages, roots=plan.roots,
         operands=place_operands(
-            config, model.network, memory, (everyone,) * (len(model.network.layers) + 1),
-            features.operand(firsts)),
+            config, model.network, memory, plan.vertices, features.operand(firsts)),
         timing=Timing(config, sparse), headroom=model.recipe.headroom,
-        momentum_exponents=model.momentum_exponents, slices=gradient_slices(model, config))
+        momentum_exponents=model.momentum_exponents,
+        slices=dict.fromkeys(weights, config.slices) if room else gradient_slices(model, config))
     program = Program(network=model.network, emitter=emitter)
     entries = {}
-    for name in ("load", "train", "evaluate"):
+    for name in ("train", "evaluate") if room else ("load", "train", "evaluate"):
         row = len(emitter.schedule.issued)
         getattr(program, name)()
         if row < len(emitter.schedule.issued):
@@ -97,18 +93,32 @@ def compile_job(model, config, *, word_sparse=True):
     words = emitter.schedule.words
     require_capacity(config, "program_rows", len(words), "the program has that many instructions")
     job = Job(
-        config=config, vertices=vertices, program=words,
-        row_table=[table.counts(core, config.cores) for core in range(config.cores)],
+        config=config, plan=plan, rows=model.sample.rows, program=words,
+        row_table=plan.row_table(model.sample),
         entries=entries, phases=program.phases,
         updates=tuple(emitter.schedule.labels), tensors=tensors,
         exponents=dict(model.exponents.items()), regions=memory.regions, images=images,
         weights=weights, weight_bank=pack_rows(bank, config),
-        split_sizes=tuple(int(np.count_nonzero(model.splits == split))
-                          for split in (Split.TRAIN, Split.VALIDATION, Split.TEST)),
-        **traffic)
+        split_sizes=_split_sizes(model.sample), **plan.traffic)
     for row, word in updates_at(job, model, 0):
         words[row] = word
     return job
+
+
+def with_sample(job, sample):
+    """A job that goes on with another ``Sample``; program and parameters stay.
+
+    Raises
+    ------
+    CapacityError
+        If there is not enough room for it.
+    """
+    row_table, images = job.plan.row_table(sample), job.plan.images(sample)
+    fill_dense(sample.features.values, job.regions["X"], images, job.config)
+    _fill_labels(sample, images, job.config)
+    exponents = {"A": sample.edge_exponent, "X": sample.features.exponent}
+    return replace(job, rows=sample.rows, row_table=row_table, images=images,
+                   exponents=job.exponents | exponents, split_sizes=_split_sizes(sample))
 
 
 def updates_at(job, model, epoch):
@@ -177,52 +187,6 @@ def _products(network, number):
     if number in network.jumping[:-1]:
         backward.append((f"dC{number}", layer.features_out))
     return forward, backward
-
-
-def _place_messages(model, vertices, memory, images, config):
-    """Compile and place the messages of A, of its transpose, and of rows that are added to sums.
-
-    Returns
-    -------
-    tuple
-        Messages of each tile, by whether they are backward; those of rows that are added; and what
-        an aggregation of a panel moves.
-    """
-    place = partial(_place_matrix, vertices=vertices, memory=memory, images=images, config=config)
-    adjacency = model.tensors["A"]
-    transposed = adjacency.T.tocsr()
-    forward, traffic = place("A", adjacency)
-    backward = forward
-    if (adjacency != transposed).nnz:
-        backward, _ = place("A^T", transposed)
-    roots = []
-    if model.root_weight:
-        roots, _ = place("I", model.root_weight * scipy.sparse.eye_array(
-            adjacency.shape[0], dtype=np.int64, format="csr"))
-    return (forward, backward), roots, traffic
-
-
-def _place_matrix(name, matrix, vertices, memory, images, config):
-    """Compile and place the messages of a matrix, tile by tile; also returns what they move."""
-    places = []
-    totals = {"messages": 0, "deliveries": 0}
-    by_core = np.zeros(config.cores, dtype=np.int64)
-    for tile in vertices.tiles:
-        messages = compile_messages(matrix, config, first_row=tile.first, rows=tile.rows)
-        lists = memory.words(f"send list of {name}, rows from {tile.first}", 1,
-                             max(len(words) for words in messages.send_lists))
-        sets = memory.words(f"edge set of {name}, rows from {tile.first}", 1,
-                            max(len(words) for words in messages.edge_sets))
-        for core, image in enumerate(images):
-            image.append((lists.name, messages.send_lists[core]))
-            image.append((sets.name, relocate(messages.edge_sets[core], sets.address, config)))
-        places.append(Messages(lists.address, sets.address, messages.load, vertices.entry))
-        totals["messages"] += messages.messages
-        totals["deliveries"] += messages.deliveries
-        by_core += messages.edges
-    edges = int(by_core.sum())
-    imbalance = float(by_core.max() * config.cores / edges) if edges else 1.0
-    return places, totals | {"edges": edges, "imbalance": imbalance}
 
 
 def place_weights(network, memory, config):
@@ -300,8 +264,13 @@ def _kept_panels(network, memory, vertices):
                 yield target, name, memory[name].panels, memory[name].stride
 
 
-def _fill_labels(model, images, config):
-    labels = np.maximum(model.labels, 0) | np.where(model.labels >= 0, model.splits, 0) << 13
+def _split_sizes(sample):
+    return tuple(int(np.count_nonzero(sample.splits == split))
+                 for split in (Split.TRAIN, Split.VALIDATION, Split.TEST))
+
+
+def _fill_labels(sample, images, config):
+    labels = np.maximum(sample.labels, 0) | np.where(sample.labels >= 0, sample.splits, 0) << 13
     for core, image in enumerate(images):
         image.append(("labels", pack_records(deal(labels, core, config).astype("<u2"), config)))
 

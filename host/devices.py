@@ -4,7 +4,7 @@ import abc
 
 import numpy as np
 
-from hypercast.host.compiler import updates_at
+from hypercast.host.compiler import updates_at, with_sample
 from hypercast.host.driver import DeviceError, Driver
 from hypercast.host.timeline import profile
 from hypercast.reference.metrics import Metrics
@@ -25,6 +25,16 @@ class Device(abc.ABC):
     @abc.abstractmethod
     def train_step(self):
         """One training step; returns the ``Metrics`` of its forward pass."""
+
+    @abc.abstractmethod
+    def take(self, sample):
+        """Go on with another ``Sample``.
+
+        Raises
+        ------
+        CapacityError
+            If the device has not enough room for it.
+        """
 
     @abc.abstractmethod
     def evaluate(self):
@@ -78,6 +88,9 @@ class ReferenceDevice(Device):
         metrics = self.model.train_step()
         self.saturations = self.model.saturations.total() - before
         return metrics
+
+    def take(self, sample):
+        self.model.take(sample)
 
     def evaluate(self):
         return self.model.evaluate()
@@ -166,6 +179,10 @@ class ChipDevice(Device):
         self.train_cycles += cycles
         self._epoch += 1
         return metrics
+
+    def take(self, sample):
+        self.job = with_sample(self.job, sample)
+        self.driver.load_sample(self.job)
 
     def evaluate(self):
         metrics, cycles = self._run("evaluate")

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from hypercast.host.image import Block, instruction_block, load_blocks
+from hypercast.host.image import Block, instruction_block, load_blocks, sample_blocks
 from hypercast.host.packing import undeal, unpack_panels, unpack_rows
 from hypercast.host.state import load_state, matrix_of
+from hypercast.host.tensors import level
 from hypercast.rtl.config import INTERFACE_VERSION
 from hypercast.rtl.isa import Engine, Opcode
 from hypercast.rtl.placement import rows_of
@@ -136,6 +137,11 @@ class Driver:
         for block in load_blocks(job):
             self.write(block)
 
+    def load_sample(self, job):
+        """Load what differs in a job with another sample: row counts, edges, features, labels."""
+        for block in sample_blocks(job):
+            self.write(block)
+
     def set_step(self, step, key):
         """Set the number of training steps done, and the key that dropout gets from it."""
         self._write("step", step)
@@ -232,13 +238,13 @@ class Driver:
 
     def matrix(self, job, name):
         """A matrix of the memory channels as (vertices, columns) mantissas, in rank order."""
-        region = job.regions[name]
+        region, vertices = job.regions[name], job.rows[level(name)]
         parts = []
         for core in range(self.config.cores):
             words = self.read_words(core, region.space, region.address, region.words)
-            rows = rows_of(core, job.vertices, self.config.cores)
+            rows = rows_of(core, vertices, self.config.cores)
             parts.append(unpack_panels(words, rows, region.columns, region.stride, self.config))
-        return undeal(parts, job.vertices, self.config)
+        return undeal(parts, vertices, self.config)
 
     def operand(self, job, name, core=0):
         """A weight matrix (or bias) as mantissas, from one core's weight bank."""

@@ -11,7 +11,7 @@ from hypercast.host.packing import deal, pack_panels
 from hypercast.host.sparse_words import MAXIMUM_ROWS, SparseWords, index_words
 from hypercast.reference.network import AGGREGATE_FIRST
 
-__all__ = ["Features"]
+__all__ = ["Features", "fill_dense"]
 
 _NAME = "X"
 
@@ -83,15 +83,25 @@ class Features:
         """Append what was placed to every core's image."""
         region = memory[_NAME]
         if self._sparse is None:
-            for part, image in zip(self._parts, images, strict=True):
-                dense = part.toarray() if scipy.sparse.issparse(part) else part
-                image.append((_NAME, pack_panels(dense, region.stride, self._config)))
+            _fill(self._parts, region, images, self._config)
             return
         for part, image in zip(self._sparse, images, strict=True):
             image.append((_NAME, part.words))
             for index, first, panels in self._indices:
                 image.append((index.name,
                               part.index(region.address, self._config, first, panels)))
+
+
+def fill_dense(matrix, region, images, config):
+    """Append all words of a matrix (vertices, columns) to every core's image."""
+    matrix = _rows(matrix)
+    _fill([deal(matrix, core, config) for core in range(config.cores)], region, images, config)
+
+
+def _fill(parts, region, images, config):
+    for part, image in zip(parts, images, strict=True):
+        dense = part.toarray() if scipy.sparse.issparse(part) else part
+        image.append((region.name, pack_panels(dense, region.stride, config)))
 
 
 def _rows(matrix):

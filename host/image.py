@@ -15,7 +15,7 @@ from hypercast.rtl.isa import INSTRUCTION_WORDS
 from hypercast.rtl.registers import CoreSpace, Space
 
 __all__ = ["BLOCK", "HEADER", "MAGIC", "NO_ENTRY", "PARAMETER", "Block", "instruction_block",
-           "load_blocks", "write_image"]
+           "load_blocks", "sample_blocks", "write_image"]
 
 #: First word of an image: "HCIM".
 MAGIC = 0x4843494D
@@ -69,14 +69,26 @@ def load_blocks(job):
     for name, number in job.tensors.items():
         exponents[number] = job.exponents[name] & 0xFF
     yield Block(0, Space.TENSORS, 0, exponents)
-    chunks = job.config.chunks
-    for core, image in enumerate(job.images):
-        yield Block(core, Space.CORE, CoreSpace.ROWS,
-                    np.array(job.row_table[core], dtype=np.uint32))
-        for name, words in image:
-            region = job.regions[name]
-            yield Block(core, region.space, region.address * chunks, words.ravel())
+    for core in range(job.config.cores):
+        yield from _core_blocks(job, core)
         yield Block(core, Space.WEIGHTS, 0, job.weight_bank.ravel())
+
+
+def sample_blocks(job):
+    """What has to be written of a job that goes on with another sample (``with_sample``)."""
+    for name in ("A", "X"):
+        yield Block(0, Space.TENSORS, job.tensors[name],
+                    np.array([job.exponents[name] & 0xFF], dtype=np.uint32))
+    for core in range(job.config.cores):
+        yield from _core_blocks(job, core)
+
+
+def _core_blocks(job, core):
+    """Row counts and memory channels of a core."""
+    yield Block(core, Space.CORE, CoreSpace.ROWS, np.array(job.row_table[core], dtype=np.uint32))
+    for name, words in job.images[core]:
+        region = job.regions[name]
+        yield Block(core, region.space, region.address * job.config.chunks, words.ravel())
 
 
 def write_image(path, job, model):

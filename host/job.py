@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hypercast.host.memory_map import Region
+from hypercast.host.sample_plan import SamplePlan
 from hypercast.rtl.config import Config
 
 __all__ = ["Job", "Weights"]
@@ -62,8 +63,10 @@ class Job:
     ----------
     config : Config
         Configuration it was compiled for.
-    vertices : int
-        Vertices of the graph; tensors have a row each, in rank order.
+    plan : SamplePlan
+        How other samples are laid out.
+    rows : tuple of int
+        Vertices of the input, and of every layer's output; tensors have a row each, in rank order.
     row_table : list of list of int
         For each core, the row counts that instructions name.
     program : list of int
@@ -96,7 +99,8 @@ class Job:
     """
 
     config: Config
-    vertices: int
+    plan: SamplePlan
+    rows: tuple
     row_table: list
     program: list
     entries: dict
@@ -113,6 +117,11 @@ class Job:
     deliveries: int
     edges: int
     imbalance: float
+
+    @property
+    def vertices(self):
+        """Vertices of the last layer's output, which have labels."""
+        return self.rows[-1]
 
     def instructions(self, entry):
         """The encoded instructions of a program, up to its HALT."""

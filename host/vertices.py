@@ -9,32 +9,35 @@ __all__ = ["RowTable", "Tile", "Vertices"]
 
 
 class RowTable:
-    """Ranges of rows of which a core's numbers are in its row table."""
+    """Ranges of rows of which a core's numbers are in its row table.
+
+    A range is of a level: a set of vertices, of which there may be more or fewer in each sample.
+    """
 
     def __init__(self):
         self._ranges = []
 
-    def entry(self, vertices, first, rows):
+    def entry(self, level, first, rows):
         """Entry of some rows of the largest core, counted from ``first``; None if there is none.
 
         Parameters
         ----------
-        vertices : int
-            Vertices that are dealt to the cores.
+        level : hashable
+            Names the vertices that are dealt to the cores.
         first, rows : int
             The range.
         """
-        key = vertices, first, rows
+        key = level, first, rows
         if key not in self._ranges:
             if len(self._ranges) == ROW_TABLE:
                 return None
             self._ranges.append(key)
         return self._ranges.index(key)
 
-    def counts(self, core, cores):
-        """The row table of a core."""
-        return [min(max(rows_of(core, vertices, cores) - first, 0), rows)
-                for vertices, first, rows in self._ranges]
+    def counts(self, core, cores, vertices):
+        """The row table of a core; ``vertices`` gives how many there are of a level."""
+        return [min(max(rows_of(core, vertices[level], cores) - first, 0), rows)
+                for level, first, rows in self._ranges]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,23 +79,26 @@ class Vertices:
     entries: tuple
 
     @classmethod
-    def of(cls, count, config, table):
+    def of(cls, count, config, table, level=None):
         """Those of a configuration.
 
         Parameters
         ----------
         count : int
-            How many there are.
+            How many there are at most.
         config : Config
             Configuration of the chip.
         table : RowTable
             Takes the entries.
+        level : hashable
+            Their name there; their number if they have none.
         """
+        level = count if level is None else level
         rows, most = max(1, -(-count // config.cores)), config.accumulator_rows
         tiles = tuple(Tile(first=first, rows=min(most, rows - first))
                       for first in range(0, rows, most))
-        return cls(entry=table.entry(count, 0, rows), count=count, cores=config.cores, tiles=tiles,
-                   entries=tuple(table.entry(count, tile.first, tile.rows) for tile in tiles))
+        return cls(entry=table.entry(level, 0, rows), count=count, cores=config.cores, tiles=tiles,
+                   entries=tuple(table.entry(level, tile.first, tile.rows) for tile in tiles))
 
     @property
     def rows(self):

@@ -7,7 +7,6 @@ the same tensors panel by panel and core by core; that changes none of their bit
 import math
 
 import numpy as np
-import scipy.sparse
 
 from hypercast.reference.arithmetic import (
     LOSS_EXPONENT,
@@ -22,7 +21,7 @@ from hypercast.reference.fixed_layers import FixedLayers
 from hypercast.reference.fixed_tensors import FixedTensors
 from hypercast.reference.metrics import Metrics
 from hypercast.reference.network import AGGREGATE_FIRST, initial_parameters
-from hypercast.reference.quantization import quantize, without_common_factor
+from hypercast.reference.sample import Sample
 from hypercast.rtl.isa import MASTER_EXPONENT, STEP_KEY_INCREMENT, Split
 
 __all__ = ["FixedGcn"]
@@ -39,19 +38,15 @@ class FixedGcn:
         What is trained.
     recipe : Recipe
         How.
-    adjacency : (V, V) scipy.sparse array
-        Normalised edge weights; row i holds the edges towards vertex i.
-    features : (V, F) array or scipy.sparse array
-        Input features.
-    labels : (V,) array of int
-        Classes; -1 where there is none.
-    splits : (V,) array of int
-        ``Split`` of each vertex.
+    *data
+        What it is trained on: a ``Sample``, or adjacency, features, labels and splits as
+        ``Sample.of`` takes them.
 
     Attributes
     ----------
     tensors : dict
-        Mantissas by name, as last computed: A (edge weights), X (features); of layer 2, say, W2
+        Mantissas by name, as last computed: A (edge weights, of layer 1), X (features); of layer
+        2, say, W2
         and b2 (operands), T2 (features times weights) or M2 (aggregated features), H2 (hidden
         features, the dropped ones zero), Z2 (logits, of the last layer); gradients dT2 or dM2 and
         dZ2 (with respect to the sums before ReLU). A layer with a root also has the operand R2 or
@@ -60,8 +55,10 @@ class FixedGcn:
         ``evaluate`` end in ``.eval``.
     exponents : ExponentFile
         Their exponents (``slots``); besides, "one" for the ones that sum a bias gradient.
-    root_weight : int
-        Mantissa of 1 as an edge weight: how rows are added to sums over neighbours. 0 if none are.
+    sample : Sample
+        What is trained on now.
+    labels, splits : (T,) array of int64
+        Its.
     masters, momenta : dict
         int32 values of each parameter, by name.
     momentum_exponents : dict
@@ -85,25 +82,16 @@ class FixedGcn:
         If network and data do not fit each other, or an accumulator might overflow.
     """
 
-    def __init__(self, network, recipe, adjacency, features, labels, splits):
+    def __init__(self, network, recipe, *data):
         self.network = network
         self.recipe = recipe
-        self.labels = np.asarray(labels, dtype=np.int64)
-        self.splits = np.asarray(splits, dtype=np.int64)
-        self._check(adjacency, features)
         self._width = recipe.element_width
         self._file = FixedTensors(self._width, recipe.headroom, network.slot)
         self.tensors, self.exponents = self._file.mantissas, self._file.exponents
         self.saturations = self._file.saturations
-        self.root_weight = self._quantize_edges(scipy.sparse.csr_array(adjacency))
-        self.tensors["X"], self.exponents["X"] = quantize(features, self._width)
-        # Smaller mantissas have smaller sums, and values stay: fewer digits of them are sent.
-        self.tensors["X"], self.exponents["X"] = without_common_factor(
-            self.tensors["X"], self.exponents["X"])
+        self._layers = FixedLayers(network, self._file)
+        self.take(data[0] if len(data) == 1 else Sample.of(network, self._width, *data))
         self.exponents["one"] = 0
-        check_accumulators(
-            network, self.tensors["A"], self.tensors["X"], self._width, self.root_weight)
-        self._layers = FixedLayers(network, self._file, self.root_weight)
         self.masters = {
             name: np.rint(np.ldexp(value, -MASTER_EXPONENT)).astype(np.int64)
             for name, value in initial_parameters(network, recipe.seed).items()}
@@ -116,32 +104,24 @@ class FixedGcn:
         self.step_key = recipe.seed & 0xFFFFFFFF
         self._calibrate()
 
-    def _check(self, adjacency, features):
-        vertices = len(self.labels)
-        for name, shape, expected in (
-                ("adjacency", adjacency.shape, (vertices, vertices)),
-                ("features", features.shape, (vertices, self.network.features)),
-                ("splits", self.splits.shape, (vertices,))):
-            if shape != expected:
-                raise ValueError(f"{name} must have shape {expected}, not {shape}")
-        if self.labels.max(initial=-1) >= self.network.classes:
-            raise ValueError(f"label {self.labels.max()} does not fit the network's "
-                             f"{self.network.classes} outputs")
-        if not np.any(self.splits == Split.TRAIN):
-            raise ValueError("there is no vertex to train on: none is in Split.TRAIN")
+    def take(self, sample):
+        """Go on with another ``Sample``, of the same graph.
 
-    def _quantize_edges(self, adjacency):
-        """Make A, with an exponent such that 1 is a mantissa where rows are added; returns that."""
-        if not self.network.adds_roots:
-            self.tensors["A"], self.exponents["A"] = quantize(adjacency, self._width)
-            return 0
-        self.tensors["A"], exponent = quantize(adjacency, self._width, 2 - self._width)
-        if exponent > 0:
-            raise ValueError(f"edge weights reach {abs(adjacency).max()}, but where rows are added "
-                             f"to sums over neighbours they must be below "
-                             f"{1 << self._width - 1}; scale them down")
-        self.exponents["A"] = exponent
-        return 1 << -exponent
+        The loss is still divided by the number of training vertices that the first one had.
+
+        Raises
+        ------
+        ValueError
+            If an accumulator might overflow.
+        """
+        for edges in {id(edges): edges for edges in sample.edges}.values():
+            check_accumulators(self.network, edges, sample.features.values, self._width,
+                               sample.root_weight)
+        self.sample = sample
+        self.labels, self.splits = sample.labels, sample.splits
+        self.tensors["A"], self.exponents["A"] = sample.edges[0], sample.edge_exponent
+        self.tensors["X"], self.exponents["X"] = sample.features
+        self._layers.take(sample)
 
     def _gains(self):
         """The chip does not divide by the number of training vertices, and takes weight gradients

@@ -56,18 +56,23 @@ class FixedLayers:
     network : Network
         The layers.
     file : FixedTensors
-        Holds A, X, the weights, and everything made of them.
-    root_weight : int
-        Edge weight with which rows are added to sums over neighbours.
+        Holds X, the weights, and everything made of them.
     """
 
-    def __init__(self, network, file, root_weight):
+    def __init__(self, network, file):
         self._network = network
         self._file = file
         self._tensors = file.mantissas
-        self._root_weight = root_weight
-        self._edges = {"A": file.mantissas["A"], "A^T": file.mantissas["A"].T.tocsr()}
         self._inputs = {}  # of the last training step: name and mantissas, by name of the weights
+
+    def take(self, sample):
+        """Use the edges of another ``Sample``."""
+        transposed = {id(edges): edges.T.tocsr() for edges in sample.edges}
+        self._root_weight = sample.root_weight
+        self._edges = {
+            ("A" if matrices is sample.edges else "A^T", number): matrix
+            for matrices in (sample.edges, [transposed[id(edges)] for edges in sample.edges])
+            for number, matrix in enumerate(matrices, 1)}
 
     def forward(self, number, step_key=None):
         """Exponent and accumulators of a layer's sums, without the bias.
@@ -90,7 +95,8 @@ class FixedLayers:
         name, (source, matrix) = next(iter(inputs.items()))
         if order == AGGREGATE_FIRST:
             aggregated = f"M{number}{suffix}"
-            self._drain(aggregated, ("A", source), _product(self._edges["A"], matrix), dropout)
+            self._drain(aggregated, ("A", source), _product(self._edges["A", number], matrix),
+                        dropout)
             return self._multiply((aggregated, name), self._tensors[aggregated])
         if order == LINEAR:
             products = [self._multiply((source, name), matrix)
@@ -100,7 +106,7 @@ class FixedLayers:
         for result, (name, (source, matrix)) in zip(combined, inputs.items(), strict=True):
             base, sums = self._multiply((source, name), matrix)
             self._file.store(result, sums, base, dropout)
-        return self._aggregate("A", *combined)
+        return self._aggregate(("A", number), *combined)
 
     def parameter_gradients(self, number):
         """``Gradient`` of each parameter of a layer by name, from that of its outputs."""
@@ -117,7 +123,7 @@ class FixedLayers:
                 inputs = self._tensors[source]
             elif order != LINEAR and not weight.root:
                 right = f"dT{number}"
-                self._drain(right, ("A", outputs), _product(self._edges["A^T"], gradient))
+                self._drain(right, ("A", outputs), _product(self._edges["A^T", number], gradient))
             found[weight.name] = self._gradient((source, right), inputs)
         return found
 
@@ -139,7 +145,8 @@ class FixedLayers:
         if layer.root:
             parts.append(f"dS{number}")
             self._drain_transposed(parts[-1], (outputs, weights[-1].name))
-        return self._aggregate("I" if layer.order == LINEAR else "A^T", *parts)
+        edges = None if layer.order == LINEAR else ("A^T", number)
+        return self._aggregate(edges, *parts)
 
     def _input(self, weight, step_key):
         """Name and mantissas of what weights are multiplied by; of X, what is kept."""
@@ -163,21 +170,23 @@ class FixedLayers:
 
         Parameters
         ----------
-        edges : str
-            A, A^T, or I: no neighbours.
+        edges : tuple or None
+            A or A^T, and of which layer. None: no neighbours.
         name : str
             Whose rows are summed.
         *roots : str
-            Whose rows are added.
+            Whose rows are added, as far as there are such, or sums.
         """
         matrix = self._tensors[name]
-        sums = self._root_weight * matrix if edges == "I" else _product(self._edges[edges], matrix)
+        sums = _product(self._edges[edges], matrix) if edges else self._root_weight * matrix
         for root in roots:
-            sums = sums + self._root_weight * self._tensors[root]
+            rows = self._tensors[root][:len(sums)]
+            sums[:len(rows)] += self._root_weight * rows
         return self._file.base("A", name), sums
 
     def _gradient(self, factors, left):
         right = self._tensors[factors[1]]
+        left = left[:len(right)]  # rows of a root
         return Gradient(left, right, _product(left.T, right), self._file.base(*factors))
 
     def _drain(self, name, factors, sums, dropout=_NO_DROPOUT):

@@ -73,7 +73,7 @@ class Workload:
     def of_model(cls, model, config):
         """The full-batch step that ``compile_job`` makes of a ``FixedGcn``."""
         rows = -(-len(model.labels) // config.cores)
-        return cls.of_graph(model.tensors["A"], model.network, config,
+        return cls.of_graph(model.sample.edges[0], model.network, config,
                             words=Features(model, rows, config).words,
                             slices=partial(gradient_slices, model, config))
 

@@ -1,0 +1,162 @@
+"""What a training step works on, in integers: a whole graph, or a sample of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+from hypercast.reference.network import LINEAR
+from hypercast.reference.quantization import quantize, without_common_factor
+from hypercast.rtl.isa import Split
+
+__all__ = ["Mantissas", "Sample"]
+
+
+class Mantissas(NamedTuple):
+    """Integers that stand for themselves times ``2**exponent``.
+
+    Attributes
+    ----------
+    values : array or scipy.sparse array of int64
+        The integers.
+    exponent : int
+        Their exponent.
+    """
+
+    values: np.ndarray | scipy.sparse.csr_array
+    exponent: int
+
+    @classmethod
+    def of_features(cls, matrix, width):
+        """Input features, rounded to ``width`` bits.
+
+        Smaller mantissas have smaller sums: fewer digits of them are sent.
+        """
+        return cls(*without_common_factor(*quantize(matrix, width)))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sample:
+    """Edges, features and labels of a step.
+
+    Row ``k`` of every matrix is the vertex of rank ``k``; the vertices of a layer's output come
+    first among those of its input.
+
+    Parameters
+    ----------
+    edges : tuple of scipy.sparse.csr_array of int64
+        Of each layer, (rows of its output, rows of its input): mantissas of the edge weights.
+    edge_exponent : int
+        Theirs.
+    root_weight : int
+        Mantissa of 1 as an edge weight: how rows are added to sums over neighbours. 0 if none are.
+    features : Mantissas
+        Of the input's vertices.
+    labels : (T,) array of int64
+        Classes of the last layer's vertices; -1 where there is none.
+    splits : (T,) array of int64
+        ``Split`` of each of them.
+    """
+
+    edges: tuple[scipy.sparse.csr_array, ...]
+    edge_exponent: int
+    root_weight: int
+    features: Mantissas
+    labels: np.ndarray
+    splits: np.ndarray
+
+    @classmethod
+    def of(cls, network, element_width, adjacency, features, labels, splits):
+        """Round real matrices.
+
+        Parameters
+        ----------
+        network : Network
+            What is trained.
+        element_width : int
+            Bits of a mantissa.
+        adjacency : scipy.sparse array, or a sequence of them
+            Edge weights, row i holding the edges towards vertex i: of all layers, or of each. Those
+            of layers may have fewer rows than columns.
+        features : array, scipy.sparse array or Mantissas
+            Rows of the input.
+        labels, splits : (T,) array of int
+            Of the last layer's vertices.
+
+        Raises
+        ------
+        ValueError
+            If they do not fit each other or the network.
+        """
+        layers = len(network.layers)
+        matrices = list(adjacency) if isinstance(adjacency, Sequence) else [adjacency] * layers
+        if not isinstance(features, Mantissas):
+            features = Mantissas.of_features(features, element_width)
+        labels, splits = (np.asarray(each, dtype=np.int64) for each in (labels, splits))
+        shapes = [("features", features.values.shape, (matrices[0].shape[1], network.features)),
+                  ("splits", splits.shape, (len(labels),))]
+        if not isinstance(adjacency, Sequence):
+            shapes.insert(0, ("adjacency", adjacency.shape, (len(labels), len(labels))))
+        for name, shape, expected in shapes:
+            if shape != expected:
+                raise ValueError(f"{name} must have shape {expected}, not {shape}")
+        _check(network, matrices, labels, splits)
+        edges, exponent, root_weight = _quantized_edges(network, element_width, matrices)
+        return cls(edges=edges, edge_exponent=exponent, root_weight=root_weight, features=features,
+                   labels=labels, splits=splits)
+
+    @property
+    def rows(self):
+        """Rows of the input, and of every layer's output."""
+        return (self.edges[0].shape[1], *(matrix.shape[0] for matrix in self.edges))
+
+    @property
+    def square(self):
+        """Whether all layers have the same vertices."""
+        return len(set(self.rows)) == 1
+
+
+def _check(network, matrices, labels, splits):
+    if len(matrices) != len(network.layers):
+        raise ValueError(f"there must be {len(network.layers)} matrices of edges, one for each "
+                         f"layer, not {len(matrices)}")
+    sources = matrices[0].shape[1]
+    for number, matrix in enumerate(matrices, 1):
+        targets = matrix.shape[0] if number < len(matrices) else len(labels)
+        if network.layers[number - 1].order == LINEAR:
+            targets = sources
+        if matrix.shape != (targets, sources) or targets > sources:
+            raise ValueError(f"adjacency of layer {number} must have shape "
+                             f"{(min(targets, sources), sources)}, not {matrix.shape}")
+        sources = targets
+    if network.jumping and len(labels) < matrices[0].shape[1]:
+        raise ValueError("jumping knowledge takes outputs of several layers side by side: all "
+                         "layers must have the same vertices; sample subgraphs instead")
+    if labels.max(initial=-1) >= network.classes:
+        raise ValueError(f"label {labels.max()} does not fit the network's {network.classes} "
+                         f"outputs")
+    if not np.any(splits == Split.TRAIN):
+        raise ValueError("there is no vertex to train on: none is in Split.TRAIN")
+
+
+def _quantized_edges(network, width, matrices):
+    """Mantissas of one exponent, such that 1 is one where rows are added; and that mantissa."""
+    distinct = {id(matrix): scipy.sparse.csr_array(matrix) for matrix in matrices}
+    for matrix in distinct.values():
+        matrix.sort_indices()
+    weights = np.concatenate([matrix.data for matrix in distinct.values()])
+    least = {"least": 2 - width} if network.adds_roots else {}
+    mantissas, exponent = quantize(weights, width, **least)
+    if network.adds_roots and exponent > 0:
+        raise ValueError(f"edge weights reach {abs(weights).max()}, but where rows are added to "
+                         f"sums over neighbours they must be below {1 << width - 1}; scale them "
+                         f"down")
+    ends = np.cumsum([matrix.nnz for matrix in distinct.values()])[:-1]
+    rounded = {key: scipy.sparse.csr_array((values, matrix.indices, matrix.indptr),
+                                           shape=matrix.shape)
+               for (key, matrix), values in zip(distinct.items(), np.split(mantissas, ends),
+                                                strict=True)}
+    return (tuple(rounded[id(matrix)] for matrix in matrices), exponent,
+            1 << -exponent if network.adds_roots else 0)

@@ -1,0 +1,100 @@
+"""A chip trains on one sample after the other, with one program, as the reference does."""
+
+import numpy as np
+import pytest
+
+from hypercast.host.comparison import Comparison, compare
+from hypercast.host.compiler import compile_job
+from hypercast.host.devices import ChipDevice, ReferenceDevice
+from hypercast.host.memory_map import CapacityError
+from hypercast.host.sample_plan import Room
+from hypercast.host.sampling.neighbour import NeighbourSampler
+from hypercast.host.sampling.node import NodeDraw
+from hypercast.host.sampling.saint import SaintSampler
+from hypercast.host.sampling.samples import SampleMaker
+from hypercast.reference.fixed_gcn import FixedGcn
+from hypercast.reference.models import MODELS, model_network
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Recipe
+from hypercast.rtl.isa import Split
+from hypercast.sim.cxxrtl_transport import CxxrtlTransport
+from tests.system.chips import CHIPS, WIDE, random_graph
+
+
+def samples_of(network, recipe, name, *, saint, vertices=90):
+    """Two epochs of samples of a random graph."""
+    graph = random_graph(vertices, 3 * vertices, features=7, classes=5, isolated=3, seed=3)
+    matrix = graph.normalised(MODELS[name])
+    layers = sum(layer.order != LINEAR for layer in network.layers)
+    if saint:
+        sampler = SaintSampler(matrix, NodeDraw(matrix, vertices // 3), layers=layers, coverage=3,
+                               seed=5)
+    else:
+        targets = np.flatnonzero(graph.splits == Split.TRAIN)
+        sampler = NeighbourSampler(matrix, targets, (3, 2, 2)[:layers],
+                                   batch_size=len(targets) // 3 + 1, seed=5)
+    make = SampleMaker(network, recipe.element_width, graph.features, graph.labels)
+    return [make(sampler.batch(epoch, number)) for epoch in range(2)
+            for number in range(len(sampler))]
+
+
+def model_of(network, recipe, sample):
+    return FixedGcn(network, recipe, sample)
+
+
+def network_of(name, *, order=COMBINE_FIRST, dropout=0.5, **additions):
+    network = model_network(name, 7, (6,), 5, dropout=dropout, **additions)
+    return network.ordered(order if order in layer.orders else layer.orders[0]
+                           for layer in network.layers)
+
+
+def check(network, config, samples, recipe):
+    """Train on all samples; every word of every step must be equal."""
+    first = samples[0]
+    reference = ReferenceDevice(model_of(network, recipe, first))
+    model = model_of(network, recipe, first)
+    chip = ChipDevice(CxxrtlTransport(config),
+                      compile_job(model, config, room=Room.of(samples)), model)
+    total = Comparison()
+    try:
+        for sample in samples:
+            reference.take(sample)
+            chip.take(sample)
+            for expected, found in zip(reference.train_step(), chip.train_step(), strict=True):
+                np.testing.assert_array_equal(found, expected)
+            total.add(compare(reference.snapshot(), chip.snapshot(), config.lanes))
+    finally:
+        chip.close()
+    assert total.words and total.equal == total.words, str(total)
+
+
+@pytest.mark.parametrize("order", [COMBINE_FIRST, AGGREGATE_FIRST])
+@pytest.mark.parametrize("saint", [False, True], ids=["neighbours", "saint"])
+@pytest.mark.parametrize("name", MODELS)
+def test_samplers_and_models(name, saint, order):
+    network = network_of(name, order=order, dropout=0.5 if order == COMBINE_FIRST else 0.0)
+    recipe = Recipe(normalisation=MODELS[name], weight_decays=(0.0,))
+    check(network, WIDE, samples_of(network, recipe, name, saint=saint), recipe)
+
+
+@pytest.mark.parametrize("config", CHIPS.values(), ids=CHIPS.keys())
+def test_configurations(config):
+    network = network_of("gcn")
+    recipe = Recipe(element_width=config.element_width)
+    check(network, config, samples_of(network, recipe, "gcn", saint=False), recipe)
+
+
+def test_jumping_knowledge_on_subgraphs():
+    network = network_of("gcn", jumping=True)
+    recipe = Recipe()
+    check(network, WIDE, samples_of(network, recipe, "gcn", saint=True), recipe)
+    with pytest.raises(ValueError, match="sample subgraphs instead"):
+        samples_of(network, recipe, "gcn", saint=False)
+
+
+def test_a_sample_that_is_too_large_is_refused():
+    network, recipe = network_of("gcn"), Recipe()
+    samples = samples_of(network, recipe, "gcn", saint=False)
+    larger = samples_of(network, recipe, "gcn", saint=False, vertices=180)
+    job = compile_job(model_of(network, recipe, samples[0]), WIDE, room=Room.of(samples))
+    with pytest.raises(CapacityError, match="give samples more room"):
+        job.plan.row_table(larger[0])
