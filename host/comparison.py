@@ -39,7 +39,7 @@ class Comparison:
 
 
 def compare(expected, found, lanes):
-    """Compare two ``Device.snapshot``s.
+    """Compare two ``TrainingDevice.snapshot``s.
 
     Parameters
     ----------

@@ -6,14 +6,15 @@ import numpy as np
 
 from hypercast.host.compiler import updates_at, with_sample
 from hypercast.host.driver import DeviceError, Driver
+from hypercast.host.state_transfer import read_state, write_state
 from hypercast.host.timeline import profile
 from hypercast.reference.metrics import Metrics
 from hypercast.rtl.isa import STEP_KEY_INCREMENT, Split
 
-__all__ = ["ChipDevice", "Device", "ReferenceDevice"]
+__all__ = ["ChipDevice", "ReferenceDevice", "TrainingDevice"]
 
 
-class Device(abc.ABC):
+class TrainingDevice(abc.ABC):
     """Trains one job, step by step.
 
     Attributes
@@ -55,6 +56,18 @@ class Device(abc.ABC):
     def exponents(self):
         """Exponent of each tensor of a training step, by name."""
 
+    @abc.abstractmethod
+    def logits(self):
+        """Of the last evaluation: (V, C) mantissas in rank order, and their exponent."""
+
+    @abc.abstractmethod
+    def state(self):
+        """The ``TrainingState`` now; the same bits on every device."""
+
+    @abc.abstractmethod
+    def load_state(self, state):
+        """Go on from the ``TrainingState`` of a training of the same model, on any device."""
+
     def close(self):  # noqa: B027 - nothing to release by default
         """Release the device."""
 
@@ -65,12 +78,17 @@ def _training_names(job):
             if region.columns and name != "X" and not name.endswith(".eval")]
 
 
+def _logits(model):
+    """The tensor of an evaluation that holds the logits."""
+    return f"Z{len(model.network.layers)}.eval"
+
+
 def _of_training(items):
     """A dictionary of the pairs whose name is that of a training step's tensor, in order."""
     return {name: value for name, value in sorted(items) if not name.endswith(".eval")}
 
 
-class ReferenceDevice(Device):
+class ReferenceDevice(TrainingDevice):
     """The fixed-point reference.
 
     Parameters
@@ -109,8 +127,18 @@ class ReferenceDevice(Device):
     def exponents(self):
         return _of_training(self.model.exponents.items())
 
+    def logits(self):
+        name = _logits(self.model)
+        return self.model.tensors[name], self.model.exponents[name]
 
-class ChipDevice(Device):
+    def state(self):
+        return self.model.state()
+
+    def load_state(self, state):
+        self.model.load_state(state)
+
+
+class ChipDevice(TrainingDevice):
     """A chip, real or simulated, that runs a compiled job.
 
     Parameters
@@ -218,6 +246,18 @@ class ChipDevice(Device):
 
     def exponents(self):
         return _of_training(self.driver.exponents(self.job).items())
+
+    def logits(self):
+        name = _logits(self._model)
+        return self.driver.matrix(self.job, name), self.driver.exponents(self.job)[name]
+
+    def state(self):
+        return read_state(self.driver, self.job, self._model, self._epoch)
+
+    def load_state(self, state):
+        write_state(self.driver, self.job, self._model, state)
+        self._epoch = state.step
+        self._set_step()
 
     def close(self):
         self._transport.close()

@@ -3,7 +3,7 @@
 import numpy as np
 
 from hypercast.host.image import Block, instruction_block, load_blocks, sample_blocks
-from hypercast.host.packing import undeal, unpack_panels, unpack_rows
+from hypercast.host.packing import undeal, unpack_entry, unpack_panels, unpack_rows
 from hypercast.host.state import load_state, matrix_of
 from hypercast.host.tensors import level
 from hypercast.rtl.config import INTERFACE_VERSION
@@ -262,9 +262,12 @@ class Driver:
 
     def exponents(self, job):
         """Exponent of every tensor now."""
-        entries = self.read_window(0, Space.TENSORS, 0, self.config.tensors)
-        return {name: ((entries[number] & 0xFF) ^ 0x80) - 0x80
-                for name, number in job.tensors.items()}
+        return {name: exponent for name, (exponent, _) in self.exponent_file(job).items()}
+
+    def exponent_file(self, job):
+        """Exponent and peak (``None`` if not valid) of every tensor now."""
+        words = self.read_window(0, Space.TENSORS, 0, self.config.tensors)
+        return {name: unpack_entry(words[number]) for name, number in job.tensors.items()}
 
 
 def _shares(views, address, count):

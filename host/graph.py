@@ -21,8 +21,8 @@ __all__ = ["Graph", "GraphError"]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Graph:
-    """A graph; make one with ``from_edges``, ``from_scipy``, ``from_networkx``, ``from_pyg`` or
-    ``from_dgl``.
+    """A graph; make one with ``load``, ``from_edges``, ``from_scipy``, ``from_networkx``,
+    ``from_pyg`` or ``from_dgl``.
 
     Attributes
     ----------
@@ -43,6 +43,19 @@ class Graph:
     splits: np.ndarray
 
     # Constructors.
+
+    @classmethod
+    def load(cls, source):
+        """A bundled data set by its name, or that of a file or folder by its path.
+
+        Raises
+        ------
+        DatasetError
+            If there is no such thing, or a file is damaged.
+        """
+        from hypercast.host import datasets  # which makes graphs
+
+        return datasets.load(source)
 
     @classmethod
     def from_edges(cls, edges, features, labels, *, train, validation=(), test=(), weights=None,

@@ -9,8 +9,13 @@ import numpy as np
 from hypercast.rtl.placement import rank_of, rows_of
 
 __all__ = [
-    "deal", "pack_panels", "pack_records", "pack_rows", "undeal", "unpack_panels", "unpack_rows",
+    "deal", "pack_entry", "pack_panels", "pack_records", "pack_rows", "undeal", "unpack_entry",
+    "unpack_panels", "unpack_rows",
 ]
+
+#: Bit of an exponent file's entry that says its peak is valid, and the lowest peak there can be.
+_VALID = 1 << 16
+_LEAST_PEAK = -128
 
 _ELEMENT = {8: np.dtype("<i1"), 16: np.dtype("<i2")}
 
@@ -90,3 +95,18 @@ def unpack_panels(words, rows, columns, stride, config):
     """The inverse of ``pack_panels``."""
     elements = unpack_rows(words, config).reshape(-1, stride, config.lanes)[:, :rows]
     return elements.transpose(1, 0, 2).reshape(rows, len(elements) * config.lanes)[:, :columns]
+
+
+def pack_entry(exponent, peak):
+    """An entry of the exponent file: 8 bits of exponent, 8 of peak (``None``: not valid).
+
+    Peaks below the lowest one become that, as on the chip; no exponent is chosen from them.
+    """
+    valid = 0 if peak is None else _VALID | (max(peak, _LEAST_PEAK) & 0xFF) << 8
+    return valid | exponent & 0xFF
+
+
+def unpack_entry(word):
+    """The inverse of ``pack_entry``."""
+    exponent, peak = (((word >> shift & 0xFF) ^ 0x80) - 0x80 for shift in (0, 8))
+    return exponent, peak if word & _VALID else None

@@ -11,10 +11,7 @@ from hypercast.host.rank_order import rank_order
 from hypercast.host.xdma_transport import XDMA, open_xdma
 from hypercast.reference.fixed_gcn import FixedGcn
 
-__all__ = ["DEVICES", "open_device", "prepare"]
-
-#: Names of the devices that every machine has; besides, there are boards on serial ports and PCIe.
-DEVICES = ("reference", "rtl")
+__all__ = ["open_device", "prepare"]
 
 
 def prepare(graph, network, recipe, config=None):
@@ -69,7 +66,7 @@ def open_device(name, model, config, *, progress=lambda text: None):
     Parameters
     ----------
     name : str
-        One of ``DEVICES``, ``serial[:PORT][@BAUD]``, see ``link.discovery``, or ``xdma:FILE``.
+        ``reference``, ``rtl``, ``serial[:PORT][@BAUD]``, see ``link.discovery``, or ``xdma:FILE``.
     model : FixedGcn
         Model in its initial state; ``reference`` trains it in place.
     config : Config

@@ -53,6 +53,15 @@ class ExponentFile:
         """Pairs of name and exponent, of all entries."""
         return self._exponents.items()
 
+    def entries(self):
+        """Exponent and peak of every tensor, by name."""
+        return {name: (exponent, self.peak(name)) for name, exponent in self.items()}
+
+    def load(self, entries):
+        """Take over what ``entries`` gave."""
+        self._exponents = {name: exponent for name, (exponent, _) in entries.items()}
+        self._peaks = {name: peak for name, (_, peak) in entries.items() if peak is not None}
+
     def peak(self, name):
         """Peak of a tensor, ``None`` if not valid."""
         return self._peaks.get(self._slot(name))

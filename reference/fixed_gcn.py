@@ -22,6 +22,7 @@ from hypercast.reference.fixed_tensors import FixedTensors
 from hypercast.reference.metrics import Metrics
 from hypercast.reference.network import AGGREGATE_FIRST, initial_parameters
 from hypercast.reference.sample import Sample
+from hypercast.reference.training_state import TrainingState
 from hypercast.rtl.isa import MASTER_EXPONENT, STEP_KEY_INCREMENT, Split
 
 __all__ = ["FixedGcn"]
@@ -211,6 +212,35 @@ class FixedGcn:
             Where the chip would stop.
         """
         return self._metrics(self._forward(training=False))
+
+    def kept(self):
+        """What the optimiser keeps: for each kind, in the order in which the chip stores them, the
+        arrays by parameter."""
+        return {"master": self.masters, "momentum": self.momenta}
+
+    def state(self):
+        """The ``TrainingState`` now."""
+        return TrainingState(
+            step=self.epoch, exponents=self.exponents.entries(),
+            parameters={name: {kind: arrays[name] for kind, arrays in self.kept().items()}
+                        for name in self.masters})
+
+    def load_state(self, state):
+        """Go on from the ``TrainingState`` of a model with the same graph, network and recipe."""
+        for kind, arrays in self.kept().items():
+            for name in arrays:
+                arrays[name] = state.parameters[name][kind]
+        self.exponents.load(state.exponents)
+        for name in self.masters:
+            self.tensors[name] = self.operand(name, state)
+        self.epoch = state.step
+        self.step_key = (self.recipe.seed + state.step * STEP_KEY_INCREMENT) & 0xFFFFFFFF
+
+    def operand(self, name, state):
+        """Mantissas of parameter ``name`` in a ``TrainingState``."""
+        exponent, _ = state.exponents[self.network.slot(name)]
+        shift = min(exponent - MASTER_EXPONENT, 63)
+        return requantize(state.parameters[name]["master"], shift, self._width)[0]
 
     def rates(self, name, epoch):
         """Constants with which parameter ``name`` is updated in ``epoch`` (from 0)."""

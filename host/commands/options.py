@@ -16,8 +16,8 @@ from hypercast.rtl.config import PRESETS, Config, ConfigurationError
 from hypercast.sim.compilers import NoCompilerError
 from hypercast.sim.cxxrtl_build import BuildError
 
-__all__ = ["configuration", "expected_errors", "json_option", "layer_orders", "order_option",
-           "print_json"]
+__all__ = ["accuracies", "configuration", "expected_errors", "json_option", "layer_orders",
+           "order_option", "parse_overrides", "print_json"]
 
 _EXPECTED = (BuildError, CapacityError, ConfigurationError, DatasetError, DeviceError, GraphError,
              NoCompilerError, TransportError, ArithmeticError, OSError, ValueError)
@@ -42,6 +42,12 @@ def layer_orders(network):
         for number, layer in enumerate(network.layers, 1))
 
 
+def accuracies(record):
+    """The accuracies of the splits that have vertices, as text."""
+    return ", ".join(f"{split} {value:.1%}" for split in ("train", "validation", "test")
+                     if (value := record[f"{split}_accuracy"]) is not None)
+
+
 def expected_errors(function):
     """Turn errors a user can cause into a message and exit status 1."""
     @functools.wraps(function)
@@ -54,7 +60,8 @@ def expected_errors(function):
     return wrapped
 
 
-def _parse(overrides):
+def parse_overrides(overrides):
+    """Fields of ``Config`` from NAME=VALUE texts."""
     kinds = {name: kind.type for name, kind in Config.__dataclass_fields__.items()}
     values = {}
     for override in overrides:
@@ -77,7 +84,7 @@ def configuration(default):
     def decorate(function):
         @functools.wraps(function)
         def wrapped(*args, preset, overrides, **kwargs):
-            chosen = PRESETS[preset].replace(**_parse(overrides))
+            chosen = PRESETS[preset].replace(**parse_overrides(overrides))
             return function(*args, config=chosen, **kwargs)
         wrapped = click.option(
             "-P", "overrides", multiple=True, metavar="NAME=VALUE",

@@ -6,18 +6,25 @@ import click
 
 from hypercast.host.commands.options import expected_errors
 
-__all__ = ["report"]
+__all__ = ["report", "write_report"]
 
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @expected_errors
 @click.option("-o", "output", type=click.Path(path_type=Path, dir_okay=False),
-              default="report.html", show_default=True, help="The page.")
+              help="The page.  [default: FOLDER/report.html]")
 def report(folder, output):
     """Draw the run that `hypercast train --run FOLDER` kept, as one self-contained HTML page."""
+    path = write_report(folder, output)
+    click.echo(f"{path}: {path.stat().st_size / 1024:,.0f} KiB")
+
+
+def write_report(folder, path=None):
+    """Write the page of the run in a folder, by default into the folder; returns its path."""
     from hypercast.host.report.folder import load_run
     from hypercast.host.report.page import page  # slow to import
 
-    output.write_text(page(load_run(folder)))
-    click.echo(f"{output}: {output.stat().st_size / 1024:,.0f} KiB")
+    path = path or folder / "report.html"
+    path.write_text(page(load_run(folder)))
+    return path

@@ -105,6 +105,9 @@ def test_train_planetoid_folder(folder):  # noqa: F811
     (["train", "karate", "-P", "colour=3"], "there are dimensions, lanes"),
     (["train", "karate", "-P", "memory_stalls=1"], "must be true or false, not '1'"),
     (["train", "karate", "--learning-rate", "-1"], "learning_rates must be one or more finite"),
+    (["train", "karate", "--device", "gpu"], "'gpu' is not of the form serial[:PORT][@BAUD]"),
+    (["train", "karate", "--layers", "4", "--hidden", "3,2"], "hidden has 2 numbers, but 4 layers"),
+    (["train", "karate", "--split", "60/0/40", "--patience", "2"], "needs vertices to validate on"),
     (["train", "karate", "--order", "aggregate_first"], "layer 1 cannot aggregate first with"),
     (["train", "karate", "--dropout", "0.999999"], "dropout must be at least 0 and below 1"),
     (["train", "blocks", "--device", "rtl", "--preset", "tiny"], "raise "),
@@ -119,7 +122,7 @@ def test_refusals(arguments, message, monkeypatch):
 
 @pytest.mark.parametrize("arguments", [
     ["train", "karate", "--epochs", "0"], ["train", "karate", "--learning-rate", "a,b"],
-    ["train", "karate", "--device", "gpu"], ["train", "karate", "--preset", "huge"],
+    ["train", "karate", "--preset", "huge"], ["train", "karate", "--elements", "12"],
     ["bench", "nosuch"], ["nosuch"],
 ])
 def test_usage_errors(arguments):

@@ -105,7 +105,8 @@ def test_all_lists_what_is_public():
         if defined := set(public_names(tree)):
             names = exported(tree)
             assert names is not None, f"{path} has no __all__"
-            assert set(names) <= defined, f"{path}: __all__ lists {set(names) - defined}"
+            assert set(names) <= defined or "__getattr__" in defined, \
+                f"{path}: __all__ lists {set(names) - defined}"
 
 
 def test_public_names_have_docstrings():

@@ -1,4 +1,5 @@
 import json
+import tomllib
 
 import pytest
 from click.testing import CliRunner
@@ -29,10 +30,11 @@ def test_split():
 
 
 @pytest.mark.parametrize(("options", "message"), [
-    (["--split", "60/20/30"], "'60/20/30' is not three percentages that sum up to 100"),
-    (["--split", "60/40"], "is not three percentages"),
-    (["--split", "a/b/c"], "is not three percentages"),
-    (["--split-seed", "1"], "--split-seed is the seed of --split"),
+    (["--split", "60/20/30"], "[graph] split must be three percentages that sum up to 100, not "
+                              "[60.0, 20.0, 30.0]"),
+    (["--split", "60/40"], "[graph] split must be a list of 3: a number, not (60.0, 40.0)"),
+    (["--split", "a/b/c"], "'a/b/c' is not a number or a list like 3/2"),
+    (["--split-seed", "1"], "[graph] split_seed is the seed of split; give that as well"),
     (["--split", "0/50/50"], "the train split is empty"),
 ])
 def test_refusals(options, message):
@@ -41,9 +43,10 @@ def test_refusals(options, message):
 
 
 def test_a_run_says_which_split_it_had(tmp_path):
-    for name, options, split in (("own", [], "the data set's"),
-                                 ("other", ["--split", "62.5/17.5/20", "--split-seed", "3"],
-                                  "62.5/17.5/20, seed 3")):
+    for name, options, split in (
+            ("own", [], {}),
+            ("other", ["--split", "62.5/17.5/20", "--split-seed", "3"],
+             {"split": [62.5, 17.5, 20], "split_seed": 3})):
         assert train("--run", str(tmp_path / name), *options).exit_code == 0
-        run = json.loads((tmp_path / name / "run.json").read_text())
-        assert run["facts"]["split"] == split
+        run = tomllib.loads((tmp_path / name / "run.toml").read_text())
+        assert run["graph"] == {"source": "karate", **split}

@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 
 from hypercast.host.compiler import compile_job
+from hypercast.host.description.description import Description
+from hypercast.host.description.device import Device
 from hypercast.host.devices import ReferenceDevice
-from hypercast.host.report.folder import RunError, RunWriter, load_run
+from hypercast.host.report.folder import load_run
 from hypercast.host.report.page import page
 from hypercast.host.report.roofline import operations, traffic
 from hypercast.host.report.timeline import coverage
+from hypercast.host.run_folder import RunError, RunFolder
 from hypercast.host.timeline import profile
 from hypercast.rtl.config import Config
 from hypercast.rtl.registers import COUNTERS
@@ -32,11 +35,15 @@ def keep(folder, config=SMALL, *, epochs=2, chip=True):
     """Keep a run of a small model; returns the profile of its step."""
     trained = small_model(config=config)
     job = compile_job(trained, config)
-    writer = RunWriter(folder, config, FACTS, job if chip else None)
+    kept = RunFolder(folder)
+    kept.clear()
+    kept.begin(Description(device=Device("reference", **config.to_dict())), FACTS,
+               job if chip else None, [])
     device = ReferenceDevice(trained)
     for epoch in range(epochs):
         device.train_step()
-        writer.epoch(record(epoch), device)
+        kept.epoch({**record(epoch), "saturations": device.saturations,
+                    "exponents": device.exponents()})
     if not chip:
         return None
     timeline = recording(job)
@@ -48,7 +55,7 @@ def keep(folder, config=SMALL, *, epochs=2, chip=True):
             cycle=timeline.cycle[mine], core=timeline.core[mine], busy=timeline.busy[mine],
             counters=timeline.counters[:, :1])
     found = profile(timeline, job, job.entries["train"], FIRST + STEP * count, counters)
-    writer.step(2, found)
+    kept.step(2, found, config)
     return found
 
 
@@ -154,7 +161,7 @@ def test_folders_without_a_run(tmp_path):
         load_run(tmp_path)
     for name in ("epochs.jsonl", "step.json", "slices.npz", "run.json"):
         keep(tmp_path)
-        (tmp_path / name).write_text("{")
+        (tmp_path / name).write_text("{\n")
         with pytest.raises(RunError, match=f"{name} cannot be read .* again"):
             load_run(tmp_path)
 

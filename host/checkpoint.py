@@ -1,0 +1,150 @@
+"""Checkpoints: all that a training needs to go on with the same bits, in one file.
+
+The file is safetensors: int32 tensors ``W1.master``, ``W1.momentum``, ...; of the best epoch so far
+likewise after ``best/``; everything else is JSON in the metadata.
+"""
+
+import dataclasses
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from hypercast.reference.training_state import TrainingState
+
+__all__ = ["Checkpoint", "CheckpointError", "identity", "load_checkpoint", "save_checkpoint"]
+
+_METADATA = "hypercast"
+_BEST = "best/"
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that cannot be read, or is of another training; says what to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkpoint:
+    """A training between two epochs.
+
+    Parameters
+    ----------
+    identity : dict
+        What is trained, and how; see ``identity``.
+    state : TrainingState
+        After the last epoch.
+    best : TrainingState, optional
+        After the best epoch so far.
+    """
+
+    identity: dict
+    state: TrainingState
+    best: TrainingState | None = None
+
+    def check(self, expected, path):
+        """Raise ``CheckpointError`` if ``identity`` is not ``expected``; names what differs."""
+        there, here = dict(_leaves(self.identity)), dict(_leaves(expected))
+        different = [f"{name} is {there.get(name)} there, {here.get(name)} here"
+                     for name in {**there, **here} if there.get(name) != here.get(name)]
+        if different:
+            raise CheckpointError(
+                f"{path} is of another training: {'; '.join(different)}; go on with what it was "
+                f"made with, or keep this training in another folder")
+
+
+def identity(graph, network, recipe):
+    """What decides the bits of a training, as JSON takes it: all but the number of epochs."""
+    recipe = dataclasses.asdict(recipe)
+    del recipe["epochs"]
+    return _plain({
+        "graph": {"vertices": graph.vertices, "edges": graph.edges.nnz,
+                  "features": graph.features.shape[1], "sha256": _digest(graph)},
+        "network": dataclasses.asdict(network), "recipe": recipe})
+
+
+def _digest(graph):
+    digest = hashlib.sha256()
+    for matrix in (graph.edges, graph.features, graph.labels, graph.splits):
+        parts = (matrix.indptr, matrix.indices, matrix.data) if scipy.sparse.issparse(matrix) \
+            else (matrix,)
+        for part in parts:
+            kind = np.int64 if part.dtype.kind in "iu" else part.dtype
+            digest.update(repr(part.shape).encode())
+            digest.update(np.ascontiguousarray(part, dtype=kind).tobytes())
+    return digest.hexdigest()
+
+
+def _plain(value):
+    return json.loads(json.dumps(value))
+
+
+def _leaves(value, name=""):
+    """(path, value) of everything in nested dictionaries and lists."""
+    items = value.items() if isinstance(value, dict) else enumerate(value, 1)
+    for key, inner in items:
+        path = f"{name}.{key}" if name else str(key)
+        if isinstance(inner, (dict, list)):
+            yield from _leaves(inner, path)
+        else:
+            yield path, inner
+
+
+def save_checkpoint(path, checkpoint):
+    """Write a checkpoint; whenever the machine stops, ``path`` is the old one or the new one."""
+    states = {"": checkpoint.state, _BEST: checkpoint.best}
+    states = {prefix: state for prefix, state in states.items() if state is not None}
+    tensors = {f"{prefix}{name}.{kind}": np.ascontiguousarray(values, dtype=np.int32)
+               for prefix, state in states.items()
+               for name, arrays in state.parameters.items() for kind, values in arrays.items()}
+    facts = {"identity": checkpoint.identity, "states": {
+        prefix: {"step": state.step, "exponents": state.exponents}
+        for prefix, state in states.items()}}
+    written = path.with_name(f"{path.name}.part")
+    with written.open("wb") as file:
+        file.write(save(tensors, {_METADATA: json.dumps(facts)}))
+        file.flush()
+        os.fsync(file.fileno())
+    written.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def load_checkpoint(path):
+    """The ``Checkpoint`` in a file.
+
+    Raises
+    ------
+    CheckpointError
+        If there is none, or it is damaged.
+    """
+    if not path.exists():
+        raise CheckpointError(f"{path} does not exist; hypercast train --run FOLDER writes one "
+                              f"into its folder")
+    try:
+        with safe_open(path, framework="numpy") as file:
+            facts = json.loads(file.metadata()[_METADATA])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}
+        states = {prefix: _state(tensors, prefix, **found)
+                  for prefix, found in facts["states"].items()}
+    except (KeyError, TypeError, ValueError, OSError, SafetensorError) as error:
+        raise CheckpointError(f"{path} is damaged or no checkpoint ({error}); train again"
+                              ) from error
+    return Checkpoint(identity=facts["identity"], state=states[""],
+                      best=states.get(_BEST))
+
+
+def _state(tensors, prefix, step, exponents):
+    parameters: dict[str, dict] = {}
+    for key, values in tensors.items():
+        if key.startswith(_BEST) == (prefix == _BEST):
+            name, _, kind = key.removeprefix(prefix).rpartition(".")
+            parameters.setdefault(name, {})[kind] = values.astype(np.int64)
+    return TrainingState(step=step, parameters=parameters,
+                         exponents={name: tuple(entry) for name, entry in exponents.items()})

@@ -1,0 +1,146 @@
+"""Options that describe a training; they count instead of what a file says."""
+
+import functools
+from pathlib import Path
+
+import click
+
+from hypercast.host.commands.options import parse_overrides
+from hypercast.host.description.description import Description, load_description
+from hypercast.host.description.device import Device
+from hypercast.host.description.model import ORDERS, Model
+from hypercast.host.description.recipe import recipe_values
+from hypercast.host.description.stopping import MONITORS, Stopping
+from hypercast.host.run_folder import RunFolder
+from hypercast.reference.models import MODELS
+from hypercast.reference.network import NORMALISATIONS, Recipe
+from hypercast.rtl.config import PRESETS
+
+__all__ = ["describe", "description_options"]
+
+#: Data set of a training that names none.
+_DATASET = "blocks"
+_FILE = ".toml"
+
+
+class _Numbers(click.ParamType):
+    """Numbers with a separator between, one per layer."""
+
+    def __init__(self, kind, name, separator=","):
+        self.name = name
+        self._kind = kind
+        self._separator = separator
+
+    def convert(self, value, parameter, context):
+        if isinstance(value, tuple):
+            return value
+        try:
+            return tuple(self._kind(part) for part in value.split(self._separator))
+        except ValueError:
+            self.fail(f"{value!r} is not a number or a list like 3{self._separator}2", parameter,
+                      context)
+
+
+_REALS = _Numbers(float, "NUMBERS")
+_COUNTS = _Numbers(int, "COUNTS")
+_LAYERS = "one number, or one per layer"
+
+_DEFAULTS = {"model": Model().values(), "recipe": {
+    key: value for key, value in recipe_values(Recipe()).items() if key != "normalisation"},
+             "device": Device().values(), "stopping": Stopping().values()}
+
+
+def _option(section, key, *flags, **settings):
+    """An option for a key; it is None if it is not given, and its help shows the default."""
+    default = _DEFAULTS.get(section, {}).get(key)
+    if default is not None and not isinstance(default, bool):
+        values = default if isinstance(default, tuple) else (default,)
+        settings["help"] = (f"{settings.get('help', '')}  [default: "
+                            f"{','.join(f'{value}' for value in values)}]").strip()
+    flags = flags or (f"--{key.replace('_', '-')}",)
+    return section, key, click.option(*flags, f"{section}_{key}", default=None, **settings)
+
+
+_OPTIONS = (
+    _option("graph", "split", type=_Numbers(float, "A/B/C", "/"),
+            help="Train, validate and test on these percentages of the vertices, drawn at random, "
+                 "such as 60/20/20.  [default: the data set's split]"),
+    _option("graph", "split_seed", type=click.IntRange(0), help="Of --split.  [default: 0]"),
+    _option("model", "name", "--model", type=click.Choice(list(MODELS)),
+            help="GCN, GraphSAGE with means, or GIN."),
+    _option("model", "layers", type=click.IntRange(1),
+            help="Graph convolutions.  [default: what --hidden asks for]"),
+    _option("model", "hidden", type=_COUNTS,
+            help="Features of the hidden layers: one number for all, or one for each."),
+    _option("model", "order", type=click.Choice(ORDERS),
+            help="Of each layer's products: features times weights first, adjacency times features "
+                 "first, or the faster, by the cycle model."),
+    _option("model", "dropout", type=_REALS, help=f"On the input of convolutions: {_LAYERS}."),
+    _option("model", "residual", is_flag=True,
+            help="Hidden convolutions of as many outputs as inputs add these to their sums."),
+    _option("model", "jumping", is_flag=True,
+            help="A linear layer takes the outputs of all convolutions side by side."),
+    _option("recipe", "epochs", type=click.IntRange(1)),
+    _option("recipe", "seed", type=click.IntRange(0), help="Of initial weights and dropout."),
+    _option("recipe", "learning_rate", type=_REALS, help=f"Of weights: {_LAYERS}."),
+    _option("recipe", "bias_learning_rate", type=_REALS, help="Of biases, likewise."),
+    _option("recipe", "weight_decay", type=_REALS, help="Of weights, likewise."),
+    _option("recipe", "momentum", type=click.FloatRange(0, 1, max_open=True)),
+    _option("recipe", "normalisation", type=click.Choice(NORMALISATIONS),
+            help="Of edge weights.  [default: " + ", ".join(
+                f"{kind} for {model}" for model, kind in MODELS.items()) + "]"),
+    _option("recipe", "epsilon", type=float, help="Of --model gin."),
+    _option("recipe", "normalise_features", is_flag=True,
+            help="Divide each vertex's features by their sum."),
+    _option("stopping", "patience", type=click.IntRange(1),
+            help="Stop when that many epochs were no better than the best, and put that one's "
+                 "weights back."),
+    _option("stopping", "monitor", type=click.Choice(list(MONITORS)),
+            help="What --patience watches."),
+    _option("device", "name", "--device", metavar="DEVICE",
+            help="reference: NumPy. rtl: the whole chip, simulated. serial[:PORT][@BAUD]: a board "
+                 "on a serial port, found if PORT is left out. xdma:FILE: a board on PCIe."),
+    _option("device", "preset", type=click.Choice(list(PRESETS)),
+            help="Configuration of the chip."),
+    _option("device", "elements", type=click.Choice([8, 16]),
+            help="Bits of a tensor element.  [default: the preset's]"),
+)
+
+
+def description_options(function):
+    """Decorator: all options of a description, given to the command as ``changes``: section name
+    to the keys that were given."""
+    @functools.wraps(function)
+    def wrapped(*args, overrides, **kwargs):
+        changes: dict[str, dict] = {"device": parse_overrides(overrides)}
+        for section, key, _ in _OPTIONS:
+            if (value := kwargs.pop(f"{section}_{key}")) is not None:
+                changes.setdefault(section, {})[key] = value
+        return function(*args, changes=changes, **kwargs)
+    wrapped = click.option(
+        "-P", "overrides", multiple=True, metavar="NAME=VALUE",
+        help="Change one field of the preset; may be repeated.")(wrapped)
+    for *_, option in reversed(_OPTIONS):
+        wrapped = option(wrapped)
+    return wrapped
+
+
+def describe(dataset, changes, run=None):
+    """The ``Description`` that a command's arguments mean.
+
+    Parameters
+    ----------
+    dataset : str or None
+        A description file, or the name or path of a data set.
+    changes : dict
+        What the options say.
+    run : pathlib.Path, optional
+        A run that is to be gone on with: without a ``dataset``, it is described there.
+    """
+    if dataset is None and run is not None:
+        return load_description(RunFolder(run).description_path, changes)
+    if dataset and dataset.endswith(_FILE):
+        return load_description(Path(dataset), changes)
+    graph = {"source": dataset or _DATASET, **changes.get("graph", {})}
+    described = Description.of_sections({**changes, "graph": graph})
+    return described.located(".")

@@ -1,0 +1,88 @@
+"""Checks the values that descriptions are made of."""
+
+import difflib
+import types
+import typing
+
+__all__ = ["DescriptionError", "checked"]
+
+_NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+
+
+class DescriptionError(ValueError):
+    """A description that makes no sense; names section, key and value, and what to do.
+
+    Attributes
+    ----------
+    section, key : str
+        Where; ``key`` is empty if it is about the whole section.
+    """
+
+    def __init__(self, text, section="", key=""):
+        super().__init__(text)
+        self.section = section
+        self.key = key
+
+
+def checked(section, values, hints):
+    """Values of a section, as the types they have to be.
+
+    Whole numbers may stand for numbers, and a value for a tuple of it alone.
+
+    Parameters
+    ----------
+    section : str
+        Name of the section, for messages.
+    values : dict
+        Key to value, as read.
+    hints : dict
+        Key to type: ``bool``, ``int``, ``float``, ``str``, tuples of them, and unions with None.
+
+    Raises
+    ------
+    DescriptionError
+        If a key is unknown, or a value of another type.
+    """
+    result = {}
+    for key, value in values.items():
+        if key not in hints:
+            near = difflib.get_close_matches(key, hints, n=1)
+            advice = f"did you mean {near[0]}?" if near else f"there are {', '.join(hints)}"
+            raise DescriptionError(f"[{section}] has no {key}; {advice}", section, key)
+        try:
+            result[key] = _converted(value, hints[key])
+        except TypeError:
+            raise DescriptionError(
+                f"[{section}] {key} must be {_text(hints[key])}, not {value!r}",
+                section, key) from None
+    return result
+
+
+def _converted(value, hint):
+    options = typing.get_args(hint)
+    if typing.get_origin(hint) in (types.UnionType, typing.Union):
+        if value is None and type(None) in options:
+            return None
+        [hint] = set(options) - {type(None)}
+        return _converted(value, hint)
+    if typing.get_origin(hint) is tuple:
+        values = value if isinstance(value, (list, tuple)) else [value]
+        if options[1:] == (...,):
+            return tuple(_converted(one, options[0]) for one in values)
+        if len(values) != len(options):
+            raise TypeError
+        return tuple(map(_converted, values, options))
+    if hint is float and type(value) is int:
+        return float(value)
+    if type(value) is not hint:
+        raise TypeError
+    return value
+
+
+def _text(hint):
+    options = [option for option in typing.get_args(hint) if option not in (type(None), ...)]
+    if typing.get_origin(hint) is tuple:
+        texts = list(dict.fromkeys(map(_text, options)))
+        count = f"a list of {len(options)}: " if len(options) > 1 else ""
+        return count + (" and ".join(texts)) + ("" if count else ", or a list of such")
+    return _text(options[0]) if options else _NAMES[hint]

@@ -1,0 +1,147 @@
+"""A whole training, described; and the file that describes one."""
+
+import difflib
+import re
+import tomllib
+from dataclasses import dataclass, field, fields, replace
+
+import tomli_w
+
+from hypercast.host.description.conversion import DescriptionError, checked
+from hypercast.host.description.device import Device
+from hypercast.host.description.model import Model
+from hypercast.host.description.recipe import make_recipe, recipe_values
+from hypercast.host.description.source import Source
+from hypercast.host.description.stopping import Stopping
+from hypercast.reference.network import Recipe
+
+__all__ = ["Description", "load_description"]
+
+_SECTIONS = ("graph", "model", "recipe", "device", "stopping")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Description:
+    """What is trained, how, and where.
+
+    Parameters
+    ----------
+    graph : Source or None
+        None for a graph that was made in Python.
+    model : Model
+    recipe : Recipe
+    device : Device
+    stopping : Stopping
+    """
+
+    graph: Source | None = None
+    model: Model = field(default_factory=Model)
+    recipe: Recipe = field(default_factory=Recipe)
+    device: Device = field(default_factory=Device)
+    stopping: Stopping = field(default_factory=Stopping)
+
+    @classmethod
+    def of_sections(cls, sections):
+        """From section name to a dictionary of its keys; what is missing has its default.
+
+        Raises
+        ------
+        DescriptionError
+            If a section or key is unknown, or a value makes no sense.
+        """
+        for name in sections:
+            if name not in _SECTIONS:
+                near = difflib.get_close_matches(name, _SECTIONS, n=1)
+                advice = f"did you mean [{near[0]}]?" if near else \
+                    f"there are {', '.join(_SECTIONS)}"
+                raise DescriptionError(f"there is no section [{name}]; {advice}", name)
+            if not isinstance(sections[name], dict):
+                raise DescriptionError(f"{name} must be a section [{name}]", name)
+        parts = {name: sections.get(name, {}) for name in _SECTIONS}
+        device = Device(**checked("device", parts["device"], Device.HINTS))
+        if parts["graph"] and "source" not in parts["graph"]:
+            raise DescriptionError("[graph] needs source, the name of a bundled graph or a path",
+                                   "graph")
+        graph = _made(Source, "graph", parts) if parts["graph"] else None
+        model = _made(Model, "model", parts)
+        return cls(graph=graph, model=model,
+                   recipe=make_recipe(parts["recipe"], model, device.config),
+                   device=device, stopping=_made(Stopping, "stopping", parts))
+
+    def sections(self):
+        """What ``of_sections`` makes this description from; a graph made in Python is missing."""
+        return {"graph": {} if self.graph is None else self.graph.values(),
+                "model": self.model.values(), "recipe": recipe_values(self.recipe),
+                "device": self.device.values(), "stopping": self.stopping.values()}
+
+    def located(self, folder):
+        """The same with a full path to the graph; one that is none yet is in ``folder``."""
+        return self if self.graph is None else replace(self, graph=self.graph.located(folder))
+
+    def on(self, device):
+        """The same on another device, given by its name."""
+        return replace(self, device=self.device.named(device))
+
+    def save(self, path):
+        """Write the description as a file that ``load_description`` reads."""
+        path.write_text(tomli_w.dumps({
+            name: {key: _short(value) for key, value in keys.items()}
+            for name, keys in self.sections().items()}))
+
+
+def _short(value):
+    """A number for a tuple of it alone."""
+    alone = isinstance(value, tuple) and len(value) == 1 and not isinstance(value[0], tuple)
+    return value[0] if alone else value
+
+
+def _made(kind, section, parts):
+    hints = {one.name: one.type for one in fields(kind)}
+    return kind(**checked(section, parts[section], hints))
+
+
+def load_description(path, changes=None):
+    """The ``Description`` in a file (TOML); paths in it are relative to its folder.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+    changes : dict, optional
+        Sections with keys that count instead of the file's.
+
+    Raises
+    ------
+    DescriptionError
+        If it makes no sense; names the line.
+    OSError
+        If it cannot be read.
+    """
+    text = path.read_text()
+    try:
+        sections = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise DescriptionError(f"{path}: {error}") from error
+    changes = changes or {}
+    merged = {**sections, **{
+        name: {**sections.get(name, {}), **keys} for name, keys in changes.items() if keys}}
+    try:
+        description = Description.of_sections(merged)
+    except DescriptionError as error:
+        if error.key in changes.get(error.section, {}):
+            raise
+        line = _line(text, error.section, error.key)
+        raise DescriptionError(f"{path}{line}: {error}", error.section, error.key) from error
+    return description.located(path.parent)
+
+
+def _line(text, section, key):
+    """Where a key, or else its section, is in a file: ``", line 3"``, or nothing."""
+    found, inside = 0, False
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := re.match(r"\s*\[\s*([^\]\s]+)\s*\]", line):
+            inside = header[1] == section
+            found = number if inside else found
+        elif inside and key and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=", line):
+            return f", line {number}"
+    return f", line {found}" if found else ""

@@ -1,0 +1,54 @@
+"""What a trained model says about every vertex, and the files it is kept in."""
+
+import csv
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["Predictions"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Predictions:
+    """Predictions, a row per vertex in the order of the graph.
+
+    Parameters
+    ----------
+    classes : (V,) numpy.ndarray of int64, or (V, C) numpy.ndarray of bool
+        Predicted class, or, of a multi-label graph, classes.
+    logits : (V, C) numpy.ndarray of float64
+        What the last layer says, exactly as the device computes it.
+    """
+
+    classes: np.ndarray
+    logits: np.ndarray
+
+    @classmethod
+    def of_logits(cls, logits, *, several=False):
+        """Predictions from logits: the class with the largest, or all that are above zero."""
+        return cls(classes=logits > 0 if several else logits.argmax(axis=1), logits=logits)
+
+    def save(self, path):
+        """Write an ``.npz`` file with both arrays, or a ``.csv`` file with a line per vertex.
+
+        Raises
+        ------
+        ValueError
+            If the name ends in neither.
+        """
+        if path.suffix == ".npz":
+            np.savez_compressed(path, classes=self.classes, logits=self.logits)
+        elif path.suffix == ".csv":
+            with path.open("w", newline="") as file:
+                writer = csv.writer(file)
+                writer.writerow(["vertex", "classes", *(
+                    f"logit {number}" for number in range(self.logits.shape[1]))])
+                writer.writerows(
+                    [vertex, " ".join(map(str, self._of(vertex))), *self.logits[vertex].tolist()]
+                    for vertex in range(len(self.logits)))
+        else:
+            raise ValueError(f"{path} must end in .npz or .csv")
+
+    def _of(self, vertex):
+        chosen = self.classes[vertex]
+        return [chosen] if self.classes.ndim == 1 else np.flatnonzero(chosen)

@@ -1,0 +1,140 @@
+"""The folder of a run: its description, what happened in each epoch, and its checkpoint."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from hypercast.host.checkpoint import load_checkpoint, save_checkpoint
+from hypercast.host.description.description import load_description
+from hypercast.host.trace import write_trace
+
+__all__ = ["EPOCHS", "RUN", "SLICES", "STEP", "RunError", "RunFolder"]
+
+#: Files that ``hypercast report`` draws.
+RUN, EPOCHS, STEP, SLICES = "run.json", "epochs.jsonl", "step.json", "slices.npz"
+_DESCRIPTION, _CHECKPOINT, _TRACE = "run.toml", "checkpoint.safetensors", "trace.json"
+
+
+class RunError(ValueError):
+    """A folder holds no run, or a damaged one; says which file, and what to do."""
+
+
+class RunFolder:
+    """Where a run is kept.
+
+    Parameters
+    ----------
+    folder : pathlib.Path or str
+        The folder.
+    """
+
+    def __init__(self, folder):
+        self._folder = Path(folder)
+
+    # Reading.
+
+    @property
+    def checkpoint_path(self):
+        """The checkpoint's file."""
+        return self._folder / _CHECKPOINT
+
+    @property
+    def has_checkpoint(self):
+        """Whether there is one."""
+        return self.checkpoint_path.exists()
+
+    @property
+    def description_path(self):
+        """The description's file.
+
+        Raises
+        ------
+        RunError
+            If there is none.
+        """
+        path = self._folder / _DESCRIPTION
+        if not path.exists():
+            raise RunError(f"{self._folder} holds no run (there is no {_DESCRIPTION}); make one by "
+                           f"hypercast train --run {self._folder}")
+        return path
+
+    def description(self):
+        """The ``Description`` of what was run; raises ``RunError`` if there is none."""
+        return load_description(self.description_path)
+
+    def load_checkpoint(self):
+        """The ``Checkpoint``; raises ``CheckpointError`` if there is none."""
+        return load_checkpoint(self.checkpoint_path)
+
+    def records(self):
+        """The record of each epoch, up to one that was not written to its end."""
+        found = []
+        for line in (self._folder / EPOCHS).read_text().splitlines(keepends=True):
+            if line.endswith("\n"):
+                found.append(json.loads(line))
+        return found
+
+    # Writing.
+
+    def clear(self):
+        """Make the folder, or remove an earlier run from it."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        for name in (_DESCRIPTION, RUN, EPOCHS, _CHECKPOINT, STEP, SLICES, _TRACE):
+            (self._folder / name).unlink(missing_ok=True)
+
+    def begin(self, description, facts, job, records):
+        """Write what is trained, and how, and the records of the epochs that have been.
+
+        Parameters
+        ----------
+        description : Description
+            From which the run can be made again.
+        facts : dict
+            What the report shows.
+        job : Job or None
+            What a chip runs, for its memory map.
+        records : list of dict
+            A record per epoch.
+        """
+        description.save(self._folder / _DESCRIPTION)
+        self._write(RUN, {"facts": facts, "config": description.device.config.to_dict(),
+                          "memory": _memory_map(job) if job else {}})
+        (self._folder / EPOCHS).write_text(
+            "".join(f"{json.dumps(record)}\n" for record in records))
+
+    def _write(self, name, value):
+        (self._folder / name).write_text(json.dumps(value, indent=1) + "\n")
+
+    def epoch(self, record):
+        """Add the record of an epoch."""
+        with (self._folder / EPOCHS).open("a") as file:
+            file.write(f"{json.dumps(record)}\n")
+
+    def checkpoint(self, checkpoint):
+        """Replace the ``Checkpoint``."""
+        save_checkpoint(self.checkpoint_path, checkpoint)
+
+    def step(self, number, profile, config):
+        """Keep the profile of training step ``number``, from 1."""
+        self._write(STEP, {"number": number, "cycles": profile.cycles,
+                            "phases": [phase._asdict() for phase in profile.phases]})
+        names = [phase.name for phase in profile.phases]
+        phases = np.array([names.index(instruction.phase) for instruction in profile.instructions])
+        # The report needs the phase of a slice, not its instruction.
+        slices = profile.slices._replace(instruction=phases[profile.slices.instruction])
+        np.savez_compressed(self._folder / SLICES, **slices._asdict())
+        write_trace(self._folder / _TRACE, profile, config)
+
+
+def _memory_map(job):
+    """Places of everything: memory to (name, first word, words) in order of addresses."""
+    places: dict[str, dict] = {"channel 0": {}, "channel 1": {}, "weight bank": {}}
+    for name, region in job.regions.items():
+        if region.words and not name.endswith(".eval"):  # which lie where the others do
+            places[f"channel {region.channel}"][name] = region.address, region.words
+    for name, weights in job.weights.items():
+        places["weight bank"][name] = weights.base, weights.rows
+    return {memory: sorted(([name, *place] for name, place in regions.items()),
+                           key=lambda place: place[1])
+            for memory, regions in places.items()}

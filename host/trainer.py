@@ -1,0 +1,334 @@
+"""Trains a model of a graph, epoch by epoch: for Python and for the command line alike."""
+
+import numpy as np
+
+from hypercast.host.checkpoint import Checkpoint, CheckpointError, identity
+from hypercast.host.comparison import Comparison, compare
+from hypercast.host.description.conversion import DescriptionError
+from hypercast.host.description.description import Description
+from hypercast.host.description.device import Device
+from hypercast.host.description.model import AUTO, Model
+from hypercast.host.description.recipe import make_recipe, recipe_values
+from hypercast.host.description.stopping import Stopping
+from hypercast.host.devices import ReferenceDevice
+from hypercast.host.predictions import Predictions
+from hypercast.host.rank_order import rank_order
+from hypercast.host.run_folder import RunFolder
+from hypercast.host.training import open_device, prepare
+from hypercast.rtl.isa import MASTER_EXPONENT, Split
+
+__all__ = ["Trainer"]
+
+
+def _measures(metrics):
+    """Loss and accuracy of each split, None if it is empty."""
+    found = {}
+    for split in (Split.TRAIN, Split.VALIDATION, Split.TEST):
+        found[f"{split.name.lower()}_loss"] = metrics.mean_loss(split)
+        found[f"{split.name.lower()}_accuracy"] = metrics.accuracy(split)
+    return {name: None if value != value else value for name, value in found.items()}
+
+
+class Trainer:
+    """Trains a model of a graph on a device.
+
+    ``for record in trainer`` trains epoch by epoch; ``fit`` goes through all of them. The device is
+    opened when it is needed first; ``close`` it, or use the trainer in a ``with`` statement.
+
+    Parameters
+    ----------
+    graph : Graph
+        What to train on.
+    model : Model, optional
+        What to train.
+    device : Device, optional
+        Where.
+    run : pathlib.Path or str, optional
+        Folder to keep the run in: description, metrics of every epoch, checkpoint.
+    every : int
+        Epochs from one checkpoint to the next.
+    resume : bool
+        Go on from the checkpoint in ``run``, if there is one, with the same bits as if the training
+        had never stopped, on whatever device. Otherwise, an earlier run there is replaced.
+    check : bool
+        Compare every tensor with the reference after every training step.
+    record_step : int, optional
+        The training step, from 1, whose timeline is recorded; only on ``rtl``.
+    patience, monitor
+        As in ``Stopping``.
+    source : Source, optional
+        Where the graph comes from, for the run's description.
+    progress : callable
+        Called with a line of text before each slow step.
+    **recipe
+        How to train: fields of ``Recipe``, but ``learning_rate``, ``bias_learning_rate`` and
+        ``weight_decay`` are in the singular, and may be one number, or one per layer.
+
+    Attributes
+    ----------
+    network : Network
+        What is trained.
+    history : list of dict
+        A record of each epoch: ``epoch`` (from 0), ``training_loss`` (of the training step, with
+        dropout); ``train_loss``, ``train_accuracy``, ``validation_loss``, ... (after it, without
+        dropout, None where there are no vertices); ``saturations`` in the training step; of a chip,
+        ``train_cycles`` and ``evaluate_cycles`` so far; if the run is kept, ``exponents``.
+    words : Comparison
+        With ``check``, how many words were equal.
+    last_step : dict
+        Of a chip, ``phases`` (cycles by name) and ``counters`` of the last training step.
+
+    Raises
+    ------
+    DescriptionError
+        If a value makes no sense.
+    CheckpointError
+        If the checkpoint is damaged, or of another graph, network or recipe.
+    GraphError
+        If the graph cannot be trained on.
+    """
+
+    def __init__(self, graph, model=None, device=None, *, run=None, every=1, resume=False,
+                 check=False, record_step=None, patience=None, monitor="validation_loss",
+                 source=None, progress=lambda text: None, **recipe):
+        if every < 1:
+            raise ValueError(f"every must be at least 1, not {every}")
+        self.graph = graph
+        self.model = model or Model()
+        self.device = device or Device()
+        self.recipe = make_recipe(recipe, self.model, self.device.config)
+        self.stopping = Stopping(patience=patience, monitor=monitor)
+        if patience and not np.any(graph.splits == Split.VALIDATION):
+            raise ValueError("patience needs vertices to validate on, but the graph has none; give "
+                             "it another split")
+        self._initial = prepare(graph, self.model.network(graph), self.recipe,
+                                self.device.config if self.model.order == AUTO else None)
+        self.network = self._initial.network
+        self.history = []
+        self.words = Comparison()
+        self.last_step = {}
+        self._every = every
+        self._check = check
+        self._record_step = record_step
+        self._source = source
+        self._progress = progress
+        self._target = self._oracle = None
+        self._state = self._best = None
+        self._folder = RunFolder(run) if run else None
+        if resume and self._folder and self._folder.has_checkpoint:
+            self._resume(self._folder)
+        elif self._folder:
+            self._folder.clear()
+
+    @classmethod
+    def of_description(cls, description, *, graph=None, **options):
+        """The trainer of a ``Description``; ``options`` are further parameters.
+
+        A ``graph`` is taken instead of that of the description.
+        """
+        source = description.graph
+        if graph is None:
+            if source is None:
+                raise DescriptionError("[graph] needs source, the name of a bundled graph or a "
+                                       "path; give a graph that was made in Python itself")
+            graph = source.load()
+        return cls(graph, description.model, description.device, source=source,
+                   **description.stopping.values(), **recipe_values(description.recipe), **options)
+
+    @classmethod
+    def of_run(cls, folder, device="reference", *, graph=None, **options):
+        """The trainer of a run that was kept, at its best epoch if it stops early, else its last.
+
+        Parameters
+        ----------
+        folder : pathlib.Path or str
+            The run's folder; nothing is written to it.
+        device : str
+            Name of the device to open; the bits are the same on all.
+        graph : Graph, optional
+            What was trained on, if it was made in Python.
+        **options
+            Further parameters.
+        """
+        kept = RunFolder(folder)
+        description = kept.description().on(device)
+        trainer = cls.of_description(description, graph=graph, **options)
+        trainer._resume(kept)
+        trainer._state = trainer._best or trainer._state
+        return trainer
+
+    def _resume(self, folder):
+        checkpoint = folder.load_checkpoint()
+        checkpoint.check(self._identity(), folder.checkpoint_path)
+        self._state, self._best = checkpoint.state, checkpoint.best
+        records = folder.records()[:checkpoint.state.step]
+        if len(records) < checkpoint.state.step:
+            raise CheckpointError(
+                f"{folder.checkpoint_path} is of epoch {checkpoint.state.step}, but only "
+                f"{len(records)} epochs were recorded next to it; train again")
+        self.history = records
+
+    def _identity(self):
+        return identity(self.graph, self.network, self.recipe)
+
+    # State.
+
+    @property
+    def description(self):
+        """The ``Description`` of this training."""
+        return Description(graph=self._source, model=self.model, recipe=self.recipe,
+                           device=self.device, stopping=self.stopping)
+
+    @property
+    def facts(self):
+        """What is trained, and how, as the report shows it."""
+        source = self._source.values() if self._source else {"source": "made in Python"}
+        return {"data set": source.pop("source"), **source, "vertices": self.graph.vertices,
+                "edges": self.graph.edges.nnz, "model": self.model.name, "features": self.widths,
+                "orders": [layer.order for layer in self.network.layers],
+                "dropout": [layer.dropout for layer in self.network.layers],
+                "device": self.device.name, **recipe_values(self.recipe)}
+
+    @property
+    def widths(self):
+        """Features of the input and of the output of every layer."""
+        return [self.network.features, *(layer.features_out for layer in self.network.layers)]
+
+    @property
+    def epoch(self):
+        """Epochs done."""
+        return len(self.history)
+
+    @property
+    def finished(self):
+        """Whether the last epoch has been, or early stopping wants no more."""
+        waited = self.epoch - self._best.step if self._best else 0
+        return self.epoch >= self.recipe.epochs or (
+            self.stopping.patience is not None and waited >= self.stopping.patience)
+
+    @property
+    def final(self):
+        """Record of the epoch whose parameters are kept: with patience the best, else the last."""
+        return self.history[self._best.step - 1 if self._best else -1]
+
+    @property
+    def saturations(self):
+        """Elements, master weights and momenta that saturated in all training steps."""
+        return sum(record["saturations"] for record in self.history)
+
+    @property
+    def target(self):
+        """The ``TrainingDevice``, open."""
+        if self._target is None:
+            model = self._initial
+            self._oracle = ReferenceDevice(prepare(self.graph, self.network, self.recipe)) \
+                if self._check else None
+            self._target = open_device(self.device.name, model, self.device.config,
+                                       progress=self._progress)
+            if self._state is not None:
+                self._load(self._state)
+                self._go_on_counting()
+            if self._folder:
+                self._folder.begin(self.description, self.facts, self.job, self.history)
+        return self._target
+
+    @property
+    def job(self):
+        """The ``Job`` of an open chip; None on the reference."""
+        return getattr(self.target, "job", None)
+
+    def _load(self, state):
+        for device in filter(None, (self._target, self._oracle)):
+            device.load_state(state)
+
+    def _go_on_counting(self):
+        """Cycles of a chip go on from those recorded, if it was a chip."""
+        if self.job and self.history:
+            self.target.train_cycles = self.history[-1].get("train_cycles", 0)
+            self.target.evaluate_cycles = self.history[-1].get("evaluate_cycles", 0)
+
+    def parameters(self):
+        """Weights and biases as float64 arrays by name (W1, b1, W2, ...)."""
+        return {name: np.ldexp(arrays["master"].astype(np.float64), MASTER_EXPONENT)
+                for name, arrays in self.target.state().parameters.items()}
+
+    # Training.
+
+    def __iter__(self):
+        while not self.finished:
+            yield self.step()
+        if self._best:
+            self._load(self._best)
+
+    def fit(self):
+        """Train to the end; returns ``history``."""
+        for _ in self:
+            pass
+        return self.history
+
+    def step(self):
+        """Train an epoch; returns its record."""
+        target = self.target
+        recorded = self.epoch + 1 == self._record_step
+        trained = target.train_step(**({"record": True} if recorded else {}))
+        if self.job:
+            self.last_step = {"phases": {name: cycles for name, cycles
+                                         in target.phase_cycles.items() if cycles},
+                              "counters": target.counters}
+        if self._oracle:
+            self._oracle.train_step()
+            self.words.add(compare(self._oracle.snapshot(), target.snapshot(),
+                                   self.device.config.lanes))
+        record = {"epoch": self.epoch, "training_loss": trained.mean_loss(Split.TRAIN),
+                  **_measures(target.evaluate()), "saturations": target.saturations}
+        if self.job:
+            record |= {"train_cycles": target.train_cycles,
+                       "evaluate_cycles": target.evaluate_cycles}
+        self.history.append(record)
+        self._watch(record)
+        if self._folder:
+            record["exponents"] = target.exponents()
+            self._keep(record, recorded)
+        return record
+
+    def _watch(self, record):
+        """Take in whether the epoch was the best so far."""
+        if self.stopping.patience is None:
+            return
+        monitor = self.stopping.monitor
+        if self._best is None or self.stopping.better(
+                record[monitor], self.history[self._best.step - 1][monitor]):
+            self._best = self.target.state()
+
+    def _keep(self, record, recorded):
+        self._folder.epoch(record)
+        if recorded:
+            self._folder.step(self.epoch, self.target.profile, self.device.config)
+        if self.epoch % self._every == 0 or self.finished:
+            self._folder.checkpoint(Checkpoint(
+                identity=self._identity(), state=self.target.state(), best=self._best))
+
+    # Use.
+
+    def evaluate(self):
+        """Loss and accuracy of each split by name, as in a record."""
+        return _measures(self.target.evaluate())
+
+    def predict(self):
+        """The ``Predictions`` for all vertices, in the graph's order."""
+        self.target.evaluate()
+        mantissas, exponent = self.target.logits()
+        logits = np.empty(mantissas.shape)
+        logits[rank_order(self.graph)] = np.ldexp(mantissas.astype(np.float64), exponent)
+        return Predictions.of_logits(logits, several=self.graph.multi_label)
+
+    def close(self):
+        """Release the device."""
+        if self._target is not None:
+            self._target.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()

@@ -1,0 +1,25 @@
+"""Everything a later training step depends on."""
+
+from dataclasses import dataclass
+
+__all__ = ["TrainingState"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TrainingState:
+    """A training between two steps, the same on every device that trains it.
+
+    Parameters
+    ----------
+    step : int
+        Training steps done.
+    parameters : dict
+        Parameter name (W1, b1, ...) to what the optimiser keeps of it: int32 arrays of the
+        parameter's shape by kind ("master", "momentum").
+    exponents : dict
+        Name in the exponent file to exponent and peak, ``None`` where there is none.
+    """
+
+    step: int
+    parameters: dict
+    exponents: dict

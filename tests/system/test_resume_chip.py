@@ -1,0 +1,48 @@
+"""A training goes on with the same bits on the chip, on the reference, and across the two."""
+
+import numpy as np
+import pytest
+
+from hypercast.host.datasets import karate
+from hypercast.host.description.device import Device
+from hypercast.host.description.model import Model
+from hypercast.host.trainer import Trainer
+from tests.system.chips import NARROW, WIDE
+
+EPOCHS = 6
+
+
+def training(device, config, **options):
+    return Trainer(karate(), Model(hidden=5), Device(device, **config.to_dict()), epochs=EPOCHS,
+                   seed=2, schedule=((3, 0.5),), **options)
+
+
+@pytest.fixture(scope="module", params=[NARROW, WIDE], ids=["narrow", "wide"])
+def whole(request):
+    """A configuration, and the uninterrupted training's final state, record and logits."""
+    with training("reference", request.param) as trainer:
+        trainer.fit()
+        return request.param, trainer.target.state(), trainer.final, trainer.predict().logits
+
+
+@pytest.mark.parametrize(("first", "second"), [
+    ("rtl", "rtl"), ("rtl", "reference"), ("reference", "rtl")])
+def test_resuming(tmp_path, whole, first, second):
+    config, expected, record, logits = whole
+    with training(first, config, run=tmp_path) as trainer:
+        for _ in range(4):
+            trainer.step()
+    with training(second, config, run=tmp_path, resume=True, check=True) as trainer:
+        assert trainer.epoch == 4
+        trainer.fit()
+        assert trainer.words.words and trainer.words.equal == trainer.words.words
+        found = trainer.target.state()
+        for name, arrays in expected.parameters.items():
+            for kind, values in arrays.items():
+                assert np.array_equal(values, found.parameters[name][kind]), f"{name}.{kind}"
+        assert found.exponents == expected.exponents
+        assert {name: trainer.final[name] for name in record} == record
+        assert np.array_equal(trainer.predict().logits, logits)
+        if first == second == "rtl":
+            cycles = [row["train_cycles"] for row in trainer.history]
+            assert np.all(np.diff(cycles) == cycles[0])
