@@ -56,19 +56,30 @@ class Checkpoint:
                 f"made with, or keep this training in another folder")
 
 
-def identity(graph, network, recipe):
-    """What decides the bits of a training, as JSON takes it: all but the number of epochs."""
+def identity(graph, network, recipe, parameters=None):
+    """What decides the bits of a training, as JSON takes it: all but the number of epochs.
+
+    Parameters
+    ----------
+    graph : Graph
+    network : Network
+    recipe : Recipe
+    parameters : dict, optional
+        Initial weights and biases, if they are not those of the recipe's seed.
+    """
     recipe = dataclasses.asdict(recipe)
     del recipe["epochs"]
     return _plain({
         "graph": {"vertices": graph.vertices, "edges": graph.edges.nnz,
-                  "features": graph.features.shape[1], "sha256": _digest(graph)},
-        "network": dataclasses.asdict(network), "recipe": recipe})
+                  "features": graph.features.shape[1],
+                  "sha256": _digest(graph.edges, graph.features, graph.labels, graph.splits)},
+        "network": dataclasses.asdict(network), "recipe": recipe,
+        "weights": {"sha256": _digest(*parameters.values())} if parameters else {}})
 
 
-def _digest(graph):
+def _digest(*matrices):
     digest = hashlib.sha256()
-    for matrix in (graph.edges, graph.features, graph.labels, graph.splits):
+    for matrix in matrices:
         parts = (matrix.indptr, matrix.indices, matrix.data) if scipy.sparse.issparse(matrix) \
             else (matrix,)
         for part in parts:

@@ -1,5 +1,7 @@
 """Trains a model of a graph, epoch by epoch: for Python and for the command line alike."""
 
+from pathlib import Path
+
 import numpy as np
 
 from hypercast.host.checkpoint import Checkpoint, CheckpointError, identity
@@ -11,6 +13,7 @@ from hypercast.host.description.model import AUTO, Model
 from hypercast.host.description.recipe import make_recipe, recipe_values
 from hypercast.host.description.stopping import Stopping
 from hypercast.host.devices import ReferenceDevice
+from hypercast.host.interchange.weights import load_weights
 from hypercast.host.predictions import Predictions
 from hypercast.host.rank_order import rank_order
 from hypercast.host.run_folder import RunFolder
@@ -101,8 +104,11 @@ class Trainer:
         if patience and not np.any(graph.splits == Split.VALIDATION):
             raise ValueError("patience needs vertices to validate on, but the graph has none; give "
                              "it another split")
-        self._initial = prepare(graph, self.model.network(graph), self.recipe,
-                                self.device.config if self.model.order == AUTO else None)
+        network = self.model.network(graph)
+        self._weights = self.model.weights and load_weights(Path(self.model.weights), network)
+        self._initial = prepare(graph, network, self.recipe,
+                                self.device.config if self.model.order == AUTO else None,
+                                self._weights)
         self.network = self._initial.network
         self.history = []
         self.words = Comparison()
@@ -169,7 +175,7 @@ class Trainer:
         self.history = records
 
     def _identity(self):
-        return identity(self.graph, self.network, self.recipe)
+        return identity(self.graph, self.network, self.recipe, self._weights)
 
     # State.
 
@@ -221,8 +227,7 @@ class Trainer:
         """The ``TrainingDevice``, open."""
         if self._target is None:
             model = self._initial
-            self._oracle = ReferenceDevice(prepare(self.graph, self.network, self.recipe)) \
-                if self._check else None
+            self._oracle = ReferenceDevice(self.fresh_model()) if self._check else None
             self._target = open_device(self.device.name, model, self.device.config,
                                        progress=self._progress)
             if self._state is not None:
@@ -231,6 +236,10 @@ class Trainer:
             if self._folder:
                 self._folder.begin(self.description, self.facts, self.job, self.history)
         return self._target
+
+    def fresh_model(self):
+        """The model in its initial state, whatever has been trained."""
+        return prepare(self.graph, self.network, self.recipe, parameters=self._weights)
 
     @property
     def job(self):

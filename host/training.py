@@ -14,7 +14,7 @@ from hypercast.reference.fixed_gcn import FixedGcn
 __all__ = ["open_device", "prepare"]
 
 
-def prepare(graph, network, recipe, config=None):
+def prepare(graph, network, recipe, config=None, parameters=None):
     """The model of a graph in its initial state: vertices in rank order, everything normalised.
 
     Parameters
@@ -29,6 +29,8 @@ def prepare(graph, network, recipe, config=None):
         Configuration for which the order of every layer's products is chosen, whatever it is in
         ``network``: that of the fewest predicted cycles, or, if the network does not fit the
         configuration, features times weights first. The bits follow from the orders.
+    parameters : dict, optional
+        Initial weights and biases by name, instead of those of the recipe's seed.
 
     Returns
     -------
@@ -50,14 +52,14 @@ def prepare(graph, network, recipe, config=None):
     data = (graph.normalised(recipe.normalisation, recipe.epsilon), graph.features, graph.labels,
             graph.splits)
     if config is None:
-        return FixedGcn(network, recipe, *data)
+        return FixedGcn(network, recipe, *data, parameters)
     combining = network.ordered(layer.orders[0] for layer in network.layers)
-    model = FixedGcn(combining, recipe, *data)
+    model = FixedGcn(combining, recipe, *data, parameters)
     try:
         chosen = choose_orders(Workload.of_model(model, config)).network
     except CapacityError:
         return model
-    return model if chosen == combining else FixedGcn(chosen, recipe, *data)
+    return model if chosen == combining else FixedGcn(chosen, recipe, *data, parameters)
 
 
 def open_device(name, model, config, *, progress=lambda text: None):

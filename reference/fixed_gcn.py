@@ -42,6 +42,8 @@ class FixedGcn:
     *data
         What it is trained on: a ``Sample``, or adjacency, features, labels and splits as
         ``Sample.of`` takes them.
+    parameters : dict, optional
+        Initial values by name, instead of ``initial_parameters``.
 
     Attributes
     ----------
@@ -83,7 +85,7 @@ class FixedGcn:
         If network and data do not fit each other, or an accumulator might overflow.
     """
 
-    def __init__(self, network, recipe, *data):
+    def __init__(self, network, recipe, *data, parameters=None):
         self.network = network
         self.recipe = recipe
         self._width = recipe.element_width
@@ -95,7 +97,7 @@ class FixedGcn:
         self.exponents["one"] = 0
         self.masters = {
             name: np.rint(np.ldexp(value, -MASTER_EXPONENT)).astype(np.int64)
-            for name, value in initial_parameters(network, recipe.seed).items()}
+            for name, value in (parameters or initial_parameters(network, recipe.seed)).items()}
         self.momenta = {name: np.zeros_like(master) for name, master in self.masters.items()}
         self.gains = self._gains()
         self.momentum_exponents = {}

@@ -80,6 +80,8 @@ _OPTIONS = (
             help="Hidden convolutions of as many outputs as inputs add these to their sums."),
     _option("model", "jumping", is_flag=True,
             help="A linear layer takes the outputs of all convolutions side by side."),
+    _option("model", "weights", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
+            help="Initial weights, as hypercast export writes them."),
     _option("recipe", "epochs", type=click.IntRange(1)),
     _option("recipe", "seed", type=click.IntRange(0), help="Of initial weights and dropout."),
     _option("recipe", "learning_rate", type=_REALS, help=f"Of weights: {_LAYERS}."),

@@ -21,7 +21,6 @@ from hypercast.host.compiler import compile_job
 from hypercast.host.image import write_image
 from hypercast.host.trace import write_trace
 from hypercast.host.trainer import Trainer
-from hypercast.host.training import prepare
 from hypercast.host.utilisation import utilisation
 
 __all__ = ["train"]
@@ -72,7 +71,7 @@ def train(dataset, changes, check, folder, every, resume, trace, trace_step, ima
                                    f"checkpoint is of step {trainer.epoch}; give a later "
                                    f"--trace-step")
         if image:
-            model = prepare(trainer.graph, trainer.network, trainer.recipe)
+            model = trainer.fresh_model()
             write_image(image, compile_job(model, config), model)
         job = trainer.job  # opens the device
         status.stop()
@@ -122,7 +121,8 @@ def _recorded_step(device, epochs, folder, trace, trace_step):
 def _print_beginning(console, trainer, job):
     graph, config = trainer.graph, trainer.device.config
     console.print(f"{trainer.facts['data set']}: {graph.vertices} vertices, {graph.edges.nnz} "
-                  f"edges, {'-'.join(map(str, trainer.widths))} features, on {trainer.device.name}, "
+                  f"edges, {'-'.join(map(str, trainer.widths))} features, on "
+                  f"{trainer.device.name}, "
                   f"{config.cores} cores, {config.lanes} lanes, {config.element_width}-bit "
                   f"elements")
     console.print(layer_orders(trainer.network))

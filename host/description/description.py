@@ -75,8 +75,9 @@ class Description:
                 "device": self.device.values(), "stopping": self.stopping.values()}
 
     def located(self, folder):
-        """The same with a full path to the graph; one that is none yet is in ``folder``."""
-        return self if self.graph is None else replace(self, graph=self.graph.located(folder))
+        """The same with full paths; those that are none yet are in ``folder``."""
+        return replace(self, graph=self.graph and self.graph.located(folder),
+                       model=self.model.located(folder))
 
     def on(self, device):
         """The same on another device, given by its name."""

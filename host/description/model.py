@@ -1,6 +1,7 @@
 """The model, described without the graph it is trained on."""
 
 from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
 
 from hypercast.host.description.conversion import DescriptionError, checked
 from hypercast.reference.models import MODELS, model_network
@@ -35,6 +36,8 @@ class Model:
     order : str
         One of ``ORDERS``: of each convolution's products, features times weights first, adjacency
         times features first, or the faster, by the cycle model.
+    weights : str, optional
+        File with the initial weights, see ``interchange.weights``.
 
     Raises
     ------
@@ -49,6 +52,7 @@ class Model:
     residual: bool = False
     jumping: bool = False
     order: str = AUTO
+    weights: str | None = None
 
     def __post_init__(self):
         hints = {field.name: field.type for field in fields(self)}
@@ -73,6 +77,12 @@ class Model:
     def _hidden_layers(self):
         """Convolutions that do not give the logits."""
         return len(self.hidden) if self.layers is None else self.layers - 1 + self.jumping
+
+    def located(self, folder):
+        """The same with a full path to the weights; one that is none yet is in ``folder``."""
+        if self.weights is None:
+            return self
+        return replace(self, weights=str((Path(folder) / self.weights).resolve()))
 
     def network(self, graph):
         """The ``Network`` for a graph."""

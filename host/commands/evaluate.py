@@ -1,0 +1,30 @@
+"""``hypercast evaluate``: loss and accuracy of a run that was kept."""
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from hypercast.host.commands.kept_run import kept_run
+from hypercast.host.commands.options import json_option, print_json
+
+__all__ = ["evaluate"]
+
+
+@click.command()
+@kept_run
+@json_option
+def evaluate(trainer, as_json):
+    """Evaluate what `hypercast train --run RUN` trained: loss and accuracy of each split.
+
+    With early stopping, it is the best epoch's weights.
+    """
+    found = trainer.evaluate()
+    if as_json:
+        print_json(found)
+        return
+    table = Table("split", "loss", "accuracy")
+    for split in ("train", "validation", "test"):
+        if found[f"{split}_loss"] is not None:
+            table.add_row(split, f"{found[f'{split}_loss']:.4f}",
+                          f"{found[f'{split}_accuracy']:.1%}")
+    Console().print(table)

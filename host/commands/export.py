@@ -1,0 +1,24 @@
+"""``hypercast export``: the weights of a run that was kept, for PyTorch."""
+
+from pathlib import Path
+
+import click
+
+from hypercast.host.commands.kept_run import kept_run
+from hypercast.host.interchange.weights import save_weights
+
+__all__ = ["export"]
+
+
+@click.command()
+@kept_run
+@click.option("-o", "output", type=click.Path(path_type=Path, dir_okay=False),
+              default="weights.safetensors", show_default=True, metavar="FILE",
+              help="A .safetensors file, or a .pt file, a state dictionary (needs PyTorch).")
+def export(trainer, output):
+    """Write the weights that `hypercast train --run RUN` trained, as float32.
+
+    Their names are those of PyTorch Geometric's models GCN, GraphSAGE and GIN.
+    """
+    save_weights(output, trainer.network, trainer.parameters())
+    click.echo(f"{output}: {output.stat().st_size / 1024:,.0f} KiB")

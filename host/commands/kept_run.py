@@ -1,0 +1,27 @@
+"""What commands on a run that was kept have in common."""
+
+import functools
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from hypercast.host.commands.options import expected_errors
+from hypercast.host.trainer import Trainer
+
+__all__ = ["kept_run"]
+
+
+def kept_run(function):
+    """Decorator: argument RUN and option ``--device``, given to the command as ``trainer``."""
+    @click.argument("folder", metavar="RUN", type=click.Path(path_type=Path, file_okay=False))
+    @click.option("--device", metavar="DEVICE", default="reference", show_default=True,
+                  help="As for train; the bits are the same.")
+    @functools.wraps(function)
+    @expected_errors
+    def wrapped(*args, folder, device, **kwargs):
+        with Console(stderr=True).status("opening the run") as status:
+            trainer = Trainer.of_run(folder, device, progress=status.update)
+            with trainer:
+                return function(*args, trainer=trainer, **kwargs)
+    return wrapped

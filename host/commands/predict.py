@@ -1,0 +1,21 @@
+"""``hypercast predict``: the classes and logits of a run that was kept."""
+
+from pathlib import Path
+
+import click
+
+from hypercast.host.commands.kept_run import kept_run
+
+__all__ = ["predict"]
+
+
+@click.command()
+@kept_run
+@click.option("-o", "output", type=click.Path(path_type=Path, dir_okay=False),
+              default="predictions.npz", show_default=True, metavar="FILE",
+              help="An .npz file with arrays classes and logits, or a .csv file.")
+def predict(trainer, output):
+    """Predict the class of every vertex with what `hypercast train --run RUN` trained."""
+    found = trainer.predict()
+    found.save(output)
+    click.echo(f"{output}: {len(found.logits)} vertices, {found.logits.shape[1]} classes")

@@ -1,0 +1,156 @@
+"""Weights by the names of PyTorch Geometric's models GCN, GraphSAGE and GIN, in files.
+
+A convolution is ``convs.0`` with ``lin`` (GCN), ``lin_l`` and ``lin_r`` (GraphSAGE), or
+``nn.lins.0`` and ``nn.lins.1`` (GIN); what ends jumping knowledge is ``lin``. Matrices have a row
+per output there, a row per input here. The identity of a residual connection is not among them.
+"""
+
+import itertools
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from hypercast.reference.network import LINEAR, ROOT_WEIGHTS
+
+__all__ = ["WeightsError", "load_weights", "parameters_of", "save_weights", "tensors_of"]
+
+_TORCH = (".pt", ".pth")
+_SUFFIXES = ("*.safetensors", *(f"*{suffix}" for suffix in _TORCH))
+
+
+class WeightsError(ValueError):
+    """Weights that do not fit the network, or a file that holds none; says what to do."""
+
+
+def _names(network):
+    """Name of each tensor, and the matrices that it has side by side, or the bias that it is."""
+    convolutions, convolution = itertools.count(), ""
+    linears = len(network.layers) - bool(network.jumping)  # all beyond is no convolution's
+    for number, layer in enumerate(network.layers, 1):
+        weights = [weight.name for weight in network.weights(number) if weight.name[0] != "I"]
+        if number > linears:
+            places = "lin", "lin.bias"
+        elif layer.order == LINEAR:
+            places = f"{convolution}.nn.lins.1", f"{convolution}.nn.lins.1.bias"
+        else:
+            convolution = f"convs.{next(convolutions)}"
+            if number < linears and network.layers[number].order == LINEAR:
+                places = f"{convolution}.nn.lins.0", f"{convolution}.nn.lins.0.bias"
+            elif layer.root == ROOT_WEIGHTS:
+                places = f"{convolution}.lin_l", f"{convolution}.lin_l.bias"
+                yield f"{convolution}.lin_r.weight", [weights.pop()]
+            else:
+                places = f"{convolution}.lin", f"{convolution}.bias"
+        yield f"{places[0]}.weight", weights
+        yield places[1], f"b{number}"
+
+
+def tensors_of(network, parameters):
+    """Tensors by PyTorch Geometric's names.
+
+    Parameters
+    ----------
+    network : Network
+        What the parameters are of.
+    parameters : dict
+        Arrays by name (W1, b1, ...).
+
+    Returns
+    -------
+    dict
+        float32 arrays.
+    """
+    found = {}
+    for name, source in _names(network):
+        values = parameters[source] if isinstance(source, str) else \
+            np.concatenate([parameters[matrix] for matrix in source]).T
+        found[name] = np.ascontiguousarray(values, dtype=np.float32)
+    return found
+
+
+def parameters_of(network, tensors):
+    """The inverse of ``tensors_of``, as float64.
+
+    Raises
+    ------
+    WeightsError
+        If a tensor is missing or has another shape, or there are others.
+    """
+    names = dict(_names(network))
+    others = [name for name in tensors if name not in names and not name.endswith(".eps")]
+    if others:
+        raise WeightsError(f"the network has no {others[0]}; its weights are {', '.join(names)}")
+    shapes = {weight.name: weight.shape for number in range(1, len(network.layers) + 1)
+              for weight in network.weights(number)}
+    found = {name: np.eye(*shape) for name, shape in shapes.items() if name.startswith("I")}
+    for name, source in names.items():
+        if isinstance(source, str):
+            expected = (network.layers[int(source[1:]) - 1].features_out,)
+        else:
+            rows = [shapes[matrix][0] for matrix in source]
+            expected = (shapes[source[0]][1], sum(rows))
+        values = np.asarray(tensors[name], dtype=np.float64) if name in tensors else None
+        if values is None or values.shape != expected:
+            shape = "missing" if values is None else f"of shape {values.shape}"
+            raise WeightsError(f"{name} is {shape}, but the network's is of shape {expected}; give "
+                               f"weights of the same model, layers and widths")
+        if not np.all(np.isfinite(values)):
+            raise WeightsError(f"{name} has values that are not finite")
+        if isinstance(source, str):
+            found[source] = values
+        else:
+            parts = np.split(values.T, np.cumsum(rows)[:-1])
+            found |= dict(zip(source, parts, strict=True))
+    return found
+
+
+def save_weights(path, network, parameters):
+    """Write float32 weights: safetensors, or, to a ``.pt`` file, a state dictionary of PyTorch.
+
+    Raises
+    ------
+    WeightsError
+        If the file's name ends in neither, or PyTorch is needed and missing.
+    """
+    tensors = tensors_of(network, parameters)
+    if path.suffix in _TORCH:
+        torch = _torch(path)
+        torch.save({name: torch.from_numpy(values) for name, values in tensors.items()}, path)
+    elif path.suffix == ".safetensors":
+        save_file(tensors, path, metadata={"format": "pt"})
+    else:
+        raise WeightsError(f"{path} must end in one of {', '.join(_SUFFIXES)}")
+
+
+def load_weights(path, network):
+    """Parameters from a file as ``save_weights`` writes it, or PyTorch Geometric's models do.
+
+    Raises
+    ------
+    WeightsError
+        If the file holds no weights, or such that do not fit; or PyTorch is needed and missing.
+    OSError
+        If it cannot be read.
+    """
+    try:
+        if path.suffix in _TORCH:
+            loaded = _torch(path).load(path, weights_only=True, map_location="cpu")
+            tensors = {name: tensor.numpy() for name, tensor in loaded.items()}
+        else:
+            tensors = load_file(path)
+    except (SafetensorError, AttributeError, RuntimeError) as error:
+        raise WeightsError(f"{path} holds no weights ({error})") from error
+    try:
+        return parameters_of(network, tensors)
+    except WeightsError as error:
+        raise WeightsError(f"{path}: {error}") from error
+
+
+def _torch(path):
+    try:
+        import torch
+    except ImportError:
+        raise WeightsError(f"{path} needs PyTorch, which is not installed; use a file that ends in "
+                           f".safetensors") from None
+    return torch
