@@ -52,14 +52,15 @@ def prepare(graph, network, recipe, config=None, parameters=None):
     data = (graph.normalised(recipe.normalisation, recipe.epsilon), graph.features, graph.labels,
             graph.splits)
     if config is None:
-        return FixedGcn(network, recipe, *data, parameters)
+        return FixedGcn(network, recipe, *data, parameters=parameters)
     combining = network.ordered(layer.orders[0] for layer in network.layers)
-    model = FixedGcn(combining, recipe, *data, parameters)
+    model = FixedGcn(combining, recipe, *data, parameters=parameters)
     try:
         chosen = choose_orders(Workload.of_model(model, config)).network
     except CapacityError:
         return model
-    return model if chosen == combining else FixedGcn(chosen, recipe, *data, parameters)
+    return model if chosen == combining else FixedGcn(
+        chosen, recipe, *data, parameters=parameters)
 
 
 def open_device(name, model, config, *, progress=lambda text: None):
