@@ -1,7 +1,8 @@
 """A core's performance counters and metrics."""
 
-from amaranth.hdl import Array, Const, Module, Signal
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.registers import COUNTERS
@@ -10,6 +11,8 @@ __all__ = ["SPLITS", "Counters", "Increments"]
 
 #: Number of splits that have metrics: TRAIN, VALIDATION, TEST.
 SPLITS = 3
+#: Cycles in which every counter has its turn at the memory.
+_ROUND = 1 << (len(COUNTERS) - 1).bit_length()
 
 
 class Increments(wiring.Signature):
@@ -70,19 +73,63 @@ class Counters(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        values = {}
-        for name in self.increments.signature.members:
-            increment = getattr(self.increments, name)
-            registered = Signal.like(increment, name=f"{name}_increment")
-            values[name] = counter = Signal(32, name=name)
+        increments = {name: getattr(self.increments, name)
+                      for name in self.increments.signature.members}
+        most = max((1 << len(value)) - 1 for value in increments.values())
+        # In a round the lower bits of a counter wrap once at most.
+        width = (_ROUND * most - 1).bit_length()
+
+        # Lower bits and a carry out of them, by position in COUNTERS.
+        low, carry = {}, {}
+        position = Signal(range(_ROUND))
+        for index, (name, _) in enumerate(COUNTERS):
+            if name not in increments:
+                continue
+            registered = Signal.like(increments[name], name=f"{name}_increment")
+            low[index] = bits = Signal(width, name=f"{name}_low")
+            carry[index] = carried = Signal(name=f"{name}_carry")
+            total = bits + registered
+            m.d.sync += [
+                registered.eq(increments[name]),
+                bits.eq(total),
+                carried.eq(total[width] | (carried & (position != index))),
+            ]
             with m.If(self.clear):
-                m.d.sync += [registered.eq(0), counter.eq(0)]
-            with m.Else():
-                m.d.sync += [registered.eq(increment), counter.eq(counter + registered)]
+                m.d.sync += [registered.eq(0), bits.eq(0), carried.eq(0)]
+
+        # The upper bits are in a memory; one counter after the other takes its carry there. Until
+        # a counter has had its turn after ``clear``, what is there does not count.
+        m.submodules.high = high = Memory(shape=32 - width, depth=_ROUND, init=[])
+        own, asked, write = (high.read_port(domain="comb"), high.read_port(domain="comb"),
+                             high.write_port())
+        round_done = Signal()
+
+        def upper(port):
+            kept = Mux(round_done | (port.addr < position), port.data, 0)
+            return kept + _listed(carry, 1)[port.addr]
+
+        m.d.comb += [
+            own.addr.eq(position),
+            write.addr.eq(position),
+            write.en.eq(1),
+            write.data.eq(upper(own)),
+            asked.addr.eq(self.address),
+        ]
+        m.d.sync += [position.eq(position + 1), round_done.eq(round_done | position.all())]
+        with m.If(self.clear):
+            m.d.sync += [position.eq(0), round_done.eq(0)]
+
+        names = [name for name, _ in COUNTERS]
+        metrics = {}
         for split, name in enumerate(("train", "validation", "test")):
-            values[f"loss_{name}"] = self.losses[split][:32]
-            values[f"loss_{name}_high"] = self.losses[split][32:]
-            values[f"correct_{name}"] = self.hits[split]
-        listed = Array(values.get(name, Const(0, 32)) for name, _ in COUNTERS)
-        m.d.sync += self.data.eq(listed[self.address])
+            metrics[names.index(f"loss_{name}")] = self.losses[split][:32]
+            metrics[names.index(f"loss_{name}_high")] = self.losses[split][32:]
+            metrics[names.index(f"correct_{name}")] = self.hits[split]
+        m.d.sync += self.data.eq(Cat(_listed(low, width)[self.address], upper(asked)[:32 - width])
+                                 | _listed(metrics, 32)[self.address])
         return m
+
+
+def _listed(values, width):
+    """Values by position in COUNTERS; zero where there is none."""
+    return Array(values.get(index, Const(0, width)) for index in range(_ROUND))

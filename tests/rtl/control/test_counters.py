@@ -32,12 +32,14 @@ def test_random_increments(dimensions, planes, eject):
             expected[f"loss_{name}"] = loss & 0xFFFFFFFF
             expected[f"loss_{name}_high"] = loss >> 32
             expected[f"correct_{name}"] = hits
-        for cycle in range(200):
+        for cycle in range(700):
             clear = cycle == 50
+            steady = 100 < cycle < 500  # as fast as counters can grow, so that all of them wrap
             ctx.set(dut.clear, clear)
             for name in names:
                 increment = getattr(dut.increments, name)
-                value = int(rng.integers(1 << len(increment)))
+                most = (1 << len(increment)) - 1
+                value = most if steady else int(rng.integers(most + 1))
                 ctx.set(increment, value)
                 expected[name] = 0 if clear else expected[name] + value
             await ctx.tick()
