@@ -65,7 +65,7 @@ $(VENV)/.demo: pyproject.toml | $(BIN)/python
 # Icarus, or all cocotb tests, are skipped, and `hypercast doctor` says so.
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	@echo "Installing the tools for development into $(VENV) (a few minutes, once)"
-	@$(PIP) -e '.[dev]'
+	@$(PIP) -e '.[boards,dev]'
 	@command -v iverilog > /dev/null || { $(call debian,iverilog); }
 	@$(BIN)/python -c 'import find_libpython as f, sys; sys.exit(not f.find_libpython())' \
 		|| { $(call debian,libpython3-dev); }

@@ -45,6 +45,8 @@ class HbmBoard:
         Transceivers of the lanes 0 to 3, and the PCIe block that goes with them.
     overheated : str or None
         Pin over which the board wants to know that the HBM is too hot, active high.
+    preset : str
+        Configuration unless another is asked for.
     """
 
     title: str
@@ -57,6 +59,7 @@ class HbmBoard:
     pcie_quad: str = "GTY_Quad_227"
     pcie_block: str = "PCIE4C_X1Y0"
     overheated: str | None = None
+    preset: str = "vcu128"
 
     def die(self, core):
         """Die of a core."""

@@ -92,8 +92,8 @@ def _requirements():
 def _packages():
     for requirement in _requirements():
         name, version, extra = _PINNED.match(requirement).groups()
-        purpose = "tests" if extra else "everything"
-        command = "pip install -e '.[dev]'" if extra else "pip install -e ."
+        purpose = {"boards": "bitstreams", "dev": "tests"}.get(extra, "everything")
+        command = f"pip install -e '.[{extra}]'" if extra else "pip install -e ."
         try:
             found = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:

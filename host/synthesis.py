@@ -1,13 +1,15 @@
 """Synthesis with Yosys: what a design takes of an FPGA family."""
 
+import dataclasses
 import json
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["FAMILIES", "Area", "Family", "synthesise"]
+__all__ = ["FAMILIES", "Area", "Family", "hierarchical_areas", "synthesise"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +77,7 @@ FAMILIES = {
         "TRELLIS_FF": _FLIP_FLOP,
         "DP16KD": Area(block_rams=1), "PDPW16KD": Area(block_rams=1),
         "MULT18X18D": Area(dsps=1),
+        "TRELLIS_IO": _NOTHING, "EHXPLLL": _NOTHING, "FD1S3BX": _FLIP_FLOP,
     }),
     "UltraScale+": Family(command="synth_xilinx -family xcup -uram -flatten -noiopad -noclkbuf",
                           cells={
@@ -109,6 +112,53 @@ def _cells(path):
     return json.loads(path.read_text())["design"]["num_cells_by_type"]
 
 
+def _area(cells, family):
+    """Area of a number of cells by type.
+
+    Raises
+    ------
+    RuntimeError
+        If the area of one is not known.
+    """
+    unknown = cells.keys() - family.cells.keys() - _NO_CELLS
+    if unknown:
+        raise RuntimeError(f"Yosys used cells whose area is not known: "
+                           f"{', '.join(sorted(unknown))}; add them to FAMILIES in {__name__}")
+    return Area(**{name: sum(number * getattr(family.cells[cell], name)
+                             for cell, number in cells.items() if cell not in _NO_CELLS)
+                   for name in Area.__dataclass_fields__})
+
+
+def hierarchical_areas(path, family):
+    """Area of each module of a synthesised design, with all it contains, by name.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        What Yosys' ``stat -json`` wrote.
+    family : Family
+        FPGA family.
+
+    Raises
+    ------
+    RuntimeError
+        If a cell's area is not known.
+    """
+    modules = {name.removeprefix("\\"): module["num_cells_by_type"]
+               for name, module in json.loads(path.read_text())["modules"].items()}
+
+    def contained(name):
+        """Number of cells by type, of this module and of those in it."""
+        total = Counter()
+        for cell, number in modules[name].items():
+            module = cell.removeprefix("\\")
+            inside = contained(module) if module in modules else {cell: 1}
+            total.update({kind: number * count for kind, count in inside.items()})
+        return total
+
+    return {name: _area(contained(name), family) for name in modules}
+
+
 def synthesise(design, family):
     """Area of a design, flattened and out of context.
 
@@ -136,11 +186,4 @@ def synthesise(design, family):
                                           *result.stderr.splitlines()[-1:]]))
         cells = _cells(Path(folder, "cells.json"))
         memories = _cells(Path(folder, "memories.json")).get("$mem_v2", 0)
-    unknown = cells.keys() - family.cells.keys() - _NO_CELLS
-    if unknown:
-        raise RuntimeError(f"Yosys used cells whose area is not known: "
-                           f"{', '.join(sorted(unknown))}; add them to FAMILIES in {__name__}")
-    totals = {name: sum(number * getattr(family.cells[cell], name)
-                        for cell, number in cells.items() if cell not in _NO_CELLS)
-              for name in Area.__dataclass_fields__}
-    return Area(**{**totals, "scattered_memories": memories})
+    return dataclasses.replace(_area(cells, family), scattered_memories=memories)

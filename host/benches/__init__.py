@@ -8,6 +8,7 @@ __all__ = ["BENCHES", "run"]
 BENCHES = {
     "area": "area of one router on ECP5 and UltraScale+, by open synthesis",
     "bits": "whole trainings on the simulated chip, word for word equal to the reference",
+    "board": "the bitstream of a ULX3S by open tools, what fits, and clocks of router and array",
     "compiler": "speed and memory of the compiler, for a large graph and for sampled batches",
     "cora": "accuracy on Cora with 16- and 8-bit elements, and Cora on the simulated chip",
     "host": "mini-batches per second that the host makes, against the device's steps",

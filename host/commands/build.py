@@ -1,5 +1,6 @@
-"""``hypercast build``: a project for a board."""
+"""``hypercast build``: the project of a board, and its bitstream."""
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -7,52 +8,121 @@ from pathlib import Path
 import click
 
 from hypercast.boards.hbm_board import HBM_BOARDS
+from hypercast.boards.serial_board import SERIAL_BOARDS
 from hypercast.host.commands.options import configuration, expected_errors, json_option, print_json
 
 __all__ = ["build"]
 
+_BOARDS = HBM_BOARDS | SERIAL_BOARDS
 _VIVADO = ("vivado", "-mode", "batch", "-source", "build.tcl")
 
 
 @click.command()
 @expected_errors
-@configuration("vcu128")
-@click.option("--board", type=click.Choice(list(HBM_BOARDS)), required=True, help="Which board.")
+@configuration(of=lambda board, **_: _BOARDS[board].preset)
+@click.option("--board", type=click.Choice(sorted(_BOARDS)), required=True, help="Which board.")
 @click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=None,
               metavar="FOLDER", help="Folder to write to.  [default: build/BOARD]")
-@click.option("--run", is_flag=True, help="Run Vivado, which has to be on the PATH.")
+@click.option("--run/--no-run", default=None,
+              help="Run the tools that build the bitstream.  [default: if pip installs them]")
 @json_option
 def build(config, board, output, run, as_json):
-    """Write a project for a board: Verilog, constraints, and the scripts that build it.
+    """Write a project for a board, and build its bitstream.
+
+    The default configuration is the one that suits the board. Yosys and nextpnr build the
+    bitstream of a board with an ECP5 here, and report.json says what it is; the others need their
+    maker's tools.
 
     \b
+    with HBM, files for Vivado:
     hypercast.v    the board: the chip, and what connects it to HBM and PCIe
     ip.tcl         the vendor's IP, configured
     pins.xdc       pins and clocks
     floorplan.xdc  which core is on which die
     build.tcl      makes hypercast.bit, timing.txt and utilisation.txt
+
+    \b
+    with a serial port:
+    chip.v              the chip
+    hypercast.*         the board's top, constraints, and scripts of its tools
+    build_hypercast.sh  makes the bitstream
     """
+    folder = output or Path("build", board)
+    if board in HBM_BOARDS:
+        _hbm(board, config, folder, bool(run), as_json)
+    else:
+        run = SERIAL_BOARDS[board].open_tools if run is None else run
+        _serial(board, config, folder, run, as_json)
+
+
+def _write(folder, files):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def _hbm(name, config, folder, run, as_json):
     from hypercast.boards.hbm_project import board_scripts, board_verilog
 
+    board = HBM_BOARDS[name]
     if run and not shutil.which(_VIVADO[0]):
         raise FileNotFoundError(
             "--run needs Vivado, but there is no vivado on the PATH; source its settings64.sh, or "
             "leave out --run and build on another machine")
-    described = HBM_BOARDS[board]
-    folder = output or Path("build", board)
-    files = {"hypercast.v": board_verilog(described, config),
-             **board_scripts(described, config, "hypercast")}
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, content in files.items():
-        (folder / name).write_text(content)
+    files = {"hypercast.v": board_verilog(board, config),
+             **board_scripts(board, config, "hypercast")}
+    _write(folder, files)
     if run and subprocess.run(_VIVADO, cwd=folder).returncode:
         raise click.ClickException(f"Vivado failed; see {folder / 'vivado.log'}")
     if as_json:
-        print_json({"board": board, "part": described.part, "built": run,
+        print_json({"board": name, "part": board.part, "built": run,
                     "configuration_hash": f"{config.hash:#010x}",
-                    "files": [str(folder / name) for name in files]})
+                    "files": [str(folder / file) for file in files]})
         return
-    for name in files:
-        click.echo(f"wrote {folder / name}")
+    for file in files:
+        click.echo(f"wrote {folder / file}")
     click.echo(f"built {folder / 'hypercast.bit'}" if run else
-               f"to build {described.title}, where Vivado is: cd {folder} && {' '.join(_VIVADO)}")
+               f"to build {board.title}, where Vivado is: cd {folder} && {' '.join(_VIVADO)}")
+
+
+def _serial(name, config, folder, run, as_json):
+    from hypercast.boards.serial_project import PROJECT, chip_verilog, project
+    from hypercast.host.board_build import build_bitstream
+
+    board = SERIAL_BOARDS[name]
+    plan = project(board, config, chip_verilog(config))
+    _write(folder, plan.files)
+    report = None
+    if run:
+        report = build_bitstream(folder)
+        (folder / "report.json").write_text(json.dumps(report.to_dict(), indent=1) + "\n")
+    if as_json:
+        print_json({"board": name, "built": run,
+                    "configuration_hash": f"{config.hash:#010x}",
+                    "files": [str(folder / file) for file in plan.files],
+                    "report": report and report.to_dict()})
+    else:
+        for file in plan.files:
+            click.echo(f"wrote {folder / file}")
+        click.echo(_text(report, folder / f"{PROJECT}.bit") if run else
+                   f"to build {board.title}, where {board.toolchain} is: cd {folder} && "
+                   f"sh {plan.script}.sh")
+    if report and not report.clock.met:
+        raise click.ClickException(
+            f"the clock is not met: {report.clock.asked:.0f} MHz asked, "
+            f"{report.clock.reached:.1f} MHz reached")
+
+
+def _text(report, product):
+    """A report as text."""
+    clock = report.clock
+    lines = [f"clock: {clock.asked:.0f} MHz asked, {clock.reached:.1f} MHz reached",
+             f"slowest path: {clock.begin} to {clock.end}, {clock.cells} cells, "
+             f"{clock.wires:.0%} of its time on wires"]
+    lines += [f"{kind}: {used} of {report.available[kind]}, {used / report.available[kind]:.0%}"
+              for kind, used in report.used.items()]
+    lines += [f"  {name}: {area.luts + area.ram_luts} LUT, {area.flip_flops} flip-flops, "
+              f"{area.dsps} DSP, {area.block_rams} block RAM"
+              for name, area in sorted(report.blocks.items())]
+    return "\n".join([*lines, f"built {product} in {report.seconds:.0f} s, with up to "
+                              f"{report.memory / 2**30:.1f} GiB of memory"])

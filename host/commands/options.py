@@ -79,12 +79,20 @@ def parse_overrides(overrides):
     return values
 
 
-def configuration(default):
-    """Decorator: options ``--preset`` and ``-P``, given to the command as ``config``."""
+def configuration(default=None, *, of=None):
+    """Decorator: options ``--preset`` and ``-P``, given to the command as ``config``.
+
+    Parameters
+    ----------
+    default : str or None
+        The preset, unless one is named.
+    of : callable
+        Without ``default``: gives it, called with the command's other arguments.
+    """
     def decorate(function):
         @functools.wraps(function)
         def wrapped(*args, preset, overrides, **kwargs):
-            chosen = PRESETS[preset].replace(**parse_overrides(overrides))
+            chosen = PRESETS[preset or of(**kwargs)].replace(**parse_overrides(overrides))
             return function(*args, config=chosen, **kwargs)
         wrapped = click.option(
             "-P", "overrides", multiple=True, metavar="NAME=VALUE",

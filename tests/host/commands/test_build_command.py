@@ -1,13 +1,18 @@
-"""``hypercast build``: files, what it says, and how Vivado is called."""
+"""``hypercast build``: files, what it says, and how the tools are called."""
 
+import dataclasses
 import json
 import os
 
 import pytest
 from click.testing import CliRunner
 
-from hypercast.boards import hbm_project
+from hypercast.boards import hbm_project, serial_project
+from hypercast.host import board_build
+from hypercast.host.board_build import BoardReport
 from hypercast.host.cli import main
+from hypercast.host.place_and_route import Clock
+from hypercast.host.synthesis import Area
 
 FILES = ["build.tcl", "floorplan.xdc", "hypercast.v", "ip.tcl", "pins.xdc"]
 
@@ -66,7 +71,7 @@ def test_no_vivado(build, monkeypatch):
 
 
 @pytest.mark.parametrize(("arguments", "status", "message"), [
-    (("--board", "u55"), 2, "'u280', 'u50', 'vcu128'"),
+    (("--board", "u55"), 2, "'u280', 'u50', 'ulx3s', 'vcu128'"),
     ((), 2, "Missing option '--board'"),
 ])
 def test_errors(build, arguments, status, message):
@@ -79,3 +84,56 @@ def test_a_configuration_that_does_not_fit(tmp_path):
                                        "-P", "lanes=8"])
     assert result.exit_code == 1 and "needs word_width 256, not 128" in result.output
     assert not (tmp_path / "p").exists()
+
+
+REPORT = BoardReport(
+    clock=Clock(asked=50.0, reached=61.25, begin="here", end="there", cells=9, wires=0.6),
+    used={"LUT": 40, "DSP": 3}, available={"LUT": 80, "DSP": 4},
+    blocks={"hypercast_core": Area(luts=20, ram_luts=6, flip_flops=7, dsps=1, block_rams=2)},
+    seconds=100.4, memory=3 << 29)
+
+
+@pytest.fixture
+def synthesis(monkeypatch):
+    """Instead of Verilog a word, instead of a bitstream the given report."""
+    def choose(report):
+        monkeypatch.setattr(board_build, "build_bitstream", lambda folder: report)
+    pytest.importorskip("amaranth_boards")
+    monkeypatch.setattr(serial_project, "chip_verilog", lambda config: f"{config.dimensions}\n")
+    return choose
+
+
+def test_a_bitstream_and_its_report(build, synthesis, tmp_path):
+    synthesis(REPORT)
+    result = build("--board", "ulx3s", "-P", "dimensions=0")
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "build/ulx3s/chip.v").read_text() == "0\n"
+    assert result.output.endswith("""\
+clock: 50 MHz asked, 61.2 MHz reached
+slowest path: here to there, 9 cells, 60% of its time on wires
+LUT: 40 of 80, 50%
+DSP: 3 of 4, 75%
+  hypercast_core: 26 LUT, 7 flip-flops, 1 DSP, 2 block RAM
+built build/ulx3s/hypercast.bit in 100 s, with up to 1.5 GiB of memory
+""")
+    record = json.loads((tmp_path / "build/ulx3s/report.json").read_text())
+    assert record["clock"]["reached"] == 61.25
+    assert record == json.loads(build("--board", "ulx3s", "--json").output)["report"]
+
+
+def test_a_clock_that_is_not_met(build, synthesis, tmp_path):
+    synthesis(dataclasses.replace(REPORT, clock=dataclasses.replace(REPORT.clock, reached=49.9)))
+    result = build("--board", "ulx3s")
+    assert result.exit_code == 1
+    assert "the clock is not met: 50 MHz asked, 49.9 MHz reached" in result.output
+
+
+@pytest.mark.parametrize(("board", "option", "tools"), [("ulx3s", ["--no-run"], "Trellis"),
+                                                        ("arty-a7", [], "Vivado")])
+def test_a_project_only(build, synthesis, tmp_path, board, option, tools):
+    synthesis(None)
+    result = build("--board", board, *option)
+    assert result.exit_code == 0, result.output
+    assert result.output.endswith(f"where {tools} is: cd build/{board} && sh build_hypercast.sh\n")
+    assert not (tmp_path / f"build/{board}/report.json").exists()
+    assert (tmp_path / f"build/{board}/build_hypercast.sh").exists()

@@ -1,0 +1,72 @@
+"""The boards with a serial port: what differs between them."""
+
+from dataclasses import dataclass
+from importlib import import_module
+
+__all__ = ["REMEDY", "SERIAL_BOARDS", "SerialBoard"]
+
+#: What to do about a package that is missing.
+REMEDY = "install what boards need: pip install -e '.[boards]'"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SerialBoard:
+    """A board on which everything is in the FPGA, and a UART leads to the host.
+
+    Parameters
+    ----------
+    title : str
+        The maker's name for it.
+    module, platform : str
+        Its description in amaranth-boards: module and class.
+    toolchain : str
+        Tools that build the bitstream, as Amaranth calls them; "Trellis" is Yosys, nextpnr and
+        Project Trellis.
+    frequency : int
+        Clock of the chip in Hz, see ``ClockGenerator``.
+    reset : tuple of str and int
+        The button that resets everything: resource and number.
+    preset : str
+        Configuration unless another is asked for.
+    """
+
+    title: str
+    module: str
+    platform: str
+    toolchain: str
+    frequency: int
+    reset: tuple
+    preset: str = "ulx3s"
+
+    @property
+    def open_tools(self):
+        """Whether pip installs the tools, so that they can be run here."""
+        return self.toolchain == "Trellis"
+
+    def create_platform(self):
+        """The platform of amaranth-boards.
+
+        Raises
+        ------
+        FileNotFoundError
+            If amaranth-boards is not installed.
+        """
+        try:
+            module = import_module(f"amaranth_boards.{self.module}")
+        except ModuleNotFoundError as error:
+            raise FileNotFoundError(f"there is no module {error.name}; {REMEDY}") from None
+        return getattr(module, self.platform)(toolchain=self.toolchain)
+
+
+#: The boards by name.
+SERIAL_BOARDS = {
+    "arty-a7": SerialBoard(
+        title="Digilent Arty A7-100T", module="arty_a7", platform="ArtyA7_100Platform",
+        toolchain="Vivado", frequency=50_000_000, reset=("rst", 0)),
+    "ecp5-evn": SerialBoard(
+        title="Lattice ECP5-5G evaluation board", module="ecp5_5g_evn",
+        platform="ECP55GEVNPlatform", toolchain="Trellis", frequency=60_000_000, reset=("rst", 0)),
+    "ulx3s": SerialBoard(
+        title="Radiona ULX3S, ECP5-85F", module="ulx3s", platform="ULX3S_85F_Platform",
+        toolchain="Trellis", frequency=50_000_000, reset=("button_fire", 0)),
+}

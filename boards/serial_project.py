@@ -1,0 +1,86 @@
+"""The project that builds a board with a serial port, for the tools of its FPGA."""
+
+import os
+import re
+import sysconfig
+from pathlib import Path
+
+from hypercast.boards.serial_board import REMEDY
+from hypercast.boards.serial_board_top import SerialBoardTop
+from hypercast.rtl.netlist import parts_to_rtlil
+from hypercast.rtl.notice import notice
+from hypercast.rtl.verilog import write_verilog
+
+__all__ = ["AREA_FILE", "CHIP_FILE", "PROJECT", "TIMING_FILE", "chip_verilog", "project",
+           "tools"]
+
+#: Name of the project, its top module and its products.
+PROJECT = "hypercast"
+#: The parts of the chip, as Verilog.
+CHIP_FILE = "chip.v"
+#: What Yosys says of cells, and nextpnr of clocks and places, as JSON.
+AREA_FILE = "area.json"
+TIMING_FILE = "timing.json"
+
+_MODULE = re.compile(r"^module \\?(\S+?) ?\(", re.MULTILINE)
+
+
+def tools():
+    """Environment variables that name the tools to Amaranth's build scripts.
+
+    Raises
+    ------
+    FileNotFoundError
+        If one is not installed.
+    """
+    programs = Path(sysconfig.get_path("scripts"))
+    found = {variable: programs / f"yowasp-{name}" for variable, name in (
+        ("YOSYS", "yosys"), ("NEXTPNR_ECP5", "nextpnr-ecp5"), ("ECPPACK", "ecppack"))}
+    for program in found.values():
+        if not program.exists():
+            raise FileNotFoundError(f"there is no {program}; {REMEDY}")
+    return {variable: str(program) for variable, program in found.items()}
+
+
+def chip_verilog(config):
+    """The chip's parts as Verilog; the same text on every run and machine."""
+    header = "".join(f"// {line}".rstrip() + "\n" for line in notice(config))
+    return f"{header}\n{write_verilog(*parts_to_rtlil(config).values())}"
+
+
+def project(board, config, chip):
+    """Everything the tools need, and a script ``build_hypercast.sh`` that runs them.
+
+    Parameters
+    ----------
+    board : SerialBoard
+        Board.
+    config : Config
+        Configuration of the chip.
+    chip : str
+        Its parts as Verilog.
+
+    Returns
+    -------
+    amaranth.build.BuildPlan
+        Files by name.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a Python package is not installed.
+    ValueError
+        If the board's clock does not suit.
+    """
+    platform = board.create_platform()
+    platform.add_file(CHIP_FILE, chip)
+    # Cores are synthesised once; their blocks stay apart, so that each has an area.
+    blocks = [name for name in _MODULE.findall(chip) if name.count(".") <= 1]
+    os.environ.update(tools())  # Amaranth writes Verilog with the Yosys named there
+    return platform.prepare(
+        SerialBoardTop(board, config), PROJECT, debug_verilog=False, emit_src=False,
+        script_after_read=f"setattr -mod -set keep_hierarchy 1 {' '.join(blocks)}",
+        # With multiplexers between LUTs Yosys spends many more LUTs.
+        synth_opts=["-nowidelut"],
+        script_after_synth=f"tee -q -o {AREA_FILE} stat -json",
+        nextpnr_opts=["--report", TIMING_FILE, "--timing-allow-fail"])

