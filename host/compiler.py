@@ -8,10 +8,11 @@ from hypercast.host.emitter import Emitter
 from hypercast.host.features import Features, fill_dense
 from hypercast.host.job import Job, Weights
 from hypercast.host.kept_map import KeptMap
+from hypercast.host.label_list import LabelFormat, fill_labels
 from hypercast.host.memory_map import CapacityError, MemoryMap, require_capacity
 from hypercast.host.operand_map import OperandMap, Parts
 from hypercast.host.operands import Operands
-from hypercast.host.packing import deal, pack_records, pack_rows
+from hypercast.host.packing import pack_rows
 from hypercast.host.program import Program
 from hypercast.host.reduction import first_panels, gradient_slices, plan_reductions
 from hypercast.host.sample_plan import SamplePlan
@@ -56,6 +57,8 @@ def compile_job(model, config, *, word_sparse=True, room=None):
     memory = MemoryMap(config, rows)
     place_tensors(model.network, memory, config)
     plan.place(memory)
+    labels = LabelFormat.of(model, several_samples=bool(room))
+    memory.labels(labels.records(model.network.classes, config))
     weights, used = place_weights(model.network, memory, config)
     features = Features(model, rows[0], config, word_sparse=word_sparse and not room)
     firsts = first_panels([weights[weight.name] for weight in model.network.inputs], config)
@@ -64,7 +67,7 @@ def compile_job(model, config, *, word_sparse=True, room=None):
 
     images = plan.images(model.sample)
     features.fill(memory, images)
-    _fill_labels(model.sample, images, config)
+    fill_labels(model.sample, labels, images, config)
     bank = np.zeros((used, config.lanes), dtype=np.int64)
     for name, place in weights.items():
         operands = weight_rows(_matrix(model.tensors[name]), place, config)
@@ -81,7 +84,7 @@ def compile_job(model, config, *, word_sparse=True, room=None):
         operands=place_operands(
             config, model.network, memory, plan.vertices, features.operand(firsts)),
         timing=Timing(config, sparse), headroom=model.recipe.headroom,
-        momentum_exponents=model.momentum_exponents,
+        momentum_exponents=model.momentum_exponents, labels=labels,
         slices=dict.fromkeys(weights, config.slices) if room else gradient_slices(model, config))
     program = Program(network=model.network, emitter=emitter)
     entries = {}
@@ -93,7 +96,7 @@ def compile_job(model, config, *, word_sparse=True, room=None):
     words = emitter.schedule.words
     require_capacity(config, "program_rows", len(words), "the program has that many instructions")
     job = Job(
-        config=config, plan=plan, rows=model.sample.rows, program=words,
+        config=config, plan=plan, labels=labels, rows=model.sample.rows, program=words,
         row_table=plan.row_table(model.sample),
         entries=entries, phases=program.phases,
         updates=tuple(emitter.schedule.labels), tensors=tensors,
@@ -115,7 +118,7 @@ def with_sample(job, sample):
     """
     row_table, images = job.plan.row_table(sample), job.plan.images(sample)
     fill_dense(sample.features.values, job.regions["X"], images, job.config)
-    _fill_labels(sample, images, job.config)
+    fill_labels(sample, job.labels, images, job.config)
     exponents = {"A": sample.edge_exponent, "X": sample.features.exponent}
     return replace(job, rows=sample.rows, row_table=row_table, images=images,
                    exponents=job.exponents | exponents, split_sizes=_split_sizes(sample))
@@ -152,7 +155,7 @@ def _matrix(values):
 
 
 def place_tensors(network, memory, config):
-    """Allocate matrices, masks and labels: operands that meet lie in different channels."""
+    """Allocate matrices and masks: operands that meet lie in different channels."""
     for number, layer in enumerate(network.layers, 1):
         last = number == len(network.layers)
         forward, backward = _products(network, number)
@@ -166,7 +169,6 @@ def place_tensors(network, memory, config):
             memory.matrix(name, 1, columns)
         if not last:
             memory.packed(f"mask{number}", 1, config.mask_rows, layer.features_out)
-    memory.packed("labels", 1, config.info_rows)
 
 
 def _products(network, number):
@@ -267,12 +269,6 @@ def _kept_panels(network, memory, vertices):
 def _split_sizes(sample):
     return tuple(int(np.count_nonzero(sample.splits == split))
                  for split in (Split.TRAIN, Split.VALIDATION, Split.TEST))
-
-
-def _fill_labels(sample, images, config):
-    labels = np.maximum(sample.labels, 0) | np.where(sample.labels >= 0, sample.splits, 0) << 13
-    for core, image in enumerate(images):
-        image.append(("labels", pack_records(deal(labels, core, config).astype("<u2"), config)))
 
 
 def _fill_state(model, weights, images, config):

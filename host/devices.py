@@ -148,7 +148,7 @@ class ChipDevice(TrainingDevice):
     job : Job
         What it runs.
     model : FixedGcn
-        The model the job was compiled from, for its recipe only: it is not run.
+        The model the job was compiled from, for its constants only: it is not run.
     limit : int
         Cycles after which a step is given up.
 
@@ -222,14 +222,16 @@ class ChipDevice(TrainingDevice):
         phases = self.driver.phase_cycles()
         self.phase_cycles = dict(zip(self.job.phases, phases, strict=False))
         self.counters = counters = self.driver.counters()
-        loss, correct = np.zeros(4, dtype=np.int64), np.zeros(4, dtype=np.int64)
+        loss, correct, wrong = np.zeros((3, 4), dtype=np.int64)
         for split in (Split.TRAIN, Split.VALIDATION, Split.TEST):
             name = split.name.lower()
             loss[split] = sum(counters[f"loss_{name}"]) + (sum(counters[f"loss_{name}_high"]) << 32)
             correct[split] = sum(counters[f"correct_{name}"])
+            wrong[split] = sum(counters[f"wrong_{name}"])
         sizes = self.job.split_sizes
         vertices = np.array([self.job.vertices - sum(sizes), *sizes])
-        return Metrics(loss=loss, correct=correct, vertices=vertices), cycles
+        return Metrics(loss=loss, correct=correct, wrong=wrong, vertices=vertices,
+                       unit=self._model.loss_unit), cycles
 
     def snapshot(self):
         job, driver = self.job, self.driver

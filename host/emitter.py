@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
+from hypercast.host.label_list import LabelFormat
 from hypercast.host.load import Load
 from hypercast.host.memory_map import index_name
 from hypercast.host.operands import Operands, Use
@@ -70,6 +71,8 @@ class Emitter:
         Parameter name to exponent of its momenta.
     slices : dict
         Parameter name to number of digits that a core's sum of its gradient takes.
+    labels : LabelFormat
+        What is known of each vertex.
 
     Attributes
     ----------
@@ -89,6 +92,7 @@ class Emitter:
     headroom: int
     momentum_exponents: dict
     slices: dict
+    labels: LabelFormat
     schedule: Schedule = field(default_factory=Schedule)
     _drained: set = field(default_factory=set)
     _openers: dict = field(default_factory=dict)  # first result of each slot
@@ -231,7 +235,8 @@ class Emitter:
             writes=written.writes if train else (),
             vertices=vertices.entry, channel=region.channel, address=region.address,
             stride=region.stride, panels=panels, classes=classes,
-            info=self.regions["labels"].address, destination=self.regions[gradient].address,
+            info=self.regions["labels"].address, **self.labels._asdict(),
+            destination=self.regions[gradient].address,
             a=self._tensor(logits), o=self._tensor(gradient), peak_of=self._tensor(gradient),
             open=train, headroom=self.headroom, train=train, **(written.fields if train else {}))
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hypercast.host.label_list import LabelFormat
 from hypercast.host.memory_map import Region
 from hypercast.host.sample_plan import SamplePlan
 from hypercast.rtl.config import Config
@@ -65,6 +66,8 @@ class Job:
         Configuration it was compiled for.
     plan : SamplePlan
         How other samples are laid out.
+    labels : LabelFormat
+        How labels lie in memory.
     rows : tuple of int
         Vertices of the input, and of every layer's output; tensors have a row each, in rank order.
     row_table : list of list of int
@@ -100,6 +103,7 @@ class Job:
 
     config: Config
     plan: SamplePlan
+    labels: LabelFormat
     rows: tuple
     row_table: list
     program: list

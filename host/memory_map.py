@@ -110,14 +110,15 @@ class MemoryMap:
         """``count`` words."""
         return self._add(name, channel, count)
 
-    def packed(self, name, channel, per_word, columns=1):
-        """One record a row and panel of ``columns``, ``per_word`` of them in a word.
-
-        Labels are those of the last layer's output.
-        """
-        panels = -(-columns // self._config.lanes)
-        rows = self._rows[-1 if name == "labels" else level(name)]
+    def packed(self, name, channel, per_word, columns):
+        """One record a row and panel of ``columns``, ``per_word`` of them in a word."""
+        panels, rows = -(-columns // self._config.lanes), self._rows[level(name)]
         return self._add(name, channel, panels * -(-rows // per_word), stride=rows)
+
+    def labels(self, records):
+        """Labels of the last layer's output, in channel 1: ``records`` of 16 bits a row."""
+        words = records * -(-self._rows[-1] // self._config.info_rows)
+        return self._add("labels", 1, words, stride=self._rows[-1])
 
     def _add(self, name, channel, words, **shape):
         region = Region(name=name, channel=channel, address=self._used[channel], words=words,

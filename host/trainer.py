@@ -14,21 +14,29 @@ from hypercast.host.description.recipe import make_recipe, recipe_values
 from hypercast.host.description.stopping import Stopping
 from hypercast.host.devices import ReferenceDevice
 from hypercast.host.interchange.weights import load_weights
+from hypercast.host.metrics import f1
 from hypercast.host.predictions import Predictions
 from hypercast.host.rank_order import rank_order
 from hypercast.host.run_folder import RunFolder
-from hypercast.host.training import open_device, prepare
+from hypercast.host.training import loss_of, open_device, prepare
 from hypercast.rtl.isa import MASTER_EXPONENT, Split
 
 __all__ = ["Trainer"]
 
 
-def _measures(metrics):
-    """Loss and accuracy of each split, None if it is empty."""
+_SPLITS = (Split.TRAIN, Split.VALIDATION, Split.TEST)
+
+
+def _measures(metrics, several):
+    """Loss of each split, and accuracy or, of ``several`` labels, micro F1; None if it is empty."""
     found = {}
-    for split in (Split.TRAIN, Split.VALIDATION, Split.TEST):
-        found[f"{split.name.lower()}_loss"] = metrics.mean_loss(split)
-        found[f"{split.name.lower()}_accuracy"] = metrics.accuracy(split)
+    for split in _SPLITS:
+        name = split.name.lower()
+        found[f"{name}_loss"] = metrics.mean_loss(split)
+        if several:
+            found[f"{name}_micro_f1"] = metrics.micro_f1(split)
+        else:
+            found[f"{name}_accuracy"] = metrics.accuracy(split)
     return {name: None if value != value else value for name, value in found.items()}
 
 
@@ -73,7 +81,8 @@ class Trainer:
         What is trained.
     history : list of dict
         A record of each epoch: ``epoch`` (from 0), ``training_loss`` (of the training step, with
-        dropout); ``train_loss``, ``train_accuracy``, ``validation_loss``, ... (after it, without
+        dropout); ``train_loss``, ``train_accuracy`` (of several labels per vertex,
+        ``train_micro_f1``), ``validation_loss``, ... (after it, without
         dropout, None where there are no vertices); ``saturations`` in the training step; of a chip,
         ``train_cycles`` and ``evaluate_cycles`` so far; if the run is kept, ``exponents``.
     words : Comparison
@@ -99,7 +108,7 @@ class Trainer:
         self.graph = graph
         self.model = model or Model()
         self.device = device or Device()
-        self.recipe = make_recipe(recipe, self.model, self.device.config)
+        self.recipe = make_recipe(recipe, self.model, self.device.config, loss_of(graph))
         self.stopping = Stopping(patience=patience, monitor=monitor)
         if patience and not np.any(graph.splits == Split.VALIDATION):
             raise ValueError("patience needs vertices to validate on, but the graph has none; give "
@@ -289,7 +298,8 @@ class Trainer:
             self.words.add(compare(self._oracle.snapshot(), target.snapshot(),
                                    self.device.config.lanes))
         record = {"epoch": self.epoch, "training_loss": trained.mean_loss(Split.TRAIN),
-                  **_measures(target.evaluate()), "saturations": target.saturations}
+                  **_measures(target.evaluate(), self.graph.multi_label),
+                  "saturations": target.saturations}
         if self.job:
             record |= {"train_cycles": target.train_cycles,
                        "evaluate_cycles": target.evaluate_cycles}
@@ -320,8 +330,19 @@ class Trainer:
     # Use.
 
     def evaluate(self):
-        """Loss and accuracy of each split by name, as in a record."""
-        return _measures(self.target.evaluate())
+        """Loss and accuracy of each split by name, as in a record.
+
+        Of several labels per vertex, micro and macro F1 instead of accuracy.
+        """
+        found = _measures(self.target.evaluate(), self.graph.multi_label)
+        return found | (self._macro_f1() if self.graph.multi_label else {})
+
+    def _macro_f1(self):
+        """Macro F1 of each split in the last evaluation, None if it is empty."""
+        predicted, labels = self.target.logits()[0] > 0, self._initial.labels
+        rows = {split: self._initial.splits == split for split in _SPLITS}
+        return {f"{split.name.lower()}_macro_f1": f1(predicted[own], labels[own]).macro
+                if own.any() else None for split, own in rows.items()}
 
     def predict(self):
         """The ``Predictions`` for all vertices, in the graph's order."""

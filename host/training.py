@@ -1,8 +1,9 @@
 """Prepares a graph for the chip, and opens devices."""
 
+import numpy as np
+
 from hypercast.host.compiler import compile_job
 from hypercast.host.devices import ChipDevice, ReferenceDevice
-from hypercast.host.graph import GraphError
 from hypercast.host.link.discovery import open_serial
 from hypercast.host.memory_map import CapacityError
 from hypercast.host.model.orders import choose_orders
@@ -10,11 +11,17 @@ from hypercast.host.model.workload import Workload
 from hypercast.host.rank_order import rank_order
 from hypercast.host.xdma_transport import XDMA, open_xdma
 from hypercast.reference.fixed_gcn import FixedGcn
+from hypercast.reference.network import BINARY_CROSS_ENTROPY, CROSS_ENTROPY
 
-__all__ = ["open_device", "prepare"]
+__all__ = ["loss_of", "open_device", "prepare"]
 
 
-def prepare(graph, network, recipe, config=None, parameters=None):
+def loss_of(graph):
+    """The loss (of ``reference.network.LOSSES``) that takes a graph's labels."""
+    return BINARY_CROSS_ENTROPY if graph.multi_label else CROSS_ENTROPY
+
+
+def prepare(graph, network, recipe, config=None, parameters=None, *, loss_weights=None):
     """The model of a graph in its initial state: vertices in rank order, everything normalised.
 
     Parameters
@@ -31,6 +38,8 @@ def prepare(graph, network, recipe, config=None, parameters=None):
         configuration, features times weights first. The bits follow from the orders.
     parameters : dict, optional
         Initial weights and biases by name, instead of those of the recipe's seed.
+    loss_weights : (V,) array of float, optional
+        Factor of each vertex's loss, in the graph's order of vertices; see ``Sample``.
 
     Returns
     -------
@@ -39,18 +48,17 @@ def prepare(graph, network, recipe, config=None, parameters=None):
 
     Raises
     ------
-    GraphError
-        If the graph is a multi-label one, which softmax is no loss for.
+    ValueError
+        If the recipe's loss does not take the graph's labels, or something else does not fit.
     """
-    if graph.multi_label:
-        raise GraphError(f"the graph is multi-label: each vertex may have any of {graph.classes} "
-                         f"classes, but the loss, softmax cross-entropy, takes one class per "
-                         f"vertex; give labels with one")
-    graph = graph.permuted(rank_order(graph))
+    order = rank_order(graph)
+    if loss_weights is not None:
+        loss_weights = np.asarray(loss_weights)[order]
+    graph = graph.permuted(order)
     if recipe.normalise_features:
         graph = graph.with_normalised_features()
     data = (graph.normalised(recipe.normalisation, recipe.epsilon), graph.features, graph.labels,
-            graph.splits)
+            graph.splits, loss_weights)
     if config is None:
         return FixedGcn(network, recipe, *data, parameters=parameters)
     combining = network.ordered(layer.orders[0] for layer in network.layers)

@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 __all__ = [
-    "EXP_TABLE", "LOG_TABLE", "LossRow", "Rates", "UpdateResult", "align", "bit_length",
-    "keep_mask", "magnitude", "requantize", "rounded_shift", "softmax_gradient", "update",
+    "EXP_TABLE", "LOG_TABLE", "RECIPROCAL_TABLE", "WEIGHT_ONE", "LossRow", "Rates", "UpdateResult",
+    "align", "bit_length", "keep_mask", "magnitude", "requantize", "rounded_shift",
+    "sigmoid_gradient", "softmax_gradient", "update",
 ]
 
 _MASK32 = np.uint64(0xFFFFFFFF)
@@ -117,7 +118,7 @@ def keep_mask(key, threshold, ranks, features):
     return half >= np.uint64(threshold)
 
 
-# --- Softmax cross-entropy ----------------------------------------------------------------------
+# --- Losses -------------------------------------------------------------------------------------
 
 #: log2(e) with 14 fraction bits.
 LOG2_E = 23637
@@ -125,23 +126,28 @@ LOG2_E = 23637
 EXP_TABLE = tuple(round(65536 * 2 ** (-i / 64)) for i in range(65))
 #: ``2**12 * log2(1 + i / 64)`` for i = 0..64, rounded.
 LOG_TABLE = tuple(round(4096 * float(np.log2(1 + i / 64))) for i in range(65))
+#: ``2**17 / (1 + i / 64)`` for i = 0..64, rounded.
+RECIPROCAL_TABLE = tuple(round((1 << 17) * 64 / (64 + i)) for i in range(65))
 #: Exponent of the accumulator-like value from which the loss gradient is requantized.
 LOSS_EXPONENT = -33
 #: LOSS's aux_shift is this minus the logits' exponent.
 LOSS_SHIFT = 10
+#: A vertex's loss weight of one: weights have 15 fraction bits.
+WEIGHT_ONE = 1 << 15
 
 
 class LossRow(NamedTuple):
-    """Per vertex results of ``softmax_gradient``.
+    """Per vertex results of ``softmax_gradient`` and ``sigmoid_gradient``.
 
     Attributes
     ----------
     gradient : numpy.ndarray
-        (V, C) softmax minus one-hot label, times ``2**33``; not masked by split.
+        (V, C) probabilities minus labels (one-hot, or 0 and 1), times the weight and ``2**33``;
+        not masked by split.
     loss : numpy.ndarray
-        (V,) cross-entropy in bits, times ``2**12``.
+        (V,) cross-entropy in bits, of several labels their sum, times the weight and ``2**12``.
     predicted : numpy.ndarray
-        (V,) first class with the largest logit.
+        (V,) first class with the largest logit; or (V, C) bool, where the logit is positive.
     """
 
     gradient: np.ndarray
@@ -149,13 +155,43 @@ class LossRow(NamedTuple):
     predicted: np.ndarray
 
 
-def softmax_gradient(logits, labels, shift):
+def _interpolated(table, x, rest_bits):
+    """A table of 65 entries at ``x / 2**rest_bits`` (0 to 64), between entries by a line.
+
+    The distance from the entry below is a product of integers, floored.
+    """
+    table = np.array(table, dtype=np.int64)
+    index = np.minimum(x >> rest_bits, 63)
+    rise = table[index + 1] - table[index]
+    return table[index] + np.sign(rise) * (abs(rise) * (x - (index << rest_bits)) >> rest_bits)
+
+
+def _bits(distance, shift):
+    """Mantissas of logits in bits, with 12 fraction bits."""
+    return (distance * LOG2_E << 8) >> shift
+
+
+def _exponential(bits):
+    """``2**-bits`` with 16 fraction bits."""
+    return _interpolated(EXP_TABLE, bits & 4095, 6) >> np.minimum(bits >> 12, 31)
+
+
+def _log2_1p(x):
+    """``log2(1 + x)`` with 12 fraction bits, of ``x`` with 16, at most 1."""
+    return _interpolated(LOG_TABLE, x, 10)
+
+
+def _weighted(loss, weights):
+    return (loss * weights) >> 15
+
+
+def softmax_gradient(logits, labels, shift, weights=WEIGHT_ONE):
     """Softmax cross-entropy of every row.
 
     Per row: ``d = max - z``; ``u = (d * LOG2_E << 8) >> shift`` is ``d`` in bits with 12 fraction
     bits; ``e = 2**-u`` with 16 fraction bits by table and linear interpolation; ``S`` their sum;
-    ``n = bit_length(S) - 17``; ``R = floor(2**(33 + n) / S)``; the probability is
-    ``(e * R) >> n`` with 33 fraction bits. Every ``>>`` is a floor.
+    ``n = bit_length(S) - 17``; ``R = floor(w * 2**(18 + n) / S)``; the probability times the
+    weight is ``(e * R) >> n`` with 33 fraction bits. Every ``>>`` is a floor.
 
     Parameters
     ----------
@@ -165,26 +201,59 @@ def softmax_gradient(logits, labels, shift):
         Class of each vertex; -1 (no class) gives the plain softmax and a meaningless loss.
     shift : int
         ``LOSS_SHIFT`` minus the logits' exponent, 0 to 63.
+    weights : int or (V,) array
+        Weight ``w`` of each vertex, 16 bits unsigned, 15 of them fraction bits.
     """
     logits = np.asarray(logits, dtype=np.int64)
     labels = np.asarray(labels, dtype=np.int64)
-    bits = ((logits.max(axis=1, keepdims=True) - logits) * LOG2_E << 8) >> shift
-    whole = np.minimum(bits >> 12, 31)
-    index, rest = (bits >> 6) & 63, bits & 63
-    table = np.array(EXP_TABLE, dtype=np.int64)
-    exponential = (table[index] - (((table[index] - table[index + 1]) * rest) >> 6)) >> whole
+    weights = np.broadcast_to(np.asarray(weights, dtype=np.int64), labels.shape)
+    bits = _bits(logits.max(axis=1, keepdims=True) - logits, shift)
+    exponential = _exponential(bits)
     total = exponential.sum(axis=1)
     n = np.frexp(total.astype(np.float64))[1].astype(np.int64) - 17
-    reciprocal = (np.int64(1) << (33 + n)) // total
+    reciprocal = (weights << (18 + n)) // total
     probability = (exponential * reciprocal[:, None]) >> n[:, None]
     onehot = labels[:, None] == np.arange(logits.shape[1])
-    mantissa = (total << 16) >> (16 + n)  # 1.16 fixed point, 65536 to 131071
-    index, rest = (mantissa >> 10) & 63, mantissa & 1023
-    table = np.array(LOG_TABLE, dtype=np.int64)
-    log2_total = (n << 12) + table[index] + (((table[index + 1] - table[index]) * rest) >> 10)
+    log2_total = (n << 12) + _log2_1p((total >> n) - 65536)
     own = np.take_along_axis(bits, np.maximum(labels, 0)[:, None], axis=1)[:, 0]
-    return LossRow(probability - (onehot.astype(np.int64) << 33), own + log2_total,
-                   logits.argmax(axis=1))
+    return LossRow(probability - onehot * (weights << 18)[:, None],
+                   _weighted(own + log2_total, weights), logits.argmax(axis=1))
+
+
+def sigmoid_gradient(logits, labels, shift, weights=WEIGHT_ONE):
+    """Binary cross-entropy of every row's labels, each with a sigmoid of its own.
+
+    Per label: ``u = (abs(z) * LOG2_E << 8) >> shift`` and ``e = 2**-u``, as for the softmax;
+    ``R = 1 / (1 + e)`` with 17 fraction bits by table and linear interpolation; the probability
+    of what the sign of ``z`` speaks against, times the weight, is ``s = e * ((R * w) >> 15)`` with
+    33 fraction bits. The gradient is ``s`` where the sign is right, ``w - s`` where it is not,
+    negative for labels that the vertex has. The loss is ``log2(1 + e)``, and ``u`` more where the
+    sign is not right. Every ``>>`` is a floor.
+
+    With ``z`` in real numbers, a probability times ``2**33`` is off by less than ``2**19.5``, and a
+    label's loss by less than ``4 + 2**-17 u`` (of ``2**12`` for a bit).
+
+    Parameters
+    ----------
+    logits : (V, C) array
+        Mantissas.
+    labels : (V, C) array of bool
+        Which labels each vertex has.
+    shift, weights
+        As for ``softmax_gradient``.
+    """
+    logits = np.asarray(logits, dtype=np.int64)
+    labels = np.asarray(labels, dtype=bool)
+    weights = np.broadcast_to(np.asarray(weights, dtype=np.int64), labels.shape[:1])
+    bits = _bits(abs(logits), shift)
+    exponential = _exponential(bits)
+    reciprocal = _interpolated(RECIPROCAL_TABLE, exponential, 10)
+    against = exponential * (reciprocal * weights[:, None] >> 15)
+    predicted = logits > 0
+    wrong = predicted != labels
+    gradient = np.where(wrong, (weights << 18)[:, None] - against, against)
+    loss = (_log2_1p(exponential) + bits * wrong).sum(axis=1)
+    return LossRow(np.where(labels, -gradient, gradient), _weighted(loss, weights), predicted)
 
 
 # --- Optimiser ----------------------------------------------------------------------------------

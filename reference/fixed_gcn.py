@@ -13,14 +13,15 @@ from hypercast.reference.arithmetic import (
     align,
     bit_length,
     requantize,
+    sigmoid_gradient,
     softmax_gradient,
     update,
 )
 from hypercast.reference.bounds import check_accumulators
 from hypercast.reference.fixed_layers import FixedLayers
 from hypercast.reference.fixed_tensors import FixedTensors
-from hypercast.reference.metrics import Metrics
-from hypercast.reference.network import AGGREGATE_FIRST, initial_parameters
+from hypercast.reference.metrics import LOSS_UNIT, Metrics
+from hypercast.reference.network import AGGREGATE_FIRST, BINARY_CROSS_ENTROPY, initial_parameters
 from hypercast.reference.sample import Sample
 from hypercast.reference.training_state import TrainingState
 from hypercast.rtl.isa import MASTER_EXPONENT, STEP_KEY_INCREMENT, Split
@@ -40,8 +41,8 @@ class FixedGcn:
     recipe : Recipe
         How.
     *data
-        What it is trained on: a ``Sample``, or adjacency, features, labels and splits as
-        ``Sample.of`` takes them.
+        What it is trained on: a ``Sample``, or adjacency, features, labels, splits and maybe loss
+        weights as ``Sample.of`` takes them.
     parameters : dict, optional
         Initial values by name, instead of ``initial_parameters``.
 
@@ -60,7 +61,7 @@ class FixedGcn:
         Their exponents (``slots``); besides, "one" for the ones that sum a bias gradient.
     sample : Sample
         What is trained on now.
-    labels, splits : (T,) array of int64
+    labels, splits, loss_weights
         Its.
     masters, momenta : dict
         int32 values of each parameter, by name.
@@ -88,12 +89,13 @@ class FixedGcn:
     def __init__(self, network, recipe, *data, parameters=None):
         self.network = network
         self.recipe = recipe
+        self._several = recipe.loss == BINARY_CROSS_ENTROPY
         self._width = recipe.element_width
         self._file = FixedTensors(self._width, recipe.headroom, network.slot)
         self.tensors, self.exponents = self._file.mantissas, self._file.exponents
         self.saturations = self._file.saturations
         self._layers = FixedLayers(network, self._file)
-        self.take(data[0] if len(data) == 1 else Sample.of(network, self._width, *data))
+        self.take(data[0] if len(data) == 1 else Sample.of(network, recipe, *data))
         self.exponents["one"] = 0
         self.masters = {
             name: np.rint(np.ldexp(value, -MASTER_EXPONENT)).astype(np.int64)
@@ -122,14 +124,27 @@ class FixedGcn:
                                sample.root_weight)
         self.sample = sample
         self.labels, self.splits = sample.labels, sample.splits
+        self.loss_weights = sample.loss_weights
         self.tensors["A"], self.exponents["A"] = sample.edges[0], sample.edge_exponent
         self.tensors["X"], self.exponents["X"] = sample.features
         self._layers.take(sample)
 
+    @property
+    def _loss_scale(self):
+        """Loss of one unit of weight, divided by the numbers of labels."""
+        return self.sample.loss_unit / (self.network.classes if self._several else 1)
+
+    @property
+    def loss_unit(self):
+        """Nats of a unit of the metrics' losses."""
+        return LOSS_UNIT * self._loss_scale
+
     def _gains(self):
-        """The chip does not divide by the number of training vertices, and takes weight gradients
-        from inputs that are dropped but not scaled, unless a layer aggregates first."""
-        count = int(np.count_nonzero(self.splits == Split.TRAIN))
+        """The chip does not divide by the numbers of training vertices and of labels, and takes
+        weight gradients from inputs that are dropped but not scaled, unless a layer aggregates
+        first.
+        """
+        count = int(np.count_nonzero(self.splits == Split.TRAIN)) / self._loss_scale
         gains = {}
         for number, layer in enumerate(self.network.layers, 1):
             scale = self.network.dropouts[number - 1].scale
@@ -251,7 +266,8 @@ class FixedGcn:
                                  self.momentum_exponents[name])
 
     def _metrics(self, rows):
-        return Metrics.of_vertices(self.splits, rows.loss, rows.predicted == self.labels)
+        return Metrics.of_vertices(
+            self.splits, rows.loss, rows.predicted, self.labels, self.loss_unit)
 
     def _forward(self, training):
         """All layers and the loss; returns its ``LossRow``."""
@@ -271,8 +287,9 @@ class FixedGcn:
                     self.masks[source] = mask
                 sums *= mask
             self._file.store(source, sums, base)
-        return softmax_gradient(
-            self.tensors[source], self.labels, self.exponents.loss_shift(source))
+        loss = sigmoid_gradient if self._several else softmax_gradient
+        return loss(self.tensors[source], self.labels, self.exponents.loss_shift(source),
+                    self.loss_weights)
 
     def _backward(self, rows):
         """All gradients, from the ``LossRow`` of the logits."""

@@ -1,13 +1,13 @@
 """The same training in float64: what the integers are compared with."""
 
-import math
-
 import numpy as np
 import scipy.sparse
+import scipy.special
 
 from hypercast.reference.dropout import Dropout
-from hypercast.reference.metrics import Metrics
-from hypercast.reference.network import LINEAR, initial_parameters
+from hypercast.reference.labels import checked_labels, checked_loss_weights
+from hypercast.reference.metrics import LOSS_UNIT, Metrics
+from hypercast.reference.network import BINARY_CROSS_ENTROPY, LINEAR, initial_parameters
 from hypercast.rtl.isa import STEP_KEY_INCREMENT, Split
 
 __all__ = ["FloatGcn"]
@@ -29,14 +29,15 @@ class FloatGcn:
         32 bits, added to dropout's keys in the next step.
     """
 
-    def __init__(self, network, recipe, adjacency, features, labels, splits):
+    def __init__(self, network, recipe, adjacency, features, labels, splits, loss_weights=None):
         self.network = network
         self.recipe = recipe
         self.adjacency = scipy.sparse.csr_array(adjacency, dtype=np.float64)
         if scipy.sparse.issparse(features):
             features = scipy.sparse.csr_array(features)
         self.features = features
-        self.labels = np.asarray(labels, dtype=np.int64)
+        self.labels = checked_labels(labels, recipe.loss, network.classes)
+        self.loss_weights = checked_loss_weights(loss_weights, len(self.labels))
         self.splits = np.asarray(splits, dtype=np.int64)
         self.parameters = initial_parameters(network, recipe.seed)
         self.momenta = {name: np.zeros_like(value) for name, value in self.parameters.items()}
@@ -74,16 +75,23 @@ class FloatGcn:
         return layers
 
     def losses(self, logits):
-        """(V,) cross-entropies in nats, and (V, C) probabilities; label -1 counts as class 0."""
+        """(V,) cross-entropies in nats, and (V, C) probabilities.
+
+        Of several labels, it is the mean of their binary cross-entropies. Label -1 counts as class
+        0. Weights are left out.
+        """
+        if self.recipe.loss == BINARY_CROSS_ENTROPY:
+            losses = np.logaddexp(0, logits) - self.labels * logits
+            return losses.mean(axis=1), scipy.special.expit(logits)
         shifted = logits - logits.max(axis=1, keepdims=True)
         log_sums = np.log(np.exp(shifted).sum(axis=1))
         own = np.take_along_axis(shifted, np.maximum(self.labels, 0)[:, None], axis=1)[:, 0]
         return log_sums - own, np.exp(shifted - log_sums[:, None])
 
     def loss(self, training):
-        """Mean cross-entropy of the training vertices in nats."""
+        """Mean of the training vertices' weighted cross-entropies in nats."""
         losses, _ = self.losses(self.forward(training)[-1][1])
-        return float(losses[self.splits == Split.TRAIN].mean())
+        return float((losses * self.loss_weights)[self.splits == Split.TRAIN].mean())
 
     def gradients(self, layers):
         """Gradients of the mean training loss.
@@ -100,8 +108,11 @@ class FloatGcn:
         """
         train = self.splits == Split.TRAIN
         _, outputs = self.losses(layers[-1][1])
-        outputs[np.arange(len(train)), self.labels] -= 1
-        outputs *= train[:, None] / np.count_nonzero(train)
+        if self.recipe.loss == BINARY_CROSS_ENTROPY:
+            outputs = (outputs - self.labels) / self.network.classes
+        else:
+            outputs[np.arange(len(train)), self.labels] -= 1
+        outputs *= (train * self.loss_weights / np.count_nonzero(train))[:, None]
         gradients: dict[str, np.ndarray] = {}
         fed = dict.fromkeys(range(len(layers)), 0.0)  # gradient of what each layer is fed
         for number in range(len(layers), 0, -1):
@@ -137,5 +148,6 @@ class FloatGcn:
     def _metrics(self, layers):
         logits = layers[-1][1]
         losses, _ = self.losses(logits)
-        return Metrics.of_vertices(self.splits, losses * (4096 / math.log(2)),
-                             logits.argmax(axis=1) == self.labels)
+        predicted = logits > 0 if self.labels.ndim == 2 else logits.argmax(axis=1)
+        return Metrics.of_vertices(
+            self.splits, losses * self.loss_weights / LOSS_UNIT, predicted, self.labels)

@@ -7,7 +7,10 @@ import numpy as np
 
 from hypercast.rtl.isa import Split
 
-__all__ = ["Metrics"]
+__all__ = ["LOSS_UNIT", "Metrics"]
+
+#: Nats of a unit of the chip's losses, of one class per vertex and without loss weights.
+LOSS_UNIT = math.log(2) / 4096
 
 
 class Metrics(NamedTuple):
@@ -16,32 +19,63 @@ class Metrics(NamedTuple):
     Attributes
     ----------
     loss : numpy.ndarray
-        (4,) sums of the cross-entropies in bits, times ``2**12``; zero for ``Split.NONE``.
+        (4,) sums of the cross-entropies, see ``unit``; zero for ``Split.NONE``.
     correct : numpy.ndarray
-        (4,) vertices whose class was predicted; zero for ``Split.NONE``.
+        (4,) vertices whose class was predicted, or, of several labels per vertex, labels that were
+        predicted and meant (true positives); zero for ``Split.NONE``.
+    wrong : numpy.ndarray
+        (4,) labels that were either predicted or meant (false positives and false negatives); zero
+        for ``Split.NONE``, and where a vertex has one class.
     vertices : numpy.ndarray
         (4,) vertices in the split.
+    unit : float
+        Nats of a unit of ``loss``. Where a vertex has several labels, its loss is their mean.
     """
 
     loss: np.ndarray
     correct: np.ndarray
+    wrong: np.ndarray
     vertices: np.ndarray
+    unit: float = LOSS_UNIT
 
     @classmethod
-    def of_vertices(cls, splits, loss, hits):
-        """Sum up per vertex ``loss`` and ``hits``."""
-        rows = np.zeros((3, len(Split)), dtype=np.result_type(loss, np.int64))
-        for row, values in zip(rows, (loss, hits, np.ones_like(splits)), strict=True):
+    def of_vertices(cls, splits, loss, predicted, labels, unit=LOSS_UNIT):
+        """Sum up per vertex.
+
+        Parameters
+        ----------
+        splits, loss : (V,) arrays
+            ``Split``, and loss in ``unit``.
+        predicted, labels : (V,) arrays of int, or (V, C) arrays of bool
+            Classes.
+        """
+        if labels.ndim == 2:
+            correct, wrong = (np.count_nonzero(labels & predicted, axis=1),
+                              np.count_nonzero(labels != predicted, axis=1))
+        else:
+            correct, wrong = predicted == labels, np.zeros_like(splits)
+        rows = np.zeros((4, len(Split)), dtype=np.result_type(loss, np.int64))
+        for row, values in zip(rows, (loss, correct, wrong, np.ones_like(splits)), strict=True):
             np.add.at(row, splits, values)
-        rows[:2, Split.NONE] = 0
-        return cls(rows[0], rows[1].astype(np.int64), rows[2].astype(np.int64))
+        rows[:3, Split.NONE] = 0
+        _, hits, misses, vertices = rows.astype(np.int64)
+        return cls(loss=rows[0], correct=hits, wrong=misses, vertices=vertices, unit=unit)
 
     def mean_loss(self, split):
         """Mean cross-entropy of ``split`` in nats; not a number if it is empty."""
         count = self.vertices[split]
-        return float(self.loss[split] / count) / 4096 * math.log(2) if count else math.nan
+        return float(self.loss[split] / count) * self.unit if count else math.nan
 
     def accuracy(self, split):
         """Fraction of ``split`` predicted correctly; not a number if it is empty."""
         count = self.vertices[split]
         return float(self.correct[split] / count) if count else math.nan
+
+    def micro_f1(self, split):
+        """Micro F1 of ``split``, whose vertices have several labels each.
+
+        Not a number if it is empty, or no label is predicted or meant.
+        """
+        hits = 2 * int(self.correct[split])
+        marks = hits + int(self.wrong[split])
+        return hits / marks if marks else math.nan

@@ -13,8 +13,9 @@ from hypercast.reference.slots import slot
 from hypercast.rtl.isa import MASTER_EXPONENT
 
 __all__ = [
-    "AGGREGATE_FIRST", "COMBINE_FIRST", "LINEAR", "NORMALISATIONS", "ROOT_IDENTITY", "ROOT_WEIGHTS",
-    "Dropout", "Layer", "Network", "Recipe", "Weight", "initial_parameters",
+    "AGGREGATE_FIRST", "BINARY_CROSS_ENTROPY", "COMBINE_FIRST", "CROSS_ENTROPY", "LINEAR", "LOSSES",
+    "NORMALISATIONS", "ROOT_IDENTITY", "ROOT_WEIGHTS", "Dropout", "Layer", "Network", "Recipe",
+    "Weight", "initial_parameters",
 ]
 
 #: ``A (H W)``: rows are multiplied by the weights, then summed over neighbours.
@@ -29,6 +30,12 @@ ROOT_WEIGHTS = "weights"
 ROOT_IDENTITY = "identity"
 #: How edge weights are made; ``host.graph.Graph.normalised`` explains each.
 NORMALISATIONS = ("symmetric", "mean", "given", "neighbours", "sum")
+
+#: Of the softmax of a vertex's logits; it has one class.
+CROSS_ENTROPY = "cross_entropy"
+#: Of the sigmoid of each logit, the mean over a vertex's labels; it may have any of them.
+BINARY_CROSS_ENTROPY = "binary_cross_entropy"
+LOSSES = (CROSS_ENTROPY, BINARY_CROSS_ENTROPY)
 
 
 def _require(condition, message):
@@ -256,7 +263,7 @@ def _of_layer(values, name):
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """How a network is trained: SGD with momentum on the mean cross-entropy (in nats).
+    """How a network is trained: SGD with momentum on the mean loss of the vertices (in nats).
 
     ``v = momentum * v + gradient + weight_decay * w``; ``w = w - learning_rate * v``.
 
@@ -284,6 +291,8 @@ class Recipe:
         GIN's, with normalisation "sum".
     normalise_features : bool
         Whether each vertex's features are divided by the sum of their magnitudes.
+    loss : str
+        One of ``LOSSES``, by what labels are: a class per vertex, or any of several.
 
     Raises
     ------
@@ -303,6 +312,7 @@ class Recipe:
     normalisation: str = "symmetric"
     epsilon: float = 0.0
     normalise_features: bool = False
+    loss: str = CROSS_ENTROPY
 
     def __post_init__(self):
         _require(self.epochs >= 0, f"epochs must be at least 0, not {self.epochs}")
@@ -324,6 +334,7 @@ class Recipe:
                  f"normalisation must be one of {', '.join(NORMALISATIONS)}, "
                  f"not {self.normalisation!r}")
         _require(math.isfinite(self.epsilon), f"epsilon must be finite, not {self.epsilon}")
+        _require(self.loss in LOSSES, f"loss must be one of {', '.join(LOSSES)}, not {self.loss!r}")
 
     def learning_rate(self, name, epoch):
         """Learning rate of parameter ``name`` (W1, b1, ...) in ``epoch`` (from 0).

@@ -7,6 +7,11 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse
 
+from hypercast.reference.labels import (
+    checked_labels,
+    checked_loss_weights,
+    quantized_loss_weights,
+)
 from hypercast.reference.network import LINEAR
 from hypercast.reference.quantization import quantize, without_common_factor
 from hypercast.rtl.isa import Split
@@ -54,10 +59,14 @@ class Sample:
         Mantissa of 1 as an edge weight: how rows are added to sums over neighbours. 0 if none are.
     features : Mantissas
         Of the input's vertices.
-    labels : (T,) array of int64
-        Classes of the last layer's vertices; -1 where there is none.
+    labels : (T,) array of int64, or (T, C) array of bool
+        Classes of the last layer's vertices, -1 where there is none; or which a vertex has.
     splits : (T,) array of int64
         ``Split`` of each of them.
+    loss_weights : (T,) array of int64
+        Mantissas of the loss weights, see ``quantized_loss_weights``.
+    loss_unit : float
+        The weight that ``WEIGHT_ONE`` stands for.
     """
 
     edges: tuple[scipy.sparse.csr_array, ...]
@@ -66,24 +75,35 @@ class Sample:
     features: Mantissas
     labels: np.ndarray
     splits: np.ndarray
+    loss_weights: np.ndarray
+    loss_unit: float
 
     @classmethod
-    def of(cls, network, element_width, adjacency, features, labels, splits):
+    def of(cls, network, recipe, adjacency, features, labels, splits, loss_weights=None,
+           loss_unit=None):
         """Round real matrices.
 
         Parameters
         ----------
         network : Network
             What is trained.
-        element_width : int
-            Bits of a mantissa.
+        recipe : Recipe
+            Gives the bits of a mantissa, and the loss.
         adjacency : scipy.sparse array, or a sequence of them
             Edge weights, row i holding the edges towards vertex i: of all layers, or of each. Those
             of layers may have fewer rows than columns.
         features : array, scipy.sparse array or Mantissas
             Rows of the input.
-        labels, splits : (T,) array of int
-            Of the last layer's vertices.
+        labels : (T,) array of int, or (T, C) array of bool
+            As the recipe's loss takes them.
+        splits : (T,) array of int
+            Of the last layer's vertices, like labels.
+        loss_weights : (T,) array of float, optional
+            Factor of each vertex's loss and its gradient; 1 if not given. What is minimised is the
+            mean over the training vertices, whatever the weights sum up to.
+        loss_unit : float, optional
+            What ``WEIGHT_ONE`` is to stand for, a power of two; by default, what the largest weight
+            asks for.
 
         Raises
         ------
@@ -93,8 +113,9 @@ class Sample:
         layers = len(network.layers)
         matrices = list(adjacency) if isinstance(adjacency, Sequence) else [adjacency] * layers
         if not isinstance(features, Mantissas):
-            features = Mantissas.of_features(features, element_width)
-        labels, splits = (np.asarray(each, dtype=np.int64) for each in (labels, splits))
+            features = Mantissas.of_features(features, recipe.element_width)
+        labels = checked_labels(labels, recipe.loss, network.classes)
+        splits = np.asarray(splits, dtype=np.int64)
         shapes = [("features", features.values.shape, (matrices[0].shape[1], network.features)),
                   ("splits", splits.shape, (len(labels),))]
         if not isinstance(adjacency, Sequence):
@@ -103,9 +124,11 @@ class Sample:
             if shape != expected:
                 raise ValueError(f"{name} must have shape {expected}, not {shape}")
         _check(network, matrices, labels, splits)
-        edges, exponent, root_weight = _quantized_edges(network, element_width, matrices)
+        edges, exponent, root_weight = _quantized_edges(network, recipe.element_width, matrices)
+        weights, unit = quantized_loss_weights(
+            checked_loss_weights(loss_weights, len(labels)), loss_unit)
         return cls(edges=edges, edge_exponent=exponent, root_weight=root_weight, features=features,
-                   labels=labels, splits=splits)
+                   labels=labels, splits=splits, loss_weights=weights, loss_unit=unit)
 
     @property
     def rows(self):
@@ -134,9 +157,6 @@ def _check(network, matrices, labels, splits):
     if network.jumping and len(labels) < matrices[0].shape[1]:
         raise ValueError("jumping knowledge takes outputs of several layers side by side: all "
                          "layers must have the same vertices; sample subgraphs instead")
-    if labels.max(initial=-1) >= network.classes:
-        raise ValueError(f"label {labels.max()} does not fit the network's {network.classes} "
-                         f"outputs")
     if not np.any(splits == Split.TRAIN):
         raise ValueError("there is no vertex to train on: none is in Split.TRAIN")
 

@@ -208,7 +208,7 @@ class Config:
 
     @property
     def info_rows(self):
-        """Rows of label records (16 bits each) packed in one memory word."""
+        """Rows of label records, weights or bits (16 bits each) packed in one memory word."""
         return self.word_width // 16
 
     @property

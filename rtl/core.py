@@ -264,5 +264,6 @@ class Core(wiring.Component):
             m.d.comb += [
                 counters.losses[split].eq(vector.losses[split]),
                 counters.hits[split].eq(vector.hits[split]),
+                counters.misses[split].eq(vector.misses[split]),
             ]
         return m

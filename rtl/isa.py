@@ -34,7 +34,7 @@ class Opcode(enum.IntEnum):
     MATMUL = 2     #: Array, weight-stationary: rows times a panel of weights.
     GRADIENT = 3   #: Array, output-stationary: a weight gradient, sent to its rows' owners.
     DRAIN = 4      #: Vector unit: accumulators (or scaled words) to memory.
-    LOSS = 5       #: Vector unit: softmax cross-entropy, its gradient and the metrics.
+    LOSS = 5       #: Vector unit: cross-entropy, its gradient and the metrics.
     UPDATE = 6     #: Vector unit: optimiser on the owned rows, new weights to all cores.
 
 
@@ -123,7 +123,8 @@ OPERANDS = {
         ("mask_write", 1), ("mask_read", 1), *_DROPOUT, ("panel", 14), *_KEEP),
     Opcode.LOSS: (
         ("vertices", 4), ("channel", 1), ("address", 24), ("stride", 24), ("panels", 9),
-        ("classes", 10), ("info", 24), ("destination", 24), *_TENSORS, ("train", 1), *_KEEP),
+        ("classes", 10), ("info", 24), ("destination", 24), *_TENSORS, ("train", 1),
+        ("sigmoid", 1), ("weighted", 1), *_KEEP),
     Opcode.UPDATE: (
         ("buffer", 1), ("first_row", 20), ("rows", 20), ("weights", 16), ("state", 24),
         *_TENSORS, ("momentum_exponent", -8), ("momentum", 16), ("decay", 16), ("decay_shift", 6),

@@ -88,7 +88,7 @@ def compare_training(training, open_chip):
 
 
 def _compare_metrics(expected, found):
-    """Losses and hits of one pass: three words each."""
-    parts = [{"loss": metrics.loss[None, 1:], "correct": metrics.correct[None, 1:]}
+    """Losses, hits and misses of one pass: three words each."""
+    parts = [{name: getattr(metrics, name)[None, 1:] for name in ("loss", "correct", "wrong")}
              for metrics in (expected, found)]
     return compare(*parts, lanes=1)

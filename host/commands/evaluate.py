@@ -14,7 +14,7 @@ __all__ = ["evaluate"]
 @kept_run
 @json_option
 def evaluate(trainer, as_json):
-    """Evaluate what `hypercast train --run RUN` trained: loss and accuracy of each split.
+    """Evaluate what `hypercast train --run RUN` trained: loss and accuracy (or F1) of each split.
 
     With early stopping, it is the best epoch's weights.
     """
@@ -22,9 +22,10 @@ def evaluate(trainer, as_json):
     if as_json:
         print_json(found)
         return
-    table = Table("split", "loss", "accuracy")
+    kinds = [kind for kind in ("accuracy", "micro_f1", "macro_f1") if f"train_{kind}" in found]
+    table = Table("split", "loss", *(kind.replace("_f1", " F1") for kind in kinds))
     for split in ("train", "validation", "test"):
         if found[f"{split}_loss"] is not None:
             table.add_row(split, f"{found[f'{split}_loss']:.4f}",
-                          f"{found[f'{split}_accuracy']:.1%}")
+                          *(f"{found[f'{split}_{kind}']:.1%}" for kind in kinds))
     Console().print(table)

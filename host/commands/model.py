@@ -15,7 +15,7 @@ from hypercast.host.commands.options import (
 )
 from hypercast.host.model.aggregations import DEGREE_LAWS
 from hypercast.host.model.workload import Workload
-from hypercast.host.training import prepare
+from hypercast.host.training import loss_of, prepare
 from hypercast.reference.network import COMBINE_FIRST, NORMALISATIONS, Network, Recipe
 
 __all__ = ["model"]
@@ -72,7 +72,8 @@ def model(dataset, config, vertices, edges, degree_law, widths, order, normalisa
         graph = datasets.load(dataset)
         network = Network.of_widths(
             [graph.features.shape[1], *(widths or (128,)), graph.classes], orders=orders)
-        recipe = Recipe(epochs=1, element_width=config.element_width, normalisation=normalisation)
+        recipe = Recipe(epochs=1, element_width=config.element_width, normalisation=normalisation,
+                        loss=loss_of(graph))
         workload = Workload.of_model(
             prepare(graph, network, recipe, config if order == "auto" else None), config)
     prediction = predict(workload)

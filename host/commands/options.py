@@ -16,7 +16,7 @@ from hypercast.rtl.config import PRESETS, Config, ConfigurationError
 from hypercast.sim.compilers import NoCompilerError
 from hypercast.sim.cxxrtl_build import BuildError
 
-__all__ = ["accuracies", "configuration", "expected_errors", "json_option", "layer_orders",
+__all__ = ["configuration", "expected_errors", "json_option", "layer_orders",
            "order_option", "parse_overrides", "print_json"]
 
 _EXPECTED = (BuildError, CapacityError, ConfigurationError, DatasetError, DeviceError, GraphError,
@@ -42,10 +42,20 @@ def layer_orders(network):
         for number, layer in enumerate(network.layers, 1))
 
 
-def accuracies(record):
-    """The accuracies of the splits that have vertices, as text."""
-    return ", ".join(f"{split} {value:.1%}" for split in ("train", "validation", "test")
-                     if (value := record[f"{split}_accuracy"]) is not None)
+def score(record, split):
+    """What a split's predictions are measured by; None if it has no vertices."""
+    return record.get(f"{split}_accuracy", record.get(f"{split}_micro_f1"))
+
+
+def scores(record):
+    """What is measured of the predictions for the splits that have vertices, as text."""
+    found = []
+    for kind in ("accuracy", "micro_f1", "macro_f1"):
+        shares = [f"{split} {value:.1%}" for split in ("train", "validation", "test")
+                  if (value := record.get(f"{split}_{kind}")) is not None]
+        if shares:
+            found.append(f"{kind.replace('_f1', ' F1')}: {', '.join(shares)}")
+    return "; ".join(found)
 
 
 def expected_errors(function):

@@ -10,11 +10,12 @@ from rich.table import Table
 
 from hypercast.host.commands.description_options import describe, description_options
 from hypercast.host.commands.options import (
-    accuracies,
     expected_errors,
     json_option,
     layer_orders,
     print_json,
+    score,
+    scores,
 )
 from hypercast.host.commands.report import write_report
 from hypercast.host.compiler import compile_job
@@ -51,6 +52,9 @@ def train(dataset, changes, check, folder, every, resume, trace, trace_step, ima
     """Train DATASET: blocks (the default), karate, or a file or folder of graphs in a format of
     others; or what FILE.toml describes, see docs/tutorial.md.
 
+    The loss is softmax cross-entropy, or, where vertices have several labels, binary cross-entropy,
+    for which a --learning-rate of about 1 is right.
+
     Formats are told apart by contents: Planetoid, gnn-benchmark, GraphSAINT, OGB, MUSAE, edge lists
     in an .npz file, and what PyTorch Geometric saves.
     """
@@ -79,11 +83,12 @@ def train(dataset, changes, check, folder, every, resume, trace, trace_step, ima
         start = time.perf_counter()
         _train(console, trainer, as_json)
         seconds = time.perf_counter() - start
+        measured = trainer.evaluate() if trainer.graph.multi_label else {}  # macro F1
         if trace and trainer.target.profile:
             write_trace(trace, trainer.target.profile, config)
     if folder:
         write_report(folder)
-    summary = {**trainer.final, "seconds": seconds, "saturations": trainer.saturations,
+    summary = {**trainer.final, **measured, "seconds": seconds, "saturations": trainer.saturations,
                **trainer.last_step}
     words = trainer.words
     if check:
@@ -148,7 +153,7 @@ def _train(console, trainer, as_json):
 
 def _line(record):
     def percent(name):
-        value = record[f"{name}_accuracy"]
+        value = score(record, name)
         return "   -  " if value is None else f"{value:6.1%}"
     return (f"loss {record['training_loss']:.4f}  train {percent('train')}  "
             f"validation {percent('validation')}  test {percent('test')}")
@@ -174,5 +179,5 @@ def _print_summary(console, summary, trainer):
     if trainer.final is not trainer.history[-1]:
         console.print(f"stopped after epoch {trainer.epoch}; the weights are those of epoch "
                       f"{summary['epoch'] + 1}, the best")
-    console.print(f"loss {summary['training_loss']:.4f}, accuracy: {accuracies(summary)}")
+    console.print(f"loss {summary['training_loss']:.4f}, {scores(summary)}")
     console.print(f"{summary['saturations']} saturations, {summary['seconds']:.1f} s")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hypercast.host.datasets.bundled import blocks, karate
+from hypercast.host.datasets.bundled import blocks, communities, karate
 from hypercast.host.datasets.edge_list import load_edge_list
 from hypercast.host.datasets.error import DatasetError
 from hypercast.host.datasets.kinds import load_path
@@ -15,13 +15,13 @@ from hypercast.host.datasets.saint import load_saint
 from hypercast.host.datasets.splits import random_split, split_per_class
 
 __all__ = [
-    "BUNDLED", "DatasetError", "blocks", "karate", "load", "load_edge_list", "load_musae",
-    "load_npz", "load_ogb", "load_planetoid", "load_pyg", "load_saint", "random_split",
-    "split_per_class",
+    "BUNDLED", "DatasetError", "blocks", "communities", "karate", "load", "load_edge_list",
+    "load_musae", "load_npz", "load_ogb", "load_planetoid", "load_pyg", "load_saint",
+    "random_split", "split_per_class",
 ]
 
 #: Data sets that need no files, by name.
-BUNDLED = {"karate": karate, "blocks": blocks}
+BUNDLED = {"karate": karate, "blocks": blocks, "communities": communities}
 
 
 def load(source):

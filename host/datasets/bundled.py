@@ -4,10 +4,10 @@ import networkx
 import numpy as np
 import scipy.sparse
 
-from hypercast.host.datasets.splits import split_per_class
+from hypercast.host.datasets.splits import random_split, split_per_class
 from hypercast.host.graph import Graph
 
-__all__ = ["blocks", "karate"]
+__all__ = ["blocks", "communities", "karate"]
 
 
 def karate():
@@ -58,4 +58,42 @@ def blocks(*, vertices=256, classes=4, features=32, degree=8.0, mixing=0.25, noi
     own = labels[:, None] == np.arange(features)[None, :] % classes
     present = generator.random((vertices, features)) < np.where(own, 3 * noise, noise)
     parts = split_per_class(labels, train=8, validation=8, seed=seed)
+    return Graph.from_edges(np.argwhere(drawn), present, labels, **parts)
+
+
+def communities(*, vertices=512, classes=5, features=40, degree=16.0, share=0.3, mixing=0.2,
+                noise=0.1, seed=0):
+    """Overlapping communities: vertices prefer those they share many with; a multi-label graph.
+
+    Parameters
+    ----------
+    vertices, classes, features : int
+        Sizes; a class is a community.
+    degree : float
+        Mean number of neighbours.
+    share : float
+        Probability with which a vertex belongs to a community; it may belong to none.
+    mixing : float
+        Fraction of the neighbours that are chosen whatever they belong to.
+    noise : float
+        Probability with which a feature is set; four times that if it belongs to a community (every
+        ``classes``-th does) that the vertex belongs to.
+    seed : int
+        Of all random choices.
+
+    Returns
+    -------
+    Graph
+        With binary features; 40 % of the vertices are to train on, 20 % for validation.
+    """
+    generator = np.random.default_rng(seed)
+    labels = generator.random((vertices, classes)) < share
+    shared = labels.astype(np.float64) @ labels.T
+    np.fill_diagonal(shared, 0)
+    chance = degree * ((1 - mixing) * vertices * shared / max(shared.sum(), 1)
+                       + mixing / vertices)
+    drawn = np.triu(generator.random((vertices, vertices)) < chance, 1)
+    own = labels[:, np.arange(features) % classes]
+    present = generator.random((vertices, features)) < np.where(own, 4 * noise, noise)
+    parts = random_split(labels, train=0.4, validation=0.2, seed=seed)
     return Graph.from_edges(np.argwhere(drawn), present, labels, **parts)

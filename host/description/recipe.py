@@ -4,7 +4,7 @@ from dataclasses import asdict, fields
 
 from hypercast.host.description.conversion import DescriptionError, checked
 from hypercast.reference.models import MODELS
-from hypercast.reference.network import Recipe
+from hypercast.reference.network import CROSS_ENTROPY, Recipe
 
 __all__ = ["RECIPE_HINTS", "make_recipe", "recipe_values"]
 
@@ -13,12 +13,12 @@ _PLURAL = {"learning_rate": "learning_rates", "bias_learning_rate": "bias_learni
            "weight_decay": "weight_decays"}
 _SINGULAR = {name: key for key, name in _PLURAL.items()}
 #: Keys of a recipe, and their types: the fields of ``Recipe``, but for ``element_width``, which is
-#: the device's.
+#: the device's, and ``loss``, which labels ask for.
 RECIPE_HINTS = {_SINGULAR.get(field.name, field.name): field.type for field in fields(Recipe)
-                if field.name != "element_width"}
+                if field.name not in ("element_width", "loss")}
 
 
-def make_recipe(values, model, config):
+def make_recipe(values, model, config, loss=CROSS_ENTROPY):
     """A ``Recipe``.
 
     Parameters
@@ -29,6 +29,8 @@ def make_recipe(values, model, config):
         What is trained.
     config : Config
         The chip's configuration.
+    loss : str
+        The loss.
 
     Raises
     ------
@@ -37,7 +39,7 @@ def make_recipe(values, model, config):
     """
     given = {"normalisation": MODELS[model.name], **checked("recipe", values, RECIPE_HINTS)}
     try:
-        return Recipe(element_width=config.element_width,
+        return Recipe(element_width=config.element_width, loss=loss,
                       **{_PLURAL.get(key, key): value for key, value in given.items()})
     except ValueError as error:
         raise DescriptionError(f"[recipe] {error}", "recipe") from error

@@ -7,7 +7,8 @@ from hypercast.host.description.conversion import DescriptionError, checked
 __all__ = ["MONITORS", "Stopping"]
 
 #: What can be watched, and whether more of it is better.
-MONITORS = {"validation_loss": False, "validation_accuracy": True}
+MONITORS = {"validation_loss": False, "validation_accuracy": True,
+            "validation_micro_f1": True}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,6 +12,7 @@ from hypercast.host.compiler import (
 from hypercast.host.emitter import ONE, Emitter, Messages
 from hypercast.host.execution import execute
 from hypercast.host.issue_order import TRIALS
+from hypercast.host.label_list import LabelFormat
 from hypercast.host.memory_map import MemoryMap
 from hypercast.host.operand_map import Parts
 from hypercast.host.program import Program
@@ -123,6 +124,8 @@ def _emitter(workload, schedule):
     vertices = tuple(Vertices.of(count, config, table) for count in workload.vertices)
     memory = MemoryMap(config, [max(1, level.rows) for level in vertices])
     place_tensors(network, memory, config)
+    labels = LabelFormat()
+    memory.labels(labels.records(network.classes, config))
     weights, _ = place_weights(network, memory, config)
     inputs = memory.matrix("X", 0, network.features)
     if workload.ahead:
@@ -141,7 +144,7 @@ def _emitter(workload, schedule):
         operands=place_operands(config, network, memory, vertices, operand),
         timing=Timing(config, sparse), headroom=1,
         momentum_exponents=dict.fromkeys(weights, 0),
-        slices=dict.fromkeys(weights, config.slices) | workload.slices(network),
+        slices=dict.fromkeys(weights, config.slices) | workload.slices(network), labels=labels,
         schedule=schedule)
 
 

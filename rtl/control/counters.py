@@ -53,8 +53,8 @@ class Counters(wiring.Component):
         Sets all counters to zero; what arrives in this cycle is not counted.
     losses : In(64), one each for the splits TRAIN, VALIDATION, TEST
         Summed losses; the vector unit keeps and clears them.
-    hits : In(32), likewise
-        Vertices classified correctly.
+    hits, misses : In(32), likewise
+        What was predicted correctly and wrongly, see ``Metrics``.
     address : In(log2 counters)
         Position in ``COUNTERS`` to read; anything beyond, or of a dimension not built, is zero.
     data : Out(32)
@@ -67,6 +67,7 @@ class Counters(wiring.Component):
             "clear": In(1),
             "losses": In(64).array(SPLITS),
             "hits": In(32).array(SPLITS),
+            "misses": In(32).array(SPLITS),
             "address": In(range(len(COUNTERS))),
             "data": Out(32),
         })
@@ -125,6 +126,7 @@ class Counters(wiring.Component):
             metrics[names.index(f"loss_{name}")] = self.losses[split][:32]
             metrics[names.index(f"loss_{name}_high")] = self.losses[split][32:]
             metrics[names.index(f"correct_{name}")] = self.hits[split]
+            metrics[names.index(f"wrong_{name}")] = self.misses[split]
         m.d.sync += self.data.eq(Cat(_listed(low, width)[self.address], upper(asked)[:32 - width])
                                  | _listed(metrics, 32)[self.address])
         return m

@@ -1,12 +1,10 @@
 """Powers of two with negative exponents, by table and interpolation."""
 
-from itertools import pairwise
-
 from amaranth.hdl import Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.vector.interpolation import Interpolation
 from hypercast.rtl.vector.pipeline import delayed
 
 __all__ = ["Exponential"]
@@ -28,7 +26,7 @@ class Exponential(wiring.Component):
     Members
     -------
     i : In(lanes values of element_width)
-        Distances ``d`` from the maximum, unsigned.
+        Distances ``d``, unsigned.
     shift : In(6)
         Distances are in units of ``2 ** (10 - shift)``; held while values are under way.
     bits : Out(lanes values of element_width + 23)
@@ -40,7 +38,7 @@ class Exponential(wiring.Component):
     #: Cycles from ``i`` to ``bits``.
     BITS_LATENCY = 3
     #: Cycles from ``i`` to ``o``.
-    LATENCY = BITS_LATENCY + 4
+    LATENCY = BITS_LATENCY + Interpolation.LATENCY + 1
 
     def __init__(self, config):
         self._config = config
@@ -54,9 +52,6 @@ class Exponential(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        entry = data.StructLayout({"value": unsigned(17), "drop": unsigned(10)})
-        entries = [{"value": value, "drop": value - following}
-                   for value, following in pairwise(_TABLE)]
         for lane in range(self._config.lanes):
             bits = self.bits[lane]
             product = Signal(self._config.element_width + 15)
@@ -68,16 +63,8 @@ class Exponential(wiring.Component):
             ]
 
             # A table per lane: no kind of RAM has a read port for every lane.
-            m.submodules[f"table_{lane}"] = table = Memory(shape=entry, depth=64, init=entries)
-            port = table.read_port()
-            m.d.comb += port.addr.eq(bits[6:12])
-            rest = delayed(m, bits[:6], 1)
-            whole = delayed(m, Mux(bits[17:].any(), 31, bits[12:17]), 1)
-            drop = Signal(16)
-            interpolated = Signal(17)
-            m.d.sync += [
-                drop.eq(port.data.drop * rest),
-                interpolated.eq(delayed(m, port.data.value, 1) - (drop >> 6)),
-                self.o[lane].eq(interpolated >> delayed(m, whole, 2)),
-            ]
+            m.submodules[f"table_{lane}"] = table = Interpolation(_TABLE, 6)
+            whole = Mux(bits[17:].any(), 31, bits[12:17])
+            m.d.comb += table.i.eq(bits[:12])
+            m.d.sync += self.o[lane].eq(table.o >> delayed(m, whole, Interpolation.LATENCY))
         return m

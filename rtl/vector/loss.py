@@ -1,4 +1,4 @@
-"""LOSS: softmax cross-entropy, its gradient and the metrics."""
+"""LOSS: cross-entropy, its gradient and the metrics."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
@@ -7,10 +7,10 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl import isa
 from hypercast.rtl.layouts import Issue
-from hypercast.rtl.lib.unpacker import Unpacker
 from hypercast.rtl.vector.exponentials import Exponentials
+from hypercast.rtl.vector.label_reader import LabelReader
 from hypercast.rtl.vector.loss_gradient import GRADIENT_WIDTH, LossGradient
-from hypercast.rtl.vector.loss_layouts import LabelRecord, panel_limit
+from hypercast.rtl.vector.loss_layouts import labelled_word, panel_limit
 from hypercast.rtl.vector.maximum import Maximum
 from hypercast.rtl.vector.metrics import Metrics
 from hypercast.rtl.vector.normalizer import Normalizer
@@ -26,7 +26,8 @@ class Loss(wiring.Component):
 
     Four stages work on successive rows: the maximum, the exponentials and their sum, the sum's
     logarithm and reciprocal, and the gradient. A row occupies each stage for as many cycles as it
-    has panels, but the third for one.
+    has panels, but the third for one. Rows with several labels pass the same stages: their sigmoids
+    need no maximum, and logarithms and reciprocals of their own, in the second and the last stage.
 
     Parameters
     ----------
@@ -40,7 +41,8 @@ class Loss(wiring.Component):
     issue : In(Issue), rows : In(20)
         The instruction and its vertices; held from ``start`` until no more ``busy``.
     busy : Out(1)
-        High from the cycle after ``start`` until the last write is accepted; not for no rows.
+        High from the cycle after ``start`` until the last write is accepted, and all labels have
+        been read; not for no rows.
     primary, secondary : Out(WordSource(config))
         Logits, and labels.
     write : Out(stream of writes)
@@ -54,8 +56,8 @@ class Loss(wiring.Component):
     starved : Out(1)
         The first stage waits for memory.
     clear : In(1)
-        Zeroes ``losses`` and ``hits``.
-    losses : Out(64), hits : Out(32), three each
+        Zeroes ``losses``, ``hits`` and ``misses``.
+    losses : Out(64), hits : Out(32), misses : Out(32), three each
         See ``Metrics``; up to date when not ``busy``.
     """
 
@@ -79,16 +81,17 @@ class Loss(wiring.Component):
             "clear": In(1),
             "losses": Out(64).array(3),
             "hits": Out(32).array(3),
+            "misses": Out(32).array(3),
         })
 
     def elaborate(self, platform):
         m = Module()
         config = self._config
         operands = self.issue.view(isa.Opcode.LOSS)
-        m.submodules.labels = labels = Unpacker(config.word_width, LabelRecord.as_shape().size)
+        m.submodules.labels = labels = LabelReader(config)
         m.submodules.maximum = maximum = Maximum(config)
         m.submodules.logits = logits = SyncFIFOBuffered(
-            width=config.data_width, depth=panel_limit(config) + self._FOLLOWING)
+            width=labelled_word(config).size, depth=panel_limit(config) + self._FOLLOWING)
         m.submodules.exponentials = exponentials = Exponentials(config)
         m.submodules.normalizer = normalizer = Normalizer(config)
         m.submodules.gradient = gradient = LossGradient(config)
@@ -97,7 +100,7 @@ class Loss(wiring.Component):
         # Reading.
         m.submodules.reader = reader = PanelReader(config)
         connect(m, reader.source, flipped(self.primary))
-        label_command = self.secondary.command
+        connect(m, labels.source, flipped(self.secondary))
         unscanned = Signal.like(self.rows)  # rows not through the first stage
         m.d.comb += [
             reader.start.eq(self.start),
@@ -106,33 +109,31 @@ class Loss(wiring.Component):
             reader.base.eq(operands.address),
             reader.stride.eq(operands.stride),
             reader.panels.eq(operands.panels),
-            label_command.p.channel.eq(1),
-            label_command.p.address.eq(operands.info),
-            label_command.p.count.eq(
-                (self.rows + (config.info_rows - 1)) // config.info_rows),
+            labels.start.eq(self.start),
+            labels.rows.eq(self.rows),
+            labels.panels.eq(operands.panels),
+            labels.address.eq(operands.info),
+            labels.sigmoid.eq(operands.sigmoid),
+            labels.weighted.eq(operands.weighted),
         ]
-        with m.If(label_command.ready):
-            m.d.sync += label_command.valid.eq(0)
         with m.If(maximum.labels.valid & maximum.labels.ready):
             m.d.sync += unscanned.eq(unscanned - 1)
         with m.If(self.start):
-            m.d.sync += [unscanned.eq(self.rows), label_command.valid.eq(self.rows != 0)]
-        m.d.comb += [
-            labels.flush.eq(self.start),
-            self.starved.eq((unscanned != 0)
-                            & ~(maximum.words.valid & maximum.labels.valid)),
-        ]
+            m.d.sync += unscanned.eq(self.rows)
+        m.d.comb += self.starved.eq((unscanned != 0) & ~(
+            maximum.words.valid & maximum.labels.valid & maximum.bits.valid))
 
         # The stages.
         connect(m, reader.o, maximum.words)
-        connect(m, flipped(self.secondary.words), labels.i)
-        m.d.comb += [
-            maximum.labels.valid.eq(labels.o.valid),
-            maximum.labels.payload.eq(labels.o.payload),
-            labels.o.ready.eq(maximum.labels.ready),
-        ]
-        connect(m, maximum.logits, logits.w_stream)
-        connect(m, logits.r_stream, exponentials.logits)
+        connect(m, labels.labels, maximum.labels)
+        connect(m, labels.bits, maximum.bits)
+        for source, sink in ((maximum.logits, logits.w_stream),
+                             (logits.r_stream, exponentials.logits)):
+            m.d.comb += [
+                sink.valid.eq(source.valid),
+                sink.payload.eq(source.payload),
+                source.ready.eq(sink.ready),
+            ]
         connect(m, maximum.o, exponentials.i)
         connect(m, exponentials.o, normalizer.i)
         connect(m, exponentials.powers, gradient.powers)
@@ -142,6 +143,8 @@ class Loss(wiring.Component):
             m.d.comb += stage.classes.eq(operands.classes)
         for stage in (exponentials, normalizer):
             m.d.comb += stage.train.eq(operands.train)
+        for stage in (exponentials, normalizer, gradient):
+            m.d.comb += stage.sigmoid.eq(operands.sigmoid)
         m.d.comb += [
             exponentials.shift.eq(self.issue.aux_shift),
             gradient.shift.eq(self.issue.shift),
@@ -151,7 +154,8 @@ class Loss(wiring.Component):
             metrics.valid.eq(normalizer.loss_valid),
             metrics.loss.eq(normalizer.loss),
             metrics.split.eq(normalizer.split),
-            metrics.hit.eq(normalizer.hit),
+            metrics.correct.eq(normalizer.correct),
+            metrics.wrong.eq(normalizer.wrong),
             metrics.clear.eq(self.clear),
             self.magnitude.eq(gradient.magnitude),
             self.saturations.eq(gradient.saturations),
@@ -160,6 +164,7 @@ class Loss(wiring.Component):
             m.d.comb += [
                 self.losses[index].eq(metrics.losses[index]),
                 self.hits[index].eq(metrics.hits[index]),
+                self.misses[index].eq(metrics.misses[index]),
             ]
 
         # Writing, and the end: when every row is written, or without gradients, measured.
@@ -167,7 +172,7 @@ class Loss(wiring.Component):
         unfinished = Signal.like(self.rows)
         finished = Signal()
         m.d.comb += [
-            self.busy.eq(unfinished != 0),
+            self.busy.eq((unfinished != 0) | labels.busy),
             target.start.eq(self.start),
             target.base.eq(operands.destination),
             target.stride.eq(operands.stride),

@@ -1,23 +1,23 @@
 """Last pass of LOSS over a row: the gradient."""
 
-from amaranth.hdl import C, Cat, Module, Mux, Signal, signed
+from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl.vector.credit_fifo import CreditFIFO
-from hypercast.rtl.vector.exponentials import exponential_word
-from hypercast.rtl.vector.loss_layouts import NormalizedRow
+from hypercast.rtl.vector.loss_layouts import NormalizedRow, exponential_word
 from hypercast.rtl.vector.pipeline import delayed, magnitude, popcount
 from hypercast.rtl.vector.requantizer import Requantizer
+from hypercast.rtl.vector.sigmoid_factor import SigmoidFactor
 
 __all__ = ["GRADIENT_WIDTH", "LossGradient"]
 
-#: Bits of a probability minus one or zero, with 33 fraction bits.
+#: Bits of a probability minus one or zero, times a weight below two, with 33 fraction bits.
 GRADIENT_WIDTH = 35
 
 
 class LossGradient(wiring.Component):
-    """Computes softmax minus one-hot label, one panel per cycle; zero for rows not trained.
+    """Computes probabilities minus labels, weighted, a panel per cycle; zero for rows not trained.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class LossGradient(wiring.Component):
 
     Members
     -------
-    panels : In(9), shift : In(6)
+    panels : In(9), shift : In(6), sigmoid : In(1)
         As in the instruction; held while rows are under way.
     i : In(stream of NormalizedRow)
         The rows.
@@ -48,6 +48,7 @@ class LossGradient(wiring.Component):
         super().__init__({
             "panels": In(9),
             "shift": In(6),
+            "sigmoid": In(1),
             "i": In(stream.Signature(NormalizedRow)),
             "powers": In(stream.Signature(exponential_word(config))),
             "o": Out(stream.Signature(config.data_width)),
@@ -76,18 +77,30 @@ class LossGradient(wiring.Component):
         with m.If(fire):
             m.d.sync += panel.eq(Mux(last, 0, panel + 1))
 
-        lane_bits = config.lanes.bit_length() - 1
+        m.submodules.factor = factor = SigmoidFactor(config.lanes)
+
+        def awaited(value, cycles):
+            """``value`` after some cycles, and after those that factors of sigmoids take."""
+            value = delayed(m, value, cycles)
+            return Mux(self.sigmoid, delayed(m, value, factor.LATENCY), value)
+
         trained = fire & row.trained
         reciprocal = delayed(m, row.reciprocal, 1)
-        n = delayed(m, row.n, 2)
+        n, weight = awaited(row.n, 2), awaited(row.weight, 2)
+        m.d.comb += factor.weight.eq(delayed(m, row.weight, 1))
         gradient = Signal(data.ArrayLayout(signed(GRADIENT_WIDTH), config.lanes))
         for lane in range(config.lanes):
-            power = delayed(m, Mux(trained, self.powers.payload[lane], 0), 1)
-            product = delayed(m, power * reciprocal, 1)
-            own = delayed(m, trained & (Cat(C(lane, lane_bits), panel) == row.label), 2)
-            m.d.sync += gradient[lane].eq((product >> n) - (own << GRADIENT_WIDTH - 2))
+            entry = self.powers.payload[lane]
+            power = Mux(trained, entry.power, 0)
+            m.d.comb += factor.i[lane].eq(delayed(m, power, 1))
+            product = delayed(
+                m, awaited(power, 1) * Mux(self.sigmoid, factor.o[lane], reciprocal), 1)
+            own = awaited(trained & entry.own, 2)
+            difference = (product >> n) - (Mux(own, weight, 0) << GRADIENT_WIDTH - 17)
+            m.d.sync += gradient[lane].eq(
+                Mux(awaited(entry.negative, 2), -difference, difference))
 
-        rounded = delayed(m, fire, 3 + requantizer.LATENCY)
+        rounded = awaited(fire, 3 + requantizer.LATENCY)
         m.d.sync += self.magnitude.eq(magnitude(gradient))
         m.d.comb += [
             requantizer.i.eq(gradient),

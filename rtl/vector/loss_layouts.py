@@ -1,14 +1,25 @@
-"""What the stages of LOSS hand on, one payload per row."""
+"""What the stages of LOSS hand on."""
 
 from amaranth.hdl import signed, unsigned
 from amaranth.lib import data
 
 from hypercast.rtl.config import Config
 
-__all__ = ["CLASSES", "LabelRecord", "NormalizedRow", "maximum_row", "panel_limit", "summed_row"]
+__all__ = [
+    "CLASSES", "EXPONENTIAL_WIDTH", "FACTOR_WIDTH", "WEIGHT_ONE", "WEIGHT_WIDTH", "LabelRecord",
+    "NormalizedRow", "RowLabel", "exponential_word", "labelled_word", "maximum_row", "panel_limit",
+    "summed_row",
+]
 
 #: Most classes a row can have.
 CLASSES = 512
+#: Bits of an exponential, at most 1, with 16 fraction bits.
+EXPONENTIAL_WIDTH = 17
+#: Bits of what makes a probability of it.
+FACTOR_WIDTH = 18
+#: Bits of a loss weight, and a weight of one.
+WEIGHT_WIDTH = 16
+WEIGHT_ONE = 1 << 15
 
 
 def panel_limit(config: Config):
@@ -24,37 +35,71 @@ class LabelRecord(data.Struct):
     padding: 1
 
 
+class RowLabel(data.Struct):
+    """A row's label, split, and loss weight with 15 fraction bits."""
+
+    label: 13
+    split: 2
+    weight: WEIGHT_WIDTH
+
+
+def labelled_word(config):
+    """Layout: a panel of logits, and which of its classes the vertex has."""
+    return data.StructLayout({
+        "logits": data.ArrayLayout(signed(config.element_width), config.lanes),
+        "bits": unsigned(config.lanes),
+    })
+
+
 def maximum_row(config):
     """Layout: the row's largest logit, and whether its first one is the label's."""
     return data.StructLayout({
         "label": unsigned(13),
         "split": unsigned(2),
+        "weight": unsigned(WEIGHT_WIDTH),
         "maximum": signed(config.element_width),
         "hit": unsigned(1),
     })
 
 
+def exponential_word(config):
+    """Layout: a panel of exponentials, and what is subtracted from their probabilities.
+
+    ``own`` is high where that is one: for the softmax, in the label's lane, for sigmoids, where the
+    logit's sign is wrong. ``negative`` is high where the difference is to be negated.
+    """
+    return data.ArrayLayout(data.StructLayout({
+        "power": unsigned(EXPONENTIAL_WIDTH),
+        "own": unsigned(1),
+        "negative": unsigned(1),
+    }), config.lanes)
+
+
 def summed_row(config):
     """Layout: the sum of the row's exponentials, and the label's distance from the maximum.
 
-    ``total`` has 16 fraction bits, and is at least 1. ``own`` is in bits, with 12 fraction bits.
+    ``total`` has 16 fraction bits, and is at least 1; for sigmoids, it is the sum of their
+    logarithms with 12 fraction bits. ``own`` is in bits, with 12 fraction bits, of sigmoids the sum
+    of the logits with a wrong sign. ``correct`` and ``wrong`` are as in ``Metrics``.
     """
     return data.StructLayout({
-        "label": unsigned(13),
         "split": unsigned(2),
-        "hit": unsigned(1),
+        "weight": unsigned(WEIGHT_WIDTH),
+        "correct": range(CLASSES + 1),
+        "wrong": range(CLASSES + 1),
         "total": unsigned(26),
-        "own": unsigned(config.element_width + 23),
+        "own": unsigned(config.element_width + 31),
     })
 
 
 class NormalizedRow(data.Struct):
-    """What turns a row's exponentials to probabilities: ``(e * reciprocal) >> n``.
+    """What turns a row's exponentials to weighted probabilities: ``(e * reciprocal) >> n``.
 
-    Valid if ``trained``; otherwise the row's gradient is zero.
+    Valid if ``trained``; otherwise the row's gradient is zero. Of sigmoids, ``reciprocal`` means
+    nothing, and ``n`` is zero.
     """
 
-    label: 13
     trained: 1
-    reciprocal: 18
+    weight: WEIGHT_WIDTH
+    reciprocal: FACTOR_WIDTH
     n: 4

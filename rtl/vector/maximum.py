@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl import isa
 from hypercast.rtl.vector.credit_fifo import CreditFIFO
-from hypercast.rtl.vector.loss_layouts import LabelRecord, maximum_row
+from hypercast.rtl.vector.loss_layouts import RowLabel, labelled_word, maximum_row
 from hypercast.rtl.vector.pipeline import delayed, tree, tree_latency
 
 __all__ = ["Maximum"]
@@ -14,6 +14,8 @@ __all__ = ["Maximum"]
 
 class Maximum(wiring.Component):
     """Finds each row's largest logit while the row passes by, one panel per cycle.
+
+    Rows that have several labels each pass likewise.
 
     Parameters
     ----------
@@ -26,10 +28,12 @@ class Maximum(wiring.Component):
         Panels of a row, at least 1, and its logits that count; held while rows are under way.
     words : In(stream of word_width)
         The logits, row by row.
-    labels : In(stream of LabelRecord)
+    labels : In(stream of RowLabel)
         One per row, taken with the row's last word.
-    logits : Out(stream of data_width)
-        The words, except those of rows of split NONE: nobody needs them.
+    bits : In(stream of lanes)
+        Which labels the vertex has, one per word, taken with it.
+    logits : Out(stream of labelled_word(config))
+        The words and bits, except those of rows of split NONE: nobody needs them.
     o : Out(stream of maximum_row(config))
         Results, one per row, also for split NONE (then with meaningless numbers). A result never
         comes before the row's words have left through ``logits``.
@@ -44,8 +48,9 @@ class Maximum(wiring.Component):
             "panels": In(9),
             "classes": In(10),
             "words": In(stream.Signature(config.word_width)),
-            "labels": In(stream.Signature(LabelRecord)),
-            "logits": Out(stream.Signature(config.data_width)),
+            "labels": In(stream.Signature(RowLabel)),
+            "bits": In(stream.Signature(config.lanes)),
+            "logits": Out(stream.Signature(labelled_word(config))),
             "o": Out(stream.Signature(maximum_row(config))),
         })
 
@@ -60,11 +65,14 @@ class Maximum(wiring.Component):
         m.d.comb += [
             used.eq(self.labels.p.split != isa.Split.NONE),
             last.eq(panel == self.panels - 1),
-            possible.eq(self.words.valid & self.labels.valid & (results.credit | ~last)),
+            possible.eq(self.words.valid & self.labels.valid & self.bits.valid
+                        & (results.credit | ~last)),
             fire.eq(possible & (self.logits.ready | ~used)),
             self.logits.valid.eq(possible & used),
-            self.logits.payload.eq(self.words.payload),
+            self.logits.p.logits.eq(self.words.payload),
+            self.logits.p.bits.eq(self.bits.payload),
             self.words.ready.eq(fire),
+            self.bits.ready.eq(fire),
             self.labels.ready.eq(fire & last),
             results.take.eq(fire & last),
         ]
@@ -87,13 +95,13 @@ class Maximum(wiring.Component):
 
         shape = data.StructLayout({
             "fire": unsigned(1), "first": unsigned(1), "last": unsigned(1),
-            "record": LabelRecord})
+            "label": RowLabel})
         tag = Signal(shape)
         m.d.comb += [
             tag.fire.eq(fire),
             tag.first.eq(panel == 0),
             tag.last.eq(last),
-            tag.record.eq(self.labels.payload),
+            tag.label.eq(self.labels.payload),
         ]
         tag = delayed(m, tag, 1 + tree_latency(config.lanes))
         best, larger = Signal.like(key), Signal.like(key)
@@ -102,9 +110,10 @@ class Maximum(wiring.Component):
             m.d.sync += best.eq(larger)
         m.d.comb += [
             results.push.eq(tag.fire & tag.last),
-            results.i.label.eq(tag.record.label),
-            results.i.split.eq(tag.record.split),
+            results.i.label.eq(tag.label.label),
+            results.i.split.eq(tag.label.split),
+            results.i.weight.eq(tag.label.weight),
             results.i.maximum.eq(larger[-config.element_width:].as_signed()),
-            results.i.hit.eq(~larger[:-config.element_width] == tag.record.label),
+            results.i.hit.eq(~larger[:-config.element_width] == tag.label.label),
         ]
         return m

@@ -1,4 +1,4 @@
-"""Reciprocals, one per cycle."""
+"""Weighted reciprocals, one per cycle."""
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -8,17 +8,19 @@ from hypercast.rtl.vector.pipeline import delayed
 
 __all__ = ["Reciprocal"]
 
-#: Bits of a reciprocal.
+#: Bits of a quotient.
 _BITS = 18
 #: Bits found in a stage.
 _RADIX_BITS = 2
 
 
 class Reciprocal(wiring.Component):
-    """Computes ``floor(2**42 / divisor)`` by restoring division; a pipeline that never stalls.
+    """Computes ``floor(weight * 2**27 / divisor)`` by restoring division; it never stalls.
 
     Members
     -------
+    weight : In(16)
+        Valid with ``divisor``.
     divisor : In(26)
         At least ``2**25``.
     o : Out(18)
@@ -29,13 +31,13 @@ class Reciprocal(wiring.Component):
     LATENCY = _BITS // _RADIX_BITS
 
     def __init__(self):
-        super().__init__({"divisor": In(26), "o": Out(_BITS)})
+        super().__init__({"weight": In(16), "divisor": In(26), "o": Out(_BITS)})
 
     def elaborate(self, platform):
         m = Module()
         divisor = self.divisor
         # The dividend's upper bits; all that follow are zero.
-        remainder = C(1 << 42 - _BITS, len(divisor))
+        remainder = Cat(C(0, 27 - _BITS), self.weight, C(0, 1))
         quotient = C(0, 0)
         for _ in range(self.LATENCY):
             for _ in range(_RADIX_BITS):

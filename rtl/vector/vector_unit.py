@@ -69,8 +69,8 @@ class VectorUnit(wiring.Component):
     flits : Out(stream of flit(config))
         New rows of weights.
     clear : In(1)
-        Zeroes ``losses`` and ``hits``.
-    losses : Out(64), hits : Out(32), three each
+        Zeroes ``losses``, ``hits`` and ``misses``.
+    losses : Out(64), hits : Out(32), misses : Out(32), three each
         Sums of training, validation and test vertices, see ``Metrics``.
     words, starved, blocked : Out(1), saturations : Out
         Increments of the counters ``vector_words`` (words written), ``vector_starved``,
@@ -97,6 +97,7 @@ class VectorUnit(wiring.Component):
             "clear": In(1),
             "losses": Out(64).array(3),
             "hits": Out(32).array(3),
+            "misses": Out(32).array(3),
             "words": Out(1),
             "starved": Out(1),
             "blocked": Out(1),
@@ -149,6 +150,7 @@ class VectorUnit(wiring.Component):
             m.d.comb += [
                 self.losses[index].eq(loss.losses[index]),
                 self.hits[index].eq(loss.hits[index]),
+                self.misses[index].eq(loss.misses[index]),
             ]
 
         # Wires that belong to the engine at work.

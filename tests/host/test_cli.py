@@ -56,6 +56,19 @@ def test_train_json():
     assert summary["saturations"] >= 0
 
 
+def test_train_on_several_labels(tmp_path):
+    """The loss is the one that takes them; F1 in place of accuracy, also in a report."""
+    options = "--epochs", 30, "--dropout", 0.2, "--run", tmp_path / "run"
+    result = run("train", "communities", *options, "--json")
+    records = [json.loads(line) for line in result.stdout.splitlines()]
+    assert "test_accuracy" not in records[-1]
+    assert records[-1]["test_loss"] < records[0]["test_loss"]
+    assert 0.3 < records[-1]["test_micro_f1"] < 1 and 0 < records[-1]["test_macro_f1"] < 1
+    run("report", tmp_path / "run", "-o", tmp_path / "report.html")
+    result = run("train", "communities", "--epochs", 2)
+    assert ", micro F1: train " in result.stdout and "; macro F1: train " in result.stdout
+
+
 def test_train_is_repeatable():
     first, second = (run("train", "karate", "--epochs", 2, "--json", "--seed", 7).stdout
                      .splitlines()[:2] for _ in range(2))
@@ -96,7 +109,7 @@ def test_train_planetoid_folder(folder):  # noqa: F811
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
-    (["train", "nosuch"], "neither a bundled data set (karate, blocks) nor"),
+    (["train", "nosuch"], "neither a bundled data set (karate, blocks, communities) nor"),
     (["train", "/nowhere/cora"], "check the path"),
     (["train", "/nowhere/graph.npz"], "nor a file or folder that exists"),
     (["train", "karate", "-P", "lanes=3"], "lanes must be one of 2, 4, 8, 16, not 3"),

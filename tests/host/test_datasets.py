@@ -9,6 +9,7 @@ import scipy.sparse
 from hypercast.host.datasets import (
     DatasetError,
     blocks,
+    communities,
     karate,
     load,
     load_npz,
@@ -27,6 +28,19 @@ def test_karate():
     for split in Split(1), Split(2):
         labels = graph.labels[graph.splits == split]
         assert np.bincount(labels).tolist() == [len(labels) // 2] * 2
+
+
+def test_communities():
+    graph = communities(degree=16.0, share=0.3)
+    assert graph.multi_label and graph.classes == 5
+    assert abs(graph.labels.mean() - 0.3) < 0.05
+    assert abs(graph.edges.nnz / graph.vertices - 16) < 2
+    shared = (graph.labels.astype(int) @ graph.labels.T)
+    targets, sources = graph.edges.tocoo().coords
+    assert shared[targets, sources].mean() > 1.5 * shared.mean()
+    assert [np.count_nonzero(graph.splits == split) for split in (1, 2, 3)] == [205, 102, 205]
+    assert (communities(seed=1).labels != graph.labels).any()
+    assert not communities(vertices=20, share=0.0).labels.any()
 
 
 def test_blocks():
@@ -266,5 +280,5 @@ def test_load(folder):
 
 
 def test_load_nothing(tmp_path):
-    with pytest.raises(DatasetError, match=r"bundled data set \(karate, blocks\)"):
+    with pytest.raises(DatasetError, match=r"bundled data set \(karate, blocks, communities\)"):
         load(tmp_path / "none")

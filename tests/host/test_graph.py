@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hypercast.host.graph import Graph, GraphError
-from hypercast.host.training import prepare
+from hypercast.host.rank_order import rank_order
+from hypercast.host.training import loss_of, prepare
 from hypercast.reference.network import Network, Recipe
 from hypercast.rtl.isa import Split
 
@@ -210,10 +211,14 @@ def test_multi_label_refusals(labels, message):
         make([], labels=labels)
 
 
-def test_training_on_several_labels_is_refused():
+def test_several_labels_need_their_loss():
     graph = make([], labels=np.eye(4, 3))
-    with pytest.raises(GraphError, match="the graph is multi-label: each vertex may have any of 3"):
-        prepare(graph, Network.of_widths([4, 3]), Recipe())
+    network = Network.of_widths([4, 3])
+    with pytest.raises(ValueError, match=r"cross_entropy takes one class per vertex, not labels of "
+                       r"shape \(4, 3\); choose the other loss"):
+        prepare(graph, network, Recipe())
+    assert prepare(graph, network, Recipe(loss=loss_of(graph))).labels.tolist() == [
+        row.tolist() for row in graph.permuted(rank_order(graph)).labels]
 
 
 # --- Other splits, and parts of graphs ----------------------------------------------------------

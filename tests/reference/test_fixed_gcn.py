@@ -4,11 +4,25 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from hypercast.reference.arithmetic import keep_mask, softmax_gradient
+from hypercast.reference.arithmetic import (
+    WEIGHT_ONE,
+    keep_mask,
+    sigmoid_gradient,
+    softmax_gradient,
+)
 from hypercast.reference.exponents import ExponentError
 from hypercast.reference.fixed_gcn import FixedGcn
 from hypercast.reference.float_gcn import FloatGcn
-from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Layer, Network, Recipe
+from hypercast.reference.network import (
+    AGGREGATE_FIRST,
+    BINARY_CROSS_ENTROPY,
+    COMBINE_FIRST,
+    CROSS_ENTROPY,
+    LOSSES,
+    Layer,
+    Network,
+    Recipe,
+)
 from hypercast.rtl.isa import (
     MASTER_EXPONENT,
     MAXIMUM_EXPONENT,
@@ -30,6 +44,13 @@ def data(vertices=40, features=12, classes=3, seed=0, *, sparse=True):
         np.arange(features) % classes == labels[:, None])
     splits = np.arange(vertices) % 4
     return adjacency, scipy.sparse.csr_array(matrix) if sparse else matrix, labels, splits
+
+
+def several(arguments, classes=3, seed=0):
+    """The same with several labels per vertex."""
+    adjacency, features, labels, splits = arguments
+    more = np.random.default_rng(seed).random((len(labels), classes)) < 0.3
+    return adjacency, features, (labels[:, None] == np.arange(classes)) | more, splits
 
 
 def network(widths=(12, 8, 3), dropout=0.4, orders=ORDERS[0]):
@@ -81,6 +102,7 @@ class Slow:
             name: np.array(value.todense() if scipy.sparse.issparse(value) else value, object)
             for name, value in gcn.tensors.items()}
         self.network, self.splits, self.labels = gcn.network, gcn.splits, gcn.labels
+        self.loss_weights = gcn.loss_weights
         self.step_key = gcn.step_key
         self.gradients = {}
 
@@ -129,7 +151,8 @@ class Slow:
             inputs = self.value(f"H{number}")
         last = len(self.network.layers)
         logits = self.tensors[f"Z{last}"].astype(np.int64)
-        rows = softmax_gradient(logits, self.labels, 10 - self.exponents[f"Z{last}"])
+        loss = softmax_gradient if self.labels.ndim == 1 else sigmoid_gradient
+        rows = loss(logits, self.labels, 10 - self.exponents[f"Z{last}"], self.loss_weights)
         train = (self.splits == Split.TRAIN)[:, None]
         self.store(f"dZ{last}", rows.gradient.astype(object) * train * Fraction(1, 2**33))
         for number in range(last, 0, -1):
@@ -158,10 +181,14 @@ class Slow:
     ((12, 7, 3), (AGGREGATE_FIRST, AGGREGATE_FIRST), 16, 0.0),
     ((12, 6, 5, 3), (COMBINE_FIRST, AGGREGATE_FIRST, COMBINE_FIRST), 16, 0.3),
 ])
-def test_step_is_what_the_documentation_says(widths, orders, width, dropout):
+@pytest.mark.parametrize("loss", LOSSES)
+def test_step_is_what_the_documentation_says(widths, orders, width, dropout, loss):
+    arguments, weights = data(vertices=16), None
+    if loss == BINARY_CROSS_ENTROPY:
+        arguments, weights = several(arguments), np.arange(16) / 3
     gcn = FixedGcn(network(widths, dropout=dropout, orders=orders),
-                   Recipe(element_width=width, learning_rates=(0.2,)),
-                   *data(vertices=16))
+                   Recipe(element_width=width, learning_rates=(0.2,), loss=loss), *arguments,
+                   weights)
     for _ in range(3):
         before = {name: gcn.tensors[name] for name in gcn.masters}
         exponents = {name: gcn.exponents[name] for name in before}
@@ -220,11 +247,13 @@ class Approximate:
 def bounded_gradients(gcn, real):
     """Gradients of the summed loss by name, with the error that each rounding may cause.
 
-    The softmax of logits that are off by at most e is off by at most a factor exp(2 e).
-    ``softmax_gradient`` itself adds less than 2**-10: each exponential has a relative error below
-    2.7e-4 (u is floored to 12 fraction bits: 2**-12 ln 2; log2 e is rounded: 17 * 4.9e-6 ln 2;
-    interpolation: (ln 2 / 64)**2 / 8, its roundings 2**-16 and 2**-17) and an absolute one of
-    2**-16, and enters twice, in numerator and sum.
+    Of several labels, losses are summed up, too; ``WEIGHT_ONE`` is a weight of one. A sigmoid's
+    slope is at most a quarter, and ``sigmoid_gradient`` itself adds less than 2**-13.5, and 2**-17
+    if weighted (by at least half). The softmax of logits that are off by at most e is off by at
+    most a factor exp(2 e). ``softmax_gradient`` itself adds less than 2**-10: each exponential has
+    a relative error below 2.7e-4 (u is floored to 12 fraction bits: 2**-12 ln 2; log2 e is rounded:
+    17 * 4.9e-6 ln 2; interpolation: (ln 2 / 64)**2 / 8, its roundings 2**-16 and 2**-17) and an
+    absolute one of 2**-16, and enters twice, in numerator and sum.
     """
     exponents, layers, dropouts = gcn.exponents, gcn.network.layers, gcn.network.dropouts
     rows = np.arange(len(gcn.labels))[:, None]
@@ -251,10 +280,15 @@ def bounded_gradients(gcn, real):
             inputs[number + 1] = sums[number].relu().rounded(
                 exponents[f"H{number}"]) * scales[number]
     logits = sums[number].rounded(exponents[f"Z{number}"])
-    probability = np.exp(logits.value) / np.exp(logits.value).sum(axis=1, keepdims=True)
-    error = probability * np.expm1(2 * logits.error.max(axis=1, keepdims=True)) + 2.0**-10
-    onehot = gcn.labels[:, None] == np.arange(gcn.network.classes)
-    gradient = Approximate(probability - onehot, error).rounded(
+    if gcn.labels.ndim == 2:
+        probability, targets = 1 / (1 + np.exp(-logits.value)), gcn.labels
+        error = logits.error / 4 + 2.0**-13.5 + 2 * 2.0**-17
+    else:
+        probability = np.exp(logits.value) / np.exp(logits.value).sum(axis=1, keepdims=True)
+        error = probability * np.expm1(2 * logits.error.max(axis=1, keepdims=True)) + 2.0**-10
+        targets = gcn.labels[:, None] == np.arange(gcn.network.classes)
+    gradient = (Approximate(probability - targets, error)
+                * (gcn.loss_weights[:, None] / WEIGHT_ONE)).rounded(
         exponents[f"dZ{number}"]) * (gcn.splits == Split.TRAIN)[:, None]
     gradients = {}
     for number in range(len(layers), 0, -1):
@@ -275,25 +309,32 @@ def bounded_gradients(gcn, real):
 
 
 @pytest.mark.parametrize("orders", ORDERS)
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize(("width", "dropout", "tightness"), [
     (16, 0.4, 0.05), (16, 0.0, 0.05), (8, 0.4, None)])
-def test_gradients_are_those_of_real_numbers(orders, width, dropout, tightness):
+def test_gradients_are_those_of_real_numbers(orders, width, dropout, tightness, loss):
     """Within the bound of ``bounded_gradients``, which must be tight for 16 bits."""
-    fixed = FixedGcn(network(dropout=dropout, orders=orders), Recipe(element_width=width),
-                     *data(sparse=False))
+    arguments, weights = data(sparse=False), None
+    if loss == BINARY_CROSS_ENTROPY:
+        arguments = several(arguments)
+        weights = 0.75 + np.arange(40) / 32  # which mantissas hold as they are
+    fixed = FixedGcn(network(dropout=dropout, orders=orders),
+                     Recipe(element_width=width, loss=loss), *arguments, weights)
 
     def real_value(name):
         return np.asarray(fixed.tensors[name]) * 2.0**fixed.exponents[name]
 
     adjacency = fixed.tensors["A"] * 2.0 ** fixed.exponents["A"]
     real = FloatGcn(fixed.network, fixed.recipe, adjacency, real_value("X"), fixed.labels,
-                    fixed.splits)
+                    fixed.splits, weights)
     real.parameters = {name: real_value(name) for name in real.parameters}
     expected = real.gradients(real.forward(training=True))
     result = fixed._forward(training=True)  # what train_step does before it updates
     fixed._backward(result)
     assert not +fixed.saturations
     count = np.count_nonzero(fixed.splits == Split.TRAIN)
+    if loss == BINARY_CROSS_ENTROPY:
+        count *= 3  # labels
     for name, bounded in bounded_gradients(fixed, real).items():
         np.testing.assert_allclose(bounded.value / count, expected[name], atol=1e-12)
         gradient = fixed.gradients[name]
@@ -303,14 +344,22 @@ def test_gradients_are_those_of_real_numbers(orders, width, dropout, tightness):
             assert bounded.error.max() / count < tightness * abs(expected[name]).max(), name
 
 
-def test_training_follows_real_numbers():
+@pytest.mark.parametrize("loss", LOSSES)
+def test_training_follows_real_numbers(loss):
     """Ten steps; the momenta take gradients in and the gains and rates undo the chip's scaling.
 
     What one rounding does to ten steps has no simple bound; one percent of the parameters'
     changes is far below what a wrong gain or rate would do.
     """
-    arguments = network(dropout=0.4), Recipe(learning_rates=(0.1,)), *data()
+    examples, weights = data(), None
+    if loss == BINARY_CROSS_ENTROPY:
+        examples = several(data(seed=2))  # in which no sum is next to zero, ReLU's kink
+        weights = np.linspace(0, 3, 40)
+    arguments = (network(dropout=0.4), Recipe(learning_rates=(0.1,), loss=loss), *examples, weights)
     fixed, real = FixedGcn(*arguments), FloatGcn(*arguments)
+    for split in (Split.TRAIN, Split.TEST):
+        expected, found = real.evaluate().mean_loss(split), fixed.evaluate().mean_loss(split)
+        assert found == pytest.approx(expected, rel=0.002)
     initial = dict(real.parameters)
     for _ in range(10):
         fixed.train_step()
@@ -344,15 +393,14 @@ def test_evaluation_follows_training():
     first, second = gcn.evaluate(), gcn.evaluate()
     assert gcn.exponents["Z2.eval"] > before
     assert not +gcn.saturations
-    assert [row.tolist() for row in first] == [row.tolist() for row in second]
+    assert all(map(np.array_equal, first, second))
 
 
 def test_dense_and_sparse_features_agree():
     sparse = FixedGcn(network(), Recipe(), *data(sparse=True))
     dense = FixedGcn(network(), Recipe(), *data(sparse=False))
     for _ in range(5):
-        assert [row.tolist() for row in sparse.train_step()] == [
-            row.tolist() for row in dense.train_step()]
+        assert all(map(np.array_equal, sparse.train_step(), dense.train_step()))
     assert state(sparse) == state(dense)
 
 
@@ -434,6 +482,32 @@ def test_metrics_are_of_the_labelled_splits():
         assert metrics.correct[split] == np.sum(logits[rows].argmax(axis=1) == labels[rows])
     assert metrics.loss[Split.NONE] == metrics.correct[Split.NONE] == 0
     assert metrics.loss.dtype == np.int64
+    assert not metrics.wrong.any()
+
+
+def test_metrics_of_several_labels():
+    gcn = FixedGcn(network(), Recipe(loss=BINARY_CROSS_ENTROPY), *several(data()))
+    metrics = gcn.evaluate()
+    predicted, labels = gcn.tensors["Z2.eval"] > 0, gcn.labels
+    for split in (Split.TRAIN, Split.VALIDATION, Split.TEST):
+        rows = gcn.splits == split
+        hits = np.sum(predicted[rows] & labels[rows])
+        marks = np.sum(predicted[rows]) + np.sum(labels[rows])
+        assert metrics.correct[split] == hits
+        assert metrics.micro_f1(split) == 2 * hits / marks
+    assert metrics.loss[Split.NONE] == metrics.correct[Split.NONE] == metrics.wrong[Split.NONE] == 0
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_only_the_ratios_of_loss_weights_and_a_power_of_two_matter(loss):
+    """Four times the weights: the same bits, a loss and gains of four times as much."""
+    arguments = data() if loss == CROSS_ENTROPY else several(data())
+    weights = np.linspace(0, 1.9, 40)
+    one, four = (FixedGcn(network(), Recipe(loss=loss, weight_decays=(0.0,)), *arguments, w)
+                 for w in (weights, 4 * weights))
+    assert np.array_equal(one.loss_weights, four.loss_weights)
+    assert {name: 4 * gain for name, gain in one.gains.items()} == four.gains
+    assert 4 * one.evaluate().mean_loss(Split.TRAIN) == four.evaluate().mean_loss(Split.TRAIN)
 
 
 def test_saturations_are_counted_by_tensor():

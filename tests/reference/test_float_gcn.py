@@ -3,22 +3,25 @@ import pytest
 import scipy.sparse
 
 from hypercast.reference.float_gcn import FloatGcn
-from hypercast.reference.network import Network, Recipe
+from hypercast.reference.network import BINARY_CROSS_ENTROPY, CROSS_ENTROPY, Network, Recipe
 from hypercast.rtl.isa import Split
 
 VERTICES, FEATURES, CLASSES = 12, 5, 3
 
 
-def make(dropout, *, sparse=False, seed=0):
+def make(dropout, *, sparse=False, seed=0, loss=CROSS_ENTROPY):
     """A small network with non-zero biases on a random asymmetric graph."""
     generator = np.random.default_rng(seed)
     adjacency = scipy.sparse.random_array((VERTICES, VERTICES), density=0.3, rng=generator)
     features = generator.normal(size=(VERTICES, FEATURES))
     labels = np.arange(VERTICES) % CLASSES
+    if loss == BINARY_CROSS_ENTROPY:
+        labels = generator.random((VERTICES, CLASSES)) < 0.5
     splits = np.where(np.arange(VERTICES) < 7, Split.TRAIN, Split.TEST)
     network = Network.of_widths((FEATURES, 6, 4, CLASSES), dropout=dropout)
-    gcn = FloatGcn(network, Recipe(seed=seed), adjacency,
-                   scipy.sparse.csr_array(features) if sparse else features, labels, splits)
+    gcn = FloatGcn(network, Recipe(seed=seed, loss=loss), adjacency,
+                   scipy.sparse.csr_array(features) if sparse else features, labels, splits,
+                   np.linspace(0, 2, VERTICES))
     for name, value in gcn.parameters.items():
         gcn.parameters[name] = value + generator.normal(scale=0.3, size=value.shape)
     return gcn
@@ -33,17 +36,19 @@ def nudged(gcn, name, index, step):
     return result
 
 
-@pytest.mark.parametrize("dropout", [0.0, 0.4])
-def test_gradients_are_finite_differences(dropout):
+@pytest.mark.parametrize(("dropout", "loss"), [
+    (0.0, CROSS_ENTROPY), (0.4, CROSS_ENTROPY), (0.4, BINARY_CROSS_ENTROPY)])
+def test_gradients_are_finite_differences(dropout, loss):
     """Central differences, within a bound.
 
     Between the kinks of ReLU the logits are an affine function of any single parameter, with
     slopes d per vertex and class. Along it the third derivative of a vertex's cross-entropy is
-    the third central moment of d under the softmax, at most (max d - min d)**3. So the
+    the third central moment of d under the softmax, at most (max d - min d)**3; of a label's loss
+    it is at most d**3 / 6. Weights are at most two. So the
     central difference is off by at most h**2 / 6 times the mean of that, plus rounding: the loss
     (below 10) is a few hundred operations of relative error 2**-53, divided by h.
     """
-    gcn = make(dropout)
+    gcn = make(dropout, loss=loss)
     step = 1e-4
     rounding = 10 * 1000 * 2.0**-53 / step
     train = gcn.splits == Split.TRAIN
@@ -55,7 +60,8 @@ def test_gradients_are_finite_differences(dropout):
             for (_, above), (_, below) in zip(layers_high[:-1], layers_low[:-1], strict=True):
                 assert np.array_equal(above > 0, below > 0), "choose another seed: a kink is near"
             slopes = (layers_high[-1][1] - layers_low[-1][1])[train] / (2 * step)
-            bound = step**2 / 6 * np.mean(np.ptp(slopes, axis=1) ** 3) + rounding
+            spread = np.ptp(np.append(slopes, 0 * slopes[:, :1], axis=1), axis=1)
+            bound = step**2 / 6 * 2 * np.mean(spread**3) + rounding
             assert abs((high - low) / (2 * step) - gradient[index]) <= bound, (name, index)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from hypercast.host.benches.trainings import compare_training
 from hypercast.host.graph import Graph
-from hypercast.host.training import open_device, prepare
+from hypercast.host.training import loss_of, open_device, prepare
 from hypercast.reference.network import COMBINE_FIRST, Network, Recipe
 from hypercast.rtl.config import Config
 
@@ -44,14 +44,17 @@ class GraphTraining:
     orders: str | tuple | None = COMBINE_FIRST
     epochs: int = 2
     recipe: dict = field(default_factory=dict)
+    loss_weights: np.ndarray | None = None
 
     def model(self):
         """A fresh model in its initial state."""
         widths = [self.graph.features.shape[1], *self.hidden, self.graph.classes]
         network = Network.of_widths(
             widths, dropout=self.dropout, orders=self.orders or COMBINE_FIRST)
-        recipe = Recipe(epochs=self.epochs, element_width=self.config.element_width, **self.recipe)
-        return prepare(self.graph, network, recipe, None if self.orders else self.config)
+        recipe = Recipe(epochs=self.epochs, element_width=self.config.element_width,
+                        loss=loss_of(self.graph), **self.recipe)
+        return prepare(self.graph, network, recipe, None if self.orders else self.config,
+                       loss_weights=self.loss_weights)
 
     def check(self):
         """Train on chip and reference; every word must be equal."""

@@ -26,12 +26,14 @@ def test_random_increments(dimensions, planes, eject):
 
     async def bench(ctx):
         for split, name in enumerate(("train", "validation", "test")):
-            loss, hits = int(rng.integers(1 << 63)), int(rng.integers(1 << 32))
+            loss, hits, misses = (int(rng.integers(1 << bits)) for bits in (63, 32, 32))
             ctx.set(dut.losses[split], loss)
             ctx.set(dut.hits[split], hits)
+            ctx.set(dut.misses[split], misses)
             expected[f"loss_{name}"] = loss & 0xFFFFFFFF
             expected[f"loss_{name}_high"] = loss >> 32
             expected[f"correct_{name}"] = hits
+            expected[f"wrong_{name}"] = misses
         for cycle in range(700):
             clear = cycle == 50
             steady = 100 < cycle < 500  # as fast as counters can grow, so that all of them wrap

@@ -1,4 +1,7 @@
-"""Tests of LOSS's stages one by one, with random idles and back-pressure on every stream."""
+"""Tests of LOSS's stages one by one, with random idles and back-pressure on every stream.
+
+Rows are of one class (softmax) or of several labels (sigmoids), and have loss weights.
+"""
 
 import numpy as np
 import pytest
@@ -22,7 +25,7 @@ _AUX_SHIFT, _SHIFT = 22, 18
 class _Rows:
     """Random rows, and what every stage makes of them, from the reference's formulas."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, sigmoid=False):
         rng = self.rng = np.random.default_rng(seed)
         self.logits = rng.integers(-1 << 15, 1 << 15, size=(_ROWS, _PANELS * _CONFIG.lanes))
         self.logits[::4] //= 4096  # ties
@@ -31,20 +34,54 @@ class _Rows:
         self.splits = rng.integers(4, size=_ROWS)
         self.used = self.splits != Split.NONE
         self.trained = self.splits == Split.TRAIN
-        self.result = arithmetic.softmax_gradient(counted, self.labels, _AUX_SHIFT)
+        self.weights = rng.integers(1 << 16, size=_ROWS)
+        self.label_bits = np.zeros(self.logits.shape, dtype=bool)
+        if sigmoid:
+            self.label_bits = rng.integers(2, size=self.logits.shape) > 0  # any beyond the classes
+        targets = self.label_bits[:, :_CLASSES]
+        self.result = arithmetic.sigmoid_gradient(
+            counted, targets, _AUX_SHIFT, self.weights) if sigmoid else arithmetic.softmax_gradient(
+            counted, self.labels, _AUX_SHIFT, self.weights)
         self.maximum = counted.max(axis=1)
-        self.hits = self.result.predicted == self.labels
-        bits = ((self.maximum[:, None] - counted) * arithmetic.LOG2_E << 8) >> _AUX_SHIFT
+        self.hits = counted.argmax(axis=1) == self.labels
+        self.correct, self.wrong = self.hits.astype(int), np.zeros(_ROWS, dtype=int)
+        self.subtracted = np.zeros(self.logits.shape, dtype=bool)
+        self.subtracted[np.arange(_ROWS), self.labels] = True
+        self.negative = np.zeros(self.logits.shape, dtype=bool)
+        distances = self.maximum[:, None] - counted
+        if sigmoid:
+            distances = abs(counted)
+            self.negative = self.logits > 0
+            self.subtracted[:, :_CLASSES] = (counted > 0) != targets
+            self.subtracted[:, _CLASSES:] = False
+            self.correct = np.sum((counted > 0) & targets, axis=1)
+            self.wrong = self.subtracted.sum(axis=1)
+        bits = (distances * arithmetic.LOG2_E << 8) >> _AUX_SHIFT
         table = np.array(arithmetic.EXP_TABLE)
         index, rest = (bits >> 6) & 63, bits & 63
         powers = (table[index] - (((table[index] - table[index + 1]) * rest) >> 6)
                   ) >> np.minimum(bits >> 12, 31)
         self.powers = np.zeros_like(self.logits)
         self.powers[:, :_CLASSES] = powers
-        self.total = powers.sum(axis=1)
-        self.own = bits[np.arange(_ROWS), self.labels]
-        self.n = np.array([int(total).bit_length() - 17 for total in self.total])
-        self.reciprocal = (1 << (33 + self.n)) // self.total
+        if sigmoid:
+            self.total = (self.result_of_ones(counted, targets).loss
+                          - (bits * self.subtracted[:, :_CLASSES]).sum(axis=1))
+            self.n = self.reciprocal = np.zeros(_ROWS, dtype=int)
+        else:
+            self.total = powers.sum(axis=1)
+            self.n = np.array([int(total).bit_length() - 17 for total in self.total])
+            self.reciprocal = (self.weights << (18 + self.n)) // self.total
+        self.own = (bits * self.subtracted[:, :_CLASSES]).sum(axis=1)
+
+    @staticmethod
+    def result_of_ones(counted, targets):
+        """What the reference makes of several labels if all weights are one."""
+        return arithmetic.sigmoid_gradient(counted, targets, _AUX_SHIFT)
+
+    def entries(self, chosen):
+        """Packed panels of exponentials of the chosen rows."""
+        entries = self.powers | self.subtracted * 1 << 17 | self.negative * 1 << 18
+        return self.words(entries, 19, chosen)
 
     def words(self, matrix, width, chosen):
         """Packed panels of the chosen rows."""
@@ -62,77 +99,91 @@ _everything = np.ones(_ROWS, dtype=bool)
 _pressure = pytest.mark.parametrize("idle, stall", [(0.0, 0.0), (0.4, 0.1), (0.1, 0.6)])
 
 
+_either = pytest.mark.parametrize("sigmoid", [False, True], ids=["softmax", "sigmoid"])
+
+
 @_pressure
-def test_maximum(idle, stall):
-    rows = _Rows(1)
+@_either
+def test_maximum(idle, stall, sigmoid):
+    rows = _Rows(1, sigmoid)
     dut = Maximum(_CONFIG)
-    records = [label | split << 13 for label, split in zip(rows.labels, rows.splits, strict=True)]
+    labels = [{"label": int(label), "split": int(split), "weight": int(weight)}
+              for label, split, weight in zip(rows.labels, rows.splits, rows.weights, strict=True)]
 
     async def configure(ctx):
         _configure(ctx, dut)
 
     async def logits(ctx):
-        expected = rows.words(rows.logits, 16, rows.used)
-        assert await get(ctx, dut.logits, len(expected), rows.rng, stall) == expected
-
-    async def results(ctx):
-        got = await get(ctx, dut.o, _ROWS, rows.rng, stall)
-        assert [row.label for row in got] == rows.labels.tolist()
-        assert [row.split for row in got] == rows.splits.tolist()
-        for row, used, maximum, hit in zip(got, rows.used, rows.maximum, rows.hits, strict=True):
-            assert not used or (row.maximum, row.hit) == (maximum, hit)
-
-    run(dut, configure, logits, results,
-        lambda ctx: put(ctx, dut.words, rows.words(rows.logits, 16, _everything), rows.rng, idle),
-        lambda ctx: put(ctx, dut.labels, records, rows.rng, idle), cycles=5000)
-
-
-@_pressure
-@pytest.mark.parametrize("train", [0, 1])
-def test_exponentials(idle, stall, train):
-    rows = _Rows(2)
-    dut = Exponentials(_CONFIG)
-    inputs = [{"label": int(label), "split": int(split), "maximum": int(maximum), "hit": int(hit)}
-              for label, split, maximum, hit in zip(
-                  rows.labels, rows.splits, rows.maximum, rows.hits, strict=True)]
-
-    async def configure(ctx):
-        _configure(ctx, dut, shift=_AUX_SHIFT, train=train)
-
-    async def powers(ctx):
-        expected = rows.words(rows.powers, 17, rows.trained & bool(train))
-        got = await get(ctx, dut.powers, len(expected), rows.rng, stall)
-        assert [pack(word, 17) for word in got] == expected
+        words, bits = rows.words(rows.logits, 16, rows.used), rows.words(
+            rows.label_bits, 1, rows.used)
+        got = await get(ctx, dut.logits, len(words), rows.rng, stall)
+        assert [(pack(word.logits, 16), word.bits) for word in got] == list(
+            zip(words, bits, strict=True))
 
     async def results(ctx):
         got = await get(ctx, dut.o, _ROWS, rows.rng, stall)
         for index, row in enumerate(got):
-            assert (row.label, row.split) == (rows.labels[index], rows.splits[index])
-            assert not rows.used[index] or (row.hit, row.total, row.own) == (
-                rows.hits[index], rows.total[index], rows.own[index])
+            assert (row.label, row.split, row.weight) == (
+                rows.labels[index], rows.splits[index], rows.weights[index])
+            assert not rows.used[index] or (row.maximum, row.hit) == (
+                rows.maximum[index], rows.hits[index])
 
-    run(dut, configure, powers, results,
-        lambda ctx: put(ctx, dut.i, inputs, rows.rng, idle),
-        lambda ctx: put(ctx, dut.logits, rows.words(rows.logits, 16, rows.used), rows.rng, idle),
-        cycles=5000)
+    run(dut, configure, logits, results,
+        lambda ctx: put(ctx, dut.words, rows.words(rows.logits, 16, _everything), rows.rng, idle),
+        lambda ctx: put(ctx, dut.bits, rows.words(rows.label_bits, 1, _everything), rows.rng, idle),
+        lambda ctx: put(ctx, dut.labels, labels, rows.rng, idle), cycles=5000)
 
 
 @_pressure
-def test_normalizer(idle, stall):
-    rows = _Rows(3)
-    dut = Normalizer(_CONFIG)
+@_either
+@pytest.mark.parametrize("train", [0, 1])
+def test_exponentials(idle, stall, train, sigmoid):
+    rows = _Rows(2, sigmoid)
+    dut = Exponentials(_CONFIG)
     inputs = [{"label": int(rows.labels[i]), "split": int(rows.splits[i]),
-               "hit": int(rows.hits[i]), "total": int(rows.total[i]), "own": int(rows.own[i])}
-              for i in range(_ROWS)]
+               "weight": int(rows.weights[i]), "maximum": int(rows.maximum[i]),
+               "hit": int(rows.hits[i])} for i in range(_ROWS)]
+    logits = [word | bits << 16 * _CONFIG.lanes for word, bits in zip(
+        rows.words(rows.logits, 16, rows.used), rows.words(rows.label_bits, 1, rows.used),
+        strict=True)]
+
+    async def configure(ctx):
+        _configure(ctx, dut, shift=_AUX_SHIFT, train=train, sigmoid=sigmoid)
+
+    async def powers(ctx):
+        expected = rows.entries(rows.trained & bool(train))
+        got = await get(ctx, dut.powers, len(expected), rows.rng, stall)
+        assert [word.as_bits() for word in got] == expected
+
+    async def results(ctx):
+        got = await get(ctx, dut.o, _ROWS, rows.rng, stall)
+        for index, row in enumerate(got):
+            assert (row.split, row.weight) == (rows.splits[index], rows.weights[index])
+            assert not rows.used[index] or (row.correct, row.wrong, row.total, row.own) == (
+                rows.correct[index], rows.wrong[index], rows.total[index], rows.own[index])
+
+    run(dut, configure, powers, results,
+        lambda ctx: put(ctx, dut.i, inputs, rows.rng, idle),
+        lambda ctx: put(ctx, dut.logits, logits, rows.rng, idle), cycles=5000)
+
+
+@_pressure
+@_either
+def test_normalizer(idle, stall, sigmoid):
+    rows = _Rows(3, sigmoid)
+    dut = Normalizer(_CONFIG)
+    inputs = [{"split": int(rows.splits[i]), "weight": int(rows.weights[i]),
+               "correct": int(rows.correct[i]), "wrong": int(rows.wrong[i]),
+               "total": int(rows.total[i]), "own": int(rows.own[i])} for i in range(_ROWS)]
     losses = []
 
     async def configure(ctx):
-        _configure(ctx, dut)
+        _configure(ctx, dut, sigmoid=sigmoid)
 
     async def watch(ctx):
         while True:
             _, _, valid, *loss = await ctx.tick().sample(
-                dut.loss_valid, dut.loss, dut.split, dut.hit)
+                dut.loss_valid, dut.loss, dut.split, dut.correct, dut.wrong)
             if valid:
                 losses.append(tuple(loss))
 
@@ -140,10 +191,10 @@ def test_normalizer(idle, stall):
         got = await get(ctx, dut.o, _ROWS, rows.rng, stall)
         for index, row in enumerate(got):
             assert row.trained == rows.trained[index]
-            assert not row.trained or (row.label, row.n, row.reciprocal) == (
-                rows.labels[index], rows.n[index], rows.reciprocal[index])
+            assert not row.trained or (row.weight, row.n) == (rows.weights[index], rows.n[index])
+            assert sigmoid or not row.trained or row.reciprocal == rows.reciprocal[index]
         await ctx.tick()
-        assert losses == [(rows.result.loss[i], rows.splits[i], rows.hits[i])
+        assert losses == [(rows.result.loss[i], rows.splits[i], rows.correct[i], rows.wrong[i])
                           for i in np.flatnonzero(rows.used)]
 
     run(dut, configure, results, lambda ctx: put(ctx, dut.i, inputs, rows.rng, idle),
@@ -151,18 +202,20 @@ def test_normalizer(idle, stall):
 
 
 @_pressure
-def test_gradient(idle, stall):
-    rows = _Rows(4)
+@_either
+def test_gradient(idle, stall, sigmoid):
+    rows = _Rows(4, sigmoid)
     dut = LossGradient(_CONFIG)
-    inputs = [{"label": int(rows.labels[i]), "trained": int(rows.trained[i]), "n": int(rows.n[i]),
-               "reciprocal": int(rows.reciprocal[i])} for i in range(_ROWS)]
+    inputs = [{"trained": int(rows.trained[i]), "n": int(rows.n[i]),
+               "weight": int(rows.weights[i]), "reciprocal": int(rows.reciprocal[i])}
+              for i in range(_ROWS)]
     gradient = np.zeros_like(rows.logits)
     gradient[:, :_CLASSES] = np.where(rows.trained[:, None], rows.result.gradient, 0)
     expected, saturated = arithmetic.requantize(gradient, _SHIFT, 16)
     seen = {"magnitude": 0, "saturations": 0}
 
     async def configure(ctx):
-        _configure(ctx, dut, shift=_SHIFT)
+        _configure(ctx, dut, shift=_SHIFT, sigmoid=sigmoid)
 
     async def watch(ctx):
         while True:
@@ -177,6 +230,5 @@ def test_gradient(idle, stall):
         assert seen == {"magnitude": arithmetic.magnitude(gradient), "saturations": saturated}
 
     run(dut, configure, results, lambda ctx: put(ctx, dut.i, inputs, rows.rng, idle),
-        lambda ctx: put(ctx, dut.powers, rows.words(rows.powers, 17, rows.trained), rows.rng,
-                        idle),
+        lambda ctx: put(ctx, dut.powers, rows.entries(rows.trained), rows.rng, idle),
         background=[watch], cycles=5000)

@@ -1,4 +1,4 @@
-"""Metrics: losses and hits go to their split, also past 32 bits; clearing wins."""
+"""Metrics: losses, hits and misses go to their split, also past 32 bits; clearing wins."""
 
 import random
 
@@ -18,23 +18,25 @@ def test_sums_follow_the_model(seed):
     dut = Metrics(_WIDTH)
 
     async def bench(ctx):
-        losses, hits = [0] * 3, [0] * 3
+        losses, hits, misses = [0] * 3, [0] * 3, [0] * 3
         peak = 0
         for _ in range(400):
             values = {"valid": rng.random() < 0.7, "loss": rng.getrandbits(_WIDTH),
-                      "hit": rng.getrandbits(1), "split": rng.randrange(4),
-                      "clear": rng.random() < 0.02}
+                      "correct": rng.randrange(513), "wrong": rng.randrange(513),
+                      "split": rng.randrange(4), "clear": rng.random() < 0.02}
             for name, value in values.items():
                 ctx.set(getattr(dut, name), value)
             await ctx.tick()
             for index, split in enumerate(_SPLITS):
                 if values["valid"] and values["split"] == split:
                     losses[index] += values["loss"]
-                    hits[index] += values["hit"]
+                    hits[index] += values["correct"]
+                    misses[index] += values["wrong"]
                 if values["clear"]:
-                    losses[index] = hits[index] = 0
+                    losses[index] = hits[index] = misses[index] = 0
                 assert ctx.get(dut.losses[index]) == losses[index]
                 assert ctx.get(dut.hits[index]) == hits[index]
+                assert ctx.get(dut.misses[index]) == misses[index]
             peak = max(peak, *losses)
         assert peak >> _WIDTH  # sums were longer than a loss
 

@@ -1,0 +1,78 @@
+"""A function of one variable by table, between its entries by straight lines."""
+
+from itertools import pairwise
+
+from amaranth.hdl import Cat, Module, Signal, unsigned
+from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from hypercast.rtl.vector.pipeline import delayed
+
+__all__ = ["Interpolation"]
+
+#: Pieces of the line.
+_PIECES = 64
+
+
+class Interpolation(wiring.Component):
+    """Interpolates one value per cycle, as ``arithmetic._interpolated`` does.
+
+    Parameters
+    ----------
+    table : sequence of int
+        65 values, none negative, that never fall or never rise.
+    rest_bits : int
+        Fraction bits of the argument.
+
+    Members
+    -------
+    i : In(7 + rest_bits)
+        Argument, in entries of the table: at most 64.
+    o : Out(bits of the largest value)
+        Value for the argument of ``LATENCY`` cycles ago.
+
+    Raises
+    ------
+    ValueError
+        If the table has another length, or both rises and falls.
+    """
+
+    #: Cycles from ``i`` to ``o``.
+    LATENCY = 3
+
+    def __init__(self, table, rest_bits):
+        table = tuple(table)
+        if len(table) != _PIECES + 1:
+            raise ValueError(f"table must have {_PIECES + 1} values, not {len(table)}")
+        if sorted(table) not in (list(table), list(table[::-1])):
+            raise ValueError(f"table must not both rise and fall, as {table} does")
+        self._table = table
+        self._rest_bits = rest_bits
+        super().__init__({
+            "i": In(7 + rest_bits),
+            "o": Out(unsigned(max(table).bit_length())),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        steps = [abs(following - value) for value, following in pairwise(self._table)]
+        entry = data.StructLayout({
+            "value": len(self.o), "step": max(1, max(steps).bit_length())})
+        m.submodules.table = table = Memory(shape=entry, depth=_PIECES, init=[
+            {"value": value, "step": step}
+            for value, step in zip(self._table, steps, strict=False)])
+        port = table.read_port()
+
+        # The end of the table is that of its last piece.
+        end = self.i[-1]
+        rest = delayed(m, Cat(self.i[:self._rest_bits], end), 1)
+        product = Signal(len(rest) + len(port.data.step))
+        value = delayed(m, port.data.value, 1)
+        distance = product >> self._rest_bits
+        m.d.comb += port.addr.eq(self.i[self._rest_bits:-1] | end.replicate(len(port.addr)))
+        m.d.sync += [
+            product.eq(port.data.step * rest),
+            self.o.eq(value + distance if self._table[0] < self._table[-1] else value - distance),
+        ]
+        return m

@@ -1,0 +1,60 @@
+"""Interpolation: every argument of rising and falling tables; logarithms as the reference's."""
+
+import numpy as np
+import pytest
+
+from hypercast.reference import arithmetic
+from hypercast.rtl.vector.interpolation import Interpolation
+from hypercast.rtl.vector.logarithm import Logarithm
+from tests.bench import run
+
+
+async def _values(ctx, dut, arguments):
+    found = []
+    for argument in (*arguments, *[0] * dut.LATENCY):
+        ctx.set(dut.i, int(argument))
+        _, _, value = await ctx.tick().sample(dut.o)
+        found.append(value)
+    return found[dut.LATENCY:]
+
+
+def _expected(table, arguments, rest_bits):
+    """Between two entries, the distance from the first one floored."""
+    for argument in arguments:
+        index, rest = divmod(int(argument), 1 << rest_bits)
+        value, following = table[index], table[min(index + 1, 64)]
+        distance = abs(following - value) * rest >> rest_bits
+        yield value + distance if following > value else value - distance
+
+
+@pytest.mark.parametrize("table, rest_bits", [
+    (arithmetic.EXP_TABLE, 6), (range(65), 2), ([9] * 65, 1), ([5] * 40 + [3] * 25, 3)])
+def test_every_argument(table, rest_bits):
+    dut = Interpolation(table, rest_bits)
+    arguments = range((64 << rest_bits) + 1)
+
+    async def bench(ctx):
+        assert await _values(ctx, dut, arguments) == list(
+            _expected(list(table), arguments, rest_bits))
+
+    run(dut, bench)
+
+
+def test_logarithm():
+    dut = Logarithm()
+    arguments = [0, 1, 65535, 65536, *np.random.default_rng(0).integers(65537, size=500)]
+
+    async def bench(ctx):
+        assert await _values(ctx, dut, arguments) == list(
+            _expected(arithmetic.LOG_TABLE, arguments, 10))
+
+    run(dut, bench)
+
+
+@pytest.mark.parametrize("table, message", [
+    (range(64), "table must have 65 values, not 64"),
+    ([0, 2, 1] + [1] * 62, "must not both rise and fall"),
+])
+def test_refusals(table, message):
+    with pytest.raises(ValueError, match=message):
+        Interpolation(table, 4)
