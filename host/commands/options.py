@@ -17,7 +17,7 @@ from hypercast.sim.compilers import NoCompilerError
 from hypercast.sim.cxxrtl_build import BuildError
 
 __all__ = ["configuration", "expected_errors", "json_option", "layer_orders",
-           "order_option", "parse_overrides", "print_json"]
+           "order_option", "parse_overrides", "print_json", "score", "scores"]
 
 _EXPECTED = (BuildError, CapacityError, ConfigurationError, DatasetError, DeviceError, GraphError,
              NoCompilerError, TransportError, ArithmeticError, OSError, ValueError)

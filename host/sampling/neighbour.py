@@ -63,6 +63,11 @@ class NeighbourSampler:
         """Batches of an epoch."""
         return -(-len(self._targets) // self._batch_size)
 
+    @property
+    def heaviest(self):
+        """Largest loss weight of any batch: that of the last one's targets."""
+        return 1 / (len(self._targets) - (len(self) - 1) * self._batch_size)
+
     def batch(self, epoch, number):
         """The ``MiniBatch`` of this number, below ``len``, of an epoch; any thread may ask."""
         first = number * self._batch_size

@@ -72,6 +72,11 @@ class SaintSampler:
         """Batches of an epoch."""
         return max(1, round(self.pool / self._coverage))
 
+    @property
+    def heaviest(self):
+        """Largest loss weight of any batch."""
+        return self.pool / (self.visits[self.visits > 0].min() * len(self.visits))
+
     def batch(self, epoch, number):
         """The ``MiniBatch`` of this number, below ``len``, of an epoch; any thread may ask."""
         turn, place = divmod(epoch * len(self) + number, self.pool)

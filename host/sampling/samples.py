@@ -3,6 +3,7 @@
 import numpy as np
 import scipy.sparse
 
+from hypercast.reference.labels import quantized_loss_weights
 from hypercast.reference.network import LINEAR
 from hypercast.reference.sample import Mantissas, Sample
 from hypercast.rtl.isa import Split
@@ -13,32 +14,37 @@ __all__ = ["SampleMaker"]
 class SampleMaker:
     """Rounds the mini-batches of a graph.
 
+    The loss of a batch is divided by the number of vertices that the first one had; loss weights
+    make up for that.
+
     Parameters
     ----------
     network : Network
         What is trained.
-    element_width : int
-        Bits of a mantissa.
-    features : (V, F) array or scipy.sparse array
-        Those of the graph, which are rounded once.
-    labels : (V,) array of int
-        Those of the graph.
+    recipe : Recipe
+        How.
+    graph : Graph
+        Its features, which are rounded once, and labels.
+    sampler : NeighbourSampler or SaintSampler
+        Where the batches come from.
     """
 
-    def __init__(self, network, element_width, features, labels):
+    def __init__(self, network, recipe, graph, sampler):
         self._network = network
-        self._width = element_width
-        self._features = Mantissas.of_features(features, element_width)
-        self._labels = np.asarray(labels)
+        self._recipe = recipe
+        self._features = Mantissas.of_features(graph.features, recipe.element_width)
+        self._labels = graph.labels
+        self._count = len(sampler.batch(0, 0).targets)
+        _, self._unit = quantized_loss_weights(np.array([sampler.heaviest * self._count]))
 
     def __call__(self, batch):
         """The ``Sample`` of a ``MiniBatch``; any thread may ask."""
         values, exponent = self._features
         targets = batch.targets
         return Sample.of(
-            self._network, self._width, self._matrices(batch),
+            self._network, self._recipe, self._matrices(batch),
             Mantissas(values[batch.inputs], exponent), self._labels[targets],
-            np.full(len(targets), Split.TRAIN))
+            np.full(len(targets), Split.TRAIN), batch.loss_weights * self._count, self._unit)
 
     def _matrices(self, batch):
         """Those of the batch, one for each layer that aggregates; the others sum nothing."""

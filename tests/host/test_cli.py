@@ -58,7 +58,8 @@ def test_train_json():
 
 def test_train_on_several_labels(tmp_path):
     """The loss is the one that takes them; F1 in place of accuracy, also in a report."""
-    options = "--epochs", 30, "--dropout", 0.2, "--run", tmp_path / "run"
+    options = ("--epochs", 30, "--dropout", 0.2, "--learning-rate", 1, "--bias-learning-rate", 1,
+               "--weight-decay", 5e-4, "--run", tmp_path / "run")
     result = run("train", "communities", *options, "--json")
     records = [json.loads(line) for line in result.stdout.splitlines()]
     assert "test_accuracy" not in records[-1]

@@ -32,7 +32,7 @@ def samples_of(network, recipe, name, *, saint, vertices=90):
         targets = np.flatnonzero(graph.splits == Split.TRAIN)
         sampler = NeighbourSampler(matrix, targets, (3, 2, 2)[:layers],
                                    batch_size=len(targets) // 3 + 1, seed=5)
-    make = SampleMaker(network, recipe.element_width, graph.features, graph.labels)
+    make = SampleMaker(network, recipe, graph, sampler)
     return [make(sampler.batch(epoch, number)) for epoch in range(2)
             for number in range(len(sampler))]
 

@@ -64,7 +64,8 @@ def test_unknown(tmp_path, content):
         path.write_bytes(content)
     message = r"no data set that is understood; give one of: Planetoid.*GraphSAINT.*OGB.*MUSAE"
     if content is None:
-        message = r"data set \(karate, blocks\) nor a file or folder that exists; check the path"
+        message = (r"data set \(karate, blocks, communities\) nor a file or folder that exists; "
+                   r"check the path")
     with pytest.raises(DatasetError, match=message):
         load(path)
 

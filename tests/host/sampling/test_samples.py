@@ -5,6 +5,7 @@ import pytest
 
 from hypercast.host.sampling.neighbour import NeighbourSampler
 from hypercast.host.sampling.samples import SampleMaker
+from hypercast.reference.arithmetic import WEIGHT_ONE
 from hypercast.reference.fixed_gcn import FixedGcn
 from hypercast.reference.float_gcn import FloatGcn
 from hypercast.reference.models import MODELS, model_network
@@ -26,7 +27,7 @@ def test_all_neighbours_give_the_gradient_of_the_graph(name):
     sampler = NeighbourSampler(matrix, targets, (60,) * layers, batch_size=len(targets))
     batch = sampler.batch(0, 0)
     assert len(batch.inputs) > len(batch.levels[1]) > len(targets)
-    sample = SampleMaker(network, 16, graph.features, graph.labels)(batch)
+    sample = SampleMaker(network, recipe, graph, sampler)(batch)
     assert sample.rows[-1] == len(targets)
     fixed = FixedGcn(network, recipe, sample)
     real = FloatGcn(network, recipe, matrix, graph.features, graph.labels,
@@ -45,7 +46,7 @@ def test_features_are_rounded_alike_in_all_samples():
     graph = random_graph(60, 150, features=7, classes=4, seed=8)
     network = model_network("gcn", 7, (6,), 4)
     sampler = NeighbourSampler(graph.normalised("symmetric"), np.arange(60), (3, 3), batch_size=7)
-    make = SampleMaker(network, 16, graph.features, graph.labels)
+    make = SampleMaker(network, Recipe(), graph, sampler)
     samples = [make(sampler.batch(0, number)) for number in range(len(sampler))]
     assert len({sample.features.exponent for sample in samples}) == 1
     batch = sampler.batch(0, 0)
@@ -53,3 +54,17 @@ def test_features_are_rounded_alike_in_all_samples():
         samples[0].features.values * 2.0**samples[0].features.exponent,
         graph.features[batch.inputs], atol=2.0**(samples[0].features.exponent - 1))
     np.testing.assert_array_equal(samples[0].labels, graph.labels[batch.targets])
+
+
+def test_weights_make_up_for_the_size_of_a_batch():
+    """The last batch has 4 vertices, but its loss counts as much as that of 7."""
+    graph = random_graph(60, 150, features=7, classes=4, seed=8)
+    network = model_network("gcn", 7, (6,), 4)
+    sampler = NeighbourSampler(graph.normalised("symmetric"), np.arange(60), (3, 3), batch_size=7)
+    make = SampleMaker(network, Recipe(), graph, sampler)
+    samples = [make(sampler.batch(0, number)) for number in range(len(sampler))]
+    assert len(samples[-1].labels) == 4
+    assert len({sample.loss_unit for sample in samples}) == 1
+    for sample in samples:
+        weights = sample.loss_weights * sample.loss_unit / WEIGHT_ONE
+        np.testing.assert_allclose(weights, 7 / len(sample.labels), rtol=2.0**-15)
