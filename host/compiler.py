@@ -59,7 +59,8 @@ def compile_job(model, config, *, word_sparse=True, room=None):
     plan.place(memory)
     labels = LabelFormat.of(model, several_samples=bool(room))
     memory.labels(labels.records(model.network.classes, config))
-    weights, used = place_weights(model.network, memory, config)
+    weights, used = place_weights(
+        model.network, memory, config, adam=model.recipe.optimiser == "adam")
     features = Features(model, rows[0], config, word_sparse=word_sparse and not room)
     firsts = first_panels([weights[weight.name] for weight in model.network.inputs], config)
     features.place(memory, firsts)
@@ -148,6 +149,10 @@ def _check(model, config):
         raise CapacityError(f"the graph has {len(model.labels)} vertices, but with dimensions = "
                             f"{config.dimensions} there must be fewer than "
                             f"{_MAXIMUM_ROWS * config.cores}; raise dimensions")
+    if model.recipe.optimiser == "adam" and not config.adam:
+        raise CapacityError("the recipe's optimiser is adam, but the configuration's adam is "
+                            "False: its chip has no unit for it; set adam to True, or train with "
+                            "sgd")
 
 
 def _matrix(values):
@@ -191,8 +196,11 @@ def _products(network, number):
     return forward, backward
 
 
-def place_weights(network, memory, config):
-    """Give every parameter its weight bank rows and its state's region; returns rows used."""
+def place_weights(network, memory, config, *, adam=False):
+    """Give every parameter its weight bank rows and its state's region; returns rows used.
+
+    With ``adam``, state has second moments.
+    """
     weights, base = {}, 0
     chunks = plan_reductions(network, config)
     for number, layer in enumerate(network.layers, 1):
@@ -201,11 +209,12 @@ def place_weights(network, memory, config):
                   for weight in network.weights(number)]
         for name, features, height in (*shapes, (f"b{number}", 1, 1)):
             rows = panels * height
+            values = 3 if adam else 2
             state = memory.words(f"state of {name}", 1,
-                                 -(-rows // config.cores) * 2 * config.state_words)
+                                 -(-rows // config.cores) * values * config.state_words)
             weights[name] = Weights(
                 name=name, shape=(features, layer.features_out), base=base, height=height,
-                panels=panels, state=state, chunks=tuple(chunks[name]))
+                panels=panels, state=state, chunks=tuple(chunks[name]), adam=adam)
             base += rows
     require_capacity(config, "weight_rows", base,
                      "the network's weights take that many rows of the weight bank")
@@ -275,7 +284,7 @@ def _fill_state(model, weights, images, config):
     for name, place in weights.items():
         parts = [np.zeros((place.state.words, config.chunks), dtype=np.uint32)
                  for _ in range(config.cores)]
-        store_state(_matrix(model.masters[name]), _matrix(model.momenta[name]), place, config,
+        store_state([_matrix(values) for values in model.optimiser(name).values()], place, config,
                     parts)
         for image, part in zip(images, parts, strict=True):
             image.append((place.state.name, part))

@@ -6,6 +6,7 @@ import numpy as np
 
 from hypercast.host.compiler import updates_at, with_sample
 from hypercast.host.driver import DeviceError, Driver
+from hypercast.host.state import STATE
 from hypercast.host.state_transfer import read_state, write_state
 from hypercast.host.timeline import profile
 from hypercast.reference.metrics import Metrics
@@ -48,8 +49,9 @@ class TrainingDevice(abc.ABC):
         Returns
         -------
         dict
-            Name to integers: mantissas by tensor name, ``NAME.master`` and ``NAME.momentum`` by
-            parameter, ``exponents`` (one for each tensor, in order of names).
+            Name to integers: mantissas by tensor name, ``NAME.master``, ``NAME.momentum`` and, with
+            Adam, ``NAME.second_moment`` by parameter, ``exponents`` (one for each tensor, in order
+            of names).
         """
 
     @abc.abstractmethod
@@ -118,8 +120,8 @@ class ReferenceDevice(TrainingDevice):
         values = {name: tensor for name, tensor in model.tensors.items()
                   if not name.endswith(".eval") and name not in ("A", "X")}
         for name in model.masters:
-            values[f"{name}.master"] = np.atleast_2d(model.masters[name])
-            values[f"{name}.momentum"] = np.atleast_2d(model.momenta[name])
+            for kind, state in model.optimiser(name).items():
+                values[f"{name}.{kind}"] = np.atleast_2d(state)
             values[name] = np.atleast_2d(model.tensors[name])
         values["exponents"] = np.array([list(self.exponents().values())])
         return values
@@ -242,7 +244,8 @@ class ChipDevice(TrainingDevice):
                 if not np.array_equal(operand, operands[0]):
                     raise DeviceError(f"core {core} holds other weights {name} than core 0")
             values[name] = operands[0]
-            values[f"{name}.master"], values[f"{name}.momentum"] = driver.optimiser(job, name)
+            for kind, state in zip(STATE, driver.optimiser(job, name), strict=False):
+                values[f"{name}.{kind}"] = state
         values["exponents"] = np.array([list(self.exponents().values())])
         return values
 

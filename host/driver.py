@@ -253,7 +253,7 @@ class Driver:
         return matrix_of(unpack_rows(words, self.config), weights, self.config)
 
     def optimiser(self, job, name):
-        """Master weights and momenta of a weight matrix (or bias)."""
+        """State of a weight matrix (or bias): masters, momenta and, with Adam, second moments."""
         weights = job.weights[name]
         region = weights.state
         images = [self.read_words(core, region.space, region.address, region.words)

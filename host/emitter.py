@@ -338,16 +338,18 @@ class Emitter:
         """Update a parameter whose gradient has been reduced."""
         weights = self.weights[name]
         for chunk in weights.chunks:
-            state = chunk.rows.start // self.config.cores * 2 * self.config.state_words
+            own = weights.state_values * self.config.state_words
+            state = chunk.rows.start // self.config.cores * own
             self.schedule.add(
-                Opcode.UPDATE, phase=phase, duration=self.timing.update(len(chunk.rows)),
+                Opcode.UPDATE, phase=phase,
+                duration=self.timing.update(len(chunk.rows), weights.state_values),
                 writes=[("weights", name, chunk.rows.start)],
                 accumulators=self._group(chunk.group), first_row=chunk.first_row,
                 rows=len(chunk.rows), weights=weights.base + chunk.rows.start,
                 state=weights.state.address + state, a=self._tensor(rows),
                 b=self._tensor(columns), o=self._tensor(name), peak_of=self._tensor(name),
                 opens=self.slot(name), label=name, headroom=self.headroom,
-                momentum_exponent=self.momentum_exponents[name])
+                momentum_exponent=self.momentum_exponents[name], adam=weights.adam)
 
     def load(self, phase, source, name, result):
         """Bring a matrix into the operand buffer, to stay there for all programs that follow.

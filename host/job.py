@@ -30,10 +30,12 @@ class Weights:
         Panels of ``lanes`` columns. Feature ``f`` of panel ``j`` is bank row ``j * height + f``
         from ``base`` on.
     state : Region
-        Masters and momenta, sharded over the cores by bank rows: row ``r`` is with core
-        ``r mod cores``, as its row ``r div cores``.
+        Masters and momenta, and Adam's second moments, sharded over the cores by bank rows: row
+        ``r`` is with core ``r mod cores``, as its row ``r div cores``.
     chunks : tuple of Chunk
         What every UPDATE works on, in order of rows.
+    adam : bool
+        Whether there are second moments.
     """
 
     name: str
@@ -43,11 +45,17 @@ class Weights:
     panels: int
     state: Region
     chunks: tuple
+    adam: bool = False
 
     @property
     def rows(self):
         """Rows taken in the weight bank."""
         return self.panels * self.height
+
+    @property
+    def state_values(self):
+        """32-bit values of state that a weight has."""
+        return 3 if self.adam else 2
 
     def parts(self, rows):
         """(panel, its rows) of every panel that a range of bank rows has rows of."""

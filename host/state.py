@@ -1,12 +1,15 @@
 """Optimiser state as it lies in memory: sharded over the cores, row by row of the weight bank.
 
 Row ``r`` of a parameter in the weight bank belongs to core ``r mod N`` as its row ``r div N``. Each
-row is ``lanes`` int32 masters, then as many momenta.
+row is ``lanes`` int32 masters, then as many momenta; with Adam, as many second moments precede.
 """
 
 import numpy as np
 
-__all__ = ["load_state", "matrix_of", "store_state", "weight_rows"]
+__all__ = ["STATE", "load_state", "matrix_of", "store_state", "weight_rows"]
+
+#: What a weight's state consists of; second moments only with Adam.
+STATE = ("master", "momentum", "second_moment")
 
 
 def weight_rows(matrix, weights, config):
@@ -24,27 +27,34 @@ def matrix_of(rows, weights, config):
     return padded[:weights.shape[0], :weights.shape[1]]
 
 
-def store_state(master, momentum, weights, config, images):
-    """Write masters and momenta into the cores' images of region ``weights.state``.
+def _in_memory(parts):
+    """Masters, momenta and, with Adam, second moments in the order in which they lie in a row."""
+    return (*parts[2:], *parts[:2])
+
+
+def store_state(state, weights, config, images):
+    """Write a parameter's state into the cores' images of region ``weights.state``.
 
     Parameters
     ----------
-    master, momentum : numpy.ndarray
-        Unpadded matrices.
+    state : sequence of numpy.ndarray
+        Unpadded matrices: masters, momenta and, with Adam, second moments.
     images : list of numpy.ndarray
         For each core, (words, chunks) ``uint32`` of the region.
     """
-    rows = np.stack([weight_rows(value, weights, config) for value in (master, momentum)], axis=1)
+    rows = np.stack([weight_rows(value, weights, config) for value in _in_memory(state)], axis=1)
     for core, image in enumerate(images):
         words = rows[core::config.cores].astype("<i4").view("<u4").reshape(-1, config.chunks)
         image[:len(words)] = words
 
 
 def load_state(weights, config, images):
-    """The inverse of ``store_state``: masters and momenta, unpadded."""
-    rows = np.zeros((weights.rows, 2, config.lanes), dtype=np.int64)
+    """The inverse of ``store_state``: a tuple of unpadded matrices."""
+    count = weights.state_values
+    rows = np.zeros((weights.rows, count, config.lanes), dtype=np.int64)
     for core, image in enumerate(images):
         owned = rows[core::config.cores]
-        values = np.ascontiguousarray(image).view("<i4").reshape(-1, 2, config.lanes)
+        values = np.ascontiguousarray(image).view("<i4").reshape(-1, count, config.lanes)
         owned[:] = values[:len(owned)]
-    return tuple(matrix_of(rows[:, index], weights, config) for index in range(2))
+    matrices = [matrix_of(rows[:, index], weights, config) for index in range(count)]
+    return (*matrices[-2:], *matrices[:-2])

@@ -42,8 +42,8 @@ def write_state(driver, job, model, state):
         region = weights.state
         images = [np.zeros((region.words, config.chunks), dtype=np.uint32)
                   for _ in range(config.cores)]
-        master, momentum = (np.atleast_2d(state.parameters[name][kind]) for kind in model.kept())
-        store_state(master, momentum, weights, config, images)
+        store_state([np.atleast_2d(state.parameters[name][kind]) for kind in model.kept()], weights,
+                    config, images)
         operands = weight_rows(np.atleast_2d(model.operand(name, state)), weights, config)
         rows = pack_rows(operands, config)
         for core, image in enumerate(images):

@@ -19,6 +19,8 @@ _VECTOR = (Opcode.DRAIN, Opcode.LOSS, Opcode.UPDATE)
 _READER = 5
 #: Cycles of an AGGREGATE beyond its busiest resource and memory's latency.
 _AGGREGATE = 30
+#: Cycles by which Adam's pipeline is longer than SGD's.
+_ADAM = 34
 #: Share of cycles in which a channel that stalls moves a word: no refresh, and no other stall.
 _STALLED_RATE = (1 - 88 / 975) * 15 / 16
 
@@ -241,16 +243,19 @@ class Timing:
             vector_words=words,
             features_read=words, gradients_written=words, words=(rows * panels, rows * panels))
 
-    def update(self, count):
-        """UPDATE: one channel reads and writes the owned state; all cores get all new rows."""
+    def update(self, count, values=2):
+        """UPDATE: one channel reads and writes the owned state, of so many 32-bit values a weight;
+        all cores get all new rows.
+        """
         config = self._config
         rows = math.ceil(count / config.cores)
         steps = config.lanes // max(1, config.word_width // 128)
-        own = rows * max(self._words(2 * config.state_words) + 1, steps)
+        own = rows * max(self._words(values * config.state_words) + 1, steps)
         arriving = count / config.eject
-        state = count * 2 * config.state_words
+        state = count * values * config.state_words
+        start = self._read + 26 + (_ADAM if values == 3 else 0)
         return self._duration(
-            self._read + 26 + max(own, arriving) + self._write, tail=4 + 2 * config.dimensions,
+            start + max(own, arriving) + self._write, tail=4 + 2 * config.dimensions,
             sent=count, vector_words=state, gradients_read=state, gradients_written=state,
-            words=(0, rows * 4 * config.state_words),
+            words=(0, rows * 2 * values * config.state_words),
             demands={"injection": rows, "ejection": arriving})

@@ -10,7 +10,7 @@ import numpy as np
 
 __all__ = [
     "EXP_TABLE", "LOG_TABLE", "RECIPROCAL_TABLE", "WEIGHT_ONE", "LossRow", "Rates", "UpdateResult",
-    "align", "bit_length", "keep_mask", "magnitude", "requantize", "rounded_shift",
+    "align", "bit_length", "gradient_term", "keep_mask", "magnitude", "requantize", "rounded_shift",
     "sigmoid_gradient", "softmax_gradient", "update",
 ]
 
@@ -283,6 +283,22 @@ class UpdateResult(NamedTuple):
     saturations: int
 
 
+def gradient_term(gradient, shift):
+    """What an accumulated gradient adds to the momenta: ``gradient * 2**16 / 2**shift``.
+
+    It saturates to 34 bits; that changes no sum that is saturated to 32 bits.
+    """
+    # gradient << 16 may exceed 64 bits: shift first where that loses nothing.
+    if shift >= 16:
+        step = rounded_shift(gradient, shift - 16)
+    else:
+        step = np.asarray(gradient, dtype=np.int64)
+        limit = np.int64(1) << np.int64(40)
+        step = np.clip(step, -limit, limit) << (16 - shift)
+    limit = np.int64(1) << np.int64(33)
+    return np.clip(step, -limit, limit - 1)
+
+
 def update(gradient, master, momentum, rates, gradient_shift, operand_shift, width):
     """One step of SGD with momentum and weight decay.
 
@@ -299,17 +315,8 @@ def update(gradient, master, momentum, rates, gradient_shift, operand_shift, wid
     operand_shift : int
         Right shift from master weights to operands of ``width`` bits.
     """
-    # gradient << 16 may exceed 64 bits: shift first where that loses nothing.
-    if gradient_shift >= 16:
-        step = rounded_shift(gradient, gradient_shift - 16)
-    else:
-        step = np.asarray(gradient, dtype=np.int64)
-        limit = np.int64(1) << np.int64(40)
-        step = np.clip(step, -limit, limit) << (16 - gradient_shift)
-    # The gradient term saturates to 34 bits before it is added: no sum changes by that.
-    limit = np.int64(1) << np.int64(33)
-    step = np.clip(step, -limit, limit - 1)
-    velocity = (rounded_shift(momentum * np.int64(rates.momentum), 16) + step
+    velocity = (rounded_shift(momentum * np.int64(rates.momentum), 16)
+                + gradient_term(gradient, gradient_shift)
                 + rounded_shift(master * np.int64(rates.decay), rates.decay_shift))
     velocity, saturated_v = requantize(velocity, 0, 32)
     weight = master - rounded_shift(velocity * np.int64(rates.rate), rates.rate_shift)

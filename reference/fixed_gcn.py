@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from hypercast.reference.adam import adam_update
 from hypercast.reference.arithmetic import (
     LOSS_EXPONENT,
     align,
@@ -65,6 +66,8 @@ class FixedGcn:
         Its.
     masters, momenta : dict
         int32 values of each parameter, by name.
+    second_moments : dict
+        Adam's second moments as they are stored (``adam.pack_second_moment``), by name; else empty.
     momentum_exponents : dict
         Exponent of each parameter's momenta, fixed from the first step on.
     gains : dict
@@ -101,6 +104,9 @@ class FixedGcn:
             name: np.rint(np.ldexp(value, -MASTER_EXPONENT)).astype(np.int64)
             for name, value in (parameters or initial_parameters(network, recipe.seed)).items()}
         self.momenta = {name: np.zeros_like(master) for name, master in self.masters.items()}
+        self.second_moments = {
+            name: np.zeros_like(master) for name, master in self.masters.items()
+            if recipe.optimiser == "adam"}
         self.gains = self._gains()
         self.momentum_exponents = {}
         self.gradients = {}
@@ -167,7 +173,7 @@ class FixedGcn:
         self._file.calibrating = False
         updated = {}
         for name, gradient in self.gradients.items():
-            build_up = math.ceil(math.log2(1 / (1 - self.recipe.momentum)))
+            build_up = math.ceil(math.log2(1 / (1 - self.recipe.kept_momentum)))
             # Room for 16 times what such gradients build up to; but more than 12 bits of
             # resolution below the gradient's own unit is useless, and where gradients are all
             # zero, decay's constant must still fit its 16 bits.
@@ -233,14 +239,18 @@ class FixedGcn:
     def kept(self):
         """What the optimiser keeps: for each kind, in the order in which the chip stores them, the
         arrays by parameter."""
-        return {"master": self.masters, "momentum": self.momenta}
+        return {"master": self.masters, "momentum": self.momenta} | (
+            {"second_moment": self.second_moments} if self.second_moments else {})
+
+    def optimiser(self, name):
+        """What the optimiser keeps of a parameter: arrays by kind, in the order of ``kept``."""
+        return {kind: arrays[name] for kind, arrays in self.kept().items()}
 
     def state(self):
         """The ``TrainingState`` now."""
         return TrainingState(
             step=self.epoch, exponents=self.exponents.entries(),
-            parameters={name: {kind: arrays[name] for kind, arrays in self.kept().items()}
-                        for name in self.masters})
+            parameters={name: self.optimiser(name) for name in self.masters})
 
     def load_state(self, state):
         """Go on from the ``TrainingState`` of a model with the same graph, network and recipe."""
@@ -263,7 +273,7 @@ class FixedGcn:
         """Constants with which parameter ``name`` is updated in ``epoch`` (from 0)."""
         return self.recipe.rates(self.recipe.learning_rate(name, epoch),
                                  self.recipe.weight_decay(name), self.gains[name],
-                                 self.momentum_exponents[name])
+                                 self.momentum_exponents[name], epoch + 1)
 
     def _metrics(self, rows):
         return Metrics.of_vertices(
@@ -309,12 +319,17 @@ class FixedGcn:
         result = self._updated(name, self.exponents.shift(name, MASTER_EXPONENT))
         self.exponents.fold(name, MASTER_EXPONENT, result.magnitude.bit_length())
         self.masters[name], self.momenta[name] = result.master, result.momentum
+        if name in self.second_moments:
+            self.second_moments[name] = result.second_moment
         self.tensors[name] = result.operand
         self.saturations[name] += result.saturations
 
     def _updated(self, name, operand_shift):
-        """The ``UpdateResult`` of a parameter; changes nothing."""
+        """The ``UpdateResult`` or ``AdamResult`` of a parameter; changes nothing."""
         gradient, momentum_exponent = self.gradients[name], self.momentum_exponents[name]
         shift = self.exponents.gradient_shift(name, momentum_exponent, gradient.exponent)
-        return update(gradient.accumulators, self.masters[name], self.momenta[name],
-                      self.rates(name, self.epoch), shift, operand_shift, self._width)
+        values = gradient.accumulators, self.masters[name], self.momenta[name]
+        constants = self.rates(name, self.epoch), shift, operand_shift, self._width
+        if self.recipe.optimiser == "adam":
+            return adam_update(*values, self.second_moments[name], *constants)
+        return update(*values, *constants)

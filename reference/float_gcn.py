@@ -21,8 +21,8 @@ class FloatGcn:
 
     Attributes
     ----------
-    parameters, momenta : dict
-        Float64 arrays by name (W1, b1, W2, ...).
+    parameters, momenta, second_moments : dict
+        Float64 arrays by name (W1, b1, W2, ...); second moments are Adam's.
     epoch : int
         Training steps done.
     step_key : int
@@ -41,6 +41,8 @@ class FloatGcn:
         self.splits = np.asarray(splits, dtype=np.int64)
         self.parameters = initial_parameters(network, recipe.seed)
         self.momenta = {name: np.zeros_like(value) for name, value in self.parameters.items()}
+        self.second_moments = {
+            name: np.zeros_like(value) for name, value in self.parameters.items()}
         self.epoch = 0
         self.step_key = recipe.seed & 0xFFFFFFFF
 
@@ -133,13 +135,27 @@ class FloatGcn:
         """Forward, backward, update; returns the forward pass's ``Metrics``."""
         layers = self.forward(training=True)
         for name, gradient in self.gradients(layers).items():
-            self.momenta[name] = (self.recipe.momentum * self.momenta[name] + gradient
-                                  + self.recipe.weight_decay(name) * self.parameters[name])
+            gradient = gradient + self.recipe.weight_decay(name) * self.parameters[name]
+            step = self._adam if self.recipe.optimiser == "adam" else self._momentum
             self.parameters[name] = self.parameters[name] - (
-                self.recipe.learning_rate(name, self.epoch) * self.momenta[name])
+                self.recipe.learning_rate(name, self.epoch) * step(name, gradient))
         self.epoch += 1
         self.step_key = (self.step_key + STEP_KEY_INCREMENT) & 0xFFFFFFFF
         return self._metrics(layers)
+
+    def _momentum(self, name, gradient):
+        """What SGD subtracts from a parameter, for a learning rate of one."""
+        self.momenta[name] = self.recipe.momentum * self.momenta[name] + gradient
+        return self.momenta[name]
+
+    def _adam(self, name, gradient):
+        """What Adam subtracts from a parameter, for a learning rate of one."""
+        beta1, beta2 = self.recipe.betas
+        self.momenta[name] = beta1 * self.momenta[name] + (1 - beta1) * gradient
+        self.second_moments[name] = beta2 * self.second_moments[name] + (1 - beta2) * gradient**2
+        step = self.epoch + 1
+        return self.momenta[name] / (1 - beta1**step) / (
+            np.sqrt(self.second_moments[name] / (1 - beta2**step)) + self.recipe.epsilon)
 
     def evaluate(self):
         """``Metrics`` of the present parameters, without dropout."""

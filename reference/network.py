@@ -7,15 +7,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hypercast.reference.adam import AdamRates
 from hypercast.reference.arithmetic import Rates
 from hypercast.reference.dropout import Dropout
+from hypercast.reference.quantization import mantissa_and_shift
 from hypercast.reference.slots import slot
 from hypercast.rtl.isa import MASTER_EXPONENT
 
 __all__ = [
     "AGGREGATE_FIRST", "BINARY_CROSS_ENTROPY", "COMBINE_FIRST", "CROSS_ENTROPY", "LINEAR", "LOSSES",
-    "NORMALISATIONS", "ROOT_IDENTITY", "ROOT_WEIGHTS", "Dropout", "Layer", "Network", "Recipe",
-    "Weight", "initial_parameters",
+    "NORMALISATIONS", "OPTIMISERS", "ROOT_IDENTITY", "ROOT_WEIGHTS", "Dropout", "Layer", "Network",
+    "Recipe", "Weight", "initial_parameters",
 ]
 
 #: ``A (H W)``: rows are multiplied by the weights, then summed over neighbours.
@@ -30,6 +32,8 @@ ROOT_WEIGHTS = "weights"
 ROOT_IDENTITY = "identity"
 #: How edge weights are made; ``host.graph.Graph.normalised`` explains each.
 NORMALISATIONS = ("symmetric", "mean", "given", "neighbours", "sum")
+#: How weights follow their gradients; ``Recipe`` explains each.
+OPTIMISERS = ("sgd", "adam")
 
 #: Of the softmax of a vertex's logits; it has one class.
 CROSS_ENTROPY = "cross_entropy"
@@ -246,15 +250,6 @@ class Network:
                      for number, layer in enumerate(self.layers, 1))
 
 
-def _mantissa_and_shift(value):
-    """``value`` as ``mantissa / 2**shift``, 16 and 6 bits."""
-    shift = min(16 - math.frexp(value)[1], 63) if value else 0
-    if round(math.ldexp(value, shift)) == 65536:
-        shift -= 1
-    _require(value >= 0 and shift >= 0, f"optimiser constant {value} is not in 0 to 65535")
-    return round(math.ldexp(value, shift)), shift
-
-
 def _of_layer(values, name):
     """Entry of a parameter's layer (from 1); the last one holds for all beyond."""
     layer = int(name[1:].partition(".")[0])
@@ -263,9 +258,15 @@ def _of_layer(values, name):
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """How a network is trained: SGD with momentum on the mean loss of the vertices (in nats).
+    """How a network is trained, on the mean loss of the vertices (in nats).
 
-    ``v = momentum * v + gradient + weight_decay * w``; ``w = w - learning_rate * v``.
+    With ``g`` the gradient plus ``weight_decay * w``:
+
+    * ``"sgd"``: ``v = momentum * v + g``; ``w = w - learning_rate * v``;
+    * ``"adam"`` (Kingma and Ba 2015): ``m = beta1 * m + (1 - beta1) * g``;
+      ``v = beta2 * v + (1 - beta2) * g**2``;
+      ``w = w - learning_rate * m / (1 - beta1**t) / (sqrt(v / (1 - beta2**t)) + epsilon)`` in step
+      ``t``.
 
     Parameters
     ----------
@@ -276,8 +277,14 @@ class Recipe:
         layers beyond. Biases do not decay.
     schedule : tuple of (int, float)
         From epoch (ascending) on, the learning rates are multiplied by the factor.
+    optimiser : str
+        One of ``OPTIMISERS``.
     momentum : float
-        At least 0 and below 1.
+        Of SGD: at least 0 and below 1.
+    betas : tuple of float
+        Of Adam: ``beta1``, at least 0 and below 1, and ``beta2``, 0.5 to 0.9999.
+    epsilon : float
+        Of Adam: at least 0; what is below a small fraction of the momenta's unit counts as that.
     seed : int
         Of the initial weights and, modulo ``2**32``, of dropout.
     element_width : int
@@ -287,7 +294,7 @@ class Recipe:
         given, 1 with 16-bit elements, and 0 with 8-bit ones, which need their resolution more.
     normalisation : str
         One of ``NORMALISATIONS``.
-    epsilon : float
+    gin_epsilon : float
         GIN's, with normalisation "sum".
     normalise_features : bool
         Whether each vertex's features are divided by the sum of their magnitudes.
@@ -305,12 +312,15 @@ class Recipe:
     bias_learning_rates: tuple[float, ...] = (0.05,)
     weight_decays: tuple[float, ...] = (5e-3, 0.0)
     schedule: tuple[tuple[int, float], ...] = ()
+    optimiser: str = "sgd"
     momentum: float = 0.9
+    betas: tuple[float, float] = (0.9, 0.999)
+    epsilon: float = 1e-8
     seed: int = 0
     element_width: int = 16
     headroom: int | None = None
     normalisation: str = "symmetric"
-    epsilon: float = 0.0
+    gin_epsilon: float = 0.0
     normalise_features: bool = False
     loss: str = CROSS_ENTROPY
 
@@ -322,8 +332,16 @@ class Recipe:
                      f"{name} must be one or more finite numbers, none negative, not {values}")
         starts = [epoch for epoch, _ in self.schedule]
         _require(starts == sorted(starts), f"schedule must be in order of epochs, not {starts}")
+        _require(self.optimiser in OPTIMISERS,
+                 f"optimiser must be one of {', '.join(OPTIMISERS)}, not {self.optimiser!r}")
         _require(0 <= round(self.momentum * 65536) < 65536,
                  f"momentum must be at least 0 and below 1, not {self.momentum}")
+        _require(len(self.betas) == 2 and 0 <= round(self.betas[0] * 65536) < 65536
+                 and 0.5 <= self.betas[1] <= 0.9999,
+                 f"betas must be two numbers, the first at least 0 and below 1, the second 0.5 to "
+                 f"0.9999, not {self.betas}")
+        _require(0 <= self.epsilon < math.inf,
+                 f"epsilon must be finite and not negative, not {self.epsilon}")
         _require(self.seed >= 0, f"seed must be at least 0, not {self.seed}")
         _require(self.element_width in (8, 16),
                  f"element_width must be 8 or 16, not {self.element_width}")
@@ -333,7 +351,8 @@ class Recipe:
         _require(self.normalisation in NORMALISATIONS,
                  f"normalisation must be one of {', '.join(NORMALISATIONS)}, "
                  f"not {self.normalisation!r}")
-        _require(math.isfinite(self.epsilon), f"epsilon must be finite, not {self.epsilon}")
+        _require(math.isfinite(self.gin_epsilon),
+                 f"gin_epsilon must be finite, not {self.gin_epsilon}")
         _require(self.loss in LOSSES, f"loss must be one of {', '.join(LOSSES)}, not {self.loss!r}")
 
     def learning_rate(self, name, epoch):
@@ -351,11 +370,16 @@ class Recipe:
         """Weight decay of parameter ``name``."""
         return 0.0 if name[0] in "bI" else _of_layer(self.weight_decays, name)
 
-    def rates(self, learning_rate, weight_decay, gain, momentum_exponent):
+    @property
+    def kept_momentum(self):
+        """Share of the momenta that each step keeps."""
+        return self.betas[0] if self.optimiser == "adam" else self.momentum
+
+    def rates(self, learning_rate, weight_decay, gain, momentum_exponent, step=1):
         """Constants of an UPDATE.
 
         The chip's momenta are in units of ``2**momentum_exponent`` and take in the accumulated
-        gradient as it is, so ``v`` is larger than above by the factor ``1 / gain``.
+        gradient as it is, so SGD's ``v`` is larger than above by the factor ``1 / gain``.
 
         Parameters
         ----------
@@ -365,15 +389,26 @@ class Recipe:
             The loss's gradient divided by the accumulated one.
         momentum_exponent : int
             See above.
+        step : int
+            Number of the step, from 1: Adam corrects its moments by it.
+
+        Returns
+        -------
+        Rates or AdamRates
 
         Raises
         ------
         ValueError
-            If a constant is too large for its 16-bit mantissa.
+            If a constant is too large for its field.
         """
         unit = 2.0 ** (MASTER_EXPONENT - momentum_exponent)
-        decay, decay_shift = _mantissa_and_shift(weight_decay / gain * unit)
-        rate, rate_shift = _mantissa_and_shift(learning_rate * gain / unit)
+        if self.optimiser == "adam":
+            return AdamRates.of_step(
+                step, betas=self.betas, epsilon=self.epsilon, learning_rate=learning_rate,
+                decay=weight_decay / gain * unit, unit=math.ldexp(gain, momentum_exponent),
+                master_unit=2.0**MASTER_EXPONENT)
+        decay, decay_shift = mantissa_and_shift(weight_decay / gain * unit)
+        rate, rate_shift = mantissa_and_shift(learning_rate * gain / unit)
         return Rates(momentum=round(self.momentum * 65536), decay=decay, decay_shift=decay_shift,
                      rate=rate, rate_shift=rate_shift)
 

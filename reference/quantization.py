@@ -7,7 +7,23 @@ import scipy.sparse
 
 from hypercast.rtl.isa import MINIMUM_EXPONENT
 
-__all__ = ["quantize", "without_common_factor"]
+__all__ = ["mantissa_and_shift", "quantize", "without_common_factor"]
+
+
+def mantissa_and_shift(value):
+    """An optimiser constant as ``mantissa / 2**shift``, 16 and 6 bits.
+
+    Raises
+    ------
+    ValueError
+        If it is negative or above 65535.
+    """
+    shift = min(16 - math.frexp(value)[1], 63) if value else 0
+    if round(math.ldexp(value, shift)) == 65536:
+        shift -= 1
+    if value < 0 or shift < 0:
+        raise ValueError(f"optimiser constant {value} is not in 0 to 65535")
+    return round(math.ldexp(value, shift)), shift
 
 
 def quantize(matrix, width, least=MINIMUM_EXPONENT):

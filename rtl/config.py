@@ -62,6 +62,8 @@ class Config:
         Instructions the program memory holds, a power of two from 16 to 4096.
     tensors : int
         Entries of the exponent file, a power of two from 8 to 256.
+    adam : bool
+        Whether UPDATE can do Adam; without, it does SGD only, and small chips save the area.
     memory_latency : int
         Cycles from an accepted read request to its first word: 1 to 1024. 1 builds the plain
         SRAM bank; anything more, or stalls, the simulated channel.
@@ -89,6 +91,7 @@ class Config:
     edge_buffer: int = 2
     program_rows: int = 512
     tensors: int = 64
+    adam: bool = True
     memory_latency: int = 1
     memory_stalls: bool = False
 

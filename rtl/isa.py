@@ -128,7 +128,8 @@ OPERANDS = {
     Opcode.UPDATE: (
         ("buffer", 1), ("first_row", 20), ("rows", 20), ("weights", 16), ("state", 24),
         *_TENSORS, ("momentum_exponent", -8), ("momentum", 16), ("decay", 16), ("decay_shift", 6),
-        ("rate", 16), ("rate_shift", 6)),
+        ("rate", 16), ("rate_shift", 6), ("adam", 1), ("second_decay", 16),
+        ("second_decay_shift", 6), ("epsilon", 18), ("epsilon_exponent", 5)),
 }
 
 for _opcode, _fields in OPERANDS.items():

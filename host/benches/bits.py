@@ -22,6 +22,7 @@ _BASE = _DEMO.replace(lanes=4, planes=4)
 COMPILED = {
     "karate, demo preset": Training(dataset="karate", config=_DEMO, epochs=60),
     "blocks, demo preset": Training(dataset="blocks", config=_DEMO, epochs=60),
+    "karate, Adam": Training(dataset="karate", config=_DEMO, epochs=20, optimiser="adam"),
     "karate, 8-bit elements": Training(
         dataset="karate", config=_DEMO.replace(element_width=8), epochs=20),
 }
@@ -69,7 +70,8 @@ def _words_of_tensors(job):
             elif region.columns and name != "X" and not name.endswith(".eval"):
                 total += region.words // region.stride * rows
         for weights in job.weights.values():
-            total += len(range(core, weights.rows, config.cores)) * 2 * config.state_words
+            total += len(range(core, weights.rows, config.cores)) * (
+                weights.state_values * config.state_words)
     return total
 
 

@@ -32,6 +32,8 @@ class Training:
         Order of each layer.
     normalisation : str
         How edges are weighted.
+    optimiser : str
+        One of ``OPTIMISERS``.
     seed : int
         Of weights and dropout.
     """
@@ -43,6 +45,7 @@ class Training:
     dropout: float = 0.5
     orders: tuple | None = None
     normalisation: str = "symmetric"
+    optimiser: str = "sgd"
     seed: int = 0
 
     def model(self):
@@ -53,7 +56,7 @@ class Training:
         network = Network.of_widths(widths, dropout=self.dropout, **orders)
         recipe = Recipe(epochs=self.epochs, seed=self.seed,
                         element_width=self.config.element_width,
-                        normalisation=self.normalisation)
+                        normalisation=self.normalisation, optimiser=self.optimiser)
         return prepare(graph, network, recipe)
 
 

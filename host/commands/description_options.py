@@ -13,7 +13,7 @@ from hypercast.host.description.recipe import recipe_values
 from hypercast.host.description.stopping import MONITORS, Stopping
 from hypercast.host.run_folder import RunFolder
 from hypercast.reference.models import MODELS
-from hypercast.reference.network import NORMALISATIONS, Recipe
+from hypercast.reference.network import NORMALISATIONS, OPTIMISERS, Recipe
 from hypercast.rtl.config import PRESETS
 
 __all__ = ["describe", "description_options"]
@@ -87,11 +87,16 @@ _OPTIONS = (
     _option("recipe", "learning_rate", type=_REALS, help=f"Of weights: {_LAYERS}."),
     _option("recipe", "bias_learning_rate", type=_REALS, help="Of biases, likewise."),
     _option("recipe", "weight_decay", type=_REALS, help="Of weights, likewise."),
-    _option("recipe", "momentum", type=click.FloatRange(0, 1, max_open=True)),
+    _option("recipe", "optimiser", type=click.Choice(OPTIMISERS)),
+    _option("recipe", "momentum", type=click.FloatRange(0, 1, max_open=True), help="Of sgd."),
+    _option("recipe", "betas", type=_REALS,
+            help="Of adam: what stays of the two moments in each step."),
     _option("recipe", "normalisation", type=click.Choice(NORMALISATIONS),
             help="Of edge weights.  [default: " + ", ".join(
                 f"{kind} for {model}" for model, kind in MODELS.items()) + "]"),
-    _option("recipe", "epsilon", type=float, help="Of --model gin."),
+    _option("recipe", "epsilon", type=click.FloatRange(0),
+            help="Of adam: added to the root of the second moment."),
+    _option("recipe", "gin_epsilon", type=float, help="Of --model gin."),
     _option("recipe", "normalise_features", is_flag=True,
             help="Divide each vertex's features by their sum."),
     _option("stopping", "patience", type=click.IntRange(1),

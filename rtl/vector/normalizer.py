@@ -67,7 +67,7 @@ class Normalizer(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.results = results = CreditFIFO(NormalizedRow, self.LATENCY + 3)
-        m.submodules.reciprocal = reciprocal = Reciprocal()
+        m.submodules.reciprocal = reciprocal = Reciprocal(26)
         m.submodules.logarithm = logarithm = Logarithm()
         connect(m, results.o, flipped(self.o))
 

@@ -3,12 +3,13 @@
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import C, Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl import isa
 from hypercast.rtl.layouts import AccumulatorPort, Issue, flit
+from hypercast.rtl.vector.adam_step import AdamStep
 from hypercast.rtl.vector.credit_fifo import CreditFIFO
 from hypercast.rtl.vector.pipeline import delayed
 from hypercast.rtl.vector.ports import WordSource, write_request
@@ -23,7 +24,7 @@ class Update(wiring.Component):
     """Engine of the UPDATE instruction.
 
     A row takes as long as its state takes to be read and written by a channel that moves one word
-    per cycle (8 cycles with 16-bit elements), and one more for its flit.
+    per cycle (8 cycles with 16-bit elements, 12 with Adam), and one more for its flit.
 
     Parameters
     ----------
@@ -97,7 +98,10 @@ class Update(wiring.Component):
                 block.rows.eq(owned),
                 block.address.eq(operands.state),
             ]
+        adam = operands.adam if config.adam else C(0, 1)
         m.d.comb += [
+            reader.adam.eq(adam),
+            writer.adam.eq(adam),
             reader.row.eq(operands.first_row >> config.dimensions),
             reader.buffer.eq(operands.buffer),
             writer.index.eq(operands.weights + self.core),
@@ -114,6 +118,8 @@ class Update(wiring.Component):
         entering, leaving = Signal(range(steps)), Signal(range(steps))
         go = Signal()
         done = delayed(m, go, UpdateLane.LATENCY)
+        if config.adam:
+            done = Mux(adam, delayed(m, done & adam, AdamStep.LATENCY), done)
         m.d.comb += [
             reader.o.ready.eq(output.credit | (entering != 0)),
             go.eq(reader.o.valid & reader.o.ready),
@@ -127,23 +133,22 @@ class Update(wiring.Component):
 
         rates = lanes[0].rates
         m.d.comb += [rates[name].eq(operands[name]) for name in (
-            "momentum", "decay", "decay_shift", "rate", "rate_shift")]
+            "momentum", "decay", "decay_shift", "rate", "rate_shift", "second_decay",
+            "second_decay_shift", "epsilon", "epsilon_exponent")]
         m.d.comb += [
+            rates.adam.eq(adam),
             rates.gradient_shift.eq(self.issue.aux_shift),
             rates.operand_shift.eq(self.issue.shift),
         ]
         for index, lane in enumerate(lanes):
             m.submodules[f"lane_{index}"] = lane
-            m.d.comb += [
-                lane.gradient.eq(elements[index].gradient),
-                lane.master.eq(elements[index].master),
-                lane.momentum.eq(elements[index].momentum),
-            ]
+            m.d.comb += [getattr(lane, name).eq(elements[index][name])
+                         for name in elements[index].shape().members]
             if index:
                 m.d.comb += lane.rates.eq(rates)
-        for name, port in (("master", "new_master"), ("momentum", "new_momentum"),
-                           ("operand", "operand")):
+        for name in output.i.shape().members:
             collected = output.i[name].as_value()
+            port = name if name == "operand" else f"new_{name}"
             new = Cat(getattr(lane, port) for lane in lanes)
             earlier = Signal(len(collected) - len(new))  # empty if a step makes a group
             m.d.comb += collected.eq(Cat(earlier, new))

@@ -4,8 +4,11 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.lib.delay_line import DelayLine
+from hypercast.rtl.vector.adam_step import AdamStep
 from hypercast.rtl.vector.pipeline import delayed, magnitude
 from hypercast.rtl.vector.requantizer import Requantizer
+from hypercast.rtl.vector.second_moment import SecondMoment
 
 __all__ = ["Rates", "UpdateLane"]
 
@@ -26,17 +29,32 @@ class Rates(data.Struct):
     decay_shift: 6
     rate: 16
     rate_shift: 6
+    adam: 1
+    second_decay: 16
+    second_decay_shift: 6
+    epsilon: 18
+    epsilon_exponent: 5
     gradient_shift: 6
     operand_shift: 6
 
 
+class _State(data.Struct):
+    """What passes Adam's arithmetic by."""
+
+    master: signed(32)
+    momentum: signed(32)
+    saturated: 1
+
+
 class UpdateLane(wiring.Component):
-    """Computes ``arithmetic.update``, one element per cycle, in a pipeline that never stalls.
+    """Computes ``arithmetic.update`` or, with ``rates.adam``, ``adam.adam_update``.
+
+    One element per cycle, in a pipeline that never stalls.
 
     Parameters
     ----------
     config : Config
-        Gives ``accumulator_width`` and ``element_width``.
+        Gives ``accumulator_width``, ``element_width`` and ``adam``.
 
     Members
     -------
@@ -46,18 +64,25 @@ class UpdateLane(wiring.Component):
         Summed gradient.
     master, momentum : In(signed 32)
         The weight and its momentum.
+    second_moment : In(SecondMoment)
+        Adam's second moment.
     new_master, new_momentum : Out(signed 32)
-        Their new values, ``LATENCY`` cycles later.
+        Their new values, ``LATENCY`` cycles later; with Adam, ``AdamStep.LATENCY`` more.
+    new_second_moment : Out(SecondMoment)
+        With Adam, its new value, at the same time.
     operand : Out(signed element_width)
         The new weight, requantized; at the same time.
     magnitude : Out(31)
         Of ``new_master``; at the same time.
     saturations : Out(2)
-        How many of the three new values saturated; at the same time.
+        How many of momentum, weight and operand saturated (or, with the momentum, what Adam makes
+        of it); at the same time.
     """
 
+    _TERMS = _MULTIPLY + Requantizer.LATENCY + 2
+    _WEIGHT = _MULTIPLY + Requantizer.LATENCY + 2
     #: Cycles from the inputs to all outputs.
-    LATENCY = 2 * _MULTIPLY + 3 * Requantizer.LATENCY + 4
+    LATENCY = _TERMS + _WEIGHT + Requantizer.LATENCY
 
     def __init__(self, config):
         self._config = config
@@ -66,8 +91,10 @@ class UpdateLane(wiring.Component):
             "gradient": In(signed(config.accumulator_width)),
             "master": In(signed(32)),
             "momentum": In(signed(32)),
+            "second_moment": In(SecondMoment),
             "new_master": Out(signed(32)),
             "new_momentum": Out(signed(32)),
+            "new_second_moment": Out(SecondMoment),
             "operand": Out(signed(config.element_width)),
             "magnitude": Out(31),
             "saturations": Out(2),
@@ -84,9 +111,9 @@ class UpdateLane(wiring.Component):
             m.d.comb += [requantizer.i[0].eq(value), requantizer.shift.eq(shift)]
             return requantizer.o[0], requantizer.saturated
 
-        def product(value, factor):
+        def product(value, factor, offset=0):
             result = Signal(signed(48))
-            m.d.comb += result.eq(value * factor)
+            m.d.comb += result.eq(value * factor + offset)
             return delayed(m, result, _MULTIPLY)
 
         def saturated(value):
@@ -101,36 +128,69 @@ class UpdateLane(wiring.Component):
             ]
             return result, flag
 
-        # New momentum: three terms, rounded one by one.
+        # New momentum: three terms, rounded one by one; with Adam, the first towards zero.
+        offset = 0
+        if self._config.adam:
+            half = C(1 << 15, signed(17))
+            offset = Mux(rates.adam, Mux(self.momentum[-1], half, -half), 0)
         momentum_term, _ = requantized(
-            product(self.momentum, rates.momentum), 16, _TERM_WIDTH)
+            product(self.momentum, rates.momentum, offset), 16, _TERM_WIDTH)
         decay_term, _ = requantized(
             product(self.master, rates.decay), rates.decay_shift, _TERM_WIDTH)
         step, _ = requantized(
             Cat(C(0, 16), self.gradient).as_signed(), rates.gradient_shift, _STEP_WIDTH)
+        gradient = Signal(signed(_TERM_WIDTH + 1))
         total = Signal(signed(_TERM_WIDTH + 2))
-        m.d.sync += total.eq(momentum_term + decay_term + delayed(m, step, _MULTIPLY))
+        m.d.comb += gradient.eq(decay_term + delayed(m, step, _MULTIPLY))
+        m.d.sync += total.eq(momentum_term + gradient)
         momentum, momentum_saturated = saturated(total)
-        terms_latency = _MULTIPLY + rounding + 2
+        early = Signal(_State)
+        m.d.comb += [
+            early.master.eq(delayed(m, self.master, self._TERMS)),
+            early.momentum.eq(momentum),
+            early.saturated.eq(momentum_saturated),
+        ]
+
+        # What the rate is applied to; Adam takes a while to find it.
+        state, direction, direction_saturated = early, momentum, C(0)
+        if self._config.adam:
+            m.submodules.adam = adam = AdamStep()
+            m.submodules.delay = delay = DelayLine(_State, adam.LATENCY)
+            whole, gradient_saturated = saturated(delayed(m, gradient, 1))
+            m.d.comb += [
+                adam.decay.eq(rates.second_decay),
+                adam.decay_shift.eq(rates.second_decay_shift),
+                adam.epsilon.eq(rates.epsilon),
+                adam.epsilon_exponent.eq(rates.epsilon_exponent),
+                adam.gradient.eq(whole),
+                adam.momentum.eq(momentum),
+                adam.second_moment.eq(delayed(m, self.second_moment, self._TERMS)),
+                delay.i.eq(early),
+                delay.i.saturated.eq(momentum_saturated | gradient_saturated),
+                self.new_second_moment.eq(
+                    delayed(m, adam.new_second_moment, self.LATENCY - self._TERMS)),
+            ]
+            state = _State(Mux(rates.adam, delay.o.as_value(), early.as_value()))
+            direction = Mux(rates.adam, adam.direction, momentum)
+            direction_saturated = rates.adam & adam.saturated
 
         # New weight.
-        rate_term, _ = requantized(
-            product(momentum, rates.rate), rates.rate_shift, _TERM_WIDTH)
+        rate_term, _ = requantized(product(direction, rates.rate), rates.rate_shift, _TERM_WIDTH)
         difference = Signal(signed(_TERM_WIDTH + 1))
-        master = delayed(m, self.master, terms_latency + _MULTIPLY + rounding)
+        master = delayed(m, state.master, _MULTIPLY + rounding)
         m.d.sync += difference.eq(master - rate_term)
         weight, weight_saturated = saturated(difference)
 
         operand, operand_saturated = requantized(
             weight, rates.operand_shift, self._config.element_width)
-        momentum_wait = self.LATENCY - terms_latency
+        wait = self.LATENCY - self._TERMS
         m.d.comb += [
             self.new_master.eq(delayed(m, weight, rounding)),
-            self.new_momentum.eq(delayed(m, momentum, momentum_wait)),
+            self.new_momentum.eq(delayed(m, state.momentum, wait)),
             self.operand.eq(operand),
             self.magnitude.eq(magnitude([self.new_master])),
             self.saturations.eq(
-                delayed(m, momentum_saturated, momentum_wait)
+                delayed(m, state.saturated | direction_saturated, wait)
                 + delayed(m, weight_saturated, rounding) + operand_saturated),
         ]
         return m

@@ -1,12 +1,13 @@
 """What UPDATE works on: optimiser state and summed gradients, element by element."""
 
-from amaranth.hdl import Module, Signal, signed
+from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl.layouts import AccumulatorPort, accumulator_row
 from hypercast.rtl.lib.unpacker import Unpacker
 from hypercast.rtl.vector.ports import WordSource
+from hypercast.rtl.vector.second_moment import SecondMoment
 
 __all__ = ["UpdateReader", "elements_per_step", "update_elements"]
 
@@ -14,16 +15,18 @@ __all__ = ["UpdateReader", "elements_per_step", "update_elements"]
 def elements_per_step(config):
     """Elements UPDATE handles per cycle: as many as memory can read and write in that time.
 
-    An element's state is 64 bits, which a channel must read and write.
+    An element's state is 64 bits, which a channel must read and write. (Adam's is half as much
+    again.)
     """
     return max(1, config.word_width // 128)
 
 
 def update_elements(config):
-    """Layout: elements handled in one cycle."""
+    """Layout: elements handled in one cycle; with second moments if the chip can do Adam."""
     return data.ArrayLayout(data.StructLayout({
         "master": signed(32),
         "momentum": signed(32),
+        **({"second_moment": SecondMoment} if config.adam else {}),
         "gradient": signed(config.accumulator_width),
     }), elements_per_step(config))
 
@@ -43,8 +46,8 @@ class UpdateReader(wiring.Component):
     rows : In(20), address : In(address_width), row : In
         Rows, the address of the first row's state in channel 1, and its accumulator row; valid
         with ``start``.
-    buffer : In(1)
-        Accumulator buffer; held during the run.
+    buffer : In(1), adam : In(1)
+        Accumulator buffer, and whether second moments are part of the state; held during the run.
     source : Out(WordSource(config))
         Brings the state.
     aggregation : Out(AccumulatorPort(config))
@@ -63,6 +66,7 @@ class UpdateReader(wiring.Component):
             "address": In(config.address_width),
             "row": In(range(config.accumulator_rows)),
             "buffer": In(1),
+            "adam": In(1),
             "source": Out(WordSource(config)),
             "aggregation": Out(AccumulatorPort(config)),
             "o": Out(stream.Signature(update_elements(config))),
@@ -72,14 +76,12 @@ class UpdateReader(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self._config
-        state_row = data.StructLayout({
-            "master": data.ArrayLayout(signed(32), config.lanes),
-            "momentum": data.ArrayLayout(signed(32), config.lanes)})
-        m.submodules.unpacker = unpacker = Unpacker(config.word_width, state_row.size)
+        values = data.ArrayLayout(signed(32), config.lanes)
+        m.submodules.unpacker = unpacker = Unpacker(config.word_width, values.size)
         connect(m, flipped(self.source.words), unpacker.i)
-        state = state_row(unpacker.o.payload)
 
-        # All rows' state is one run of words.
+        # All rows' state is one run of words: of a row second moments (Adam's), masters, momenta.
+        own = Mux(self.adam, 3 * config.state_words, 2 * config.state_words)
         command = self.source.command
         with m.If(command.ready):
             m.d.sync += command.valid.eq(0)
@@ -88,7 +90,20 @@ class UpdateReader(wiring.Component):
                 command.valid.eq(self.rows != 0),
                 command.p.channel.eq(1),
                 command.p.address.eq(self.address),
-                command.p.count.eq(self.rows * (2 * config.state_words)),
+                command.p.count.eq(self.rows * own),
+            ]
+
+        # The earlier ones are set aside until the last one comes.
+        second_moments, masters = Signal(values), Signal(values)
+        part, last, complete = Signal(2), Signal(), Signal()
+        m.d.comb += [
+            last.eq(part == Mux(self.adam, 2, 1)),
+            complete.eq(unpacker.o.valid & last),
+        ]
+        with m.If(unpacker.o.valid & ~last):
+            m.d.sync += [
+                Cat(second_moments, masters).eq(Cat(masters, unpacker.o.payload)),
+                part.eq(part + 1),
             ]
 
         # One row of gradients is fetched ahead.
@@ -120,9 +135,9 @@ class UpdateReader(wiring.Component):
             self.o.valid.eq(left != 0),
             self.o.payload.eq(elements[0]),
             free.eq((left == 0) | ((left == 1) & self.o.ready)),
-            taken.eq(free & unpacker.o.valid & fetched),
-            unpacker.o.ready.eq(free & fetched),
-            self.starved.eq(free & fetched & ~unpacker.o.valid),
+            taken.eq(free & complete & fetched),
+            unpacker.o.ready.eq(~last | (free & fetched)),
+            self.starved.eq(free & fetched & ~complete),
         ]
         with m.If(self.o.valid & self.o.ready):
             m.d.sync += [
@@ -130,13 +145,12 @@ class UpdateReader(wiring.Component):
                 left.eq(left - 1),
             ]
         with m.If(taken):
-            m.d.sync += left.eq(steps)
+            m.d.sync += [left.eq(steps), part.eq(0)]
+            parts = {"master": masters, "momentum": values(unpacker.o.payload),
+                     "second_moment": second_moments, "gradient": gradient}
             for lane in range(config.lanes):
                 step, position = divmod(lane, elements_per_step(config))
                 element = elements[step][position]
-                m.d.sync += [
-                    element.master.eq(state.master[lane]),
-                    element.momentum.eq(state.momentum[lane]),
-                    element.gradient.eq(gradient[lane]),
-                ]
+                m.d.sync += [element[name].eq(parts[name][lane])
+                             for name in element.shape().members]
         return m

@@ -1,26 +1,31 @@
 """Writes back optimiser state and sends out new weights."""
 
-from amaranth.hdl import Module, Signal, signed
+from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.layouts import FlitKind, flit
 from hypercast.rtl.vector.ports import write_request
+from hypercast.rtl.vector.second_moment import SecondMoment
 
 __all__ = ["UpdateWriter", "update_group"]
 
 
 def update_group(config):
-    """Layout: updated elements whose master weights fill one word."""
+    """Layout: updated elements whose master weights fill one word; if the chip can do Adam, with
+    their second moments."""
     elements = config.word_width // 32
     return data.StructLayout({
         "master": data.ArrayLayout(signed(32), elements),
         "momentum": data.ArrayLayout(signed(32), elements),
+        **({"second_moment": data.ArrayLayout(SecondMoment, elements)} if config.adam else {}),
         "operand": data.ArrayLayout(signed(config.element_width), elements)})
 
 
 class UpdateWriter(wiring.Component):
-    """Writes each group's two words; after a row's last group, sends the row of operands.
+    """Writes each group's two words, or Adam's three.
+
+    After a row's last group, it sends the row of operands.
 
     Parameters
     ----------
@@ -36,6 +41,8 @@ class UpdateWriter(wiring.Component):
         valid with ``start``.
     core : In(dimensions)
         This core's address.
+    adam : In(1)
+        Second moments are part of the state; held while ``busy``.
     i : In(stream of update_group(config))
         The groups.
     write : Out(stream of writes)
@@ -55,6 +62,7 @@ class UpdateWriter(wiring.Component):
             "address": In(config.address_width),
             "index": In(config.index_width),
             "core": In(config.dimensions),
+            "adam": In(1),
             "i": In(stream.Signature(update_group(config))),
             "write": Out(write_request(config)),
             "flits": Out(stream.Signature(flit(config))),
@@ -82,11 +90,24 @@ class UpdateWriter(wiring.Component):
             self.flits.p.index.eq(index),
             self.flits.p.payload.eq(operands),
         ]
+
         with m.FSM():
             with m.State("MASTER"):
                 m.d.comb += self.write.valid.eq(self.i.valid)
                 with m.If(self.write.valid & self.write.ready):
                     m.next = "MOMENTUM"
+                    if config.adam:
+                        with m.If(self.adam):
+                            m.next = "SECOND MOMENT"
+            if config.adam:
+                with m.State("SECOND MOMENT"):
+                    m.d.comb += [
+                        self.write.valid.eq(1),
+                        self.write.p.address.eq(address - groups),
+                        self.write.p.data.eq(self.i.p.second_moment),
+                    ]
+                    with m.If(self.write.ready):
+                        m.next = "MOMENTUM"
             with m.State("MOMENTUM"):
                 m.d.comb += [
                     self.write.valid.eq(1),
@@ -104,7 +125,10 @@ class UpdateWriter(wiring.Component):
                     ]
                     m.next = "MASTER"
                     with m.If(group == groups - 1):
-                        m.d.sync += [address.eq(address + 1 + groups), group.eq(0)]
+                        m.d.sync += [
+                            address.eq(address + 1 + Mux(self.adam, 2 * groups, groups)),
+                            group.eq(0),
+                        ]
                         m.next = "SEND"
             with m.State("SEND"):
                 m.d.comb += self.flits.valid.eq(1)
@@ -114,7 +138,7 @@ class UpdateWriter(wiring.Component):
         with m.If(self.start):
             m.d.sync += [
                 left.eq(self.rows),
-                address.eq(self.address),
+                address.eq(self.address + Mux(self.adam, groups, 0)),
                 index.eq(self.index),
             ]
         return m

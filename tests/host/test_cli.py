@@ -84,6 +84,15 @@ def test_train_options():
     assert "34-5-5-2 features" in result.stderr and "8-bit" in result.stderr
 
 
+def test_train_with_adam():
+    lines = run("train", "karate", "--epochs", 3, "--json", "--optimiser", "adam",
+                "--learning-rate", 0.01, "--betas", "0.8,0.99", "--epsilon", 1e-6).stdout
+    with_sgd = run("train", "karate", "--epochs", 3, "--json", "--learning-rate", 0.01).stdout
+    assert json.loads(lines.splitlines()[0])["training_loss"] == \
+        json.loads(with_sgd.splitlines()[0])["training_loss"]  # before the first update
+    assert lines.splitlines()[1] != with_sgd.splitlines()[1]
+
+
 def test_train_orders():
     def lines(order, *arguments):
         return run("train", "karate", "--epochs", 1, "--dropout", 0, "--order", order,
@@ -122,6 +131,7 @@ def test_train_planetoid_folder(folder):  # noqa: F811
     (["train", "karate", "--device", "gpu"], "'gpu' is not of the form serial[:PORT][@BAUD]"),
     (["train", "karate", "--layers", "4", "--hidden", "3,2"], "hidden has 2 numbers, but 4 layers"),
     (["train", "karate", "--split", "60/0/40", "--patience", "2"], "needs vertices to validate on"),
+    (["train", "karate", "--betas", "0.9"], "betas must be two numbers"),
     (["train", "karate", "--order", "aggregate_first"], "layer 1 cannot aggregate first with"),
     (["train", "karate", "--dropout", "0.999999"], "dropout must be at least 0 and below 1"),
     (["train", "blocks", "--device", "rtl", "--preset", "tiny"], "raise "),

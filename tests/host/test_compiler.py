@@ -93,9 +93,10 @@ def test_weights_are_whole_and_apart(case):
         assert np.array_equal(matrix_of(bank, weights, config),
                               np.atleast_2d(model.tensors[name]))
         images = [dict(image)[weights.state.name] for image in job.images]
-        master, momentum = load_state(weights, config, images)
+        master, *moments = load_state(weights, config, images)
         assert np.array_equal(master, np.atleast_2d(model.masters[name]))
-        assert not momentum.any()
+        assert len(moments) == len(model.optimiser(name)) - 1
+        assert not any(moment.any() for moment in moments)
     assert len(used) == len(job.weight_bank) <= config.weight_rows
 
 
@@ -211,3 +212,11 @@ def test_more_rows_than_an_instruction_takes():
 def test_element_width_of_another_configuration():
     with pytest.raises(CapacityError, match="16-bit elements, the configuration 8-bit; give both"):
         compile_job(small_model(), SMALL.replace(element_width=8))
+
+
+def test_chip_without_adam():
+    model, config = small_model(optimiser="adam"), ROOMY.replace(adam=False)
+    assert compile_job(small_model(), config).program
+    with pytest.raises(CapacityError, match=r"optimiser is adam, but the configuration's adam is "
+                                            r"False: .* set adam to True, or train with sgd"):
+        compile_job(model, config)

@@ -62,28 +62,31 @@ def test_records_fill_words_from_the_low_bits():
     assert words.tolist() == [[0x00020001, 0x00040003], [5, 0]]
 
 
+@pytest.mark.parametrize("adam", [False, True])
 @pytest.mark.parametrize("config", CONFIGS)
-def test_state_round_trip(config):
+def test_state_round_trip(config, adam):
     rng = np.random.default_rng(3)
-    panels, per_row = -(-5 // config.lanes), 2 * config.state_words
+    values = 3 if adam else 2
+    panels, per_row = -(-5 // config.lanes), values * config.state_words
     for shape, height in (((21, 5), -(-21 // config.lanes) * config.lanes), ((1, 5), 1)):
         rows = panels * height
         state = Region(name="state", channel=1, address=100,
                        words=-(-rows // config.cores) * per_row)
         weights = Weights(name="W1", shape=shape, base=0, height=height, panels=panels,
-                          state=state, chunks=(range(rows),))
-        master, momentum = (rng.integers(-2**31, 2**31, shape) for _ in range(2))
+                          state=state, chunks=(range(rows),), adam=adam)
+        state_of = [rng.integers(-2**31, 2**31, shape) for _ in range(values)]
         images = [np.zeros((state.words, config.chunks), dtype=np.uint32)
                   for _ in range(config.cores)]
-        store_state(master, momentum, weights, config, images)
+        store_state(state_of, weights, config, images)
         got = load_state(weights, config, images)
-        assert np.array_equal(got[0], master)
-        assert np.array_equal(got[1], momentum)
-        top, bottom = (weight_rows(value, weights, config) for value in (master, momentum))
+        assert len(got) == values and all(map(np.array_equal, got, state_of))
+        # Second moments, if there are any, precede masters and momenta.
+        top, bottom, *first = (weight_rows(value, weights, config) for value in state_of)
         for row in range(rows):
             words = images[row % config.cores][row // config.cores * per_row:][:per_row]
-            assert np.array_equal(words.ravel().view("<i4"), [*top[row], *bottom[row]])
-        assert np.array_equal(matrix_of(top, weights, config), master)
+            assert np.array_equal(words.ravel().view("<i4"), np.concatenate(
+                [part[row] for part in (*first, top, bottom)]))
+        assert np.array_equal(matrix_of(top, weights, config), state_of[0])
 
 
 def test_full_channel_is_refused_with_the_remedy():

@@ -218,10 +218,12 @@ def test_directed_graph_has_messages_of_its_own_backward():
         assert len({entry["edge_set"] for entry in of(Opcode.AGGREGATE, program)}) == sets
 
 
+@pytest.mark.parametrize(("optimiser", "state_values"), [("sgd", 2), ("adam", 3)])
 @pytest.mark.parametrize("features", [4, 16, 17, 40])
-def test_reductions_in_chunks(features):
+def test_reductions_in_chunks(features, optimiser, state_values):
     """Two cores hold 32 gradient rows: every row of a chunk is reduced once, where UPDATE is."""
-    model = small_model(small_graph(features=features, classes=2), hidden=(3,))
+    model = small_model(small_graph(features=features, classes=2), hidden=(3,),
+                        optimiser=optimiser)
     job, program = compile_job(model, CONFIG), instructions(model)
     found = {}
     for entry in of(Opcode.GRADIENT, program):
@@ -239,7 +241,8 @@ def test_reductions_in_chunks(features):
                         if entry["weights"] == weights.base + chunk.rows.start)
             assert (update["first_row"], update["rows"]) == (chunk.first_row, len(rows))
             assert update["state"] == weights.state.address + \
-                chunk.rows.start // 2 * 2 * CONFIG.state_words
+                chunk.rows.start // 2 * state_values * CONFIG.state_words
+            assert update["adam"] == (optimiser == "adam")
             assert {entry["buffer"] for _, entry in pieces} == {update["buffer"]}
             last = max(program.index(entry) for _, entry in pieces)
             assert any(entry["waits"] >> Engine.REDUCTION & 1
@@ -385,3 +388,15 @@ def test_rates_follow_the_schedule():
         assert changed <= {"rate", "rate_shift"} and changed, name
         assert new["rate"] / 2**new["rate_shift"] == \
             pytest.approx(0.5 * old["rate"] / 2**old["rate_shift"], rel=1e-4)
+
+
+def test_constants_of_adam_change_with_every_step():
+    model = small_model(optimiser="adam")
+    job = compile_job(model, CONFIG)
+    first, second = (dict(updates_at(job, model, epoch)) for epoch in (0, 1))
+    for row, name in job.updates:
+        old, new = decode(first[row]), decode(second[row])
+        assert {field for field in old if old[field] != new[field]} <= {
+            "rate", "rate_shift", "epsilon", "epsilon_exponent"}, name
+        assert old["rate"] != new["rate"]
+        assert old["adam"] == new["adam"] == 1

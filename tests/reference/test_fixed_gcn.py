@@ -1,3 +1,4 @@
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -345,7 +346,11 @@ def test_gradients_are_those_of_real_numbers(orders, width, dropout, tightness, 
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_training_follows_real_numbers(loss):
+@pytest.mark.parametrize("recipe", [
+    Recipe(learning_rates=(0.1,)),
+    Recipe(optimiser="adam", learning_rates=(0.01,), bias_learning_rates=(0.01,)),
+], ids=["sgd", "adam"])
+def test_training_follows_real_numbers(recipe, loss):
     """Ten steps; the momenta take gradients in and the gains and rates undo the chip's scaling.
 
     What one rounding does to ten steps has no simple bound; one percent of the parameters'
@@ -355,7 +360,7 @@ def test_training_follows_real_numbers(loss):
     if loss == BINARY_CROSS_ENTROPY:
         examples = several(data(seed=2))  # in which no sum is next to zero, ReLU's kink
         weights = np.linspace(0, 3, 40)
-    arguments = (network(dropout=0.4), Recipe(learning_rates=(0.1,), loss=loss), *examples, weights)
+    arguments = network(dropout=0.4), replace(recipe, loss=loss), *examples, weights
     fixed, real = FixedGcn(*arguments), FloatGcn(*arguments)
     for split in (Split.TRAIN, Split.TEST):
         expected, found = real.evaluate().mean_loss(split), fixed.evaluate().mean_loss(split)

@@ -92,6 +92,28 @@ def test_step_is_momentum_and_decay():
         np.testing.assert_allclose(gcn.parameters[name], middle[name] - rate * velocity)
 
 
+def test_step_is_adam():
+    gcn = make(0.0)
+    gcn.recipe = Recipe(optimiser="adam", learning_rates=(0.1,), bias_learning_rates=(0.2,),
+                        weight_decays=(0.01,), betas=(0.5, 0.75), epsilon=0.001)
+    before = dict(gcn.parameters)
+    first = gcn.gradients(gcn.forward(training=True))
+    gcn.train_step()
+    middle = dict(gcn.parameters)
+    second = gcn.gradients(gcn.forward(training=True))
+    gcn.train_step()
+    for name in before:
+        rate, decay = (0.1, 0.01) if name.startswith("W") else (0.2, 0.0)
+        one = first[name] + decay * before[name]
+        np.testing.assert_allclose(middle[name], before[name] - rate * one / (abs(one) + 0.001))
+        two = second[name] + decay * middle[name]
+        # Weighted means, of weights that add up to one.
+        mean = (0.5 * one + two) / 1.5
+        square = (0.75 * one**2 + two**2) / 1.75
+        np.testing.assert_allclose(gcn.parameters[name],
+                                   middle[name] - rate * mean / (np.sqrt(square) + 0.001))
+
+
 def test_training_lowers_the_loss():
     gcn = make(0.0)
     gcn.recipe = Recipe(learning_rates=(0.05,), weight_decays=(0.0,))

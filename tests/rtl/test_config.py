@@ -44,6 +44,7 @@ REFUSED = [
     ("tensors", 512, "tensors must be a power of two from 8 to 256, not 512"),
     ("memory_latency", 0, "memory_latency must be 1 to 1024, not 0"),
     ("memory_latency", 1025, "memory_latency must be 1 to 1024, not 1025"),
+    ("adam", 1, "adam must be of type bool, not 1"),
     ("memory_stalls", 1, "memory_stalls must be of type bool, not 1"),
 ]
 
@@ -132,8 +133,8 @@ def test_every_field_changes_the_hash():
     changes = {"dimensions": 3, "lanes": 8, "planes": 2, "eject": 2, "buffer_depth": 8,
                "element_width": 8, "accumulator_rows": 512, "weight_rows": 1024,
                "channel_words": 65536, "operand_words": 512, "kept_rows": 256, "read_buffer": 64,
-               "edge_buffer": 4, "program_rows": 256, "tensors": 32, "memory_latency": 2,
-               "memory_stalls": True}
+               "edge_buffer": 4, "program_rows": 256, "tensors": 32, "adam": False,
+               "memory_latency": 2, "memory_stalls": True}
     assert changes.keys() == Config().to_dict().keys()
     hashes = [Config().hash, *(Config().replace(**{name: value}).hash
                                for name, value in changes.items())]

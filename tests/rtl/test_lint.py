@@ -16,7 +16,8 @@ from hypercast.sim.simulators import missing, verilator_root
 pytestmark = pytest.mark.skipif(bool(missing("verilator")), reason=str(missing("verilator")))
 
 CONFIGS = {
-    "one core": PRESETS["tiny"].replace(dimensions=0, memory_latency=20, memory_stalls=True),
+    "one core": PRESETS["tiny"].replace(dimensions=0, adam=False, memory_latency=20,
+                                        memory_stalls=True),
     "two cores": PRESETS["tiny"].replace(element_width=8, planes=2, eject=2),
 }
 #: A waiver's rule, and the messages it is about.

@@ -141,7 +141,7 @@ def trainings(draw):
         variant=variant, hidden=hidden, dropout=draw(st.sampled_from([0.0, 0.5])),
         recipe={"normalisation": draw(st.sampled_from(
             ["symmetric", "mean", "given", "neighbours", "sum"])),
-            "epsilon": draw(st.sampled_from([0.0, 0.3])), "seed": draw(st.integers(0, 2**40)),
+            "gin_epsilon": draw(st.sampled_from([0.0, 0.3])), "seed": draw(st.integers(0, 2**40)),
             "headroom": draw(st.integers(0, 3))})
 
 

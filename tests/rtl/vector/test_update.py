@@ -1,12 +1,13 @@
-"""Tests of UPDATE, through the vector unit, against ``arithmetic.update``."""
+"""Tests of UPDATE, through the vector unit, against ``arithmetic.update`` and ``adam_update``."""
 
 import numpy as np
 import pytest
 
-from hypercast.reference import arithmetic
+from hypercast.reference import adam, arithmetic
 from hypercast.rtl import isa
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import Opcode
+from hypercast.rtl.vector.adam_step import AdamStep
 from tests.rtl.vector.vector_bench import VectorBench, pack, unpack
 
 _STATE = 9
@@ -18,7 +19,9 @@ _CONFIGS = {
     "16x16": PRESETS["test"].replace(lanes=16),
     "16x8": PRESETS["test"].replace(lanes=16, element_width=8),
     "one core": PRESETS["test"].replace(dimensions=0),
+    "without Adam": PRESETS["test"].replace(adam=False),
 }
+_ADAM = adam.AdamRates(58982, 36700, 22, 41943, 20, 33554, 25, 192416, 0)
 _USUAL = {"momentum": 58982, "decay": 33000, "decay_shift": 25, "rate": 52429, "rate_shift": 18}
 
 
@@ -27,8 +30,14 @@ class _UpdateBench(VectorBench):
 
     saturations = 0
 
+    _adam, _parts = False, 2
+
+    def use(self, *, adam):
+        """Which optimiser the instructions that follow are of."""
+        self._adam, self._parts = adam, 3 if adam else 2
+
     def _state_words(self, row, rows):
-        words = 2 * self.config.state_words
+        words = self._parts * self.config.state_words
         return slice(_STATE + row * words, _STATE + (row + rows) * words)
 
     def _store(self, states):
@@ -37,21 +46,27 @@ class _UpdateBench(VectorBench):
         for row in states:
             packed = pack(row.ravel(), 32)
             words += [packed >> index * width & (1 << width) - 1
-                      for index in range(2 * self.config.state_words)]
+                      for index in range(self._parts * self.config.state_words)]
         self.channels[1][self._state_words(0, len(states))] = words
 
     def _load(self, rows):
         words = self.channels[1][self._state_words(0, rows)]
         packed = pack(words, self.config.word_width)
-        return np.array(unpack(packed, 32, rows * 2 * self.config.lanes)).reshape(
-            rows, 2, self.config.lanes)
+        return np.array(unpack(packed, 32, rows * self._parts * self.config.lanes)).reshape(
+            rows, self._parts, self.config.lanes)
 
     def _random_state(self, rows):
         shape = (rows, 2, self.config.lanes)
         state = self.rng.integers(-1 << 31, 1 << 31, size=shape) >> self.rng.integers(
             32, size=shape)
         special = [-1 << 31, (1 << 31) - 1, 0, -1, -1 << 15, 3 << 14]
-        return np.where(self.rng.random(shape) < 0.1, self.rng.choice(special, size=shape), state)
+        state = np.where(self.rng.random(shape) < 0.1, self.rng.choice(special, size=shape), state)
+        if not self._adam:
+            return state
+        shape = (rows, 1, self.config.lanes)
+        moment = adam.pack_second_moment(self.rng.integers(1 << 24, 1 << 26, shape),
+                                         self.rng.integers(31, size=shape))
+        return np.concatenate([moment, state], axis=1)
 
     def _random_gradient(self, rows):
         width = self.config.accumulator_width
@@ -76,14 +91,15 @@ class _UpdateBench(VectorBench):
         cycles, peak = await self.execute(
             ctx, Opcode.UPDATE, shift=operand_shift, aux_shift=gradient_shift, buffer=buffer,
             first_row=first_row, rows=rows, weights=weights, state=_STATE,
-            **rates._asdict())
+            adam=self._adam, **rates._asdict())
 
-        expected = arithmetic.update(gradient, state[:, 0], state[:, 1], rates, gradient_shift,
-                                     operand_shift, config.element_width)
+        step, order = (adam.adam_update, (1, 2, 0)) if self._adam else (arithmetic.update, (0, 1))
+        expected = step(gradient, *(state[:, part] for part in order), rates, gradient_shift,
+                        operand_shift, config.element_width)
         self.saturations += expected.saturations
         after = self._load(owned)
-        np.testing.assert_array_equal(after[:, 1], expected.momentum)
-        np.testing.assert_array_equal(after[:, 0], expected.master)
+        for part, values in zip(order, expected, strict=False):
+            np.testing.assert_array_equal(after[:, part], values)
         np.testing.assert_array_equal(around, np.concatenate([
             self.channels[1][:_STATE], self.channels[1][self._state_words(owned, 1)]]))
         assert peak == expected.magnitude.bit_length()
@@ -129,6 +145,25 @@ def test_random_instructions_back_to_back(name, stall, latency):
     bench.run(testbench)
 
 
+@pytest.mark.parametrize("name, stall, latency", [
+    *((name, 0.3, 20) for name, config in _CONFIGS.items() if config.adam), ("2x8", 0.0, 1)])
+def test_adam_between_sgd(name, stall, latency):
+    """Each instruction its own optimiser: nothing of one is left in the other's pipeline."""
+    config = _CONFIGS[name]
+    bench = _UpdateBench(config, seed=latency, latency=latency, stall=stall)
+    rng = bench.rng
+
+    async def testbench(ctx):
+        for with_adam in (True, False, True, True):
+            bench.use(adam=with_adam)
+            await bench.check(
+                ctx, 0, 0, int(rng.integers(1, 8 * config.cores)),
+                gradient_shift=int(rng.choice([5, 16, 22])), operand_shift=16,
+                rates=_ADAM if with_adam else arithmetic.Rates(**_USUAL))
+
+    bench.run(testbench)
+
+
 @pytest.mark.parametrize("core", range(4))
 def test_owned_rows(core):
     bench = _UpdateBench(_CONFIGS["4x16"], core=core)
@@ -141,15 +176,18 @@ def test_owned_rows(core):
     bench.run(testbench)
 
 
-@pytest.mark.parametrize("name, per_row", [("2x16", 5), ("4x16", 5), ("16x16", 9), ("16x8", 17)])
-def test_cycles_per_row(name, per_row):
+@pytest.mark.parametrize("with_adam, name, per_row", [
+    *((False, *case) for case in (("2x16", 5), ("4x16", 5), ("16x16", 9), ("16x8", 17))),
+    *((True, *case) for case in (("2x16", 8), ("4x16", 8), ("16x16", 9), ("16x8", 17)))])
+def test_cycles_per_row(with_adam, name, per_row):
     config = _CONFIGS[name]
     bench = _UpdateBench(config)
+    bench.use(adam=with_adam)
 
     async def testbench(ctx):
         cycles, rows = await bench.check(
             ctx, 0, 0, 2 * config.lanes * config.cores, gradient_shift=20, operand_shift=16,
-            rates=arithmetic.Rates(**_USUAL))
-        assert cycles <= per_row * rows + 50
+            rates=_ADAM if with_adam else arithmetic.Rates(**_USUAL))
+        assert cycles <= per_row * rows + 50 + AdamStep.LATENCY * with_adam
 
     bench.run(testbench)

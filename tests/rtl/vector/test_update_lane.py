@@ -5,14 +5,16 @@ from itertools import product
 import numpy as np
 import pytest
 
-from hypercast.reference import arithmetic
+from hypercast.reference import adam, arithmetic
 from hypercast.rtl.config import PRESETS
+from hypercast.rtl.vector.adam_step import AdamStep
 from hypercast.rtl.vector.update_lane import UpdateLane
 from tests.bench import run
 
 _EXTREMES = (-1 << 31, -1, 0, (1 << 31) - 1, 123456789)
 
 
+@pytest.mark.parametrize("with_adam", [False, True])
 @pytest.mark.parametrize("element_width", [8, 16])
 @pytest.mark.parametrize("rates, gradient_shift, operand_shift", [
     ((58982, 33000, 25, 52429, 18), 22, 16),
@@ -21,8 +23,8 @@ _EXTREMES = (-1 << 31, -1, 0, (1 << 31) - 1, 123456789)
     ((1, 65535, 13, 32768, 16), 17, 1),
     ((0, 1, 63, 1, 63), 63, 63),
 ])
-def test_matches_reference(element_width, rates, gradient_shift, operand_shift):
-    config = PRESETS["test"].replace(element_width=element_width)
+def test_matches_reference(element_width, with_adam, rates, gradient_shift, operand_shift):
+    config = PRESETS["test"].replace(element_width=element_width, adam=with_adam)
     width = config.accumulator_width
     rates = arithmetic.Rates(*rates)
     gradients = (-1 << width - 1, (1 << width - 1) - 1, 0, -3 << 20, 1 << 33, -1 << 33)
@@ -48,3 +50,49 @@ def test_matches_reference(element_width, rates, gradient_shift, operand_shift):
                     cases[step - dut.LATENCY])
 
     run(dut, bench)
+
+
+@pytest.mark.parametrize("element_width", [8, 16])
+@pytest.mark.parametrize("rates, gradient_shift, operand_shift", [
+    ((58982, 36700, 22, 41943, 20, 33554, 25, 192416, 0), 22, 16),
+    ((65535, 65535, 0, 65535, 0, 32768, 16, 1 << 17, 0), 0, 0),
+    ((58982, 0, 0, 56487, 20, 53687, 29, 1 << 17, 13), 13, 12),
+    ((0, 1, 63, 65535, 18, 65535, 17, (1 << 18) - 1, 31), 17, 10),
+])
+def test_adam_matches_reference(element_width, rates, gradient_shift, operand_shift):
+    rng = np.random.default_rng(rates[0])
+    config = PRESETS["test"].replace(element_width=element_width)
+    width, count = config.accumulator_width, 400
+    rates = adam.AdamRates(*rates)
+    gradient = rng.integers(-1 << width - 1, 1 << width - 1, count) >> rng.integers(
+        width, size=count)
+    master, momentum = (rng.integers(-1 << 31, 1 << 31, count) >> rng.integers(32, size=count)
+                        for _ in range(2))
+    for values in (master, momentum):
+        values[rng.random(count) < 0.3] = rng.choice(_EXTREMES)
+    moment = adam.pack_second_moment(rng.integers(1 << 24, 1 << 26, count),
+                                     rng.integers(31, size=count))
+    dut = UpdateLane(config)
+    latency = dut.LATENCY + AdamStep.LATENCY
+    results = []
+
+    async def bench(ctx):
+        ctx.set(dut.rates, {**rates._asdict(), "adam": 1, "gradient_shift": gradient_shift,
+                            "operand_shift": operand_shift})
+        for step in range(count + latency):
+            index = min(step, count - 1)
+            ctx.set(dut.gradient, int(gradient[index]))
+            ctx.set(dut.master, int(master[index]))
+            ctx.set(dut.momentum, int(momentum[index]))
+            ctx.set(dut.second_moment.as_value(), int(moment[index]))
+            _, _, *found = await ctx.tick().sample(
+                dut.new_master, dut.new_momentum, dut.new_second_moment.as_value(), dut.operand,
+                dut.magnitude, dut.saturations)
+            results.append(found)
+
+    run(dut, bench)
+    for index, found in enumerate(results[latency:]):
+        expected = adam.adam_update(
+            *(values[index:index + 1] for values in (gradient, master, momentum, moment)), rates,
+            gradient_shift, operand_shift, element_width)
+        assert found == [int(np.ravel(value)[0]) for value in expected], index

@@ -9,11 +9,21 @@ from hypercast.rtl.vector.update_writer import UpdateWriter
 from tests.bench import get, put, run
 
 NARROW = Config(dimensions=1, lanes=2, planes=1, element_width=8)
+WITHOUT = PRESETS["test"].replace(adam=False)
 
 
-@pytest.mark.parametrize("config", [PRESETS["test"], NARROW])
+def payload(name, value):
+    """A value as the block takes it."""
+    if name == "second_moment":
+        return {"mantissa": value & (1 << 26) - 1, "exponent": value >> 26}
+    return value
+
+
+@pytest.mark.parametrize(("config", "adam"), [
+    (PRESETS["test"], False), (PRESETS["test"], True), (NARROW, False), (NARROW, True),
+    (WITHOUT, False)])
 @pytest.mark.parametrize(("idle", "stall"), [(0.0, 0.0), (0.5, 0.2), (0.1, 0.6)])
-def test_rows(config, idle, stall):
+def test_rows(config, adam, idle, stall):
     rng = np.random.default_rng(3)
     dut = UpdateWriter(config)
     rows, address, index, core = 9, 100, 8, 1
@@ -23,8 +33,13 @@ def test_rows(config, idle, stall):
               "momentum": rng.integers(-2**31, 2**31, shape),
               "operand": rng.integers(-(1 << config.element_width - 1),
                                       1 << config.element_width - 1, shape)}
-    payloads = [{name: [int(value) for value in array[number]] for name, array in values.items()}
-                for number in range(len(values["master"]))]
+    if config.adam:
+        values["second_moment"] = rng.integers(0, 1 << 31, shape)
+    # In the order in which they lie in a row, and in which they are written.
+    places = ("second_moment", "master", "momentum") if adam else ("master", "momentum")
+    turns = ("master", "second_moment", "momentum") if adam else places
+    payloads = [{name: [payload(name, int(value)) for value in array[number]]
+                 for name, array in values.items()} for number in range(len(values["master"]))]
     done = []
 
     def pack(numbers, width):
@@ -33,7 +48,7 @@ def test_rows(config, idle, stall):
 
     async def control(ctx):
         for name, value in {"rows": rows, "address": address, "index": index, "core": core,
-                            "start": 1}.items():
+                            "adam": adam, "start": 1}.items():
             ctx.set(getattr(dut, name), value)
         await ctx.tick()
         ctx.set(dut.start, 0)
@@ -46,12 +61,14 @@ def test_rows(config, idle, stall):
         await put(ctx, dut.i, payloads, rng, idle)
 
     async def writes(ctx):
-        for number, write in enumerate(await get(ctx, dut.write, 2 * rows * groups, rng, stall)):
-            row, part = divmod(number, 2 * groups)
-            group, momentum = divmod(part, 2)
-            name = "momentum" if momentum else "master"
+        for number, write in enumerate(await get(
+                ctx, dut.write, len(places) * rows * groups, rng, stall)):
+            row, part = divmod(number, len(places) * groups)
+            group, turn = divmod(part, len(places))
+            name = turns[turn]
             assert write.channel == 1
-            assert write.address == address + 2 * groups * row + groups * momentum + group
+            assert write.address == address + groups * (
+                len(places) * row + places.index(name)) + group
             assert write.data == pack(values[name][row * groups + group], 32)
 
     async def flits(ctx):

@@ -1,0 +1,71 @@
+"""What Adam adds to SGD: the second moment, and the momentum over its root."""
+
+from amaranth.hdl import Module, signed
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from hypercast.rtl.lib.delay_line import DelayLine
+from hypercast.rtl.vector.adam_direction import AdamDirection
+from hypercast.rtl.vector.pipeline import delayed
+from hypercast.rtl.vector.second_moment import SecondMoment, SecondMomentUnit
+
+__all__ = ["AdamStep"]
+
+
+class AdamStep(wiring.Component):
+    """Computes ``adam.next_second_moment`` and, with it, ``adam.direction``.
+
+    One element per cycle, in a pipeline that never stalls.
+
+    Members
+    -------
+    decay : In(16), decay_shift : In(6), epsilon : In(18), epsilon_exponent : In(5)
+        Constants, see ``SecondMomentUnit`` and ``AdamDirection``; held while elements are under
+        way.
+    gradient, momentum : In(signed 32)
+        The gradient, and the new momentum.
+    second_moment : In(SecondMoment)
+        The old second moment.
+    direction : Out(signed 32), saturated : Out(1)
+        The direction and whether it saturated, ``LATENCY`` cycles later.
+    new_second_moment : Out(SecondMoment)
+        At the same time.
+    """
+
+    #: Cycles from the inputs to all outputs.
+    LATENCY = SecondMomentUnit.LATENCY + AdamDirection.LATENCY
+
+    def __init__(self):
+        super().__init__({
+            "decay": In(16),
+            "decay_shift": In(6),
+            "epsilon": In(18),
+            "epsilon_exponent": In(5),
+            "gradient": In(signed(32)),
+            "momentum": In(signed(32)),
+            "second_moment": In(SecondMoment),
+            "direction": Out(signed(32)),
+            "saturated": Out(1),
+            "new_second_moment": Out(SecondMoment),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.unit = unit = SecondMomentUnit()
+        m.submodules.path = path = AdamDirection()
+        m.submodules.delay = delay = DelayLine(SecondMoment, path.LATENCY)
+        m.d.comb += [
+            unit.decay.eq(self.decay),
+            unit.decay_shift.eq(self.decay_shift),
+            unit.gradient.eq(self.gradient),
+            unit.i.eq(self.second_moment),
+            path.epsilon.eq(self.epsilon),
+            path.epsilon_exponent.eq(self.epsilon_exponent),
+            path.momentum.eq(delayed(m, self.momentum, unit.LATENCY)),
+            path.second_moment.eq(unit.o),
+            delay.i.eq(unit.o),
+            self.direction.eq(path.o),
+            self.saturated.eq(path.saturated),
+            self.new_second_moment.eq(delay.o),
+        ]
+        return m

@@ -1,0 +1,35 @@
+"""The whole chip trains with Adam in every word as the reference does."""
+
+import numpy as np
+import pytest
+
+from hypercast.host.datasets import karate
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
+from tests.system.chips import NARROW, WIDE, GraphTraining, random_graph
+
+_RECIPE = {"optimiser": "adam", "learning_rates": (0.01,), "bias_learning_rates": (0.02,),
+           "weight_decays": (5e-4, 0.0)}
+
+
+@pytest.mark.parametrize("config", [NARROW, WIDE], ids=["8 bits", "16 bits"])
+def test_words(config):
+    """Masters, moments, operands and all other tensors of three steps."""
+    training = GraphTraining(graph=karate(), config=config, hidden=(16,), dropout=0.5, epochs=3,
+                             recipe=_RECIPE)
+    assert any(np.any(moment) for moment in _trained(training).second_moments.values())
+    training.check()
+
+
+def test_several_chunks():
+    """UPDATEs of a parameter in chunks, each with state of its own; both orders of products."""
+    graph = random_graph(20, 50, features=65, seed=8)
+    GraphTraining(graph=graph, config=NARROW, hidden=(3,), epochs=3,
+                  orders=(AGGREGATE_FIRST, COMBINE_FIRST),
+                  recipe={**_RECIPE, "betas": (0.5, 0.9), "epsilon": 1e-3,
+                          "schedule": ((1, 0.5),)}).check()
+
+
+def _trained(training):
+    model = training.model()
+    model.train_step()
+    return model
