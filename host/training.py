@@ -57,8 +57,8 @@ def prepare(graph, network, recipe, config=None, parameters=None, *, loss_weight
     graph = graph.permuted(order)
     if recipe.normalise_features:
         graph = graph.with_normalised_features()
-    data = (graph.normalised(recipe.normalisation, recipe.gin_epsilon), graph.features, graph.labels,
-            graph.splits, loss_weights)
+    data = (graph.normalised(recipe.normalisation, recipe.gin_epsilon), graph.features,
+            graph.labels, graph.splits, loss_weights)
     if config is None:
         return FixedGcn(network, recipe, *data, parameters=parameters)
     combining = network.ordered(layer.orders[0] for layer in network.layers)
