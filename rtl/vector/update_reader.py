@@ -81,7 +81,6 @@ class UpdateReader(wiring.Component):
         connect(m, flipped(self.source.words), unpacker.i)
 
         # All rows' state is one run of words: of a row second moments (Adam's), masters, momenta.
-        own = Mux(self.adam, 3 * config.state_words, 2 * config.state_words)
         command = self.source.command
         with m.If(command.ready):
             m.d.sync += command.valid.eq(0)
@@ -90,7 +89,8 @@ class UpdateReader(wiring.Component):
                 command.valid.eq(self.rows != 0),
                 command.p.channel.eq(1),
                 command.p.address.eq(self.address),
-                command.p.count.eq(self.rows * own),
+                command.p.count.eq(self.rows * (2 * config.state_words)
+                                   + Mux(self.adam, self.rows * config.state_words, 0)),
             ]
 
         # The earlier ones are set aside until the last one comes.
