@@ -10,6 +10,7 @@ from hypercast.host.commands.evaluate import evaluate
 from hypercast.host.commands.export import export
 from hypercast.host.commands.model import model
 from hypercast.host.commands.noc import noc
+from hypercast.host.commands.numbers import numbers
 from hypercast.host.commands.predict import predict
 from hypercast.host.commands.report import report
 from hypercast.host.commands.selftest import selftest
@@ -25,6 +26,6 @@ def main():
     """Hypercast: graph convolutional networks trained on a hypercube of cores, bit for bit."""
 
 
-for command in (bench, build, config, doctor, evaluate, export, model, noc, predict, report,
-                selftest, train, verilog):
+for command in (bench, build, config, doctor, evaluate, export, model, noc, numbers, predict,
+                report, selftest, train, verilog):
     main.add_command(command)

@@ -9,10 +9,11 @@ from hypercast.host.checkpoint import load_checkpoint, save_checkpoint
 from hypercast.host.description.description import load_description
 from hypercast.host.trace import write_trace
 
-__all__ = ["EPOCHS", "RUN", "SLICES", "STEP", "RunError", "RunFolder"]
+__all__ = ["EPOCHS", "NUMBERS", "RUN", "SLICES", "STEP", "RunError", "RunFolder"]
 
 #: Files that ``hypercast report`` draws.
-RUN, EPOCHS, STEP, SLICES = "run.json", "epochs.jsonl", "step.json", "slices.npz"
+RUN, EPOCHS, STEP, SLICES, NUMBERS = (
+    "run.json", "epochs.jsonl", "step.json", "slices.npz", "numbers.json")
 _DESCRIPTION, _CHECKPOINT, _TRACE = "run.toml", "checkpoint.safetensors", "trace.json"
 
 
@@ -80,7 +81,7 @@ class RunFolder:
     def clear(self):
         """Make the folder, or remove an earlier run from it."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        for name in (_DESCRIPTION, RUN, EPOCHS, _CHECKPOINT, STEP, SLICES, _TRACE):
+        for name in (_DESCRIPTION, RUN, EPOCHS, _CHECKPOINT, STEP, SLICES, NUMBERS, _TRACE):
             (self._folder / name).unlink(missing_ok=True)
 
     def begin(self, description, facts, job, records):
@@ -110,6 +111,10 @@ class RunFolder:
         """Add the record of an epoch."""
         with (self._folder / EPOCHS).open("a") as file:
             file.write(f"{json.dumps(record)}\n")
+
+    def numbers(self, numbers):
+        """Keep ``TensorNumbers`` for the report."""
+        self._write(NUMBERS, [tensor._asdict() for tensor in numbers])
 
     def checkpoint(self, checkpoint):
         """Replace the ``Checkpoint``."""

@@ -1,5 +1,6 @@
 """Trains a model of a graph, epoch by epoch: for Python and for the command line alike."""
 
+import contextlib
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +16,11 @@ from hypercast.host.description.stopping import Stopping
 from hypercast.host.devices import ReferenceDevice
 from hypercast.host.interchange.weights import load_weights
 from hypercast.host.metrics import f1
+from hypercast.host.numbers import step_numbers
 from hypercast.host.predictions import Predictions
 from hypercast.host.rank_order import rank_order
 from hypercast.host.run_folder import RunFolder
-from hypercast.host.training import loss_of, open_device, prepare
+from hypercast.host.training import loss_of, open_device, prepare, training_data
 from hypercast.rtl.isa import MASTER_EXPONENT, Split
 
 __all__ = ["Trainer"]
@@ -351,6 +353,21 @@ class Trainer:
         logits = np.empty(mantissas.shape)
         logits[rank_order(self.graph)] = np.ldexp(mantissas.astype(np.float64), exponent)
         return Predictions.of_logits(logits, several=self.graph.multi_label)
+
+    def numbers(self):
+        """``TensorNumbers`` of all tensors in the training step that would come next.
+
+        It is tried on the reference; the training goes on as if it had not been.
+        """
+        model = self.fresh_model()
+        model.load_state(self.target.state())
+        adjacency, features, *_ = training_data(self.graph, self.recipe)
+        return step_numbers(model, adjacency, features)
+
+    def keep_numbers(self):
+        """Keep ``numbers`` in the run's folder; nothing, if the next step would stop."""
+        with contextlib.suppress(ArithmeticError):
+            self._folder.numbers(self.numbers())
 
     def close(self):
         """Release the device."""

@@ -13,7 +13,7 @@ from hypercast.host.xdma_transport import XDMA, open_xdma
 from hypercast.reference.fixed_gcn import FixedGcn
 from hypercast.reference.network import BINARY_CROSS_ENTROPY, CROSS_ENTROPY
 
-__all__ = ["loss_of", "open_device", "prepare"]
+__all__ = ["loss_of", "open_device", "prepare", "training_data"]
 
 
 def loss_of(graph):
@@ -51,14 +51,7 @@ def prepare(graph, network, recipe, config=None, parameters=None, *, loss_weight
     ValueError
         If the recipe's loss does not take the graph's labels, or something else does not fit.
     """
-    order = rank_order(graph)
-    if loss_weights is not None:
-        loss_weights = np.asarray(loss_weights)[order]
-    graph = graph.permuted(order)
-    if recipe.normalise_features:
-        graph = graph.with_normalised_features()
-    data = (graph.normalised(recipe.normalisation, recipe.gin_epsilon), graph.features,
-            graph.labels, graph.splits, loss_weights)
+    data = training_data(graph, recipe, loss_weights)
     if config is None:
         return FixedGcn(network, recipe, *data, parameters=parameters)
     combining = network.ordered(layer.orders[0] for layer in network.layers)
@@ -69,6 +62,18 @@ def prepare(graph, network, recipe, config=None, parameters=None, *, loss_weight
         return model
     return model if chosen == combining else FixedGcn(
         chosen, recipe, *data, parameters=parameters)
+
+
+def training_data(graph, recipe, loss_weights=None):
+    """Edge weights, features, labels, splits and loss weights: normalised, in rank order."""
+    order = rank_order(graph)
+    if loss_weights is not None:
+        loss_weights = np.asarray(loss_weights)[order]
+    graph = graph.permuted(order)
+    if recipe.normalise_features:
+        graph = graph.with_normalised_features()
+    return (graph.normalised(recipe.normalisation, recipe.gin_epsilon), graph.features,
+            graph.labels, graph.splits, loss_weights)
 
 
 def open_device(name, model, config, *, progress=lambda text: None):

@@ -45,7 +45,7 @@ def _product(a, b):
     """
     if scipy.sparse.issparse(a):
         return np.asarray((a @ b).todense() if scipy.sparse.issparse(b) else a @ b)
-    return (a.astype(np.float64) @ b.astype(np.float64)).astype(np.int64)
+    return (a.astype(np.float64) @ b.astype(np.float64)).astype(np.result_type(a, b))
 
 
 class FixedLayers:

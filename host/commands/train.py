@@ -86,6 +86,8 @@ def train(dataset, changes, check, folder, every, resume, trace, trace_step, ima
         measured = trainer.evaluate() if trainer.graph.multi_label else {}  # macro F1
         if trace and trainer.target.profile:
             write_trace(trace, trainer.target.profile, config)
+        if folder:
+            trainer.keep_numbers()
     if folder:
         write_report(folder)
     summary = {**trainer.final, **measured, "seconds": seconds, "saturations": trainer.saturations,

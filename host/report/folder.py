@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from hypercast.host.run_folder import EPOCHS, RUN, SLICES, STEP, RunError, RunFolder
+from hypercast.host.numbers import TensorNumbers
+from hypercast.host.run_folder import EPOCHS, NUMBERS, RUN, SLICES, STEP, RunError, RunFolder
 from hypercast.host.timeline import Phase, Slices
 from hypercast.rtl.config import Config
 
@@ -33,6 +34,8 @@ class Run:
         Its phases.
     slices : Slices or None
         When its engines were busy; ``instruction`` is the number of the phase.
+    numbers : list of TensorNumbers
+        Of the step after the last one.
     """
 
     facts: dict
@@ -43,6 +46,7 @@ class Run:
     cycles: int = 0
     phases: list = field(default_factory=list)
     slices: Slices | None = None
+    numbers: list = field(default_factory=list)
 
     def counters(self):
         """Counter name to a value per core, over the whole step."""
@@ -73,6 +77,10 @@ def load_run(folder):
             step["slices"] = Slices(**np.load(folder / SLICES))
             step["step"] = step.pop("number")
             step["phases"] = [Phase(**phase) for phase in step["phases"]]
+        if (folder / NUMBERS).exists():
+            name = NUMBERS
+            step["numbers"] = [TensorNumbers(**tensor)
+                               for tensor in json.loads((folder / NUMBERS).read_text())]
         return Run(facts=run["facts"], config=Config(**run["config"]), memory=run["memory"],
                    epochs=epochs, **step)
     except (OSError, KeyError, TypeError, ValueError) as error:

@@ -1,5 +1,7 @@
 """How the numbers behaved: exponents of all tensors, and saturations, epoch by epoch."""
 
+from html import escape
+
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.colors import BoundaryNorm, ListedColormap
@@ -8,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 from hypercast.host.program import ONE
 from hypercast.host.report.drawing import SERIES, figure
 
-__all__ = ["draw"]
+__all__ = ["draw", "table"]
 
 
 def draw(run):
@@ -39,3 +41,15 @@ def draw(run):
     bar.ax.yaxis.set_major_locator(MaxNLocator(8, integer=True))
     bar.ax.minorticks_off()
     return result
+
+
+def table(run):
+    """HTML of each tensor's exponent, range, saturations and error; nothing if not kept."""
+    if not run.numbers:
+        return ""
+    rows = "".join(
+        f"<tr><th>{escape(tensor.name)}<td>{tensor.exponent}<td>{tensor.largest:.4g}"
+        f"<td>{tensor.bits}<td>{tensor.saturations:,}"
+        f"<td>{'' if tensor.error is None else f'{tensor.error:.2e}'}" for tensor in run.numbers)
+    return (f"<table><tr><th>tensor<th>exponent<th>largest magnitude<th>bits of the largest"
+            f"<th>saturations<th>error against float64{rows}</table>")

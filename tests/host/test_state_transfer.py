@@ -6,10 +6,13 @@ import pytest
 from hypercast.host.compiler import compile_job
 from hypercast.host.devices import ChipDevice, ReferenceDevice
 from hypercast.host.packing import pack_entry, unpack_entry
+from hypercast.host.training import prepare
+from hypercast.reference.models import model_network
+from hypercast.reference.network import Recipe
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import STEP_KEY_INCREMENT
 from tests.host.fake_chip import FakeChip
-from tests.host.models import SMALL, small_model
+from tests.host.models import SMALL, small_graph, small_model
 
 NARROW = Config(dimensions=2, lanes=4, planes=1, element_width=8, accumulator_rows=16,
                 weight_rows=64, channel_words=1024, program_rows=128, read_buffer=4, tensors=32)
@@ -46,6 +49,33 @@ def test_the_reference_goes_on_with_the_same_bits(config):
     assert_equal(uninterrupted.state(), resumed.state())
     expected, found = uninterrupted.snapshot(), resumed.snapshot()
     assert all(np.array_equal(expected[name], found[name]) for name in expected)
+
+
+@pytest.mark.parametrize("network", [
+    model_network("sage", 5, (4, 4), 3, dropout=0.5, jumping=True),
+    model_network("gin", 5, (4,), 3), model_network("gcn", 5, (4, 4), 3, residual=True),
+], ids=["sage, jumping", "gin", "residual"])
+def test_tensors_with_one_exponent(network):
+    """Operands that are added, or are parts of one matrix, share an entry of the exponent file."""
+    def fresh():
+        recipe = Recipe(epochs=5, weight_decays=(0.0,), normalisation="neighbours")
+        return prepare(small_graph(), network, recipe)
+    reference = ReferenceDevice(fresh())
+    for _ in range(3):
+        reference.train_step()
+    config = SMALL.replace(tensors=64, channel_words=4096, weight_rows=128, program_rows=512)
+    model = fresh()
+    device = ChipDevice(FakeChip(config), compile_job(model, config), model)
+    device.load_state(reference.state())
+    assert_equal(reference.state(), device.state())
+    snapshot = device.snapshot()
+    for name in reference.model.masters:
+        assert np.array_equal(np.atleast_2d(reference.model.tensors[name]), snapshot[name]), name
+    resumed = ReferenceDevice(fresh())
+    resumed.load_state(device.state())
+    for each in (reference, resumed):
+        each.train_step()
+    assert_equal(reference.state(), resumed.state())
 
 
 def test_a_state_does_not_change_with_its_device():

@@ -12,12 +12,16 @@ from tests.system.chips import NARROW, WIDE
 EPOCHS = 6
 
 
+#: On each chip, one without and one with operands that share an exponent.
+MODELS = {NARROW: Model(hidden=5), WIDE: Model("sage", layers=2, hidden=5, jumping=True)}
+
+
 def training(device, config, **options):
-    return Trainer(karate(), Model(hidden=5), Device(device, **config.to_dict()), epochs=EPOCHS,
+    return Trainer(karate(), MODELS[config], Device(device, **config.to_dict()), epochs=EPOCHS,
                    seed=2, schedule=((3, 0.5),), **options)
 
 
-@pytest.fixture(scope="module", params=[NARROW, WIDE], ids=["narrow", "wide"])
+@pytest.fixture(scope="module", params=MODELS, ids=["narrow, gcn", "wide, sage"])
 def whole(request):
     """A configuration, and the uninterrupted training's final state, record and logits."""
     with training("reference", request.param) as trainer:

@@ -51,6 +51,15 @@ def test_export_and_train_on(kept, tmp_path):
         "train", "karate", "--epochs", 1, "--hidden", 5, "--weights", path)
 
 
+def test_numbers(kept):
+    folder, _ = kept
+    found = json.loads(run("numbers", folder, "--json").stdout)
+    assert {tensor["name"] for tensor in found} >= {"A", "X", "W1", "H1", "Z2", "dZ1"}
+    assert found == json.loads((folder / "numbers.json").read_text())
+    assert "training step 13" in run("numbers", folder).stdout
+    assert "error against float64" in (folder / "report.html").read_text()
+
+
 @pytest.mark.parametrize(("arguments", "message"), [
     (["evaluate", "/nowhere"], "/nowhere holds no run (there is no run.toml); make one by"),
     (["predict", "RUN", "-o", "p.txt"], "p.txt must end in .npz or .csv"),

@@ -1,0 +1,82 @@
+"""How well the integers of a training step stand for real numbers, tensor by tensor."""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+from hypercast.reference.float_step import float_step
+from hypercast.rtl.isa import MASTER_EXPONENT
+
+__all__ = ["TensorNumbers", "step_numbers"]
+
+
+class TensorNumbers(NamedTuple):
+    """One tensor in a training step.
+
+    Attributes
+    ----------
+    name : str
+        As in ``FixedGcn``.
+    exponent : int
+        A value is its mantissa times two to that.
+    largest : float
+        Largest magnitude of a value.
+    bits : int
+        Bits, with the sign, that the largest mantissa takes.
+    saturations : int
+        Elements that did not fit; of parameters, in their update.
+    error : float or None
+        Root of the summed squared differences from float64, over that of the summed squares; it
+        includes what comes from the tensors before. None where all are zero.
+    """
+
+    name: str
+    exponent: int
+    largest: float
+    bits: int
+    saturations: int
+    error: float | None
+
+
+def step_numbers(model, adjacency, features):
+    """The numbers of the next training step, which is done.
+
+    Parameters
+    ----------
+    model : FixedGcn
+        The model before the step; it is trained.
+    adjacency, features
+        What the model was made of, in real numbers.
+
+    Returns
+    -------
+    list of TensorNumbers
+        Inputs, parameters as they were before the step, then tensors in the order in which they
+        are made.
+    """
+    parameters = {name: np.ldexp(master.astype(np.float64), MASTER_EXPONENT)
+                  for name, master in model.masters.items()}
+    expected = float_step(model.network, parameters, adjacency, features, model.labels,
+                          model.splits, model.step_key)
+    found = {name: (model.tensors[name], model.exponents[name]) for name in ("A", "X", *parameters)}
+    before = model.saturations.copy()
+    model.train_step()
+    found |= {name: (model.tensors[name], model.exponents[name])
+              for name in expected if name not in found}
+    return [_numbers(name, *tensor, model.saturations[name] - before[name], expected[name])
+            for name, tensor in found.items()]
+
+
+def _numbers(name, mantissas, exponent, saturations, expected):
+    values, norm = mantissas * 2.0**exponent, _norm(expected)
+    top, bottom = int(mantissas.max()), int(mantissas.min())
+    return TensorNumbers(
+        name=name, exponent=exponent, largest=max(top, -bottom) * 2.0**exponent,
+        bits=max(top, ~bottom).bit_length() + 1, saturations=saturations,
+        error=_norm(values - expected) / norm if norm else None)
+
+
+def _norm(matrix):
+    values = matrix.data if scipy.sparse.issparse(matrix) else matrix
+    return float(np.linalg.norm(values))

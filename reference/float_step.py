@@ -1,0 +1,90 @@
+"""A training step's tensors in float64, by the names that ``FixedGcn`` gives them."""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse
+import scipy.special
+
+from hypercast.reference.fixed_layers import FixedLayers
+from hypercast.rtl.isa import Split
+
+__all__ = ["float_step"]
+
+
+class _Edges(NamedTuple):
+    """Stands for a ``Sample``: the whole graph in every layer."""
+
+    edges: list
+    root_weight: float
+
+
+class _FloatTensors:
+    """Stands for ``FixedTensors``: values are kept as they are, with exponent 0."""
+
+    def __init__(self, values):
+        self.mantissas = values
+
+    def base(self, *factors):
+        return 0
+
+    def store(self, name, sums, base, dropout=None):
+        # The layers are told of a power of two in a base, which is 0 in all but a linear layer's.
+        scale = dropout.scale if dropout else 1.0
+        self.mantissas[name] = np.ldexp(sums * scale, base)
+
+
+def float_step(network, parameters, adjacency, features, labels, splits, step_key):
+    """Every tensor of the forward and backward pass of a training step.
+
+    The products are those of ``FixedLayers``; nothing is rounded but by float64.
+
+    Parameters
+    ----------
+    network : Network
+        What is trained.
+    parameters : dict
+        Float64 values by name (W1, b1, ...).
+    adjacency, features, labels, splits
+        As of ``FixedGcn``.
+    step_key : int
+        The step's, for dropout.
+
+    Returns
+    -------
+    dict
+        Tensors by name; gradients are those of the summed, not the mean loss.
+    """
+    if scipy.sparse.issparse(features):
+        features = scipy.sparse.csr_array(features)
+    tensors = {"A": scipy.sparse.csr_array(adjacency, dtype=np.float64), "X": features,
+               **parameters}
+    file = _FloatTensors(tensors)
+    layers = FixedLayers(network, file)
+    last = len(network.layers)
+    layers.take(_Edges(edges=[tensors["A"]] * last, root_weight=1.0))
+    masks = {}
+    for number in range(1, last + 1):
+        base, sums = layers.forward(number, step_key)
+        sums = sums + np.ldexp(parameters[f"b{number}"], -base)
+        if number < last:
+            masks[number] = network.dropouts[number].apply(sums > 0, step_key)
+            sums = sums * masks[number]
+        file.store(f"{'H' if number < last else 'Z'}{number}", sums, base)
+    outputs = _loss_gradient(tensors[f"Z{last}"], labels)
+    tensors[f"dZ{last}"] = outputs * (splits == Split.TRAIN)[:, None]
+    for number in range(last, 0, -1):
+        layers.parameter_gradients(number)
+        if number > 1:
+            base, sums = layers.input_gradient(number)
+            file.store(f"dZ{number - 1}", sums * masks[number - 1], base,
+                       network.dropouts[number - 1])
+    return tensors
+
+
+def _loss_gradient(logits, labels):
+    """Of the summed cross-entropy, of one class per vertex, or of several labels."""
+    if labels.ndim == 2:
+        return scipy.special.expit(logits) - labels
+    return scipy.special.softmax(logits, axis=1) - (
+        labels[:, None] == np.arange(logits.shape[1]))

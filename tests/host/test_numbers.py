@@ -1,0 +1,82 @@
+"""Numbers of a step: float64 values by the same names, and how far the integers are from them."""
+
+import numpy as np
+import pytest
+
+from hypercast import Device, Graph, Model, Trainer
+from hypercast.host.training import prepare, training_data
+from hypercast.reference.float_gcn import FloatGcn
+from hypercast.reference.float_step import float_step
+from hypercast.reference.network import initial_parameters
+from hypercast.rtl.isa import Split
+
+KARATE = Graph.load("karate")
+MODELS = {"gcn": Model(hidden=(5, 4)), "aggregate first": Model(dropout=0, order="aggregate_first"),
+          "sage, jumping": Model("sage", layers=2, hidden=5, jumping=True),
+          "gin": Model("gin", hidden=5), "residual": Model(hidden=(5, 5), residual=True),
+          "gin, jumping": Model("gin", layers=2, hidden=5, jumping=True)}
+
+
+def numbers(model, elements=16, **options):
+    with Trainer(KARATE, model, Device(elements=elements), epochs=6, learning_rate=0.05,
+                 **options) as trainer:
+        trainer.fit()
+        return trainer, {tensor.name: tensor for tensor in trainer.numbers()}
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_float_tensors_are_those_of_the_float_model(model):
+    """Logits, and the gradient of the logits, of a step with dropout."""
+    with Trainer(KARATE, model, epochs=1) as trainer:
+        network, recipe = trainer.network, trainer.recipe
+    data = training_data(KARATE, recipe)
+    expected = FloatGcn(network, recipe, *data)
+    layers = expected.forward(training=True)
+    found = float_step(network, initial_parameters(network, 0), *data, expected.step_key)
+    last = len(network.layers)
+    assert np.allclose(found[f"Z{last}"], layers[-1][1])
+    count = np.count_nonzero(data[3] == Split.TRAIN)
+    gradients = expected.gradients(layers)
+    assert np.allclose(found[f"dZ{last}"].sum(axis=0) / count, gradients[f"b{last}"])
+    assert np.allclose(found["dZ1"].sum(axis=0) / count, gradients["b1"])
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_every_tensor_of_a_step_is_there_and_near(model):
+    trainer, found = numbers(model)
+    reference = prepare(KARATE, trainer.network, trainer.recipe)
+    names = {name for name in reference.tensors if not name.endswith(".eval")}
+    assert found.keys() == names
+    for tensor in found.values():
+        assert tensor.bits <= 16 and tensor.saturations >= 0
+        if not trainer.saturations and not any(one.saturations for one in found.values()):
+            assert tensor.error is None or tensor.error < 5e-3, tensor
+
+
+def test_8_bits_are_coarser():
+    for narrow, wide in zip(*(numbers(MODELS["gcn"], elements)[1].values() for elements in (8, 16)),
+                            strict=True):
+        assert narrow.name == wide.name and narrow.bits <= 8
+        if wide.error:
+            assert narrow.error > 20 * wide.error
+
+
+def test_ranges_and_errors_of_what_is_exact():
+    _, found = numbers(MODELS["gcn"])
+    assert found["X"] == ("X", 0, 1.0, 2, 0, 0.0)
+
+
+def test_saturations_are_those_of_the_step():
+    with Trainer(KARATE, Model(hidden=4), epochs=40, learning_rate=2.0) as trainer:
+        trainer.fit()
+        expected = sum(tensor.saturations for tensor in trainer.numbers())
+        assert trainer.target.train_step() is not None
+        assert trainer.target.saturations == expected
+
+
+def test_the_training_goes_on_as_if_nothing_had_been():
+    trainer, _ = numbers(MODELS["gcn"])
+    with Trainer(KARATE, MODELS["gcn"], epochs=6, learning_rate=0.05) as other:
+        other.fit()
+        states = trainer.target.state(), other.target.state()
+        assert states[0].exponents == states[1].exponents
