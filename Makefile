@@ -12,7 +12,7 @@ LINKS := build/types/hypercast
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo setup test test-all lint verilog clean
+.PHONY: help demo setup test test-all lint docs verilog clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -33,11 +33,14 @@ lint: $(VENV)/.dev $(LINKS)  ## Run ruff and mypy
 	MYPYPATH=build/types $(BIN)/mypy -p hypercast.boards -p hypercast.host \
 		-p hypercast.reference -p hypercast.rtl -p hypercast.sim
 
+docs: $(VENV)/.docs  ## Build the documentation as a site, build/docs/index.html
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/docs
+
 verilog: $(VENV)/.demo  ## Write the chip's Verilog to build/verilog (PRESET=demo)
 	$(BIN)/hypercast verilog --preset $(PRESET) -o build/verilog
 
 clean:  ## Remove everything made, but .venv
-	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf build dist docs/generated *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find boards host reference rtl sim tests -name __pycache__ -prune -exec rm -rf {} +
 
 # $(call debian,PACKAGES): install Debian packages where that needs no password; never an error.
@@ -59,6 +62,11 @@ $(BIN)/python:
 $(VENV)/.demo: pyproject.toml | $(BIN)/python
 	@echo "Installing what the demo needs into $(VENV) (a minute, once)"
 	@$(PIP) -e .
+	@touch $@
+
+$(VENV)/.docs: pyproject.toml | $(VENV)/.demo
+	@echo "Installing Sphinx into $(VENV)"
+	@$(PIP) -e '.[docs]'
 	@touch $@
 
 # Icarus and the Python library that cocotb loads are not on PyPI; without them the tests on

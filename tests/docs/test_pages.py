@@ -1,0 +1,57 @@
+"""Pages: what they show in Python runs, and what they name exists."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from hypercast.host.description.description import Description
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(page, language):
+    """The code of a page in a language, block by block."""
+    text = (ROOT / page).read_text()
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md"])
+def test_python_runs(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    [block] = blocks(page, "python")
+    exec(compile(block, page, "exec"), {})
+    accuracy = re.search(r"test accuracy ([\d.]+)%", capsys.readouterr().out)
+    assert float(accuracy[1]) > 60
+
+
+def test_the_readmes_example_is_short():
+    [block] = blocks("README.md", "python")
+    assert len([line for line in block.splitlines() if line.strip()]) <= 15
+
+
+def test_the_tutorials_description_is_one():
+    [block] = blocks("docs/tutorial.md", "toml")
+    assert Description.of_sections(tomllib.loads(block)).stopping.patience == 20
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_to_files(page):
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target
+
+
+def test_the_test_plan_names_files_that_exist():
+    named = re.findall(r"`(tests/[^`]*)`", (ROOT / "docs" / "test-plan.md").read_text())
+    assert named
+    for path in named:
+        assert (ROOT / path).exists(), path
+
+
+def test_every_page_is_in_the_index():
+    index = (ROOT / "docs" / "index.md").read_text().split()
+    for page in PAGES[2:]:
+        assert page.stem in index or page.stem == "index", page.name
