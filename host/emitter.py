@@ -54,9 +54,9 @@ class Emitter:
     weights : dict
         Where parameters lie: name to ``Weights``.
     tensors : dict
-        Name to number in the exponent file.
+        Name of an entry of the exponent file to its number.
     slot : callable
-        Gives the name under which a tensor is in the exponent file.
+        Gives the name of a tensor's entry.
     messages : dict
         (layer, backward) to the ``Messages`` of each tile of rows that are aggregated.
     roots : dict

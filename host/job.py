@@ -90,9 +90,9 @@ class Job:
     updates : tuple of (int, str)
         Program row and parameter of each UPDATE, whose rates change with the epoch.
     tensors : dict
-        Tensor name to number in the exponent file.
+        Name of an entry of the exponent file (``reference.slots``) to its number.
     exponents : dict
-        Tensor name to initial exponent.
+        Likewise, to initial exponent.
     regions : dict
         Name to ``Region`` of everything in the memory channels.
     images : list

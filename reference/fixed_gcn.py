@@ -167,9 +167,11 @@ class FixedGcn:
         A parameter's exponent has room for its values before and after that step.
         """
         self._set_operands(self.masters)
-        self._file.calibrating = True
-        self._forward(training=False)
-        self._backward(self._forward(training=True))
+        self._file.calibrating = self._file.revised = True
+        while self._file.revised:
+            self._file.revised = False
+            self._forward(training=False)
+            self._backward(self._forward(training=True))
         self._file.calibrating = False
         updated = {}
         for name, gradient in self.gradients.items():

@@ -2,9 +2,10 @@
 
 from collections import Counter
 
-from hypercast.reference.arithmetic import bit_length, requantize, rounded_shift
+from hypercast.reference.arithmetic import bit_length, requantize
 from hypercast.reference.exponents import ExponentFile
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import MINIMUM_EXPONENT
 
 __all__ = ["FixedTensors"]
 
@@ -31,6 +32,9 @@ class FixedTensors:
         Elements that saturated so far, by tensor.
     calibrating : bool
         Whether exponents are chosen from the tensors themselves.
+    revised : bool
+        Whether an exponent was found too low for another tensor of its slot, when calibrating: the
+        program has to be tried again. The user makes it False.
     """
 
     def __init__(self, element_width, headroom, slot):
@@ -39,19 +43,22 @@ class FixedTensors:
             element_width, Config(element_width=element_width).accumulator_width, headroom, slot)
         self.saturations = Counter()
         self.calibrating = False
+        self.revised = False
         self._width = element_width
         self._slot = slot
-        self._stored = {}  # names of this program's tensors, by slot
+        self._opened = set()  # slots of this program's tensors
+        self._least = {}  # exponents of slots that were found too low
 
     def begin(self):
         """A program begins: each slot is opened by the first tensor that is stored."""
-        self._stored.clear()
+        self._opened.clear()
 
     def opens(self, name):
         """Whether a tensor is the first one of its slot in this program; it is taken for stored."""
-        stored = self._stored.setdefault(self._slot(name), [])
-        stored.append(name)
-        return stored == [name]
+        entry = self._slot(name)
+        first = entry not in self._opened
+        self._opened.add(entry)
+        return first
 
     def base(self, *factors):
         """Exponent of the accumulators of a product."""
@@ -74,13 +81,12 @@ class FixedTensors:
         self.saturations[name] += saturated
 
     def _calibrate(self, name, bits, base):
-        """Choose the exponent; a slot that others have keeps the largest, and they follow."""
-        first = self.opens(name)
-        before = None if first else self.exponents[name]
+        """Choose the exponent; a slot that others have keeps the largest."""
+        entry, first = self._slot(name), self.opens(name)
+        least = self._least.get(entry, MINIMUM_EXPONENT) if first else self.exponents[name]
         self.exponents.calibrate(name, base, bits)
-        if first:
-            return
-        more = self.exponents[name] - before
-        self.exponents[name] = before + max(more, 0)
-        for other in self._stored[self._slot(name)][:-1]:
-            self.mantissas[other] = rounded_shift(self.mantissas[other], max(more, 0))
+        if first or self.exponents[name] <= least:
+            self.exponents[name] = max(self.exponents[name], least)
+        else:
+            self._least[entry] = self.exponents[name]
+            self.revised = True

@@ -124,9 +124,9 @@ class Layer:
     @property
     def orders(self):
         """The orders that a layer of this kind can have."""
-        if self.order == LINEAR:
-            return (LINEAR,)
-        return (COMBINE_FIRST,) if self.root else (COMBINE_FIRST, AGGREGATE_FIRST)
+        if self.root:
+            return (COMBINE_FIRST,)
+        return (LINEAR,) if self.order == LINEAR else (COMBINE_FIRST, AGGREGATE_FIRST)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,6 +4,7 @@ import numpy as np
 
 from hypercast.host.graph import Graph
 from hypercast.host.training import prepare
+from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.network import Network, Recipe
 from hypercast.rtl.config import Config
 
@@ -29,3 +30,12 @@ def small_model(graph=None, *, hidden=(4,), config=SMALL, dropout=0.5, orders="c
                                 dropout=dropout, orders=orders)
     recipe = {"epochs": 5, "weight_decays": (0.0,), **recipe}
     return prepare(graph, network, Recipe(element_width=config.element_width, **recipe))
+
+
+def named_model(name, graph=None, *, hidden=(4,), config=SMALL, dropout=0.5, **additions):
+    """One of ``reference.models``, of a graph (``small_graph()``), in its initial state."""
+    graph = small_graph() if graph is None else graph
+    network = model_network(name, graph.features.shape[1], hidden, graph.classes,
+                            dropout=dropout, **additions)
+    return prepare(graph, network, Recipe(element_width=config.element_width, epochs=5,
+                                          weight_decays=(0.0,), normalisation=MODELS[name]))

@@ -15,7 +15,7 @@ from hypercast.host.state import load_state, matrix_of
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Split, decode
-from tests.host.models import SMALL, small_graph, small_model
+from tests.host.models import SMALL, named_model, small_graph, small_model
 
 ROOMY = SMALL.replace(weight_rows=1024, channel_words=16384, program_rows=4096, tensors=64)
 CONFIGS = [
@@ -35,6 +35,13 @@ def jobs(draw):
         vertices, draw(st.integers(1, 40)), draw(st.integers(1, min(vertices, 5))),
         edges=draw(st.lists(st.tuples(vertex, vertex), max_size=60)), directed=draw(st.booleans()))
     hidden = tuple(draw(st.lists(st.integers(1, 9), max_size=3)))
+    if name := draw(st.sampled_from([None, "gcn", "sage", "gin"])):
+        additions = {"jumping": bool(hidden) and draw(st.booleans())}
+        if name != "sage" and hidden and draw(st.booleans()):
+            additions["residual"], hidden = True, hidden[:1] * 2
+        config = draw(st.sampled_from(CONFIGS))
+        return named_model(name, graph, hidden=hidden, config=config, dropout=0.5,
+                           **additions), config
     dropout = draw(st.sampled_from([0.0, 0.3]))
     either = st.sampled_from([COMBINE_FIRST, AGGREGATE_FIRST])
     orders = (COMBINE_FIRST if dropout else draw(either), *(draw(either) for _ in hidden))

@@ -74,6 +74,30 @@ def test_given_weights():
         [0, 0, 0, 0], [0.5, -2, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]]
 
 
+def test_means_over_neighbours():
+    """Of GraphSAGE: rows without edges stay zero, and a loop is an edge like others."""
+    graph = make([[0, 1], [2, 1], [3, 3], [1, 3]], directed=True)
+    assert graph.normalised("neighbours").todense().tolist() == [
+        [0, 0, 0, 0], [0.5, 0, 0.5, 0], [0, 0, 0, 0], [0, 0.5, 0, 0.5]]
+    weighted = make([[0, 1], [2, 1]], weights=[1.0, 3.0], directed=True)
+    assert weighted.normalised("neighbours").todense()[1].tolist() == [0.25, 0, 0.75, 0]
+
+
+def test_means_need_a_positive_sum():
+    graph = make([[0, 1], [2, 1]], weights=[1.0, -1.0], directed=True)
+    with pytest.raises(GraphError, match=r"edge weights of vertex 1 sum to 0\.0; normalise"):
+        graph.normalised("neighbours")
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.5])
+def test_sums(epsilon):
+    """Of GIN."""
+    graph = make([[0, 1], [2, 2]], directed=True)
+    own = 1 + epsilon
+    assert graph.normalised("sum", epsilon).todense().tolist() == [
+        [own, 0, 0, 0], [1, own, 0, 0], [0, 0, 1 + own, 0], [0, 0, 0, own]]
+
+
 def test_isolated_vertex_keeps_itself():
     for kind in ("symmetric", "mean"):
         assert make([[0, 1]]).normalised(kind)[[3]].todense().tolist() == [[0, 0, 0, 1]]

@@ -11,7 +11,7 @@ from hypercast.host.program import Program
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.rtl.isa import DrainSource, Engine, Opcode, OperandSource, decode
 from hypercast.rtl.registers import PHASES
-from tests.host.models import SMALL, small_graph, small_model
+from tests.host.models import SMALL, named_model, small_graph, small_model
 
 CONFIG = SMALL.replace(weight_rows=1024, channel_words=16384, program_rows=2048, tensors=64)
 
@@ -367,6 +367,96 @@ def test_scaled_words_are_not_used():
     for orders in (COMBINE_FIRST, (COMBINE_FIRST, AGGREGATE_FIRST)):
         program = instructions(small_model(orders=orders))
         assert not of(Opcode.DRAIN, program, source=DrainSource.SCALED)
+
+
+# --- GraphSAGE, GIN, residual connections, jumping knowledge ------------------------------------
+
+
+def edge_sets(job):
+    """What each edge set belongs to: A or I, by address."""
+    return {region.address: name.split()[3].rstrip(",") for name, region in job.regions.items()
+            if name.startswith("edge set of")}
+
+
+@pytest.mark.parametrize("variant", ["sage", "residual"])
+def test_rows_are_added_in_the_accumulators(variant):
+    """Two AGGREGATEs into a buffer, of neighbours' rows and of the vertices' own, then a DRAIN."""
+    model = named_model("sage", hidden=(5,)) if variant == "sage" else named_model(
+        "gcn", hidden=(5, 5), residual=True)
+    job, program = compile_job(model, CONFIG), instructions(model)
+    sets, layer = edge_sets(job), 1 if variant == "sage" else 2
+    for result, sources in ((f"H{layer}", {"A": f"T{layer}", "I": f"S{layer}"}),
+                            (f"dZ{layer - 1}", {"A": f"dM{layer}", "I": f"dS{layer}"}),
+                            ("dZ1", {"A": "dM2", "I": "dS2"})):
+        if result == "dZ0":
+            continue
+        drains = of(Opcode.DRAIN, program, o=job.tensors[result])
+        assert len(drains) == job.regions[result].panels == 3
+        for drain in drains:
+            assert drain["source"] == DrainSource.AGGREGATION
+            before = [entry for entry in program[:program.index(drain)]
+                      if entry["opcode"] in (Opcode.AGGREGATE, Opcode.GRADIENT, Opcode.UPDATE,
+                                             Opcode.DRAIN) and "buffer" in entry
+                      and entry.get("source", 1) == DrainSource.AGGREGATION
+                      and entry["buffer"] == drain["buffer"]][-2:]
+            assert {sets[entry["edge_set"]]: entry["address"] for entry in before} == {
+                name: job.regions[source].panel(drain["panel"])
+                for name, source in sources.items()}
+
+
+def test_linear_layers_do_not_aggregate():
+    model = named_model("gin", hidden=(5,))
+    job, program = compile_job(model, CONFIG), instructions(model)
+    for name in ("H2", "Z4", "dZ3", "dZ1"):
+        drains = of(Opcode.DRAIN, program, o=job.tensors[name])
+        assert {drain["source"] for drain in drains} == {DrainSource.ARRAY}
+        assert {drain["bias"] for drain in drains} == {name[0] in "HZ"}
+    convolutions = (1, 3)
+    assert len(of(Opcode.AGGREGATE, program)) == sum(
+        job.regions[f"{name}{number}"].panels for number in convolutions for name in ("T", "dZ"))
+
+
+def test_jumping_sums_over_all_hidden_features():
+    """MATMULs of both parts of the last weights add to a buffer that is drained once."""
+    model = named_model("gcn", hidden=(4, 5), jumping=True)
+    job, program = compile_job(model, CONFIG), instructions(model)
+    parts = [job.weights[name] for name in ("W3.1", "W3.2")]
+    for panel in range(job.regions["Z3"].panels):
+        [drain] = of(Opcode.DRAIN, program, o=job.tensors["Z3"], panel=panel)
+        assert drain["exponent_bias"] == 1, "of dropout 0.5"
+        tiles = {tile for entry in program[:program.index(drain)]
+                 if entry["opcode"] == Opcode.MATMUL and not entry["transposed"]
+                 and entry["buffer"] == drain["buffer"] for tile in tiles_of_weights(entry)}
+        for part in parts:
+            first = part.base + panel * part.height
+            assert set(range(first, first + part.height, CONFIG.lanes)) <= tiles
+
+
+@pytest.mark.parametrize("entry", ["train", "evaluate"])
+@pytest.mark.parametrize("name", ["sage", "gcn", "gin"])
+def test_a_shared_exponent_is_opened_once(name, entry):
+    """By the tensor that the reference takes, and before other tensors of its slot are made."""
+    model = named_model(name, hidden=(5, 5), jumping=True)
+    job, program = compile_job(model, CONFIG), instructions(model, entry=entry)
+    made = [one for one in program if one["opcode"] in (Opcode.DRAIN, Opcode.UPDATE)]
+    slots = Counter(one["o"] for one in made)
+    assert Counter(one["o"] for one in made if one["open"]) == dict.fromkeys(slots, 1)
+    for number in slots:
+        assert next(one for one in made if one["o"] == number)["open"]
+    if entry == "train":
+        first = next(one for one in made if one["o"] == job.tensors["dM"])
+        assert first["address"] in {
+            job.regions[f"dC{model.network.jumping[0]}"].panel(panel) for panel in range(3)}
+
+
+def test_weights_that_share_an_exponent_are_not_updated_while_it_is_used():
+    model = named_model("sage", hidden=(5, 5))
+    job, program = compile_job(model, CONFIG), instructions(model)
+    for number in (1, 2, 3):
+        slot = job.tensors[f"W{number}"]
+        used = [program.index(entry) for entry in of(Opcode.DRAIN, program, b=slot)]
+        updates = [program.index(entry) for entry in of(Opcode.UPDATE, program, o=slot)]
+        assert len(updates) >= 2 and max(used) < min(updates)
 
 
 @pytest.mark.parametrize(("layers", "counters"), [(1, 6), (4, 15), (5, 5), (7, 5)])

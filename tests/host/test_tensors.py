@@ -11,6 +11,7 @@ from tests.host.models import SMALL, small_model
 @pytest.mark.parametrize(("name", "expected"), [
     ("X", 0), ("T1", 0), ("M1", 1), ("M1.next", 1), ("H1", 1), ("mask1", 1), ("T2", 1),
     ("T2.eval", 1), ("Z2", 2), ("Z2.eval", 2), ("dZ2", 2), ("dT2", 1), ("dM2", 2), ("dT11", 10),
+    ("S2", 1), ("S2.eval", 1), ("dS2", 2), ("dC1", 1),
 ])
 def test_level(name, expected):
     assert level(name) == expected
@@ -20,7 +21,7 @@ def test_tensors_of_other_passes():
     assert [of_training(name) for name in ("M1", "M1.next", "M1.eval")] == ["M1"] * 3
 
 
-@pytest.mark.parametrize("name", ["W1", "b1", "labels", "A", "T", "dX", "T1.test"])
+@pytest.mark.parametrize("name", ["C1", "W1", "b1", "labels", "A", "T", "dX", "T1.test"])
 def test_what_is_no_matrix(name):
     with pytest.raises(ValueError, match=f"{name} is no matrix of a training step"):
         level(name)

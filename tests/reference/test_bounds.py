@@ -3,7 +3,7 @@ import pytest
 import scipy.sparse
 
 from hypercast.reference.bounds import accumulator_bounds, check_accumulators, gradient_bounds
-from hypercast.reference.network import AGGREGATE_FIRST, Network
+from hypercast.reference.network import AGGREGATE_FIRST, LINEAR, Layer, Network
 
 EDGES = scipy.sparse.csr_array(np.array([[100, -50], [0, 127]]))
 FEATURES = np.array([[1, -2, 3], [4, 5, 6]])
@@ -25,6 +25,24 @@ def test_aggregated_features_are_not_known():
         Network.of_widths((3, 2), orders=AGGREGATE_FIRST), EDGES, FEATURES, 8)
     assert bounds["sum over the input features of layer 1"] == 3 * 128 * 128 + 2**38
     assert bounds["sum of a weight gradient of layer 1 over the vertices"] == 2 * 128 * 128
+
+
+def test_rows_that_are_added_count():
+    network = Network.of_widths((3, 4, 2))
+    alone, added = (accumulator_bounds(network, EDGES, FEATURES, 8, weight) for weight in (0, 64))
+    more = {name: added[name] - bound for name, bound in alone.items() if added[name] != bound}
+    assert more == {"sum of a vertex's edge weights": 64 * 128,
+                    "sum of the edge weights from a vertex": 2 * 64 * 128}
+
+
+def test_linear_layers():
+    """Known features count as they are, and the bias is added to the product."""
+    layers = (Layer(features_in=3, features_out=4, order=LINEAR),
+              Layer(features_in=4, features_out=2, order=LINEAR))
+    bounds = accumulator_bounds(Network(layers=layers), EDGES, FEATURES, 8)
+    assert bounds["sum over the input features of layer 1"] == 15 * 128 + 2**38
+    assert bounds["sum of a weight gradient of layer 1 over the vertices"] == 9 * 128
+    assert bounds["sum over the input features of layer 2"] == 4 * 128 * 128 + 2**38
 
 
 @pytest.mark.parametrize("features", [FEATURES, scipy.sparse.csr_array(FEATURES)])

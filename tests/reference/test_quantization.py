@@ -23,6 +23,12 @@ def test_quantize(values, mantissas, exponent):
     assert (sparse.todense().tolist(), found) == ([mantissas], exponent)
 
 
+def test_least_exponent():
+    for least, expected in ((-9, ([[32, 127]], -7)), (-6, ([[16, 64]], -6)), (0, ([[0, 1]], 0))):
+        mantissas, exponent = quantize(scipy.sparse.csr_array([[0.25, 127 / 128]]), 8, least)
+        assert (mantissas.todense().tolist(), exponent) == expected
+
+
 @pytest.mark.parametrize("kind", [np.array, scipy.sparse.csr_array])
 def test_values_stay_when_factors_go(kind):
     mantissas, exponent = without_common_factor(kind(np.array([[-24, 0, 40]])), -3)

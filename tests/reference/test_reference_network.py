@@ -8,6 +8,10 @@ from hypothesis import strategies as st
 
 from hypercast.reference.network import (
     AGGREGATE_FIRST,
+    COMBINE_FIRST,
+    LINEAR,
+    ROOT_IDENTITY,
+    ROOT_WEIGHTS,
     Dropout,
     Layer,
     Network,
@@ -83,10 +87,75 @@ def test_first_layer_cannot_aggregate_dropped_features():
     ({"features_out": -1}, "features_out must be at least 1, not -1"),
     ({"order": "both"}, "not 'both'"),
     ({"dropout": 1.0}, r"not 1\.0"),
+    ({"order": LINEAR, "dropout": 0.3}, r"linear layer must be 0, 0\.5, 0\.75 or .* not 0\.3"),
+    ({"root": "all"}, "root must be weights, identity or None, not 'all'"),
+    ({"root": ROOT_WEIGHTS, "order": AGGREGATE_FIRST}, "must be combine_first, not aggregate_f"),
+    ({"root": ROOT_WEIGHTS, "order": LINEAR}, "must be combine_first, not linear"),
+    ({"root": ROOT_IDENTITY, "features_in": 3}, "as many inputs as outputs, not 3 and 2"),
 ])
 def test_layer_out_of_range(change, message):
     with pytest.raises(ValueError, match=message):
         Layer(**{"features_in": 2, "features_out": 2, **change})
+
+
+def jumping(found, *, last=LINEAR, features=11, dropouts=(0.5, 0.5)):
+    """Three layers, of 4, 4 and 3 outputs, and one that takes those of some."""
+    shapes = [(7, 4, 0.0), (4, 4, dropouts[0]), (4, 3, dropouts[1])]
+    layers = [Layer(features_in=features_in, features_out=features_out, dropout=dropout)
+              for features_in, features_out, dropout in shapes]
+    layers.append(Layer(features_in=features, features_out=2, order=last, dropout=0.5))
+    return Network(layers=tuple(layers), jumping=found)
+
+
+def test_jumping():
+    network = jumping((1, 2, 3))
+    assert network.weights(4) == (("W4.1", 1, (4, 2)), ("W4.2", 2, (4, 2)), ("W4.3", 3, (3, 2)))
+    assert network.weights(2) == (("W2", 1, (4, 4)),)
+    assert jumping((1, 3), features=7).weights(4) == (("W4.1", 1, (4, 2)), ("W4.3", 3, (3, 2)))
+
+
+@pytest.mark.parametrize(("found", "change", "message"), [
+    ((1, 2), {"features": 8}, r"ascending order, the last of them 3, not \(1, 2\)"),
+    ((2, 1, 3), {}, "ascending order"),
+    ((0, 3), {}, "ascending order"),
+    ((1, 2, 3), {"last": COMBINE_FIRST}, r"last layer must be linear .* not combine_first"),
+    ((1, 2, 3), {"features": 10}, r"have 11 outputs, but the last layer has 10 inputs"),
+    ((1, 2, 3), {"dropouts": (0.5, 0.3)}, r"must have the same dropout, not 0\.3, 0\.5"),
+])
+def test_jumping_refusals(found, change, message):
+    with pytest.raises(ValueError, match=message):
+        jumping(found, **change)
+
+
+@pytest.mark.parametrize(("root", "order", "orders"), [
+    (None, COMBINE_FIRST, (COMBINE_FIRST, AGGREGATE_FIRST)),
+    (None, AGGREGATE_FIRST, (COMBINE_FIRST, AGGREGATE_FIRST)),
+    (None, LINEAR, (LINEAR,)), (ROOT_WEIGHTS, COMBINE_FIRST, (COMBINE_FIRST,)),
+])
+def test_orders_that_a_layer_can_have(root, order, orders):
+    assert Layer(features_in=2, features_out=2, root=root, order=order).orders == orders
+
+
+def test_ordered():
+    """All else stays."""
+    network = jumping((1, 3), features=7)
+    orders = AGGREGATE_FIRST, COMBINE_FIRST, AGGREGATE_FIRST, LINEAR
+    found = network.ordered(orders)
+    assert tuple(layer.order for layer in found.layers) == orders
+    assert found.ordered(layer.order for layer in network.layers) == network
+
+
+def test_weights_of_roots():
+    shape = {"features_in": 3, "features_out": 3}
+    network = Network(layers=tuple(
+        Layer(**shape, root=root) for root in (ROOT_WEIGHTS, ROOT_IDENTITY)))
+    names = [weight.name for number in (1, 2) for weight in network.weights(number)]
+    assert names == ["W1", "R1", "W2", "I2"]
+    assert [weight.name for weight in network.inputs] == ["W1", "R1"]
+    parameters = initial_parameters(network, seed=1)
+    assert list(parameters) == ["W1", "R1", "b1", "W2", "I2", "b2"]
+    assert np.array_equal(parameters["I2"], np.eye(3))
+    assert not np.array_equal(parameters["W1"], parameters["R1"])
 
 
 def test_initial_parameters_are_glorot_uniform():
@@ -111,6 +180,14 @@ def test_last_rate_holds_for_layers_beyond():
     assert [recipe.learning_rate("W1", epoch) for epoch in (4, 5, 7, 8, 99)] == pytest.approx(
         [0.1, 0.05, 0.05, 0.01, 0.01])
     assert [recipe.weight_decay(name) for name in ("W1", "W2", "b1")] == [0.5, 0.5, 0.0]
+
+
+def test_rates_of_other_parameters():
+    """Those of roots and of parts of a matrix are their layer's; the identity stays."""
+    recipe = Recipe(learning_rates=(0.1, 0.2), weight_decays=(0.3, 0.4))
+    for name, rate, decay in (("R1", 0.1, 0.3), ("R2", 0.2, 0.4), ("W2.1", 0.2, 0.4),
+                              ("W1.2", 0.1, 0.3), ("I2", 0.0, 0.0)):
+        assert (recipe.learning_rate(name, 0), recipe.weight_decay(name)) == (rate, decay)
 
 
 @given(st.floats(1e-4, 10), st.floats(1e-6, 0.1), st.floats(1e-4, 1), st.integers(-30, -15))
@@ -153,6 +230,7 @@ def test_rates_too_large():
     ({"element_width": 12}, "element_width must be 8 or 16, not 12"),
     ({"headroom": 4}, "headroom must be 0 to 3, not 4"),
     ({"normalisation": "max"}, "not 'max'"),
+    ({"epsilon": math.inf}, "epsilon must be finite, not inf"),
 ])
 def test_recipe_out_of_range(change, message):
     with pytest.raises(ValueError, match=message):

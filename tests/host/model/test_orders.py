@@ -10,7 +10,8 @@ from hypercast.host.model.orders import choose_orders
 from hypercast.host.model.prediction import predict
 from hypercast.host.model.workload import Workload
 from hypercast.host.training import prepare
-from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network, Recipe
+from hypercast.reference.models import model_network
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Network, Recipe
 from hypercast.rtl.config import PRESETS
 
 CONFIG = PRESETS["test"]
@@ -47,6 +48,22 @@ def test_what_does_not_fit_combines_first():
     network = Network.of_widths([500, 9, 3], orders=AGGREGATE_FIRST)
     model = prepare(graph, network, Recipe(epochs=1), CONFIG)
     assert {layer.order for layer in model.network.layers} == {COMBINE_FIRST}
+
+
+@pytest.mark.parametrize(("name", "dropout"), [("gin", 0.0), ("sage", 0.5)])
+def test_only_orders_that_layers_can_have_are_tried(name, dropout):
+    graph = synthetic_graph(300, 1_500, 4, 3)
+    network = model_network(name, 4, (12, 12), 3, dropout=dropout)
+    model = prepare(graph, network, Recipe(epochs=1), CONFIG)
+    linear = [layer.order == LINEAR for layer in network.layers]
+    assert [layer.order == LINEAR for layer in model.network.layers] == linear
+    found = [layer.order for layer in model.network.layers if layer.order != LINEAR]
+    assert (AGGREGATE_FIRST in found) == (name == "gin")
+
+    def cycles(network):
+        return predict(Workload.of_model(prepare(graph, network, Recipe(epochs=1)), CONFIG)).cycles
+
+    assert cycles(model.network) <= cycles(network)
 
 
 def test_digits_are_those_of_the_order():

@@ -9,6 +9,7 @@ from hypercast.host.model.aggregations import DEGREE_LAWS
 from hypercast.host.model.prediction import predict
 from hypercast.host.model.workload import Workload
 from hypercast.host.training import prepare
+from hypercast.reference.models import model_network
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network, Recipe
 from hypercast.rtl.config import PRESETS
 
@@ -37,6 +38,26 @@ def test_work_is_that_of_the_matrices():
     gradient = 2 * 3 + 1 * 2 + 2 + 1
     assert work["array_words"] == vertices * (matmul + gradient)
     assert work["edges"] == edges * (2 + 1 + 1 + 2)
+
+
+def test_work_of_rows_that_are_added():
+    """Each of the sums takes a row more."""
+    graph = synthetic_graph(70, 200, 9, 3)
+    model = prepare(graph, model_network("sage", 9, (6,), 3),
+                    Recipe(epochs=1, normalisation="neighbours"))
+    work = predict(Workload.of_model(model, CONFIG)).work
+    edges = model.tensors["A"].nnz
+    assert work["edges"] == edges * (2 + 1 + 1 + 2 + 2) + 70 * (2 + 1 + 2)
+    statistics = Workload.of_statistics([70] * 3, [edges] * 2, model.network, CONFIG)
+    assert predict(statistics).work["edges"] == pytest.approx(work["edges"], rel=0.02)
+
+
+def test_linear_layers_aggregate_nothing():
+    network = model_network("gin", 9, (6,), 3)
+    model = prepare(synthetic_graph(70, 200, 9, 3), network,
+                    Recipe(epochs=1, normalisation="sum"))
+    work = predict(Workload.of_model(model, CONFIG)).work
+    assert work["edges"] == model.tensors["A"].nnz * (2 + 2 + 2 + 2)
 
 
 @pytest.mark.parametrize("law", DEGREE_LAWS)

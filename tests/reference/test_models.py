@@ -1,0 +1,127 @@
+"""Models by name: their structure, and their outputs by formulas of their own, vertex by vertex."""
+
+import numpy as np
+import pytest
+
+from hypercast.host.graph import Graph
+from hypercast.reference.float_gcn import FloatGcn
+from hypercast.reference.models import MODELS, model_network
+from hypercast.reference.network import LINEAR, ROOT_IDENTITY, ROOT_WEIGHTS, Recipe
+
+#: Vertex 4 has no edges, vertex 3 only sends; one edge has a loop's source and target.
+EDGES = [[0, 1], [1, 0], [0, 2], [3, 2], [1, 2], [2, 2]]
+NEIGHBOURS = {target: [source for source, other in EDGES if other == target]
+              for target in range(5)}
+
+
+def trained(model, hidden, *, epsilon=0.0, **additions):
+    """A float model with biases that are not zero, and its logits."""
+    generator = np.random.default_rng(1)
+    graph = Graph.from_edges(EDGES, generator.normal(size=(5, 4)), [0, 1, 2, 0, 1],
+                             train=range(5), directed=True)
+    network = model_network(model, 4, hidden, 3, **additions)
+    recipe = Recipe(normalisation=MODELS[model], epsilon=epsilon)
+    found = FloatGcn(network, recipe, graph.normalised(recipe.normalisation, epsilon),
+                     graph.features, graph.labels, graph.splits)
+    for name, value in found.parameters.items():
+        if name.startswith("b"):
+            found.parameters[name] = generator.normal(size=value.shape)
+    return found, found.forward(training=False)[-1][1]
+
+
+def relu(values):
+    return np.maximum(values, 0)
+
+
+def sage(rows, weights, root, bias):
+    """What PyTorch Geometric's SAGEConv computes."""
+    means = [np.mean([rows[other] for other in NEIGHBOURS[v]] or [0 * rows[v]], axis=0)
+             for v in range(5)]
+    return np.array([mean @ weights + row @ root + bias
+                     for mean, row in zip(means, rows, strict=True)])
+
+
+def gin(rows, epsilon, *mlp):
+    """What its GINConv computes, with two linear layers."""
+    first, first_bias, second, second_bias = mlp
+    sums = [(1 + epsilon) * rows[v] + sum(rows[other] for other in NEIGHBOURS[v])
+            for v in range(5)]
+    return np.array([relu(total @ first + first_bias) @ second + second_bias for total in sums])
+
+
+def test_sage():
+    model, logits = trained("sage", (6,))
+    p = model.parameters
+    hidden = relu(sage(model.features, p["W1"], p["R1"], p["b1"]))
+    np.testing.assert_allclose(logits, sage(hidden, p["W2"], p["R2"], p["b2"]))
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.25])
+def test_gin(epsilon):
+    model, logits = trained("gin", (6,), epsilon=epsilon)
+    p = model.parameters
+    hidden = relu(gin(model.features, epsilon, p["W1"], p["b1"], p["W2"], p["b2"]))
+    np.testing.assert_allclose(logits, gin(hidden, epsilon, p["W3"], p["b3"], p["W4"], p["b4"]))
+
+
+def test_residual():
+    model, logits = trained("gcn", (6, 6), residual=True)
+    p, edges = model.parameters, model.adjacency
+    first = relu(edges @ model.features @ p["W1"] + p["b1"])
+    second = relu(edges @ first @ p["W2"] + p["b2"] + first)
+    np.testing.assert_allclose(logits, edges @ second @ p["W3"] + p["b3"])
+
+
+def test_jumping():
+    model, logits = trained("gcn", (6, 5), jumping=True)
+    p, edges = model.parameters, model.adjacency
+    first = relu(edges @ model.features @ p["W1"] + p["b1"])
+    second = relu(edges @ first @ p["W2"] + p["b2"])
+    weights = np.concatenate([p["W3.1"], p["W3.2"]])
+    np.testing.assert_allclose(logits, np.hstack([first, second]) @ weights + p["b3"])
+
+
+def shapes(network):
+    return [(layer.features_in, layer.features_out) for layer in network.layers]
+
+
+@pytest.mark.parametrize(("model", "jumping", "expected"), [
+    ("gcn", False, [(9, 6), (6, 5), (5, 3)]),
+    ("sage", True, [(9, 6), (6, 5), (11, 3)]),
+    ("gin", False, [(9, 6), (6, 6), (6, 5), (5, 5), (5, 5), (5, 3)]),
+    ("gin", True, [(9, 6), (6, 6), (6, 5), (5, 5), (11, 3)]),
+])
+def test_widths(model, jumping, expected):
+    network = model_network(model, 9, (6, 5), 3, jumping=jumping)
+    assert shapes(network) == expected
+    assert (network.features, network.classes) == (9, 3)
+
+
+def test_kinds_of_layers():
+    network = model_network("gin", 9, (6, 5), 3, dropout=0.5, jumping=True)
+    assert [layer.order == LINEAR for layer in network.layers] == [False, True, False, True, True]
+    assert [layer.dropout for layer in network.layers] == [0.5, 0.0, 0.5, 0.0, 0.5]
+    assert network.jumping == (2, 4)
+    assert {layer.root for layer in model_network("sage", 9, (6,), 3).layers} == {ROOT_WEIGHTS}
+
+
+def test_residual_connections_are_where_widths_are_equal():
+    """Of hidden convolutions: neither the first nor the last."""
+    network = model_network("gcn", 6, (6, 6, 5, 5, 5), 5, residual=True)
+    roots = [layer.root for layer in network.layers]
+    assert roots == [None, ROOT_IDENTITY, None, ROOT_IDENTITY, ROOT_IDENTITY, None]
+    network = model_network("gcn", 6, (6, 6), 5, residual=True, jumping=True)
+    assert [layer.root for layer in network.layers] == [None, ROOT_IDENTITY, None]
+    network = model_network("gin", 6, (6, 6), 5, residual=True)
+    assert [number for number, layer in enumerate(network.layers, 1) if layer.root] == [3]
+
+
+@pytest.mark.parametrize(("model", "hidden", "additions", "message"), [
+    ("gat", (4,), {}, "model must be one of gcn, sage, gin, not 'gat'"),
+    ("sage", (4, 4), {"residual": True}, "weights of their own; leave residual out"),
+    ("gcn", (4, 5), {"residual": True}, r"widths \[9, 4, 5, 3\]; give neighbouring hidden"),
+    ("gcn", (), {"jumping": True}, "jumping knowledge needs at least one hidden width"),
+])
+def test_refusals(model, hidden, additions, message):
+    with pytest.raises(ValueError, match=message):
+        model_network(model, 9, hidden, 3, **additions)

@@ -1,0 +1,18 @@
+"""Exponents that tensors have in common."""
+
+import pytest
+
+from hypercast.reference.slots import slot
+
+
+@pytest.mark.parametrize(("name", "alone", "jumping"), [
+    ("X", "X", "X"), ("A", "A", "A"), ("b2", "b2", "b2"), ("Z3", "Z3", "Z3"), ("M2", "M2", "M2"),
+    ("T2", "T2", "T2"), ("dT2", "dT2", "dT2"), ("dZ2", "dZ2", "dZ2"), ("one", "one", "one"),
+    ("W12", "W12", "W12"), ("R12", "W12", "W12"), ("I2", "W2", "W2"), ("W3.12", "W3", "W3"),
+    ("S2", "T2", "T2"), ("S2.eval", "T2.eval", "T2.eval"), ("T2.eval", "T2.eval", "T2.eval"),
+    ("H2", "H2", "H"), ("H2.eval", "H2.eval", "H.eval"), ("M1.next", "M1.next", "M1.next"),
+    ("dM2", "dM2", "dM"), ("dS2", "dM2", "dM"), ("dC2", "dC2", "dM"),
+])
+def test_slot(name, alone, jumping):
+    assert slot(name) == alone
+    assert slot(name, jumping=True) == jumping
