@@ -49,10 +49,11 @@ def model_network(model, features, hidden, classes, *, dropout=0.0, residual=Fal
     widths = [features, *hidden] if jumping else [features, *hidden, classes]
     layers, outputs = [], []
     for number, (before, after) in enumerate(itertools.pairwise(widths), 1):
-        inner = (widths[number] if jumping or number < len(widths) - 1 else before) \
-            if model == "gin" else after
+        hidden_layer = jumping or number < len(widths) - 1
+        # The last perceptron of GIN narrows in its second layer only.
+        inner = before if model == "gin" and not hidden_layer and number > 1 else after
         root = ROOT_WEIGHTS if model == "sage" else None
-        if residual and before == inner and number > 1 and number < len(widths) - 1 + jumping:
+        if residual and hidden_layer and before == inner and number > 1:
             root = ROOT_IDENTITY
         layers.append(Layer(features_in=before, features_out=inner, dropout=dropout, root=root))
         if model == "gin":

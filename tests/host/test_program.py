@@ -436,7 +436,7 @@ def test_jumping_sums_over_all_hidden_features():
 @pytest.mark.parametrize("name", ["sage", "gcn", "gin"])
 def test_a_shared_exponent_is_opened_once(name, entry):
     """By the tensor that the reference takes, and before other tensors of its slot are made."""
-    model = named_model(name, hidden=(5, 5), jumping=True)
+    model = named_model(name, hidden=(4, 4), jumping=True)
     job, program = compile_job(model, CONFIG), instructions(model, entry=entry)
     made = [one for one in program if one["opcode"] in (Opcode.DRAIN, Opcode.UPDATE)]
     slots = Counter(one["o"] for one in made)
@@ -446,11 +446,11 @@ def test_a_shared_exponent_is_opened_once(name, entry):
     if entry == "train":
         first = next(one for one in made if one["o"] == job.tensors["dM"])
         assert first["address"] in {
-            job.regions[f"dC{model.network.jumping[0]}"].panel(panel) for panel in range(3)}
+            job.regions[f"dC{model.network.jumping[0]}"].panel(panel) for panel in range(2)}
 
 
 def test_weights_that_share_an_exponent_are_not_updated_while_it_is_used():
-    model = named_model("sage", hidden=(5, 5))
+    model = named_model("sage", hidden=(4, 4))
     job, program = compile_job(model, CONFIG), instructions(model)
     for number in (1, 2, 3):
         slot = job.tensors[f"W{number}"]

@@ -97,6 +97,10 @@ def test_widths(model, jumping, expected):
     assert (network.features, network.classes) == (9, 3)
 
 
+def test_a_single_perceptron_is_as_wide_as_the_logits():
+    assert shapes(model_network("gin", 900, (), 3)) == [(900, 3), (3, 3)]
+
+
 def test_kinds_of_layers():
     network = model_network("gin", 9, (6, 5), 3, dropout=0.5, jumping=True)
     assert [layer.order == LINEAR for layer in network.layers] == [False, True, False, True, True]
