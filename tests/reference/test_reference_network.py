@@ -230,7 +230,8 @@ def test_rates_too_large():
     ({"element_width": 12}, "element_width must be 8 or 16, not 12"),
     ({"headroom": 4}, "headroom must be 0 to 3, not 4"),
     ({"normalisation": "max"}, "not 'max'"),
-    ({"epsilon": math.inf}, "epsilon must be finite, not inf"),
+    ({"epsilon": math.inf}, "epsilon must be finite and not negative, not inf"),
+    ({"gin_epsilon": math.inf}, "gin_epsilon must be finite, not inf"),
 ])
 def test_recipe_out_of_range(change, message):
     with pytest.raises(ValueError, match=message):
