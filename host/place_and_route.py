@@ -102,8 +102,9 @@ def block_clock(block, *, asked):
         folder = Path(name)
         (folder / "block.il").write_text(rtlil.convert(_Enclosed(block), name="block"))
         programs = tools()
-        run([programs["YOSYS"], "-q", "-p", "read_rtlil block.il; synth_ecp5 -nowidelut "
-             "-top block; write_json block.json"], folder, "yosys")
+        # Yosys gives a bit of an array port the name that its element has, and stops.
+        run([programs["YOSYS"], "-q", "-p", r"read_rtlil block.il; rename -hide w:*\[*; "
+             "synth_ecp5 -nowidelut -top block; write_json block.json"], folder, "yosys")
         run([programs["NEXTPNR_ECP5"], "--quiet", "--out-of-context", *_DEVICE, "--freq",
              str(asked), "--timing-allow-fail", "--json", "block.json", "--report",
              "timing.json"], folder, "nextpnr")
