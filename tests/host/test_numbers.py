@@ -24,19 +24,23 @@ def numbers(model, elements=16, **options):
         return trainer, {tensor.name: tensor for tensor in trainer.numbers()}
 
 
-@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
-def test_float_tensors_are_those_of_the_float_model(model):
-    """Logits, and the gradient of the logits, of a step with dropout."""
-    with Trainer(KARATE, model, epochs=1) as trainer:
+@pytest.mark.parametrize(("graph", "model"), [
+    *((KARATE, model) for model in MODELS.values()), (Graph.load("communities"), Model())],
+    ids=[*MODELS, "several labels"])
+def test_float_tensors_are_those_of_the_float_model(graph, model):
+    """Logits, and the gradients of logits and hidden sums, of a step with dropout."""
+    with Trainer(graph, model, epochs=1) as trainer:
         network, recipe = trainer.network, trainer.recipe
-    data = training_data(KARATE, recipe)
+    data = training_data(graph, recipe)
     expected = FloatGcn(network, recipe, *data)
     layers = expected.forward(training=True)
-    found = float_step(network, initial_parameters(network, 0), *data, expected.step_key)
+    found = float_step(
+        network, initial_parameters(network, 0), *data[:4], expected.step_key)
     last = len(network.layers)
     assert np.allclose(found[f"Z{last}"], layers[-1][1])
-    count = np.count_nonzero(data[3] == Split.TRAIN)
     gradients = expected.gradients(layers)
+    count = np.count_nonzero(data[3] == Split.TRAIN)
+    count *= graph.classes if graph.multi_label else 1
     assert np.allclose(found[f"dZ{last}"].sum(axis=0) / count, gradients[f"b{last}"])
     assert np.allclose(found["dZ1"].sum(axis=0) / count, gradients["b1"])
 
@@ -64,6 +68,13 @@ def test_8_bits_are_coarser():
 def test_ranges_and_errors_of_what_is_exact():
     _, found = numbers(MODELS["gcn"])
     assert found["X"] == ("X", 0, 1.0, 2, 0, 0.0)
+
+
+def test_several_labels_per_vertex():
+    with Trainer(Graph.load("communities"), epochs=5) as trainer:
+        trainer.fit()
+        for tensor in trainer.numbers():
+            assert tensor.saturations or tensor.error is None or tensor.error < 5e-3, tensor
 
 
 def test_saturations_are_those_of_the_step():

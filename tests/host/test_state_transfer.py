@@ -51,14 +51,16 @@ def test_the_reference_goes_on_with_the_same_bits(config):
     assert all(np.array_equal(expected[name], found[name]) for name in expected)
 
 
-@pytest.mark.parametrize("network", [
-    model_network("sage", 5, (4, 4), 3, dropout=0.5, jumping=True),
-    model_network("gin", 5, (4,), 3), model_network("gcn", 5, (4, 4), 3, residual=True),
-], ids=["sage, jumping", "gin", "residual"])
-def test_tensors_with_one_exponent(network):
+@pytest.mark.parametrize(("network", "optimiser"), [
+    (model_network("sage", 5, (4, 4), 3, dropout=0.5, jumping=True), "sgd"),
+    (model_network("gin", 5, (4,), 3), "adam"),
+    (model_network("gcn", 5, (4, 4), 3, residual=True), "sgd"),
+], ids=["sage, jumping", "gin, adam", "residual"])
+def test_models_and_optimisers(network, optimiser):
     """Operands that are added, or are parts of one matrix, share an entry of the exponent file."""
     def fresh():
-        recipe = Recipe(epochs=5, weight_decays=(0.0,), normalisation="neighbours")
+        recipe = Recipe(epochs=5, weight_decays=(0.0,), normalisation="neighbours",
+                        optimiser=optimiser)
         return prepare(small_graph(), network, recipe)
     reference = ReferenceDevice(fresh())
     for _ in range(3):

@@ -12,16 +12,17 @@ from tests.system.chips import NARROW, WIDE
 EPOCHS = 6
 
 
-#: On each chip, one without and one with operands that share an exponent.
+#: On each chip; operands of the second one share exponents.
 MODELS = {NARROW: Model(hidden=5), WIDE: Model("sage", layers=2, hidden=5, jumping=True)}
+OPTIMISERS = {NARROW: "sgd", WIDE: "adam"}
 
 
 def training(device, config, **options):
     return Trainer(karate(), MODELS[config], Device(device, **config.to_dict()), epochs=EPOCHS,
-                   seed=2, schedule=((3, 0.5),), **options)
+                   seed=2, schedule=((3, 0.5),), optimiser=OPTIMISERS[config], **options)
 
 
-@pytest.fixture(scope="module", params=MODELS, ids=["narrow, gcn", "wide, sage"])
+@pytest.fixture(scope="module", params=MODELS, ids=["narrow, gcn, sgd", "wide, sage, adam"])
 def whole(request):
     """A configuration, and the uninterrupted training's final state, record and logits."""
     with training("reference", request.param) as trainer:
