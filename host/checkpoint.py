@@ -56,7 +56,7 @@ class Checkpoint:
                 f"made with, or keep this training in another folder")
 
 
-def identity(graph, network, recipe, parameters=None):
+def identity(graph, network, recipe, parameters=None, sampling=None):
     """What decides the bits of a training, as JSON takes it: all but the number of epochs.
 
     Parameters
@@ -66,6 +66,8 @@ def identity(graph, network, recipe, parameters=None):
     recipe : Recipe
     parameters : dict, optional
         Initial weights and biases, if they are not those of the recipe's seed.
+    sampling : Sampling, optional
+        How samples are drawn, if they are.
     """
     recipe = dataclasses.asdict(recipe)
     del recipe["epochs"]
@@ -74,6 +76,7 @@ def identity(graph, network, recipe, parameters=None):
                   "features": graph.features.shape[1],
                   "sha256": _digest(graph.edges, graph.features, graph.labels, graph.splits)},
         "network": dataclasses.asdict(network), "recipe": recipe,
+        "sampling": dataclasses.asdict(sampling) if sampling else {},
         "weights": {"sha256": _digest(*parameters.values())} if parameters else {}})
 
 

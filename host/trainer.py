@@ -12,6 +12,7 @@ from hypercast.host.description.description import Description
 from hypercast.host.description.device import Device
 from hypercast.host.description.model import AUTO, Model
 from hypercast.host.description.recipe import make_recipe, recipe_values
+from hypercast.host.description.sampling import Sampling
 from hypercast.host.description.stopping import Stopping
 from hypercast.host.devices import ReferenceDevice
 from hypercast.host.interchange.weights import load_weights
@@ -20,7 +21,15 @@ from hypercast.host.numbers import step_numbers
 from hypercast.host.predictions import Predictions
 from hypercast.host.rank_order import rank_order
 from hypercast.host.run_folder import RunFolder
-from hypercast.host.training import loss_of, open_device, prepare, training_data
+from hypercast.host.sample_source import SampleSource
+from hypercast.host.sampled_device import SampledDevice
+from hypercast.host.training import (
+    loss_of,
+    open_device,
+    prepare,
+    prepare_sampled,
+    training_data,
+)
 from hypercast.rtl.isa import MASTER_EXPONENT, Split
 
 __all__ = ["Trainer"]
@@ -56,6 +65,8 @@ class Trainer:
         What to train.
     device : Device, optional
         Where.
+    sampling : Sampling, optional
+        What steps work on; the whole graph if not given.
     run : pathlib.Path or str, optional
         Folder to keep the run in: description, metrics of every epoch, checkpoint.
     every : int
@@ -102,14 +113,15 @@ class Trainer:
         If the graph cannot be trained on.
     """
 
-    def __init__(self, graph, model=None, device=None, *, run=None, every=1, resume=False,
-                 check=False, record_step=None, patience=None, monitor="validation_loss",
-                 source=None, progress=lambda text: None, **recipe):
+    def __init__(self, graph, model=None, device=None, *, sampling=None, run=None, every=1,
+                 resume=False, check=False, record_step=None, patience=None,
+                 monitor="validation_loss", source=None, progress=lambda text: None, **recipe):
         if every < 1:
             raise ValueError(f"every must be at least 1, not {every}")
         self.graph = graph
         self.model = model or Model()
         self.device = device or Device()
+        self.sampling = sampling or Sampling()
         self.recipe = make_recipe(recipe, self.model, self.device.config, loss_of(graph))
         self.stopping = Stopping(patience=patience, monitor=monitor)
         if patience and not np.any(graph.splits == Split.VALIDATION):
@@ -117,9 +129,10 @@ class Trainer:
                              "it another split")
         network = self.model.network(graph)
         self._weights = self.model.weights and load_weights(Path(self.model.weights), network)
-        self._initial = prepare(graph, network, self.recipe,
-                                self.device.config if self.model.order == AUTO else None,
-                                self._weights)
+        self._samples = SampleSource(graph, network, self.recipe, self.sampling) \
+            if self.sampling.sampler else None
+        self._initial = self._prepared(
+            network, self.device.config if self.model.order == AUTO else None)
         self.network = self._initial.network
         self.history = []
         self.words = Comparison()
@@ -149,7 +162,8 @@ class Trainer:
                 raise DescriptionError("[graph] needs source, the name of a bundled graph or a "
                                        "path; give a graph that was made in Python itself")
             graph = source.load()
-        return cls(graph, description.model, description.device, source=source,
+        return cls(graph, description.model, description.device,
+                   sampling=description.sampling, source=source,
                    **description.stopping.values(), **recipe_values(description.recipe), **options)
 
     @classmethod
@@ -186,7 +200,8 @@ class Trainer:
         self.history = records
 
     def _identity(self):
-        return identity(self.graph, self.network, self.recipe, self._weights)
+        return identity(self.graph, self.network, self.recipe, self._weights,
+                        self.sampling if self._samples else None)
 
     # State.
 
@@ -194,7 +209,7 @@ class Trainer:
     def description(self):
         """The ``Description`` of this training."""
         return Description(graph=self._source, model=self.model, recipe=self.recipe,
-                           device=self.device, stopping=self.stopping)
+                           sampling=self.sampling, device=self.device, stopping=self.stopping)
 
     @property
     def facts(self):
@@ -204,7 +219,8 @@ class Trainer:
                 "edges": self.graph.edges.nnz, "model": self.model.name, "features": self.widths,
                 "orders": [layer.order for layer in self.network.layers],
                 "dropout": [layer.dropout for layer in self.network.layers],
-                "device": self.device.name, **recipe_values(self.recipe)}
+                "device": self.device.name, **recipe_values(self.recipe),
+                **(self.sampling.values() if self._samples else {})}
 
     @property
     def widths(self):
@@ -238,9 +254,11 @@ class Trainer:
         """The ``TrainingDevice``, open."""
         if self._target is None:
             model = self._initial
-            self._oracle = ReferenceDevice(self.fresh_model()) if self._check else None
-            self._target = open_device(self.device.name, model, self.device.config,
-                                       progress=self._progress)
+            self._oracle = self._of_samples(ReferenceDevice(self.fresh_model())) \
+                if self._check else None
+            self._target = self._of_samples(open_device(
+                self.device.name, model, self.device.config,
+                room=self._samples and self._samples.room(), progress=self._progress))
             if self._state is not None:
                 self._load(self._state)
                 self._go_on_counting()
@@ -250,7 +268,19 @@ class Trainer:
 
     def fresh_model(self):
         """The model in its initial state, whatever has been trained."""
-        return prepare(self.graph, self.network, self.recipe, parameters=self._weights)
+        return self._prepared(self.network)
+
+    def _prepared(self, network, config=None):
+        if self._samples:
+            return prepare_sampled(self._samples, network, self.recipe, config, self._weights)
+        return prepare(self.graph, network, self.recipe, config, self._weights)
+
+    def _of_samples(self, device):
+        """The device as it trains on samples, if there are any."""
+        if not self._samples:
+            return device
+        judge = prepare(self.graph, self.network, self.recipe)
+        return SampledDevice(device, self._samples, judge)
 
     @property
     def job(self):
@@ -341,14 +371,17 @@ class Trainer:
 
     def _macro_f1(self):
         """Macro F1 of each split in the last evaluation, None if it is empty."""
-        predicted, labels = self.target.logits()[0] > 0, self._initial.labels
-        rows = {split: self._initial.splits == split for split in _SPLITS}
+        predicted, labels = self._predictions().classes, self.graph.labels
+        rows = {split: self.graph.splits == split for split in _SPLITS}
         return {f"{split.name.lower()}_macro_f1": f1(predicted[own], labels[own]).macro
                 if own.any() else None for split, own in rows.items()}
 
     def predict(self):
         """The ``Predictions`` for all vertices, in the graph's order."""
         self.target.evaluate()
+        return self._predictions()
+
+    def _predictions(self):
         mantissas, exponent = self.target.logits()
         logits = np.empty(mantissas.shape)
         logits[rank_order(self.graph)] = np.ldexp(mantissas.astype(np.float64), exponent)
@@ -358,7 +391,15 @@ class Trainer:
         """``TensorNumbers`` of all tensors in the training step that would come next.
 
         It is tried on the reference; the training goes on as if it had not been.
+
+        Raises
+        ------
+        ValueError
+            If the training is on samples.
         """
+        if self._samples:
+            raise ValueError("numbers are those of a step on the whole graph; this training is on "
+                             "samples")
         model = self.fresh_model()
         model.load_state(self.target.state())
         adjacency, features, *_ = training_data(self.graph, self.recipe)

@@ -1,5 +1,7 @@
 """Prepares a graph for the chip, and opens devices."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from hypercast.host.compiler import compile_job
@@ -13,7 +15,7 @@ from hypercast.host.xdma_transport import XDMA, open_xdma
 from hypercast.reference.fixed_gcn import FixedGcn
 from hypercast.reference.network import BINARY_CROSS_ENTROPY, CROSS_ENTROPY
 
-__all__ = ["loss_of", "open_device", "prepare", "training_data"]
+__all__ = ["loss_of", "open_device", "prepare", "prepare_sampled", "training_data"]
 
 
 def loss_of(graph):
@@ -64,6 +66,27 @@ def prepare(graph, network, recipe, config=None, parameters=None, *, loss_weight
         chosen, recipe, *data, parameters=parameters)
 
 
+def prepare_sampled(source, network, recipe, config=None, parameters=None):
+    """The model of a graph's samples in its initial state; the first one chooses the orders.
+
+    Parameters
+    ----------
+    source : SampleSource
+        The samples.
+    network, recipe, config, parameters
+        As those of ``prepare``; epochs of the recipe's schedule count whole epochs.
+    """
+    recipe = replace(recipe, schedule=tuple(
+        (epoch * len(source), factor) for epoch, factor in recipe.schedule))
+    if config is not None:
+        try:
+            network = choose_orders(
+                Workload.of_batch(source.first.edges, network, config)).network
+        except CapacityError:
+            network = network.ordered(layer.orders[0] for layer in network.layers)
+    return FixedGcn(network, recipe, source.first, parameters=parameters)
+
+
 def training_data(graph, recipe, loss_weights=None):
     """Edge weights, features, labels, splits and loss weights: normalised, in rank order."""
     order = rank_order(graph)
@@ -76,7 +99,7 @@ def training_data(graph, recipe, loss_weights=None):
             graph.labels, graph.splits, loss_weights)
 
 
-def open_device(name, model, config, *, progress=lambda text: None):
+def open_device(name, model, config, *, room=None, progress=lambda text: None):
     """A device that trains ``model``.
 
     Parameters
@@ -87,6 +110,8 @@ def open_device(name, model, config, *, progress=lambda text: None):
         Model in its initial state; ``reference`` trains it in place.
     config : Config
         Configuration of the chip.
+    room : Room, optional
+        For samples, if it is to train on others, too.
     progress : callable
         Called with a line of text before each slow step.
 
@@ -99,7 +124,7 @@ def open_device(name, model, config, *, progress=lambda text: None):
     """
     if name == "reference":
         return ReferenceDevice(model)
-    job = compile_job(model, config)
+    job = compile_job(model, config, room=room)
     if name != "rtl":
         transport = open_xdma(name) if name.startswith(XDMA) else open_serial(name, config)
         return ChipDevice(transport, job, model)

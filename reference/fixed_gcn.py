@@ -271,6 +271,28 @@ class FixedGcn:
         shift = min(exponent - MASTER_EXPONENT, 63)
         return requantize(state.parameters[name]["master"], shift, self._width)[0]
 
+    def judge(self, masters):
+        """Evaluate other parameters, with exponents chosen from the pass itself.
+
+        The model is for nothing else then: its training does not go on from here.
+
+        Parameters
+        ----------
+        masters : dict
+            By parameter name.
+
+        Returns
+        -------
+        Metrics
+            Of a pass without dropout.
+        """
+        self.masters = dict(masters)
+        self._set_operands(self.masters)
+        self._file.calibrating = True
+        metrics = self._metrics(self._forward(training=False))
+        self._file.calibrating = False
+        return metrics
+
     def rates(self, name, epoch):
         """Constants with which parameter ``name`` is updated in ``epoch`` (from 0)."""
         return self.recipe.rates(self.recipe.learning_rate(name, epoch),

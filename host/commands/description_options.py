@@ -10,6 +10,7 @@ from hypercast.host.description.description import Description, load_description
 from hypercast.host.description.device import Device
 from hypercast.host.description.model import ORDERS, Model
 from hypercast.host.description.recipe import recipe_values
+from hypercast.host.description.sampling import SAMPLERS, Sampling
 from hypercast.host.description.stopping import MONITORS, Stopping
 from hypercast.host.run_folder import RunFolder
 from hypercast.reference.models import MODELS
@@ -47,7 +48,8 @@ _LAYERS = "one number, or one per layer"
 
 _DEFAULTS = {"model": Model().values(), "recipe": {
     key: value for key, value in recipe_values(Recipe()).items() if key != "normalisation"},
-             "device": Device().values(), "stopping": Stopping().values()}
+             "device": Device().values(), "sampling": Sampling().values(),
+             "stopping": Stopping().values()}
 
 
 def _option(section, key, *flags, **settings):
@@ -99,6 +101,16 @@ _OPTIONS = (
     _option("recipe", "gin_epsilon", type=float, help="Of --model gin."),
     _option("recipe", "normalise_features", is_flag=True,
             help="Divide each vertex's features by their sum."),
+    _option("sampling", "sampler", type=click.Choice(SAMPLERS),
+            help="Train on samples: of neighbours, or subgraphs of nodes, edges or random walks "
+                 "(GraphSAINT).  [default: on the whole graph]"),
+    _option("sampling", "batch", type=click.IntRange(1),
+            help="Vertices to train on, or nodes, edges or walks, for a sample."),
+    _option("sampling", "fan_outs", type=_COUNTS,
+            help="Neighbours drawn at most, for each convolution from the last one down."),
+    _option("sampling", "walk", type=click.IntRange(1), help="Steps of a walk."),
+    _option("sampling", "coverage", type=click.FloatRange(0, min_open=True),
+            help="How often a vertex is in the pool of subgraphs."),
     _option("stopping", "patience", type=click.IntRange(1),
             help="Stop when that many epochs were no better than the best, and put that one's "
                  "weights back."),

@@ -11,13 +11,14 @@ from hypercast.host.description.conversion import DescriptionError, checked
 from hypercast.host.description.device import Device
 from hypercast.host.description.model import Model
 from hypercast.host.description.recipe import make_recipe, recipe_values
+from hypercast.host.description.sampling import Sampling
 from hypercast.host.description.source import Source
 from hypercast.host.description.stopping import Stopping
 from hypercast.reference.network import Recipe
 
 __all__ = ["Description", "load_description"]
 
-_SECTIONS = ("graph", "model", "recipe", "device", "stopping")
+_SECTIONS = ("graph", "model", "recipe", "sampling", "device", "stopping")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +31,7 @@ class Description:
         None for a graph that was made in Python.
     model : Model
     recipe : Recipe
+    sampling : Sampling
     device : Device
     stopping : Stopping
     """
@@ -37,6 +39,7 @@ class Description:
     graph: Source | None = None
     model: Model = field(default_factory=Model)
     recipe: Recipe = field(default_factory=Recipe)
+    sampling: Sampling = field(default_factory=Sampling)
     device: Device = field(default_factory=Device)
     stopping: Stopping = field(default_factory=Stopping)
 
@@ -66,12 +69,14 @@ class Description:
         model = _made(Model, "model", parts)
         return cls(graph=graph, model=model,
                    recipe=make_recipe(parts["recipe"], model, device.config),
-                   device=device, stopping=_made(Stopping, "stopping", parts))
+                   sampling=_made(Sampling, "sampling", parts), device=device,
+                   stopping=_made(Stopping, "stopping", parts))
 
     def sections(self):
         """What ``of_sections`` makes this description from; a graph made in Python is missing."""
         return {"graph": {} if self.graph is None else self.graph.values(),
                 "model": self.model.values(), "recipe": recipe_values(self.recipe),
+                "sampling": self.sampling.values() if self.sampling.sampler else {},
                 "device": self.device.values(), "stopping": self.stopping.values()}
 
     def located(self, folder):

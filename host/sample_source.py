@@ -1,0 +1,82 @@
+"""Samples of the vertices to train on, epoch by epoch."""
+
+from functools import partial
+from itertools import islice
+
+import numpy as np
+
+from hypercast.host.sample_plan import Room
+from hypercast.host.sampling.edge import EdgeDraw
+from hypercast.host.sampling.neighbour import NeighbourSampler
+from hypercast.host.sampling.node import NodeDraw
+from hypercast.host.sampling.prefetch import prefetched
+from hypercast.host.sampling.random_walk import RandomWalkDraw
+from hypercast.host.sampling.saint import SaintSampler
+from hypercast.host.sampling.samples import SampleMaker
+from hypercast.reference.network import LINEAR
+from hypercast.rtl.isa import Split
+
+__all__ = ["SampleSource"]
+
+#: Samples that are drawn to see how much room samples take.
+_TRIALS = 8
+
+
+class SampleSource:
+    """The ``Sample`` s of a training.
+
+    Neighbours are drawn from the whole graph, subgraphs from the graph of the vertices to train on.
+
+    Parameters
+    ----------
+    graph : Graph
+        What is sampled.
+    network : Network
+        What is trained.
+    recipe : Recipe
+        How; its seed is also that of the samples.
+    sampling : Sampling
+        How samples are drawn; its ``sampler`` is given.
+
+    Attributes
+    ----------
+    first : Sample
+        The first one.
+    """
+
+    def __init__(self, graph, network, recipe, sampling):
+        train = np.flatnonzero(graph.splits == Split.TRAIN)
+        if recipe.normalise_features:
+            graph = graph.with_normalised_features()
+        layers = sum(layer.order != LINEAR for layer in network.layers)
+        if sampling.sampler == "neighbours":
+            fan_outs = [sampling.fan_outs[min(layer, len(sampling.fan_outs) - 1)]
+                        for layer in range(layers)]
+            self._sampler = NeighbourSampler(
+                graph.normalised(recipe.normalisation, recipe.gin_epsilon), train, fan_outs,
+                batch_size=min(sampling.batch, len(train)), seed=recipe.seed)
+        else:
+            graph = graph.among(train)
+            matrix = graph.normalised(recipe.normalisation, recipe.gin_epsilon)
+            draw = {"nodes": NodeDraw, "edges": EdgeDraw,
+                    "walks": partial(RandomWalkDraw, length=sampling.walk)}[sampling.sampler]
+            self._sampler = SaintSampler(
+                matrix, draw(matrix, sampling.batch), layers=layers, coverage=sampling.coverage,
+                seed=recipe.seed)
+        self._make = SampleMaker(network, recipe, graph, self._sampler)
+        self.first = self._sample(0, 0)
+
+    def __len__(self):
+        """Samples of an epoch."""
+        return len(self._sampler)
+
+    def _sample(self, epoch, number):
+        return self._make(self._sampler.batch(epoch, number))
+
+    def epoch(self, number):
+        """The samples of an epoch (from 0), in order; threads make the next ones."""
+        return prefetched(partial(self._sample, number), range(len(self)))
+
+    def room(self):
+        """``Room`` for all samples, by what the first ones take."""
+        return Room.of([self.first, *islice(self.epoch(0), 1, _TRIALS)])

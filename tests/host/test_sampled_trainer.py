@@ -1,0 +1,83 @@
+"""Training on samples, by the same trainer as on whole graphs."""
+
+import numpy as np
+import pytest
+
+from hypercast.host.datasets import communities, load
+from hypercast.host.description.conversion import DescriptionError
+from hypercast.host.description.model import Model
+from hypercast.host.description.sampling import SAMPLERS, Sampling
+from hypercast.host.trainer import Trainer
+
+
+def trainer(sampler="neighbours", *, graph=None, model="gcn", epochs=3, sampling=None, **options):
+    chosen = Sampling(sampler=sampler, batch=20, fan_outs=(4,), coverage=4, **(sampling or {}))
+    return Trainer(graph or load("blocks"), Model(name=model, hidden=(8,), dropout=(0.2,)),
+                   sampling=chosen, epochs=epochs, **options)
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_every_sampler_learns(sampler):
+    with trainer(sampler, epochs=15, learning_rate=0.2) as training:
+        first, *_, last = training.fit()
+    assert last["training_loss"] < 0.7 * first["training_loss"]
+    assert last["validation_accuracy"] > first["validation_accuracy"]
+
+
+@pytest.mark.parametrize(("model", "rate"), [("sage", 1.0), ("gin", 0.02)])
+def test_models_and_several_labels(model, rate):
+    with trainer(graph=communities(vertices=80), model=model, epochs=20,
+                 learning_rate=rate) as training:
+        first, *_, last = training.fit()
+        scores = training.evaluate()
+        predictions = training.predict()
+    assert last["training_loss"] < first["training_loss"]
+    assert 0 < scores["test_macro_f1"] < 1
+    assert predictions.classes.shape == (80, 5)
+
+
+def test_a_schedule_counts_epochs():
+    training = trainer(schedule=((1, 0.5),))
+    model = training.fresh_model()
+    steps = len(training._samples)
+    assert steps > 1
+    rates = [model.recipe.learning_rate("W1", step) for step in (0, steps - 1, steps)]
+    assert rates == [0.05, 0.05, 0.025]
+
+
+def test_resumed_training_has_equal_bits(tmp_path):
+    with trainer("walks", epochs=4) as whole:
+        whole.fit()
+        expected = whole.parameters()
+    with trainer("walks", epochs=2, run=tmp_path / "run") as begun:
+        begun.fit()
+    with trainer("walks", epochs=4, run=tmp_path / "run", resume=True) as resumed:
+        assert resumed.epoch == 2
+        resumed.fit()
+        assert [record["validation_loss"] for record in resumed.history] == [
+            record["validation_loss"] for record in whole.history]
+        for name, values in resumed.parameters().items():
+            np.testing.assert_array_equal(values, expected[name])
+
+
+def test_another_sampler_is_not_resumed(tmp_path):
+    with trainer("walks", run=tmp_path / "run", epochs=1) as begun:
+        begun.fit()
+    with pytest.raises(ValueError, match="sampling"):
+        trainer("nodes", run=tmp_path / "run", resume=True)
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ({"sampler": "layers"}, "sampler must be one of neighbours, nodes, edges, walks"),
+    ({"batch": 0}, "batch must be above 0, not 0"),
+    ({"fan_outs": (3, 0)}, "fan_outs must be one or more numbers from 1 on"),
+    ({"coverage": -1.0}, "coverage must be above 0"),
+])
+def test_refusals(change, message):
+    with pytest.raises(DescriptionError, match=message):
+        Sampling(**change)
+
+
+def test_numbers_are_of_whole_graphs():
+    with pytest.raises(ValueError, match="this training is on samples"):
+        trainer().numbers()
