@@ -58,10 +58,8 @@ class SampleSource:
         else:
             graph = graph.among(train)
             matrix = graph.normalised(recipe.normalisation, recipe.gin_epsilon)
-            draw = {"nodes": NodeDraw, "edges": EdgeDraw,
-                    "walks": partial(RandomWalkDraw, length=sampling.walk)}[sampling.sampler]
             self._sampler = SaintSampler(
-                matrix, draw(matrix, sampling.batch), layers=layers, coverage=sampling.coverage,
+                matrix, _draw(matrix, sampling), layers=layers, coverage=sampling.coverage,
                 seed=recipe.seed)
         self._make = SampleMaker(network, recipe, graph, self._sampler)
         self.first = self._sample(0, 0)
@@ -80,3 +78,10 @@ class SampleSource:
     def room(self):
         """``Room`` for all samples, by what the first ones take."""
         return Room.of([self.first, *islice(self.epoch(0), 1, _TRIALS)])
+
+
+def _draw(matrix, sampling):
+    """What draws the vertices of a subgraph."""
+    if sampling.sampler == "walks":
+        return RandomWalkDraw(matrix, sampling.batch, sampling.walk)
+    return {"nodes": NodeDraw, "edges": EdgeDraw}[sampling.sampler](matrix, sampling.batch)

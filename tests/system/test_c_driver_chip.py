@@ -18,13 +18,14 @@ _INDEX = {name: index for index, (name, _) in enumerate(COUNTERS)}
 
 def metrics(driver, sizes):
     """Loss and hits of the last program, as the counters have them."""
-    loss, correct = np.zeros(4, dtype=np.int64), np.zeros(4, dtype=np.int64)
+    loss, correct, wrong = np.zeros((3, 4), dtype=np.int64)
     for split in (Split.TRAIN, Split.VALIDATION, Split.TEST):
         name = split.name.lower()
         loss[split] = driver.counter(_INDEX[f"loss_{name}"]) + (
             driver.counter(_INDEX[f"loss_{name}_high"]) << 32)
         correct[split] = driver.counter(_INDEX[f"correct_{name}"])
-    return Metrics(loss=loss, correct=correct, vertices=sizes)
+        wrong[split] = driver.counter(_INDEX[f"wrong_{name}"])
+    return Metrics(loss=loss, correct=correct, wrong=wrong, vertices=sizes)
 
 
 @pytest.mark.parametrize("name", ["narrow", "wide"])
