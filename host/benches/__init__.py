@@ -6,6 +6,7 @@ __all__ = ["BENCHES", "run"]
 
 #: Name to what the bench shows; each is a module of this package with a function ``run``.
 BENCHES = {
+    "accuracy": "accuracy of models, losses and samplers, next to float64",
     "area": "area of one router on ECP5 and UltraScale+, by open synthesis",
     "bits": "whole trainings on the simulated chip, word for word equal to the reference",
     "board": "the bitstream of a ULX3S by open tools, what fits, and clocks of router and array",

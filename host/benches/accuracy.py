@@ -1,0 +1,109 @@
+"""Accuracy of the fixed-point reference next to float64, by model, graph and sampler."""
+
+import os
+
+import numpy as np
+
+from hypercast.host import datasets
+from hypercast.host.benches.figure import Figure
+from hypercast.host.benches.several_labels import micro_f1_figures
+from hypercast.host.datasets import DatasetError
+from hypercast.host.description.model import Model
+from hypercast.host.description.sampling import Sampling
+from hypercast.host.trainer import Trainer
+from hypercast.host.training import prepare, training_data
+from hypercast.reference.float_gcn import FloatGcn
+from hypercast.reference.models import MODELS, model_network
+from hypercast.reference.network import Recipe
+from hypercast.rtl.isa import Split
+
+__all__ = ["run"]
+
+SEEDS = 10
+EPOCHS = 200
+#: Points that test accuracy may be below float64's, by element width.
+BELOW = {16: 0.5, 8: 1.0}
+#: Of all trainings on Cora: Kipf's, by Adam.
+CORA = {"optimiser": "adam", "learning_rates": (0.01,), "bias_learning_rates": (0.01,),
+        "weight_decays": (5e-4, 0.0)}
+FACEBOOK = "HYPERCAST_FACEBOOK"
+#: Test accuracy demanded on the Facebook graph, and points that sampling may cost.
+FACEBOOK_BAR, SAMPLING_BAR = 94.0, 1.0
+_FACEBOOK = {"optimiser": "adam", "learning_rate": 0.01, "bias_learning_rate": 0.01,
+             "weight_decay": 0.0, "seed": 0}
+_MODEL = Model(hidden=(64,), dropout=(0.2,))
+
+
+def run(data, progress):
+    """The figures; ``data`` is the folder with Cora's Planetoid files.
+
+    The folder with the Facebook graph's is in the environment: HYPERCAST_FACEBOOK.
+    """
+    if data is None:
+        raise DatasetError("this bench needs Cora: give the folder with the Planetoid files "
+                           "ind.cora.* by --data or HYPERCAST_CORA "
+                           "(https://github.com/kimiyoung/planetoid, data)")
+    if FACEBOOK not in os.environ:
+        raise DatasetError(f"this bench needs MUSAE's graph of Facebook pages: set {FACEBOOK} to the "
+                           f"folder with its files "
+                           f"(https://github.com/benedekrozemberczki/MUSAE, input)")
+    cora = datasets.load(str(data))
+    figures = []
+    for model in MODELS:
+        figures += _on_cora(cora, model, progress)
+    progress("several labels")
+    figures += micro_f1_figures(bars={16: 0.01})
+    return figures + _on_facebook(os.environ[FACEBOOK], progress)
+
+
+def _on_cora(graph, model, progress):
+    """Means over the seeds of float64 and of each element width."""
+    network = model_network(model, graph.features.shape[1], (16,), graph.classes, dropout=0.5)
+    found: dict = {"float64": [], **{width: [] for width in BELOW}}
+    for seed in range(SEEDS):
+        recipe = {**CORA, "seed": seed, "normalisation": MODELS[model]}
+        for kind, accuracies in found.items():
+            progress(f"Cora, {model}, seed {seed}, {kind}")
+            accuracies.append(_trained(
+                FloatGcn(network, Recipe(**recipe), *training_data(graph, Recipe(**recipe)))
+                if kind == "float64" else
+                prepare(graph, network, Recipe(element_width=kind, **recipe))))
+    real = float(np.mean(found["float64"]))
+    figures = [Figure(name=f"Cora, {model}: float64, mean of {SEEDS} seeds", value=real, unit="%")]
+    for width, bar in BELOW.items():
+        mean = float(np.mean(found[width]))
+        figures += [
+            Figure(name=f"Cora, {model}: {width}-bit", value=mean, unit="%"),
+            Figure(name=f"Cora, {model}: {width}-bit below float64", value=real - mean,
+                   unit="points", bar=bar, relation="<="),
+        ]
+    return figures
+
+
+def _trained(model):
+    for _ in range(EPOCHS):
+        model.train_step()
+    return 100 * model.evaluate().accuracy(Split.TEST)
+
+
+def _on_facebook(folder, progress):
+    """GCN on a random split, on the whole graph and on samples of neighbours."""
+    graph = datasets.load(folder)
+    graph = graph.with_splits(**datasets.random_split(graph.labels, seed=0))
+    found = {}
+    for name, sampling, epochs in (
+            ("whole graph", None, 200),
+            ("neighbours", Sampling(sampler="neighbours", batch=1024, fan_outs=(10, 25)), 10)):
+        with Trainer(graph, _MODEL, sampling=sampling, epochs=epochs, patience=epochs,
+                     monitor="validation_accuracy", **_FACEBOOK) as trainer:
+            for record in trainer:
+                progress(f"Facebook, {name}, epoch {record['epoch'] + 1} of {epochs}")
+            found[name] = 100 * trainer.final["test_accuracy"]
+    whole, sampled = found.values()
+    return [
+        Figure(name="Facebook pages, GCN: test accuracy at the best validated epoch", value=whole,
+               unit="%", bar=FACEBOOK_BAR),
+        Figure(name="Facebook pages, GCN, neighbour sampling", value=sampled, unit="%"),
+        Figure(name="neighbour sampling below the whole graph", value=whole - sampled,
+               unit="points", bar=SAMPLING_BAR, relation="<="),
+    ]
