@@ -35,9 +35,10 @@ def jobs(draw):
         vertices, draw(st.integers(1, 40)), draw(st.integers(1, min(vertices, 5))),
         edges=draw(st.lists(st.tuples(vertex, vertex), max_size=60)), directed=draw(st.booleans()))
     hidden = tuple(draw(st.lists(st.integers(1, 9), max_size=3)))
-    if name := draw(st.sampled_from([None, "gcn", "sage", "gin"])):
+    if name := draw(st.sampled_from([None, None, None, "gcn", "sage", "gin"])):
+        hidden = hidden[:1 if name == "gin" else 2]
         additions = {"jumping": bool(hidden) and draw(st.booleans())}
-        if name != "sage" and hidden and draw(st.booleans()):
+        if name == "gcn" and hidden and draw(st.booleans()):
             additions["residual"], hidden = True, hidden[:1] * 2
         config = draw(st.sampled_from(CONFIGS))
         return named_model(name, graph, hidden=hidden, config=config, dropout=0.5,
