@@ -44,8 +44,8 @@ def run(data, progress):
                            "ind.cora.* by --data or HYPERCAST_CORA "
                            "(https://github.com/kimiyoung/planetoid, data)")
     if FACEBOOK not in os.environ:
-        raise DatasetError(f"this bench needs MUSAE's graph of Facebook pages: set {FACEBOOK} to the "
-                           f"folder with its files "
+        raise DatasetError(f"this bench needs MUSAE's graph of Facebook pages: set {FACEBOOK} to "
+                           f"the folder with its files "
                            f"(https://github.com/benedekrozemberczki/MUSAE, input)")
     cora = datasets.load(str(data))
     figures = []
