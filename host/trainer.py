@@ -406,9 +406,11 @@ class Trainer:
         return step_numbers(model, adjacency, features)
 
     def keep_numbers(self):
-        """Keep ``numbers`` in the run's folder; nothing, if the next step would stop."""
-        with contextlib.suppress(ArithmeticError):
-            self._folder.numbers(self.numbers())
+        """Keep ``numbers`` in the run's folder, unless the next step would stop, or is on a sample.
+        """
+        if self._samples is None:
+            with contextlib.suppress(ArithmeticError):
+                self._folder.numbers(self.numbers())
 
     def close(self):
         """Release the device."""

@@ -2,10 +2,11 @@
 
 import importlib
 
-__all__ = ["Device", "Graph", "Model", "Trainer"]
+__all__ = ["Device", "Graph", "Model", "Sampling", "Trainer"]
 
 _HOMES = {"Device": "hypercast.host.description.device", "Graph": "hypercast.host.graph",
-          "Model": "hypercast.host.description.model", "Trainer": "hypercast.host.trainer"}
+          "Model": "hypercast.host.description.model",
+          "Sampling": "hypercast.host.description.sampling", "Trainer": "hypercast.host.trainer"}
 
 
 def __getattr__(name):
