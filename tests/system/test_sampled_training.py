@@ -1,5 +1,7 @@
 """A chip trains on one sample after the other, with one program, as the reference does."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -8,8 +10,10 @@ from hypercast.host.compiler import compile_job
 from hypercast.host.devices import ChipDevice, ReferenceDevice
 from hypercast.host.memory_map import CapacityError
 from hypercast.host.sample_plan import Room
+from hypercast.host.sampling.edge import EdgeDraw
 from hypercast.host.sampling.neighbour import NeighbourSampler
 from hypercast.host.sampling.node import NodeDraw
+from hypercast.host.sampling.random_walk import RandomWalkDraw
 from hypercast.host.sampling.saint import SaintSampler
 from hypercast.host.sampling.samples import SampleMaker
 from hypercast.reference.fixed_gcn import FixedGcn
@@ -19,15 +23,17 @@ from hypercast.rtl.isa import Split
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport
 from tests.system.chips import CHIPS, WIDE, random_graph
 
+DRAWS = {"nodes": NodeDraw, "edges": EdgeDraw, "walks": partial(RandomWalkDraw, length=2)}
 
-def samples_of(network, recipe, name, *, saint, vertices=90):
-    """Two epochs of samples of a random graph."""
+
+def samples_of(network, recipe, name, *, draw=None, vertices=90):
+    """Two epochs of samples of a random graph: of neighbours, or of GraphSAINT's."""
     graph = random_graph(vertices, 3 * vertices, features=7, classes=5, isolated=3, seed=3)
     matrix = graph.normalised(MODELS[name])
     layers = sum(layer.order != LINEAR for layer in network.layers)
-    if saint:
-        sampler = SaintSampler(matrix, NodeDraw(matrix, vertices // 3), layers=layers, coverage=3,
-                               seed=5)
+    if draw:
+        sampler = SaintSampler(matrix, DRAWS[draw](matrix, vertices // 6), layers=layers,
+                               coverage=3, seed=5)
     else:
         targets = np.flatnonzero(graph.splits == Split.TRAIN)
         sampler = NeighbourSampler(matrix, targets, (3, 2, 2)[:layers],
@@ -68,33 +74,33 @@ def check(network, config, samples, recipe):
 
 
 @pytest.mark.parametrize("order", [COMBINE_FIRST, AGGREGATE_FIRST])
-@pytest.mark.parametrize("saint", [False, True], ids=["neighbours", "saint"])
+@pytest.mark.parametrize("draw", [None, *DRAWS])
 @pytest.mark.parametrize("name", MODELS)
-def test_samplers_and_models(name, saint, order):
+def test_samplers_and_models(name, draw, order):
     network = network_of(name, order=order, dropout=0.5 if order == COMBINE_FIRST else 0.0)
     recipe = Recipe(normalisation=MODELS[name], weight_decays=(0.0,))
-    check(network, WIDE, samples_of(network, recipe, name, saint=saint), recipe)
+    check(network, WIDE, samples_of(network, recipe, name, draw=draw), recipe)
 
 
 @pytest.mark.parametrize("config", CHIPS.values(), ids=CHIPS.keys())
 def test_configurations(config):
     network = network_of("gcn")
     recipe = Recipe(element_width=config.element_width)
-    check(network, config, samples_of(network, recipe, "gcn", saint=False), recipe)
+    check(network, config, samples_of(network, recipe, "gcn"), recipe)
 
 
 def test_jumping_knowledge_on_subgraphs():
     network = network_of("gcn", jumping=True)
     recipe = Recipe()
-    check(network, WIDE, samples_of(network, recipe, "gcn", saint=True), recipe)
+    check(network, WIDE, samples_of(network, recipe, "gcn", draw="nodes"), recipe)
     with pytest.raises(ValueError, match="sample subgraphs instead"):
-        samples_of(network, recipe, "gcn", saint=False)
+        samples_of(network, recipe, "gcn")
 
 
 def test_a_sample_that_is_too_large_is_refused():
     network, recipe = network_of("gcn"), Recipe()
-    samples = samples_of(network, recipe, "gcn", saint=False)
-    larger = samples_of(network, recipe, "gcn", saint=False, vertices=180)
+    samples = samples_of(network, recipe, "gcn")
+    larger = samples_of(network, recipe, "gcn", vertices=180)
     job = compile_job(model_of(network, recipe, samples[0]), WIDE, room=Room.of(samples))
     with pytest.raises(CapacityError, match="give samples more room"):
         job.plan.row_table(larger[0])
