@@ -3,7 +3,17 @@
 import numpy as np
 import scipy.sparse
 
-from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Layer, Network
+from hypercast.reference.models import model_network
+from hypercast.reference.network import (
+    AGGREGATE_FIRST,
+    BINARY_CROSS_ENTROPY,
+    COMBINE_FIRST,
+    LINEAR,
+    ROOT_IDENTITY,
+    ROOT_WEIGHTS,
+    Layer,
+    Network,
+)
 
 #: Orders of two layers.
 ORDERS = [(COMBINE_FIRST, COMBINE_FIRST), (COMBINE_FIRST, AGGREGATE_FIRST)]
@@ -21,9 +31,43 @@ def data(vertices=40, features=12, classes=3, seed=0, *, sparse=True):
     return adjacency, scipy.sparse.csr_array(matrix) if sparse else matrix, labels, splits
 
 
+def several(arguments, classes=3, seed=0):
+    """The same with several labels per vertex."""
+    adjacency, features, labels, splits = arguments
+    more = np.random.default_rng(seed).random((len(labels), classes)) < 0.3
+    return adjacency, features, (labels[:, None] == np.arange(classes)) | more, splits
+
+
+def labelled(arguments, loss):
+    """``data`` with the labels that a loss takes."""
+    return several(arguments) if loss == BINARY_CROSS_ENTROPY else arguments
+
+
 def network(widths=(12, 8, 3), dropout=0.4, orders=ORDERS[0]):
     """Convolutions with the same dropout everywhere."""
-    layers = zip(widths[:-1], widths[1:], orders, strict=True)
-    return Network(layers=tuple(
-        Layer(features_in=features_in, features_out=features_out, order=order, dropout=dropout)
-        for features_in, features_out, order in layers))
+    return Network.of_widths(widths, dropout=dropout, orders=orders)
+
+
+def everything(dropout):
+    """All kinds of layers; the last one also takes what each kind of others has as its input."""
+    kinds = [(12, 7, COMBINE_FIRST, ROOT_WEIGHTS), (7, 7, COMBINE_FIRST, ROOT_IDENTITY),
+             (7, 5, AGGREGATE_FIRST, None), (5, 4, LINEAR, None), (4, 6, COMBINE_FIRST, None),
+             (6, 5, LINEAR, None), (5 + 4 + 6 + 5 + 7 + 7, 3, LINEAR, None)]
+    return Network(jumping=(1, 2, 3, 4, 5, 6), layers=tuple(
+        Layer(features_in=features_in, features_out=features_out, order=order, root=root,
+              dropout=dropout) for features_in, features_out, order, root in kinds))
+
+
+#: Networks of more than convolutions, for ``data``.
+OTHERS = {
+    "sage": model_network("sage", 12, (8,), 3, dropout=0.4),
+    "gin": model_network("gin", 12, (8,), 3, dropout=0.4),
+    "linear layers with dropout": Network(layers=(
+        Layer(features_in=12, features_out=8, order=LINEAR, dropout=0.5),
+        Layer(features_in=8, features_out=6, order=AGGREGATE_FIRST, dropout=0.3),
+        Layer(features_in=6, features_out=3, order=LINEAR, dropout=0.75))),
+    "residual": model_network("gcn", 12, (8, 8), 3, dropout=0.4, residual=True),
+    "jumping": model_network("gcn", 12, (8, 5), 3, dropout=0.5, jumping=True),
+    "everything": everything(0.5),
+    "everything, no dropout": everything(0.0),
+}

@@ -1,29 +1,13 @@
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
 import scipy.sparse
 
-from hypercast.reference.arithmetic import (
-    WEIGHT_ONE,
-    keep_mask,
-    sigmoid_gradient,
-    softmax_gradient,
-)
 from hypercast.reference.exponents import ExponentError
 from hypercast.reference.fixed_gcn import FixedGcn
 from hypercast.reference.float_gcn import FloatGcn
-from hypercast.reference.network import (
-    AGGREGATE_FIRST,
-    BINARY_CROSS_ENTROPY,
-    COMBINE_FIRST,
-    CROSS_ENTROPY,
-    LOSSES,
-    Layer,
-    Network,
-    Recipe,
-)
+from hypercast.reference.network import BINARY_CROSS_ENTROPY, LOSSES, Network, Recipe
 from hypercast.rtl.isa import (
     MASTER_EXPONENT,
     MAXIMUM_EXPONENT,
@@ -31,34 +15,7 @@ from hypercast.rtl.isa import (
     STEP_KEY_INCREMENT,
     Split,
 )
-
-ORDERS = [(COMBINE_FIRST, COMBINE_FIRST), (COMBINE_FIRST, AGGREGATE_FIRST)]
-
-
-def data(vertices=40, features=12, classes=3, seed=0, *, sparse=True):
-    """Arguments of a model after network and recipe: a random asymmetric weighted graph."""
-    generator = np.random.default_rng(seed)
-    adjacency = scipy.sparse.random_array((vertices, vertices), density=0.1, rng=generator)
-    adjacency = scipy.sparse.csr_array(adjacency + scipy.sparse.eye_array(vertices)) * 0.4
-    labels = generator.integers(classes, size=vertices)
-    matrix = (generator.random((vertices, features)) < 0.2) + 0.5 * (
-        np.arange(features) % classes == labels[:, None])
-    splits = np.arange(vertices) % 4
-    return adjacency, scipy.sparse.csr_array(matrix) if sparse else matrix, labels, splits
-
-
-def several(arguments, classes=3, seed=0):
-    """The same with several labels per vertex."""
-    adjacency, features, labels, splits = arguments
-    more = np.random.default_rng(seed).random((len(labels), classes)) < 0.3
-    return adjacency, features, (labels[:, None] == np.arange(classes)) | more, splits
-
-
-def network(widths=(12, 8, 3), dropout=0.4, orders=ORDERS[0]):
-    layers = zip(widths[:-1], widths[1:], orders, strict=True)
-    return Network(layers=tuple(
-        Layer(features_in=features_in, features_out=features_out, order=order, dropout=dropout)
-        for features_in, features_out, order in layers))
+from tests.reference.random_data import ORDERS, data, labelled, network, several
 
 
 def state(gcn):
@@ -90,259 +47,7 @@ def test_input_features_have_no_common_factor_of_two(values, mantissas, exponent
     assert gcn.exponents["X"] == exponent
 
 
-# --- The definition, in fractions ---------------------------------------------------------------
-
-
-class Slow:
-    """A step in exact fractions, straight from the documentation, given the exponents."""
-
-    def __init__(self, gcn):
-        self.width = gcn.recipe.element_width
-        self.exponents = dict(gcn.exponents.items())
-        self.tensors = {
-            name: np.array(value.todense() if scipy.sparse.issparse(value) else value, object)
-            for name, value in gcn.tensors.items()}
-        self.network, self.splits, self.labels = gcn.network, gcn.splits, gcn.labels
-        self.loss_weights = gcn.loss_weights
-        self.step_key = gcn.step_key
-        self.gradients = {}
-
-    def value(self, name):
-        return self.tensors[name] * Fraction(2) ** self.exponents[name]
-
-    def store(self, name, values):
-        top = 1 << self.width - 1
-        scaled = np.asarray(values, object) * Fraction(2) ** -self.exponents[name]
-        self.tensors[name] = np.array(
-            [[max(-top, min(top - 1, round(x))) for x in row] for row in scaled], object)
-
-    def scaled(self, name, values, number):
-        dropout = self.network.dropouts[number - 1]
-        self.store(name, values * Fraction(2) ** dropout.exponent)
-        if dropout.multiplier:
-            self.store(name, self.value(name) * Fraction(dropout.multiplier, 65536))
-
-    def keep(self, number, shape):
-        dropout = self.network.dropouts[number - 1]
-        return keep_mask(dropout.key + self.step_key, dropout.threshold,
-                         np.arange(shape[0])[:, None], np.arange(shape[1])[None, :])
-
-    def run(self):
-        edges, inputs = self.value("A"), self.value("X")
-        inputs = inputs * self.keep(1, inputs.shape)
-        fed, masks = {}, {}
-        for number, layer in enumerate(self.network.layers, 1):
-            weights = self.value(f"W{number}")
-            fed[number] = inputs
-            if layer.order == COMBINE_FIRST:
-                self.scaled(f"T{number}", inputs @ weights, number)
-                sums = edges @ self.value(f"T{number}")
-                unit = Fraction(2) ** (self.exponents["A"] + self.exponents[f"T{number}"])
-            else:
-                self.scaled(f"M{number}", edges @ inputs, number)
-                sums = self.value(f"M{number}") @ weights
-                unit = Fraction(2) ** (self.exponents[f"M{number}"] + self.exponents[f"W{number}"])
-            bias = self.value(f"b{number}") / unit
-            sums = sums + np.array([round(x) for x in bias], object) * unit
-            if number == len(self.network.layers):  # logits
-                self.store(f"Z{number}", sums)
-                break
-            masks[number] = (sums > 0) & self.keep(number + 1, sums.shape)
-            self.store(f"H{number}", sums * masks[number])
-            inputs = self.value(f"H{number}")
-        last = len(self.network.layers)
-        logits = self.tensors[f"Z{last}"].astype(np.int64)
-        loss = softmax_gradient if self.labels.ndim == 1 else sigmoid_gradient
-        rows = loss(logits, self.labels, 10 - self.exponents[f"Z{last}"], self.loss_weights)
-        train = (self.splits == Split.TRAIN)[:, None]
-        self.store(f"dZ{last}", rows.gradient.astype(object) * train * Fraction(1, 2**33))
-        for number in range(last, 0, -1):
-            outputs, weights = self.value(f"dZ{number}"), self.value(f"W{number}")
-            self.gradients[f"b{number}"] = outputs.sum(axis=0)
-            if self.network.layers[number - 1].order == COMBINE_FIRST:
-                self.store(f"dT{number}", edges.T @ outputs)
-                self.gradients[f"W{number}"] = fed[number].T @ self.value(f"dT{number}")
-            else:
-                self.gradients[f"W{number}"] = self.value(f"M{number}").T @ outputs
-            if number == 1:
-                break
-            if self.network.layers[number - 1].order == COMBINE_FIRST:
-                back = self.value(f"dT{number}") @ weights.T
-            else:
-                self.store(f"dM{number}", outputs @ weights.T)
-                back = edges.T @ self.value(f"dM{number}")
-            self.scaled(f"dZ{number - 1}", back * masks[number - 1], number)
-
-
-@pytest.mark.parametrize(("widths", "orders", "width", "dropout"), [
-    *[((12, 8, 3), orders, width, dropout) for orders in ORDERS
-      for width, dropout in ((16, 0.4), (8, 0.4), (16, 0.5), (8, 0.0))],
-    ((12, 3), (COMBINE_FIRST,), 16, 0.4),
-    ((12, 3), (AGGREGATE_FIRST,), 8, 0.0),
-    ((12, 7, 3), (AGGREGATE_FIRST, AGGREGATE_FIRST), 16, 0.0),
-    ((12, 6, 5, 3), (COMBINE_FIRST, AGGREGATE_FIRST, COMBINE_FIRST), 16, 0.3),
-])
-@pytest.mark.parametrize("loss", LOSSES)
-def test_step_is_what_the_documentation_says(widths, orders, width, dropout, loss):
-    arguments, weights = data(vertices=16), None
-    if loss == BINARY_CROSS_ENTROPY:
-        arguments, weights = several(arguments), np.arange(16) / 3
-    gcn = FixedGcn(network(widths, dropout=dropout, orders=orders),
-                   Recipe(element_width=width, learning_rates=(0.2,), loss=loss), *arguments,
-                   weights)
-    for _ in range(3):
-        before = {name: gcn.tensors[name] for name in gcn.masters}
-        exponents = {name: gcn.exponents[name] for name in before}
-        key = gcn.step_key
-        gcn.train_step()
-        slow = Slow(gcn)
-        slow.tensors |= {name: value.astype(object) for name, value in before.items()}
-        slow.exponents |= exponents
-        slow.step_key = key
-        slow.run()
-        for name, value in gcn.tensors.items():
-            if not name.endswith(".eval") and name not in before:
-                value = value.todense() if scipy.sparse.issparse(value) else value
-                assert value.tolist() == slow.tensors[name].tolist(), name
-        for name, gradient in gcn.gradients.items():
-            found = gradient.accumulators.astype(object) * Fraction(2) ** gradient.exponent
-            assert found.tolist() == slow.gradients[name].tolist(), name
-
-
 # --- Against real numbers -----------------------------------------------------------------------
-
-
-class Approximate:
-    """Real matrix, and a bound of the error with which the chip knows each element."""
-
-    def __init__(self, value, error=0.0):
-        self.value = np.asarray(value, np.float64)
-        self.error = np.broadcast_to(error, self.value.shape)
-
-    def __matmul__(self, other):
-        return Approximate(self.value @ other.value,
-                           abs(self.value) @ other.error + self.error @ abs(other.value)
-                           + self.error @ other.error)
-
-    def __mul__(self, factor):
-        return Approximate(self.value * factor, self.error * factor)
-
-    @property
-    def T(self):  # noqa: N802 (as NumPy calls it)
-        return Approximate(self.value.T, self.error.T)
-
-    def rounded(self, exponent, times=1):
-        """Rounded to multiples of 2**exponent: off by half of that."""
-        return Approximate(self.value, self.error + times * 2.0 ** (exponent - 1))
-
-    def relu(self):
-        return Approximate(np.maximum(self.value, 0), self.error)
-
-    def where_positive(self, sums):
-        """Zero where ``sums`` are not positive; where their sign is not certain, it may differ."""
-        certain = abs(sums.value) > sums.error
-        return Approximate(self.value * (sums.value > 0), np.where(
-            certain, self.error * (sums.value > 0), abs(self.value) + self.error))
-
-
-def bounded_gradients(gcn, real):
-    """Gradients of the summed loss by name, with the error that each rounding may cause.
-
-    Of several labels, losses are summed up, too; ``WEIGHT_ONE`` is a weight of one. A sigmoid's
-    slope is at most a quarter, and ``sigmoid_gradient`` itself adds less than 2**-13.5, and 2**-17
-    if weighted (by at least half). The softmax of logits that are off by at most e is off by at
-    most a factor exp(2 e). ``softmax_gradient`` itself adds less than 2**-10: each exponential has
-    a relative error below 2.7e-4 (u is floored to 12 fraction bits: 2**-12 ln 2; log2 e is rounded:
-    17 * 4.9e-6 ln 2; interpolation: (ln 2 / 64)**2 / 8, its roundings 2**-16 and 2**-17) and an
-    absolute one of 2**-16, and enters twice, in numerator and sum.
-    """
-    exponents, layers, dropouts = gcn.exponents, gcn.network.layers, gcn.network.dropouts
-    rows = np.arange(len(gcn.labels))[:, None]
-    keeps = [dropout.keep(gcn.step_key, rows, np.arange(layer.features_in)[None, :])
-             for dropout, layer in zip(dropouts, layers, strict=True)]
-    scales = [keep * dropout.scale for keep, dropout in zip(keeps, dropouts, strict=True)]
-    times = [2 if dropout.multiplier else 1 for dropout in dropouts]
-    edges = Approximate(real.adjacency.todense())
-    weights = {name: Approximate(value) for name, value in real.parameters.items()}
-    inputs, sums, aggregated = {1: Approximate(real.features) * scales[0]}, {}, {}
-    for number, layer in enumerate(layers, 1):
-        if layer.order == COMBINE_FIRST:
-            product = (inputs[number] @ weights[f"W{number}"]).rounded(
-                exponents[f"T{number}"], times[number - 1])
-            product, base = edges @ product, exponents["A"] + exponents[f"T{number}"]
-        else:
-            aggregated[number] = (edges @ inputs[number]).rounded(
-                exponents[f"M{number}"], times[number - 1])
-            product = aggregated[number] @ weights[f"W{number}"]
-            base = exponents[f"M{number}"] + exponents[f"W{number}"]
-        sums[number] = Approximate(
-            product.value + real.parameters[f"b{number}"], product.error).rounded(base)
-        if number < len(layers):
-            inputs[number + 1] = sums[number].relu().rounded(
-                exponents[f"H{number}"]) * scales[number]
-    logits = sums[number].rounded(exponents[f"Z{number}"])
-    if gcn.labels.ndim == 2:
-        probability, targets = 1 / (1 + np.exp(-logits.value)), gcn.labels
-        error = logits.error / 4 + 2.0**-13.5 + 2 * 2.0**-17
-    else:
-        probability = np.exp(logits.value) / np.exp(logits.value).sum(axis=1, keepdims=True)
-        error = probability * np.expm1(2 * logits.error.max(axis=1, keepdims=True)) + 2.0**-10
-        targets = gcn.labels[:, None] == np.arange(gcn.network.classes)
-    gradient = (Approximate(probability - targets, error)
-                * (gcn.loss_weights[:, None] / WEIGHT_ONE)).rounded(
-        exponents[f"dZ{number}"]) * (gcn.splits == Split.TRAIN)[:, None]
-    gradients = {}
-    for number in range(len(layers), 0, -1):
-        gradients[f"b{number}"] = Approximate(gradient.value.sum(axis=0),
-                                              gradient.error.sum(axis=0))
-        if number in aggregated:
-            gradients[f"W{number}"] = aggregated[number].T @ gradient
-        else:
-            gradient = (edges.T @ gradient).rounded(exponents[f"dT{number}"])
-            gradients[f"W{number}"] = inputs[number].T @ gradient
-        if number == 1:
-            return gradients
-        gradient = gradient @ weights[f"W{number}"].T
-        if number in aggregated:
-            gradient = edges.T @ gradient.rounded(exponents[f"dM{number}"])
-        gradient = (gradient * scales[number - 1]).where_positive(sums[number - 1]).rounded(
-            exponents[f"dZ{number - 1}"], times[number - 1])
-
-
-@pytest.mark.parametrize("orders", ORDERS)
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize(("width", "dropout", "tightness"), [
-    (16, 0.4, 0.05), (16, 0.0, 0.05), (8, 0.4, None)])
-def test_gradients_are_those_of_real_numbers(orders, width, dropout, tightness, loss):
-    """Within the bound of ``bounded_gradients``, which must be tight for 16 bits."""
-    arguments, weights = data(sparse=False), None
-    if loss == BINARY_CROSS_ENTROPY:
-        arguments = several(arguments)
-        weights = 0.75 + np.arange(40) / 32  # which mantissas hold as they are
-    fixed = FixedGcn(network(dropout=dropout, orders=orders),
-                     Recipe(element_width=width, loss=loss), *arguments, weights)
-
-    def real_value(name):
-        return np.asarray(fixed.tensors[name]) * 2.0**fixed.exponents[name]
-
-    adjacency = fixed.tensors["A"] * 2.0 ** fixed.exponents["A"]
-    real = FloatGcn(fixed.network, fixed.recipe, adjacency, real_value("X"), fixed.labels,
-                    fixed.splits, weights)
-    real.parameters = {name: real_value(name) for name in real.parameters}
-    expected = real.gradients(real.forward(training=True))
-    result = fixed._forward(training=True)  # what train_step does before it updates
-    fixed._backward(result)
-    assert not +fixed.saturations
-    count = np.count_nonzero(fixed.splits == Split.TRAIN)
-    if loss == BINARY_CROSS_ENTROPY:
-        count *= 3  # labels
-    for name, bounded in bounded_gradients(fixed, real).items():
-        np.testing.assert_allclose(bounded.value / count, expected[name], atol=1e-12)
-        gradient = fixed.gradients[name]
-        found = gradient.accumulators * 2.0**gradient.exponent * fixed.gains[name]
-        assert np.all(abs(found - expected[name]) <= bounded.error / count), name
-        if tightness:
-            assert bounded.error.max() / count < tightness * abs(expected[name]).max(), name
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -506,7 +211,7 @@ def test_metrics_of_several_labels():
 @pytest.mark.parametrize("loss", LOSSES)
 def test_only_the_ratios_of_loss_weights_and_a_power_of_two_matter(loss):
     """Four times the weights: the same bits, a loss and gains of four times as much."""
-    arguments = data() if loss == CROSS_ENTROPY else several(data())
+    arguments = labelled(data(), loss)
     weights = np.linspace(0, 1.9, 40)
     one, four = (FixedGcn(network(), Recipe(loss=loss, weight_decays=(0.0,)), *arguments, w)
                  for w in (weights, 4 * weights))

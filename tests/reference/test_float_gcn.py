@@ -3,22 +3,32 @@ import pytest
 import scipy.sparse
 
 from hypercast.reference.float_gcn import FloatGcn
-from hypercast.reference.network import BINARY_CROSS_ENTROPY, CROSS_ENTROPY, Network, Recipe
+from hypercast.reference.models import model_network
+from hypercast.reference.network import (
+    BINARY_CROSS_ENTROPY,
+    CROSS_ENTROPY,
+    LOSSES,
+    Network,
+    Recipe,
+)
 from hypercast.rtl.isa import Split
 
 VERTICES, FEATURES, CLASSES = 12, 5, 3
 
 
-def make(dropout, *, sparse=False, seed=0, loss=CROSS_ENTROPY):
+def plain(dropout):
+    return Network.of_widths((FEATURES, 6, 4, CLASSES), dropout=dropout)
+
+
+def make(network, *, sparse=False, seed=0, loss=CROSS_ENTROPY):
     """A small network with non-zero biases on a random asymmetric graph."""
     generator = np.random.default_rng(seed)
     adjacency = scipy.sparse.random_array((VERTICES, VERTICES), density=0.3, rng=generator)
     features = generator.normal(size=(VERTICES, FEATURES))
     labels = np.arange(VERTICES) % CLASSES
     if loss == BINARY_CROSS_ENTROPY:
-        labels = generator.random((VERTICES, CLASSES)) < 0.5
+        labels = (labels[:, None] + np.arange(CLASSES)) % 5 < 2
     splits = np.where(np.arange(VERTICES) < 7, Split.TRAIN, Split.TEST)
-    network = Network.of_widths((FEATURES, 6, 4, CLASSES), dropout=dropout)
     gcn = FloatGcn(network, Recipe(seed=seed, loss=loss), adjacency,
                    scipy.sparse.csr_array(features) if sparse else features, labels, splits,
                    np.linspace(0, 2, VERTICES))
@@ -36,19 +46,27 @@ def nudged(gcn, name, index, step):
     return result
 
 
-@pytest.mark.parametrize(("dropout", "loss"), [
-    (0.0, CROSS_ENTROPY), (0.4, CROSS_ENTROPY), (0.4, BINARY_CROSS_ENTROPY)])
-def test_gradients_are_finite_differences(dropout, loss):
+@pytest.mark.parametrize("network", [
+    plain(0.0),
+    plain(0.4),
+    model_network("sage", FEATURES, (6, 4), CLASSES, dropout=0.4),
+    model_network("gin", FEATURES, (4,), CLASSES, dropout=0.4),
+    model_network("gcn", FEATURES, (4, 4), CLASSES, dropout=0.4, residual=True),
+    model_network("gcn", FEATURES, (4, 3), CLASSES, dropout=0.5, jumping=True),
+    model_network("gin", FEATURES, (4, 4), CLASSES, dropout=0.5, jumping=True, residual=True),
+], ids=["plain", "dropout", "sage", "gin", "residual", "jumping", "all"])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_gradients_are_finite_differences(network, loss):
     """Central differences, within a bound.
 
     Between the kinks of ReLU the logits are an affine function of any single parameter, with
     slopes d per vertex and class. Along it the third derivative of a vertex's cross-entropy is
-    the third central moment of d under the softmax, at most (max d - min d)**3; of a label's loss
-    it is at most d**3 / 6. Weights are at most two. So the
-    central difference is off by at most h**2 / 6 times the mean of that, plus rounding: the loss
-    (below 10) is a few hundred operations of relative error 2**-53, divided by h.
+    the third central moment of d under the softmax, at most (max d - min d)**3; that of a label's
+    binary cross-entropy is at most |d|**3 / 6. So the central difference is off by at most
+    h**2 / 6 times the weighted mean of that, plus rounding: the loss (below 10) is a few hundred
+    operations of relative error 2**-53, divided by h.
     """
-    gcn = make(dropout, loss=loss)
+    gcn = make(network, loss=loss)
     step = 1e-4
     rounding = 10 * 1000 * 2.0**-53 / step
     train = gcn.splits == Split.TRAIN
@@ -60,13 +78,14 @@ def test_gradients_are_finite_differences(dropout, loss):
             for (_, above), (_, below) in zip(layers_high[:-1], layers_low[:-1], strict=True):
                 assert np.array_equal(above > 0, below > 0), "choose another seed: a kink is near"
             slopes = (layers_high[-1][1] - layers_low[-1][1])[train] / (2 * step)
-            spread = np.ptp(np.append(slopes, 0 * slopes[:, :1], axis=1), axis=1)
-            bound = step**2 / 6 * 2 * np.mean(spread**3) + rounding
+            third = np.ptp(slopes, axis=1)**3 if loss == CROSS_ENTROPY else np.mean(
+                abs(slopes)**3, axis=1) / 6
+            bound = step**2 / 6 * np.mean(gcn.loss_weights[train] * third) + rounding
             assert abs((high - low) / (2 * step) - gradient[index]) <= bound, (name, index)
 
 
 def test_dense_and_sparse_features_agree():
-    dense, sparse = make(0.4), make(0.4, sparse=True)
+    dense, sparse = make(plain(0.4)), make(plain(0.4), sparse=True)
     for _ in range(3):
         dense.train_step()
         sparse.train_step()
@@ -74,16 +93,20 @@ def test_dense_and_sparse_features_agree():
         np.testing.assert_allclose(sparse.parameters[name], value, rtol=1e-12, atol=1e-12)
 
 
+def two_steps(gcn):
+    """Train; returns parameters and gradients before the first step, and before the second."""
+    found = []
+    for _ in range(2):
+        found += [dict(gcn.parameters), gcn.gradients(gcn.forward(training=True))]
+        gcn.train_step()
+    return found
+
+
 def test_step_is_momentum_and_decay():
-    gcn = make(0.0)
+    gcn = make(plain(0.0))
     gcn.recipe = Recipe(learning_rates=(0.1,), bias_learning_rates=(0.2,), weight_decays=(0.01,),
                         momentum=0.5)
-    before = dict(gcn.parameters)
-    first = gcn.gradients(gcn.forward(training=True))
-    gcn.train_step()
-    middle = dict(gcn.parameters)
-    second = gcn.gradients(gcn.forward(training=True))
-    gcn.train_step()
+    before, first, middle, second = two_steps(gcn)
     for name in before:
         rate, decay = (0.1, 0.01) if name.startswith("W") else (0.2, 0.0)
         velocity = first[name] + decay * before[name]
@@ -93,15 +116,10 @@ def test_step_is_momentum_and_decay():
 
 
 def test_step_is_adam():
-    gcn = make(0.0)
+    gcn = make(plain(0.0))
     gcn.recipe = Recipe(optimiser="adam", learning_rates=(0.1,), bias_learning_rates=(0.2,),
                         weight_decays=(0.01,), betas=(0.5, 0.75), epsilon=0.001)
-    before = dict(gcn.parameters)
-    first = gcn.gradients(gcn.forward(training=True))
-    gcn.train_step()
-    middle = dict(gcn.parameters)
-    second = gcn.gradients(gcn.forward(training=True))
-    gcn.train_step()
+    before, first, middle, second = two_steps(gcn)
     for name in before:
         rate, decay = (0.1, 0.01) if name.startswith("W") else (0.2, 0.0)
         one = first[name] + decay * before[name]
@@ -115,7 +133,7 @@ def test_step_is_adam():
 
 
 def test_training_lowers_the_loss():
-    gcn = make(0.0)
+    gcn = make(plain(0.0))
     gcn.recipe = Recipe(learning_rates=(0.05,), weight_decays=(0.0,))
     first = gcn.evaluate().mean_loss(Split.TRAIN)
     assert first == pytest.approx(gcn.loss(training=False))

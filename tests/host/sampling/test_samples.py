@@ -42,12 +42,18 @@ def test_all_neighbours_give_the_gradient_of_the_graph(name):
         np.testing.assert_allclose(found, values, atol=2e-3 * change, err_msg=parameter)
 
 
-def test_features_are_rounded_alike_in_all_samples():
+def samples_of_an_epoch():
+    """A graph, a sampler of it, and all samples of its first epoch."""
     graph = random_graph(60, 150, features=7, classes=4, seed=8)
     network = model_network("gcn", 7, (6,), 4)
     sampler = NeighbourSampler(graph.normalised("symmetric"), np.arange(60), (3, 3), batch_size=7)
     make = SampleMaker(network, Recipe(), graph, sampler)
     samples = [make(sampler.batch(0, number)) for number in range(len(sampler))]
+    return graph, sampler, samples
+
+
+def test_features_are_rounded_alike_in_all_samples():
+    graph, sampler, samples = samples_of_an_epoch()
     assert len({sample.features.exponent for sample in samples}) == 1
     batch = sampler.batch(0, 0)
     np.testing.assert_allclose(
@@ -58,11 +64,7 @@ def test_features_are_rounded_alike_in_all_samples():
 
 def test_weights_make_up_for_the_size_of_a_batch():
     """The last batch has 4 vertices, but its loss counts as much as that of 7."""
-    graph = random_graph(60, 150, features=7, classes=4, seed=8)
-    network = model_network("gcn", 7, (6,), 4)
-    sampler = NeighbourSampler(graph.normalised("symmetric"), np.arange(60), (3, 3), batch_size=7)
-    make = SampleMaker(network, Recipe(), graph, sampler)
-    samples = [make(sampler.batch(0, number)) for number in range(len(sampler))]
+    _, _, samples = samples_of_an_epoch()
     assert len(samples[-1].labels) == 4
     assert len({sample.loss_unit for sample in samples}) == 1
     for sample in samples:

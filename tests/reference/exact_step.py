@@ -1,0 +1,124 @@
+"""The definition of a training step, in fractions."""
+
+from fractions import Fraction
+
+import numpy as np
+import scipy.sparse
+
+from hypercast.reference.arithmetic import keep_mask, sigmoid_gradient, softmax_gradient
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR
+from hypercast.rtl.isa import Split
+
+
+class ExactStep:
+    """A step in exact fractions, straight from the documentation, given the exponents."""
+
+    def __init__(self, gcn):
+        self.width = gcn.recipe.element_width
+        self.exponents = dict(gcn.exponents.items())
+        self.tensors = {
+            name: np.array(value.todense() if scipy.sparse.issparse(value) else value, object)
+            for name, value in gcn.tensors.items()}
+        self.network, self.splits, self.labels = gcn.network, gcn.splits, gcn.labels
+        self.loss_weights = gcn.loss_weights
+        self.step_key = gcn.step_key
+        self.gradients = {}
+
+    def exponent(self, name):
+        return self.exponents[self.network.slot(name)]
+
+    def value(self, name):
+        return self.tensors[name] * Fraction(2) ** self.exponent(name)
+
+    def store(self, name, values):
+        top = 1 << self.width - 1
+        scaled = np.asarray(values, object) * Fraction(2) ** -self.exponent(name)
+        self.tensors[name] = np.array(
+            [[max(-top, min(top - 1, round(x))) for x in row] for row in scaled], object)
+        return self.value(name)
+
+    def scaled(self, name, values, number):
+        dropout = self.network.dropouts[number - 1]
+        self.store(name, values * Fraction(2) ** dropout.exponent)
+        if dropout.multiplier:
+            self.store(name, self.value(name) * Fraction(dropout.multiplier, 65536))
+        return self.value(name)
+
+    def keep(self, number, shape):
+        dropout = self.network.dropouts[number - 1]
+        return keep_mask(dropout.key + self.step_key, dropout.threshold,
+                         np.arange(shape[0])[:, None], np.arange(shape[1])[None, :])
+
+    def sums(self, number, layer, fed):
+        """A layer's sums, and the unit of their accumulators."""
+        edges = self.value("A")
+        first, *others = self.network.weights(number)
+        inputs, weights = fed[first.source], self.value(first.name)
+        if layer.order == AGGREGATE_FIRST:
+            sums = self.scaled(f"M{number}", edges @ inputs, number) @ weights
+            return sums, self.exponent(f"M{number}") + self.exponent(first.name)
+        if layer.order == LINEAR:
+            dropout = self.network.dropouts[number - 1].exponent
+            sums = inputs @ weights + sum(
+                fed[other.source] @ self.value(other.name) for other in others)
+            source = f"H{first.source}" if first.source else "X"
+            return sums * Fraction(2) ** dropout, (
+                self.exponent(source) + self.exponent(first.name) + dropout)
+        sums = edges @ self.scaled(f"T{number}", inputs @ weights, number)
+        for root in others:
+            sums = sums + self.scaled(f"S{number}", inputs @ self.value(root.name), number)
+        return sums, self.exponent("A") + self.exponent(f"T{number}")
+
+    def run(self):
+        fed, masks = {0: self.value("X")}, {}
+        fed[0] = fed[0] * self.keep(1, fed[0].shape)
+        last = len(self.network.layers)
+        for number, layer in enumerate(self.network.layers, 1):
+            sums, exponent = self.sums(number, layer, fed)
+            unit = Fraction(2) ** exponent
+            bias = self.value(f"b{number}") / unit
+            sums = sums + np.array([round(x) for x in bias], object) * unit
+            if number == last:
+                self.store(f"Z{number}", sums)
+                break
+            masks[number] = (sums > 0) & self.keep(number + 1, sums.shape)
+            fed[number] = self.store(f"H{number}", sums * masks[number])
+        logits = self.tensors[f"Z{last}"].astype(np.int64)
+        loss = softmax_gradient if self.labels.ndim == 1 else sigmoid_gradient
+        rows = loss(logits, self.labels, 10 - self.exponent(f"Z{last}"), self.loss_weights)
+        train = (self.splits == Split.TRAIN)[:, None]
+        self.store(f"dZ{last}", rows.gradient.astype(object) * train * Fraction(1, 2**33))
+        for number in range(last, 0, -1):
+            self.backward(number, fed)
+            if number > 1:
+                self.scaled(f"dZ{number - 1}",
+                            self.input_gradient(number) * masks[number - 1], number)
+
+    def backward(self, number, fed):
+        """Gradients of a layer's parameters, and of hidden features that jump to it."""
+        outputs, order = self.value(f"dZ{number}"), self.network.layers[number - 1].order
+        self.gradients[f"b{number}"] = outputs.sum(axis=0)
+        if order == COMBINE_FIRST:
+            self.store(f"dT{number}", self.value("A").T @ outputs)
+        for weight in self.network.weights(number):
+            left, right = fed[weight.source], outputs
+            if order == AGGREGATE_FIRST:
+                left = self.value(f"M{number}")
+            elif order == COMBINE_FIRST and weight.name[0] == "W":
+                right = self.value(f"dT{number}")
+            self.gradients[weight.name] = left.T @ right
+            if number == len(self.network.layers) and weight.source in self.network.jumping[:-1]:
+                self.store(f"dC{weight.source}", outputs @ self.value(weight.name).T)
+
+    def input_gradient(self, number):
+        layer, weights = self.network.layers[number - 1], self.network.weights(number)
+        outputs, transposed = self.value(f"dZ{number}"), self.value(weights[-1].name).T
+        jumps = number - 1 in self.network.jumping[:-1]
+        if not jumps and not layer.root and layer.order != AGGREGATE_FIRST:
+            return (outputs if layer.order == LINEAR else self.value(f"dT{number}")) @ transposed
+        back = self.store(f"dM{number}", outputs @ self.value(weights[0].name).T)
+        if layer.order != LINEAR:
+            back = self.value("A").T @ back
+        if layer.root:
+            back = back + self.store(f"dS{number}", outputs @ transposed)
+        return back + self.value(f"dC{number - 1}") if jumps else back
