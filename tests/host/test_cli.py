@@ -85,6 +85,31 @@ def test_train_options():
     assert "34-5-5-2 features" in result.stderr and "8-bit" in result.stderr
 
 
+@pytest.mark.parametrize(("arguments", "widths", "orders"), [
+    (("sage",), "34-6-2", ["combine first"] * 2),
+    (("gin",), "34-6-6-6-2", ["combine first", "linear"] * 2),
+    (("gcn", "--jumping", "--layers", 2), "34-6-6-2", ["combine first", "combine first", "linear"]),
+    (("gcn", "--layers", 3, "--residual"), "34-6-6-2", ["combine first"] * 3),
+    (("sage", "--layers", 3, "--hidden", "6,5"), "34-6-5-2", ["combine first"] * 3),
+])
+def test_train_models(arguments, widths, orders):
+    result = run("train", "karate", "--epochs", 1, "--hidden", 6, "--order", "combine_first",
+                 "--model", *arguments)
+    text = " ".join(result.stdout.split())
+    assert f"{widths} features" in text
+    assert ", ".join(f"layer {number} {order}" for number, order in enumerate(orders, 1)) in text
+
+
+@pytest.mark.parametrize(("arguments", "message", "status"), [
+    (("--hidden", "6,x"), "'6,x' is not a number or a list like 3,2", 2),
+    (("--hidden", 0), "features_out must be at least 1, not 0", 1),
+    (("--model", "sage", "--residual"), "leave residual out", 1),
+    (("--jumping", "--dropout", 0.3), "dropout of a linear layer must be 0, 0.5, 0.75", 1),
+])
+def test_train_models_refused(arguments, message, status):
+    assert message in refused("train", "karate", *arguments, status=status)
+
+
 def test_train_with_adam():
     lines = run("train", "karate", "--epochs", 3, "--json", "--optimiser", "adam",
                 "--learning-rate", 0.01, "--betas", "0.8,0.99", "--epsilon", 1e-6).stdout
