@@ -6,6 +6,7 @@ import numpy as np
 
 from hypercast.host.emitter import Emitter
 from hypercast.host.features import Features, fill_dense
+from hypercast.host.gradient_emitter import GradientEmitter
 from hypercast.host.job import Job, Weights
 from hypercast.host.kept_map import KeptMap
 from hypercast.host.label_list import LabelFormat, fill_labels
@@ -85,9 +86,10 @@ def compile_job(model, config, *, word_sparse=True, room=None):
         operands=place_operands(
             config, model.network, memory, plan.vertices, features.operand(firsts)),
         timing=Timing(config, sparse), headroom=model.recipe.headroom,
-        momentum_exponents=model.momentum_exponents, labels=labels,
-        slices=dict.fromkeys(weights, config.slices) if room else gradient_slices(model, config))
-    program = Program(network=model.network, emitter=emitter)
+        labels=labels)
+    slices = dict.fromkeys(weights, config.slices) if room else gradient_slices(model, config)
+    program = Program(network=model.network, emitter=emitter, gradient_emitter=GradientEmitter(
+        emitter=emitter, slices=slices, momentum_exponents=model.momentum_exponents))
     entries = {}
     for name in ("train", "evaluate") if room else ("load", "train", "evaluate"):
         row = len(emitter.schedule.issued)

@@ -1,4 +1,4 @@
-"""Emits the instructions of products, the loss, and updates.
+"""Emits the instructions of products and the loss.
 
 Loops over tiles of rows and panels of columns are unrolled here; loops over the panels that a sum
 runs over are in the array. What an instruction reads and writes is named by tensor, panel and tile,
@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from hypercast.host.label_list import LabelFormat
 from hypercast.host.load import Load
-from hypercast.host.memory_map import index_name
 from hypercast.host.operands import Operands, Use
 from hypercast.host.schedule import Accumulators, Schedule
 from hypercast.host.tensors import of_training
@@ -21,7 +20,7 @@ from hypercast.host.timing import Timing
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import DrainSource, Opcode
 
-__all__ = ["ONE", "Emitter", "Messages"]
+__all__ = ["ONE", "Emitter", "Messages", "dropout_fields"]
 
 #: Exponent-file name of the constant one.
 ONE = "one"
@@ -67,10 +66,6 @@ class Emitter:
         How long instructions take.
     headroom : int
         Bits left free above a tensor's last peak.
-    momentum_exponents : dict
-        Parameter name to exponent of its momenta.
-    slices : dict
-        Parameter name to number of digits that a core's sum of its gradient takes.
     labels : LabelFormat
         What is known of each vertex.
 
@@ -90,13 +85,10 @@ class Emitter:
     operands: Operands
     timing: Timing
     headroom: int
-    momentum_exponents: dict
-    slices: dict
     labels: LabelFormat
     schedule: Schedule = field(default_factory=Schedule)
     _drained: set = field(default_factory=set)
     _openers: dict = field(default_factory=dict)  # first result of each slot
-    _groups: dict = field(default_factory=dict)
     _prefetched: bool = False
 
     # Products.
@@ -138,7 +130,7 @@ class Emitter:
                 follows=left.follows, accumulators=accumulators, vertices=vertices.entry,
                 row_start=tile.first, row_limit=tile.rows, channel=self.regions[source].channel,
                 panels=count, panel=first, weights=weights.base + panel * step + first * stride,
-                weight_stride=stride, transposed=transposed, **left.fields, **_dropout(feed))
+                weight_stride=stride, transposed=transposed, **left.fields, **dropout_fields(feed))
 
     def aggregate(self, phase, source, layer, result, *, backward=False, linear=False, roots=(),
                   **finish):
@@ -197,7 +189,7 @@ class Emitter:
         if bias:
             weights = self.weights[bias]
             reads += self._weights(weights)
-            operands |= {"bias": 1, "bias_tensor": self._tensor(bias),
+            operands |= {"bias": 1, "bias_tensor": self.tensor(bias),
                          "bias_weights": weights.base + panel}
         if mask_write:
             writes += self.operands.parts(mask_write, [panel], tile)
@@ -214,11 +206,11 @@ class Emitter:
                 mask_read=bool(mask_read), mask_write=bool(mask_write)),
             reads=reads, writes=writes, accumulators=accumulators, opens=entry,
             vertices=vertices.entry, row_start=tile.first, row_limit=tile.rows, source=source,
-            channel=region.channel, address=region.panel(panel, tile.first), a=self._tensor(a),
-            b=self._tensor(b), o=self._tensor(result),
-            peak_of=self._tensor(of_training(result)), headroom=self.headroom,
+            channel=region.channel, address=region.panel(panel, tile.first), a=self.tensor(a),
+            b=self.tensor(b), o=self.tensor(result),
+            peak_of=self.tensor(of_training(result)), headroom=self.headroom,
             relu=relu, mask_write=bool(mask_write), mask_read=bool(mask_read), panel=panel,
-            **_dropout(dropout), **operands)
+            **dropout_fields(dropout), **operands)
 
     def loss(self, phase, logits, gradient, classes, *, train):
         """Loss and metrics; with ``train``, also the gradient of the logits."""
@@ -237,119 +229,8 @@ class Emitter:
             stride=region.stride, panels=panels, classes=classes,
             info=self.regions["labels"].address, **self.labels._asdict(),
             destination=self.regions[gradient].address,
-            a=self._tensor(logits), o=self._tensor(gradient), peak_of=self._tensor(gradient),
+            a=self.tensor(logits), o=self.tensor(gradient), peak_of=self.tensor(gradient),
             open=train, headroom=self.headroom, train=train, **(written.fields if train else {}))
-
-    # Gradients and updates.
-
-    def gradients(self, phase, number, factors):
-        """Reduce the gradients of a layer's weights and bias. Their UPDATEs follow with ``update``.
-
-        Parameters
-        ----------
-        phase : int
-            Phase counter.
-        number : int
-            The layer.
-        factors : dict
-            Of each matrix of weights, by name: rows and columns, whose product its gradient is
-            (rows transposed), and dropout on the rows.
-        """
-        bias, outputs = f"b{number}", f"dZ{number}"
-        carrier = next((name for name, (rows, columns, _) in factors.items()
-                        if columns == outputs and index_name(rows, 0) not in self.regions), None)
-        sums = self._passing_sums(bias, carrier) if carrier else {}
-        self._bias_gradient(phase, bias, outputs, without=sums)
-        for name, (rows, columns, dropout) in factors.items():
-            self._weight_gradient(phase, name, rows, columns, dropout, bias,
-                                  sums if name == carrier else {})
-
-    def _passing_sums(self, bias, carrier):
-        """Panels of a bias, to their reduction rows, whose sums can be taken while the first tile
-        of a weight gradient passes: those that are reduced in the same group.
-        """
-        weights = self.weights[carrier]
-        passing = {(panel, chunk.group) for chunk in weights.chunks
-                   for panel, part in weights.parts(chunk.rows) if part.start == 0}
-        return {panel: chunk.first_row + panel - chunk.rows.start
-                for chunk in self.weights[bias].chunks for panel in chunk.rows
-                if (panel, chunk.group) in passing}
-
-    def _weight_gradient(self, phase, name, rows, columns, dropout, bias, sums):
-        weights, vertices = self.weights[name], self.operands.vertices_of(columns)
-        whole = [(None, vertices.entry)]
-        tiles = whole if dropout or None in vertices.entries else list(
-            zip(vertices.tiles, vertices.entries, strict=True))
-        for chunk in weights.chunks:
-            pieces = self._pieces(weights, chunk, rows)
-            # A tile can stay in the operand buffer, and its right panel is read once.
-            for (panel, first, count, row), (tile, entry) in itertools.product(pieces, tiles):
-                left = self.operands.left(rows, first, count, tile)
-                right = self.operands.right(columns, panel, tile)
-                with_sums = first == 0 and panel in sums
-                slices = max(self.slices[each] for each in (name, *[bias] * with_sums))
-                self._reduce(
-                    phase, chunk.group, slices, entry,
-                    reads=[*left.reads, *right.reads], writes=left.writes, follows=right.follows,
-                    duration=self.timing.gradient(
-                        rows, vertices.count_of(tile) if tile else vertices.count, first, count,
-                        slices, self.regions[columns].channel, reading=left.memory,
-                        kept=not right.memory, sums=with_sums),
-                    panels=count, panel=first, first_row=row, **left.fields, **right.fields,
-                    **({"sums": 1, "sums_row": sums[panel]} if with_sums else {}),
-                    **_dropout(dropout))
-
-    def _bias_gradient(self, phase, name, columns, without):
-        """The sums of ``columns``' rows, of the panels of a bias that are not in ``without``."""
-        vertices, region = self.operands.vertices_of(columns), self.regions[columns]
-        for chunk in self.weights[name].chunks:
-            # Panels in memory can be taken together, those that are kept as they come.
-            alone = [panel for panel in chunk.rows if panel not in without]
-            rights = [(panel, self.operands.right(columns, panel)) for panel in alone]
-            together = any(right.memory for _, right in rights)
-            for panel, right in rights[:1] if together else rights:
-                panels = alone if together else [panel]
-                self._reduce(
-                    phase, chunk.group, self.slices[name], vertices.entry,
-                    reads=self.operands.parts(columns, panels) if together else right.reads,
-                    follows=right.follows,
-                    duration=self.timing.bias_gradient(
-                        vertices.count, len(panels), self.slices[name], region.channel,
-                        kept=not together),
-                    panels=len(panels), first_row=chunk.first_row + panel - chunk.rows.start,
-                    ones=1, stride=region.stride, **right.fields)
-
-    def _reduce(self, phase, group, slices, entry, **fields):
-        self.schedule.add(
-            Opcode.GRADIENT, phase=phase, accumulators=self._group(group), vertices=entry,
-            slices=slices, **fields)
-
-    def _pieces(self, weights, chunk, rows):
-        """(panel, first tile, tiles, reduction row) of the GRADIENTs of a chunk."""
-        tile = min(self.config.lanes, weights.height)
-        for panel, part in weights.parts(chunk.rows):
-            cuts = [cut for cut in self.operands.buffer.cuts(rows)
-                    if part.start < cut * tile < part.stop]
-            row = chunk.first_row + panel * weights.height - chunk.rows.start
-            for first, last in pairwise([part.start // tile, *cuts, part.stop // tile]):
-                yield panel, first, last - first, row + first * tile
-
-    def update(self, phase, name, rows, columns):
-        """Update a parameter whose gradient has been reduced."""
-        weights = self.weights[name]
-        for chunk in weights.chunks:
-            own = weights.state_values * self.config.state_words
-            state = chunk.rows.start // self.config.cores * own
-            self.schedule.add(
-                Opcode.UPDATE, phase=phase,
-                duration=self.timing.update(len(chunk.rows), weights.state_values),
-                writes=[("weights", name, chunk.rows.start)],
-                accumulators=self._group(chunk.group), first_row=chunk.first_row,
-                rows=len(chunk.rows), weights=weights.base + chunk.rows.start,
-                state=weights.state.address + state, a=self._tensor(rows),
-                b=self._tensor(columns), o=self._tensor(name), peak_of=self._tensor(name),
-                opens=self.slot(name), label=name, headroom=self.headroom,
-                momentum_exponent=self.momentum_exponents[name], adam=weights.adam)
 
     def load(self, phase, source, name, result):
         """Bring a matrix into the operand buffer, to stay there for all programs that follow.
@@ -370,21 +251,13 @@ class Emitter:
         self.operands.halt()
         self._drained.clear()
         self._openers.clear()
-        self._groups.clear()
         self._prefetched = False
 
-    # Helpers.
-
-    def _tensor(self, name):
+    def tensor(self, name):
         """A tensor's number in the exponent file."""
         return self.tensors[self.slot(name)]
 
-    def _group(self, number):
-        """Accumulators of a group of reductions."""
-        if number not in self._groups:
-            self._groups[number] = Accumulators(
-                "aggregation", after=self._group(number - 1) if number else None)
-        return self._groups[number]
+    # Helpers.
 
     def _parts_of_sum(self, source, panel, count):
         """Panels that a MATMUL sums over: (first, count) of each instruction.
@@ -409,7 +282,8 @@ class Emitter:
         return region.address + panel * words + tile.first // self.config.mask_rows
 
 
-def _dropout(dropout):
+def dropout_fields(dropout):
+    """An instruction's fields for ``Dropout`` on what it reads or writes, if any."""
     if dropout is None or dropout.threshold == 0:
         return {}
     return {"dropout": 1, "dropout_threshold": dropout.threshold, "dropout_key": dropout.key}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from hypercast.host.emitter import ONE, Emitter
+from hypercast.host.gradient_emitter import GradientEmitter
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Network
 from hypercast.rtl.registers import PHASES
 
@@ -22,7 +23,9 @@ class Program:
     network : Network
         What is trained.
     emitter : Emitter
-        Emits them.
+        Emits products and the loss.
+    gradient_emitter : GradientEmitter
+        Emits the rest of a training step, with that emitter.
     ahead : bool
         Whether a training step aggregates the next batch's features: a first layer that aggregates
         first finds its own in M1, made in the step before, and leaves those in M1.next.
@@ -35,6 +38,7 @@ class Program:
 
     network: Network
     emitter: Emitter
+    gradient_emitter: GradientEmitter
     ahead: bool = False
     phases: list = field(default_factory=list)
 
@@ -59,15 +63,15 @@ class Program:
         for number in range(last, 0, -1):
             self._backward(number)
             phase = self._phase(f"update {number}")
-            self.emitter.gradients(phase, number, {
+            self.gradient_emitter.gradients(phase, number, {
                 weight.name: self._factors(number, weight)
                 for weight in self.network.weights(number)})
         for number in range(last, 0, -1):
             phase = self._phase(f"update {number}")
-            self.emitter.update(phase, f"b{number}", ONE, f"dZ{number}")
+            self.gradient_emitter.update(phase, f"b{number}", ONE, f"dZ{number}")
             for weight in self.network.weights(number):
-                self.emitter.update(phase, weight.name, *self._factors(number, weight)[:2])
-        self.emitter.halt(phase=self._phase("update"), step=1)
+                self.gradient_emitter.update(phase, weight.name, *self._factors(number, weight)[:2])
+        self.gradient_emitter.halt(phase=self._phase("update"))
 
     def evaluate(self):
         """A forward pass without dropout, for its metrics."""

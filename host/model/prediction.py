@@ -11,6 +11,7 @@ from hypercast.host.compiler import (
 )
 from hypercast.host.emitter import ONE, Emitter, Messages
 from hypercast.host.execution import execute
+from hypercast.host.gradient_emitter import GradientEmitter
 from hypercast.host.issue_order import TRIALS
 from hypercast.host.label_list import LabelFormat
 from hypercast.host.memory_map import MemoryMap
@@ -102,7 +103,12 @@ def predict(workload, *, trials=TRIALS):
         How hard the schedule tries, see ``issue_orders``.
     """
     emitter = _emitter(workload, Schedule(trials=trials))
-    program = Program(network=workload.network, emitter=emitter, ahead=workload.ahead)
+    weights, config = emitter.weights, workload.config
+    gradient_emitter = GradientEmitter(
+        emitter=emitter, momentum_exponents=dict.fromkeys(weights, 0),
+        slices=dict.fromkeys(weights, config.slices) | workload.slices(workload.network))
+    program = Program(network=workload.network, emitter=emitter,
+                      gradient_emitter=gradient_emitter, ahead=workload.ahead)
     if not workload.sampled:
         program.load()
     loaded = len(emitter.schedule.issued)
@@ -142,9 +148,7 @@ def _emitter(workload, schedule):
         slot=network.slot, messages=_messages(workload, vertices),
         roots=_messages(workload, vertices, roots=True) if network.adds_roots else {},
         operands=place_operands(config, network, memory, vertices, operand),
-        timing=Timing(config, sparse), headroom=1,
-        momentum_exponents=dict.fromkeys(weights, 0),
-        slices=dict.fromkeys(weights, config.slices) | workload.slices(network), labels=labels,
+        timing=Timing(config, sparse), headroom=1, labels=labels,
         schedule=schedule)
 
 
