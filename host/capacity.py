@@ -4,7 +4,8 @@ from hypercast.host.compiler import compile_job
 from hypercast.host.datasets.bundled import blocks
 from hypercast.host.memory_map import CapacityError
 from hypercast.host.training import prepare
-from hypercast.reference.network import Network, Recipe
+from hypercast.reference.network import Network
+from hypercast.reference.recipe import Recipe
 
 __all__ = ["largest_graph", "largest_layer"]
 

@@ -14,7 +14,7 @@ from hypercast.host.graph_checks import (
 )
 from hypercast.host.interchange.dgl import dgl_arguments
 from hypercast.host.interchange.pyg import pyg_arguments
-from hypercast.reference.network import NORMALISATIONS
+from hypercast.reference.recipe import NORMALISATIONS
 
 __all__ = ["Graph", "GraphError"]
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from hypercast.host.packing import deal, pack_records
 from hypercast.reference.arithmetic import WEIGHT_ONE
-from hypercast.reference.network import BINARY_CROSS_ENTROPY
+from hypercast.reference.recipe import BINARY_CROSS_ENTROPY
 
 __all__ = ["LabelFormat", "fill_labels", "label_words"]
 

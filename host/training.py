@@ -13,13 +13,13 @@ from hypercast.host.model.workload import Workload
 from hypercast.host.rank_order import rank_order
 from hypercast.host.xdma_transport import XDMA, open_xdma
 from hypercast.reference.fixed_gcn import FixedGcn
-from hypercast.reference.network import BINARY_CROSS_ENTROPY, CROSS_ENTROPY
+from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, CROSS_ENTROPY
 
 __all__ = ["loss_of", "open_device", "prepare", "prepare_sampled", "training_data"]
 
 
 def loss_of(graph):
-    """The loss (of ``reference.network.LOSSES``) that takes a graph's labels."""
+    """The loss (of ``reference.recipe.LOSSES``) that takes a graph's labels."""
     return BINARY_CROSS_ENTROPY if graph.multi_label else CROSS_ENTROPY
 
 

@@ -22,7 +22,8 @@ from hypercast.reference.bounds import check_accumulators
 from hypercast.reference.fixed_layers import FixedLayers
 from hypercast.reference.fixed_tensors import FixedTensors
 from hypercast.reference.metrics import LOSS_UNIT, Metrics
-from hypercast.reference.network import AGGREGATE_FIRST, BINARY_CROSS_ENTROPY, initial_parameters
+from hypercast.reference.network import AGGREGATE_FIRST, initial_parameters
+from hypercast.reference.recipe import BINARY_CROSS_ENTROPY
 from hypercast.reference.sample import Sample
 from hypercast.reference.training_state import TrainingState
 from hypercast.rtl.isa import MASTER_EXPONENT, STEP_KEY_INCREMENT, Split

@@ -7,7 +7,8 @@ import scipy.special
 from hypercast.reference.dropout import Dropout
 from hypercast.reference.labels import checked_labels, checked_loss_weights
 from hypercast.reference.metrics import LOSS_UNIT, Metrics
-from hypercast.reference.network import BINARY_CROSS_ENTROPY, LINEAR, initial_parameters
+from hypercast.reference.network import LINEAR, initial_parameters
+from hypercast.reference.recipe import BINARY_CROSS_ENTROPY
 from hypercast.rtl.isa import STEP_KEY_INCREMENT, Split
 
 __all__ = ["FloatGcn"]

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from hypercast.reference.arithmetic import WEIGHT_ONE
-from hypercast.reference.network import BINARY_CROSS_ENTROPY
+from hypercast.reference.recipe import BINARY_CROSS_ENTROPY
 
 __all__ = ["checked_labels", "checked_loss_weights", "quantized_loss_weights"]
 

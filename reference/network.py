@@ -1,4 +1,4 @@
-"""What is trained and how: the network, dropout's constants, and the training recipe."""
+"""What is trained: the network, and its initial parameters."""
 
 import itertools
 import math
@@ -7,17 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hypercast.reference.adam import AdamRates
-from hypercast.reference.arithmetic import Rates
 from hypercast.reference.dropout import Dropout
-from hypercast.reference.quantization import mantissa_and_shift
+from hypercast.reference.require import require
 from hypercast.reference.slots import slot
-from hypercast.rtl.isa import MASTER_EXPONENT
 
 __all__ = [
-    "AGGREGATE_FIRST", "BINARY_CROSS_ENTROPY", "COMBINE_FIRST", "CROSS_ENTROPY", "LINEAR", "LOSSES",
-    "NORMALISATIONS", "OPTIMISERS", "ROOT_IDENTITY", "ROOT_WEIGHTS", "Dropout", "Layer", "Network",
-    "Recipe", "Weight", "initial_parameters",
+    "AGGREGATE_FIRST", "COMBINE_FIRST", "LINEAR", "ROOT_IDENTITY", "ROOT_WEIGHTS", "Dropout",
+    "Layer", "Network", "Weight", "initial_parameters",
 ]
 
 #: ``A (H W)``: rows are multiplied by the weights, then summed over neighbours.
@@ -30,21 +26,6 @@ LINEAR = "linear"
 ROOT_WEIGHTS = "weights"
 #: A vertex's own features are added as they are: a residual connection.
 ROOT_IDENTITY = "identity"
-#: How edge weights are made; ``host.graph.Graph.normalised`` explains each.
-NORMALISATIONS = ("symmetric", "mean", "given", "neighbours", "sum")
-#: How weights follow their gradients; ``Recipe`` explains each.
-OPTIMISERS = ("sgd", "adam")
-
-#: Of the softmax of a vertex's logits; it has one class.
-CROSS_ENTROPY = "cross_entropy"
-#: Of the sigmoid of each logit, the mean over a vertex's labels; it may have any of them.
-BINARY_CROSS_ENTROPY = "binary_cross_entropy"
-LOSSES = (CROSS_ENTROPY, BINARY_CROSS_ENTROPY)
-
-
-def _require(condition, message):
-    if not condition:
-        raise ValueError(message)
 
 
 class Weight(NamedTuple):
@@ -104,20 +85,20 @@ class Layer:
     def __post_init__(self):
         for name in ("features_in", "features_out"):
             value = getattr(self, name)
-            _require(value >= 1, f"{name} must be at least 1, not {value}")
+            require(value >= 1, f"{name} must be at least 1, not {value}")
         orders = COMBINE_FIRST, AGGREGATE_FIRST, LINEAR
-        _require(self.order in orders,
+        require(self.order in orders,
                  f"order must be {' or '.join(orders)}, not {self.order!r}")
-        _require(self.root in (None, ROOT_WEIGHTS, ROOT_IDENTITY),
+        require(self.root in (None, ROOT_WEIGHTS, ROOT_IDENTITY),
                  f"root must be {ROOT_WEIGHTS}, {ROOT_IDENTITY} or None, not {self.root!r}")
-        _require(self.order in self.orders,
+        require(self.order in self.orders,
                  f"a layer that adds a vertex's own features must be {COMBINE_FIRST}, not "
                  f"{self.order}")
-        _require(self.root != ROOT_IDENTITY or self.features_in == self.features_out,
+        require(self.root != ROOT_IDENTITY or self.features_in == self.features_out,
                  f"a residual connection needs as many inputs as outputs, not {self.features_in} "
                  f"and {self.features_out}")
         scale = Dropout.from_rate(self.dropout, 1)
-        _require(self.order != LINEAR or scale.multiplier == 0,
+        require(self.order != LINEAR or scale.multiplier == 0,
                  f"dropout of a linear layer must be 0, 0.5, 0.75 or another 1 - 2**-k, not "
                  f"{self.dropout}")
 
@@ -153,14 +134,14 @@ class Network:
     jumping: tuple[int, ...] = ()
 
     def __post_init__(self):
-        _require(self.layers, "a network needs at least one layer")
+        require(self.layers, "a network needs at least one layer")
         pairs = list(enumerate(itertools.pairwise(self.layers), 1))
         for number, (layer, following) in pairs[:-1] if self.jumping else pairs:
-            _require(layer.features_out == following.features_in,
+            require(layer.features_out == following.features_in,
                      f"layer {number} has {layer.features_out} outputs, but layer {number + 1} "
                      f"has {following.features_in} inputs")
         first = self.layers[0]
-        _require(first.order != AGGREGATE_FIRST or first.dropout == 0,
+        require(first.order != AGGREGATE_FIRST or first.dropout == 0,
                  f"layer 1 cannot aggregate first with dropout {first.dropout} on its input; "
                  f"use {COMBINE_FIRST} or dropout 0")
         if self.jumping:
@@ -169,16 +150,16 @@ class Network:
     def _check_jumping(self):
         last, found = self.layers[-1], self.jumping
         before = len(self.layers) - 1
-        _require(sorted({*found}) == list(found) and found[0] >= 1 and found[-1] == before,
+        require(sorted({*found}) == list(found) and found[0] >= 1 and found[-1] == before,
                  f"jumping must be layers in ascending order, the last of them {before}, not "
                  f"{found}")
-        _require(last.order == LINEAR, f"the last layer must be {LINEAR} to take the outputs of "
+        require(last.order == LINEAR, f"the last layer must be {LINEAR} to take the outputs of "
                                        f"layers {found}, not {last.order}")
         total = sum(self.layers[number - 1].features_out for number in found)
-        _require(last.features_in == total, f"layers {found} have {total} outputs, but the last "
+        require(last.features_in == total, f"layers {found} have {total} outputs, but the last "
                                             f"layer has {last.features_in} inputs")
         rates = {self.layers[number].dropout for number in found}
-        _require(len(rates) == 1, f"the outputs of layers {found} must have the same dropout, not "
+        require(len(rates) == 1, f"the outputs of layers {found} must have the same dropout, not "
                                   f"{', '.join(map(str, sorted(rates)))}")
 
     @classmethod
@@ -248,169 +229,6 @@ class Network:
         """Dropout constants, one per layer."""
         return tuple(Dropout.from_rate(layer.dropout, number)
                      for number, layer in enumerate(self.layers, 1))
-
-
-def _of_layer(values, name):
-    """Entry of a parameter's layer (from 1); the last one holds for all beyond."""
-    layer = int(name[1:].partition(".")[0])
-    return values[min(layer, len(values)) - 1]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Recipe:
-    """How a network is trained, on the mean loss of the vertices (in nats).
-
-    With ``g`` the gradient plus ``weight_decay * w``:
-
-    * ``"sgd"``: ``v = momentum * v + g``; ``w = w - learning_rate * v``;
-    * ``"adam"`` (Kingma and Ba 2015): ``m = beta1 * m + (1 - beta1) * g``;
-      ``v = beta2 * v + (1 - beta2) * g**2``;
-      ``w = w - learning_rate * m / (1 - beta1**t) / (sqrt(v / (1 - beta2**t)) + epsilon)`` in step
-      ``t``.
-
-    Parameters
-    ----------
-    epochs : int
-        Training steps; each sees the whole graph.
-    learning_rates, bias_learning_rates, weight_decays : tuple of float
-        Of weights, biases, and weights again: one per layer; the last one also holds for all
-        layers beyond. Biases do not decay.
-    schedule : tuple of (int, float)
-        From epoch (ascending) on, the learning rates are multiplied by the factor.
-    optimiser : str
-        One of ``OPTIMISERS``.
-    momentum : float
-        Of SGD: at least 0 and below 1.
-    betas : tuple of float
-        Of Adam: ``beta1``, at least 0 and below 1, and ``beta2``, 0.5 to 0.9999.
-    epsilon : float
-        Of Adam: at least 0; what is below a small fraction of the momenta's unit counts as that.
-    seed : int
-        Of the initial weights and, modulo ``2**32``, of dropout.
-    element_width : int
-        Bits of a tensor element: 8 or 16.
-    headroom : int, optional
-        0 to 3 bits left free above the largest magnitude a tensor had in the step before. If not
-        given, 1 with 16-bit elements, and 0 with 8-bit ones, which need their resolution more.
-    normalisation : str
-        One of ``NORMALISATIONS``.
-    gin_epsilon : float
-        GIN's, with normalisation "sum".
-    normalise_features : bool
-        Whether each vertex's features are divided by the sum of their magnitudes.
-    loss : str
-        One of ``LOSSES``, by what labels are: a class per vertex, or any of several.
-
-    Raises
-    ------
-    ValueError
-        If a field is out of range.
-    """
-
-    epochs: int = 200
-    learning_rates: tuple[float, ...] = (0.05,)
-    bias_learning_rates: tuple[float, ...] = (0.05,)
-    weight_decays: tuple[float, ...] = (5e-3, 0.0)
-    schedule: tuple[tuple[int, float], ...] = ()
-    optimiser: str = "sgd"
-    momentum: float = 0.9
-    betas: tuple[float, float] = (0.9, 0.999)
-    epsilon: float = 1e-8
-    seed: int = 0
-    element_width: int = 16
-    headroom: int | None = None
-    normalisation: str = "symmetric"
-    gin_epsilon: float = 0.0
-    normalise_features: bool = False
-    loss: str = CROSS_ENTROPY
-
-    def __post_init__(self):
-        _require(self.epochs >= 0, f"epochs must be at least 0, not {self.epochs}")
-        for name in ("learning_rates", "bias_learning_rates", "weight_decays"):
-            values = getattr(self, name)
-            _require(values and all(0 <= value < math.inf for value in values),
-                     f"{name} must be one or more finite numbers, none negative, not {values}")
-        starts = [epoch for epoch, _ in self.schedule]
-        _require(starts == sorted(starts), f"schedule must be in order of epochs, not {starts}")
-        _require(self.optimiser in OPTIMISERS,
-                 f"optimiser must be one of {', '.join(OPTIMISERS)}, not {self.optimiser!r}")
-        _require(0 <= round(self.momentum * 65536) < 65536,
-                 f"momentum must be at least 0 and below 1, not {self.momentum}")
-        _require(len(self.betas) == 2 and 0 <= round(self.betas[0] * 65536) < 65536
-                 and 0.5 <= self.betas[1] <= 0.9999,
-                 f"betas must be two numbers, the first at least 0 and below 1, the second 0.5 to "
-                 f"0.9999, not {self.betas}")
-        _require(0 <= self.epsilon < math.inf,
-                 f"epsilon must be finite and not negative, not {self.epsilon}")
-        _require(self.seed >= 0, f"seed must be at least 0, not {self.seed}")
-        _require(self.element_width in (8, 16),
-                 f"element_width must be 8 or 16, not {self.element_width}")
-        if self.headroom is None:
-            object.__setattr__(self, "headroom", 1 if self.element_width == 16 else 0)
-        _require(0 <= self.headroom <= 3, f"headroom must be 0 to 3, not {self.headroom}")
-        _require(self.normalisation in NORMALISATIONS,
-                 f"normalisation must be one of {', '.join(NORMALISATIONS)}, "
-                 f"not {self.normalisation!r}")
-        _require(math.isfinite(self.gin_epsilon),
-                 f"gin_epsilon must be finite, not {self.gin_epsilon}")
-        _require(self.loss in LOSSES, f"loss must be one of {', '.join(LOSSES)}, not {self.loss!r}")
-
-    def learning_rate(self, name, epoch):
-        """Learning rate of parameter ``name`` (W1, b1, ...) in ``epoch`` (from 0).
-
-        The identity (I2, ...) stays as it is.
-        """
-        if name.startswith("I"):
-            return 0.0
-        rates = self.bias_learning_rates if name.startswith("b") else self.learning_rates
-        factors = [factor for start, factor in self.schedule if start <= epoch]
-        return _of_layer(rates, name) * (factors[-1] if factors else 1.0)
-
-    def weight_decay(self, name):
-        """Weight decay of parameter ``name``."""
-        return 0.0 if name[0] in "bI" else _of_layer(self.weight_decays, name)
-
-    @property
-    def kept_momentum(self):
-        """Share of the momenta that each step keeps."""
-        return self.betas[0] if self.optimiser == "adam" else self.momentum
-
-    def rates(self, learning_rate, weight_decay, gain, momentum_exponent, step=1):
-        """Constants of an UPDATE.
-
-        The chip's momenta are in units of ``2**momentum_exponent`` and take in the accumulated
-        gradient as it is, so SGD's ``v`` is larger than above by the factor ``1 / gain``.
-
-        Parameters
-        ----------
-        learning_rate, weight_decay : float
-            Of the tensor in this epoch.
-        gain : float
-            The loss's gradient divided by the accumulated one.
-        momentum_exponent : int
-            See above.
-        step : int
-            Number of the step, from 1: Adam corrects its moments by it.
-
-        Returns
-        -------
-        Rates or AdamRates
-
-        Raises
-        ------
-        ValueError
-            If a constant is too large for its field.
-        """
-        unit = 2.0 ** (MASTER_EXPONENT - momentum_exponent)
-        if self.optimiser == "adam":
-            return AdamRates.of_step(
-                step, betas=self.betas, epsilon=self.epsilon, learning_rate=learning_rate,
-                decay=weight_decay / gain * unit, unit=math.ldexp(gain, momentum_exponent),
-                master_unit=2.0**MASTER_EXPONENT)
-        decay, decay_shift = mantissa_and_shift(weight_decay / gain * unit)
-        rate, rate_shift = mantissa_and_shift(learning_rate * gain / unit)
-        return Rates(momentum=round(self.momentum * 65536), decay=decay, decay_shift=decay_shift,
-                     rate=rate, rate_shift=rate_shift)
 
 
 def initial_parameters(network, seed):

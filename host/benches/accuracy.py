@@ -14,7 +14,7 @@ from hypercast.host.trainer import Trainer
 from hypercast.host.training import prepare, training_data
 from hypercast.reference.float_gcn import FloatGcn
 from hypercast.reference.models import MODELS, model_network
-from hypercast.reference.network import Recipe
+from hypercast.reference.recipe import Recipe
 from hypercast.rtl.isa import Split
 
 __all__ = ["run"]
@@ -24,13 +24,13 @@ EPOCHS = 200
 #: Points that test accuracy may be below float64's, by element width.
 BELOW = {16: 0.5, 8: 1.0}
 #: Of all trainings on Cora: Kipf's, by Adam.
-CORA = {"optimiser": "adam", "learning_rates": (0.01,), "bias_learning_rates": (0.01,),
-        "weight_decays": (5e-4, 0.0)}
+CORA: dict = {"optimiser": "adam", "learning_rates": (0.01,), "bias_learning_rates": (0.01,),
+              "weight_decays": (5e-4, 0.0)}
 FACEBOOK = "HYPERCAST_FACEBOOK"
 #: Test accuracy demanded on the Facebook graph, and points that sampling may cost.
 FACEBOOK_BAR, SAMPLING_BAR = 94.0, 1.0
-_FACEBOOK = {"optimiser": "adam", "learning_rate": 0.01, "bias_learning_rate": 0.01,
-             "weight_decay": 0.0, "seed": 0}
+_FACEBOOK: dict = {"optimiser": "adam", "learning_rate": 0.01, "bias_learning_rate": 0.01,
+                   "weight_decay": 0.0, "seed": 0}
 _MODEL = Model(hidden=(64,), dropout=(0.2,))
 
 
@@ -61,7 +61,7 @@ def _on_cora(graph, model, progress):
     network = model_network(model, graph.features.shape[1], (16,), graph.classes, dropout=0.5)
     found: dict = {"float64": [], **{width: [] for width in BELOW}}
     for seed in range(SEEDS):
-        recipe = {**CORA, "seed": seed, "normalisation": MODELS[model]}
+        recipe: dict = {**CORA, "seed": seed, "normalisation": MODELS[model]}
         for kind, accuracies in found.items():
             progress(f"Cora, {model}, seed {seed}, {kind}")
             accuracies.append(_trained(

@@ -10,7 +10,8 @@ from hypercast.host.comparison import Comparison, compare
 from hypercast.host.datasets import DatasetError
 from hypercast.host.devices import ReferenceDevice
 from hypercast.host.training import open_device, prepare
-from hypercast.reference.network import Network, Recipe
+from hypercast.reference.network import Network
+from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import Split
 

@@ -9,7 +9,8 @@ from hypercast.host.benches.steps import synthetic_graph
 from hypercast.host.model.prediction import predict
 from hypercast.host.model.workload import Workload
 from hypercast.host.training import open_device, prepare
-from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network, Recipe
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
+from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import Config
 
 __all__ = ["CONFIGS", "SHAPES", "run"]

@@ -7,7 +7,8 @@ from hypercast.host.datasets import communities
 from hypercast.host.rank_order import rank_order
 from hypercast.host.training import loss_of, prepare
 from hypercast.reference.float_gcn import FloatGcn
-from hypercast.reference.network import Network, Recipe
+from hypercast.reference.network import Network
+from hypercast.reference.recipe import Recipe
 from hypercast.rtl.isa import Split
 
 __all__ = ["micro_f1_figures"]

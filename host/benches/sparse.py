@@ -11,7 +11,8 @@ from hypercast.host.compiler import compile_job
 from hypercast.host.datasets import DatasetError
 from hypercast.host.devices import ChipDevice, ReferenceDevice
 from hypercast.host.training import prepare
-from hypercast.reference.network import Network, Recipe
+from hypercast.reference.network import Network
+from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import Engine, Opcode, decode, encode
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport

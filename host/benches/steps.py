@@ -10,7 +10,8 @@ from hypercast.host.model.workload import Workload
 from hypercast.host.timeline import Profile
 from hypercast.host.training import open_device, prepare
 from hypercast.host.utilisation import utilisation
-from hypercast.reference.network import Network, Recipe
+from hypercast.reference.network import Network
+from hypercast.reference.recipe import Recipe
 from hypercast.rtl.isa import Engine
 
 __all__ = ["Step", "chip", "measure", "predicted", "synthetic_graph"]

@@ -6,7 +6,8 @@ from hypercast.host import datasets
 from hypercast.host.comparison import Comparison, compare
 from hypercast.host.devices import ReferenceDevice
 from hypercast.host.training import prepare
-from hypercast.reference.network import Network, Recipe
+from hypercast.reference.network import Network
+from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import Config
 
 __all__ = ["Training", "compare_training"]

@@ -14,7 +14,7 @@ from hypercast.host.description.sampling import SAMPLERS, Sampling
 from hypercast.host.description.stopping import MONITORS, Stopping
 from hypercast.host.run_folder import RunFolder
 from hypercast.reference.models import MODELS
-from hypercast.reference.network import NORMALISATIONS, OPTIMISERS, Recipe
+from hypercast.reference.recipe import NORMALISATIONS, OPTIMISERS, Recipe
 from hypercast.rtl.config import PRESETS
 
 __all__ = ["describe", "description_options"]

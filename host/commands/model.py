@@ -16,7 +16,8 @@ from hypercast.host.commands.options import (
 from hypercast.host.model.aggregations import DEGREE_LAWS
 from hypercast.host.model.workload import Workload
 from hypercast.host.training import loss_of, prepare
-from hypercast.reference.network import COMBINE_FIRST, NORMALISATIONS, Network, Recipe
+from hypercast.reference.network import COMBINE_FIRST, Network
+from hypercast.reference.recipe import NORMALISATIONS, Recipe
 
 __all__ = ["model"]
 

@@ -14,7 +14,7 @@ from hypercast.host.description.recipe import make_recipe, recipe_values
 from hypercast.host.description.sampling import Sampling
 from hypercast.host.description.source import Source
 from hypercast.host.description.stopping import Stopping
-from hypercast.reference.network import Recipe
+from hypercast.reference.recipe import Recipe
 
 __all__ = ["Description", "load_description"]
 

@@ -4,7 +4,7 @@ from dataclasses import asdict, fields
 
 from hypercast.host.description.conversion import DescriptionError, checked
 from hypercast.reference.models import MODELS
-from hypercast.reference.network import CROSS_ENTROPY, Recipe
+from hypercast.reference.recipe import CROSS_ENTROPY, Recipe
 
 __all__ = ["RECIPE_HINTS", "make_recipe", "recipe_values"]
 

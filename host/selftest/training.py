@@ -8,7 +8,8 @@ from hypercast.host.devices import ChipDevice, ReferenceDevice
 from hypercast.host.driver import DeviceError
 from hypercast.host.selftest.finding import Finding
 from hypercast.host.training import prepare
-from hypercast.reference.network import Network, Recipe
+from hypercast.reference.network import Network
+from hypercast.reference.recipe import Recipe
 from hypercast.rtl.placement import core_of
 
 __all__ = ["check_training"]

@@ -5,7 +5,8 @@ import numpy as np
 from hypercast.host.graph import Graph
 from hypercast.host.training import prepare
 from hypercast.reference.models import MODELS, model_network
-from hypercast.reference.network import Network, Recipe
+from hypercast.reference.network import Network
+from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import Config
 
 #: Two cores of two lanes, as small as they get.

@@ -14,7 +14,8 @@ from hypercast.host.checkpoint import (
     save_checkpoint,
 )
 from hypercast.host.datasets import karate
-from hypercast.reference.network import Network, Recipe
+from hypercast.reference.network import Network
+from hypercast.reference.recipe import Recipe
 from tests.host.test_state_transfer import assert_equal, trained
 
 NETWORK = Network.of_widths([34, 4, 2])

@@ -11,7 +11,8 @@ from hypercast.host.cli import main
 from hypercast.host.compiler import compile_job
 from hypercast.host.image import write_image
 from hypercast.host.training import prepare
-from hypercast.reference.network import Network, Recipe
+from hypercast.reference.network import Network
+from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import PRESETS
 from hypercast.sim import compilers
 from tests.host.test_datasets import folder  # noqa: F401 - a fixture

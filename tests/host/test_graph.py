@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from hypercast.host.graph import Graph, GraphError
 from hypercast.host.rank_order import rank_order
 from hypercast.host.training import loss_of, prepare
-from hypercast.reference.network import Network, Recipe
+from hypercast.reference.network import Network
+from hypercast.reference.recipe import Recipe
 from hypercast.rtl.isa import Split
 
 

@@ -6,7 +6,8 @@ import pytest
 from hypercast.host.datasets import communities
 from hypercast.host.label_list import LabelFormat, label_words
 from hypercast.host.training import loss_of, prepare
-from hypercast.reference.network import Network, Recipe
+from hypercast.reference.network import Network
+from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import Config
 from hypercast.rtl.placement import rank_of, rows_of
 from tests.host.models import SMALL, small_graph

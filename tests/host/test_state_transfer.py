@@ -8,7 +8,7 @@ from hypercast.host.devices import ChipDevice, ReferenceDevice
 from hypercast.host.packing import pack_entry, unpack_entry
 from hypercast.host.training import prepare
 from hypercast.reference.models import model_network
-from hypercast.reference.network import Recipe
+from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import STEP_KEY_INCREMENT
 from tests.host.fake_chip import FakeChip

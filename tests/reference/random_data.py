@@ -6,7 +6,6 @@ import scipy.sparse
 from hypercast.reference.models import model_network
 from hypercast.reference.network import (
     AGGREGATE_FIRST,
-    BINARY_CROSS_ENTROPY,
     COMBINE_FIRST,
     LINEAR,
     ROOT_IDENTITY,
@@ -14,6 +13,7 @@ from hypercast.reference.network import (
     Layer,
     Network,
 )
+from hypercast.reference.recipe import BINARY_CROSS_ENTROPY
 
 #: Orders of two layers.
 ORDERS = [(COMBINE_FIRST, COMBINE_FIRST), (COMBINE_FIRST, AGGREGATE_FIRST)]

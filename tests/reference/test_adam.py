@@ -16,7 +16,7 @@ from hypercast.reference.adam import (
     pack_second_moment,
     unpack_second_moment,
 )
-from hypercast.reference.network import Recipe
+from hypercast.reference.recipe import Recipe
 from hypercast.rtl.isa import MASTER_EXPONENT
 
 #: ``1 - beta2`` as mantissa and shift: 0.001, the largest and the smallest.

@@ -7,7 +7,8 @@ import scipy.sparse
 from hypercast.reference.exponents import ExponentError
 from hypercast.reference.fixed_gcn import FixedGcn
 from hypercast.reference.float_gcn import FloatGcn
-from hypercast.reference.network import BINARY_CROSS_ENTROPY, LOSSES, Network, Recipe
+from hypercast.reference.network import Network
+from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, LOSSES, Recipe
 from hypercast.rtl.isa import (
     MASTER_EXPONENT,
     MAXIMUM_EXPONENT,

@@ -8,13 +8,8 @@ import scipy.sparse
 
 from hypercast.reference.fixed_gcn import FixedGcn
 from hypercast.reference.float_gcn import FloatGcn
-from hypercast.reference.network import (
-    AGGREGATE_FIRST,
-    BINARY_CROSS_ENTROPY,
-    COMBINE_FIRST,
-    LOSSES,
-    Recipe,
-)
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
+from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, LOSSES, Recipe
 from hypercast.rtl.isa import Split
 from tests.reference.error_bounds import ErrorBounds
 from tests.reference.exact_step import ExactStep

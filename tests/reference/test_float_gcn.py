@@ -4,13 +4,8 @@ import scipy.sparse
 
 from hypercast.reference.float_gcn import FloatGcn
 from hypercast.reference.models import model_network
-from hypercast.reference.network import (
-    BINARY_CROSS_ENTROPY,
-    CROSS_ENTROPY,
-    LOSSES,
-    Network,
-    Recipe,
-)
+from hypercast.reference.network import Network
+from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, CROSS_ENTROPY, LOSSES, Recipe
 from hypercast.rtl.isa import Split
 
 VERTICES, FEATURES, CLASSES = 12, 5, 3

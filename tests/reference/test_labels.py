@@ -11,7 +11,7 @@ from hypercast.reference.labels import (
     checked_loss_weights,
     quantized_loss_weights,
 )
-from hypercast.reference.network import BINARY_CROSS_ENTROPY, CROSS_ENTROPY
+from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, CROSS_ENTROPY
 
 
 @pytest.mark.parametrize(("labels", "loss", "message"), [

@@ -6,7 +6,8 @@ import pytest
 from hypercast.host.graph import Graph
 from hypercast.reference.float_gcn import FloatGcn
 from hypercast.reference.models import MODELS, model_network
-from hypercast.reference.network import LINEAR, ROOT_IDENTITY, ROOT_WEIGHTS, Recipe
+from hypercast.reference.network import LINEAR, ROOT_IDENTITY, ROOT_WEIGHTS
+from hypercast.reference.recipe import Recipe
 
 #: Vertex 4 has no edges, vertex 3 only sends; one edge has a loop's source and target.
 EDGES = [[0, 1], [1, 0], [0, 2], [3, 2], [1, 2], [2, 2]]

@@ -15,9 +15,9 @@ from hypercast.reference.network import (
     Dropout,
     Layer,
     Network,
-    Recipe,
     initial_parameters,
 )
+from hypercast.reference.recipe import Recipe
 from hypercast.rtl.isa import MASTER_EXPONENT
 
 # --- Dropout ------------------------------------------------------------------------------------

@@ -11,7 +11,8 @@ import numpy as np
 from hypercast.host.benches.trainings import compare_training
 from hypercast.host.graph import Graph
 from hypercast.host.training import loss_of, open_device, prepare
-from hypercast.reference.network import COMBINE_FIRST, Network, Recipe
+from hypercast.reference.network import COMBINE_FIRST, Network
+from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import Config
 
 #: Two cores, 8-bit elements, words narrower than a memory word, a destination tile every 32

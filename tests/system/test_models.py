@@ -13,7 +13,8 @@ from hypercast.host.compiler import compile_job
 from hypercast.host.graph import Graph
 from hypercast.host.training import open_device, prepare
 from hypercast.reference.models import MODELS, model_network
-from hypercast.reference.network import AGGREGATE_FIRST, Recipe
+from hypercast.reference.network import AGGREGATE_FIRST
+from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import Config
 from tests.system.chips import CHIPS, NARROW, ONE_CORE, SLOW_MEMORY, WIDE, random_graph, star
 

@@ -9,7 +9,8 @@ from hypercast.host.model.workload import Workload
 from hypercast.host.program import Program
 from hypercast.host.reduction import gradient_slices
 from hypercast.host.training import open_device, prepare
-from hypercast.reference.network import AGGREGATE_FIRST, Network, Recipe
+from hypercast.reference.network import AGGREGATE_FIRST, Network
+from hypercast.reference.recipe import Recipe
 from tests.system.chips import WIDE
 
 

@@ -18,7 +18,8 @@ from hypercast.host.sampling.saint import SaintSampler
 from hypercast.host.sampling.samples import SampleMaker
 from hypercast.reference.fixed_gcn import FixedGcn
 from hypercast.reference.models import MODELS, model_network
-from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Recipe
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR
+from hypercast.reference.recipe import Recipe
 from hypercast.rtl.isa import Split
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport
 from tests.system.chips import CHIPS, WIDE, random_graph

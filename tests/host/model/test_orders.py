@@ -11,7 +11,8 @@ from hypercast.host.model.prediction import predict
 from hypercast.host.model.workload import Workload
 from hypercast.host.training import prepare
 from hypercast.reference.models import model_network
-from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Network, Recipe
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Network
+from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import PRESETS
 
 CONFIG = PRESETS["test"]

@@ -9,7 +9,8 @@ from hypercast.reference.arithmetic import WEIGHT_ONE
 from hypercast.reference.fixed_gcn import FixedGcn
 from hypercast.reference.float_gcn import FloatGcn
 from hypercast.reference.models import MODELS, model_network
-from hypercast.reference.network import LINEAR, Recipe
+from hypercast.reference.network import LINEAR
+from hypercast.reference.recipe import Recipe
 from hypercast.rtl.isa import Split
 from tests.system.chips import random_graph
 

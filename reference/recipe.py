@@ -1,0 +1,188 @@
+"""How a network is trained."""
+
+import math
+from dataclasses import dataclass
+
+from hypercast.reference.adam import AdamRates
+from hypercast.reference.arithmetic import Rates
+from hypercast.reference.quantization import mantissa_and_shift
+from hypercast.reference.require import require
+from hypercast.rtl.isa import MASTER_EXPONENT
+
+__all__ = [
+    "BINARY_CROSS_ENTROPY", "CROSS_ENTROPY", "LOSSES", "NORMALISATIONS", "OPTIMISERS", "Recipe",
+]
+
+#: How edge weights are made; ``host.graph.Graph.normalised`` explains each.
+NORMALISATIONS = ("symmetric", "mean", "given", "neighbours", "sum")
+#: How weights follow their gradients; ``Recipe`` explains each.
+OPTIMISERS = ("sgd", "adam")
+
+#: Of the softmax of a vertex's logits; it has one class.
+CROSS_ENTROPY = "cross_entropy"
+#: Of the sigmoid of each logit, the mean over a vertex's labels; it may have any of them.
+BINARY_CROSS_ENTROPY = "binary_cross_entropy"
+LOSSES = (CROSS_ENTROPY, BINARY_CROSS_ENTROPY)
+
+
+def _of_layer(values, name):
+    """Entry of a parameter's layer (from 1); the last one holds for all beyond."""
+    layer = int(name[1:].partition(".")[0])
+    return values[min(layer, len(values)) - 1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """How a network is trained, on the mean loss of the vertices (in nats).
+
+    With ``g`` the gradient plus ``weight_decay * w``:
+
+    * ``"sgd"``: ``v = momentum * v + g``; ``w = w - learning_rate * v``;
+    * ``"adam"`` (Kingma and Ba 2015): ``m = beta1 * m + (1 - beta1) * g``;
+      ``v = beta2 * v + (1 - beta2) * g**2``;
+      ``w = w - learning_rate * m / (1 - beta1**t) / (sqrt(v / (1 - beta2**t)) + epsilon)`` in step
+      ``t``.
+
+    Parameters
+    ----------
+    epochs : int
+        Training steps; each sees the whole graph.
+    learning_rates, bias_learning_rates, weight_decays : tuple of float
+        Of weights, biases, and weights again: one per layer; the last one also holds for all
+        layers beyond. Biases do not decay.
+    schedule : tuple of (int, float)
+        From epoch (ascending) on, the learning rates are multiplied by the factor.
+    optimiser : str
+        One of ``OPTIMISERS``.
+    momentum : float
+        Of SGD: at least 0 and below 1.
+    betas : tuple of float
+        Of Adam: ``beta1``, at least 0 and below 1, and ``beta2``, 0.5 to 0.9999.
+    epsilon : float
+        Of Adam: at least 0; what is below a small fraction of the momenta's unit counts as that.
+    seed : int
+        Of the initial weights and, modulo ``2**32``, of dropout.
+    element_width : int
+        Bits of a tensor element: 8 or 16.
+    headroom : int, optional
+        0 to 3 bits left free above the largest magnitude a tensor had in the step before. If not
+        given, 1 with 16-bit elements, and 0 with 8-bit ones, which need their resolution more.
+    normalisation : str
+        One of ``NORMALISATIONS``.
+    gin_epsilon : float
+        GIN's, with normalisation "sum".
+    normalise_features : bool
+        Whether each vertex's features are divided by the sum of their magnitudes.
+    loss : str
+        One of ``LOSSES``, by what labels are: a class per vertex, or any of several.
+
+    Raises
+    ------
+    ValueError
+        If a field is out of range.
+    """
+
+    epochs: int = 200
+    learning_rates: tuple[float, ...] = (0.05,)
+    bias_learning_rates: tuple[float, ...] = (0.05,)
+    weight_decays: tuple[float, ...] = (5e-3, 0.0)
+    schedule: tuple[tuple[int, float], ...] = ()
+    optimiser: str = "sgd"
+    momentum: float = 0.9
+    betas: tuple[float, float] = (0.9, 0.999)
+    epsilon: float = 1e-8
+    seed: int = 0
+    element_width: int = 16
+    headroom: int | None = None
+    normalisation: str = "symmetric"
+    gin_epsilon: float = 0.0
+    normalise_features: bool = False
+    loss: str = CROSS_ENTROPY
+
+    def __post_init__(self):
+        require(self.epochs >= 0, f"epochs must be at least 0, not {self.epochs}")
+        for name in ("learning_rates", "bias_learning_rates", "weight_decays"):
+            values = getattr(self, name)
+            require(values and all(0 <= value < math.inf for value in values),
+                     f"{name} must be one or more finite numbers, none negative, not {values}")
+        starts = [epoch for epoch, _ in self.schedule]
+        require(starts == sorted(starts), f"schedule must be in order of epochs, not {starts}")
+        require(self.optimiser in OPTIMISERS,
+                 f"optimiser must be one of {', '.join(OPTIMISERS)}, not {self.optimiser!r}")
+        require(0 <= round(self.momentum * 65536) < 65536,
+                 f"momentum must be at least 0 and below 1, not {self.momentum}")
+        require(len(self.betas) == 2 and 0 <= round(self.betas[0] * 65536) < 65536
+                 and 0.5 <= self.betas[1] <= 0.9999,
+                 f"betas must be two numbers, the first at least 0 and below 1, the second 0.5 to "
+                 f"0.9999, not {self.betas}")
+        require(0 <= self.epsilon < math.inf,
+                 f"epsilon must be finite and not negative, not {self.epsilon}")
+        require(self.seed >= 0, f"seed must be at least 0, not {self.seed}")
+        require(self.element_width in (8, 16),
+                 f"element_width must be 8 or 16, not {self.element_width}")
+        if self.headroom is None:
+            object.__setattr__(self, "headroom", 1 if self.element_width == 16 else 0)
+        require(0 <= self.headroom <= 3, f"headroom must be 0 to 3, not {self.headroom}")
+        require(self.normalisation in NORMALISATIONS,
+                 f"normalisation must be one of {', '.join(NORMALISATIONS)}, "
+                 f"not {self.normalisation!r}")
+        require(math.isfinite(self.gin_epsilon),
+                 f"gin_epsilon must be finite, not {self.gin_epsilon}")
+        require(self.loss in LOSSES, f"loss must be one of {', '.join(LOSSES)}, not {self.loss!r}")
+
+    def learning_rate(self, name, epoch):
+        """Learning rate of parameter ``name`` (W1, b1, ...) in ``epoch`` (from 0).
+
+        The identity (I2, ...) stays as it is.
+        """
+        if name.startswith("I"):
+            return 0.0
+        rates = self.bias_learning_rates if name.startswith("b") else self.learning_rates
+        factors = [factor for start, factor in self.schedule if start <= epoch]
+        return _of_layer(rates, name) * (factors[-1] if factors else 1.0)
+
+    def weight_decay(self, name):
+        """Weight decay of parameter ``name``."""
+        return 0.0 if name[0] in "bI" else _of_layer(self.weight_decays, name)
+
+    @property
+    def kept_momentum(self):
+        """Share of the momenta that each step keeps."""
+        return self.betas[0] if self.optimiser == "adam" else self.momentum
+
+    def rates(self, learning_rate, weight_decay, gain, momentum_exponent, step=1):
+        """Constants of an UPDATE.
+
+        The chip's momenta are in units of ``2**momentum_exponent`` and take in the accumulated
+        gradient as it is, so SGD's ``v`` is larger than above by the factor ``1 / gain``.
+
+        Parameters
+        ----------
+        learning_rate, weight_decay : float
+            Of the tensor in this epoch.
+        gain : float
+            The loss's gradient divided by the accumulated one.
+        momentum_exponent : int
+            See above.
+        step : int
+            Number of the step, from 1: Adam corrects its moments by it.
+
+        Returns
+        -------
+        Rates or AdamRates
+
+        Raises
+        ------
+        ValueError
+            If a constant is too large for its field.
+        """
+        unit = 2.0 ** (MASTER_EXPONENT - momentum_exponent)
+        if self.optimiser == "adam":
+            return AdamRates.of_step(
+                step, betas=self.betas, epsilon=self.epsilon, learning_rate=learning_rate,
+                decay=weight_decay / gain * unit, unit=math.ldexp(gain, momentum_exponent),
+                master_unit=2.0**MASTER_EXPONENT)
+        decay, decay_shift = mantissa_and_shift(weight_decay / gain * unit)
+        rate, rate_shift = mantissa_and_shift(learning_rate * gain / unit)
+        return Rates(momentum=round(self.momentum * 65536), decay=decay, decay_shift=decay_shift,
+                     rate=rate, rate_shift=rate_shift)
