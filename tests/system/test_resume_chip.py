@@ -50,4 +50,5 @@ def test_resuming(tmp_path, whole, first, second):
         assert np.array_equal(trainer.predict().logits, logits)
         if first == second == "rtl":
             cycles = [row["train_cycles"] for row in trainer.history]
-            assert np.all(np.diff(cycles) == cycles[0])
+            # Arbiters begin a step as the last one left them.
+            np.testing.assert_allclose(np.diff(cycles), cycles[0], rtol=0.01)
