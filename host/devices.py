@@ -25,8 +25,11 @@ class TrainingDevice(abc.ABC):
     """
 
     @abc.abstractmethod
-    def train_step(self):
-        """One training step; returns the ``Metrics`` of its forward pass."""
+    def train_step(self, *, record=False):
+        """One training step; returns the ``Metrics`` of its forward pass.
+
+        With ``record``, a simulated chip keeps its ``profile``; other devices have none and refuse.
+        """
 
     @abc.abstractmethod
     def take(self, sample):
@@ -103,7 +106,9 @@ class ReferenceDevice(TrainingDevice):
         self.model = model
         self.saturations = 0
 
-    def train_step(self):
+    def train_step(self, *, record=False):
+        if record:
+            raise ValueError("the reference has no timeline to record; train on a simulated chip")
         before = self.model.saturations.total()
         metrics = self.model.train_step()
         self.saturations = self.model.saturations.total() - before
@@ -209,6 +214,10 @@ class ChipDevice(TrainingDevice):
         self.train_cycles += cycles
         self._epoch += 1
         return metrics
+
+    def go_on_counting(self, train_cycles, evaluate_cycles):
+        """Count cycles from those of a training that this one goes on with."""
+        self.train_cycles, self.evaluate_cycles = train_cycles, evaluate_cycles
 
     def take(self, sample):
         self.job = with_sample(self.job, sample)

@@ -4,15 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from hypercast.host.devices import TrainingDevice
+from hypercast.host.wrapped_device import WrappedDevice
 
 __all__ = ["SampledDevice"]
 
 
-class SampledDevice(TrainingDevice):
+class SampledDevice(WrappedDevice):
     """Presents a training on samples like one on the whole graph, an epoch as a step.
-
-    What is not said here is as with the device itself.
 
     Parameters
     ----------
@@ -25,14 +23,11 @@ class SampledDevice(TrainingDevice):
     """
 
     def __init__(self, device, source, judge):
-        self._device = device
+        super().__init__(device)
         self._source = source
         self._judge = judge
         self._epoch = 0
         self.saturations = 0
-
-    def __getattr__(self, name):
-        return getattr(self._device, name)
 
     def train_step(self, *, record=False):
         """An epoch; returns the ``Metrics`` of all its steps' forward passes, taken together.
@@ -43,16 +38,13 @@ class SampledDevice(TrainingDevice):
         self.saturations = 0
         for number, sample in enumerate(self._source.epoch(self._epoch), 1):
             self._device.take(sample)
-            last = record and number == len(self._source)
-            found.append(self._device.train_step(**({"record": True} if last else {})))
+            found.append(self._device.train_step(
+                record=record and number == len(self._source)))
             self.saturations += self._device.saturations
         self._epoch += 1
         sums = {name: np.sum([getattr(metrics, name) for metrics in found], axis=0)
                 for name in ("loss", "correct", "wrong", "vertices")}
         return found[0]._replace(**sums)
-
-    def take(self, sample):
-        self._device.take(sample)
 
     def evaluate(self):
         """``Metrics`` of the whole graph, computed by the reference."""
@@ -63,12 +55,6 @@ class SampledDevice(TrainingDevice):
         name = f"Z{len(self._judge.network.layers)}.eval"
         return self._judge.tensors[name], self._judge.exponents[name]
 
-    def snapshot(self):
-        return self._device.snapshot()
-
-    def exponents(self):
-        return self._device.exponents()
-
     def state(self):
         state = self._device.state()
         return replace(state, step=state.step // len(self._source))
@@ -76,6 +62,3 @@ class SampledDevice(TrainingDevice):
     def load_state(self, state):
         self._epoch = state.step
         self._device.load_state(replace(state, step=state.step * len(self._source)))
-
-    def close(self):
-        self._device.close()

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
+from hypercast.host.checked_device import CheckedDevice
 from hypercast.host.checkpoint import Checkpoint, CheckpointError, identity
-from hypercast.host.comparison import Comparison, compare
+from hypercast.host.comparison import Comparison
 from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.description.description import Description
 from hypercast.host.description.device import Device
@@ -16,7 +17,7 @@ from hypercast.host.description.sampling import Sampling
 from hypercast.host.description.stopping import Stopping
 from hypercast.host.devices import ReferenceDevice
 from hypercast.host.interchange.weights import load_weights
-from hypercast.host.metrics import f1
+from hypercast.host.measures import macro_f1, measures
 from hypercast.host.numbers import step_numbers
 from hypercast.host.predictions import Predictions
 from hypercast.host.rank_order import rank_order
@@ -33,22 +34,6 @@ from hypercast.host.training import (
 from hypercast.rtl.isa import MASTER_EXPONENT, Split
 
 __all__ = ["Trainer"]
-
-
-_SPLITS = (Split.TRAIN, Split.VALIDATION, Split.TEST)
-
-
-def _measures(metrics, several):
-    """Loss of each split, and accuracy or, of ``several`` labels, micro F1; None if it is empty."""
-    found = {}
-    for split in _SPLITS:
-        name = split.name.lower()
-        found[f"{name}_loss"] = metrics.mean_loss(split)
-        if several:
-            found[f"{name}_micro_f1"] = metrics.micro_f1(split)
-        else:
-            found[f"{name}_accuracy"] = metrics.accuracy(split)
-    return {name: None if value != value else value for name, value in found.items()}
 
 
 class Trainer:
@@ -98,8 +83,6 @@ class Trainer:
         ``train_micro_f1``), ``validation_loss``, ... (after it, without
         dropout, None where there are no vertices); ``saturations`` in the training step; of a chip,
         ``train_cycles`` and ``evaluate_cycles`` so far; if the run is kept, ``exponents``.
-    words : Comparison
-        With ``check``, how many words were equal.
     last_step : dict
         Of a chip, ``phases`` (cycles by name) and ``counters`` of the last training step.
 
@@ -124,9 +107,8 @@ class Trainer:
         self.sampling = sampling or Sampling()
         self.recipe = make_recipe(recipe, self.model, self.device.config, loss_of(graph))
         self.stopping = Stopping(patience=patience, monitor=monitor)
-        if patience and not np.any(graph.splits == Split.VALIDATION):
-            raise ValueError("patience needs vertices to validate on, but the graph has none; give "
-                             "it another split")
+        if patience:
+            self._check_stopping()
         network = self.model.network(graph)
         self._weights = self.model.weights and load_weights(Path(self.model.weights), network)
         self._samples = SampleSource(graph, network, self.recipe, self.sampling) \
@@ -135,20 +117,29 @@ class Trainer:
             network, self.device.config if self.model.order == AUTO else None)
         self.network = self._initial.network
         self.history = []
-        self.words = Comparison()
         self.last_step = {}
         self._every = every
         self._check = check
         self._record_step = record_step
         self._source = source
         self._progress = progress
-        self._target = self._oracle = None
+        self._target = None
         self._state = self._best = None
         self._folder = RunFolder(run) if run else None
         if resume and self._folder and self._folder.has_checkpoint:
             self._resume(self._folder)
         elif self._folder:
             self._folder.clear()
+
+    def _check_stopping(self):
+        if not np.any(self.graph.splits == Split.VALIDATION):
+            raise ValueError("patience needs vertices to validate on, but the graph has none; give "
+                             "it another split")
+        score, other = ("micro_f1", "accuracy") if self.graph.multi_label else (
+            "accuracy", "micro_f1")
+        if self.stopping.monitor == f"validation_{other}":
+            raise ValueError(f"monitor is {self.stopping.monitor}, which labels like this graph's "
+                             f"do not have; watch validation_{score}")
 
     @classmethod
     def of_description(cls, description, *, graph=None, **options):
@@ -253,18 +244,29 @@ class Trainer:
     def target(self):
         """The ``TrainingDevice``, open."""
         if self._target is None:
-            model = self._initial
-            self._oracle = self._of_samples(ReferenceDevice(self.fresh_model())) \
-                if self._check else None
-            self._target = self._of_samples(open_device(
-                self.device.name, model, self.device.config,
-                room=self._samples and self._samples.room(), progress=self._progress))
+            self._target = self._open()
             if self._state is not None:
-                self._load(self._state)
+                self._target.load_state(self._state)
                 self._go_on_counting()
             if self._folder:
                 self._folder.begin(self.description, self.facts, self.job, self.history)
         return self._target
+
+    def _open(self):
+        device = open_device(self.device.name, self._initial, self.device.config,
+                             room=self._samples and self._samples.room(), progress=self._progress)
+        if self._check:
+            device = CheckedDevice(
+                device, ReferenceDevice(self.fresh_model()), self.device.config.lanes)
+        if self._samples:
+            judge = prepare(self.graph, self.network, self.recipe)
+            device = SampledDevice(device, self._samples, judge)
+        return device
+
+    @property
+    def words(self):
+        """With ``check``, how many words were equal: a ``Comparison``."""
+        return getattr(self._target, "words", Comparison())
 
     def fresh_model(self):
         """The model in its initial state, whatever has been trained."""
@@ -275,27 +277,16 @@ class Trainer:
             return prepare_sampled(self._samples, network, self.recipe, config, self._weights)
         return prepare(self.graph, network, self.recipe, config, self._weights)
 
-    def _of_samples(self, device):
-        """The device as it trains on samples, if there are any."""
-        if not self._samples:
-            return device
-        judge = prepare(self.graph, self.network, self.recipe)
-        return SampledDevice(device, self._samples, judge)
-
     @property
     def job(self):
         """The ``Job`` of an open chip; None on the reference."""
         return getattr(self.target, "job", None)
 
-    def _load(self, state):
-        for device in filter(None, (self._target, self._oracle)):
-            device.load_state(state)
-
     def _go_on_counting(self):
         """Cycles of a chip go on from those recorded, if it was a chip."""
         if self.job and self.history:
-            self.target.train_cycles = self.history[-1].get("train_cycles", 0)
-            self.target.evaluate_cycles = self.history[-1].get("evaluate_cycles", 0)
+            self.target.go_on_counting(*(
+                self.history[-1].get(name, 0) for name in ("train_cycles", "evaluate_cycles")))
 
     def parameters(self):
         """Weights and biases as float64 arrays by name (W1, b1, W2, ...)."""
@@ -308,7 +299,7 @@ class Trainer:
         while not self.finished:
             yield self.step()
         if self._best:
-            self._load(self._best)
+            self.target.load_state(self._best)
 
     def fit(self):
         """Train to the end; returns ``history``."""
@@ -320,17 +311,13 @@ class Trainer:
         """Train an epoch; returns its record."""
         target = self.target
         recorded = self.epoch + 1 == self._record_step
-        trained = target.train_step(**({"record": True} if recorded else {}))
+        trained = target.train_step(record=recorded)
         if self.job:
             self.last_step = {"phases": {name: cycles for name, cycles
                                          in target.phase_cycles.items() if cycles},
                               "counters": target.counters}
-        if self._oracle:
-            self._oracle.train_step()
-            self.words.add(compare(self._oracle.snapshot(), target.snapshot(),
-                                   self.device.config.lanes))
         record = {"epoch": self.epoch, "training_loss": trained.mean_loss(Split.TRAIN),
-                  **_measures(target.evaluate(), self.graph.multi_label),
+                  **measures(target.evaluate(), self.graph.multi_label),
                   "saturations": target.saturations}
         if self.job:
             record |= {"train_cycles": target.train_cycles,
@@ -366,15 +353,9 @@ class Trainer:
 
         Of several labels per vertex, micro and macro F1 instead of accuracy.
         """
-        found = _measures(self.target.evaluate(), self.graph.multi_label)
-        return found | (self._macro_f1() if self.graph.multi_label else {})
-
-    def _macro_f1(self):
-        """Macro F1 of each split in the last evaluation, None if it is empty."""
-        predicted, labels = self._predictions().classes, self.graph.labels
-        rows = {split: self.graph.splits == split for split in _SPLITS}
-        return {f"{split.name.lower()}_macro_f1": f1(predicted[own], labels[own]).macro
-                if own.any() else None for split, own in rows.items()}
+        several = self.graph.multi_label
+        found = measures(self.target.evaluate(), several)
+        return found | (macro_f1(self._predictions().classes, self.graph) if several else {})
 
     def predict(self):
         """The ``Predictions`` for all vertices, in the graph's order."""

@@ -99,6 +99,7 @@ class FixedGcn:
         self.tensors, self.exponents = self._file.mantissas, self._file.exponents
         self.saturations = self._file.saturations
         self._layers = FixedLayers(network, self._file)
+        self.sample = None
         self.take(data[0] if len(data) == 1 else Sample.of(network, recipe, *data))
         self.exponents["one"] = 0
         self.masters = {
@@ -124,8 +125,11 @@ class FixedGcn:
         Raises
         ------
         ValueError
-            If an accumulator might overflow.
+            If an accumulator might overflow, or loss weights have another unit.
         """
+        if self.sample and sample.loss_unit != self.sample.loss_unit:
+            raise ValueError(f"loss weights of this sample have the unit {sample.loss_unit}, those "
+                             f"before {self.sample.loss_unit}; make all samples with one unit")
         for edges in {id(edges): edges for edges in sample.edges}.values():
             check_accumulators(self.network, edges, sample.features.values, self._width,
                                sample.root_weight)

@@ -63,6 +63,9 @@ def train(dataset, changes, check, folder, every, resume, trace, trace_step, ima
     console = Console(stderr=as_json)
     description = describe(dataset, changes, folder if resume else None)
     device, config = description.device.name, description.device.config
+    if image and description.sampling.sampler:
+        raise click.UsageError("--image holds one graph, but this training is on samples; leave "
+                               "one of them out")
     recorded = _recorded_step(device, description.recipe.epochs, folder, trace, trace_step)
     if trace:
         trace.touch()  # so that a path that cannot be written fails before the training

@@ -65,6 +65,9 @@ class Description:
         if parts["graph"] and "source" not in parts["graph"]:
             raise DescriptionError("[graph] needs source, the name of a bundled graph or a path",
                                    "graph")
+        if parts["sampling"] and "sampler" not in parts["sampling"]:
+            raise DescriptionError("[sampling] needs sampler, or steps work on the whole graph",
+                                   "sampling")
         graph = _made(Source, "graph", parts) if parts["graph"] else None
         model = _made(Model, "model", parts)
         return cls(graph=graph, model=model,

@@ -1,13 +1,19 @@
 """Training on samples, by the same trainer as on whole graphs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from hypercast.host.datasets import communities, load
 from hypercast.host.description.conversion import DescriptionError
+from hypercast.host.description.description import Description
 from hypercast.host.description.model import Model
 from hypercast.host.description.sampling import SAMPLERS, Sampling
+from hypercast.host.devices import ChipDevice
+from hypercast.host.sampled_device import SampledDevice
 from hypercast.host.trainer import Trainer
+from tests.host.test_cli import refused
 
 
 def trainer(sampler="neighbours", *, graph=None, model="gcn", epochs=3, sampling=None, **options):
@@ -76,6 +82,39 @@ def test_another_sampler_is_not_resumed(tmp_path):
 def test_refusals(change, message):
     with pytest.raises(DescriptionError, match=message):
         Sampling(**change)
+
+
+def test_what_needs_a_sampler():
+    with pytest.raises(DescriptionError, match="needs sampler"):
+        Description.of_sections({"sampling": {"batch": 5}})
+    assert "leave one of them out" in refused(
+        "train", "blocks", "--sampler", "walks", "--image", "image.bin", status=2)
+
+
+def test_samples_have_one_unit_of_loss_weights():
+    training = trainer("walks")
+    model = training.fresh_model()
+    other = replace(model.sample, loss_unit=2 * model.sample.loss_unit)
+    with pytest.raises(ValueError, match="make all samples with one unit"):
+        model.take(other)
+
+
+def test_cycles_are_counted_by_the_device_itself():
+    """Also those of a training that was gone on with."""
+    class Chip:
+        train_cycles = evaluate_cycles = 0
+        go_on_counting = ChipDevice.go_on_counting
+
+    chip = Chip()
+    sampled = SampledDevice(chip, source=None, judge=None)
+    sampled.go_on_counting(100, 7)
+    chip.train_cycles += 5
+    assert (sampled.train_cycles, sampled.evaluate_cycles) == (105, 7)
+
+
+def test_the_monitor_is_what_there_is():
+    with pytest.raises(ValueError, match="watch validation_micro_f1"):
+        trainer(None, graph=communities(vertices=80), patience=2, monitor="validation_accuracy")
 
 
 def test_numbers_are_of_whole_graphs():

@@ -11,6 +11,7 @@ import numpy as np
 from hypercast.host.benches.trainings import compare_training
 from hypercast.host.graph import Graph
 from hypercast.host.training import loss_of, open_device, prepare
+from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.network import COMBINE_FIRST, Network
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import Config
@@ -33,9 +34,32 @@ ONE_CORE = Config(dimensions=0, lanes=4, planes=1, accumulator_rows=64, channel_
                   program_rows=512, read_buffer=8, weight_rows=512)
 CHIPS = {"narrow": NARROW, "wide": WIDE, "slow memory": SLOW_MEMORY, "one core": ONE_CORE}
 
+#: Every model, and what may be added to it.
+VARIANTS = {
+    "sage": ("sage", {}),
+    "gin": ("gin", {}),
+    "residual": ("gcn", {"residual": True}),
+    "residual gin": ("gin", {"residual": True}),
+    "jumping": ("gcn", {"jumping": True}),
+    "jumping sage": ("sage", {"jumping": True}),
+    "jumping gin": ("gin", {"jumping": True}),
+    "jumping residual": ("gcn", {"jumping": True, "residual": True}),
+}
+
+
+class ChipTraining:
+    """A training of which ``model`` makes the model, on a chip of its ``config``."""
+
+    def check(self):
+        """Train on chip and reference; every word must be equal."""
+        words, _, cycles = compare_training(
+            self, lambda model: open_device("rtl", model, self.config))
+        assert words.words and words.equal == words.words, str(words)
+        assert cycles > 0
+
 
 @dataclass(frozen=True, kw_only=True)
-class GraphTraining:
+class GraphTraining(ChipTraining):
     """A training of any graph, as ``compare_training`` takes it; orders of None are chosen."""
 
     graph: Graph
@@ -57,12 +81,33 @@ class GraphTraining:
         return prepare(self.graph, network, recipe, None if self.orders else self.config,
                        loss_weights=self.loss_weights)
 
-    def check(self):
-        """Train on chip and reference; every word must be equal."""
-        words, _, cycles = compare_training(
-            self, lambda model: open_device("rtl", model, self.config))
-        assert words.words and words.equal == words.words, str(words)
-        assert cycles > 0
+
+@dataclass(frozen=True, kw_only=True)
+class ModelTraining(ChipTraining):
+    """A training of a model, as ``compare_training`` takes it.
+
+    Order None: those of the fewest cycles.
+    """
+
+    graph: Graph
+    config: Config
+    variant: tuple
+    hidden: tuple = (5, 5)
+    dropout: float = 0.5
+    order: str | None = "combine_first"
+    epochs: int = 2
+    recipe: dict = field(default_factory=dict)
+
+    def model(self):
+        """A fresh model in its initial state."""
+        name, additions = self.variant
+        network = model_network(name, self.graph.features.shape[1], self.hidden,
+                                self.graph.classes, dropout=self.dropout, **additions)
+        network = network.ordered(self.order if self.order in layer.orders else layer.orders[0]
+                                  for layer in network.layers)
+        recipe = {"normalisation": MODELS[name], "weight_decays": (0.0,), **self.recipe}
+        recipe = Recipe(epochs=self.epochs, element_width=self.config.element_width, **recipe)
+        return prepare(self.graph, network, recipe, None if self.order else self.config)
 
 
 def random_graph(vertices, edges, *, features=6, classes=3, directed=False, isolated=0, seed=0):

@@ -1,70 +1,24 @@
 """GraphSAGE, GIN, residual connections and jumping knowledge on the chip, in every word."""
 
-from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from hypercast.host.benches.trainings import compare_training
 from hypercast.host.compiler import compile_job
 from hypercast.host.graph import Graph
-from hypercast.host.training import open_device, prepare
-from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.network import AGGREGATE_FIRST
-from hypercast.reference.recipe import Recipe
-from hypercast.rtl.config import Config
-from tests.system.chips import CHIPS, NARROW, ONE_CORE, SLOW_MEMORY, WIDE, random_graph, star
+from tests.system.chips import (
+    CHIPS,
+    NARROW,
+    VARIANTS,
+    WIDE,
+    ModelTraining,
+    random_graph,
+    star,
+)
 
-#: Every model, and what may be added to it.
-VARIANTS = {
-    "sage": ("sage", {}),
-    "gin": ("gin", {}),
-    "residual": ("gcn", {"residual": True}),
-    "residual gin": ("gin", {"residual": True}),
-    "jumping": ("gcn", {"jumping": True}),
-    "jumping sage": ("sage", {"jumping": True}),
-    "jumping gin": ("gin", {"jumping": True}),
-    "jumping residual": ("gcn", {"jumping": True, "residual": True}),
-}
 each_variant = pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS.keys())
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelTraining:
-    """A training of a model, as ``compare_training`` takes it.
-
-    Order None: those of the fewest cycles.
-    """
-
-    graph: Graph
-    config: Config
-    variant: tuple
-    hidden: tuple = (5, 5)
-    dropout: float = 0.5
-    order: str | None = "combine_first"
-    epochs: int = 2
-    recipe: dict = field(default_factory=dict)
-
-    def model(self):
-        """A fresh model in its initial state."""
-        name, additions = self.variant
-        network = model_network(name, self.graph.features.shape[1], self.hidden,
-                                self.graph.classes, dropout=self.dropout, **additions)
-        network = network.ordered(self.order if self.order in layer.orders else layer.orders[0]
-                                  for layer in network.layers)
-        recipe = {"normalisation": MODELS[name], "weight_decays": (0.0,), **self.recipe}
-        recipe = Recipe(epochs=self.epochs, element_width=self.config.element_width, **recipe)
-        return prepare(self.graph, network, recipe, None if self.order else self.config)
-
-    def check(self):
-        """Train on chip and reference; every word must be equal."""
-        words, _, cycles = compare_training(
-            self, lambda model: open_device("rtl", model, self.config))
-        assert words.words and words.equal == words.words, str(words)
-        assert cycles > 0
 
 
 @each_variant
@@ -128,38 +82,4 @@ def test_sparse_features(variant):
                              np.arange(30) % 3, train=range(0, 30, 2))
     training = ModelTraining(graph=graph, config=NARROW, variant=variant)
     assert not compile_job(training.model(), NARROW).regions["X"].columns
-    training.check()
-
-
-@st.composite
-def trainings(draw):
-    """Any small model on any small graph."""
-    vertices = draw(st.integers(1, 45))
-    graph = random_graph(
-        vertices, draw(st.integers(0, 120)), features=draw(st.integers(1, 9)),
-        classes=draw(st.integers(1, min(vertices, 6))), directed=draw(st.booleans()),
-        isolated=draw(st.integers(0, 5)), seed=draw(st.integers(0, 2**32 - 1)))
-    variant = draw(st.sampled_from(list(VARIANTS.values())))
-    widths = st.integers(1, 9)
-    hidden = (draw(widths),) * draw(st.integers(2, 3)) if "residual" in variant[1] else \
-        tuple(draw(st.lists(widths, min_size=1, max_size=3)))
-    return ModelTraining(
-        graph=graph, config=draw(st.sampled_from([NARROW, WIDE, SLOW_MEMORY, ONE_CORE])),
-        variant=variant, hidden=hidden, dropout=draw(st.sampled_from([0.0, 0.5])),
-        recipe={"normalisation": draw(st.sampled_from(
-            ["symmetric", "mean", "given", "neighbours", "sum"])),
-            "gin_epsilon": draw(st.sampled_from([0.0, 0.3])), "seed": draw(st.integers(0, 2**40)),
-            "headroom": draw(st.integers(0, 3))})
-
-
-@settings(max_examples=15)
-@given(trainings())
-def test_random_trainings(training):
-    training.check()
-
-
-@pytest.mark.slow
-@settings(max_examples=400)
-@given(trainings())
-def test_many_random_trainings(training):
     training.check()

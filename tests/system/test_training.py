@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from hypercast.host.comparison import compare
 from hypercast.host.datasets import karate
@@ -141,37 +139,3 @@ def test_learning_rate_schedule():
 def test_metrics_of_many_classes():
     GraphTraining(graph=random_graph(40, 60, classes=37, seed=10), config=NARROW,
                   hidden=(2,)).check()
-
-
-@st.composite
-def trainings(draw):
-    """Any small network on any small graph."""
-    vertices = draw(st.integers(1, 45))
-    classes = draw(st.integers(1, min(vertices, 6)))
-    graph = random_graph(
-        vertices, draw(st.integers(0, 120)), features=draw(st.integers(1, 9)), classes=classes,
-        directed=draw(st.booleans()), isolated=draw(st.integers(0, 5)),
-        seed=draw(st.integers(0, 2**32 - 1)))
-    hidden = tuple(draw(st.lists(st.integers(1, 9), max_size=2)))
-    dropout = draw(st.sampled_from([0.0, 0.3, 0.5]))
-    either = st.sampled_from([COMBINE_FIRST, AGGREGATE_FIRST])
-    first = COMBINE_FIRST if dropout else draw(either)
-    return GraphTraining(
-        graph=graph, config=draw(st.sampled_from([NARROW, WIDE, SLOW_MEMORY, ONE_CORE])),
-        hidden=hidden, dropout=dropout, orders=(first, *(draw(either) for _ in hidden)),
-        recipe={"normalisation": draw(st.sampled_from(["symmetric", "mean", "given"])),
-                "weight_decays": (0.0,), "seed": draw(st.integers(0, 2**40)),
-                "headroom": draw(st.integers(0, 3))})
-
-
-@settings(max_examples=25)
-@given(trainings())
-def test_random_trainings(training):
-    training.check()
-
-
-@pytest.mark.slow
-@settings(max_examples=400)
-@given(trainings())
-def test_many_random_trainings(training):
-    training.check()
