@@ -115,7 +115,8 @@ def save_checkpoint(path, checkpoint):
                for prefix, state in states.items()
                for name, arrays in state.parameters.items() for kind, values in arrays.items()}
     facts = {"identity": checkpoint.identity, "states": {
-        prefix: {"step": state.step, "exponents": state.exponents}
+        prefix: {"step": state.step, "exponents": state.exponents,
+                 "momentum_exponents": state.momentum_exponents}
         for prefix, state in states.items()}}
     written = path.with_name(f"{path.name}.part")
     with written.open("wb") as file:
@@ -154,11 +155,12 @@ def load_checkpoint(path):
                       best=states.get(_BEST))
 
 
-def _state(tensors, prefix, step, exponents):
+def _state(tensors, prefix, step, exponents, momentum_exponents):
     parameters: dict[str, dict] = {}
     for key, values in tensors.items():
         if key.startswith(_BEST) == (prefix == _BEST):
             name, _, kind = key.removeprefix(prefix).rpartition(".")
             parameters.setdefault(name, {})[kind] = values.astype(np.int64)
     return TrainingState(step=step, parameters=parameters,
-                         exponents={name: tuple(entry) for name, entry in exponents.items()})
+                         exponents={name: tuple(entry) for name, entry in exponents.items()},
+                         momentum_exponents=momentum_exponents)

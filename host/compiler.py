@@ -85,11 +85,11 @@ def compile_job(model, config, *, word_sparse=True, room=None):
         messages=plan.messages, roots=plan.roots,
         operands=place_operands(
             config, model.network, memory, plan.vertices, features.operand(firsts)),
-        timing=Timing(config, sparse), headroom=model.recipe.headroom,
+        timing=Timing(config, sparse), headroom=model.recipe.headroom_of,
         labels=labels)
     slices = dict.fromkeys(weights, config.slices) if room else gradient_slices(model, config)
     program = Program(network=model.network, emitter=emitter, gradient_emitter=GradientEmitter(
-        emitter=emitter, slices=slices, momentum_exponents=model.momentum_exponents))
+        emitter=emitter, slices=slices))
     entries = {}
     for name in ("train", "evaluate") if room else ("load", "train", "evaluate"):
         row = len(emitter.schedule.issued)
@@ -128,9 +128,10 @@ def with_sample(job, sample):
 
 
 def updates_at(job, model, epoch):
-    """The program rows of UPDATEs, and the instructions with the rates of ``epoch``."""
+    """The program rows of UPDATEs, and the instructions with the constants of ``epoch``."""
     for row, name in job.updates:
         fields = decode(job.program[row]) | model.rates(name, epoch)._asdict()
+        fields["momentum_exponent"] = model.momentum_exponents[name]
         yield row, encode(fields.pop("opcode"), **fields)
 
 

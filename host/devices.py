@@ -155,7 +155,7 @@ class ChipDevice(TrainingDevice):
     job : Job
         What it runs.
     model : FixedGcn
-        The model the job was compiled from, for its constants only: it is not run.
+        The model the job was compiled from, for its constants: it is not run.
     limit : int
         Cycles after which a step is given up.
 
@@ -200,6 +200,8 @@ class ChipDevice(TrainingDevice):
         With ``record``, its ``profile`` is kept; the transport raises ``TransportError`` if it
         cannot record.
         """
+        self._model.exponents.load(self.driver.exponent_file(self.job))
+        self._model.follow_gradients()
         for row, instruction in updates_at(self.job, self._model, self._epoch):
             if instruction != self._program[row]:
                 self.driver.patch(row, instruction)

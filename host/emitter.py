@@ -64,8 +64,8 @@ class Emitter:
         Where instructions find what they read, and leave what they write.
     timing : Timing
         How long instructions take.
-    headroom : int
-        Bits left free above a tensor's last peak.
+    headroom : callable
+        Bits left free above a tensor's last peak; negative if the largest values may saturate.
     labels : LabelFormat
         What is known of each vertex.
 
@@ -84,7 +84,7 @@ class Emitter:
     roots: dict
     operands: Operands
     timing: Timing
-    headroom: int
+    headroom: Callable
     labels: LabelFormat
     schedule: Schedule = field(default_factory=Schedule)
     _drained: set = field(default_factory=set)
@@ -208,7 +208,7 @@ class Emitter:
             vertices=vertices.entry, row_start=tile.first, row_limit=tile.rows, source=source,
             channel=region.channel, address=region.panel(panel, tile.first), a=self.tensor(a),
             b=self.tensor(b), o=self.tensor(result),
-            peak_of=self.tensor(of_training(result)), headroom=self.headroom,
+            peak_of=self.tensor(of_training(result)), headroom=self.headroom(result),
             relu=relu, mask_write=bool(mask_write), mask_read=bool(mask_read), panel=panel,
             **dropout_fields(dropout), **operands)
 
@@ -230,7 +230,8 @@ class Emitter:
             info=self.regions["labels"].address, **self.labels._asdict(),
             destination=self.regions[gradient].address,
             a=self.tensor(logits), o=self.tensor(gradient), peak_of=self.tensor(gradient),
-            open=train, headroom=self.headroom, train=train, **(written.fields if train else {}))
+            open=train, headroom=self.headroom(gradient), train=train,
+            **(written.fields if train else {}))
 
     def load(self, phase, source, name, result):
         """Bring a matrix into the operand buffer, to stay there for all programs that follow.

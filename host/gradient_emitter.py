@@ -22,13 +22,10 @@ class GradientEmitter:
         Emits the products.
     slices : dict
         Parameter name to number of digits that a core's sum of its gradient takes.
-    momentum_exponents : dict
-        Parameter name to exponent of its momenta.
     """
 
     emitter: Emitter
     slices: dict
-    momentum_exponents: dict
     _groups: dict = field(default_factory=dict)
 
     def gradients(self, phase, number, factors):
@@ -55,7 +52,7 @@ class GradientEmitter:
                                   sums if name == carrier else {})
 
     def update(self, phase, name, rows, columns):
-        """Update a parameter whose gradient has been reduced."""
+        """Update a parameter whose gradient has been reduced, with constants of the epoch."""
         emitter = self.emitter
         weights = emitter.weights[name]
         for chunk in weights.chunks:
@@ -69,8 +66,8 @@ class GradientEmitter:
                 rows=len(chunk.rows), weights=weights.base + chunk.rows.start,
                 state=weights.state.address + state, a=emitter.tensor(rows),
                 b=emitter.tensor(columns), o=emitter.tensor(name), peak_of=emitter.tensor(name),
-                opens=emitter.slot(name), label=name, headroom=emitter.headroom,
-                momentum_exponent=self.momentum_exponents[name], adam=weights.adam)
+                opens=emitter.slot(name), label=name, headroom=emitter.headroom(name),
+                adam=weights.adam)
 
     def halt(self, *, phase):
         """End the program, and the training step."""

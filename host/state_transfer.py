@@ -29,15 +29,18 @@ def read_state(driver, job, model, step):
         arrays = driver.optimiser(job, name)
         parameters[name] = {kind: values.reshape(model.masters[name].shape)
                             for kind, values in zip(model.kept(), arrays, strict=True)}
-    return TrainingState(step=step, parameters=parameters, exponents=driver.exponent_file(job))
+    return TrainingState(step=step, parameters=parameters, exponents=driver.exponent_file(job),
+                         momentum_exponents=model.momentum_exponents.entries())
 
 
 def write_state(driver, job, model, state):
-    """Write a ``TrainingState`` into a chip that holds the job: all but its step.
+    """Write a ``TrainingState`` into a chip that holds the job, and its exponents of momenta into
+    the model: all but its step.
 
     Parameters are those of ``read_state``.
     """
     config = job.config
+    model.momentum_exponents.load(state.momentum_exponents)
     for name, weights in job.weights.items():
         region = weights.state
         images = [np.zeros((region.words, config.chunks), dtype=np.uint32)

@@ -56,7 +56,7 @@ class AdamRates(NamedTuple):
     ``m = momentum/2**16 * m + s`` with ``s = g + decay/2**decay_shift * w``;
     ``V = V - second_decay/2**second_decay_shift * V + s**2``;
     ``w = w - rate/2**rate_shift * (2**24 * m / (sqrt(V) + 2**(epsilon_exponent-11) * epsilon))``,
-    in units of the integers. ``second_decay/2**second_decay_shift`` is 0.0001 to 0.5, and
+    in units of the integers. ``second_decay/2**second_decay_shift`` is 0.0001 to 0.875, and
     ``epsilon`` at least ``2**17``.
     """
 
@@ -71,7 +71,8 @@ class AdamRates(NamedTuple):
     epsilon_exponent: int
 
     @classmethod
-    def of_step(cls, step, *, betas, epsilon, learning_rate, decay, unit, master_unit):
+    def of_step(cls, step, *, betas, epsilon, learning_rate, decay, unit, master_unit,
+                raised=False):
         """Constants of a step.
 
         Parameters
@@ -89,6 +90,9 @@ class AdamRates(NamedTuple):
             Value of a gradient that counts as 1 in the momenta.
         master_unit : float
             Value of a master weight of 1.
+        raised : bool
+            Whether the moments are still in units of half of ``unit``, and of a quarter of its
+            square.
 
         Raises
         ------
@@ -112,6 +116,9 @@ class AdamRates(NamedTuple):
         mantissa, shift = mantissa_and_shift(decay)
         rate, rate_shift = mantissa_and_shift(
             learning_rate * corrected * growth / math.ldexp(master_unit, _DIRECTION_BITS))
+        if raised:
+            momentum >>= 1
+            second_decay, second_shift = mantissa_and_shift((3 + forgotten) / 4)
         return cls(momentum, mantissa, shift, rate, rate_shift, second_decay, second_shift,
                    int(math.ldexp(added, -exponent)), exponent)
 

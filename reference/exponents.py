@@ -27,8 +27,8 @@ class ExponentFile:
         Bits of a mantissa.
     accumulator_width : int
         Bits of an accumulator.
-    headroom : int
-        Bits left free above the peak.
+    headroom : callable
+        Bits left free above a tensor's peak; if negative, what is larger than is left saturates.
     slot : callable
         Gives the name under which a tensor has its entry: those that are added, or are parts of
         one matrix, have one in common.
@@ -37,7 +37,7 @@ class ExponentFile:
     def __init__(self, element_width, accumulator_width, headroom, slot=str):
         self.element_width = element_width
         self.accumulator_width = accumulator_width
-        self.headroom = headroom
+        self._headroom = headroom
         self._slot = slot
         self._exponents = {}
         self._peaks = {}
@@ -81,7 +81,7 @@ class ExponentFile:
         peak = self.peak(peak_of or name)
         self._peaks.pop(slot, None)
         if peak is not None:
-            exponent = peak + self.headroom - (self.element_width - 1)
+            exponent = peak + self._headroom(name) - (self.element_width - 1)
         exponent = max(exponent, base, MINIMUM_EXPONENT)
         if exponent > MAXIMUM_EXPONENT:
             raise ExponentError(

@@ -22,6 +22,7 @@ from hypercast.reference.bounds import check_accumulators
 from hypercast.reference.fixed_layers import FixedLayers
 from hypercast.reference.fixed_tensors import FixedTensors
 from hypercast.reference.metrics import LOSS_UNIT, Metrics
+from hypercast.reference.momentum_exponents import MomentumExponents
 from hypercast.reference.network import AGGREGATE_FIRST, initial_parameters
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY
 from hypercast.reference.sample import Sample
@@ -69,8 +70,8 @@ class FixedGcn:
         int32 values of each parameter, by name.
     second_moments : dict
         Adam's second moments as they are stored (``adam.pack_second_moment``), by name; else empty.
-    momentum_exponents : dict
-        Exponent of each parameter's momenta, fixed from the first step on.
+    momentum_exponents : MomentumExponents
+        Of each parameter's momenta.
     gains : dict
         Gradient of the mean loss divided by the accumulated gradient, of each parameter.
     gradients : dict
@@ -95,7 +96,7 @@ class FixedGcn:
         self.recipe = recipe
         self._several = recipe.loss == BINARY_CROSS_ENTROPY
         self._width = recipe.element_width
-        self._file = FixedTensors(self._width, recipe.headroom, network.slot)
+        self._file = FixedTensors(self._width, recipe.headroom_of, network.slot)
         self.tensors, self.exponents = self._file.mantissas, self._file.exponents
         self.saturations = self._file.saturations
         self._layers = FixedLayers(network, self._file)
@@ -110,7 +111,7 @@ class FixedGcn:
             name: np.zeros_like(master) for name, master in self.masters.items()
             if recipe.optimiser == "adam"}
         self.gains = self._gains()
-        self.momentum_exponents = {}
+        self.momentum_exponents = MomentumExponents()
         self.gradients = {}
         self.masks = {}
         self.epoch = 0
@@ -180,14 +181,11 @@ class FixedGcn:
         self._file.calibrating = False
         updated = {}
         for name, gradient in self.gradients.items():
-            build_up = math.ceil(math.log2(1 / (1 - self.recipe.kept_momentum)))
-            # Room for 16 times what such gradients build up to; but more than 12 bits of
-            # resolution below the gradient's own unit is useless, and where gradients are all
-            # zero, decay's constant must still fit its 16 bits.
+            # Where gradients are all zero, decay's constant must still fit its 16 bits.
             decay = self.recipe.weight_decay(name) / self.gains[name]
-            self.momentum_exponents[name] = max(
-                gradient.reach + build_up + 4 - 31, gradient.exponent - 12,
-                MASTER_EXPONENT + math.frexp(decay)[1] - 16)
+            self.momentum_exponents.choose(
+                name, gradient, kept=self.recipe.kept_momentum,
+                least=MASTER_EXPONENT + math.frexp(decay)[1] - 16)
             updated[name] = self._updated(name, operand_shift=0).master
         self._set_operands(self.masters, updated)
         self.saturations.clear()
@@ -218,6 +216,7 @@ class FixedGcn:
         ExponentError, AlignmentError
             Where the chip would stop.
         """
+        self.follow_gradients()
         rows = self._forward(training=True)
         self._backward(rows)
         for name in self.gradients:
@@ -225,6 +224,10 @@ class FixedGcn:
         self.epoch += 1
         self.step_key = (self.step_key + STEP_KEY_INCREMENT) & 0xFFFFFFFF
         return self._metrics(rows)
+
+    def follow_gradients(self):
+        """Raise exponents of momenta whose gradients have grown: the first act of a step."""
+        self.momentum_exponents.follow(self._file.base)
 
     def evaluate(self):
         """Forward only, without dropout; training goes on as if it had not been.
@@ -257,7 +260,8 @@ class FixedGcn:
         """The ``TrainingState`` now."""
         return TrainingState(
             step=self.epoch, exponents=self.exponents.entries(),
-            parameters={name: self.optimiser(name) for name in self.masters})
+            parameters={name: self.optimiser(name) for name in self.masters},
+            momentum_exponents=self.momentum_exponents.entries())
 
     def load_state(self, state):
         """Go on from the ``TrainingState`` of a model with the same graph, network and recipe."""
@@ -265,6 +269,7 @@ class FixedGcn:
             for name in arrays:
                 arrays[name] = state.parameters[name][kind]
         self.exponents.load(state.exponents)
+        self.momentum_exponents.load(state.momentum_exponents)
         for name in self.masters:
             self.tensors[name] = self.operand(name, state)
         self.epoch = state.step
@@ -299,10 +304,11 @@ class FixedGcn:
         return metrics
 
     def rates(self, name, epoch):
-        """Constants with which parameter ``name`` is updated in ``epoch`` (from 0)."""
+        """Constants with which parameter ``name`` is updated in ``epoch`` (from 0), the next."""
         return self.recipe.rates(self.recipe.learning_rate(name, epoch),
                                  self.recipe.weight_decay(name), self.gains[name],
-                                 self.momentum_exponents[name], epoch + 1)
+                                 self.momentum_exponents[name], epoch + 1,
+                                 raised=name in self.momentum_exponents.raised)
 
     def _metrics(self, rows):
         return Metrics.of_vertices(

@@ -25,12 +25,15 @@ class Gradient(NamedTuple):
         Their product.
     exponent : int
         Of the accumulators.
+    factors : tuple of str
+        Names of the tensors whose exponents it is the sum of.
     """
 
     left: np.ndarray | scipy.sparse.csr_array
     right: np.ndarray
     accumulators: np.ndarray
     exponent: int
+    factors: tuple[str, str]
 
     @property
     def reach(self):
@@ -187,7 +190,8 @@ class FixedLayers:
     def _gradient(self, factors, left):
         right = self._tensors[factors[1]]
         left = left[:len(right)]  # rows of a root
-        return Gradient(left, right, _product(left.T, right), self._file.base(*factors))
+        return Gradient(left, right, _product(left.T, right), self._file.base(*factors),
+                        factors)
 
     def _drain(self, name, factors, sums, dropout=_NO_DROPOUT):
         """The product of two tensors, times the scale of ``dropout``, becomes a tensor."""

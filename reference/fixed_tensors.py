@@ -17,9 +17,7 @@ class FixedTensors:
     ----------
     element_width : int
         Bits of a mantissa.
-    headroom : int
-        Bits left free above a tensor's last peak.
-    slot : callable
+    headroom, slot : callable
         As of ``ExponentFile``.
 
     Attributes

@@ -24,6 +24,9 @@ CROSS_ENTROPY = "cross_entropy"
 BINARY_CROSS_ENTROPY = "binary_cross_entropy"
 LOSSES = (CROSS_ENTROPY, BINARY_CROSS_ENTROPY)
 
+#: First letters of tensors of the forward pass (``fixed_gcn``).
+_FEATURES = "HMSTZ"
+
 
 def _of_layer(values, name):
     """Entry of a parameter's layer (from 1); the last one holds for all beyond."""
@@ -67,6 +70,10 @@ class Recipe:
     headroom : int, optional
         0 to 3 bits left free above the largest magnitude a tensor had in the step before. If not
         given, 1 with 16-bit elements, and 0 with 8-bit ones, which need their resolution more.
+    feature_headroom : int, optional
+        Likewise of features, hidden ones, products and logits; -4 to 3. With -1, what exceeds half
+        of that magnitude saturates. If not given, that of all tensors; but -2 where 8-bit elements
+        hold sums (normalisation "sum"), which a few vertices with many neighbours make large.
     normalisation : str
         One of ``NORMALISATIONS``.
     gin_epsilon : float
@@ -94,6 +101,7 @@ class Recipe:
     seed: int = 0
     element_width: int = 16
     headroom: int | None = None
+    feature_headroom: int | None = None
     normalisation: str = "symmetric"
     gin_epsilon: float = 0.0
     normalise_features: bool = False
@@ -123,12 +131,21 @@ class Recipe:
         if self.headroom is None:
             object.__setattr__(self, "headroom", 1 if self.element_width == 16 else 0)
         require(0 <= self.headroom <= 3, f"headroom must be 0 to 3, not {self.headroom}")
+        if self.feature_headroom is None:
+            spread = self.element_width == 8 and self.normalisation == "sum"
+            object.__setattr__(self, "feature_headroom", -2 if spread else self.headroom)
+        require(-4 <= self.feature_headroom <= 3,
+                f"feature_headroom must be -4 to 3, not {self.feature_headroom}")
         require(self.normalisation in NORMALISATIONS,
                  f"normalisation must be one of {', '.join(NORMALISATIONS)}, "
                  f"not {self.normalisation!r}")
         require(math.isfinite(self.gin_epsilon),
                  f"gin_epsilon must be finite, not {self.gin_epsilon}")
         require(self.loss in LOSSES, f"loss must be one of {', '.join(LOSSES)}, not {self.loss!r}")
+
+    def headroom_of(self, name):
+        """Bits left free above the last peak of tensor ``name``; negative if it may saturate."""
+        return self.feature_headroom if name[0] in _FEATURES else self.headroom
 
     def learning_rate(self, name, epoch):
         """Learning rate of parameter ``name`` (W1, b1, ...) in ``epoch`` (from 0).
@@ -150,7 +167,8 @@ class Recipe:
         """Share of the momenta that each step keeps."""
         return self.betas[0] if self.optimiser == "adam" else self.momentum
 
-    def rates(self, learning_rate, weight_decay, gain, momentum_exponent, step=1):
+    def rates(self, learning_rate, weight_decay, gain, momentum_exponent, step=1, *,
+              raised=False):
         """Constants of an UPDATE.
 
         The chip's momenta are in units of ``2**momentum_exponent`` and take in the accumulated
@@ -166,6 +184,8 @@ class Recipe:
             See above.
         step : int
             Number of the step, from 1: Adam corrects its moments by it.
+        raised : bool
+            Whether the momenta are still in units of half that.
 
         Returns
         -------
@@ -181,8 +201,8 @@ class Recipe:
             return AdamRates.of_step(
                 step, betas=self.betas, epsilon=self.epsilon, learning_rate=learning_rate,
                 decay=weight_decay / gain * unit, unit=math.ldexp(gain, momentum_exponent),
-                master_unit=2.0**MASTER_EXPONENT)
+                master_unit=2.0**MASTER_EXPONENT, raised=raised)
         decay, decay_shift = mantissa_and_shift(weight_decay / gain * unit)
         rate, rate_shift = mantissa_and_shift(learning_rate * gain / unit)
-        return Rates(momentum=round(self.momentum * 65536), decay=decay, decay_shift=decay_shift,
-                     rate=rate, rate_shift=rate_shift)
+        return Rates(momentum=round(self.momentum * 65536) >> raised, decay=decay,
+                     decay_shift=decay_shift, rate=rate, rate_shift=rate_shift)

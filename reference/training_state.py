@@ -18,8 +18,11 @@ class TrainingState:
         parameter's shape by kind ("master", "momentum").
     exponents : dict
         Name in the exponent file to exponent and peak, ``None`` where there is none.
+    momentum_exponents : dict
+        Parameter name to the exponent of its momenta.
     """
 
     step: int
     parameters: dict
     exponents: dict
+    momentum_exponents: dict

@@ -98,7 +98,7 @@ _DROPOUT = (("dropout", 1), ("dropout_threshold", 16), ("dropout_key", 32))
 _OPERAND = (("operand", 2), ("operand_base", 16), ("operand_stride", 16))
 _KEEP = (("keep", 3), ("left_base", 16), ("right_base", 16), ("send_base", 16))
 _KEPT = (("kept", 1), ("kept_base", 16), ("chained", 1))
-_TENSORS = (("a", 8), ("b", 8), ("o", 8), ("peak_of", 8), ("open", 1), ("headroom", 2))
+_TENSORS = (("a", 8), ("b", 8), ("o", 8), ("peak_of", 8), ("open", 1), ("headroom", -3))
 
 #: Operand fields of each opcode; a negative width marks a signed field. ``docs/instructions.md``
 #: explains each.

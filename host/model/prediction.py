@@ -20,6 +20,7 @@ from hypercast.host.program import Program
 from hypercast.host.schedule import Schedule
 from hypercast.host.timing import Timing
 from hypercast.host.vertices import RowTable, Vertices
+from hypercast.reference.recipe import Recipe
 
 __all__ = ["Phase", "Prediction", "predict"]
 
@@ -105,7 +106,7 @@ def predict(workload, *, trials=TRIALS):
     emitter = _emitter(workload, Schedule(trials=trials))
     weights, config = emitter.weights, workload.config
     gradient_emitter = GradientEmitter(
-        emitter=emitter, momentum_exponents=dict.fromkeys(weights, 0),
+        emitter=emitter,
         slices=dict.fromkeys(weights, config.slices) | workload.slices(workload.network))
     program = Program(network=workload.network, emitter=emitter,
                       gradient_emitter=gradient_emitter, ahead=workload.ahead)
@@ -148,7 +149,7 @@ def _emitter(workload, schedule):
         slot=network.slot, messages=_messages(workload, vertices),
         roots=_messages(workload, vertices, roots=True) if network.adds_roots else {},
         operands=place_operands(config, network, memory, vertices, operand),
-        timing=Timing(config, sparse), headroom=1, labels=labels,
+        timing=Timing(config, sparse), headroom=Recipe().headroom_of, labels=labels,
         schedule=schedule)
 
 

@@ -31,7 +31,8 @@ _LEAST_PEAK = -128
 #: Any sum or difference of three exponents.
 _SUM = signed(10)
 
-_TENSORS = data.StructLayout({"a": 8, "b": 8, "o": 8, "peak_of": 8, "open": 1, "headroom": 2})
+_TENSORS = data.StructLayout({"a": 8, "b": 8, "o": 8, "peak_of": 8, "open": 1,
+                             "headroom": signed(3)})
 
 
 class _Step(enum.Enum):

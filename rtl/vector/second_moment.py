@@ -28,7 +28,7 @@ class SecondMomentUnit(wiring.Component):
     Members
     -------
     decay : In(16), decay_shift : In(6)
-        ``1 - beta2`` is ``decay / 2**decay_shift``, at most one half; the shift is 16 to 31. Held
+        ``1 - beta2`` is ``decay / 2**decay_shift``, at most 0.875; the shift is 16 to 31. Held
         while elements are under way.
     gradient : In(signed 32)
         The gradient.

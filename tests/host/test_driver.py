@@ -20,7 +20,7 @@ def job():
 
 @pytest.mark.parametrize(("name", "message"), [
     ("magic", "expected 0x48435354: there is no Hypercast at this address"),
-    ("version", "expected 0x00000006: the device was built from another version"),
+    ("version", "expected 0x00000007: the device was built from another version"),
     ("config_hash", f"expected {SMALL.hash:#010x}: the device was built for another "
                     f"configuration; use the preset"),
 ])

@@ -91,22 +91,29 @@ def test_first_step_is_the_learning_rate():
                                rtol=0.003)
 
 
+@pytest.mark.parametrize("raised", [(), (1, 2, 3, 40, 90)], ids=["one unit", "raised"])
 @pytest.mark.parametrize("beta2", [0.75, 1 - 2**-10, 1 - 2**-13])
-def test_follows_real_numbers(beta2):
-    """100 steps: what each may add to the weights' error, by the errors of its parts."""
+def test_follows_real_numbers(beta2, raised):
+    """100 steps: what each may add to the weights' error, by the errors of its parts.
+
+    Gradients double in the steps ``raised``, and before them the moments' unit.
+    """
     rng = np.random.default_rng(0)
     steps, count, beta1 = 100, 300, 58982 / 65536
-    gain, exponent, learning_rate, epsilon = 2.0**-7, -20, 0.01, 1e-6
-    unit = gain * 2.0**exponent
+    gain, exponent, learning_rate, epsilon = 2.0**-7, -20, 0.01, 1e-5
     recipe = Recipe(optimiser="adam", betas=(beta1, beta2), epsilon=epsilon)
     scale = 2.0 ** rng.integers(6, 24, count)
     master, momentum, moment = (np.zeros(count, dtype=np.int64) for _ in range(3))
     weight, m, v, error = (np.zeros(count) for _ in range(4))
     for step in range(1, steps + 1):
-        gradient = np.rint(scale * rng.normal(size=count)).astype(np.int64)
+        doubled = raised.count(step)
+        exponent += doubled
+        unit = gain * 2.0**exponent
+        gradient = np.rint(scale * rng.normal(size=count)).astype(np.int64)  # in units
         result = adam_update(
             gradient, master, momentum, moment,
-            recipe.rates(learning_rate, 0.0, gain, exponent, step), 16, 16, 16)
+            recipe.rates(learning_rate, 0.0, gain, exponent, step, raised=bool(doubled)),
+            16, 16, 16)
         assert not result.saturations
         master, momentum, moment = result.master, result.momentum, result.second_moment
         m = beta1 * m + (1 - beta1) * gradient * unit

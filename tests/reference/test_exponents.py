@@ -6,7 +6,7 @@ from hypercast.rtl.isa import MAXIMUM_EXPONENT, MINIMUM_EXPONENT
 
 @pytest.fixture
 def file():
-    return ExponentFile(element_width=16, accumulator_width=48, headroom=1)
+    return ExponentFile(element_width=16, accumulator_width=48, headroom=lambda name: 1)
 
 
 def test_exponent_follows_peak_of_step_before(file):

@@ -11,7 +11,7 @@ SMALL, LARGE = np.array([[3, -100]]), np.array([[5000, 2]])
 @pytest.fixture
 def tensors():
     """A and B have one exponent, C has its own."""
-    return FixedTensors(8, 0, lambda name: {"B": "A"}.get(name, name))
+    return FixedTensors(8, lambda name: 0, lambda name: {"B": "A"}.get(name, name))
 
 
 def test_first_one_opens(tensors):

@@ -229,6 +229,7 @@ def test_rates_too_large():
     ({"seed": -1}, "seed must be at least 0, not -1"),
     ({"element_width": 12}, "element_width must be 8 or 16, not 12"),
     ({"headroom": 4}, "headroom must be 0 to 3, not 4"),
+    ({"feature_headroom": -5}, "feature_headroom must be -4 to 3, not -5"),
     ({"normalisation": "max"}, "not 'max'"),
     ({"epsilon": math.inf}, "epsilon must be finite and not negative, not inf"),
     ({"gin_epsilon": math.inf}, "gin_epsilon must be finite, not inf"),

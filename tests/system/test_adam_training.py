@@ -29,6 +29,22 @@ def test_several_chunks():
                           "schedule": ((1, 0.5),)}).check()
 
 
+@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
+def test_gradients_that_grow(optimiser):
+    """The chip's momenta change their units as the reference's do."""
+    rates = (1.0,) if optimiser == "adam" else (100.0,)
+    training = GraphTraining(graph=karate(), config=NARROW, hidden=(8, 8), dropout=0.0, epochs=6,
+                             recipe={"optimiser": optimiser, "learning_rates": rates,
+                                     "bias_learning_rates": rates, "weight_decays": (0.01,)})
+    model = training.model()
+    raised = 0
+    for _ in range(6):
+        model.train_step()
+        raised += len(model.momentum_exponents.raised)
+    assert raised
+    training.check()
+
+
 def _trained(training):
     model = training.model()
     model.train_step()

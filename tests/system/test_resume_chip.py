@@ -14,19 +14,23 @@ EPOCHS = 6
 
 #: On each chip; operands of the second one share exponents.
 MODELS = {NARROW: Model(hidden=5), WIDE: Model("sage", layers=2, hidden=5, jumping=True)}
-OPTIMISERS = {NARROW: "sgd", WIDE: "adam"}
+#: So fast that exponents of momenta are raised.
+OPTIMISERS = {NARROW: {"optimiser": "sgd", "learning_rate": 200.0},
+              WIDE: {"optimiser": "adam", "learning_rate": 1.0}}
 
 
 def training(device, config, **options):
     return Trainer(karate(), MODELS[config], Device(device, **config.to_dict()), epochs=EPOCHS,
-                   seed=2, schedule=((3, 0.5),), optimiser=OPTIMISERS[config], **options)
+                   seed=2, schedule=((3, 0.5),), **OPTIMISERS[config], **options)
 
 
 @pytest.fixture(scope="module", params=MODELS, ids=["narrow, gcn, sgd", "wide, sage, adam"])
 def whole(request):
     """A configuration, and the uninterrupted training's final state, record and logits."""
     with training("reference", request.param) as trainer:
+        first = trainer.target.state().momentum_exponents
         trainer.fit()
+        assert trainer.target.state().momentum_exponents != first
         return request.param, trainer.target.state(), trainer.final, trainer.predict().logits
 
 
@@ -46,6 +50,7 @@ def test_resuming(tmp_path, whole, first, second):
             for kind, values in arrays.items():
                 assert np.array_equal(values, found.parameters[name][kind]), f"{name}.{kind}"
         assert found.exponents == expected.exponents
+        assert found.momentum_exponents == expected.momentum_exponents
         assert {name: trainer.final[name] for name in record} == record
         assert np.array_equal(trainer.predict().logits, logits)
         if first == second == "rtl":

@@ -94,7 +94,7 @@ def random_fields(rng, opcode, tensors):
     """Random exponent operands of a vector instruction; few tensors, so that they meet."""
     fields = {name: int(rng.integers(tensors)) for name in "abo"}
     fields["peak_of"] = fields["o"] if rng.random() < 0.7 else int(rng.integers(tensors))
-    fields |= {"open": int(rng.integers(2)), "headroom": int(rng.integers(4))}
+    fields |= {"open": int(rng.integers(2)), "headroom": int(rng.integers(-4, 4))}
     if opcode == Opcode.DRAIN:
         fields |= {"exponent_bias": int(rng.integers(-32, 32)), "bias": int(rng.integers(2)),
                    "bias_tensor": int(rng.integers(tensors))}

@@ -1,0 +1,68 @@
+"""Exponents of momenta: room in the first step, and how they follow gradients."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hypercast.host.datasets import karate
+from hypercast.host.training import prepare
+from hypercast.reference.fixed_layers import Gradient
+from hypercast.reference.models import model_network
+from hypercast.reference.momentum_exponents import MomentumExponents
+from hypercast.reference.recipe import Recipe
+
+
+def gradient(exponent, reach):
+    """One of reach ``reach``, and more than half of that."""
+    left = np.array([[1 << reach - exponent - 1]])
+    right = np.array([[1]])
+    return Gradient(left, right, left * right, exponent, ("A", "B"))
+
+
+def chosen(exponent, reach, *, kept=0.0, least=-128):
+    exponents = MomentumExponents()
+    exponents.choose("W1", gradient(exponent, reach), kept=kept, least=least)
+    return exponents
+
+
+@pytest.mark.parametrize(("exponent", "reach", "kept", "least", "expected"), [
+    (-30, 10, 0.0, -128, 10 + 4 - 31),     # 16 times its reach in 31 bits
+    (-30, 10, 0.9, -128, 10 + 4 + 4 - 31),  # which ten such gradients build up to
+    (-30, -25, 0.0, -128, -40),            # no finer than 10 bits below its unit
+    (-30, -25, 0.0, -12, -12),
+])
+def test_first_step(exponent, reach, kept, least, expected):
+    assert chosen(exponent, reach, kept=kept, least=least)["W1"] == expected
+
+
+@given(st.lists(st.integers(-3, 2), max_size=40))
+def test_follows_gradients(growth):
+    """It never goes down, and stays within 3 bits of gradients that grow by a bit a step."""
+    exponents = chosen(-30, 0)
+    first, factor = exponents["W1"], -30
+    for bits in growth:
+        factor += bits
+        before = exponents["W1"]
+        outgrown = factor - before > -30 - first + 3
+        exponents.follow(lambda *factors, now=factor: now)
+        assert exponents.raised == ({"W1"} if outgrown else set())
+        assert exponents["W1"] == before + outgrown
+
+
+def test_a_training_whose_gradients_grow():
+    """From a start at small features: without raised exponents it stops, or saturates."""
+    graph = karate()
+    network = model_network("gin", graph.features.shape[1], (8,), graph.classes)
+    recipe = Recipe(optimiser="adam", learning_rates=(0.1,), bias_learning_rates=(0.1,),
+                    weight_decays=(0.0,), normalisation="sum", element_width=8)
+    model = prepare(graph, network, recipe)
+    before = model.momentum_exponents.entries()
+    raised = set()
+    for _ in range(60):
+        model.train_step()
+        raised |= model.momentum_exponents.raised
+    assert raised
+    for name, exponent in model.momentum_exponents.entries().items():
+        assert exponent > before[name] if name in raised else exponent == before[name]
+        assert np.abs(model.momenta[name]).max() < (1 << 31) - 1
