@@ -8,6 +8,7 @@ import click
 from hypercast.host.commands.options import parse_overrides
 from hypercast.host.description.description import Description, load_description
 from hypercast.host.description.device import Device
+from hypercast.host.description.document import SUFFIXES
 from hypercast.host.description.model import ORDERS, Model
 from hypercast.host.description.recipe import recipe_values
 from hypercast.host.description.sampling import SAMPLERS, Sampling
@@ -21,7 +22,6 @@ __all__ = ["describe", "description_options"]
 
 #: Data set of a training that names none.
 _DATASET = "blocks"
-_FILE = ".toml"
 
 
 class _Numbers(click.ParamType):
@@ -158,7 +158,7 @@ def describe(dataset, changes, run=None):
     """
     if dataset is None and run is not None:
         return load_description(RunFolder(run).description_path, changes)
-    if dataset and dataset.endswith(_FILE):
+    if dataset and dataset.endswith(SUFFIXES):
         return load_description(Path(dataset), changes)
     graph = {"source": dataset or _DATASET, **changes.get("graph", {})}
     described = Description.of_sections({**changes, "graph": graph})

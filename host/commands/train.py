@@ -50,7 +50,7 @@ __all__ = ["train"]
 @json_option
 def train(dataset, changes, check, folder, every, resume, trace, trace_step, image, as_json):
     """Train DATASET: blocks (the default), karate, or a file or folder of graphs in a format of
-    others; or what FILE.toml describes, see docs/tutorial.md.
+    others; or what FILE.toml or FILE.yaml describes, see docs/tutorial.md.
 
     The loss is softmax cross-entropy, or, where vertices have several labels, binary cross-entropy,
     for which a --learning-rate of about 1 is right.

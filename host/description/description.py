@@ -1,14 +1,13 @@
 """A whole training, described; and the file that describes one."""
 
 import difflib
-import re
-import tomllib
 from dataclasses import dataclass, field, fields, replace
 
 import tomli_w
 
 from hypercast.host.description.conversion import DescriptionError, checked
 from hypercast.host.description.device import Device
+from hypercast.host.description.document import read_document
 from hypercast.host.description.model import Model
 from hypercast.host.description.recipe import make_recipe, recipe_values
 from hypercast.host.description.sampling import Sampling
@@ -110,7 +109,7 @@ def _made(kind, section, parts):
 
 
 def load_description(path, changes=None):
-    """The ``Description`` in a file (TOML); paths in it are relative to its folder.
+    """The ``Description`` in a TOML or YAML file; paths in it are relative to its folder.
 
     Parameters
     ----------
@@ -122,35 +121,25 @@ def load_description(path, changes=None):
     Raises
     ------
     DescriptionError
-        If it makes no sense; names the line.
-    OSError
-        If it cannot be read.
+        If it makes no sense, and names the line; or cannot be read.
     """
-    text = path.read_text()
-    try:
-        sections = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise DescriptionError(f"{path}: {error}") from error
+    document = read_document(path)
     changes = changes or {}
-    merged = {**sections, **{
-        name: {**sections.get(name, {}), **keys} for name, keys in changes.items() if keys}}
+    merged = _merged(document.sections, changes)
     try:
         description = Description.of_sections(merged)
     except DescriptionError as error:
         if error.key in changes.get(error.section, {}):
             raise
-        line = _line(text, error.section, error.key)
-        raise DescriptionError(f"{path}{line}: {error}", error.section, error.key) from error
+        place = document.place(error.section, error.key)
+        raise DescriptionError(f"{path}{place}: {error}", error.section, error.key) from error
     return description.located(path.parent)
 
 
-def _line(text, section, key):
-    """Where a key, or else its section, is in a file: ``", line 3"``, or nothing."""
-    found, inside = 0, False
-    for number, line in enumerate(text.splitlines(), 1):
-        if header := re.match(r"\s*\[\s*([^\]\s]+)\s*\]", line):
-            inside = header[1] == section
-            found = number if inside else found
-        elif inside and key and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=", line):
-            return f", line {number}"
-    return f", line {found}" if found else ""
+def _merged(sections, changes):
+    """Sections with the keys of ``changes``; what is no section stays, to be refused."""
+    found = dict(sections)
+    for name, keys in changes.items():
+        if keys and isinstance(found.setdefault(name, {}), dict):
+            found[name] = {**found[name], **keys}
+    return found

@@ -5,6 +5,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 from hypercast.host.description.description import Description
 
@@ -34,7 +35,10 @@ def test_the_readmes_example_is_short():
 
 def test_the_tutorials_description_is_one():
     [block] = blocks("docs/tutorial.md", "toml")
-    assert Description.of_sections(tomllib.loads(block)).stopping.patience == 20
+    described = Description.of_sections(tomllib.loads(block))
+    assert described.stopping.patience == 20
+    [block] = blocks("docs/tutorial.md", "yaml")
+    assert Description.of_sections(yaml.safe_load(block)).sections() == described.sections()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -1,0 +1,101 @@
+"""Files of sections with keys: TOML and YAML."""
+
+import re
+import tomllib
+
+import yaml
+
+from hypercast.host.description.conversion import DescriptionError
+
+__all__ = ["SUFFIXES", "Document", "read_document"]
+
+_YAML = (".yaml", ".yml")
+#: How the names of such files end.
+SUFFIXES = (".toml", *_YAML)
+
+
+class Document:
+    """What a file says, and where.
+
+    Parameters
+    ----------
+    text : str
+        The file.
+    sections : dict
+        Section name to a dictionary of its keys, as read.
+    header, entry : str
+        Regular expressions of the line that begins a section, whose name is group 1, and of what
+        follows a key's name.
+    """
+
+    def __init__(self, text, sections, header, entry):
+        self.sections = sections
+        self._lines = text.splitlines()
+        self._header = re.compile(header)
+        self._entry = entry
+
+    def place(self, section, key):
+        """Where a key, or else its section, is: ``", line 3"``, or nothing if there is none."""
+        begins = re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?{self._entry}")
+        found, inside = 0, False
+        for number, line in enumerate(self._lines, 1):
+            if header := self._header.match(line):
+                inside = header[1] == section
+                found = number if inside else found
+            elif inside and key and begins.match(line):
+                return f", line {number}"
+        return f", line {found}" if found else ""
+
+
+def read_document(path):
+    """The ``Document`` in a file, by its suffix one of ``SUFFIXES``.
+
+    Raises
+    ------
+    DescriptionError
+        If it cannot be read, is damaged, or holds anything but sections.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        if path.suffix in _YAML:
+            return _yaml_document(text)
+        return Document(text, tomllib.loads(text), r"\s*\[\s*([^\]\s]+)\s*\]", r"\s*=")
+    except OSError as error:
+        raise DescriptionError(f"{path} cannot be read ({error.strerror}); give the path of a "
+                               f"description") from error
+    except yaml.MarkedYAMLError as error:
+        raise DescriptionError(f"{path}, line {error.problem_mark.line + 1}: {error.problem}; "
+                               f"correct the file") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise DescriptionError(f"{path}: {error}; correct the file") from error
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML without what would be lost or misread silently."""
+
+    def construct_mapping(self, node, deep=False):
+        known = set()
+        for key, _ in node.value:
+            name = self.construct_object(key)
+            if not isinstance(name, str):
+                raise yaml.MarkedYAMLError(
+                    problem=f"the key {name!r} is no text", problem_mark=key.start_mark)
+            if name in known:
+                raise yaml.MarkedYAMLError(
+                    problem=f"the key {name} is there twice", problem_mark=key.start_mark)
+            known.add(name)
+        return super().construct_mapping(node, deep)
+
+
+# YAML 1.2 takes 1e-3 for a number, PyYAML for a text.
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+$"), list("-+0123456789"))
+
+
+def _yaml_document(text):
+    sections = yaml.load(text, _Loader)  # a safe loader
+    if not isinstance(sections, dict):
+        raise yaml.YAMLError(f"it holds {'nothing' if sections is None else repr(sections)} "
+                             f"where sections like graph: and model: should be")
+    sections = {name: {} if keys is None else keys for name, keys in sections.items()}
+    return Document(text, sections, r"[\"']?(\w+)[\"']?\s*:", r"\s*:")
