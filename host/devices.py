@@ -4,8 +4,9 @@ import abc
 
 import numpy as np
 
-from hypercast.host.compiler import updates_at, with_sample
+from hypercast.host.compiler import compile_job, updates_at, with_sample
 from hypercast.host.driver import DeviceError, Driver
+from hypercast.host.memory_map import CapacityError
 from hypercast.host.state import STATE
 from hypercast.host.state_transfer import read_state, write_state
 from hypercast.host.timeline import profile
@@ -38,7 +39,7 @@ class TrainingDevice(abc.ABC):
         Raises
         ------
         CapacityError
-            If the device has not enough room for it.
+            If the device has not enough memory for it.
         """
 
     @abc.abstractmethod
@@ -158,6 +159,8 @@ class ChipDevice(TrainingDevice):
         The model the job was compiled from, for its constants: it is not run.
     limit : int
         Cycles after which a step is given up.
+    progress : callable
+        Called with a line of text before each slow step.
 
     Attributes
     ----------
@@ -171,12 +174,11 @@ class ChipDevice(TrainingDevice):
         Of the last training step that was recorded.
     """
 
-    def __init__(self, transport, job, model, *, limit=50_000_000):
+    def __init__(self, transport, job, model, *, limit=50_000_000, progress=lambda text: None):
         self._transport = transport
-        self.job = job
         self._model = model
         self._limit = limit
-        self._program = list(job.program)  # as it stands in the device
+        self._progress = progress
         self._epoch = 0
         self.train_cycles = 0
         self.evaluate_cycles = 0
@@ -185,10 +187,15 @@ class ChipDevice(TrainingDevice):
         self.saturations = 0
         self.profile = None
         self.driver = Driver(transport, job.config)
+        self._load(job)
+        self._set_step()
+
+    def _load(self, job):
+        self.job = job
+        self._program = list(job.program)  # as it stands in the device
         self.driver.load(job)
         if "load" in job.entries:
-            self.driver.run(job.entries["load"], limit=limit)
-        self._set_step()
+            self.driver.run(job.entries["load"], limit=self._limit)
 
     def _set_step(self):
         key = self._model.recipe.seed + self._epoch * STEP_KEY_INCREMENT
@@ -222,8 +229,23 @@ class ChipDevice(TrainingDevice):
         self.train_cycles, self.evaluate_cycles = train_cycles, evaluate_cycles
 
     def take(self, sample):
-        self.job = with_sample(self.job, sample)
-        self.driver.load_sample(self.job)
+        try:
+            job = with_sample(self.job, sample)
+        except CapacityError:
+            if self.job.plan.room is None:
+                raise
+            self._make_room(sample)
+            job = with_sample(self.job, sample)
+        self.job = job
+        self.driver.load_sample(job)
+
+    def _make_room(self, sample):
+        """Go on with a program that has room for ``sample``, in the same state."""
+        self._progress("a sample takes more room than those before; compiling the program again")
+        state = self.state()
+        self._model.take(sample)
+        self._load(compile_job(self._model, self.job.config, room=self.job.plan.room_for(sample)))
+        self.load_state(state)
 
     def evaluate(self):
         metrics, cycles = self._run("evaluate")

@@ -13,6 +13,9 @@ from hypercast.host.vertices import RowTable, Vertices
 
 __all__ = ["Room", "SamplePlan"]
 
+#: Room is this share larger than the samples that are known.
+_SLACK = 0.15
+
 
 @dataclass(frozen=True, kw_only=True)
 class Room:
@@ -30,12 +33,17 @@ class Room:
     edges: float
 
     @classmethod
-    def of(cls, samples, slack=0.15):
-        """Room for samples like the given ones, the first one among them, and ``slack`` more."""
+    def of(cls, samples):
+        """Room for samples like the given ones, the first one among them, and some more."""
         rows = np.max([sample.rows for sample in samples], axis=0)
-        edges = [max(1, *(matrix.nnz for matrix in sample.edges)) for sample in samples]
-        return cls(rows=tuple(math.ceil(count * (1 + slack)) for count in rows),
-                   edges=(1 + slack) * max(edges) / edges[0])
+        edges = [_edges(sample) for sample in samples]
+        return cls(rows=tuple(math.ceil(count * (1 + _SLACK)) for count in rows),
+                   edges=(1 + _SLACK) * max(edges) / edges[0])
+
+
+def _edges(sample):
+    """Those of a sample's largest matrix, at least 1."""
+    return max(1, *(matrix.nnz for matrix in sample.edges))
 
 
 class SamplePlan:
@@ -54,6 +62,8 @@ class SamplePlan:
 
     Attributes
     ----------
+    room : Room or None
+        As given.
     vertices : tuple of Vertices
         Those of the input, and of every layer's output.
     messages, roots : dict
@@ -67,7 +77,7 @@ class SamplePlan:
     def __init__(self, network, config, sample, room=None):
         self._network = network
         self._config = config
-        self._room = room
+        self.room = room
         self._table = RowTable()
         # Levels with the same vertices share their entries of the row table.
         self._levels = [0 if sample.square else level for level in range(len(sample.rows))]
@@ -97,7 +107,7 @@ class SamplePlan:
                 self.traffic = self._traffic([messages for _, messages in tiles])
 
     def _list_words(self, edges, messages):
-        if not self._room:
+        if not self.room:
             return max(len(words) for words in messages.send_lists)
         bits = self.vertices[edges.source].rows * self._config.send_record_width
         return -(-bits // self._config.word_width)
@@ -105,8 +115,8 @@ class SamplePlan:
     def _set_words(self, messages):
         words = max(len(words) for words in messages.edge_sets)
         # Streams end in words of their own.
-        return words if not self._room else (
-            math.ceil(words * self._room.edges) + self._config.streams)
+        return words if not self.room else (
+            math.ceil(words * self.room.edges) + self._config.streams)
 
     def _traffic(self, tiles):
         by_core = np.sum([messages.edges for messages in tiles], axis=0)
@@ -122,8 +132,18 @@ class SamplePlan:
                 (edges, [(tile, compile_messages(edges.matrix, self._config, first_row=tile.first,
                                                  rows=tile.rows))
                          for tile in self.vertices[edges.result].tiles])
-                for edges in edge_matrices(self._network, sample, symmetric=not self._room)]
+                for edges in edge_matrices(self._network, sample, symmetric=not self.room)]
         return self._compiled[1]
+
+    def room_for(self, sample):
+        """``Room`` for a sample that is too large, too; it has to be the first one then.
+
+        It is more than was there, so that samples that differ in kind cannot ask for it in turn
+        forever.
+        """
+        own, edges = Room.of([sample]), self.room.edges * _edges(self._first) / _edges(sample)
+        return Room(rows=tuple(map(max, self.room.rows, own.rows)),
+                    edges=max(own.edges, (1 + _SLACK) * edges))
 
     def row_table(self, sample):
         """The row table of each core.
@@ -136,7 +156,7 @@ class SamplePlan:
         most = tuple(level.count for level in self.vertices)
         if any(count > limit for count, limit in zip(sample.rows, most, strict=True)):
             raise CapacityError(f"a sample has {sample.rows} rows of input and layers, but there "
-                                f"is room for {most}; give samples more room")
+                                f"is room for {most}; compile the job with more room")
         rows = dict(zip(self._levels, sample.rows, strict=True))
         return [self._table.counts(core, self._config.cores, rows)
                 for core in range(self._config.cores)]
@@ -158,6 +178,6 @@ class SamplePlan:
                     if len(words) > sets.words:
                         raise CapacityError(
                             f"{sets.name} takes {len(words)} words, but there is room for "
-                            f"{sets.words}; give samples more room")
+                            f"{sets.words}; compile the job with more room")
                     image += [(lists.name, messages.send_lists[core]), (sets.name, words)]
         return images

@@ -85,6 +85,8 @@ class Trainer:
         ``train_cycles`` and ``evaluate_cycles`` so far; if the run is kept, ``exponents``.
     last_step : dict
         Of a chip, ``phases`` (cycles by name) and ``counters`` of the last training step.
+    progress : callable
+        As given; it may be replaced.
 
     Raises
     ------
@@ -122,7 +124,7 @@ class Trainer:
         self._check = check
         self._record_step = record_step
         self._source = source
-        self._progress = progress
+        self.progress = progress
         self._target = None
         self._state = self._best = None
         self._folder = RunFolder(run) if run else None
@@ -254,7 +256,8 @@ class Trainer:
 
     def _open(self):
         device = open_device(self.device.name, self._initial, self.device.config,
-                             room=self._samples and self._samples.room(), progress=self._progress)
+                             room=self._samples and self._samples.room(),
+                             progress=lambda text: self.progress(text))
         if self._check:
             device = CheckedDevice(
                 device, ReferenceDevice(self.fresh_model()), self.device.config.lanes)

@@ -127,6 +127,6 @@ def open_device(name, model, config, *, room=None, progress=lambda text: None):
     job = compile_job(model, config, room=room)
     if name != "rtl":
         transport = open_xdma(name) if name.startswith(XDMA) else open_serial(name, config)
-        return ChipDevice(transport, job, model)
+        return ChipDevice(transport, job, model, progress=progress)
     from hypercast.sim.cxxrtl_transport import CxxrtlTransport  # brings the hardware with it
-    return ChipDevice(CxxrtlTransport(config, progress=progress), job, model)
+    return ChipDevice(CxxrtlTransport(config, progress=progress), job, model, progress=progress)

@@ -144,6 +144,7 @@ def _print_beginning(console, trainer, job):
 
 def _train(console, trainer, as_json):
     """Train to the end, and show how it goes."""
+    trainer.progress = console.print
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
                TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:
