@@ -1,6 +1,8 @@
 """The folder of a run: its description, what happened in each epoch, and its checkpoint."""
 
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,8 @@ __all__ = ["EPOCHS", "NUMBERS", "RUN", "SLICES", "STEP", "RunError", "RunFolder"
 RUN, EPOCHS, STEP, SLICES, NUMBERS = (
     "run.json", "epochs.jsonl", "step.json", "slices.npz", "numbers.json")
 _DESCRIPTION, _CHECKPOINT, _TRACE = "run.toml", "checkpoint.safetensors", "trace.json"
+#: Initial weights, if they came from a file; with its suffix.
+_WEIGHTS = "initial_weights"
 
 
 class RunError(ValueError):
@@ -98,11 +102,22 @@ class RunFolder:
         records : list of dict
             A record per epoch.
         """
-        description.save(self._folder / _DESCRIPTION)
+        replace(description, model=self._with_weights(description.model)).save(
+            self._folder / _DESCRIPTION)
         self._write(RUN, {"facts": facts, "config": description.device.config.to_dict(),
                           "memory": _memory_map(job) if job else {}})
         (self._folder / EPOCHS).write_text(
             "".join(f"{json.dumps(record)}\n" for record in records))
+
+    def _with_weights(self, model):
+        """The model with its initial weights in this folder, where they are copied to."""
+        if not model.weights:
+            return model
+        source = Path(model.weights)
+        kept = self._folder / f"{_WEIGHTS}{source.suffix}"
+        if not (kept.exists() and kept.samefile(source)):
+            shutil.copyfile(source, kept)
+        return replace(model, weights=kept.name)
 
     def _write(self, name, value):
         (self._folder / name).write_text(json.dumps(value, indent=1) + "\n")

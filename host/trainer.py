@@ -100,7 +100,7 @@ class Trainer:
 
     def __init__(self, graph, model=None, device=None, *, sampling=None, run=None, every=1,
                  resume=False, check=False, record_step=None, patience=None,
-                 monitor="validation_loss", source=None, progress=lambda text: None, **recipe):
+                 monitor=None, source=None, progress=lambda text: None, **recipe):
         if every < 1:
             raise ValueError(f"every must be at least 1, not {every}")
         self.graph = graph
@@ -130,8 +130,6 @@ class Trainer:
         self._folder = RunFolder(run) if run else None
         if resume and self._folder and self._folder.has_checkpoint:
             self._resume(self._folder)
-        elif self._folder:
-            self._folder.clear()
 
     def _check_stopping(self):
         if not np.any(self.graph.splits == Split.VALIDATION):
@@ -221,6 +219,11 @@ class Trainer:
         return [self.network.features, *(layer.features_out for layer in self.network.layers)]
 
     @property
+    def unit(self):
+        """What an epoch is, for people: of samples, it has a training step for each of them."""
+        return f"epoch of {len(self._samples)} samples" if self._samples else "training step"
+
+    @property
     def epoch(self):
         """Epochs done."""
         return len(self.history)
@@ -251,6 +254,8 @@ class Trainer:
                 self._target.load_state(self._state)
                 self._go_on_counting()
             if self._folder:
+                if not self.history:
+                    self._folder.clear()
                 self._folder.begin(self.description, self.facts, self.job, self.history)
         return self._target
 

@@ -10,7 +10,8 @@ from hypercast.reference.require import require
 from hypercast.rtl.isa import MASTER_EXPONENT
 
 __all__ = [
-    "BINARY_CROSS_ENTROPY", "CROSS_ENTROPY", "LOSSES", "NORMALISATIONS", "OPTIMISERS", "Recipe",
+    "BINARY_CROSS_ENTROPY", "CROSS_ENTROPY", "DEFAULT_LEARNING_RATES", "LOSSES", "NORMALISATIONS",
+    "OPTIMISERS", "Recipe",
 ]
 
 #: How edge weights are made; ``host.graph.Graph.normalised`` explains each.
@@ -23,6 +24,8 @@ CROSS_ENTROPY = "cross_entropy"
 #: Of the sigmoid of each logit, the mean over a vertex's labels; it may have any of them.
 BINARY_CROSS_ENTROPY = "binary_cross_entropy"
 LOSSES = (CROSS_ENTROPY, BINARY_CROSS_ENTROPY)
+#: Of weights and biases, by optimiser, if none is given.
+DEFAULT_LEARNING_RATES = {"sgd": 0.05, "adam": 0.01}
 
 #: First letters of tensors of the forward pass (``fixed_gcn``).
 _FEATURES = "HMSTZ"
@@ -52,7 +55,8 @@ class Recipe:
         Training steps; each sees the whole graph.
     learning_rates, bias_learning_rates, weight_decays : tuple of float
         Of weights, biases, and weights again: one per layer; the last one also holds for all
-        layers beyond. Biases do not decay.
+        layers beyond. Learning rates that are not given are those of
+        ``DEFAULT_LEARNING_RATES``. Biases do not decay.
     schedule : tuple of (int, float)
         From epoch (ascending) on, the learning rates are multiplied by the factor.
     optimiser : str
@@ -90,8 +94,8 @@ class Recipe:
     """
 
     epochs: int = 200
-    learning_rates: tuple[float, ...] = (0.05,)
-    bias_learning_rates: tuple[float, ...] = (0.05,)
+    learning_rates: tuple[float, ...] | None = None
+    bias_learning_rates: tuple[float, ...] | None = None
     weight_decays: tuple[float, ...] = (5e-3, 0.0)
     schedule: tuple[tuple[int, float], ...] = ()
     optimiser: str = "sgd"
@@ -109,14 +113,17 @@ class Recipe:
 
     def __post_init__(self):
         require(self.epochs >= 0, f"epochs must be at least 0, not {self.epochs}")
+        require(self.optimiser in OPTIMISERS,
+                 f"optimiser must be one of {', '.join(OPTIMISERS)}, not {self.optimiser!r}")
+        for name in ("learning_rates", "bias_learning_rates"):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, (DEFAULT_LEARNING_RATES[self.optimiser],))
         for name in ("learning_rates", "bias_learning_rates", "weight_decays"):
             values = getattr(self, name)
             require(values and all(0 <= value < math.inf for value in values),
                      f"{name} must be one or more finite numbers, none negative, not {values}")
         starts = [epoch for epoch, _ in self.schedule]
         require(starts == sorted(starts), f"schedule must be in order of epochs, not {starts}")
-        require(self.optimiser in OPTIMISERS,
-                 f"optimiser must be one of {', '.join(OPTIMISERS)}, not {self.optimiser!r}")
         require(0 <= round(self.momentum * 65536) < 65536,
                  f"momentum must be at least 0 and below 1, not {self.momentum}")
         require(len(self.betas) == 2 and 0 <= round(self.betas[0] * 65536) < 65536

@@ -6,17 +6,23 @@ from pathlib import Path
 import click
 
 from hypercast.host.commands.options import parse_overrides
+from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.description.description import Description, load_description
 from hypercast.host.description.device import Device
 from hypercast.host.description.document import SUFFIXES
 from hypercast.host.description.model import ORDERS, Model
 from hypercast.host.description.recipe import recipe_values
-from hypercast.host.description.sampling import SAMPLERS, Sampling
-from hypercast.host.description.stopping import MONITORS, Stopping
+from hypercast.host.description.sampling import SAMPLERS, SAMPLING_DEFAULTS
+from hypercast.host.description.stopping import MONITORS
 from hypercast.host.run_folder import RunFolder
 from hypercast.reference.models import MODELS
-from hypercast.reference.recipe import NORMALISATIONS, OPTIMISERS, Recipe
-from hypercast.rtl.config import PRESETS
+from hypercast.reference.recipe import (
+    DEFAULT_LEARNING_RATES,
+    NORMALISATIONS,
+    OPTIMISERS,
+    Recipe,
+)
+from hypercast.rtl.config import PRESETS, ConfigurationError
 
 __all__ = ["describe", "description_options"]
 
@@ -46,10 +52,18 @@ _REALS = _Numbers(float, "NUMBERS")
 _COUNTS = _Numbers(int, "COUNTS")
 _LAYERS = "one number, or one per layer"
 
+_RATES = ", ".join(f"{rate} for {name}" for name, rate in DEFAULT_LEARNING_RATES.items())
+
+# Of both optimisers; what has other defaults says so in its help.
+_RECIPE = recipe_values(Recipe(optimiser="adam")) | recipe_values(Recipe())
 _DEFAULTS = {"model": Model().values(), "recipe": {
-    key: value for key, value in recipe_values(Recipe()).items() if key != "normalisation"},
-             "device": Device().values(), "sampling": Sampling().values(),
-             "stopping": Stopping().values()}
+    key: value for key, value in _RECIPE.items()
+    if key not in ("normalisation", "learning_rate", "bias_learning_rate")},
+             "device": Device().values(), "sampling": SAMPLING_DEFAULTS,
+             "stopping": {"monitor": next(iter(MONITORS))}}
+
+#: Section and key to the option that gives it.
+_FLAGS = {}
 
 
 def _option(section, key, *flags, **settings):
@@ -60,6 +74,7 @@ def _option(section, key, *flags, **settings):
         settings["help"] = (f"{settings.get('help', '')}  [default: "
                             f"{','.join(f'{value}' for value in values)}]").strip()
     flags = flags or (f"--{key.replace('_', '-')}",)
+    _FLAGS[section, key] = flags[0]
     return section, key, click.option(*flags, f"{section}_{key}", default=None, **settings)
 
 
@@ -86,8 +101,10 @@ _OPTIONS = (
             help="Initial weights, as hypercast export writes them."),
     _option("recipe", "epochs", type=click.IntRange(1)),
     _option("recipe", "seed", type=click.IntRange(0), help="Of initial weights and dropout."),
-    _option("recipe", "learning_rate", type=_REALS, help=f"Of weights: {_LAYERS}."),
-    _option("recipe", "bias_learning_rate", type=_REALS, help="Of biases, likewise."),
+    _option("recipe", "learning_rate", type=_REALS,
+            help=f"Of weights: {_LAYERS}.  [default: {_RATES}]"),
+    _option("recipe", "bias_learning_rate", type=_REALS,
+            help=f"Of biases, likewise.  [default: {_RATES}]"),
     _option("recipe", "weight_decay", type=_REALS, help="Of weights, likewise."),
     _option("recipe", "optimiser", type=click.Choice(OPTIMISERS)),
     _option("recipe", "momentum", type=click.FloatRange(0, 1, max_open=True), help="Of sgd."),
@@ -101,16 +118,16 @@ _OPTIONS = (
     _option("recipe", "gin_epsilon", type=float, help="Of --model gin."),
     _option("recipe", "normalise_features", is_flag=True,
             help="Divide each vertex's features by their sum."),
-    _option("sampling", "sampler", type=click.Choice(SAMPLERS),
+    _option("sampling", "sampler", type=click.Choice(list(SAMPLERS)),
             help="Train on samples: of neighbours, or subgraphs of nodes, edges or random walks "
                  "(GraphSAINT).  [default: on the whole graph]"),
     _option("sampling", "batch", type=click.IntRange(1),
             help="Vertices to train on, or nodes, edges or walks, for a sample."),
     _option("sampling", "fan_outs", type=_COUNTS,
-            help="Neighbours drawn at most, for each convolution from the last one down."),
-    _option("sampling", "walk", type=click.IntRange(1), help="Steps of a walk."),
+            help="Of neighbours: drawn at most, for each convolution from the last one down."),
+    _option("sampling", "walk", type=click.IntRange(1), help="Of walks: steps of one."),
     _option("sampling", "coverage", type=click.FloatRange(0, min_open=True),
-            help="How often a vertex is in the pool of subgraphs."),
+            help="Of nodes, edges and walks: how often a vertex is in the pool of subgraphs."),
     _option("stopping", "patience", type=click.IntRange(1),
             help="Stop when that many epochs were no better than the best, and put that one's "
                  "weights back."),
@@ -131,7 +148,10 @@ def description_options(function):
     to the keys that were given."""
     @functools.wraps(function)
     def wrapped(*args, overrides, **kwargs):
-        changes: dict[str, dict] = {"device": parse_overrides(overrides)}
+        try:
+            changes: dict[str, dict] = {"device": parse_overrides(overrides)}
+        except ConfigurationError as error:
+            raise click.UsageError(str(error)) from error
         for section, key, _ in _OPTIONS:
             if (value := kwargs.pop(f"{section}_{key}")) is not None:
                 changes.setdefault(section, {})[key] = value
@@ -145,7 +165,7 @@ def description_options(function):
 
 
 def describe(dataset, changes, run=None):
-    """The ``Description`` that a command's arguments mean.
+    """The ``Description`` that a command's arguments mean; what makes no sense is a usage error.
 
     Parameters
     ----------
@@ -156,6 +176,16 @@ def describe(dataset, changes, run=None):
     run : pathlib.Path, optional
         A run that is to be gone on with: without a ``dataset``, it is described there.
     """
+    try:
+        return _described(dataset, changes, run)
+    except DescriptionError as error:
+        if error.key not in changes.get(error.section, {}):
+            raise
+        flag = _FLAGS.get((error.section, error.key), "-P")
+        raise click.BadParameter(str(error), param_hint=flag) from error
+
+
+def _described(dataset, changes, run):
     if dataset is None and run is not None:
         return load_description(RunFolder(run).description_path, changes)
     if dataset and dataset.endswith(SUFFIXES):

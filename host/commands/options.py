@@ -17,7 +17,7 @@ from hypercast.sim.compilers import NoCompilerError
 from hypercast.sim.cxxrtl_build import BuildError
 
 __all__ = ["configuration", "expected_errors", "json_option", "layer_orders",
-           "order_option", "parse_overrides", "print_json", "score", "scores"]
+           "order_option", "parse_overrides", "print_json", "refusals", "score", "scores"]
 
 _EXPECTED = (BuildError, CapacityError, ConfigurationError, DatasetError, DeviceError, GraphError,
              NoCompilerError, TransportError, ArithmeticError, OSError, ValueError)
@@ -67,6 +67,18 @@ def expected_errors(function):
         except _EXPECTED as error:
             click.echo(f"error: {error}", err=True)
             sys.exit(1)
+    return wrapped
+
+
+def refusals(function):
+    """Turn refusals of what a user gave to a command into a message and exit status 2."""
+    @functools.wraps(function)
+    def wrapped(*args, **kwargs):
+        try:
+            return function(*args, **kwargs)
+        except (DatasetError, ValueError) as error:
+            click.echo(f"error: {error}", err=True)
+            sys.exit(2)
     return wrapped
 
 

@@ -14,6 +14,7 @@ from hypercast.host.commands.options import (
     json_option,
     layer_orders,
     print_json,
+    refusals,
     score,
     scores,
 )
@@ -30,21 +31,23 @@ __all__ = ["train"]
 @click.command()
 @click.argument("dataset", required=False)
 @expected_errors
+@refusals
 @description_options
 @click.option("--check/--no-check", default=None,
               help="Compare every tensor with the reference after every step.  "
                    "[default: but with --device reference]")
 @click.option("--run", "folder", type=click.Path(path_type=Path, file_okay=False),
               metavar="FOLDER", help="Keep description, metrics, checkpoint and report.")
-@click.option("--every", type=click.IntRange(1), default=1, show_default=True,
-              help="Epochs from one checkpoint of --run to the next.")
+@click.option("--every", type=click.IntRange(1), default=None,
+              help="Epochs from one checkpoint of --run to the next.  [default: 1]")
 @click.option("--resume", is_flag=True,
               help="Go on from the checkpoint in --run, with the same bits as if the training had "
                    "never stopped; without DATASET, as described there.")
 @click.option("--trace", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.json",
               help="Write the timeline of a training step, for ui.perfetto.dev.")
 @click.option("--trace-step", type=click.IntRange(1), default=None,
-              help="Which training step --trace and --run record.  [default: the last]")
+              help="The epoch of which --trace and --run record the training step, or that of the "
+                   "last sample.  [default: the last]")
 @click.option("--image", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Write what a driver loads into the chip, such as that of examples/c.")
 @json_option
@@ -60,6 +63,8 @@ def train(dataset, changes, check, folder, every, resume, trace, trace_step, ima
     """
     if resume and folder is None:
         raise click.UsageError("--resume goes on with the run in --run FOLDER; give that as well")
+    if every and folder is None:
+        raise click.UsageError("--every says how often --run keeps a checkpoint; give that as well")
     console = Console(stderr=as_json)
     description = describe(dataset, changes, folder if resume else None)
     device, config = description.device.name, description.device.config
@@ -71,12 +76,11 @@ def train(dataset, changes, check, folder, every, resume, trace, trace_step, ima
         trace.touch()  # so that a path that cannot be written fails before the training
     check = device != "reference" if check is None else check
     with console.status("reading the graph") as status, Trainer.of_description(
-            description, run=folder, every=every, resume=resume, check=check,
+            description, run=folder, every=every or 1, resume=resume, check=check,
             record_step=recorded, progress=status.update) as trainer:
         if recorded and recorded <= trainer.epoch:
-            raise click.UsageError(f"training step {recorded} is to be recorded, but the "
-                                   f"checkpoint is of step {trainer.epoch}; give a later "
-                                   f"--trace-step")
+            raise click.UsageError(f"--trace-step {recorded} is to be recorded, but the "
+                                   f"checkpoint is of epoch {trainer.epoch}; give a later one")
         if image:
             model = trainer.fresh_model()
             write_image(image, compile_job(model, config), model)
@@ -110,7 +114,7 @@ def train(dataset, changes, check, folder, every, resume, trace, trace_step, ima
 
 
 def _recorded_step(device, epochs, folder, trace, trace_step):
-    """Number of the training step whose timeline is recorded, from 1; None for none."""
+    """Number of the epoch of which a step is recorded, from 1; None for none."""
     if device != "rtl":
         if trace or trace_step:
             what = "the reference has no cycles to trace" if device == "reference" \
@@ -124,7 +128,7 @@ def _recorded_step(device, epochs, folder, trace, trace_step):
         return None
     if trace_step and trace_step > epochs:
         raise click.UsageError(f"--trace-step {trace_step} is beyond the last of {epochs} "
-                               f"training steps; raise --epochs")
+                               f"epochs; raise --epochs")
     return trace_step or epochs
 
 
@@ -165,6 +169,12 @@ def _line(record):
             f"validation {percent('validation')}  test {percent('test')}")
 
 
+def _count(trainer):
+    """The epochs done, as text."""
+    noun, *rest = trainer.unit.split(" of ")
+    return " of ".join([f"{trainer.epoch} {noun}{'' if trainer.epoch == 1 else 's'}", *rest])
+
+
 def _print_summary(console, summary, trainer):
     if "phases" in summary:
         total = sum(summary["phases"].values())
@@ -180,7 +190,7 @@ def _print_summary(console, summary, trainer):
         console.print(table)
         console.print(f"most used: {max(rows, key=lambda row: row.work).name}")
         last = trainer.history[-1]
-        console.print(f"cycles: {last['train_cycles']:,} in {trainer.epoch} training steps, "
+        console.print(f"cycles: {last['train_cycles']:,} in {_count(trainer)}, "
                       f"{last['evaluate_cycles']:,} in evaluations")
     if trainer.final is not trainer.history[-1]:
         console.print(f"stopped after epoch {trainer.epoch}; the weights are those of epoch "

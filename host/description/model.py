@@ -12,6 +12,8 @@ __all__ = ["AUTO", "ORDERS", "Model"]
 #: The order of products of the fewest predicted cycles.
 AUTO = "auto"
 ORDERS = (AUTO, COMBINE_FIRST, AGGREGATE_FIRST)
+#: More than these is a slip, and no machine's memory.
+_MOST_FEATURES, _MOST_LAYERS = 16_384, 1_000
 
 
 @dataclass(frozen=True)
@@ -64,9 +66,15 @@ class Model:
                                        f"{getattr(self, key)!r}", "model", key)
         if not self.dropout:
             raise DescriptionError("[model] dropout must not be empty", "model", "dropout")
-        if self.layers is not None and self.layers < 1:
-            raise DescriptionError(f"[model] layers must be at least 1, not {self.layers}",
-                                   "model", "layers")
+        if not all(0 <= rate < 1 for rate in self.dropout):
+            raise DescriptionError(f"[model] dropout must be at least 0 and below 1, not "
+                                   f"{list(self.dropout)}", "model", "dropout")
+        if not all(1 <= features <= _MOST_FEATURES for features in self.hidden):
+            raise DescriptionError(f"[model] hidden must be 1 to {_MOST_FEATURES} features, not "
+                                   f"{list(self.hidden)}", "model", "hidden")
+        if self.layers is not None and not 1 <= self.layers <= _MOST_LAYERS:
+            raise DescriptionError(f"[model] layers must be 1 to {_MOST_LAYERS}, not "
+                                   f"{self.layers}", "model", "layers")
         if self.layers and len(self.hidden) not in (1, self._hidden_layers):
             raise DescriptionError(
                 f"[model] hidden has {len(self.hidden)} numbers, but {self.layers} layers have "

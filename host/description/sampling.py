@@ -4,41 +4,44 @@ from dataclasses import asdict, dataclass, fields
 
 from hypercast.host.description.conversion import DescriptionError, checked
 
-__all__ = ["SAMPLERS", "Sampling"]
+__all__ = ["SAMPLERS", "SAMPLING_DEFAULTS", "Sampling"]
 
-#: Neighbour sampling, and what GraphSAINT draws.
-SAMPLERS = ("neighbours", "nodes", "edges", "walks")
+#: Neighbour sampling, and what GraphSAINT draws; and the keys that each takes.
+SAMPLERS = {"neighbours": ("batch", "fan_outs"), "nodes": ("batch", "coverage"),
+            "edges": ("batch", "coverage"), "walks": ("batch", "walk", "coverage")}
+#: What keys are that are not given.
+SAMPLING_DEFAULTS = {"batch": 512, "fan_outs": (10, 25), "walk": 2, "coverage": 20.0}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
-    """How samples are drawn.
+    """How samples are drawn; keys that the sampler does not take stay None.
 
     Parameters
     ----------
     sampler : str, optional
         One of ``SAMPLERS``; every step works on the whole graph if not given.
-    batch : int
+    batch : int, optional
         Vertices to train on (neighbours), or nodes, edges or walks drawn, for a sample.
-    fan_outs : tuple of int
+    fan_outs : tuple of int, optional
         Neighbours that are drawn at most (neighbours), of each convolution from the last one down;
         the last number holds for all beyond.
-    walk : int
+    walk : int, optional
         Steps of a walk (walks).
-    coverage : float
+    coverage : float, optional
         How often each vertex is in the pool of subgraphs, in the mean (nodes, edges and walks).
 
     Raises
     ------
     DescriptionError
-        If a value is out of range.
+        If a value is out of range, or of another sampler.
     """
 
     sampler: str | None = None
-    batch: int = 512
-    fan_outs: tuple[int, ...] = (10, 25)
-    walk: int = 2
-    coverage: float = 20.0
+    batch: int | None = None
+    fan_outs: tuple[int, ...] | None = None
+    walk: int | None = None
+    coverage: float | None = None
 
     def __post_init__(self):
         hints = {field.name: field.type for field in fields(self)}
@@ -48,13 +51,22 @@ class Sampling:
             raise DescriptionError(f"[sampling] sampler must be one of {', '.join(SAMPLERS)}, not "
                                    f"{self.sampler!r}", "sampling", "sampler")
         for key in ("batch", "walk", "coverage"):
-            if not getattr(self, key) > 0:
+            if getattr(self, key) is not None and not getattr(self, key) > 0:
                 raise DescriptionError(
                     f"[sampling] {key} must be above 0, not {getattr(self, key)}", "sampling", key)
-        if not self.fan_outs or min(self.fan_outs) < 1:
+        if self.fan_outs is not None and min(self.fan_outs, default=0) < 1:
             raise DescriptionError(
                 f"[sampling] fan_outs must be one or more numbers from 1 on, not "
                 f"{list(self.fan_outs)}", "sampling", "fan_outs")
+        for key, default in SAMPLING_DEFAULTS.items():
+            if key in SAMPLERS.get(self.sampler, ()):
+                if getattr(self, key) is None:
+                    object.__setattr__(self, key, default)
+            elif getattr(self, key) is not None:
+                users = " or ".join(name for name, keys in SAMPLERS.items() if key in keys)
+                raise DescriptionError(
+                    f"[sampling] {key} is of sampler {users}, not of {self.sampler}; leave it out",
+                    "sampling", key)
 
     def values(self):
         """What ``Sampling`` is made from, but for what is not given."""

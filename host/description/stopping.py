@@ -6,7 +6,7 @@ from hypercast.host.description.conversion import DescriptionError, checked
 
 __all__ = ["MONITORS", "Stopping"]
 
-#: What can be watched, and whether more of it is better.
+#: What can be watched, the default first, and whether more of it is better.
 MONITORS = {"validation_loss": False, "validation_accuracy": True,
             "validation_micro_f1": True}
 
@@ -20,8 +20,9 @@ class Stopping:
     patience : int, optional
         How many; the training goes on to its last epoch if not given. Else, the parameters of the
         best epoch are put back at the end.
-    monitor : str
-        What the best epoch is the best in, one of ``MONITORS``.
+    monitor : str, optional
+        What the best epoch is the best in, one of ``MONITORS``; with patience, the validation loss
+        if not given.
 
     Raises
     ------
@@ -30,7 +31,7 @@ class Stopping:
     """
 
     patience: int | None = None
-    monitor: str = "validation_loss"
+    monitor: str | None = None
 
     def __post_init__(self):
         hints = {field.name: field.type for field in fields(self)}
@@ -38,9 +39,14 @@ class Stopping:
         if self.patience is not None and self.patience < 1:
             raise DescriptionError(f"[stopping] patience must be at least 1, not {self.patience}",
                                    "stopping", "patience")
-        if self.monitor not in MONITORS:
+        if self.monitor is not None and self.monitor not in MONITORS:
             raise DescriptionError(f"[stopping] monitor must be one of {', '.join(MONITORS)}, not "
                                    f"{self.monitor!r}", "stopping", "monitor")
+        if self.patience is None and self.monitor is not None:
+            raise DescriptionError("[stopping] monitor is what patience watches; give patience as "
+                                   "well", "stopping", "monitor")
+        if self.patience is not None and self.monitor is None:
+            object.__setattr__(self, "monitor", next(iter(MONITORS)))
 
     def better(self, value, best):
         """Whether ``value`` of the monitored quantity is better than ``best``, the best so far."""

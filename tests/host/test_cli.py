@@ -103,12 +103,29 @@ def test_train_models(arguments, widths, orders):
 
 @pytest.mark.parametrize(("arguments", "message", "status"), [
     (("--hidden", "6,x"), "'6,x' is not a number or a list like 3,2", 2),
-    (("--hidden", 0), "features_out must be at least 1, not 0", 1),
-    (("--model", "sage", "--residual"), "leave residual out", 1),
-    (("--jumping", "--dropout", 0.3), "dropout of a linear layer must be 0, 0.5, 0.75", 1),
+    (("--hidden", 0), "--hidden: [model] hidden must be 1 to 16384 features, not [0]", 2),
+    (("--hidden", 10**9), "--hidden: [model] hidden must be 1 to 16384 features, not [1000", 2),
+    (("--hidden", ""), "'' is not a number or a list like 3,2", 2),
+    (("--layers", 10**9), "--layers: [model] layers must be 1 to 1000, not 1000000000", 2),
+    (("--dropout", "nan"), "--dropout: [model] dropout must be at least 0 and below 1", 2),
+    (("--dropout", -1), "--dropout: [model] dropout must be at least 0 and below 1", 2),
+    (("--model", "sage", "--residual"), "leave residual out", 2),
+    (("--jumping", "--dropout", 0.3), "dropout of a linear layer must be 0, 0.5, 0.75", 2),
+    (("--learning-rate", "inf"), "--learning-rate: [recipe] learning_rates must be", 2),
+    (("--weight-decay", -1), "--weight-decay: [recipe] weight_decays must be", 2),
+    (("--gin-epsilon", 1), "--gin-epsilon: [recipe] gin_epsilon counts with normalisation sum", 2),
+    (("--betas", "0.9,0.99"), "--betas: [recipe] betas counts with optimiser adam only", 2),
+    (("--optimiser", "adam", "--momentum", 0.5), "--momentum: [recipe] momentum counts with", 2),
+    (("--optimiser", "adam", "--betas", "2,0.9"), "--betas: [recipe] betas must be two", 2),
+    (("--sampler", "edges", "--fan-outs", 3), "--fan-outs: [sampling] fan_outs is of sampler", 2),
+    (("--monitor", "validation_loss"), "--monitor: [stopping] monitor is what patience", 2),
+    (("--every", 3), "--every says how often --run keeps a checkpoint", 2),
+    (("-P", "lanes=3"), "[device] lanes must be one of 2, 4, 8, 16, not 3", 2),
 ])
-def test_train_models_refused(arguments, message, status):
-    assert message in refused("train", "karate", *arguments, status=status)
+def test_train_models_refused(arguments, message, status, tmp_path):
+    kept = () if "--every" in arguments else ("--run", tmp_path / "run")
+    assert message in refused("train", "karate", *arguments, *kept, status=status)
+    assert not (tmp_path / "run").exists()
 
 
 def test_train_with_adam():
@@ -167,7 +184,7 @@ def test_train_planetoid_folder(folder):  # noqa: F811
 ])
 def test_refusals(arguments, message, monkeypatch):
     monkeypatch.delenv("HYPERCAST_CORA", raising=False)
-    result = run(*arguments, status=1)
+    result = run(*arguments, status=2 if arguments[0] == "train" else 1)
     assert message in result.stderr.strip().splitlines()[-1]
 
 
@@ -183,13 +200,15 @@ def test_usage_errors(arguments):
 def test_truncated_folder(folder):  # noqa: F811
     path = folder / "ind.tiny.allx"
     path.write_bytes(path.read_bytes()[:100])
-    assert f"{path} is truncated or damaged" in refused("train", folder)
+    assert f"{path} is truncated or damaged" in refused("train", folder, status=2)
     path.unlink()
-    assert f"{path} cannot be read (No such file or directory)" in refused("train", folder)
+    assert f"{path} cannot be read (No such file or directory)" in refused(
+        "train", folder, status=2)
 
 
 def test_empty_folder(tmp_path):
-    assert "give one of: Planetoid folder (ind.NAME.graph," in refused("train", tmp_path)
+    assert "give one of: Planetoid folder (ind.NAME.graph," in refused(
+        "train", tmp_path, status=2)
 
 
 def test_no_compiler(monkeypatch):

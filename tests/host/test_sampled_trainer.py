@@ -16,8 +16,10 @@ from hypercast.host.trainer import Trainer
 from tests.host.test_cli import refused
 
 
-def trainer(sampler="neighbours", *, graph=None, model="gcn", epochs=3, sampling=None, **options):
-    chosen = Sampling(sampler=sampler, batch=20, fan_outs=(4,), coverage=4, **(sampling or {}))
+def trainer(sampler="neighbours", *, graph=None, model="gcn", epochs=3, **options):
+    values = {"batch": 20, "fan_outs": (4,), "coverage": 4.0}
+    chosen = Sampling(sampler=sampler, **{
+        key: value for key, value in values.items() if key in SAMPLERS.get(sampler, ())})
     return Trainer(graph or load("blocks"), Model(name=model, hidden=(8,), dropout=(0.2,)),
                    sampling=chosen, epochs=epochs, **options)
 
@@ -78,6 +80,11 @@ def test_another_sampler_is_not_resumed(tmp_path):
     ({"batch": 0}, "batch must be above 0, not 0"),
     ({"fan_outs": (3, 0)}, "fan_outs must be one or more numbers from 1 on"),
     ({"coverage": -1.0}, "coverage must be above 0"),
+    ({"fan_outs": ()}, "fan_outs must be one or more numbers from 1 on"),
+    ({"batch": 5}, "batch is of sampler neighbours or nodes or edges or walks, not of None"),
+    ({"sampler": "edges", "fan_outs": (3,)}, "fan_outs is of sampler neighbours, not of edges"),
+    ({"sampler": "nodes", "walk": 2}, "walk is of sampler walks, not of nodes; leave it out"),
+    ({"sampler": "neighbours", "coverage": 2.0}, "coverage is of sampler nodes or edges or walks"),
 ])
 def test_refusals(change, message):
     with pytest.raises(DescriptionError, match=message):
@@ -120,3 +127,9 @@ def test_the_monitor_is_what_there_is():
 def test_numbers_are_of_whole_graphs():
     with pytest.raises(ValueError, match="this training is on samples"):
         trainer().numbers()
+
+
+def test_the_unit_of_an_epoch():
+    training = trainer("walks")
+    assert training.unit == f"epoch of {len(training._samples)} samples"
+    assert trainer(None).unit == "training step"

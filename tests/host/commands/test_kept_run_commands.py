@@ -48,7 +48,21 @@ def test_export_and_train_on(kept, tmp_path):
     assert load_file(path)["convs.0.lin.weight"].shape == (4, 34)
     run("train", "karate", "--epochs", 1, "--hidden", 4, "--weights", path)
     assert "give weights of the same model, layers and widths" in refused(
-        "train", "karate", "--epochs", 1, "--hidden", 5, "--weights", path)
+        "train", "karate", "--epochs", 1, "--hidden", 5, "--weights", path, status=2)
+
+
+def test_a_run_has_its_initial_weights(kept, tmp_path):
+    """So it does not need the file it was begun with."""
+    path, folder = tmp_path / "w.safetensors", tmp_path / "run"
+    run("export", kept[0], "-o", path)
+    run("train", "karate", "--epochs", 2, "--hidden", 4, "--weights", path, "--run", folder)
+    path.unlink()
+    moved = folder.rename(tmp_path / "moved")
+    before = run("evaluate", moved, "--json").stdout
+    run("train", "--resume", "--run", moved, "--epochs", 3)
+    assert json.loads(run("evaluate", moved, "--json").stdout) != json.loads(before)
+    run("train", moved / "run.toml", "--epochs", 2, "--run", moved)
+    assert run("evaluate", moved, "--json").stdout == before
 
 
 def test_numbers(kept):
@@ -67,4 +81,4 @@ def test_numbers(kept):
 ])
 def test_refusals(kept, arguments, message):
     arguments = [str(kept[0]) if argument == "RUN" else argument for argument in arguments]
-    assert message in refused(*arguments)
+    assert message in refused(*arguments, status=2)

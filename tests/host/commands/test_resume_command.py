@@ -97,19 +97,21 @@ def test_resuming_what_has_not_begun(tmp_path):
 def test_another_training_is_refused(tmp_path, arguments, message):
     run("train", *TRAINING, "--epochs", 2, "--run", tmp_path)
     before = (tmp_path / "epochs.jsonl").read_text()
-    assert message in refused("train", *arguments, "--resume", "--run", tmp_path)
+    assert message in refused("train", *arguments, "--resume", "--run", tmp_path, status=2)
     assert (tmp_path / "epochs.jsonl").read_text() == before
 
 
 def test_what_cannot_be_resumed(tmp_path):
     assert "give that as well" in refused("train", "--resume", status=2)
-    assert "holds no run (there is no run.toml)" in refused("train", "--resume", "--run", tmp_path)
+    assert "holds no run (there is no run.toml)" in refused(
+        "train", "--resume", "--run", tmp_path, status=2)
     run("train", *TRAINING, "--epochs", 2, "--run", tmp_path)
     path = tmp_path / "checkpoint.safetensors"
     content = path.read_bytes()
     path.write_bytes(content[:-5])
-    assert f"{path} is damaged or no checkpoint" in refused("train", "--resume", "--run", tmp_path)
+    assert f"{path} is damaged or no checkpoint" in refused(
+        "train", "--resume", "--run", tmp_path, status=2)
     path.write_bytes(content)
     (tmp_path / "epochs.jsonl").write_text("")
     assert "is of epoch 2, but only 0 epochs were recorded" in refused(
-        "train", "--resume", "--run", tmp_path)
+        "train", "--resume", "--run", tmp_path, status=2)

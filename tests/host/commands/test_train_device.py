@@ -8,7 +8,7 @@ from hypercast.host.link import discovery
 
 
 @pytest.mark.parametrize(("arguments", "status", "message"), [
-    (["--device", "fpga"], 1, "device 'fpga' is not of the form serial[:PORT][@BAUD]"),
+    (["--device", "fpga"], 2, "device 'fpga' is not of the form serial[:PORT][@BAUD]"),
     (["--device", "serial:/dev/nobody"], 1, "serial port /dev/nobody at 3000000 baud cannot"),
     (["--device", "serial"], 1, "this machine has no serial ports"),
     (["--device", "serial", "--trace", "t.json"], 2, "a board keeps no timeline; add --device rtl"),
