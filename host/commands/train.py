@@ -72,8 +72,6 @@ def train(dataset, changes, check, folder, every, resume, trace, trace_step, ima
         raise click.UsageError("--image holds one graph, but this training is on samples; leave "
                                "one of them out")
     recorded = _recorded_step(device, description.recipe.epochs, folder, trace, trace_step)
-    if trace:
-        trace.touch()  # so that a path that cannot be written fails before the training
     check = device != "reference" if check is None else check
     with console.status("reading the graph") as status, Trainer.of_description(
             description, run=folder, every=every or 1, resume=resume, check=check,
@@ -81,6 +79,8 @@ def train(dataset, changes, check, folder, every, resume, trace, trace_step, ima
         if recorded and recorded <= trainer.epoch:
             raise click.UsageError(f"--trace-step {recorded} is to be recorded, but the "
                                    f"checkpoint is of epoch {trainer.epoch}; give a later one")
+        if trace:
+            trace.touch()  # so that a path that cannot be written fails before the training
         if image:
             model = trainer.fresh_model()
             write_image(image, compile_job(model, config), model)

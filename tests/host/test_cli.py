@@ -197,6 +197,13 @@ def test_usage_errors(arguments):
     assert "Error: " in refused(*arguments, status=2)
 
 
+def test_refused_trainings_write_nothing(tmp_path):
+    for arguments in (("nosuch",), ("karate", "--order", "aggregate_first")):
+        refused("train", *arguments, "--device", "rtl", "--run", tmp_path / "run", "--trace",
+                tmp_path / "trace.json", "--image", tmp_path / "image", status=2)
+    assert not list(tmp_path.iterdir())
+
+
 def test_truncated_folder(folder):  # noqa: F811
     path = folder / "ind.tiny.allx"
     path.write_bytes(path.read_bytes()[:100])

@@ -25,7 +25,7 @@ def test_report_of_no_run(tmp_path):
     (["--trace-step", "2"], "the reference has no cycles to trace; add --device rtl"),
     (["--device", "rtl", "--trace-step", "1"], "give one of them"),
     (["--device", "rtl", "--epochs", "3", "--trace", "trace.json", "--trace-step", "4"],
-     "--trace-step 4 is beyond the last of 3 training steps; raise --epochs"),
+     "--trace-step 4 is beyond the last of 3 epochs; raise --epochs"),
 ])
 def test_what_cannot_be_traced(arguments, message):
     assert message in refused("train", "karate", *arguments, status=2)
