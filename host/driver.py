@@ -192,8 +192,11 @@ class Driver:
         return self.cycles()
 
     def _advice(self, error):
-        """What an error of the network means, and what to do."""
+        """What an error of the numbers or of the network means, and what to do."""
         advice = ""
+        if error & (Error.EXPONENT | Error.ALIGNMENT):
+            advice += (": numbers grew too large; lower the learning rate, train with adam, or "
+                       "scale the features down")
         if error & Error.LINK:
             faults = self.counters()["link_faults"]
             cores = ", ".join(str(core) for core, count in enumerate(faults) if count)
