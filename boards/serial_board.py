@@ -18,10 +18,10 @@ class SerialBoard:
     title : str
         The maker's name for it.
     module, platform : str
-        Its description in amaranth-boards: module and class.
+        Its description for Amaranth: module and class.
     toolchain : str
         Tools that build the bitstream, as Amaranth calls them; "Trellis" is Yosys, nextpnr and
-        Project Trellis.
+        Project Trellis, "Gowin" is Gowin EDA.
     frequency : int
         Clock of the chip in Hz, see ``ClockGenerator``.
     reset : tuple of str and int
@@ -52,7 +52,7 @@ class SerialBoard:
             If amaranth-boards is not installed.
         """
         try:
-            module = import_module(f"amaranth_boards.{self.module}")
+            module = import_module(self.module)
         except ModuleNotFoundError as error:
             raise FileNotFoundError(f"there is no module {error.name}; {REMEDY}") from None
         return getattr(module, self.platform)(toolchain=self.toolchain)
@@ -61,12 +61,16 @@ class SerialBoard:
 #: The boards by name.
 SERIAL_BOARDS = {
     "arty-a7": SerialBoard(
-        title="Digilent Arty A7-100T", module="arty_a7", platform="ArtyA7_100Platform",
-        toolchain="Vivado", frequency=50_000_000, reset=("rst", 0)),
+        title="Digilent Arty A7-100T", module="amaranth_boards.arty_a7",
+        platform="ArtyA7_100Platform", toolchain="Vivado", frequency=50_000_000, reset=("rst", 0)),
     "ecp5-evn": SerialBoard(
-        title="Lattice ECP5-5G evaluation board", module="ecp5_5g_evn",
+        title="Lattice ECP5-5G evaluation board", module="amaranth_boards.ecp5_5g_evn",
         platform="ECP55GEVNPlatform", toolchain="Trellis", frequency=60_000_000, reset=("rst", 0)),
+    "tang-mega": SerialBoard(
+        title="Sipeed Tang Mega 138K Pro", module="hypercast.boards.tang_mega",
+        platform="TangMegaPlatform", toolchain="Gowin", frequency=50_000_000, reset=("button", 0)),
     "ulx3s": SerialBoard(
-        title="Radiona ULX3S, ECP5-85F", module="ulx3s", platform="ULX3S_85F_Platform",
-        toolchain="Trellis", frequency=50_000_000, reset=("button_fire", 0)),
+        title="Radiona ULX3S, ECP5-85F", module="amaranth_boards.ulx3s",
+        platform="ULX3S_85F_Platform", toolchain="Trellis", frequency=50_000_000,
+        reset=("button_fire", 0)),
 }

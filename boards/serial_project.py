@@ -74,13 +74,20 @@ def project(board, config, chip):
     """
     platform = board.create_platform()
     platform.add_file(CHIP_FILE, chip)
-    # Cores are synthesised once; their blocks stay apart, so that each has an area.
-    blocks = [name for name in _MODULE.findall(chip) if name.count(".") <= 1]
     os.environ.update(tools())  # Amaranth writes Verilog with the Yosys named there
     return platform.prepare(
         SerialBoardTop(board, config), PROJECT, debug_verilog=False, emit_src=False,
-        script_after_read=f"setattr -mod -set keep_hierarchy 1 {' '.join(blocks)}",
+        **(_open_tool_options(chip) if board.open_tools else {}))
+
+
+def _open_tool_options(chip):
+    """What Yosys and nextpnr are asked for."""
+    # Cores are synthesised once; their blocks stay apart, so that each has an area.
+    blocks = [name for name in _MODULE.findall(chip) if name.count(".") <= 1]
+    return {
+        "script_after_read": f"setattr -mod -set keep_hierarchy 1 {' '.join(blocks)}",
         # With multiplexers between LUTs Yosys spends many more LUTs.
-        synth_opts=["-nowidelut"],
-        script_after_synth=f"tee -q -o {AREA_FILE} stat -json",
-        nextpnr_opts=["--report", TIMING_FILE, "--timing-allow-fail"])
+        "synth_opts": ["-nowidelut"],
+        "script_after_synth": f"tee -q -o {AREA_FILE} stat -json",
+        "nextpnr_opts": ["--report", TIMING_FILE, "--timing-allow-fail"],
+    }

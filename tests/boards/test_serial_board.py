@@ -17,12 +17,21 @@ CHIP = "module hypercast_core(clk);\nmodule \\hypercast_core.router (clk);\n" \
        "module \\hypercast_core.router.link_0 (clk);\n"
 
 
-@pytest.fixture(scope="module", params=[name for name, board in SERIAL_BOARDS.items()
-                                        if board.open_tools])
+def boards(open_tools):
+    return [name for name, board in SERIAL_BOARDS.items() if board.open_tools == open_tools]
+
+
+@pytest.fixture(scope="module", params=boards(open_tools=True))
 def files(request):
     """Files of a project for an ECP5, and its board."""
     board = SERIAL_BOARDS[request.param]
     return project(board, PRESETS["tiny"], CHIP).files, board
+
+
+@pytest.fixture(scope="module", params=boards(open_tools=False))
+def vendor_files(request):
+    """Name of a board for whose FPGA only the maker has tools, and files of its project."""
+    return request.param, project(SERIAL_BOARDS[request.param], PRESETS["tiny"], CHIP).files
 
 
 def test_every_port_has_a_pin(files):
@@ -47,6 +56,50 @@ def test_the_clock_is_the_boards(files):
 def test_blocks_stay_apart(files):
     files, _ = files
     assert "keep_hierarchy 1 hypercast_core hypercast_core.router\n" in files["hypercast.ys"]
+    assert files["chip.v"] == CHIP
+
+
+#: Of a board: constraints, how a pin is placed, the oscillator's constraint, and its pin.
+CONSTRAINTS = {
+    "arty-a7": ("xdc", r'LOC \S+ \[get_ports "(\S+)"\]',
+                'create_clock -name clk100_0__io -period 10.0 [get_nets "clk100_0__io"]',
+                'LOC E3 [get_ports "clk100_0__io"]'),
+    "tang-mega": ("cst", r'IO_LOC "(\S+)" \S+;',
+                  "create_clock -name {clk50_0__io} -period 20.0 [get_ports {clk50_0__io}]",
+                  'IO_LOC "clk50_0__io" P16;'),
+}
+#: How the tools are told of FPGA, sources and top module, in this order.
+SCRIPTS = {
+    "arty-a7": ["-part xc7a100ticsg324-1L", 'add_files "chip.v"', "add_files hypercast.v",
+                "read_xdc hypercast.xdc", "synth_design -top hypercast", "route_design",
+                "write_bitstream -force -bin_file hypercast.bit"],
+    "tang-mega": ["add_file chip.v", "add_file -type verilog hypercast.v",
+                  "add_file -type cst hypercast.cst", "add_file -type sdc hypercast.sdc",
+                  "set_device -name GW5AST-138B GW5AST-LV138FPG676AC1/I0",
+                  "set_option -top_module hypercast", "set_option -use_cpu_as_gpio 1", "run all",
+                  "file copy -force impl/pnr/project.fs hypercast.fs"],
+}
+
+
+def test_every_port_has_a_pin_for_the_makers_tools(vendor_files):
+    name, files = vendor_files
+    kind, pattern, clock, oscillator = CONSTRAINTS[name]
+    header, = re.findall(r"^module hypercast\((.*?)\);", files["hypercast.v"], re.MULTILINE)
+    placed = re.findall(pattern, files[f"hypercast.{kind}"])
+    assert sorted(header.split(", ")) == sorted(placed)
+    assert {"uart_0__rx__io", "uart_0__tx__io", "led_0__io"} < set(placed)
+    assert oscillator in files[f"hypercast.{kind}"]
+    assert any(clock in " ".join(text.split()) for file, text in files.items()
+               if file.endswith((".xdc", ".sdc")))
+
+
+def test_the_makers_tools_are_told_everything(vendor_files):
+    name, files = vendor_files
+    script = files["hypercast.tcl"]
+    places = [script.find(line) for line in SCRIPTS[name]]
+    assert -1 not in places and places == sorted(places)
+    assert "setattr" not in script and "stat -json" not in script, "Yosys' commands"
+    assert files["hypercast.v"].count("\n  hypercast_core part (") == PRESETS["tiny"].cores
     assert files["chip.v"] == CHIP
 
 

@@ -129,7 +129,8 @@ def test_a_clock_that_is_not_met(build, synthesis, tmp_path):
 
 
 @pytest.mark.parametrize(("board", "option", "tools"), [("ulx3s", ["--no-run"], "Trellis"),
-                                                        ("arty-a7", [], "Vivado")])
+                                                        ("arty-a7", [], "Vivado"),
+                                                        ("tang-mega", [], "Gowin")])
 def test_a_project_only(build, synthesis, tmp_path, board, option, tools):
     synthesis(None)
     result = build("--board", board, *option)

@@ -1,0 +1,22 @@
+"""The platform of Sipeed's Tang Mega 138K Pro, for Amaranth 0.5."""
+
+from amaranth_boards.tang_mega_138k_pro_dock import TangMega138kProDockPlatform
+
+__all__ = ["TangMegaPlatform"]
+
+#: UART and LEDs are on pins that configure the FPGA, and are free after that.
+_SHARED_PINS = "ready", "done", "sspi", "cpu"
+
+
+class TangMegaPlatform(TangMega138kProDockPlatform):
+    """The board as amaranth-boards describes it, for Gowin's tools."""
+
+    def parse_part(self):
+        """Nothing: Amaranth 0.5 refuses names of Gowin's fifth generation, and does not need what
+        they say but for other tools."""
+
+    def toolchain_prepare(self, fragment, name, **kwargs):
+        options = [f"-top_module {name}", *(f"-use_{pins}_as_gpio 1" for pins in _SHARED_PINS)]
+        return super().toolchain_prepare(
+            fragment, name, add_options="\n".join(f"set_option {option}" for option in options),
+            **kwargs)
