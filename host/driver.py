@@ -6,6 +6,7 @@ from hypercast.host.image import Block, instruction_block, load_blocks, sample_b
 from hypercast.host.packing import undeal, unpack_entry, unpack_panels, unpack_rows
 from hypercast.host.state import load_state, matrix_of
 from hypercast.host.tensors import level
+from hypercast.host.transport import TransportError
 from hypercast.rtl.config import INTERFACE_VERSION
 from hypercast.rtl.isa import Engine, Opcode
 from hypercast.rtl.placement import rows_of
@@ -87,12 +88,23 @@ class Driver:
     def write_window(self, core, space, address, values):
         """Write 32-bit values to consecutive addresses of a space, through the window."""
         self._select(core, space, address)
-        self._transport.write_stream(register("data"), [int(value) for value in values])
+        self._transport.write_stream(register("data"), np.asarray(values).tolist())
 
     def read_window(self, core, space, address, count):
         """Read ``count`` consecutive addresses of a space through the window, in a list."""
         self._select(core, space, address)
         return self._transport.read_stream(register("data"), count)
+
+    def flush(self):
+        """Wait until all writes are done; a ``TransportError`` if one of them was refused."""
+        self._transport.flush()
+
+    def answers(self):
+        """Whether the chip is still there."""
+        try:
+            return self._read("magic") == MAGIC
+        except TransportError:
+            return False
 
     def write(self, block):
         """Write a ``Block``."""

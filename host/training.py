@@ -4,14 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from hypercast.host.chip_transport import open_transport
 from hypercast.host.compiler import compile_job
 from hypercast.host.devices import ChipDevice, ReferenceDevice
-from hypercast.host.link.discovery import open_serial
 from hypercast.host.memory_map import CapacityError
 from hypercast.host.model.orders import choose_orders
 from hypercast.host.model.workload import Workload
 from hypercast.host.rank_order import rank_order
-from hypercast.host.xdma_transport import XDMA, open_xdma
 from hypercast.reference.fixed_gcn import FixedGcn
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, CROSS_ENTROPY
 
@@ -105,7 +104,7 @@ def open_device(name, model, config, *, room=None, progress=lambda text: None):
     Parameters
     ----------
     name : str
-        ``reference``, ``rtl``, ``serial[:PORT][@BAUD]``, see ``link.discovery``, or ``xdma:FILE``.
+        ``reference``, or that of a chip, see ``open_transport``.
     model : FixedGcn
         Model in its initial state; ``reference`` trains it in place.
     config : Config
@@ -125,8 +124,5 @@ def open_device(name, model, config, *, room=None, progress=lambda text: None):
     if name == "reference":
         return ReferenceDevice(model)
     job = compile_job(model, config, room=room)
-    if name != "rtl":
-        transport = open_xdma(name) if name.startswith(XDMA) else open_serial(name, config)
-        return ChipDevice(transport, job, model, progress=progress)
-    from hypercast.sim.cxxrtl_transport import CxxrtlTransport  # brings the hardware with it
-    return ChipDevice(CxxrtlTransport(config, progress=progress), job, model, progress=progress)
+    transport = open_transport(name, config, progress=progress)
+    return ChipDevice(transport, job, model, progress=progress)

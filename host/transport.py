@@ -35,6 +35,9 @@ class Transport(abc.ABC):
         for value in values:
             self.write(address, value)
 
+    def flush(self):  # noqa: B027 - nothing to do is a fine default
+        """Wait until all writes are done; raises as ``write``, for any of them."""
+
     @abc.abstractmethod
     def wait(self, cycles):
         """Let about ``cycles`` clock cycles pass."""

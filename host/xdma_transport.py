@@ -83,13 +83,20 @@ class XdmaTransport(Transport):
                                  f"xdma driver, and check its permissions") from error
 
     def read(self, address):
-        value = self._read(address)
-        if value == _NOBODY and self._read(register("magic")) != MAGIC:
+        return self.read_stream(address, 1)[0]
+
+    def read_stream(self, address, count):
+        values = [self._read(address) for _ in range(count)]
+        if _NOBODY in values:
+            self._check_presence(address)
+        return values
+
+    def _check_presence(self, address):
+        if self._read(register("magic")) != MAGIC:
             raise TransportError(
                 f"read at {address:#x} failed: {self._path} answers with ones only, so the board "
                 f"is gone, or its memory reported an error; load its bitstream again, then rescan "
                 f"the PCI bus")
-        return value
 
     def _read(self, address):
         try:

@@ -1,10 +1,12 @@
 """``hypercast selftest``: tests a chip and names what is broken."""
 
+import contextlib
 import sys
 
 import click
 from rich.console import Console
 
+from hypercast.host.chip_transport import RTL, open_transport
 from hypercast.host.commands.options import configuration, expected_errors, json_option, print_json
 from hypercast.host.selftest.run import SECTIONS, self_test
 
@@ -14,8 +16,9 @@ __all__ = ["selftest"]
 @click.command()
 @expected_errors
 @configuration("tiny")
-@click.option("--device", type=click.Choice(["rtl"]), default="rtl", show_default=True,
-              help="rtl: the whole chip, simulated.")
+@click.option("--device", default=RTL, show_default=True, metavar="DEVICE",
+              help="rtl: the whole chip, simulated. serial[:PORT][@BAUD]: a board on a serial "
+                   "port. xdma:FILE: a board on PCIe.")
 @click.option("--section", "sections", type=click.Choice(list(SECTIONS)), multiple=True,
               help="Run only this section; may be repeated.")
 @click.option("--quick", is_flag=True,
@@ -23,11 +26,9 @@ __all__ = ["selftest"]
 @json_option
 def selftest(config, device, sections, quick, as_json):
     """Test memories, links and arithmetic of a chip; exit status 1 if something is broken."""
-    from hypercast.sim.cxxrtl_transport import CxxrtlTransport  # brings the hardware with it
-
     console = Console(stderr=as_json)
-    with console.status("opening the device") as status:
-        transport = CxxrtlTransport(config, progress=status.update)
+    with console.status("opening the device") as status, contextlib.closing(
+            open_transport(device, config, progress=status.update)) as transport:
         sound = True
         for section in self_test(transport, config, sections=sections or tuple(SECTIONS),
                                  quick=quick, progress=status.update):
@@ -37,7 +38,6 @@ def selftest(config, device, sections, quick, as_json):
                             "findings": [finding._asdict() for finding in section.findings]})
             else:
                 _print(console, section)
-        transport.close()
     if not sound:
         sys.exit(1)
 

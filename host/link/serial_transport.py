@@ -41,7 +41,7 @@ class SerialTransport(Transport):
             if not (taken := self._command.read(address, left)):
                 self._post()
             left -= taken
-        return self.flush()
+        return self._results()
 
     def write_stream(self, address, values):
         values = list(values)
@@ -61,6 +61,9 @@ class SerialTransport(Transport):
         self.flush()
 
     def flush(self):
+        self._results()
+
+    def _results(self):
         """Wait until everything is done; the words read since the last time."""
         self._post()
         posted, self._posted = self._posted, []

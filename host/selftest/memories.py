@@ -13,7 +13,9 @@ __all__ = ["Memory", "check_memories", "memories"]
 
 #: Bits of a row count, and of an entry of the exponent file.
 _ROWS_WIDTH, _TENSOR_WIDTH = 20, 17
-#: Broken addresses of one memory that are reported.
+#: Addresses that are written or read at once.
+_BURST = 1 << 14
+#: Broken addresses of one memory, and bits of one address, that are reported.
 _LISTED = 3
 
 
@@ -42,19 +44,20 @@ class Memory:
     stride: int
     width: int
 
-    def chosen(self, quick):
-        """The words that are tested: all, or those at addresses that differ in one bit."""
-        if not quick:
-            return range(self.words)
+    def _chosen(self):
+        """The words whose addresses differ in one bit, and the last."""
         powers = [1 << bit for bit in range((self.words - 1).bit_length())]
         return sorted({0, *powers, self.words - 1})
 
     def spans(self, quick):
-        """(address, count) of addresses in a row that are tested."""
-        pieces = -(-self.width // 32)
-        if not quick and pieces == self.stride:
-            return [(0, self.words * pieces)]
-        return [(word * self.stride, pieces) for word in self.chosen(quick)]
+        """(address, count) of addresses in a row that are visited.
+
+        Those between words are, too: leaving them out takes longer than visiting them.
+        """
+        if quick:
+            return [(word * self.stride, self.stride) for word in self._chosen()]
+        size = self.words * self.stride
+        return [(first, min(_BURST, size - first)) for first in range(0, size, _BURST)]
 
     def pattern(self, address, count, inverse):
         """What is written: a number of its own for every address, or all its bits the other way."""
@@ -67,10 +70,10 @@ class Memory:
         value = (mixed >> np.uint64(32)).astype(np.uint32)
         if inverse:
             value = ~value
-        return value & self._mask(address, count)
+        return value & self.mask(address, count)
 
-    def _mask(self, address, count):
-        """Which bits there are at each address."""
+    def mask(self, address, count):
+        """Which bits there are at each address; none between words."""
         piece = (np.arange(address, address + count) % self.stride).astype(np.int64)
         bits = np.clip(self.width - 32 * piece, 0, 32)
         return ((np.int64(1) << bits) - 1).astype(np.uint32)
@@ -110,17 +113,24 @@ def check_memories(driver, *, quick=False, progress=lambda text: None):
     ------
     Finding
         A memory that is broken, and where.
+
+    Raises
+    ------
+    TransportError
+        If the chip does not answer any more.
     """
     everything = list(memories(driver.config))
     for inverse in (False, True):
-        broken = {}
-        for access in (_write, _read):
+        broken = {memory: [] for memory in everything}
+        for access, name in ((_write, "writing"), (_read, "reading")):
             for memory in everything:
-                progress(f"{memory.part}, {'reading' if access is _read else 'writing'}")
+                progress(f"{memory.part}, {name}")
                 try:
-                    broken.setdefault(memory, []).extend(access(driver, memory, quick, inverse))
+                    broken[memory].extend(access(driver, memory, quick, inverse))
                 except TransportError as error:
-                    broken.setdefault(memory, []).append(str(error))
+                    if not driver.answers():
+                        raise TransportError(f"{name} {memory.part}: {error}") from error
+                    broken[memory].append(str(error))
         for memory, texts in broken.items():
             more = f", and {len(texts) - _LISTED} more" if len(texts) > _LISTED else ""
             if texts:
@@ -132,6 +142,7 @@ def _write(driver, memory, quick, inverse):
     for address, count in memory.spans(quick):
         driver.write_window(memory.core, memory.space, address,
                             memory.pattern(address, count, inverse))
+    driver.flush()
     return []
 
 
@@ -139,7 +150,15 @@ def _read(driver, memory, quick, inverse):
     for address, count in memory.spans(quick):
         expected = memory.pattern(address, count, inverse)
         found = np.array(driver.read_window(memory.core, memory.space, address, count),
-                         dtype=np.uint32)
+                         dtype=np.uint32) & memory.mask(address, count)
         for index in np.flatnonzero(found != expected):
-            yield (f"address {address + index} reads {hexadecimal(found[index], 32)}, "
-                   f"expected {hexadecimal(expected[index], 32)}")
+            yield (f"address {address + index} reads {hexadecimal(found[index], 32)}, expected "
+                   f"{hexadecimal(expected[index], 32)}: {_bits(found[index] ^ expected[index])}")
+
+
+def _bits(wrong):
+    """Which bits are wrong, in words."""
+    bits = [str(bit) for bit in range(32) if wrong >> bit & 1]
+    if len(bits) > _LISTED:
+        return f"{len(bits)} bits are wrong"
+    return f"bit {bits[0]} is wrong" if len(bits) == 1 else f"bits {', '.join(bits)} are wrong"

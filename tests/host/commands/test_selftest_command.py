@@ -6,8 +6,8 @@ import pytest
 from click.testing import CliRunner
 
 from hypercast.host.cli import main
-from hypercast.rtl.config import PRESETS
-from hypercast.rtl.registers import register
+from hypercast.rtl.config import INTERFACE_VERSION, PRESETS
+from hypercast.rtl.registers import MAGIC, register
 from tests.host.fake_chip import FakeChip
 
 OPTIONS = ("-P", "channel_words=64", "-P", "weight_rows=16", "-P", "program_rows=16")
@@ -63,6 +63,34 @@ def test_json(selftest):
 def test_a_chip_of_another_configuration(selftest):
     status, _ = selftest(FakeChip(CONFIG, config_hash=1))
     assert status == 1
+
+
+def test_a_board_whose_window_is_dead(tmp_path):
+    """A file in the place of XDMA's has the registers, but nothing behind them."""
+    registers = {"magic": MAGIC, "version": INTERFACE_VERSION, "config_hash": CONFIG.hash}
+    content = bytearray(4096)
+    for name, value in registers.items():
+        content[register(name):register(name) + 4] = value.to_bytes(4, "little")
+    path = tmp_path / "xdma0_user"
+    path.write_bytes(content)
+    result = CliRunner().invoke(main, ["selftest", *OPTIONS, "--json", "--quick", "--device",
+                                       f"xdma:{path}"])
+    assert result.exit_code == 1
+    memories, *others = map(json.loads, result.stdout.splitlines())
+    assert len(memories["findings"]) == 2 + 4 * CONFIG.cores
+    assert all("memories must be sound first" in section["omitted"] for section in others)
+
+
+@pytest.mark.parametrize(("device", "message"), [
+    ("fpga", "device 'fpga' is not of the form serial[:PORT][@BAUD], for instance serial, or "
+             "serial:/dev/ttyUSB0@3000000; or xdma:FILE or rtl"),
+    ("xdma:/dev/nobody", "device /dev/nobody cannot be opened: No such file or directory"),
+    ("serial:/dev/nobody", "serial port /dev/nobody at 3000000 baud cannot be used"),
+])
+def test_devices_that_cannot_be_opened(device, message):
+    result = CliRunner().invoke(main, ["selftest", "--device", device])
+    assert result.exit_code == 1
+    assert f"error: {message}" in result.stderr
 
 
 def test_a_chip_too_small_for_the_links(selftest):

@@ -1,13 +1,17 @@
 """The memory test on chips whose memories are broken."""
 
+import re
+
 import pytest
 
 from hypercast.host.driver import Driver
+from hypercast.host.link.serial_transport import SerialTransport
 from hypercast.host.selftest.memories import check_memories, memories
 from hypercast.host.transport import TransportError
 from hypercast.rtl.config import Config
 from hypercast.rtl.registers import Space, register
 from tests.host.fake_chip import FakeChip
+from tests.host.link.bridge_model import BridgeModel
 
 #: Memory words of two pieces, of which the weight bank uses all.
 CONFIG = Config(dimensions=1, lanes=4, planes=1, accumulator_rows=16, weight_rows=16,
@@ -78,11 +82,10 @@ def test_every_bit_is_written_as_zero_and_as_one():
     chip.write = write
     findings(chip, NARROW)
     for memory in memories(NARROW):
-        for word in range(memory.words):
-            for piece in range(-(-memory.width // 32)):
-                first, second = written.pop(
-                    (memory.core, memory.space, word * memory.stride + piece))
-                assert first ^ second == (1 << min(32, memory.width - 32 * piece)) - 1
+        for address in range(memory.words * memory.stride):
+            first, second = written.pop((memory.core, memory.space, address))
+            bits = min(32, max(0, memory.width - 32 * (address % memory.stride)))
+            assert first ^ second == (1 << bits) - 1
     assert not written
 
 
@@ -95,6 +98,31 @@ def test_a_stuck_bit(part, core, space, address, bit, value):
     [finding] = findings(BrokenChip(CONFIG, core, space, stuck))
     assert finding.part == part
     assert finding.text.startswith(f"address {address} reads 0x")
+    assert finding.text.endswith(f": bit {bit} is wrong")
+
+
+@pytest.mark.parametrize(("wrong", "text"), [
+    (0b11, "bits 0, 1 are wrong"), (0xF0, "4 bits are wrong")])
+def test_several_bits_of_an_address(wrong, text):
+    [finding] = findings(BrokenChip(CONFIG, 0, Space.WEIGHTS, lambda place, value: (
+        place, value ^ wrong if place == 5 else value)))
+    assert finding.text.endswith(f": {text}")
+
+
+def test_a_memory_of_several_bursts(monkeypatch):
+    monkeypatch.setattr("hypercast.host.selftest.memories._BURST", 24)
+    [finding] = findings(BrokenChip(CONFIG, 1, Space.FEATURES, lambda place, value: (
+        place, value ^ 4 if place in (23, 24, 127) else value)))
+    assert [int(place) for place in re.findall(r"address (\d+)", finding.text)] == [23, 24, 127]
+
+
+def test_a_memory_is_read_at_once(monkeypatch):
+    """A board on a serial port is waited for once in a burst."""
+    reads = []
+    monkeypatch.setattr(Driver, "read_window", lambda driver, core, space, address, count:
+                        reads.append((core, space)) or [0] * count)
+    findings(FakeChip(CONFIG))
+    assert reads == [(memory.core, memory.space) for memory in memories(CONFIG)]
 
 
 @pytest.mark.parametrize(("part", "core", "space", "address", "bit"), PLACES)
@@ -106,16 +134,44 @@ def test_an_address_bit_that_is_ignored(part, core, space, address, bit):
         assert finding.part == part
 
 
-def test_a_memory_that_does_not_answer():
+@pytest.mark.parametrize("link", [lambda chip: chip,
+                                  lambda chip: SerialTransport(BridgeModel(chip))])
+@pytest.mark.parametrize("access", ["write", "read"])
+def test_a_memory_that_does_not_answer(link, access):
+    """It alone is named, though a serial link tells later that a write was refused."""
     class Silent(FakeChip):
+        def read(self, address):
+            self.refuse("read", address)
+            return super().read(address)
+
         def write(self, address, value):
-            if address == register("data") and (self["core"], self["space"]) == (1, Space.WEIGHTS):
-                raise TransportError("AXI write at 0x44 was refused with response 2")
+            self.refuse("write", address)
             super().write(address, value)
 
-    [finding] = findings(Silent(CONFIG))
-    assert finding.part == "weight bank of core 1"
-    assert "refused with response 2" in finding.text
+        def refuse(self, kind, address):
+            place = self["core"], self["space"]
+            if (kind, address, *place) == (access, register("data"), 0, Space.WEIGHTS):
+                raise TransportError(f"AXI {kind} at {address:#x} was refused by the chip")
+
+    [finding] = findings(link(Silent(CONFIG)))
+    assert finding.part == "weight bank of core 0"
+    assert f"{access} at {register('data'):#x} was refused by the chip" in finding.text
+
+
+def test_a_chip_that_is_lost():
+    """That is no fault of a memory."""
+    class Unplugged(FakeChip):
+        lost = False
+
+        def read(self, address):
+            self.lost |= (self["core"], self["space"]) == (1, Space.GRADIENTS)
+            if self.lost:
+                raise TransportError("nobody answers")
+            return super().read(address)
+
+    with pytest.raises(TransportError,
+                       match="reading memory channel 1 of core 1: nobody answers"):
+        findings(Unplugged(CONFIG))
 
 
 def test_many_broken_words_are_counted():

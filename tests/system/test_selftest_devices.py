@@ -1,0 +1,112 @@
+"""The self-test on boards, and that it finds there what it finds on the simulated chip."""
+
+import json
+import os
+from types import SimpleNamespace
+
+import pytest
+from click.testing import CliRunner
+
+from hypercast.host import xdma_transport
+from hypercast.host.chip_transport import open_transport
+from hypercast.host.cli import main
+from hypercast.host.link.serial_transport import SerialTransport
+from hypercast.host.selftest.run import SECTIONS, self_test
+from hypercast.host.transport import TransportError
+from hypercast.rtl.config import PRESETS
+from hypercast.rtl.layouts import flit
+from hypercast.rtl.registers import Space, register
+from hypercast.sim.cxxrtl_transport import CxxrtlTransport
+from hypercast.sim.faults import Fault, FaultKind
+from hypercast.sim.serial_board import SerialBoard
+from hypercast.sim.serial_terminal import SerialTerminal
+from tests.host.link.bridge_model import BridgeModel
+from tests.system.chips import WIDE
+
+#: So slow that no time-out expires, however busy the machine is.
+BAUD = 300
+PAYLOAD = flit(WIDE)["payload"].offset
+
+
+def test_a_sound_board_through_a_pseudo_terminal():
+    with SerialTerminal(SerialBoard(PRESETS["tiny"])) as terminal:
+        result = CliRunner().invoke(main, ["selftest", "--preset", "tiny", "--quick", "--json",
+                                           "--device", f"serial:{terminal.name}@{BAUD}"])
+    assert result.exit_code == 0, result.output
+    assert [json.loads(line) for line in result.stdout.splitlines()] == [
+        {"section": section, "omitted": "", "findings": []} for section in SECTIONS]
+
+
+class BrokenChip(CxxrtlTransport):
+    """A simulated chip, with a bit of a memory that is always one if ``cell`` names it."""
+
+    def __init__(self, *faults, cell=None):
+        super().__init__(WIDE)
+        for fault in faults:
+            self.inject(fault)
+        self._cell = cell
+
+    def read(self, address):
+        if self._cell and address == register("data"):
+            core, space, word, chunk, bit = self._cell
+            views = self.memory(core, space)
+            views[word % len(views)][word // len(views), chunk] |= 1 << bit
+        return super().read(address)
+
+    def reset(self):
+        """It was just powered up."""
+
+
+def link_fault(kind):
+    return Fault(cycle=0, core=2, dimension=1, kind=kind, bit=PAYLOAD + 5)
+
+
+BROKEN = {
+    "nothing": (lambda: BrokenChip(), []),
+    "memory": (lambda: BrokenChip(cell=(3, Space.WEIGHTS, 8, 1, 21)), ["weight bank of core 3"]),
+    "corrupting link": (lambda: BrokenChip(link_fault(FaultKind.FLIP)),
+                        ["link from core 2 to core 0 (dimension 1)"]),
+    "losing link": (lambda: BrokenChip(link_fault(FaultKind.DROP)),
+                    ["link from core 2 to core 0 (dimension 1)"]),
+    "stuck link": (lambda: BrokenChip(link_fault(FaultKind.STUCK_AT_1)),
+                   ["a link into core 0, from one of cores 1, 2"]),
+}
+
+
+def on_pcie(chip, monkeypatch):
+    """A chip behind a file that behaves as XDMA's: what was refused reads as ones."""
+    def pread(file, count, address):
+        try:
+            return chip.read(address).to_bytes(count, "little")
+        except TransportError:
+            return b"\xff" * count
+
+    def pwrite(file, data, address):
+        chip.write(address, int.from_bytes(data, "little"))
+        return len(data)
+
+    monkeypatch.setattr(xdma_transport, "os", SimpleNamespace(
+        open=lambda path, flags: 3, pread=pread, pwrite=pwrite, close=lambda file: chip.close(),
+        O_RDWR=os.O_RDWR, O_SYNC=os.O_SYNC))
+    return open_transport("xdma:/dev/xdma0_user", WIDE)
+
+
+def on_a_serial_port(chip, monkeypatch):
+    transport = SerialTransport(BridgeModel(chip))
+    transport.reset()
+    return transport
+
+
+def sections(transport):
+    results = list(self_test(transport, WIDE, quick=True))
+    transport.close()
+    return results
+
+
+@pytest.mark.parametrize("device", [on_a_serial_port, on_pcie])
+@pytest.mark.parametrize("broken", BROKEN)
+def test_the_findings_are_those_on_the_simulated_chip(broken, device, monkeypatch):
+    make, parts = BROKEN[broken]
+    expected = sections(make())
+    assert [finding.part for section in expected for finding in section.findings] == parts
+    assert sections(device(make(), monkeypatch)) == expected
