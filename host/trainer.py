@@ -107,7 +107,8 @@ class Trainer:
         self.model = model or Model()
         self.device = device or Device()
         self.sampling = sampling or Sampling()
-        self.recipe = make_recipe(recipe, self.model, self.device.config, loss_of(graph))
+        self.recipe = make_recipe(
+            recipe, self.model, self.device.config, loss_of(graph)).explicit()
         self.stopping = Stopping(patience=patience, monitor=monitor)
         if patience:
             self._check_stopping()

@@ -1,7 +1,7 @@
 """How a network is trained."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hypercast.reference.adam import AdamRates
 from hypercast.reference.arithmetic import Rates
@@ -24,7 +24,7 @@ CROSS_ENTROPY = "cross_entropy"
 #: Of the sigmoid of each logit, the mean over a vertex's labels; it may have any of them.
 BINARY_CROSS_ENTROPY = "binary_cross_entropy"
 LOSSES = (CROSS_ENTROPY, BINARY_CROSS_ENTROPY)
-#: Of weights and biases, by optimiser, if none is given.
+#: Of weights and biases, if none is given; SGD's has a factor for GIN, and one for several labels.
 DEFAULT_LEARNING_RATES = {"sgd": 0.05, "adam": 0.01}
 
 #: First letters of tensors of the forward pass (``fixed_gcn``).
@@ -55,8 +55,9 @@ class Recipe:
         Training steps; each sees the whole graph.
     learning_rates, bias_learning_rates, weight_decays : tuple of float
         Of weights, biases, and weights again: one per layer; the last one also holds for all
-        layers beyond. Learning rates that are not given are those of
-        ``DEFAULT_LEARNING_RATES``. Biases do not decay.
+        layers beyond. If not given, learning rates are those of
+        ``DEFAULT_LEARNING_RATES``; with SGD, a sixteenth of that where the adjacency sums, 16
+        times that for several labels. Biases do not decay.
     schedule : tuple of (int, float)
         From epoch (ascending) on, the learning rates are multiplied by the factor.
     optimiser : str
@@ -115,12 +116,9 @@ class Recipe:
         require(self.epochs >= 0, f"epochs must be at least 0, not {self.epochs}")
         require(self.optimiser in OPTIMISERS,
                  f"optimiser must be one of {', '.join(OPTIMISERS)}, not {self.optimiser!r}")
-        for name in ("learning_rates", "bias_learning_rates"):
-            if getattr(self, name) is None:
-                object.__setattr__(self, name, (DEFAULT_LEARNING_RATES[self.optimiser],))
         for name in ("learning_rates", "bias_learning_rates", "weight_decays"):
             values = getattr(self, name)
-            require(values and all(0 <= value < math.inf for value in values),
+            require(values is None or (values and all(0 <= value < math.inf for value in values)),
                      f"{name} must be one or more finite numbers, none negative, not {values}")
         starts = [epoch for epoch, _ in self.schedule]
         require(starts == sorted(starts), f"schedule must be in order of epochs, not {starts}")
@@ -154,6 +152,22 @@ class Recipe:
         """Bits left free above the last peak of tensor ``name``; negative if it may saturate."""
         return self.feature_headroom if name[0] in _FEATURES else self.headroom
 
+    @property
+    def _default_learning_rate(self):
+        """Adam's steps are as long as their rate. SGD's are as long as gradients, too: those of
+        GIN's sums are large, and those of a mean over many labels small."""
+        rates = DEFAULT_LEARNING_RATES
+        if self.optimiser == "adam":
+            return rates["adam"]
+        return rates["sgd"] * (1 / 16 if self.normalisation == "sum" else 1) * (
+            16 if self.loss == BINARY_CROSS_ENTROPY else 1)
+
+    def explicit(self):
+        """The same recipe, with all learning rates given."""
+        default = (self._default_learning_rate,)
+        return replace(self, learning_rates=self.learning_rates or default,
+                       bias_learning_rates=self.bias_learning_rates or default)
+
     def learning_rate(self, name, epoch):
         """Learning rate of parameter ``name`` (W1, b1, ...) in ``epoch`` (from 0).
 
@@ -161,7 +175,8 @@ class Recipe:
         """
         if name.startswith("I"):
             return 0.0
-        rates = self.bias_learning_rates if name.startswith("b") else self.learning_rates
+        given = self.bias_learning_rates if name.startswith("b") else self.learning_rates
+        rates = given or (self._default_learning_rate,)
         factors = [factor for start, factor in self.schedule if start <= epoch]
         return _of_layer(rates, name) * (factors[-1] if factors else 1.0)
 

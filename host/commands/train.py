@@ -55,8 +55,7 @@ def train(dataset, changes, check, folder, every, resume, trace, trace_step, ima
     """Train DATASET: blocks (the default), karate, or a file or folder of graphs in a format of
     others; or what FILE.toml or FILE.yaml describes, see docs/tutorial.md.
 
-    The loss is softmax cross-entropy, or, where vertices have several labels, binary cross-entropy,
-    for which a --learning-rate of about 1 is right.
+    The loss is softmax cross-entropy, or, where vertices have several labels, binary cross-entropy.
 
     Formats are told apart by contents: Planetoid, gnn-benchmark, GraphSAINT, OGB, MUSAE, edge lists
     in an .npz file, and what PyTorch Geometric saves.

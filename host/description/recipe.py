@@ -66,4 +66,5 @@ def _counts(key, recipe):
 def recipe_values(recipe):
     """What ``make_recipe`` makes ``recipe`` from."""
     return {key: value for name, value in asdict(recipe).items()
-            if (key := _SINGULAR.get(name, name)) in RECIPE_HINTS and _counts(key, recipe)}
+            if (key := _SINGULAR.get(name, name)) in RECIPE_HINTS and value is not None
+            and _counts(key, recipe)}

@@ -5,6 +5,7 @@ import pytest
 from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.description.model import Model
 from hypercast.host.description.recipe import make_recipe, recipe_values
+from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, CROSS_ENTROPY
 from hypercast.rtl.config import PRESETS
 
 
@@ -12,12 +13,17 @@ def recipe(model="gcn", **values):
     return make_recipe(values, Model(model), PRESETS["tiny"])
 
 
-@pytest.mark.parametrize(("optimiser", "rate"), [("sgd", 0.05), ("adam", 0.01)])
-def test_default_learning_rates(optimiser, rate):
-    found = recipe(optimiser=optimiser)
-    assert found.learning_rates == found.bias_learning_rates == (rate,)
-    given = recipe(optimiser=optimiser, learning_rate=0.3)
-    assert (given.learning_rates, given.bias_learning_rates) == ((0.3,), (rate,))
+@pytest.mark.parametrize(("optimiser", "model", "loss", "rate"), [
+    ("sgd", "gcn", CROSS_ENTROPY, 0.05), ("sgd", "gin", CROSS_ENTROPY, 0.05 / 16),
+    ("sgd", "sage", BINARY_CROSS_ENTROPY, 0.8), ("adam", "gin", BINARY_CROSS_ENTROPY, 0.01)])
+def test_default_learning_rates(optimiser, model, loss, rate):
+    found = make_recipe({"optimiser": optimiser}, Model(model), PRESETS["tiny"], loss)
+    assert found.learning_rate("W1", 0) == found.learning_rate("b2", 0) == rate
+    assert found.explicit().learning_rates == found.explicit().bias_learning_rates == (rate,)
+    assert "learning_rate" not in recipe_values(found)
+    given = make_recipe({"learning_rate": 0.3, "optimiser": optimiser}, Model(model),
+                        PRESETS["tiny"], loss)
+    assert (given.learning_rate("W1", 0), given.learning_rate("b1", 0)) == (0.3, rate)
 
 
 @pytest.mark.parametrize(("values", "message"), [
