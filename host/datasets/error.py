@@ -2,6 +2,8 @@
 
 from contextlib import contextmanager
 
+from hypercast.host.graph_checks import GraphError
+
 __all__ = ["DatasetError", "reading"]
 
 
@@ -12,6 +14,8 @@ class DatasetError(Exception):
 @contextmanager
 def reading(path, layout, origin):
     """Turns whatever goes wrong while ``path`` is read into a ``DatasetError``.
+
+    A file that can be read, but holds what is no graph to train on, is not called damaged.
 
     Parameters
     ----------
@@ -26,6 +30,8 @@ def reading(path, layout, origin):
         yield
     except DatasetError:
         raise
+    except GraphError as error:
+        raise DatasetError(f"{path} can be read, but not trained on: {error}") from error
     except FileNotFoundError as error:
         missing = error.filename or error.args[0].removesuffix(" not found.")  # NumPy's own
         raise DatasetError(f"{missing} does not exist; check the path or download it from "

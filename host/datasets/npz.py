@@ -5,11 +5,13 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse
 
-from hypercast.host.datasets.error import DatasetError
+from hypercast.host.datasets.error import reading
 from hypercast.host.datasets.splits import split_per_class
 from hypercast.host.graph import Graph
 
 __all__ = ["load_npz"]
+
+_ORIGIN = "https://github.com/shchur/gnn-benchmark (data/npz)"
 
 
 def _matrix(file, prefix):
@@ -41,16 +43,10 @@ def load_npz(path, *, train=20, validation=30, seed=0):
         If the file is missing, damaged, or of another layout.
     """
     path = Path(path)
-    if not path.is_file():
-        raise DatasetError(f"{path} does not exist; check the path or download it from "
-                           f"https://github.com/shchur/gnn-benchmark (data/npz)")
-    try:
+    with reading(path, "a graph in gnn-benchmark's layout", _ORIGIN):
         with np.load(path, allow_pickle=False) as file:
             adjacency, features = _matrix(file, "adj"), _matrix(file, "attr")
             labels = file["labels"].astype(np.int64)
         adjacency.data = np.ones(len(adjacency.data))
         parts = split_per_class(labels, train=train, validation=validation, seed=seed)
         return Graph.from_scipy(adjacency, features, labels, **parts)
-    except Exception as error:  # a damaged archive can raise anything
-        raise DatasetError(f"{path} is damaged or not a graph in gnn-benchmark's layout "
-                           f"({error}); download it again") from error

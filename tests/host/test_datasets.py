@@ -236,16 +236,25 @@ def test_npz(tmp_path):
 
 
 @pytest.mark.parametrize("change", [
-    {"labels": np.array([0, 1])},
     {"labels": np.array([{}])},  # pickled
     {"adj_indices": np.full(11, 99)},
     {"adj_indptr": np.arange(3)},
-    {"attr_data": np.full(5, np.nan)},
 ])
 def test_npz_damaged(tmp_path, change):
     path = tmp_path / "tiny.npz"
     np.savez(path, **npz_parts() | change)
     with pytest.raises(DatasetError, match=r"tiny\.npz is damaged or not a graph"):
+        load_npz(path)
+
+
+@pytest.mark.parametrize(("change", "reason"), [
+    ({"labels": np.array([0, 1])}, r"shape \(12, 12\), but there are 2 labels"),
+    ({"attr_data": np.full(5, np.nan)}, "feature 0 of vertex 0 is nan; replace it by a number$"),
+])
+def test_npz_that_is_no_graph_is_not_called_damaged(tmp_path, change, reason):
+    path = tmp_path / "tiny.npz"
+    np.savez(path, **npz_parts() | change)
+    with pytest.raises(DatasetError, match=rf"tiny\.npz can be read, but not trained on: .*{reason}"):
         load_npz(path)
 
 

@@ -50,7 +50,7 @@ def test_edge_lists(tmp_path):
     np.savez(path, edges=ARRAYS["edges"], features=ARRAYS["features"], target=ARRAYS["labels"])
     assert sorted(load(path).splits.tolist()) == [1, 1, 3]
     np.savez(path, **ARRAYS | {"edges": np.array([[0, 7]])})
-    with pytest.raises(DatasetError, match=r"not an edge list with features and labels .*0 to 7"):
+    with pytest.raises(DatasetError, match=r"can be read, but not trained on: edge .*0 to 7"):
         load(path)
 
 
