@@ -69,9 +69,9 @@ class Graph:
             ``normalised``).
         features : (V, F) array or scipy.sparse array
             Sparse ones stay sparse.
-        labels : (V,) array of int, or (V, C) array of 0 and 1
-            Class of each vertex, from 0, -1 where it is not known; or the classes of a multi-label
-            graph.
+        labels : (V,) or (V, 1) array of int, or (V, C) array of 0 and 1
+            Class of each vertex, from 0, -1 (or not a number) where it is not known; or the classes
+            of a multi-label graph.
         train, validation, test : array
             Vertex numbers of each split, or V booleans. They must not overlap.
         weights : (E,) array, optional

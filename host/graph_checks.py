@@ -17,6 +17,11 @@ class GraphError(ValueError):
 
 def checked_features(features):
     """Features as (V, F) float64, dense or CSR as they were."""
+    if not scipy.sparse.issparse(features):
+        features = np.asarray(features)
+    if features.dtype.kind not in "biuf":
+        raise GraphError(f"features must be real numbers, not of type {features.dtype}; "
+                         f"numpy.asarray(features, dtype=float) makes numbers of objects")
     if scipy.sparse.issparse(features):
         features = scipy.sparse.csr_array(features, dtype=np.float64, copy=True)
         features.sum_duplicates()
@@ -37,13 +42,22 @@ def checked_features(features):
 
 
 def checked_labels(labels):
-    """Labels as (V,) int64, -1 for none, or as (V, C) bool."""
-    labels = np.array(labels)
+    """Labels as (V,) int64, -1 for none, or as (V, C) bool.
+
+    A single column is a class per vertex, not a multi-label graph of one class; numbers with a
+    point that are whole are classes, and what is not a number is a label that is not known.
+    """
+    labels = labels.toarray() if scipy.sparse.issparse(labels) else np.array(labels)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
     if labels.ndim == 2:
         return _checked_label_sets(labels)
+    if labels.ndim == 1 and labels.dtype.kind in "bf":
+        labels = _whole(labels)
     if labels.ndim != 1 or not np.issubdtype(labels.dtype, np.integer):
         raise GraphError(f"labels must be one integer per vertex, or a row of 0 and 1, not an "
-                         f"array of shape {labels.shape} and type {labels.dtype}")
+                         f"array of shape {labels.shape} and type {labels.dtype}; "
+                         f"numpy.unique(labels, return_inverse=True)[1] numbers names")
     bad = np.flatnonzero(labels < -1)
     if bad.size:
         raise GraphError(f"label of vertex {bad[0]} is {labels[bad[0]]}; use 0 and up for "
@@ -53,6 +67,16 @@ def checked_labels(labels):
         raise GraphError(f"label of vertex {bad[0]} is {labels[bad[0]]}, but labels go up to "
                          f"{_MAXIMUM_LABEL}; number the classes from 0")
     return labels.astype(np.int64)
+
+
+def _whole(labels):
+    """Labels, (V,) array of bool or float, as int64."""
+    known = np.where(np.isnan(labels), -1, labels)
+    bad = np.flatnonzero(known != np.rint(known))
+    if bad.size:
+        raise GraphError(f"label of vertex {bad[0]} is {known[bad[0]]}, but classes are whole "
+                         f"numbers; only classes can be trained")
+    return known.astype(np.int64)
 
 
 def _checked_label_sets(labels):
@@ -85,7 +109,12 @@ def checked_splits(labels, train, validation, test):
         if vertices.size and not np.issubdtype(vertices.dtype, np.integer):
             raise GraphError(f"the {name} split is of type {vertices.dtype}; give vertex numbers "
                              f"or booleans")
-        vertices = np.unique(vertices).astype(np.int64)
+        vertices, times = np.unique(vertices, return_counts=True)
+        if times.max(initial=1) > 1:
+            raise GraphError(f"the {name} split names vertex {vertices[times.argmax()]} "
+                             f"{times.max()} times; name each once, or give booleans if it is a "
+                             f"mask")
+        vertices = vertices.astype(np.int64)
         outside = vertices[(vertices < 0) | (vertices >= len(labels))]
         if outside.size:
             raise GraphError(f"the {name} split names vertex {outside[0]}, but vertices are 0 to "
@@ -111,8 +140,8 @@ def merged_edges(edges, weights, vertices, directed):
     if edges.size == 0:
         edges = np.zeros((0, 2), dtype=np.int64)
     if edges.ndim != 2 or edges.shape[1] != 2 or not np.issubdtype(edges.dtype, np.integer):
-        raise GraphError(f"edges must be pairs of vertex numbers, not an array of shape "
-                         f"{edges.shape} and type {edges.dtype}")
+        raise GraphError(f"edges must be pairs of vertex numbers, an array of integers of shape "
+                         f"(edges, 2), not of shape {edges.shape} and type {edges.dtype}")
     edges = edges.astype(np.int64)
     outside = np.flatnonzero(((edges < 0) | (edges >= vertices)).any(axis=1))
     if outside.size:
@@ -142,7 +171,8 @@ def merged_edges(edges, weights, vertices, directed):
 def _checked_weights(weights, edges):
     weights = np.array(weights, dtype=np.float64)
     if weights.shape != (edges,):
-        raise GraphError(f"there are {weights.size} weights for {edges} edges; give one each")
+        raise GraphError(f"weights have shape {weights.shape}, but there are {edges} edges; give "
+                         f"one number each")
     bad = np.flatnonzero(~np.isfinite(weights))
     if bad.size:
         raise GraphError(f"weight of edge {bad[0]} is {weights[bad[0]]}; replace it by a number")
@@ -157,5 +187,6 @@ def _merged_weights(pairs, weights, vertices):
         target, source = divmod(pairs[conflict[0]], vertices)
         pair_weights = weights[first][inverse][conflict[0]], weights[conflict[0]]
         raise GraphError(f"the edge from vertex {source} to {target} has weights {pair_weights[0]} "
-                         f"and {pair_weights[1]}; give it one, or declare the graph directed")
+                         f"and {pair_weights[1]}; give it one, or, if they are those of its two "
+                         f"directions, declare the graph directed")
     return merged, weights[first]

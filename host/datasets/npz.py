@@ -8,6 +8,7 @@ import scipy.sparse
 from hypercast.host.datasets.error import reading
 from hypercast.host.datasets.splits import split_per_class
 from hypercast.host.graph import Graph
+from hypercast.host.graph_checks import checked_labels
 
 __all__ = ["load_npz"]
 
@@ -46,7 +47,7 @@ def load_npz(path, *, train=20, validation=30, seed=0):
     with reading(path, "a graph in gnn-benchmark's layout", _ORIGIN):
         with np.load(path, allow_pickle=False) as file:
             adjacency, features = _matrix(file, "adj"), _matrix(file, "attr")
-            labels = file["labels"].astype(np.int64)
+            labels = checked_labels(file["labels"])
         adjacency.data = np.ones(len(adjacency.data))
         parts = split_per_class(labels, train=train, validation=validation, seed=seed)
         return Graph.from_scipy(adjacency, features, labels, **parts)

@@ -3,13 +3,13 @@
 (Hu et al., Open Graph Benchmark: Datasets for Machine Learning on Graphs, 2020.)
 """
 
+import warnings
 from pathlib import Path
 
 import numpy as np
 
 from hypercast.host.datasets.error import DatasetError, reading
 from hypercast.host.graph import Graph
-from hypercast.host.interchange.tensors import as_labels
 
 __all__ = ["load_ogb"]
 
@@ -38,7 +38,7 @@ def load_ogb(folder, *, directed=False):
     folder = Path(folder)
     with reading(folder, "a data set in OGB's layout", _ORIGIN):
         edges, features, labels = _arrays(folder / "raw")
-        return Graph.from_edges(edges, features, as_labels(labels), directed=directed,
+        return Graph.from_edges(edges, features, labels, directed=directed,
                                 **_splits(folder / "split"))
 
 
@@ -67,4 +67,6 @@ def _splits(folder):
 
 
 def _csv(path, dtype):
-    return np.loadtxt(path, dtype=dtype, delimiter=",", ndmin=2)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "loadtxt: input contained no data")
+        return np.loadtxt(path, dtype=dtype, delimiter=",", ndmin=2)

@@ -5,7 +5,8 @@ from pathlib import Path
 from hypercast.host.datasets.error import DatasetError, reading
 from hypercast.host.datasets.splits import random_split
 from hypercast.host.graph import Graph
-from hypercast.host.interchange.tensors import as_labels
+from hypercast.host.graph_checks import checked_labels
+from hypercast.host.interchange.tensors import as_array
 
 __all__ = ["load_pyg"]
 
@@ -51,5 +52,5 @@ def load_pyg(path, *, seed=0):
         if isinstance(data, dict):
             data = Data.from_dict(data)
         parts = None if hasattr(data, "train_mask") else random_split(
-            as_labels(data.y), seed=seed)
+            checked_labels(as_array(data.y)), seed=seed)
         return Graph.from_pyg(data, parts=parts)

@@ -61,9 +61,17 @@ def split_per_class(labels, *, train, validation, seed):
     -------
     dict
         Sorted vertex numbers by ``"train"``, ``"validation"``, ``"test"``.
+
+    Raises
+    ------
+    GraphError
+        If vertices have several labels.
     """
     generator = np.random.default_rng(seed)
     labels = np.asarray(labels)
+    if labels.ndim != 1:
+        raise GraphError(f"labels of shape {labels.shape} are not a class per vertex; use "
+                         f"random_split")
     parts = {name: [] for name in _NAMES}
     for label in np.unique(labels[labels >= 0]):
         members = generator.permutation(np.flatnonzero(labels == label))

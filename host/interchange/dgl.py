@@ -3,7 +3,7 @@
 import numpy as np
 
 from hypercast.host.graph_checks import GraphError
-from hypercast.host.interchange.tensors import as_array, as_labels, as_splits
+from hypercast.host.interchange.tensors import as_array, as_splits
 
 __all__ = ["dgl_arguments"]
 
@@ -19,7 +19,7 @@ def dgl_arguments(graph, features, labels, weight, parts):
     return {
         "edges": np.stack([as_array(sources), as_array(targets)], axis=1), "weights": weights,
         "features": as_array(_required(graph.ndata, features, "vertices")),
-        "labels": as_labels(_required(graph.ndata, labels, "vertices")),
+        "labels": as_array(_required(graph.ndata, labels, "vertices")),
         **as_splits(graph.ndata.get, parts)}
 
 

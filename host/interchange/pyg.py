@@ -3,7 +3,7 @@
 import numpy as np
 
 from hypercast.host.graph_checks import GraphError
-from hypercast.host.interchange.tensors import as_array, as_labels, as_splits
+from hypercast.host.interchange.tensors import as_array, as_splits
 
 __all__ = ["pyg_arguments"]
 
@@ -15,7 +15,7 @@ def pyg_arguments(data, weight, parts):
         weights = as_array(_required(data, weight)).reshape(-1)
     return {
         "edges": edges, "weights": weights, "features": as_array(_required(data, "x")),
-        "labels": as_labels(_required(data, "y")),
+        "labels": as_array(_required(data, "y")),
         **as_splits(lambda name: getattr(data, name, None), parts)}
 
 

@@ -5,7 +5,7 @@ import scipy.sparse
 
 from hypercast.host.graph_checks import GraphError
 
-__all__ = ["as_array", "as_labels", "as_splits"]
+__all__ = ["as_array", "as_splits"]
 
 #: Name of each split here to its name in PyTorch Geometric, DGL and OGB.
 _MASKS = {"train": "train", "validation": "val", "test": "test"}
@@ -32,22 +32,6 @@ def as_array(tensor):
     if hasattr(tensor, "detach"):
         tensor = tensor.detach().cpu().numpy()
     return np.asarray(tensor)
-
-
-def as_labels(tensor):
-    """Labels as ``Graph.from_edges`` takes them.
-
-    A single column is a class per vertex, not a multi-label graph of one class; numbers with a
-    point that are whole are classes, and what is not a number is a label that is not known.
-    """
-    labels = as_array(tensor)
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels[:, 0]
-    if labels.ndim == 1 and np.issubdtype(labels.dtype, np.floating):
-        whole = np.where(np.isnan(labels), -1, labels)
-        if np.array_equal(whole, np.rint(whole)):
-            labels = whole.astype(np.int64)
-    return labels
 
 
 def as_splits(values, parts):

@@ -249,12 +249,14 @@ def test_npz_damaged(tmp_path, change):
 
 @pytest.mark.parametrize(("change", "reason"), [
     ({"labels": np.array([0, 1])}, r"shape \(12, 12\), but there are 2 labels"),
+    ({"labels": np.full(12, 0.5)}, r"label of vertex 0 is 0\.5, but classes are whole numbers"),
+    ({"labels": np.eye(12, 3)}, "are not a class per vertex; use random_split"),
     ({"attr_data": np.full(5, np.nan)}, "feature 0 of vertex 0 is nan; replace it by a number$"),
 ])
 def test_npz_that_is_no_graph_is_not_called_damaged(tmp_path, change, reason):
     path = tmp_path / "tiny.npz"
     np.savez(path, **npz_parts() | change)
-    with pytest.raises(DatasetError, match=rf"tiny\.npz can be read, but not trained on: .*{reason}"):
+    with pytest.raises(DatasetError, match=rf"can be read, but not trained on: .*{reason}"):
         load_npz(path)
 
 

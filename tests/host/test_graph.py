@@ -161,12 +161,12 @@ def test_normalised_features(sparse):
 @pytest.mark.parametrize(("edges", "changes", "message"), [
     ([[0, 1], [0, 4]], {}, "edge 1 leads from vertex 0 to 4, but vertices are 0 to 3"),
     ([[-1, 1]], {}, "edge 0 leads from vertex -1 to 1"),
-    ([[0, 1, 2]], {}, r"edges must be pairs of vertex numbers, not an array of shape \(1, 3\)"),
+    ([[0, 1, 2]], {}, r"shape \(edges, 2\), not of shape \(1, 3\)"),
     ([[0.5, 1]], {}, "type float64"),
     ([[0, 1]], {"weights": [np.nan]}, "weight of edge 0 is nan; replace it"),
-    ([[0, 1]], {"weights": [1, 2]}, "2 weights for 1 edges; give one each"),
+    ([[0, 1]], {"weights": [1, 2]}, r"shape \(2,\), but there are 1 edges; give one"),
     ([[0, 1], [1, 0]], {"weights": [1, 2]},
-     r"edge from vertex 1 to 0 has weights 2\.0 and 1\.0; give it one, or declare"),
+     r"edge from vertex 1 to 0 has weights 2\.0 and 1\.0; give it one, or, "),
     ([], {"features": np.eye(3)}, "3 rows of features, but 4 labels"),
     ([], {"features": np.zeros((4, 0))}, r"features have shape \(4, 0\)"),
     ([], {"features": np.zeros((0, 4)), "labels": []}, "at least one vertex"),
@@ -174,7 +174,12 @@ def test_normalised_features(sparse):
     ([], {"features": scipy.sparse.csr_array(np.diag([1, np.nan, 1, 1]))},
      "feature 1 of vertex 1 is nan"),
     ([], {"labels": [0, 0, -2, 0]}, "label of vertex 2 is -2; use 0 and up for classes"),
-    ([], {"labels": [0.0, 1, 2, 3]}, "type float64"),
+    ([], {"labels": [0.0, 1, 0.5, 3]}, r"label of vertex 2 is 0\.5, but classes are whole"),
+    ([], {"labels": ["a", "b", "a", "b"]}, r"type <U1; numpy\.unique"),
+    ([], {"features": np.eye(4) * 1j}, "real numbers, not of type complex128"),
+    ([], {"features": {"a": [1.0]}}, "real numbers, not of type object"),
+    ([], {"train": [0, 1, 1, 0]}, "names vertex 0 2 times; .* booleans if it is a mask"),
+    ([[0, 1]], {"weights": [[1.0]]}, r"weights have shape \(1, 1\), but there are 1 edges"),
     ([], {"test": [0, 2]}, "vertex 0 is in the train and in the test split; leave it in one"),
     ([], {"validation": [4]}, "the validation split names vertex 4, but vertices are 0 to 3"),
     ([], {"train": []}, "the train split is empty; name at least one vertex"),
@@ -208,6 +213,18 @@ def test_unknown_normalisation():
         make([]).normalised("max")
 
 
+@pytest.mark.parametrize(("labels", "expected"), [
+    ([[2], [0], [1], [1]], [2, 0, 1, 1]),
+    ([[2.0], [np.nan], [0.0], [1.0]], [2, -1, 0, 1]),
+    ([True, False, True, True], [1, 0, 1, 1]),
+    (scipy.sparse.csr_array([[0], [1], [0], [3]]), [0, 1, 0, 3]),
+])
+def test_classes_in_other_forms(labels, expected):
+    graph = make([], labels=labels)
+    assert not graph.multi_label
+    assert graph.labels.tolist() == expected
+
+
 # --- Several labels per vertex ------------------------------------------------------------------
 
 
@@ -227,7 +244,7 @@ def test_multi_label(labels):
 @pytest.mark.parametrize(("labels", "message"), [
     ([[0, 1], [0, 2], [0, 0], [0, 0]], "label 1 of vertex 1 is 2; use 1 for the classes it has"),
     ([[0, np.nan], [0, 1], [0, 0], [0, 0]], "label 1 of vertex 0 is nan"),
-    ([["a"], ["b"], ["c"], ["d"]], "must be 0 and 1, not of type <U1"),
+    ([["a", "b"]] * 4, "must be 0 and 1, not of type <U1"),
     (np.zeros((4, 0)), "labels have no columns"),
     (np.zeros((4, 1, 1), int), r"shape \(4, 1, 1\)"),
 ])

@@ -72,6 +72,12 @@ def test_several_labels(values):
     assert graph.labels.astype(int).tolist() == [[0, 1], [1, 1], [0, 0], [1, 0]]
 
 
+def test_empty_split(values, recwarn):
+    write(values / "split/time/test.csv.gz", np.zeros(0))
+    assert load_ogb(values).splits.tolist() == [1, 2, 1, 0]
+    assert not recwarn.list
+
+
 def test_no_features(values):
     (values / "raw/node-feat.csv.gz").unlink()
     with pytest.raises(DatasetError, match=r"no node-feat\.csv\.gz: the data set has no features"):

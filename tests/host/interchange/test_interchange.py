@@ -8,7 +8,7 @@ import scipy.sparse
 
 from hypercast.host.datasets import random_split
 from hypercast.host.graph import Graph, GraphError
-from hypercast.host.interchange.tensors import as_array, as_labels
+from hypercast.host.interchange.tensors import as_array
 from hypercast.rtl.isa import Split
 
 #: Edges that lead from 0 to 1, 1 to 2 and back, 3 to 0.
@@ -113,16 +113,6 @@ def test_sparse_tensors_stay_sparse(tensor):
     found = as_array(tensor)
     assert isinstance(found, scipy.sparse.csr_array)
     assert found.todense().tolist() == FEATURES.tolist()
-
-
-@pytest.mark.parametrize(("labels", "expected"), [
-    ([[2], [0]], [2, 0]),
-    ([[2.0], [np.nan]], [2, -1]),
-    ([1.0, 0.5], [1.0, 0.5]),
-    ([[1, 0], [1, 1]], [[1, 0], [1, 1]]),
-])
-def test_labels(labels, expected):
-    assert as_labels(labels).tolist() == expected
 
 
 # --- PyTorch Geometric --------------------------------------------------------------------------
