@@ -52,10 +52,8 @@ def load_musae(folder, *, train=0.6, validation=0.2, seed=0):
         features = next((path for path in (folder / f"{prefix}.json",
                                            folder / f"{prefix}_features.json") if path.exists()),
                         folder / f"{prefix}_features.json")
-        edges = np.loadtxt(folder / f"{prefix}_edges.csv", dtype=np.int64, delimiter=",",
-                           skiprows=1, ndmin=2)
         return Graph.from_edges(
-            edges, _features(json.loads(features.read_text()), len(labels)), labels,
+            _edges(folder / f"{prefix}_edges.csv"), _features(features, len(labels)), labels,
             **random_split(labels, train=train, validation=validation, seed=seed))
 
 
@@ -78,7 +76,7 @@ def _column(header, candidates, path):
 
 def _labels(path):
     """Class of each vertex, -1 for numbers that are left out."""
-    with path.open(encoding="utf-8", newline="") as file:
+    with path.open(encoding="utf-8-sig", newline="") as file:
         rows = csv.DictReader(file)
         number = _column(rows.fieldnames or (), _NUMBERS, path)
         name = _column(rows.fieldnames, _CLASSES, path)
@@ -94,16 +92,39 @@ def _labels(path):
     if numbers.min() < 0 or numbers.max() >= 2 * len(numbers):
         raise DatasetError(f"column {number} of {path} goes from {numbers.min()} to "
                            f"{numbers.max()} in {len(numbers)} rows; number the vertices from 0")
+    twice = np.flatnonzero(np.bincount(numbers) > 1)
+    if twice.size:
+        raise DatasetError(f"column {number} of {path} has {twice[0]} in several rows; keep one")
     labels = np.full(numbers.max() + 1, -1)
     labels[numbers] = classes
     return labels
 
 
-def _features(lists, vertices):
+def _edges(path):
+    """(edges, 2) array of int; the first line names the columns, if it has no numbers."""
+    with path.open(encoding="utf-8-sig") as file:
+        names = int(not file.readline().replace(",", "").strip().isdecimal())
+    return np.loadtxt(path, dtype=np.int64, delimiter=",", skiprows=names, ndmin=2,
+                      encoding="utf-8-sig")
+
+
+def _features(path, vertices):
     """(vertices, features) CSR array of 0 and 1."""
-    rows = np.repeat(np.array([int(vertex) for vertex in lists], dtype=np.int64),
-                     [len(active) for active in lists.values()])
-    columns = np.concatenate([np.array(active, dtype=np.int64) for active in lists.values()])
+    lists = json.loads(path.read_text())
+    numbers = np.array([int(vertex) for vertex in lists], dtype=np.int64)
+    rows = np.repeat(numbers, [len(active) for active in lists.values()])
+    values = np.concatenate([np.array(active, dtype=np.float64) for active in lists.values()])
+    columns = values.astype(np.int64)
+    bad = np.flatnonzero((columns != values) | (columns < 0))
+    if bad.size:
+        raise DatasetError(f"{path} lists {values[bad[0]]} for vertex {rows[bad[0]]}, but lists "
+                           f"hold the numbers of features that are 1; save real features as edges, "
+                           f"features and labels by numpy.savez")
+    if not columns.size:
+        raise DatasetError(f"{path} lists no feature of any vertex; give some")
+    if numbers.max() >= vertices:
+        raise DatasetError(f"{path} lists features of vertex {numbers.max()}, but the targets' "
+                           f"vertices are 0 to {vertices - 1}; remove it")
     matrix = scipy.sparse.coo_array(
         (np.ones(len(rows)), (rows, columns)), shape=(vertices, columns.max() + 1)).tocsr()
     matrix.data[:] = 1.0  # a feature that is listed twice

@@ -29,6 +29,12 @@ def test_musae(tmp_path, name):
     assert sorted(graph.splits.tolist()) == [1, 1, 2, 3]
 
 
+@pytest.mark.parametrize("names", ["", "id_1,id_2\n", "\ufefffrom,to\n"])
+def test_no_edge_is_taken_for_names_of_columns(tmp_path, names):
+    write(tmp_path, edges=names + "0,1\n1,2\n2,3\n", target="\ufeff" + TARGETS)
+    assert load_musae(tmp_path).edges.nnz == 6
+
+
 def test_twitch(tmp_path):
     """Its graph has numbers of its own; classes are in the order of their numbers or names."""
     write(tmp_path, prefix="musae_DE", name="musae_DE_features.json", target=(
@@ -50,12 +56,16 @@ def test_numeric_classes(tmp_path):
     ({"target": "id,target\n900,1\n901,2\n"}, "goes from 900 to 901 in 2 rows; number the"),
     ({"target": "id,target\n" + "".join(f"{n},{n * 7}\n" for n in range(600))},
      "600 different values; only classes, at most 512"),
-    ({"target": "id,target\n0,a\n"}, "damaged or not a data set in MUSAE's layout"),
+    ({"target": "id,target\n0,a\n"}, "features of vertex 2, but the targets' vertices are 0 to 0"),
+    ({"target": "id,target\nx,a\n"}, "damaged or not a data set in MUSAE's layout"),
     ({"target": ""}, "columns , but none of"),
     ({"edges": "id_1,id_2\n0,9\n"}, "vertex 0 to 9, but vertices are 0 to 3"),
     ({"edges": "id_1,id_2\n0,x\n"}, "damaged"),
-    ({"features": {"7": [1]}}, "damaged"),
-    ({"features": {"1": [-1]}}, "damaged"),
+    ({"target": "id,target\n0,1\n1,0\n0,1\n"}, "column id of .* has 0 in several rows; keep one"),
+    ({"features": {"7": [1]}}, "features of vertex 7, but the targets' vertices are 0 to 3"),
+    ({"features": {"1": [-1]}}, r"lists -1\.0 for vertex 1, but lists hold the numbers of"),
+    ({"features": {"0": [2], "1": [0.7, 1.3]}}, r"lists 0\.7 for vertex 1, .*save real features"),
+    ({"features": {"0": []}}, "lists no feature of any vertex"),
     ({"features": []}, "damaged"),
     ({"name": "other.json"}, r"tiny_features\.json does not exist; check the path or download"),
 ])
