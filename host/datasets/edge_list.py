@@ -1,12 +1,14 @@
 """NumPy archives of an edge list, features and classes."""
 
+import re
 from pathlib import Path
 
 import numpy as np
 
-from hypercast.host.datasets.error import reading
+from hypercast.host.datasets.error import DatasetError, reading
 from hypercast.host.datasets.splits import random_split
 from hypercast.host.graph import Graph
+from hypercast.host.graph_checks import checked_labels
 
 __all__ = ["load_edge_list"]
 
@@ -36,7 +38,20 @@ def load_edge_list(path, *, seed=0):
     path = Path(path)
     with reading(path, "an edge list with features and labels", _ORIGIN), \
             np.load(path, allow_pickle=False) as file:
-        labels = file["labels" if "labels" in file.files else "target"]
-        splits = {name: file[name] for name in _SPLITS if name in file.files}
+        if not {"labels", "target"} & {*file.files}:
+            raise DatasetError(f"{path} has arrays {', '.join(file.files)}, but no labels; add a "
+                               f"class per vertex, or a row of 0 and 1")
+        labels = checked_labels(file["labels" if "labels" in file.files else "target"])
+        splits = {name: file[name] for name in _splits(path, file.files)}
         return Graph.from_edges(file["edges"], file["features"], labels,
                                 **(splits or random_split(labels, seed=seed)))
+
+
+def _splits(path, names):
+    """Names of arrays that are splits; none, or those of a split to train on at least."""
+    found = [name for name in names
+             if re.fullmatch(r"(train|val|valid|validation|test)(_\w+)?", name)]
+    if found and not {"train"} <= {*found} <= {*_SPLITS}:
+        raise DatasetError(f"{path} has splits {', '.join(found)}; name them train (which is "
+                           f"needed), validation and test")
+    return found

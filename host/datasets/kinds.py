@@ -82,5 +82,10 @@ def load_path(path):
     files = [*path.glob("*.npz"), *path.glob("*.pt")]
     if len(files) == 1:
         return load_path(files[0])
+    inside = [folder for folder in sorted(path.glob("*/"))
+              if any(kind.recognised(folder) for kind in KINDS)]
+    if inside:
+        raise DatasetError(f"{path} holds data sets in folders; give one of them: "
+                           f"{', '.join(map(str, inside))}")
     known = ", ".join(kind.text for kind in KINDS)
     raise DatasetError(f"{path} is no data set that is understood; give one of: {known}")

@@ -54,6 +54,32 @@ def test_edge_lists(tmp_path):
         load(path)
 
 
+@pytest.mark.parametrize(("names", "message"), [
+    (["validation"], "has splits validation; name them train"),
+    (["train", "val_mask"], "has splits train, val_mask; name them train"),
+])
+def test_no_split_of_another_name_is_ignored(tmp_path, names, message):
+    path = tmp_path / "data.npz"
+    np.savez(path, **ARRAYS, **{name: np.array([index]) for index, name in enumerate(names)})
+    with pytest.raises(DatasetError, match=message):
+        load(path)
+
+
+def test_edge_list_without_labels(tmp_path):
+    path = tmp_path / "data.npz"
+    np.savez(path, edges=ARRAYS["edges"], features=ARRAYS["features"])
+    with pytest.raises(DatasetError, match="arrays edges, features, but no labels; add"):
+        load(path)
+
+
+def test_folder_of_data_sets(tmp_path):
+    for name in ("DE", "EN"):
+        (tmp_path / name).mkdir()
+        write_musae(tmp_path / name)
+    with pytest.raises(DatasetError, match=r"give one of them: \S+/DE, \S+/EN$"):
+        load(tmp_path)
+
+
 @pytest.mark.parametrize("content", [None, b"", b"nothing", "folder"])
 def test_unknown(tmp_path, content):
     path = tmp_path / "data.npz"
