@@ -65,7 +65,7 @@ def compile_job(model, config, *, word_sparse=True, room=None):
     features = Features(model, rows[0], config, word_sparse=word_sparse and not room)
     firsts = first_panels([weights[weight.name] for weight in model.network.inputs], config)
     features.place(memory, firsts)
-    memory.check()
+    memory.check(features.remedies)
 
     images = plan.images(model.sample)
     features.fill(memory, images)

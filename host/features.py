@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import scipy.sparse
 
-from hypercast.host.memory_map import index_name
+from hypercast.host.memory_map import index_name, raising
 from hypercast.host.operand_map import Parts
 from hypercast.host.packing import deal, pack_panels
 from hypercast.host.sparse_words import MAXIMUM_ROWS, SparseWords, index_words
@@ -30,6 +30,11 @@ class Features:
         Configuration of the chip.
     word_sparse : bool
         False to store all words in any case.
+
+    Attributes
+    ----------
+    remedies : dict
+        How to store fewer words, as text by the name of their region.
     """
 
     def __init__(self, model, rows, config, *, word_sparse=True):
@@ -47,6 +52,18 @@ class Features:
             if read + index_words(self._panels, config) < rows * self._panels:
                 self._sparse = sparse
         self._indices = []  # (region, first panel, panels)
+        self.remedies = {}
+        if word_sparse and combined and rows > config.accumulator_rows:
+            self._find_remedy()
+
+    def _find_remedy(self):
+        """Whether too many rows a core are what keeps features from being word-sparse."""
+        remedy = raising(self._config, "accumulator_rows", self._rows)
+        entries = max(np.count_nonzero(part.data if scipy.sparse.issparse(part) else part)
+                      for part in self._parts)
+        if remedy and 2 * (entries + self._panels) < self._rows * self._panels:
+            self.remedies[_NAME] = (f"{remedy}: with the {self._rows} rows of a core in one tile, "
+                                    f"words of zeros are not stored")
 
     @property
     def words(self):

@@ -9,7 +9,8 @@ from hypercast.host.tensors import level
 from hypercast.rtl.config import ConfigurationError
 from hypercast.rtl.registers import Space
 
-__all__ = ["CapacityError", "MemoryMap", "Region", "index_name", "require_capacity"]
+__all__ = ["CapacityError", "MemoryMap", "Region", "index_name", "raising",
+           "require_capacity"]
 
 _CHANNELS = (Space.FEATURES, Space.GRADIENTS)
 
@@ -18,8 +19,31 @@ class CapacityError(ValueError):
     """A problem does not fit the configuration; says what, and which field to raise."""
 
 
-def require_capacity(config, field, needed, why):
+def raising(config, field, needed):
+    """What raises a power-of-two field to ``needed`` at least, as text; empty if nothing does."""
+    sufficient = 1 << (needed - 1).bit_length()
+    try:
+        config.replace(**{field: sufficient})
+    except ConfigurationError:
+        return ""
+    return f"raise {field} to {sufficient} (-P {field}={sufficient})"
+
+
+def require_capacity(config, field, needed, why, otherwise=""):
     """Check that a power-of-two field of a configuration is large enough.
+
+    Parameters
+    ----------
+    config : Config
+        The configuration.
+    field : str
+        Its field.
+    needed : int
+        The least value.
+    why : str
+        What needs it.
+    otherwise : str
+        Another remedy, if there is one.
 
     Raises
     ------
@@ -28,14 +52,10 @@ def require_capacity(config, field, needed, why):
     """
     if needed <= getattr(config, field):
         return
-    sufficient = 1 << (needed - 1).bit_length()
-    try:
-        config.replace(**{field: sufficient})
-        remedy = f"raise {field} to {sufficient}"
-    except ConfigurationError:
-        remedy = "no configuration has as many: use more lanes or cores, or a smaller network"
+    remedy = raising(config, field, needed) or (
+        "no configuration has as many: use more lanes or cores, or a smaller network")
     raise CapacityError(f"{field} is {getattr(config, field)}, but {needed} are needed: {why}; "
-                        f"{remedy}")
+                        f"{remedy}{otherwise and f'; or {otherwise}'}")
 
 
 def index_name(matrix, panel):
@@ -127,8 +147,13 @@ class MemoryMap:
         self.regions[name] = region
         return region
 
-    def check(self):
+    def check(self, remedies):
         """Compare what was allocated with the channels' size.
+
+        Parameters
+        ----------
+        remedies : dict
+            How a region can be made smaller, as text by its name.
 
         Raises
         ------
@@ -142,7 +167,7 @@ class MemoryMap:
         require_capacity(
             self._config, "channel_words", used,
             f"memory channel {channel} of a core holds that many words, {largest.words} of them "
-            f"of {largest.name}")
+            f"of {largest.name}", remedies.get(largest.name, ""))
 
     def __getitem__(self, name):
         return self.regions[name]

@@ -1,10 +1,12 @@
 """What compile_job places and refuses."""
 
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -167,6 +169,20 @@ def test_raising_what_is_named_suffices(field, change, shape):
             named.append(name)
     assert field in named
     assert len(named) == len(set(named)), f"{named}: a named value did not suffice"
+
+
+def test_features_that_would_be_word_sparse():
+    """More rows a core than accumulators keep words of zeros in memory; that is said, and helps."""
+    graph = small_graph(vertices=200, features=64)
+    sparse = replace(graph, features=scipy.sparse.csr_array(np.eye(200, 64)))
+    config = ROOMY.replace(accumulator_rows=16, channel_words=2048)
+    model = small_model(sparse, hidden=(2,))
+    with pytest.raises(CapacityError, match=r"words of zeros are not stored$") as info:
+        compile_job(model, config)
+    value = int(re.search(r"-P accumulator_rows=(\d+)", str(info.value))[1])
+    assert compile_job(model, config.replace(accumulator_rows=value)).program
+    with pytest.raises(CapacityError, match=r"channel_words=\d+\)$"):
+        compile_job(small_model(graph, hidden=(2,)), config)
 
 
 def test_named_value_is_the_smallest():

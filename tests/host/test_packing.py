@@ -93,4 +93,4 @@ def test_full_channel_is_refused_with_the_remedy():
     memory = MemoryMap(Config(channel_words=64, lanes=4), rows=[20])
     memory.matrix("X", 0, 16)
     with pytest.raises(CapacityError, match=r"channel_words is 64, but 80 are.*channel 0.*128"):
-        memory.check()
+        memory.check({})
