@@ -42,6 +42,11 @@ class SampleSource:
     ----------
     first : Sample
         The first one.
+
+    Raises
+    ------
+    ValueError
+        If samples reach less than half of the vertices to train on.
     """
 
     def __init__(self, graph, network, recipe, sampling):
@@ -61,6 +66,7 @@ class SampleSource:
             self._sampler = SaintSampler(
                 matrix, _draw(matrix, sampling), layers=layers, coverage=sampling.coverage,
                 seed=recipe.seed)
+            _check_reached(self._sampler.visits, sampling.sampler)
         self._make = SampleMaker(network, recipe, graph, self._sampler)
         self.first = self._sample(0, 0)
 
@@ -78,6 +84,15 @@ class SampleSource:
     def room(self):
         """``Room`` for all samples, by what the first ones take."""
         return Room.of([self.first, *islice(self.epoch(0), 1, _TRIALS)])
+
+
+def _check_reached(visits, sampler):
+    """Refuse samples that leave out most of the vertices to train on."""
+    reached = np.count_nonzero(visits)
+    if 2 * reached < len(visits):
+        raise ValueError(f"samples of {sampler} reach only {reached} of {len(visits)} vertices to "
+                         f"train on; draw walks or neighbours instead if these have few edges "
+                         f"among them, or else raise coverage")
 
 
 def _draw(matrix, sampling):

@@ -26,6 +26,9 @@ class EdgeDraw:
         if budget < 1:
             raise ValueError(f"budget must be at least 1, not {budget}")
         of = Neighbourhoods(matrix)
+        if not of.columns.size:
+            raise ValueError("there is nothing to draw from: the graph, of the vertices to train "
+                             "on, has no edges; draw nodes or walks instead")
         self._targets = np.repeat(np.arange(of.vertices), of.degrees)
         self._sources = of.columns
         degrees = of.degrees + np.bincount(of.columns, minlength=of.vertices)

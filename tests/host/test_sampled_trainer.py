@@ -11,6 +11,7 @@ from hypercast.host.description.description import Description
 from hypercast.host.description.model import Model
 from hypercast.host.description.sampling import SAMPLERS, Sampling
 from hypercast.host.devices import ChipDevice
+from hypercast.host.graph import Graph
 from hypercast.host.sampled_device import SampledDevice
 from hypercast.host.trainer import Trainer
 from tests.host.test_cli import refused
@@ -42,6 +43,16 @@ def test_models_and_several_labels(model, rate):
     assert last["training_loss"] < first["training_loss"]
     assert 0 < scores["test_macro_f1"] < 1
     assert predictions.classes.shape == (80, 5)
+
+
+def test_samples_that_leave_out_most_vertices():
+    """Vertices to train on that have no edges among them are in no sample of edges."""
+    edges = [[0, 1], *([vertex, 31] for vertex in range(31))]
+    graph = Graph.from_edges(edges, np.eye(32), np.arange(32) % 2, train=range(30))
+    with pytest.raises(ValueError, match=r"samples of edges reach only 2 of 30 vertices to train "
+                                         r"on; draw walks or neighbours instead"):
+        trainer("edges", graph=graph)
+    assert trainer("walks", graph=graph).epoch == 0
 
 
 def test_a_schedule_counts_epochs():

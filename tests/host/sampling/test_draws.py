@@ -79,7 +79,7 @@ def test_nothing_of_weight_zero_is_drawn(weights, count):
 @pytest.mark.parametrize(("draw", "arguments", "message"), [
     (NodeDraw, (MATRIX, 0), "budget must be at least 1, not 0"),
     (EdgeDraw, (MATRIX, 0), "budget must be at least 1, not 0"),
-    (EdgeDraw, (np.eye(3), 2), "there is nothing to draw from"),
+    (EdgeDraw, (np.eye(3), 2), "to train on, has no edges; draw nodes or walks instead"),
     (NodeDraw, (np.zeros((3, 3)), 2), "there is nothing to draw from"),
     (RandomWalkDraw, (MATRIX, 0, 2), "roots must be at least 1 and length at least 0, not 0 and 2"),
     (RandomWalkDraw, (MATRIX, 2, -1), "not 2 and -1"),
