@@ -32,6 +32,8 @@ _MAXIMUM_CLASSES = 512
 _MAXIMUM_PANELS = (1 << dict(OPERANDS[Opcode.MATMUL])["panels"]) - 1
 _MAXIMUM_ROWS = 1 << dict(OPERANDS[Opcode.MATMUL])["row_start"]
 
+_SMALLER_SAMPLES = "take smaller samples: --batch, --fan-outs"
+
 
 def compile_job(model, config, *, word_sparse=True, room=None):
     """Compile a model, as it stands before its first step.
@@ -65,7 +67,7 @@ def compile_job(model, config, *, word_sparse=True, room=None):
     features = Features(model, rows[0], config, word_sparse=word_sparse and not room)
     firsts = first_panels([weights[weight.name] for weight in model.network.inputs], config)
     features.place(memory, firsts)
-    memory.check(features.remedies)
+    memory.check(dict.fromkeys(memory.regions, _SMALLER_SAMPLES) if room else features.remedies)
 
     images = plan.images(model.sample)
     features.fill(memory, images)

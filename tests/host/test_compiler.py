@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypercast.host.compiler import compile_job
 from hypercast.host.memory_map import CapacityError
 from hypercast.host.packing import unpack_rows
+from hypercast.host.sample_plan import Room
 from hypercast.host.state import load_state, matrix_of
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.rtl.config import Config
@@ -183,6 +184,12 @@ def test_features_that_would_be_word_sparse():
     assert compile_job(model, config.replace(accumulator_rows=value)).program
     with pytest.raises(CapacityError, match=r"channel_words=\d+\)$"):
         compile_job(small_model(graph, hidden=(2,)), config)
+
+
+def test_smaller_samples_are_another_remedy():
+    model = small_model(small_graph(vertices=40))
+    with pytest.raises(CapacityError, match=r"channel_words=\d+\); or take smaller samples: --b"):
+        compile_job(model, SMALL.replace(channel_words=64), room=Room.of([model.sample]))
 
 
 def test_named_value_is_the_smallest():
