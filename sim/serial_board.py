@@ -4,7 +4,6 @@ import ctypes
 
 from hypercast.host.link.port import Port
 from hypercast.rtl.link.bit_period import FRACTION
-from hypercast.rtl.link.protocol import FRAME_WORDS
 from hypercast.sim.library import load_library
 from hypercast.sim.serial_build import BIT_PERIOD, build_board
 
@@ -12,8 +11,8 @@ __all__ = ["BYTE_CYCLES", "SerialBoard"]
 
 #: Cycles of a byte on the line: start bit, eight bits, stop bit.
 BYTE_CYCLES = 10 * BIT_PERIOD / FRACTION
-#: Cycles of silence in which the longest frame, all of it escaped, would have come.
-_SILENCE = round(2 * FRAME_WORDS * 4 * BYTE_CYCLES)
+#: Cycles in which a board that has heard everything begins to answer: those of the longest command.
+_SILENCE = 20_000
 
 
 def _load(path):
@@ -49,16 +48,18 @@ class SerialBoard(Port):
         self._handle = self._library.hypercast_board_create()
         self._buffer = ctypes.create_string_buffer(4096)
         self.cycles = 0
+        self._heard = 0  # cycle in which the last byte sent has arrived
 
     def send(self, data):
         self._library.hypercast_board_send(self._handle, data, len(data))
+        self._heard = max(self._heard, self.cycles) + round(len(data) * BYTE_CYCLES)
 
     def advance(self, cycles, count):
         """Let cycles pass, but stop when ``count`` bytes have come."""
         self.cycles += self._library.hypercast_board_advance(self._handle, count, cycles)
 
     def receive(self):
-        self.advance(_SILENCE, 1)
+        self.advance(max(self._heard - self.cycles, 0) + _SILENCE, 1)
         return self.take()
 
     def take(self):
