@@ -63,10 +63,11 @@ class SampleSource:
         else:
             graph = graph.among(train)
             matrix = graph.normalised(recipe.normalisation, recipe.gin_epsilon)
-            self._sampler = SaintSampler(
+            subgraphs = SaintSampler(
                 matrix, _draw(matrix, sampling), layers=layers, coverage=sampling.coverage,
                 seed=recipe.seed)
-            _check_reached(self._sampler.visits, sampling.sampler)
+            _check_reached(subgraphs.visits, sampling.sampler)
+            self._sampler = subgraphs
         self._make = SampleMaker(network, recipe, graph, self._sampler)
         self.first = self._sample(0, 0)
 
