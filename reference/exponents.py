@@ -151,7 +151,8 @@ class ExponentFile:
         if not 0 <= shift <= 63:
             raise AlignmentError(
                 f"exponent of {logits} must be {LOSS_SHIFT - 63} to {LOSS_SHIFT} for the loss, "
-                f"not {self[logits]}")
+                f"not {self[logits]}; scale the features, or lower the learning rate if logits "
+                f"grew in training")
         return shift
 
     def gradient_shift(self, name, momentum_exponent, base):

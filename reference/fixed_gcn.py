@@ -173,12 +173,7 @@ class FixedGcn:
         A parameter's exponent has room for its values before and after that step.
         """
         self._set_operands(self.masters)
-        self._file.calibrating = self._file.revised = True
-        while self._file.revised:
-            self._file.revised = False
-            self._forward(training=False)
-            self._backward(self._forward(training=True))
-        self._file.calibrating = False
+        self._file.calibrated(self._trial)
         updated = {}
         for name, gradient in self.gradients.items():
             # Where gradients are all zero, decay's constant must still fit its 16 bits.
@@ -189,6 +184,10 @@ class FixedGcn:
             updated[name] = self._updated(name, operand_shift=0).master
         self._set_operands(self.masters, updated)
         self.saturations.clear()
+
+    def _trial(self):
+        self._forward(training=False)
+        self._backward(self._forward(training=True))
 
     def _set_operands(self, *values):
         """Round all parameters, with exponents that have room for dictionaries of values."""
@@ -298,10 +297,7 @@ class FixedGcn:
         """
         self.masters = dict(masters)
         self._set_operands(self.masters)
-        self._file.calibrating = True
-        metrics = self._metrics(self._forward(training=False))
-        self._file.calibrating = False
-        return metrics
+        return self._metrics(self._file.calibrated(lambda: self._forward(training=False)))
 
     def rates(self, name, epoch):
         """Constants with which parameter ``name`` is updated in ``epoch`` (from 0), the next."""

@@ -28,11 +28,6 @@ class FixedTensors:
         Their exponents.
     saturations : collections.Counter
         Elements that saturated so far, by tensor.
-    calibrating : bool
-        Whether exponents are chosen from the tensors themselves.
-    revised : bool
-        Whether an exponent was found too low for another tensor of its slot, when calibrating: the
-        program has to be tried again. The user makes it False.
     """
 
     def __init__(self, element_width, headroom, slot):
@@ -40,12 +35,26 @@ class FixedTensors:
         self.exponents = ExponentFile(
             element_width, Config(element_width=element_width).accumulator_width, headroom, slot)
         self.saturations = Counter()
-        self.calibrating = False
-        self.revised = False
+        self._calibrating = False
+        self._revised = False  # whether an exponent was found too low for another of its slot
         self._width = element_width
         self._slot = slot
         self._opened = set()  # slots of this program's tensors
         self._least = {}  # exponents of slots that were found too low
+
+    def calibrated(self, program):
+        """What ``program()`` returns, if exponents are chosen from the tensors themselves.
+
+        It is tried again until no exponent is too low for another tensor of its slot; those that
+        earlier programs found do not count.
+        """
+        self._least.clear()
+        self._calibrating = self._revised = True
+        while self._revised:
+            self._revised = False
+            result = program()
+        self._calibrating = False
+        return result
 
     def begin(self):
         """A program begins: each slot is opened by the first tensor that is stored."""
@@ -65,7 +74,7 @@ class FixedTensors:
     def store(self, name, sums, base, dropout=None):
         """Requantize accumulators of exponent ``base``, scaled by what ``dropout`` asks for."""
         base += dropout.exponent if dropout else 0
-        if self.calibrating:
+        if self._calibrating:
             self._calibrate(name, bit_length(sums), base)
         else:
             self.exponents.settle(name, base, bit_length(sums), name.removesuffix(".eval"),
@@ -87,4 +96,4 @@ class FixedTensors:
             self.exponents[name] = max(self.exponents[name], least)
         else:
             self._least[entry] = self.exponents[name]
-            self.revised = True
+            self._revised = True

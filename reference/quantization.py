@@ -22,7 +22,8 @@ def mantissa_and_shift(value):
     if round(math.ldexp(value, shift)) == 65536:
         shift -= 1
     if value < 0 or shift < 0:
-        raise ValueError(f"optimiser constant {value} is not in 0 to 65535")
+        raise ValueError(f"optimiser constant {value:.6g} is not in 0 to 65535: gradients are too "
+                         f"large against weights; scale the features down, or normalise them")
     return round(math.ldexp(value, shift)), shift
 
 

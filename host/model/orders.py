@@ -2,6 +2,7 @@
 
 import itertools
 
+from hypercast.host.issue_order import TRIALS
 from hypercast.host.model.prediction import predict
 
 __all__ = ["choose_orders"]
@@ -9,6 +10,8 @@ __all__ = ["choose_orders"]
 #: By how much a schedule that tries many orders of instructions may be shorter than one that does
 #: not (``issue_orders``).
 _NEAR = 1.05
+#: Layers up to which they are predicted as carefully as can be.
+_PAIR = 2
 
 
 def choose_orders(workload):
@@ -45,4 +48,6 @@ def _best(workload, candidates):
     near = [orders for orders in candidates if cycles[orders] <= limit]
     if len(near) == 1:
         return near[0]
-    return min(near, key=lambda orders: predict(workload.ordered(orders)).cycles)
+    # A deep network has a longer program and more pairs.
+    trials = max(1, _PAIR * TRIALS // len(near[0]))
+    return min(near, key=lambda orders: predict(workload.ordered(orders), trials=trials).cycles)
