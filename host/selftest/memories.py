@@ -70,13 +70,12 @@ class Memory:
         value = (mixed >> np.uint64(32)).astype(np.uint32)
         if inverse:
             value = ~value
-        return value & self.mask(address, count)
+        return value & ((np.int64(1) << self.bits(address, count)) - 1).astype(np.uint32)
 
-    def mask(self, address, count):
-        """Which bits there are at each address; none between words."""
-        piece = (np.arange(address, address + count) % self.stride).astype(np.int64)
-        bits = np.clip(self.width - 32 * piece, 0, 32)
-        return ((np.int64(1) << bits) - 1).astype(np.uint32)
+    def bits(self, address, count):
+        """How many bits there are at each address, 0 to 32; none between words."""
+        piece = np.arange(address, address + count, dtype=np.int64) % self.stride
+        return np.clip(self.width - 32 * piece, 0, 32)
 
 
 def memories(config):
@@ -150,8 +149,8 @@ def _read(driver, memory, quick, inverse):
     for address, count in memory.spans(quick):
         expected = memory.pattern(address, count, inverse)
         found = np.array(driver.read_window(memory.core, memory.space, address, count),
-                         dtype=np.uint32) & memory.mask(address, count)
-        for index in np.flatnonzero(found != expected):
+                         dtype=np.uint32)
+        for index in np.flatnonzero((found != expected) & (memory.bits(address, count) > 0)):
             yield (f"address {address + index} reads {hexadecimal(found[index], 32)}, expected "
                    f"{hexadecimal(expected[index], 32)}: {_bits(found[index] ^ expected[index])}")
 

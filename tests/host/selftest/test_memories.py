@@ -101,6 +101,12 @@ def test_a_stuck_bit(part, core, space, address, bit, value):
     assert finding.text.endswith(f": bit {bit} is wrong")
 
 
+def test_a_bit_that_should_not_be_there():
+    [finding] = findings(BrokenChip(CONFIG, 1, Space.CORE, lambda place, value: (
+        place, value | 1 << 25)))
+    assert finding.text.endswith(": bit 25 is wrong, and 13 more")
+
+
 @pytest.mark.parametrize(("wrong", "text"), [
     (0b11, "bits 0, 1 are wrong"), (0xF0, "4 bits are wrong")])
 def test_several_bits_of_an_address(wrong, text):
