@@ -1,4 +1,4 @@
-"""Accuracy of the fixed-point reference next to float64, by model, graph and sampler."""
+"""Accuracy of the fixed-point reference next to float64, and its words next to the chip's."""
 
 import os
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from hypercast.host import datasets
 from hypercast.host.benches.figure import Figure
+from hypercast.host.benches.on_chip import on_chip_figures
 from hypercast.host.benches.several_labels import micro_f1_figures
 from hypercast.host.datasets import DatasetError
 from hypercast.host.description.model import Model
@@ -53,7 +54,8 @@ def run(data, progress):
         figures += _on_cora(cora, model, progress)
     progress("several labels")
     figures += micro_f1_figures(bars={16: 0.01})
-    return figures + _on_facebook(os.environ[FACEBOOK], progress)
+    figures += _on_facebook(os.environ[FACEBOOK], progress)
+    return figures + on_chip_figures(progress)
 
 
 def _on_cora(graph, model, progress):
