@@ -63,5 +63,5 @@ def test_unknown_opcode(device):
 def test_exponent_out_of_range(device):
     row, _ = find(device, Opcode.DRAIN)
     device.driver.load(replace(device.job, exponents=device.job.exponents | {"X": 100}))
-    with pytest.raises(DeviceError, match=rf"EXPONENT: 2>: numbers .*; program row {row} \(DRAIN\)"):
+    with pytest.raises(DeviceError, match=rf"EXPONENT: 2>: .*; program row {row} \(DRAIN\)"):
         device.train_step()
