@@ -23,7 +23,7 @@ MAGIC = 0x4843494D
 NO_ENTRY = 0xFFFFFFFF
 #: Words an image begins with: identity of file and chip; the dropout key of the first step; program
 #: rows at which ``load`` (run once, first), ``train`` and ``evaluate`` start; training steps that
-#: the learning rates are for; and the numbers of parameters and of blocks.
+#: the optimiser's constants are for; and the numbers of parameters and of blocks.
 HEADER = ("magic", "version", "config_hash", "step_key", "load", "train", "evaluate", "steps",
           "parameters", "blocks")
 #: Words that describe a parameter: its tensor number, rows and columns, and where it lies in the
@@ -94,6 +94,9 @@ def _core_blocks(job, core):
 def write_image(path, job, model):
     """Write a job as an image.
 
+    Constants of the optimiser follow gradients as they grow, so the model is trained to know those
+    of each step.
+
     Parameters
     ----------
     path : pathlib.Path
@@ -101,7 +104,12 @@ def write_image(path, job, model):
     job : Job
         What is to run.
     model : FixedGcn
-        What the job was compiled from, for its recipe: learning rates may change between steps.
+        What the job was compiled from, in its initial state; it is trained in place.
+
+    Raises
+    ------
+    ExponentError, AlignmentError
+        Where the training would stop; nothing is written.
     """
     blocks = [(0, block) for block in load_blocks(job)]
     blocks += _changes(job, model)
@@ -122,7 +130,8 @@ def write_image(path, job, model):
 def _changes(job, model):
     """(step, block) of every UPDATE whose constants differ from those of the step before."""
     program = dict(enumerate(job.program))
-    for step in range(1, model.recipe.epochs):
+    for step in range(model.recipe.epochs):
+        model.train_step()  # whose constants are now the model's
         for row, instruction in updates_at(job, model, step):
             if instruction != program[row]:
                 program[row] = instruction

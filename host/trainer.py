@@ -110,8 +110,7 @@ class Trainer:
         self.recipe = make_recipe(
             recipe, self.model, self.device.config, loss_of(graph)).explicit()
         self.stopping = Stopping(patience=patience, monitor=monitor)
-        if patience:
-            self._check_stopping()
+        self.stopping.check(graph)
         network = self.model.network(graph)
         self._weights = self.model.weights and load_weights(Path(self.model.weights), network)
         self._samples = SampleSource(graph, network, self.recipe, self.sampling) \
@@ -131,16 +130,6 @@ class Trainer:
         self._folder = RunFolder(run) if run else None
         if resume and self._folder and self._folder.has_checkpoint:
             self._resume(self._folder)
-
-    def _check_stopping(self):
-        if not np.any(self.graph.splits == Split.VALIDATION):
-            raise ValueError("patience needs vertices to validate on, but the graph has none; give "
-                             "it another split")
-        score, other = ("micro_f1", "accuracy") if self.graph.multi_label else (
-            "accuracy", "micro_f1")
-        if self.stopping.monitor == f"validation_{other}":
-            raise ValueError(f"monitor is {self.stopping.monitor}, which labels like this graph's "
-                             f"do not have; watch validation_{score}")
 
     @classmethod
     def of_description(cls, description, *, graph=None, **options):

@@ -2,7 +2,10 @@
 
 from dataclasses import asdict, dataclass, fields
 
+import numpy as np
+
 from hypercast.host.description.conversion import DescriptionError, checked
+from hypercast.rtl.isa import Split
 
 __all__ = ["MONITORS", "Stopping"]
 
@@ -47,6 +50,18 @@ class Stopping:
                                    "well", "stopping", "monitor")
         if self.patience is not None and self.monitor is None:
             object.__setattr__(self, "monitor", next(iter(MONITORS)))
+
+    def check(self, graph):
+        """Raise ``ValueError`` if a training on ``graph`` has nothing of the kind to watch."""
+        if self.patience is None:
+            return
+        if not np.any(graph.splits == Split.VALIDATION):
+            raise ValueError("patience needs vertices to validate on, but the graph has none; give "
+                             "it another split")
+        score, other = ("micro_f1", "accuracy") if graph.multi_label else ("accuracy", "micro_f1")
+        if self.monitor == f"validation_{other}":
+            raise ValueError(f"monitor is {self.monitor}, which labels like this graph's do not "
+                             f"have; watch validation_{score}")
 
     def better(self, value, best):
         """Whether ``value`` of the monitored quantity is better than ``best``, the best so far."""

@@ -10,8 +10,8 @@ __all__ = ["choose_orders"]
 #: By how much a schedule that tries many orders of instructions may be shorter than one that does
 #: not (``issue_orders``).
 _NEAR = 1.05
-#: Layers up to which they are predicted as carefully as can be.
-_PAIR = 2
+#: Networks of more layers are predicted with fewer trials: programs are longer, and pairs more.
+_CAREFUL_LAYERS = 2
 
 
 def choose_orders(workload):
@@ -48,6 +48,5 @@ def _best(workload, candidates):
     near = [orders for orders in candidates if cycles[orders] <= limit]
     if len(near) == 1:
         return near[0]
-    # A deep network has a longer program and more pairs.
-    trials = max(1, _PAIR * TRIALS // len(near[0]))
+    trials = max(1, _CAREFUL_LAYERS * TRIALS // len(near[0]))
     return min(near, key=lambda orders: predict(workload.ordered(orders), trials=trials).cycles)

@@ -16,7 +16,8 @@ from tests.host.fake_chip import FakeChip
 from tests.host.models import SMALL, small_model
 
 LIMIT = 5000
-MODEL = small_model(schedule=((2, 0.5),))
+RECIPE = {"schedule": ((2, 0.5),)}
+MODEL = small_model(**RECIPE)
 JOB = compile_job(MODEL, SMALL)
 
 
@@ -32,7 +33,7 @@ class PolledChip(FakeChip):
 @pytest.fixture(scope="module")
 def image(tmp_path_factory):
     path = tmp_path_factory.mktemp("image") / "job.image"
-    write_image(path, JOB, MODEL)
+    write_image(path, JOB, small_model(**RECIPE))
     return path.read_bytes()
 
 

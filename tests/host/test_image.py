@@ -12,15 +12,20 @@ from hypercast.rtl.registers import Space, register
 from tests.host.fake_chip import FakeChip
 from tests.host.models import SMALL, small_model
 
-MODEL = small_model(seed=77, schedule=((2, 0.5), (4, 0.25)))
+RECIPE = {"seed": 77, "schedule": ((2, 0.5), (4, 0.25))}
+MODEL = small_model(**RECIPE)
 JOB = compile_job(MODEL, SMALL)
 
 
 @pytest.fixture(scope="module")
 def image(tmp_path_factory):
-    """Header and parameters as dictionaries, blocks as (fields, words) pairs."""
     path = tmp_path_factory.mktemp("image") / "job.image"
-    write_image(path, JOB, MODEL)
+    write_image(path, JOB, small_model(**RECIPE))
+    return contents(path)
+
+
+def contents(path):
+    """Header and parameters as dictionaries, blocks as (fields, words) pairs."""
     words = list(np.fromfile(path, dtype="<u4"))
 
     def take(names):
@@ -68,8 +73,29 @@ def test_later_blocks_are_the_changes_of_the_learning_rate(image):
     steps = [fields["step"] for fields, _ in image[2]]
     assert steps == sorted(steps)
     for step in range(1, 5):
-        changed = {fields["address"] // 16: sum(word << 32 * i for i, word in enumerate(words))
-                   for fields, words in image[2]
-                   if fields["step"] == step and fields["space"] == Space.PROGRAM
-                   and fields["count"] == INSTRUCTION_WORDS}
-        assert changed == (dict(updates_at(JOB, MODEL, step)) if step in (2, 4) else {})
+        assert instructions(image, step) == (
+            dict(updates_at(JOB, MODEL, step)) if step in (2, 4) else {})
+
+
+def test_constants_follow_gradients(tmp_path):
+    """The program of each step is what a chip's driver would make it from the last step."""
+    recipe = {"learning_rates": (300.0,), "bias_learning_rates": (300.0,)}
+    model = small_model(**recipe)
+    job = compile_job(model, SMALL)
+    write_image(tmp_path / "image", job, small_model(**recipe))
+    image = contents(tmp_path / "image")
+    program, raised = {}, 0
+    for step in range(5):
+        model.train_step()
+        raised += len(model.momentum_exponents.raised)
+        program |= instructions(image, step)
+        assert program.items() >= dict(updates_at(job, model, step)).items()
+    assert raised
+
+
+def instructions(image, step):
+    """Program row to instruction, of the blocks before a step."""
+    return {fields["address"] // 16: sum(word << 32 * i for i, word in enumerate(words))
+            for fields, words in image[2]
+            if fields["step"] == step and fields["space"] == Space.PROGRAM
+            and fields["count"] == INSTRUCTION_WORDS}

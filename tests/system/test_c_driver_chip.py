@@ -32,13 +32,15 @@ def metrics(driver, sizes):
 def test_training(name, tmp_path):
     config = CHIPS[name]
     training = GraphTraining(graph=random_graph(24, 60), config=config, hidden=(4,), dropout=0.3,
-                             epochs=3, recipe={"schedule": ((1, 0.5),), "seed": 5})
+                             epochs=5, recipe={"schedule": ((2, 0.5),), "seed": 5,
+                                               "learning_rates": (300.0,)})
     model = training.model()
     path = tmp_path / "job.image"
-    write_image(path, compile_job(model, config), model)
+    write_image(path, compile_job(model, config), training.model())
     transport = CxxrtlTransport(config)
     driver = CDriver(tmp_path, config, transport, LIMIT)
     driver.load(path.read_bytes())
+    raised = 0
     for _ in range(driver.steps()):
         driver.train()
         assert driver.cycles() > 0
@@ -46,6 +48,8 @@ def test_training(name, tmp_path):
         found = metrics(driver, expected.vertices)
         assert np.array_equal(found.loss[1:], expected.loss[1:])
         assert np.array_equal(found.correct[1:], expected.correct[1:])
+        raised += len(model.momentum_exponents.raised)
+    assert raised
     names = [f"{kind}{layer}" for layer in (1, 2) for kind in "Wb"]
     for (elements, exponent), parameter in zip(driver.parameters(), names, strict=True):
         assert np.array_equal(elements, np.atleast_2d(model.tensors[parameter])), parameter
