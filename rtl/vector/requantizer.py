@@ -61,28 +61,61 @@ class Requantizer(wiring.Component):
         coarse, fine = self.shift[3:], delayed(m, self.shift[:3], 1)
         for lane in range(self._lanes):
             # Below the integer part there is one bit of fraction, and below that the sticky bit.
-            value = Cat(0, self.i[lane]).as_signed()
-            bytes_lost = Cat(value[low:low + 8].any() & (coarse > low // 8)
-                             for low in range(0, min(len(value), 56), 8))
-            shifted, sticky = Signal.like(value), Signal()
-            m.d.sync += [shifted.eq(value >> (coarse << 3)), sticky.eq(bytes_lost.any())]
-
-            bits_lost = Cat(shifted[bit] & (fine > bit) for bit in range(7))
-            quotient, rest = Signal(signed(self._input_width)), Signal()
-            both = Signal.like(value)
-            m.d.comb += both.eq(shifted >> fine)
+            # The integer part may have one bit more than the output, until it is rounded.
+            value = Cat(0, self.i[lane])
+            sign = value[-1]
+            wanted = min(self._output_width + 2, len(value))
+            kept = min(wanted + 7, len(value))
+            moved, sticky, beyond = Signal(kept), Signal(), Signal()
             m.d.sync += [
-                quotient.eq(both[1:].as_signed()),
-                rest.eq(both[0] & (sticky | bits_lost.any() | both[1])),
+                moved.eq(_shifted(value, coarse, 8, kept)),
+                sticky.eq(_below(value, coarse, 8)),
+                beyond.eq(_overflows(value, coarse, 8, kept)),
             ]
 
-            rounded = Signal(signed(self._input_width + 1))
+            quotient, rest = Signal(signed(wanted - 1)), Signal()
+            outside, negative = Signal(), Signal()
+            both = _shifted(moved, fine, 1, wanted)
+            m.d.sync += [
+                quotient.eq(both[1:]),
+                rest.eq(both[0] & (sticky | _below(moved, fine, 1) | both[1])),
+                outside.eq(beyond | _overflows(moved, fine, 1, wanted)),
+                negative.eq(delayed(m, sign, 1)),
+            ]
+
+            rounded = Signal(signed(wanted))
             above = rounded[self._output_width - 1:]
-            fits = ~above.any() | above.all()
-            limit = Cat((~rounded[-1]).replicate(self._output_width - 1), rounded[-1])
+            fits = ~outside & (~above.any() | above.all())
+            limit = Cat((~negative).replicate(self._output_width - 1), negative)
             m.d.comb += rounded.eq(quotient + rest)
             m.d.sync += [
                 self.o[lane].eq(Mux(fits, rounded[:self._output_width], limit).as_signed()),
                 self.saturated[lane].eq(~fits),
             ]
         return m
+
+
+def _shifted(value, places, unit, width):
+    """``width`` bits of signed ``value`` shifted right by ``places`` (3 bits) times ``unit``.
+
+    The furthest shift comes first: fewer bits then pass those that follow.
+    """
+    for bit in (2, 1, 0):
+        distance = unit << bit
+        needed = min(width + distance - unit, len(value))
+        extended = Cat(value, value[-1].replicate(distance))
+        value = Mux(places[bit], extended[distance:], value)[:needed]
+    return Cat(value, value[-1].replicate(width - len(value)))
+
+
+def _below(value, places, unit):
+    """Whether such a shift loses ones."""
+    return Cat(value[index * unit:(index + 1) * unit].any() & (places > index)
+               for index in range(min(7, -(-len(value) // unit)))).any()
+
+
+def _overflows(value, places, unit, width):
+    """Whether the result of such a shift takes more than ``width`` bits."""
+    above = value[width - 1:-1] ^ value[-1].replicate(len(value) - width)
+    return Cat(above[index * unit:(index + 1) * unit].any() & (places <= index)
+               for index in range(-(-len(above) // unit))).any()
