@@ -126,10 +126,12 @@ class Core(wiring.Component):
             connect(m, router.eject[lane], receiver.flits[lane])
 
         # Memory.
-        readers = (sender.data, sender.list, receiver.edges, array.left, array.right,
-                   array.index, vector.primary, vector.secondary, host.read)
-        m.submodules.reads = reads = ReadCrossbar(config, len(readers))
-        for index, port in enumerate(readers):
+        both = (0, 1)
+        readers = ((sender.data, both), (sender.list, (1,)), (receiver.edges, (1,)),
+                   (array.left, both), (array.right, both), (array.index, (1,)),
+                   (vector.primary, both), (vector.secondary, (1,)), (host.read, both))
+        m.submodules.reads = reads = ReadCrossbar(config, [channels for _, channels in readers])
+        for index, (port, _) in enumerate(readers):
             connect(m, port, reads.clients[index])
         m.submodules.writes = writes = WriteCrossbar(config, 2)
         connect(m, vector.write, writes.clients[0])

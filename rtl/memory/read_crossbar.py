@@ -1,6 +1,6 @@
 """Shares a core's two memory channels among the clients that read."""
 
-from amaranth.hdl import Module, Signal, unsigned
+from amaranth.hdl import Array, Module, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
@@ -28,13 +28,14 @@ class ReadCrossbar(wiring.Component):
     ----------
     config : Config
         Configuration.
-    clients : int
-        Number of clients, at least 1.
+    channels : sequence of tuple
+        For each client, the channels it reads: ``(0,)``, ``(1,)`` or ``(0, 1)``. What it reads from
+        one only needs no multiplexer.
 
     Members
     -------
     clients : array of In(ReadPort(config))
-        Clients. One that does not take its words holds up the channel.
+        Clients; they name no other channels. One that does not take its words holds up the channel.
     read_request, read_data : array of Out(stream), array of In(stream)
         Those of ``Channel``, for channels 0 and 1.
     read_words : Out(2)
@@ -43,17 +44,19 @@ class ReadCrossbar(wiring.Component):
     Raises
     ------
     ValueError
-        If there is no client.
+        If no client reads one of the channels.
     """
 
-    def __init__(self, config, clients):
-        if clients < 1:
-            raise ValueError(f"ReadCrossbar needs at least one client, not {clients}")
+    def __init__(self, config, channels):
+        for number in range(2):
+            if not any(number in own for own in channels):
+                raise ValueError(f"ReadCrossbar needs a client that reads channel {number}: "
+                                 f"the clients' channels are {list(channels)}")
         self._config = config
-        self._count = clients
+        self._channels = channels
         channel = Channel(config).members
         super().__init__({
-            "clients": In(ReadPort(config)).array(clients),
+            "clients": In(ReadPort(config)).array(len(channels)),
             "read_request": channel["read_request"].array(2),
             "read_data": channel["read_data"].array(2),
             "read_words": Out(2),
@@ -61,27 +64,53 @@ class ReadCrossbar(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        schedulers = [_Scheduler(self._config, self._count) for _ in range(2)]
-        for number, scheduler in enumerate(schedulers):
+        schedulers = []
+        for number in range(2):
+            readers = [index for index, own in enumerate(self._channels) if number in own]
+            scheduler = _Scheduler(self._config, len(self._channels), readers)
+            schedulers.append(scheduler)
             m.submodules[f"channel_{number}"] = scheduler
             words = self.read_data[number]
             wiring.connect(m, scheduler.read_request, wiring.flipped(self.read_request[number]))
             wiring.connect(m, scheduler.read_data, wiring.flipped(words))
             m.d.comb += self.read_words[number].eq(words.valid & words.ready)
-        for index, client in enumerate(self.clients):
-            self._connect_client(m, index, client, schedulers)
+        for index, (client, own) in enumerate(zip(self.clients, self._channels, strict=True)):
+            if len(own) == 1:
+                self._connect(m, index, client, schedulers[own[0]])
+            else:
+                self._connect_to_both(m, index, client, schedulers)
         return m
 
-    def _connect_client(self, m, index, client, schedulers):
+    def _connect(self, m, index, client, scheduler):
+        """Let a client use one channel."""
+        request, words = scheduler.request(index), scheduler.words
+        arriving = words.valid & (words.p.client == index)
+        m.d.comb += [
+            request.p.client.eq(index),
+            request.p.address.eq(client.request.p.address),
+            request.p.length.eq(client.request.p.length),
+            request.valid.eq(client.request.valid),
+            client.request.ready.eq(request.ready),
+            client.data.valid.eq(arriving),
+            client.data.payload.eq(words.p.word),
+        ]
+        with m.If(arriving):
+            m.d.comb += words.ready.eq(client.data.ready)
+
+    def _connect_to_both(self, m, index, client, schedulers):
         """Let a client use either channel, one at a time."""
         current = Signal(name=f"current_{index}")  # the channel last used
         # Its bursts under way.
         pending = Signal(range(_outstanding(self._config) + 3), name=f"pending_{index}")
         requested = Signal(name=f"requested_{index}")
         completed = Signal(name=f"completed_{index}")
-        m.d.comb += requested.eq(client.request.valid & client.request.ready)
+        m.d.comb += [
+            requested.eq(client.request.valid & client.request.ready),
+            client.data.payload.eq(
+                Array(scheduler.words.p.word for scheduler in schedulers)[current]),
+        ]
         for number, scheduler in enumerate(schedulers):
-            request = scheduler.requests[index]
+            request = scheduler.request(index)
             m.d.comb += [
                 request.p.client.eq(index),
                 request.p.address.eq(client.request.p.address),
@@ -97,7 +126,6 @@ class ReadCrossbar(wiring.Component):
             with m.If(words.valid & (words.p.client == index)):
                 m.d.comb += [
                     client.data.valid.eq(1),
-                    client.data.payload.eq(words.p.word),
                     words.ready.eq(client.data.ready),
                     completed.eq(client.data.ready & words.p.last),
                 ]
@@ -109,17 +137,27 @@ class ReadCrossbar(wiring.Component):
 class _Scheduler(wiring.Component):
     """One channel's share: whose burst is next, and whose words are arriving.
 
+    Parameters
+    ----------
+    config : Config
+        Configuration.
+    clients : int
+        Number of clients.
+    readers : list of int
+        Those that read this channel.
+
     Members
     -------
     requests : array of In(stream of {client, address, length})
-        Bursts the clients want; ``client`` is the input's own number.
+        Bursts its readers want, in their order; see ``request``.
     words : Out(stream of {client, last, word})
         Words, each with its client; ``last`` marks the last one of a burst.
     read_request, read_data : Out(stream), In(stream)
         As in ``Channel``.
     """
 
-    def __init__(self, config, clients):
+    def __init__(self, config, clients, readers):
+        self._readers = readers
         self._outstanding = _outstanding(config)
         channel = Channel(config).members
         client = range(clients)
@@ -128,12 +166,16 @@ class _Scheduler(wiring.Component):
             "length": unsigned(BURST.bit_length())})
         self._tag = data.StructLayout({"client": client, "length": unsigned(BURST.bit_length())})
         super().__init__({
-            "requests": In(stream.Signature(self._request)).array(clients),
+            "requests": In(stream.Signature(self._request)).array(len(readers)),
             "words": Out(stream.Signature(data.StructLayout({
                 "client": client, "last": 1, "word": config.word_width}))),
             "read_request": channel["read_request"],
             "read_data": channel["read_data"],
         })
+
+    def request(self, client):
+        """The input of a client's bursts, of which ``client`` is its number."""
+        return self.requests[self._readers.index(client)]
 
     def elaborate(self, platform):
         m = Module()

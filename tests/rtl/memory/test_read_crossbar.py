@@ -58,17 +58,17 @@ class _Channels:
 
 
 def _read(config, requests, *, latencies=(1, 1), memory_stall=0.0, idle=0.0, stall=0.0,
-          cycles=20_000):
+          cycles=20_000, channels=None):
     """Let client ``k`` ask for ``requests[k]`` and check the words it gets."""
-    dut = ReadCrossbar(config, len(requests))
+    dut = ReadCrossbar(config, channels or [(0, 1)] * len(requests))
     rng = np.random.default_rng(latencies[0] + len(requests))
-    channels = _Channels(dut, rng, latencies, memory_stall)
+    memory = _Channels(dut, rng, latencies, memory_stall)
 
     def sender(index):
         return lambda ctx: put(ctx, dut.clients[index].request, requests[index], rng, idle)
 
     def receiver(index):
-        expected = [channels.word(request["channel"], request["address"] + offset)
+        expected = [memory.word(request["channel"], request["address"] + offset)
                     for request in requests[index] for offset in range(request["length"])]
 
         async def receive(ctx):
@@ -77,7 +77,7 @@ def _read(config, requests, *, latencies=(1, 1), memory_stall=0.0, idle=0.0, sta
         return receive
 
     run(dut, *map(sender, range(len(requests))), *map(receiver, range(len(requests))),
-        background=[lambda ctx: channels.serve(ctx, 0), lambda ctx: channels.serve(ctx, 1)],
+        background=[lambda ctx: memory.serve(ctx, 0), lambda ctx: memory.serve(ctx, 1)],
         cycles=cycles)
 
 
@@ -122,7 +122,7 @@ def test_slow_channel_is_not_overtaken_by_the_other():
 def test_clients_share_a_channel_by_turns():
     """With all clients asking, each finishes within one round of the others."""
     config = CONFIGS[0]
-    dut = ReadCrossbar(config, 3)
+    dut = ReadCrossbar(config, [(0, 1)] * 3)
     rng = np.random.default_rng(0)
     channels = _Channels(dut, rng, (5, 5), 0.0)
     order = []
@@ -143,6 +143,16 @@ def test_clients_share_a_channel_by_turns():
     assert order == [index for _ in range(20) for index in range(3) for _ in range(4)]
 
 
-def test_no_clients_are_refused():
-    with pytest.raises(ValueError, match="not 0"):
-        ReadCrossbar(CONFIGS[0], 0)
+def test_clients_of_one_channel_beside_those_of_both():
+    config = CONFIGS[0]
+    rng = np.random.default_rng(0)
+    own = [(0, 1), (1,), (0,), (0, 1), (1,)]
+    requests = [_requests(config, rng, 25, channels[0] if len(channels) == 1 else None)
+                for channels in own]
+    _read(config, requests, latencies=(7, 3), memory_stall=0.2, idle=0.2, stall=0.2, channels=own)
+
+
+@pytest.mark.parametrize(("channels", "missing"), [([], 0), ([(1,)], 0), ([(0,), (0,)], 1)])
+def test_a_channel_without_clients_is_refused(channels, missing):
+    with pytest.raises(ValueError, match=f"channel {missing}"):
+        ReadCrossbar(CONFIGS[0], channels)
