@@ -25,7 +25,7 @@ class RowUnpacker(wiring.Component):
 
     Members
     -------
-    lengths : In(stream of 24)
+    lengths : In(stream of range(channel_words + 1))
         Memory words of each panel, at least 2.
     i : In(stream of word_width)
         Memory words of the panels.
@@ -36,14 +36,14 @@ class RowUnpacker(wiring.Component):
     def __init__(self, config):
         self._config = config
         super().__init__({
-            "lengths": In(stream.Signature(24)),
+            "lengths": In(stream.Signature(range(config.channel_words + 1))),
             "i": In(stream.Signature(config.word_width)),
             "o": Out(stream.Signature(left_word(config))),
         })
 
     def elaborate(self, platform):
         m = Module()
-        left = Signal(24)  # memory words of the panel still to come
+        left = Signal.like(self.lengths.payload)  # memory words of the panel still to come
         last = Signal()
         rows = Signal(self._config.word_width)  # numbers of the rows still to come
         heading = Signal()  # the next memory word holds row numbers

@@ -11,9 +11,10 @@ __all__ = ["BurstReader", "read_command"]
 
 
 def read_command(config):
-    """Layout of a command: read ``count`` words (24 bits, may be 0) from ``address`` on."""
+    """Layout of a command: read ``count`` words (0 to ``channel_words``) from ``address`` on."""
     return data.StructLayout({
-        "channel": unsigned(1), "address": unsigned(config.address_width), "count": unsigned(24)})
+        "channel": unsigned(1), "address": unsigned(config.address_width),
+        "count": range(config.channel_words + 1)})
 
 
 class BurstReader(wiring.Component):
