@@ -1,7 +1,8 @@
 """Cycles the program spent in each of its phases."""
 
-from amaranth.hdl import Array, Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.registers import PHASES
@@ -34,11 +35,25 @@ class PhaseCounters(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        counters = Array(Signal(32, name=f"phase_{index}") for index in range(PHASES))
-        for index, counter in enumerate(counters):
-            with m.If(self.clear):
-                m.d.sync += counter.eq(0)
-            with m.Elif(self.enable & (self.phase == index)):
-                m.d.sync += counter.eq(counter + 1)
-        m.d.sync += self.cycles.eq(counters[self.index])
+        m.submodules.counters = counters = Memory(shape=32, depth=PHASES, init=[])
+        own, asked, write = (counters.read_port(domain="comb"), counters.read_port(domain="comb"),
+                             counters.write_port())
+        # What the memory holds for a phase does not count before there has been a cycle of it.
+        begun = Signal(PHASES)
+
+        def count(port):
+            return Mux(begun.bit_select(port.addr, 1), port.data, 0)
+
+        m.d.comb += [
+            own.addr.eq(self.phase),
+            asked.addr.eq(self.index),
+            write.en.eq(self.enable),
+            write.addr.eq(self.phase),
+            write.data.eq(count(own) + 1),
+        ]
+        m.d.sync += self.cycles.eq(count(asked))
+        with m.If(self.enable):
+            m.d.sync += begun.bit_select(self.phase, 1).eq(1)
+        with m.If(self.clear):
+            m.d.sync += begun.eq(0)
         return m
