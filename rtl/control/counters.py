@@ -1,6 +1,6 @@
 """A core's performance counters and metrics."""
 
-from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -11,8 +11,6 @@ __all__ = ["SPLITS", "Counters", "Increments"]
 
 #: Number of splits that have metrics: TRAIN, VALIDATION, TEST.
 SPLITS = 3
-#: Cycles in which every counter has its turn at the memory.
-_ROUND = 1 << (len(COUNTERS) - 1).bit_length()
 
 
 class Increments(wiring.Signature):
@@ -74,64 +72,66 @@ class Counters(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        names = [name for name, _ in COUNTERS]
         increments = {name: getattr(self.increments, name)
-                      for name in self.increments.signature.members}
+                      for name in names if name in self.increments.signature.members}
+        # In a round every counter has its turn; the lower bits of one wrap once at most.
+        round_bits = (len(increments) - 1).bit_length()
         most = max((1 << len(value)) - 1 for value in increments.values())
-        # In a round the lower bits of a counter wrap once at most.
-        width = (_ROUND * most - 1).bit_length()
+        width = ((most << round_bits) - 1).bit_length()
 
-        # Lower bits and a carry out of them, by position in COUNTERS.
-        low, carry = {}, {}
-        position = Signal(range(_ROUND))
-        for index, (name, _) in enumerate(COUNTERS):
-            if name not in increments:
-                continue
-            registered = Signal.like(increments[name], name=f"{name}_increment")
-            low[index] = bits = Signal(width, name=f"{name}_low")
-            carry[index] = carried = Signal(name=f"{name}_carry")
+        # Lower bits and a carry out of them.
+        low, carry = [], []
+        turn = Signal(round_bits)
+        for index, (name, increment) in enumerate(increments.items()):
+            registered = Signal.like(increment, name=f"{name}_increment")
+            bits, carried = Signal(width, name=f"{name}_low"), Signal(name=f"{name}_carry")
             total = bits + registered
+            low.append(bits)
+            carry.append(carried)
             m.d.sync += [
-                registered.eq(increments[name]),
+                registered.eq(increment),
                 bits.eq(total),
-                carried.eq(total[width] | (carried & (position != index))),
+                carried.eq(total[width] | (carried & (turn != index))),
             ]
             with m.If(self.clear):
                 m.d.sync += [registered.eq(0), bits.eq(0), carried.eq(0)]
 
         # The upper bits are in a memory; one counter after the other takes its carry there. Until
         # a counter has had its turn after ``clear``, what is there does not count.
-        m.submodules.high = high = Memory(shape=32 - width, depth=_ROUND, init=[])
+        m.submodules.high = high = Memory(shape=32 - width, depth=1 << round_bits, init=[])
         own, asked, write = (high.read_port(domain="comb"), high.read_port(domain="comb"),
                              high.write_port())
         round_done = Signal()
 
         def upper(port):
-            kept = Mux(round_done | (port.addr < position), port.data, 0)
-            return kept + _listed(carry, 1)[port.addr]
+            kept = Mux(round_done | (port.addr < turn), port.data, 0)
+            return kept + Array(carry)[port.addr]
 
-        m.d.comb += [
-            own.addr.eq(position),
-            write.addr.eq(position),
-            write.en.eq(1),
-            write.data.eq(upper(own)),
-            asked.addr.eq(self.address),
-        ]
-        m.d.sync += [position.eq(position + 1), round_done.eq(round_done | position.all())]
-        with m.If(self.clear):
-            m.d.sync += [position.eq(0), round_done.eq(0)]
-
-        names = [name for name, _ in COUNTERS]
+        turns = {name: index for index, name in enumerate(increments)}
         metrics = {}
         for split, name in enumerate(("train", "validation", "test")):
-            metrics[names.index(f"loss_{name}")] = self.losses[split][:32]
-            metrics[names.index(f"loss_{name}_high")] = self.losses[split][32:]
-            metrics[names.index(f"correct_{name}")] = self.hits[split]
-            metrics[names.index(f"wrong_{name}")] = self.misses[split]
-        m.d.sync += self.data.eq(Cat(_listed(low, width)[self.address], upper(asked)[:32 - width])
-                                 | _listed(metrics, 32)[self.address])
+            metrics[f"loss_{name}"] = self.losses[split][:32]
+            metrics[f"loss_{name}_high"] = self.losses[split][32:]
+            metrics[f"correct_{name}"] = self.hits[split]
+            metrics[f"wrong_{name}"] = self.misses[split]
+
+        def listed(values):
+            """The value of the counter that is asked for; zero where there is none."""
+            beyond = (1 << len(self.address)) - len(names)
+            return Array([*(values.get(name, 0) for name in names), *[0] * beyond])[self.address]
+
+        m.d.comb += [
+            own.addr.eq(turn),
+            write.addr.eq(turn),
+            write.en.eq(1),
+            write.data.eq(upper(own)),
+            asked.addr.eq(listed(turns)),
+        ]
+        m.d.sync += [turn.eq(turn + 1), round_done.eq(round_done | turn.all())]
+        with m.If(self.clear):
+            m.d.sync += [turn.eq(0), round_done.eq(0)]
+
+        counter = Cat(Array(low)[asked.addr], upper(asked)[:32 - width])
+        m.d.sync += self.data.eq(Mux(listed(dict.fromkeys(turns, 1)), counter, listed(metrics)))
         return m
-
-
-def _listed(values, width):
-    """Values by position in COUNTERS; zero where there is none."""
-    return Array(values.get(index, Const(0, width)) for index in range(_ROUND))
