@@ -1,6 +1,6 @@
 """Last pass of LOSS over a row: the gradient."""
 
-from amaranth.hdl import Module, Mux, Signal, signed
+from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -96,9 +96,15 @@ class LossGradient(wiring.Component):
             product = delayed(
                 m, awaited(power, 1) * Mux(self.sigmoid, factor.o[lane], reciprocal), 1)
             own = awaited(trained & entry.own, 2)
-            difference = (product >> n) - (Mux(own, weight, 0) << GRADIENT_WIDTH - 17)
-            m.d.sync += gradient[lane].eq(
-                Mux(awaited(entry.negative, 2), -difference, difference))
+            probability, label = Signal(GRADIENT_WIDTH), Signal(GRADIENT_WIDTH)
+            m.d.comb += [
+                probability.eq(product >> n),
+                label.eq(Mux(own, weight, 0) << GRADIENT_WIDTH - 17),
+            ]
+            # The inverse of one and a carry are added to the other.
+            negative = awaited(entry.negative, 2).replicate(GRADIENT_WIDTH)
+            difference = Cat(1, probability ^ negative) + Cat(1, label ^ ~negative)
+            m.d.sync += gradient[lane].eq(difference[1:].as_signed())
 
         rounded = awaited(fire, 3 + requantizer.LATENCY)
         m.d.sync += self.magnitude.eq(magnitude(gradient))
