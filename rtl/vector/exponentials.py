@@ -17,6 +17,7 @@ from hypercast.rtl.vector.loss_layouts import (
     panel_limit,
     summed_row,
 )
+from hypercast.rtl.vector.normalizer import row_interval
 from hypercast.rtl.vector.pipeline import delayed, popcount, tree, tree_latency
 
 __all__ = ["Exponentials"]
@@ -48,8 +49,8 @@ class Exponentials(wiring.Component):
         Results, one per row; of split NONE with meaningless numbers. Follows the row's panels.
     """
 
-    #: Rows under way or waiting to be taken.
-    _ROWS = 20
+    #: Rows under way or waiting to be taken, and how many are enough if few are taken.
+    _ROWS, _FEWEST_ROWS = 20, 4
     #: Panels that follow while a row's sum is under way, up to its reciprocal.
     _FOLLOWING = 32
 
@@ -72,7 +73,8 @@ class Exponentials(wiring.Component):
         config = self._config
         lanes = range(config.lanes)
         m.submodules.exponential = exponential = Exponential(config)
-        m.submodules.results = results = CreditFIFO(summed_row(config), self._ROWS)
+        m.submodules.results = results = CreditFIFO(
+            summed_row(config), max(self._ROWS // row_interval(config), self._FEWEST_ROWS))
         # A row's panels wait here for its sum, so that the longest row must fit.
         m.submodules.waiting = waiting = CreditFIFO(
             exponential_word(config), panel_limit(config) + self._FOLLOWING)

@@ -26,8 +26,9 @@ class Loss(wiring.Component):
 
     Four stages work on successive rows: the maximum, the exponentials and their sum, the sum's
     logarithm and reciprocal, and the gradient. A row occupies each stage for as many cycles as it
-    has panels, but the third for one. Rows with several labels pass the same stages: their sigmoids
-    need no maximum, and logarithms and reciprocals of their own, in the second and the last stage.
+    has panels, but the third for ``row_interval``. Rows with several labels pass the same stages:
+    their sigmoids need no maximum, and logarithms and reciprocals of their own, in the second and
+    the last stage.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Between LOSS's passes over a row: logarithm and reciprocal of the sum."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -11,14 +11,22 @@ from hypercast.rtl.vector.loss_layouts import CLASSES, NormalizedRow, summed_row
 from hypercast.rtl.vector.pipeline import bit_length, delayed
 from hypercast.rtl.vector.reciprocal import Reciprocal
 
-__all__ = ["Normalizer"]
+__all__ = ["Normalizer", "row_interval"]
+
+
+def row_interval(config):
+    """Cycles from a row to the next, at least.
+
+    With two lanes, where rows of many classes have many panels, a small divider will do.
+    """
+    return Reciprocal.LATENCY if config.lanes == 2 else 1
 
 
 class Normalizer(wiring.Component):
-    """Turns each row's sum to its loss, and to the factor that makes it one; a row per cycle.
+    """Turns each row's sum to its loss, and to the factor that makes it one.
 
-    Both are times the row's weight. Of sigmoids, the sum is one of logarithms already, and there is
-    no factor.
+    It takes a row every ``row_interval`` cycles. Both are times the row's weight. Of sigmoids, the
+    sum is one of logarithms already, and there is no factor.
 
     Parameters
     ----------
@@ -67,15 +75,18 @@ class Normalizer(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.results = results = CreditFIFO(NormalizedRow, self.LATENCY + 3)
-        m.submodules.reciprocal = reciprocal = Reciprocal(26)
+        interval = row_interval(self._config)
+        m.submodules.reciprocal = reciprocal = Reciprocal(26, interval)
         m.submodules.logarithm = logarithm = Logarithm()
         connect(m, results.o, flipped(self.o))
 
         row = self.i.p
         fire = Signal()
+        fired = Signal(interval - 1)  # in the cycles before
+        m.d.sync += fired.eq(Cat(fire, fired))
         m.d.comb += [
-            fire.eq(self.i.valid & results.credit),
-            self.i.ready.eq(results.credit),
+            self.i.ready.eq(results.credit & ~fired.any()),
+            fire.eq(self.i.valid & self.i.ready),
             results.take.eq(fire),
         ]
 
@@ -112,6 +123,7 @@ class Normalizer(wiring.Component):
         # Its reciprocal, which takes longer.
         trained = self.train & (row.split == isa.Split.TRAIN)
         m.d.comb += [
+            reciprocal.enter.eq(delayed(m, fire, self._NORMALIZED)),
             reciprocal.divisor.eq(normalized),
             reciprocal.weight.eq(delayed(m, row.weight, self._NORMALIZED)),
             results.push.eq(delayed(m, fire, self.LATENCY)),

@@ -1,4 +1,4 @@
-"""Weighted reciprocals, one per cycle."""
+"""Weighted reciprocals."""
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -10,53 +10,75 @@ __all__ = ["Reciprocal"]
 
 #: Bits of a quotient.
 _BITS = 18
-#: Bits found in a stage.
+#: Bits found in a cycle.
 _RADIX_BITS = 2
 
 
 class Reciprocal(wiring.Component):
     """Computes ``floor(weight * 2**(width + 1) / divisor)`` by restoring division; it never stalls.
 
+    A stage works on a quotient for ``interval`` cycles: there is one for every ``interval`` of the
+    cycles that a quotient takes.
+
     Parameters
     ----------
     width : int
         Bits of the divisor, 18 or more.
+    interval : int
+        Cycles from a divisor to the next, at least: 1, 3 or 9.
 
     Members
     -------
+    enter : In(1)
+        A divisor enters; if ``interval`` is 1, one enters in every cycle.
     weight : In(16)
         Valid with ``divisor``.
     divisor : In(width)
-        At least ``2**(width - 1)``.
+        At least ``2**(width - 1)``; valid with ``enter``.
     o : Out(18)
         The quotient for the ``divisor`` of ``LATENCY`` cycles ago.
+
+    Raises
+    ------
+    ValueError
+        If ``interval`` is none of these numbers.
     """
 
-    #: Bits of a quotient.
-    _BITS = 18
     #: Cycles from ``divisor`` to ``o``.
     LATENCY = _BITS // _RADIX_BITS
 
-    def __init__(self, width):
+    def __init__(self, width, interval=1):
+        if interval < 1 or self.LATENCY % interval:
+            raise ValueError(f"interval must divide {self.LATENCY}, but is {interval}")
         self._width = width
-        super().__init__({"weight": In(16), "divisor": In(width), "o": Out(_BITS)})
+        self._interval = interval
+        super().__init__({
+            "enter": In(1), "weight": In(16), "divisor": In(width), "o": Out(_BITS)})
 
     def elaborate(self, platform):
         m = Module()
-        divisor = self.divisor
         # The dividend's upper bits; all that follow are zero.
         remainder = Cat(C(0, self._width + 1 - _BITS), self.weight, C(0, 1))
-        quotient = C(0, 0)
-        for _ in range(self.LATENCY):
+        state = (self.divisor, remainder, C(0, 0))
+        entering = self.enter
+        for stage in range(1, self.LATENCY // self._interval + 1):
+            held = (Signal(self._width), Signal(self._width),
+                    Signal(stage * self._interval * _RADIX_BITS))
+            if self._interval > 1:
+                state = tuple(Mux(entering, before, own)
+                              for before, own in zip(state, held, strict=True))
+                entering = delayed(m, entering, self._interval)
+            divisor, remainder, quotient = state
             for _ in range(_RADIX_BITS):
-                doubled, fits, rest = Signal(self._width + 1), Signal(), Signal.like(divisor)
+                doubled, fits, rest = Signal(self._width + 1), Signal(), Signal(self._width)
                 m.d.comb += [
                     doubled.eq(remainder << 1),
                     fits.eq(doubled >= divisor),
                     rest.eq(Mux(fits, doubled - divisor, doubled)),
                 ]
                 remainder, quotient = rest, Cat(fits, quotient)
-            divisor, remainder, quotient = (
-                delayed(m, value, 1) for value in (divisor, remainder, quotient))
-        m.d.comb += self.o.eq(quotient)
+            m.d.sync += [register.eq(value) for register, value in zip(
+                held, (divisor, remainder, quotient), strict=True)]
+            state = held
+        m.d.comb += self.o.eq(state[-1])
         return m
