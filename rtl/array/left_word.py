@@ -10,4 +10,5 @@ def left_word(config):
 
     ``last`` marks the last word of a panel.
     """
-    return data.StructLayout({"word": config.data_width, "row": 20, "last": 1})
+    return data.StructLayout({
+        "word": config.data_width, "row": range(config.channel_words), "last": 1})
