@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hypercast.rtl.isa import Opcode
+from hypercast.rtl.vector.normalizer import row_interval
 
 __all__ = ["Duration", "Timing", "issue_interval", "turnaround"]
 
@@ -236,10 +237,11 @@ class Timing:
             words=self._on(channel, rows, masks * (mask_read + mask_write)), **work)
 
     def loss(self, vertices, rows, panels):
-        """LOSS: a word per cycle."""
+        """LOSS: a word per cycle, or as long as its divider takes for each row."""
         words = vertices * panels
+        work = max(self._words(rows * panels), rows * row_interval(self._config))
         return self._duration(
-            self._read + 60 + self._words(rows * panels) + self._write, visible=self._write,
+            self._read + 60 + work + self._write, visible=self._write,
             vector_words=words,
             features_read=words, gradients_written=words, words=(rows * panels, rows * panels))
 
