@@ -68,14 +68,14 @@ class Requantizer(wiring.Component):
             kept = min(wanted + 7, len(value))
             moved, sticky, beyond = Signal(kept), Signal(), Signal()
             m.d.sync += [
-                moved.eq(_shifted(value, coarse, 8, kept)),
+                moved.eq(_shifted(m, value, coarse, 8, kept)),
                 sticky.eq(_below(value, coarse, 8)),
                 beyond.eq(_overflows(value, coarse, 8, kept)),
             ]
 
             quotient, rest = Signal(signed(wanted - 1)), Signal()
             outside, negative = Signal(), Signal()
-            both = _shifted(moved, fine, 1, wanted)
+            both = _shifted(m, moved, fine, 1, wanted)
             m.d.sync += [
                 quotient.eq(both[1:]),
                 rest.eq(both[0] & (sticky | _below(moved, fine, 1) | both[1])),
@@ -95,7 +95,7 @@ class Requantizer(wiring.Component):
         return m
 
 
-def _shifted(value, places, unit, width):
+def _shifted(m, value, places, unit, width):
     """``width`` bits of signed ``value`` shifted right by ``places`` (3 bits) times ``unit``.
 
     The furthest shift comes first: fewer bits then pass those that follow.
@@ -104,7 +104,10 @@ def _shifted(value, places, unit, width):
         distance = unit << bit
         needed = min(width + distance - unit, len(value))
         extended = Cat(value, value[-1].replicate(distance))
-        value = Mux(places[bit], extended[distance:], value)[:needed]
+        # A signal of its own: value is used more than once, and expressions would multiply.
+        shifted = Signal(needed)
+        m.d.comb += shifted.eq(Mux(places[bit], extended[distance:], value))
+        value = shifted
     return Cat(value, value[-1].replicate(width - len(value)))
 
 
