@@ -24,6 +24,8 @@ class SerialBoardTop(Elaboratable):
         Board.
     config : Config
         Configuration of the chip, whose parts are modules of their own, see ``Chip``.
+    folded : bool
+        Whether it is a ``FoldedChip``.
 
     Raises
     ------
@@ -31,9 +33,9 @@ class SerialBoardTop(Elaboratable):
         If the clock does not allow the baud rate or cannot be made.
     """
 
-    def __init__(self, board, config):
+    def __init__(self, board, config, *, folded):
         self._board = board
-        self._top = SerialTop(config, board.frequency, converted=True)
+        self._top = SerialTop(config, board.frequency, converted=True, folded=folded)
 
     def elaborate(self, platform):
         m = Module()

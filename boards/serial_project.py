@@ -7,22 +7,25 @@ from pathlib import Path
 
 from hypercast.boards.serial_board import REMEDY
 from hypercast.boards.serial_board_top import SerialBoardTop
+from hypercast.rtl.folding.folded_core import folded_core_to_rtlil
 from hypercast.rtl.netlist import parts_to_rtlil
 from hypercast.rtl.notice import notice
 from hypercast.rtl.verilog import write_verilog
 
-__all__ = ["AREA_FILE", "CHIP_FILE", "PROJECT", "TIMING_FILE", "chip_verilog", "project",
-           "tools"]
+__all__ = ["AREA_FILE", "CHIP_FILES", "PROJECT", "TIMING_FILE", "chip_source", "is_folded",
+           "project", "tools"]
 
 #: Name of the project, its top module and its products.
 PROJECT = "hypercast"
-#: The parts of the chip, as Verilog.
-CHIP_FILE = "chip.v"
+#: The parts of the chip: for open tools as RTLIL, from which they make smaller memories.
+CHIP_FILES = {True: "chip.il", False: "chip.v"}
 #: What Yosys says of cells, and nextpnr of clocks and places, as JSON.
 AREA_FILE = "area.json"
 TIMING_FILE = "timing.json"
 
-_MODULE = re.compile(r"^module \\?(\S+?) ?\(", re.MULTILINE)
+#: A line of RTLIL that says where something is defined, on this machine.
+_SOURCE_LINE = re.compile(r"^ *attribute \\src .*\n", re.MULTILINE)
+_MODULE = re.compile(r"^module \\(\S+)$", re.MULTILINE)
 
 
 def tools():
@@ -42,10 +45,22 @@ def tools():
     return {variable: str(program) for variable, program in found.items()}
 
 
-def chip_verilog(config):
-    """The chip's parts as Verilog; the same text on every run and machine."""
-    header = "".join(f"// {line}".rstrip() + "\n" for line in notice(config))
-    return f"{header}\n{write_verilog(*parts_to_rtlil(config).values())}"
+def is_folded(config):
+    """Whether a chip is folded on these boards: whenever it has more than two cores."""
+    return config.dimensions > 1
+
+
+def chip_source(board, config):
+    """The chip's parts, in the language that the board's tools are given.
+
+    The same text on every run and machine.
+    """
+    parts = [folded_core_to_rtlil(config)] if is_folded(config) \
+        else parts_to_rtlil(config).values()
+    text, mark = (_SOURCE_LINE.sub("", "\n".join(parts)), "#") if board.open_tools \
+        else (write_verilog(*parts), "//")
+    header = "".join(f"{mark} {line}".rstrip() + "\n" for line in notice(config))
+    return f"{header}\n{text}"
 
 
 def project(board, config, chip):
@@ -58,7 +73,7 @@ def project(board, config, chip):
     config : Config
         Configuration of the chip.
     chip : str
-        Its parts as Verilog.
+        Its parts, as ``chip_source`` gives them.
 
     Returns
     -------
@@ -73,11 +88,11 @@ def project(board, config, chip):
         If the board's clock does not suit.
     """
     platform = board.create_platform()
-    platform.add_file(CHIP_FILE, chip)
+    platform.add_file(CHIP_FILES[board.open_tools], chip)
     os.environ.update(tools())  # Amaranth writes Verilog with the Yosys named there
     return platform.prepare(
-        SerialBoardTop(board, config), PROJECT, debug_verilog=False, emit_src=False,
-        **(_open_tool_options(chip) if board.open_tools else {}))
+        SerialBoardTop(board, config, folded=is_folded(config)), PROJECT, debug_verilog=False,
+        emit_src=False, **(_open_tool_options(chip) if board.open_tools else {}))
 
 
 def _open_tool_options(chip):

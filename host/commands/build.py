@@ -43,7 +43,7 @@ def build(config, board, output, run, as_json):
 
     \b
     with a serial port:
-    chip.v              the chip
+    chip.il or chip.v   the chip
     hypercast.*         the board's top, constraints, and scripts of its tools
     build_hypercast.sh  makes the bitstream
     """
@@ -86,11 +86,11 @@ def _hbm(name, config, folder, run, as_json):
 
 
 def _serial(name, config, folder, run, as_json):
-    from hypercast.boards.serial_project import PROJECT, chip_verilog, project
+    from hypercast.boards.serial_project import PROJECT, chip_source, project
     from hypercast.host.board_build import build_bitstream
 
     board = SERIAL_BOARDS[name]
-    plan = project(board, config, chip_verilog(config))
+    plan = project(board, config, chip_source(board, config))
     _write(folder, plan.files)
     report = None
     if run:

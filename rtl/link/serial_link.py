@@ -32,6 +32,8 @@ class SerialLink(wiring.Component):
         Configuration of the chip.
     bit_period : int
         Cycles per bit, in 1/16; see ``bit_period.bit_period``.
+    slots : int
+        Cycles of the clock in one of the chip, see ``FoldedChip``.
 
     Members
     -------
@@ -48,8 +50,8 @@ class SerialLink(wiring.Component):
     All outputs are registers.
     """
 
-    def __init__(self, config, bit_period):
-        self._config = config
+    def __init__(self, config, bit_period, *, slots=1):
+        self._reset_cycles = config.accumulator_rows * slots
         self._bit_period = bit_period
         super().__init__(link_signature())
 
@@ -57,7 +59,7 @@ class SerialLink(wiring.Component):
         m = Module()
         m.submodules.receiver = receiver = UartReceiver(self._bit_period)
         m.submodules.transmitter = transmitter = UartTransmitter(self._bit_period)
-        m.submodules.bridge = bridge = Bridge(self._config.accumulator_rows)
+        m.submodules.bridge = bridge = Bridge(self._reset_cycles)
         m.d.comb += [
             receiver.rx.eq(self.rx), self.tx.eq(transmitter.tx),
             bridge.data.eq(receiver.data), bridge.valid.eq(receiver.valid),

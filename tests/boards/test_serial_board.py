@@ -8,13 +8,13 @@ from amaranth.back import rtlil
 from hypercast.boards import serial_board, serial_project
 from hypercast.boards.clock_generator import ClockGenerator
 from hypercast.boards.serial_board import SERIAL_BOARDS
-from hypercast.boards.serial_project import project
+from hypercast.boards.serial_project import chip_source, project
 from hypercast.rtl.config import PRESETS
 
 pytest.importorskip("amaranth_boards")
 
-CHIP = "module hypercast_core(clk);\nmodule \\hypercast_core.router (clk);\n" \
-       "module \\hypercast_core.router.link_0 (clk);\n"
+CHIP = "module \\hypercast_core\nmodule \\hypercast_core.router\n" \
+       "module \\hypercast_core.router.link_0\n"
 
 
 def boards(open_tools):
@@ -56,7 +56,18 @@ def test_the_clock_is_the_boards(files):
 def test_blocks_stay_apart(files):
     files, _ = files
     assert "keep_hierarchy 1 hypercast_core hypercast_core.router\n" in files["hypercast.ys"]
-    assert files["chip.v"] == CHIP
+    assert files["chip.il"] == CHIP
+
+
+@pytest.mark.parametrize("name", SERIAL_BOARDS)
+def test_more_cores_than_two_are_folded(name):
+    board, config = SERIAL_BOARDS[name], PRESETS["test"].replace(lanes=2, planes=1)
+    chip = chip_source(board, config)
+    assert f"configuration hash {config.hash:#010x}" in chip and "/boards/" not in chip
+    files = project(board, config, chip).files
+    top = files["hypercast.il" if board.open_tools else "hypercast.v"]
+    assert len(re.findall(r"\bhypercast_folded_core\b", top)) == 1
+    assert chip == files["chip.il" if board.open_tools else "chip.v"]
 
 
 #: Of a board: constraints, how a pin is placed, the oscillator's constraint, and its pin.

@@ -26,7 +26,7 @@ class ProofFailedError(AssertionError):
     """An assertion can fail, or a condition cannot be reached."""
 
 
-def prove(m, inputs, reach, directory, cycles=None):
+def prove(m, inputs, reach, directory, cycles=None, *, parts=""):
     """Prove the assertions in ``m`` from reset, with Yosys's own solver.
 
     Parameters
@@ -42,6 +42,8 @@ def prove(m, inputs, reach, directory, cycles=None):
         For the solver's files.
     cycles : int or None
         How many cycles after reset the proof covers; None: all, by induction.
+    parts : str
+        RTLIL of modules that ``m`` has instances of.
 
     Raises
     ------
@@ -56,11 +58,13 @@ def prove(m, inputs, reach, directory, cycles=None):
         goals.append(goal)
     directory.joinpath("top.il").write_text(
         rtlil.convert(m, ports=[sync.clk, *map(Value.cast, inputs), *goals]))
+    directory.joinpath("parts.il").write_text(parts)
     bounded = f"sat -tempinduct-baseonly -maxsteps {cycles or _INDUCTION} -set-assumes"
     induction = f"sat -tempinduct -maxsteps {_INDUCTION} -set-assumes"
-    _yosys(directory, "read_rtlil top.il", "prep -top top", "flatten", "memory_map", "async2sync",
-           "chformal -lower", "opt -full", "dffunmap", "select -assert-min 1 t:$assert",
-           "select -clear", f"{induction if cycles is None else bounded} -prove-asserts -verify "
+    _yosys(directory, "read_rtlil top.il", "read_rtlil parts.il", "prep -top top", "flatten",
+           "memory_map", "async2sync", "chformal -lower", "opt -full", "dffunmap",
+           "select -assert-min 1 t:$assert", "select -clear",
+           f"{induction if cycles is None else bounded} -prove-asserts -verify "
            "-dump_vcd counterexample.vcd",
            *(f"{bounded} -prove {goal.name} 0 -falsify" for goal in goals))
 

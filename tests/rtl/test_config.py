@@ -101,7 +101,7 @@ def test_replace_leaves_the_original():
 
 def test_presets():
     assert {name: config.cores for name, config in PRESETS.items()} == {
-        "tiny": 2, "test": 4, "demo": 16, "cora": 16, "vcu128": 16, "ulx3s": 2}
+        "tiny": 2, "test": 4, "demo": 16, "cora": 16, "vcu128": 16, "ulx3s": 16}
 
 
 @given(configs)

@@ -19,7 +19,7 @@ def clock(reached):
 def tools(monkeypatch):
     """Routers reach 130 MHz, all else 55; the project is two files."""
     pytest.importorskip("amaranth_boards")
-    monkeypatch.setattr(serial_project, "chip_verilog", lambda config: "\n")
+    monkeypatch.setattr(serial_project, "chip_source", lambda board, config: "\n")
     monkeypatch.setattr(board, "block_clock", lambda block, asked: clock(
         130.0 if type(block).__name__ == "Router" else 55.0))
     monkeypatch.setattr(board, "largest_graph", lambda config: 64)
@@ -44,7 +44,7 @@ def test_figures(tools):
         "router, 2 planes: clock": (130.0, 120, True),
         "array, 8-bit elements: clock": (55.0, 120, False),
         "array, 16-bit elements: clock": (55.0, 120, False),
-        "ulx3s: cores": (2, 16, False),
+        "ulx3s: cores": (16, 16, True),
         "ulx3s: clock": (55.0, 50, True)}
     values = {name.removeprefix("ulx3s: "): figure.value for name, figure in figures.items()}
     assert values["LUT, of 4"] == 3 and values["hypercast_core"] == 3

@@ -99,7 +99,8 @@ def synthesis(monkeypatch):
     def choose(report):
         monkeypatch.setattr(board_build, "build_bitstream", lambda folder: report)
     pytest.importorskip("amaranth_boards")
-    monkeypatch.setattr(serial_project, "chip_verilog", lambda config: f"{config.dimensions}\n")
+    monkeypatch.setattr(serial_project, "chip_source",
+                        lambda board, config: f"{config.dimensions}\n")
     return choose
 
 
@@ -107,7 +108,7 @@ def test_a_bitstream_and_its_report(build, synthesis, tmp_path):
     synthesis(REPORT)
     result = build("--board", "ulx3s", "-P", "dimensions=0")
     assert result.exit_code == 0, result.output
-    assert (tmp_path / "build/ulx3s/chip.v").read_text() == "0\n"
+    assert (tmp_path / "build/ulx3s/chip.il").read_text() == "0\n"
     assert result.output.endswith("""\
 clock: 50 MHz asked, 61.2 MHz reached
 slowest path: here to there, 9 cells, 60% of its time on wires

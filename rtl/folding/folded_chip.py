@@ -1,0 +1,120 @@
+"""The chip with all cores folded into one. Wiring only."""
+
+from amaranth.hdl import (
+    Cat,
+    ClockDomain,
+    ClockSignal,
+    DomainRenamer,
+    EnableInserter,
+    Module,
+    ResetSignal,
+    Signal,
+    Value,
+)
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hypercast.rtl.chip import Converted
+from hypercast.rtl.control.axi_lite import AxiLite
+from hypercast.rtl.control.control_unit import ControlUnit
+from hypercast.rtl.core import core_signature
+from hypercast.rtl.folding.axi_pace import AxiPace
+from hypercast.rtl.folding.fold import NEXT
+from hypercast.rtl.folding.link_memory import LinkMemory
+from hypercast.rtl.layouts import Link
+
+__all__ = ["FOLDED_CORE_MODULE", "FoldedChip", "folded_core_members"]
+
+#: Module name of the folded core, which is converted on its own.
+FOLDED_CORE_MODULE = "hypercast_folded_core"
+
+
+def folded_core_members(config):
+    """Members of the folded core, by the names of its module's ports."""
+    signature = wiring.Signature(core_signature(config))
+    members = {"slot": Out(config.dimensions)}
+    for path, member, value in signature.flatten(signature.create()):
+        name, width = "__".join(str(step) for step in path), len(Value.cast(value))
+        if name == "core":
+            continue
+        members[name] = member.flow(width)
+        if member.flow == Out:
+            members[f"{name}{NEXT}"] = Out(width)
+    return members
+
+
+class FoldedChip(wiring.Component):
+    """``Chip`` in the area of one core: each of its cycles takes as many as there are cores.
+
+    The core's logic is every core in turn, for a cycle each (its *slot*); see ``fold``. The control
+    unit works in the last slot's cycle. Bits and counters, in cycles of the chip, are those of
+    ``Chip``, and so is the configuration's hash: no software knows the difference.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration of the chip; at least one dimension.
+
+    Members
+    -------
+    axi : In(AxiLite)
+        Host port.
+
+    The reset must last ``config.cores`` times as long as that of ``Chip``.
+    """
+
+    def __init__(self, config):
+        self._config = config
+        super().__init__({"axi": In(AxiLite())})
+
+    def elaborate(self, platform):
+        config = self._config
+        m = Module()
+        core = Converted(FOLDED_CORE_MODULE, folded_core_members(config))
+        m.submodules.core = DomainRenamer("paced")(core)
+
+        # The chip's clock ticks after the last slot; its reset covers whole cycles of the chip.
+        last = Signal()
+        m.d.comb += last.eq(core.slot == config.cores - 1)
+        reset = Signal(init=1, reset_less=True)
+        with m.If(last):
+            m.d.sync += reset.eq(ResetSignal())
+        m.domains.paced = paced = ClockDomain("paced", local=True)
+        m.d.comb += [paced.clk.eq(ClockSignal()), paced.rst.eq(reset)]
+
+        control = ControlUnit(config)
+        m.submodules.control = DomainRenamer("paced")(EnableInserter(last)(control))
+        m.submodules.pace = pace = AxiPace()
+        connect(m, flipped(self.axi), pace.manager)
+        connect(m, pace.subordinate, control.axi)
+        m.d.comb += pace.enable.eq(last & ~reset)
+
+        for name in ("issue", "issue_valid", "clear", "request", "request_valid"):
+            m.d.comb += getattr(core, name).eq(getattr(control, name))
+        for name in ("busy", "peak", "error", "progress", "response", "response_valid"):
+            for index, port in enumerate(getattr(control, name)):
+                m.d.comb += port.eq(self._held(m, core, name, index))
+
+        members = Link(config).members
+        for dimension in range(config.dimensions):
+            sent = Cat(getattr(core, f"{'outgoing' if member.flow == Out else 'incoming'}"
+                                     f"__{dimension}__{name}{NEXT}")
+                       for name, member in members.items())
+            received = Cat(getattr(core, f"{'incoming' if member.flow == Out else 'outgoing'}"
+                                         f"__{dimension}__{name}")
+                           for name, member in members.items())
+            m.submodules[f"link_{dimension}"] = link = LinkMemory(
+                dimension, config.dimensions, len(sent))
+            m.d.comb += [link.slot.eq(core.slot), link.outgoing.eq(sent),
+                         received.eq(link.incoming)]
+        return m
+
+    def _held(self, m, core, name, index):
+        """A core's output, in the last slot."""
+        output = getattr(core, name)
+        if index == self._config.cores - 1:
+            return output
+        held = Signal(len(output), name=f"{name}_{index}")
+        with m.If(core.slot == index):
+            m.d.sync += held.eq(output)
+        return held

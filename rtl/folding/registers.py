@@ -1,0 +1,81 @@
+"""The registers of a flat netlist, as what they hold next."""
+
+from dataclasses import dataclass, replace
+
+from hypercast.rtl.folding.netlist import CONSTANTS
+
+__all__ = ["KINDS", "Register", "registers", "uncontrolled"]
+
+#: Yosys' cells that are registers here: with an enable, with a synchronous reset.
+KINDS = {"$dff": (False, False), "$dffe": (True, False), "$sdff": (False, True),
+         "$sdffe": (True, True)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Register:
+    """A register: ``reset ? reset_value : enable ? data : output``.
+
+    Parameters
+    ----------
+    name : str
+        Its cell.
+    data, output : list
+        Bits, the lowest first.
+    enable, reset : int or str
+        Nets, or constants if it has none.
+    reset_value : str
+        Bits, the lowest first.
+    """
+
+    name: str
+    data: list
+    output: list
+    enable: int | str
+    reset: int | str
+    reset_value: str
+
+    @property
+    def inputs(self):
+        """Nets that decide what it holds next."""
+        return [*self.data, self.enable, self.reset]
+
+
+def registers(netlist):
+    """All registers of a netlist, by name; inverters are added where controls are active low."""
+    inverted = {}
+
+    def control(cell, port, parameter):
+        [bit] = cell["connections"][port]
+        if cell["parameters"][parameter][-1] == "1" or bit in CONSTANTS:
+            return bit
+        if bit not in inverted:
+            inverted[bit] = netlist.gate("$not", A=[bit])
+        return inverted[bit]
+
+    found = {}
+    for name, cell in list(netlist.cells.items()):
+        if cell["type"] not in KINDS:
+            continue
+        enabled, resettable = KINDS[cell["type"]]
+        found[name] = Register(
+            name=name, data=cell["connections"]["D"], output=cell["connections"]["Q"],
+            enable=control(cell, "EN", "EN_POLARITY") if enabled else "1",
+            reset=control(cell, "SRST", "SRST_POLARITY") if resettable else "0",
+            reset_value=cell["parameters"]["SRST_VALUE"][::-1] if resettable else "")
+    return found
+
+
+def uncontrolled(netlist, register):
+    """A register that does the same without enable and reset; multiplexers are added."""
+    data = _multiplexer(netlist, register.enable, register.data, register.output)
+    data = _multiplexer(netlist, register.reset, list(register.reset_value), data)
+    return replace(register, data=data, enable="1", reset="0", reset_value="")
+
+
+def _multiplexer(netlist, select, when_set, otherwise):
+    if select in CONSTANTS:
+        return when_set if select == "1" else otherwise
+    output = netlist.nets(len(when_set))
+    netlist.add(f"$mux${output[0]}", "$mux", {
+        "A": otherwise, "B": when_set, "S": [select], "Y": output}, WIDTH=len(output))
+    return output

@@ -1,0 +1,135 @@
+"""Nets of slots to come, and RAM with an entry for each instance."""
+
+from hypercast.rtl.folding.netlist import CONSTANTS
+
+__all__ = ["Slots"]
+
+
+class Slots:
+    """Adds to a netlist what depends on whose slot it is.
+
+    Parameters
+    ----------
+    netlist : Netlist
+        The netlist; its clock is input ``clk``.
+    count : int
+        Number of slots, a power of two.
+    index : str
+        Input whose nets are to hold the number of the slot.
+    """
+
+    def __init__(self, netlist, count, index):
+        self._netlist = netlist
+        self._count = count
+        self._width = (count - 1).bit_length()
+        self._clock = netlist.ports["clk"]["bits"][0]
+        self._initial = netlist.take_initial_values()
+        self._counters = {}
+        self._copies = {}  # (net, slots ahead) to the net that is ahead of it
+        self._count_slots(0, netlist.ports[index]["bits"])
+
+    def _count_slots(self, first, bits):
+        following = self._netlist.nets(self._width)
+        self._netlist.add(f"$slot{first}$add", "$add", {"A": bits, "B": ["1"], "Y": following},
+                          A_SIGNED=0, A_WIDTH=self._width, B_SIGNED=0, B_WIDTH=1,
+                          Y_WIDTH=self._width)
+        self.flip_flops(f"$slot{first}", following, bits,
+                        initial=format(first, f"0{self._width}b")[::-1])
+        self._counters[first] = bits
+
+    def number(self, ahead):
+        """The number of the slot that comes ``ahead`` slots after this one."""
+        ahead %= self._count
+        if ahead not in self._counters:
+            self._count_slots(ahead, self._netlist.nets(self._width))
+        return self._counters[ahead]
+
+    def initial(self, bits):
+        """What nets hold at first; a string, the lowest bit first."""
+        return "".join(self._initial.get(bit, "x") for bit in bits)
+
+    def flip_flops(self, name, data, output, *, initial="", enable=None):
+        """Add flip-flops, with values that they hold at first, the lowest bit first."""
+        connections = {"CLK": [self._clock], "D": data, "Q": output}
+        parameters = {"WIDTH": len(data), "CLK_POLARITY": "1"}
+        if enable is not None:
+            connections["EN"] = [enable]
+            parameters["EN_POLARITY"] = "1"
+        self._netlist.add(name, "$dff" if enable is None else "$dffe", connections, **parameters)
+        if initial:
+            self._netlist.set_initial_values(output, initial)
+
+    def early(self, bit, ahead):
+        """The net that is ``ahead`` slots ahead of another.
+
+        Logic is copied. The copies of registers' and memories' outputs are to be driven with
+        ``delay``.
+        """
+        if bit in CONSTANTS or ahead == 0:
+            return bit
+        if (bit, ahead) not in self._copies:
+            netlist = self._netlist
+            if bit in netlist.inputs:
+                return self.number(ahead)[netlist.inputs[bit][1]]
+            name, port, _ = netlist.drivers[bit]
+            cell = netlist.cells[name]
+            outputs = cell["connections"][port]
+            nets = netlist.nets(len(outputs))
+            self._copies.update(((output, ahead), net)
+                                for output, net in zip(outputs, nets, strict=True))
+            if port not in ("Q", "RD_DATA"):
+                netlist.cells[f"{name}$ahead{ahead}"] = {**cell, "connections": {
+                    other: nets if other == port else
+                    [self.early(operand, ahead) for operand in operands]
+                    for other, operands in cell["connections"].items()}}
+        return self._copies[bit, ahead]
+
+    def delay(self, bits, ahead):
+        """The nets that are ``ahead`` slots ahead; from them, flip-flops drive those in between."""
+        for slots in range(ahead):
+            self.flip_flops(f"$delay{slots}${bits[0]}",
+                            [self.early(bit, slots + 1) for bit in bits],
+                            [self.early(bit, slots) for bit in bits], initial=self.initial(bits))
+        return [self.early(bit, ahead) for bit in bits]
+
+    def ram(self, name, data, output, *, ahead, delay=0, enable="1", initial="", reset="0",
+            reset_value="", synchronous=True):
+        """Add distributed RAM with an entry for each instance.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        data : list
+            Written, if ``enable``, for the instance that had its slot ``delay`` slots ago.
+        output : list
+            The entry of the instance that will have its slot ``ahead`` slots later, from
+            flip-flops with ``reset``; or, if not ``synchronous``, of the one after that, from the
+            RAM itself.
+        initial, reset_value : str
+            What entries and flip-flops hold at first, and what the reset makes the flip-flops
+            hold; the lowest bit first.
+        """
+        width = len(data)
+        initial = initial[::-1] or "x" * width
+        self._netlist.add(
+            name, "$mem_v2",
+            {"RD_ADDR": self.number(ahead + 1), "RD_DATA": output,
+             "RD_CLK": [self._clock if synchronous else "x"], "RD_EN": ["1"], "RD_ARST": ["0"],
+             "RD_SRST": [reset], "WR_ADDR": self.number(-delay), "WR_DATA": data,
+             "WR_EN": [enable] * width, "WR_CLK": [self._clock]},
+            MEMID=f"\\{name}", SIZE=self._count, OFFSET=0, ABITS=self._width, WIDTH=width,
+            INIT=initial * self._count, RD_PORTS=1, RD_CLK_ENABLE=str(int(synchronous)),
+            RD_CLK_POLARITY="1", RD_TRANSPARENCY_MASK="0",
+            # Reading and writing are never of the same instance.
+            RD_COLLISION_X_MASK=str(int(synchronous)), RD_WIDE_CONTINUATION="0",
+            RD_CE_OVER_SRST="0", RD_ARST_VALUE="x" * width,
+            RD_SRST_VALUE=reset_value[::-1] or "x" * width,
+            RD_INIT_VALUE=initial if synchronous else "x" * width, WR_PORTS=1, WR_CLK_ENABLE="1",
+            WR_CLK_POLARITY="1", WR_PRIORITY_MASK="0", WR_WIDE_CONTINUATION="0")
+        self._netlist.cells[name]["attributes"]["ram_style"] = "distributed"
+
+    def state(self, name, data, output, *, ahead, **options):
+        """Like ``ram``, with flip-flops that drive ``output`` in the instance's slot itself."""
+        self.ram(name, data, self.delay(output, ahead), ahead=ahead, initial=self.initial(output),
+                 **options)

