@@ -1,0 +1,38 @@
+"""A board whose chip is folded, UART pins included: the bits and cycles of the chip itself."""
+
+import pytest
+
+from hypercast.host.benches.trainings import Training, compare_training
+from hypercast.host.compiler import compile_job
+from hypercast.host.devices import ChipDevice
+from hypercast.host.link.serial_transport import SerialTransport
+from hypercast.rtl.config import PRESETS
+from hypercast.sim.serial_board import SerialBoard
+
+CONFIG = PRESETS["ulx3s"].replace(dimensions=2, adam=False)
+TRAINING = Training(dataset="karate", config=CONFIG, epochs=2, hidden=(4,))
+
+
+def train(board):
+    def open_chip(model):
+        transport = SerialTransport(board)
+        transport.reset()
+        return ChipDevice(transport, compile_job(model, CONFIG), model)
+
+    words, _, cycles = compare_training(TRAINING, open_chip)
+    assert words.equal == words.words > 0, words.first_difference
+    return cycles
+
+
+@pytest.mark.slow  # one module of C++ that takes minutes to compile
+def test_a_folded_chip_is_the_chip():
+    folded = SerialBoard(CONFIG, folded=True)
+    plain = SerialBoard(CONFIG)
+    try:
+        cycles = train(folded)
+        assert cycles == train(plain)
+        folded.press_reset()
+        assert train(folded) == cycles
+    finally:
+        folded.close()
+        plain.close()
