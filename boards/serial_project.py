@@ -104,5 +104,5 @@ def _open_tool_options(chip):
         # With multiplexers between LUTs Yosys spends many more LUTs.
         "synth_opts": ["-nowidelut"],
         "script_after_synth": f"tee -q -o {AREA_FILE} stat -json",
-        "nextpnr_opts": ["--report", TIMING_FILE, "--timing-allow-fail"],
+        "nextpnr_opts": ["--report", TIMING_FILE, "--timing-allow-fail", "--router", "router2"],
     }

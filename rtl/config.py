@@ -256,7 +256,7 @@ PRESETS = {
     # What fits an ECP5-85F, folded.
     "ulx3s": Config(dimensions=4, lanes=2, planes=1, element_width=8, accumulator_rows=64,
                     weight_rows=512, channel_words=1024, operand_words=256, kept_rows=64,
-                    program_rows=256, read_buffer=8),
+                    program_rows=256, read_buffer=8, adam=False),
     # Two 256-bit HBM pseudo-channels a core; timing assumes 250 MHz.
     "vcu128": Config(dimensions=4, lanes=16, planes=4, eject=4, accumulator_rows=1024,
                      weight_rows=16384, channel_words=65536, operand_words=32768,

@@ -11,11 +11,15 @@ The RAM's write enable is the register's. A reset is not written to it: a flag f
 tells that a group of registers has been reset and not written since, and keeps their flip-flops in
 reset, so that neither enables nor resets take any logic.
 
+Paths that are too long for a slot get two, see ``Stages``: a slot is when an instance's state is
+read, and what comes of it may be written a slot later.
+
 An asynchronous read port whose address comes from registers would need deep distributed RAM. Its
 address is computed a slot early, by a copy of its logic, and its memory is read synchronously.
 """
 
 from collections import defaultdict
+from dataclasses import replace
 
 from hypercast.rtl.folding.dependencies import (
     FoldingError,
@@ -26,6 +30,7 @@ from hypercast.rtl.folding.dependencies import (
 from hypercast.rtl.folding.netlist import CONSTANTS, Netlist, number
 from hypercast.rtl.folding.registers import registers, uncontrolled
 from hypercast.rtl.folding.slots import Slots
+from hypercast.rtl.folding.stages import Stages
 
 __all__ = ["NEXT", "fold"]
 
@@ -56,13 +61,13 @@ def fold(module, *, slots, index, private):
         others are shared, and change only between the last slot and the first.
 
     The module gets an output ``slot``, the number of the instance it is, and for every other output
-    ``NAME__next``: what it will be in this instance's next cycle, known now.
+    ``NAME__next``: what it will be in its instance's next cycle, known in the slot after its own.
 
     Raises
     ------
     FoldingError
-        If an output is no register, an address that is needed early depends on an input, or there
-        are too few instances to compute it.
+        If an output is no register, or an address that is needed early depends on an input, takes
+        too long, or there are too few instances to compute it.
     """
     _Folding(module, slots, index, private).run()
 
@@ -80,16 +85,19 @@ class _Folding:
                           if cell["type"] == "$mem_v2"]
         self._registers = registers(netlist)
         self._time = Slots(netlist, slots, index)
-        self._flags = defaultdict(list)  # by slots ahead: early, current, following nets
+        self._stages = Stages(netlist, self._time)
+        self._flags = defaultdict(list)  # by slots ahead and delay: early, current, following
 
     def run(self):
         netlist = self._netlist
         replaced = list(self._registers)
         self._add_next_outputs()
-        shared = shared_registers(netlist, self._registers, self._shared_inputs, self._ahead)
+        private = {name for name, register in self._registers.items()
+                   if self._ahead[name] or register.late or self._stages.late(register.inputs)}
+        shared = shared_registers(netlist, self._registers, self._shared_inputs, private)
         self._hold_shared(shared)
-        for (ahead, enable, reset), members in self._groups(shared).items():
-            self._fold_registers(ahead, enable, reset, members)
+        for (ahead, late, enable, reset), members in self._groups(shared).items():
+            self._fold_registers(ahead, late, enable, reset, members)
         self._fold_flags()
         for name in self._memories:
             self._fold_memory(name)
@@ -109,11 +117,20 @@ class _Folding:
                     cell, _, place = netlist.drivers.get(bit, (None, None, 0))
                     if cell not in self._registers:
                         raise FoldingError(f"output {name} is no register")
-                    register = uncontrolled(netlist, self._registers[cell])
+                    register = uncontrolled(netlist, self._second(self._registers[cell]))
                     self._registers[cell] = register
                     bit = register.data[place]
                 bits.append(bit)
             netlist.add_port(f"{name}{NEXT}", "output", bits)
+
+    def _second(self, register):
+        """A register as it is in the second stage."""
+        if register.late:
+            return register
+        second = self._stages.second
+        [enable], [reset] = second([register.enable]), second([register.reset])
+        return replace(register, data=second(register.data), held=second(register.held),
+                       enable=enable, reset=reset, late=True)
 
     def _hold_shared(self, names):
         """Registers that all instances share change after the last slot."""
@@ -125,30 +142,35 @@ class _Folding:
                                   initial=self._time.initial(register.output))
 
     def _groups(self, shared):
-        """Registers that are not shared, by slots ahead, enable and reset."""
+        """Registers that are not shared, by slots ahead, stage, enable and reset."""
         groups = defaultdict(list)
         for name, register in self._registers.items():
-            if name not in shared:
-                groups[self._ahead[name], register.enable, register.reset].append(register)
-        for (ahead, enable, reset), members in list(groups.items()):
+            if name in shared:
+                continue
+            if self._stages.late(register.inputs):
+                register = self._second(register)
+            key = self._ahead[name], register.late, register.enable, register.reset
+            groups[key].append(register)
+        for (ahead, late, enable, reset), members in list(groups.items()):
             small = sum(len(register.output) for register in members) < _GROUP
             if small and (enable, reset) != ("1", "0"):
-                groups[ahead, "1", "0"] += [uncontrolled(self._netlist, register)
-                                            for register in members]
-                del groups[ahead, enable, reset]
+                groups[ahead, late, "1", "0"] += [uncontrolled(self._netlist, register)
+                                                  for register in members]
+                del groups[ahead, late, enable, reset]
         return groups
 
-    def _fold_registers(self, ahead, enable, reset, members):
-        flag = self._flag(ahead, enable, reset)
+    def _fold_registers(self, ahead, late, enable, reset, members):
+        flag = self._flag(ahead, late, enable, reset)
         bits = [bit for register in members for bit in zip(
             register.data, register.output, register.reset_value or "x" * len(register.output),
             strict=True)]
         for start in range(0, len(bits), _RAM_WIDTH):
             data, outputs, values = map(list, zip(*bits[start:start + _RAM_WIDTH], strict=True))
-            self._time.state(f"registers_{ahead}_{enable}_{reset}_{start}", data, outputs,
-                             ahead=ahead, enable=enable, reset=flag, reset_value="".join(values))
+            self._time.state(f"registers_{ahead}_{late:d}_{enable}_{reset}_{start}", data, outputs,
+                             ahead=ahead, delay=int(late), enable=enable, reset=flag,
+                             reset_value="".join(values))
 
-    def _flag(self, ahead, enable, reset):
+    def _flag(self, ahead, late, enable, reset):
         """Whether registers have been reset and not written since, ``ahead + 1`` slots ahead."""
         if reset == "0":
             return "0"
@@ -158,18 +180,18 @@ class _Folding:
         if enable != "1":
             kept = netlist.gate("$and", A=[current], B=[netlist.gate("$not", A=[enable])])
             following = netlist.gate("$or", A=[kept], B=[reset])
-        self._flags[ahead].append((early, current, following))
+        self._flags[ahead, int(late)].append((early, current, following))
         return early
 
     def _fold_flags(self):
-        for ahead, flags in self._flags.items():
+        for (ahead, delay), flags in self._flags.items():
             early, current, following = map(list, zip(*flags, strict=True))
-            initial = "0" * len(flags)
-            self._time.ram(f"flags_{ahead}", following, early, ahead=ahead, initial=initial,
+            name, initial = f"flags_{ahead}_{delay}", "0" * len(flags)
+            self._time.ram(name, following, early, ahead=ahead, delay=delay, initial=initial,
                            synchronous=False)
-            for slots in range(ahead, -1, -1):
+            for slots in range(ahead + delay, -1, -1):
                 output = self._netlist.nets(len(flags)) if slots else current
-                self._time.flip_flops(f"$flags{ahead}${slots}", early, output, initial=initial)
+                self._time.flip_flops(f"${name}${slots}", early, output, initial=initial)
                 early = output
 
     def _fold_memory(self, name):
@@ -180,23 +202,31 @@ class _Folding:
         mask = parameters["RD_COLLISION_X_MASK"][::-1]
         addresses, outputs, collisions = [], [], ""
         ports = read_ports(name, cell)
+        late = self._is_late(cell, ports)
         for place, port in enumerate(ports):
             ahead = self._ahead[port.key]
             if port.synchronous:
-                early, output = 0, netlist.nets(width)
-                enable = port.enable
+                address, enable, output = port.address, port.enable, netlist.nets(width)
+                if late:
+                    address, [enable] = self._stages.second(address), self._stages.second([enable])
                 if enable not in CONSTANTS:
-                    [enable] = netlist.nets(1)
-                    self._time.flip_flops(f"{name}$enable{place}", [port.enable], [enable])
-                self._time.state(f"{name}_read_{place}", output, port.data, delay=1,
+                    [delayed] = netlist.nets(1)
+                    self._time.flip_flops(f"{name}$enable{place}", [enable], [delayed])
+                    enable = delayed
+                self._time.state(f"{name}_read_{place}", output, port.data, delay=1 + late,
                                  enable=enable, ahead=ahead)
+                slot = self._time.number(-late)
                 collisions += mask[place * writes:][:writes]
             else:
-                early, output = ahead + 1, self._time.delay(port.data, ahead)
+                if self._stages.late(port.address):
+                    raise FoldingError(f"an address of memory {name}, which is read at once, "
+                                       f"takes more than a slot to compute")
+                address = [self._time.early(bit, ahead + 1) for bit in port.address]
+                slot = self._time.number(ahead + 1)
+                output = self._time.delay(port.data, ahead)
                 # No other instance writes where this one reads.
                 collisions += "1" * writes
-            addresses += [self._time.early(bit, early) for bit in port.address]
-            addresses += self._time.number(early) if writes else []
+            addresses += [*address, *slot] if writes else address
             outputs += output
         cell["connections"].update(
             RD_ADDR=addresses, RD_DATA=outputs, RD_EN=["1"] * len(ports),
@@ -206,13 +236,27 @@ class _Folding:
                           RD_INIT_VALUE="x" * width * len(ports))
         if writes:
             parameters["RD_COLLISION_X_MASK"] = collisions[::-1]
-            self._deepen(cell)
+            self._deepen(cell, late)
 
-    def _deepen(self, cell):
+    def _is_late(self, cell, ports):
+        """Whether all that goes to a memory does so in the second stage.
+
+        All or nothing, so that a read and a write of one cycle meet as they did.
+        """
+        nets = [bit for port in ("WR_ADDR", "WR_DATA", "WR_EN")
+                for bit in cell["connections"][port]]
+        for port in ports:
+            nets += [*port.address, port.enable] if port.synchronous else []
+        return self._stages.late(nets)
+
+    def _deepen(self, cell, late):
         """Give a memory room for all instances."""
         parameters, connections = cell["parameters"], cell["connections"]
+        if late:
+            for port in ("WR_ADDR", "WR_DATA", "WR_EN"):
+                connections[port] = self._stages.second(connections[port])
         width, abits = number(parameters["WIDTH"]), number(parameters["ABITS"])
-        slot = self._time.number(0)
+        slot = self._time.number(-late)
         entries = parameters["INIT"].rjust(width << abits, "x")
         depth = self._slots << abits
         parameters.update(INIT=entries * self._slots if {*entries} != {"x"} else "x",

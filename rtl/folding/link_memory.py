@@ -13,15 +13,15 @@ __all__ = ["LinkMemory"]
 class LinkMemory(wiring.Component):
     """Holds what leaves every core along one dimension.
 
-    In its slot, a core writes what it will send in the chip's next cycle, and reads what its
-    neighbour sends in this one. Cycles take turns at two halves of the memory.
+    In its slot, a core reads what its neighbour sends in this cycle of the chip, and in the slot
+    after, it writes what it will send in the next. Cycles take turns at two halves of the memory.
 
     Parameters
     ----------
     dimension : int
         Dimension of the links.
     dimensions : int
-        Dimensions of the hypercube; the number of slots is ``2 ** dimensions``.
+        Dimensions of the hypercube, at least 2; the number of slots is ``2 ** dimensions``.
     width : int
         Bits that leave a core.
 
@@ -30,7 +30,7 @@ class LinkMemory(wiring.Component):
     slot : In(dimensions)
         Whose slot it is; one more in every cycle.
     outgoing : In(width)
-        What this core sends in its next cycle.
+        What the core of the slot before sends in its next cycle.
     incoming : Out(width)
         What this core's neighbour sends in this one.
     """
@@ -47,8 +47,8 @@ class LinkMemory(wiring.Component):
         m = Module()
         # It must not matter how long resets last, so nothing here knows of them.
         half = Signal(reset_less=True)
-        following = Signal(len(self.slot))
-        m.d.comb += following.eq(self.slot + 1)
+        following, previous = Signal(len(self.slot)), Signal(len(self.slot))
+        m.d.comb += [following.eq(self.slot + 1), previous.eq(self.slot - 1)]
         with m.If(following == 0):
             m.d.sync += half.eq(~half)
 
@@ -58,7 +58,8 @@ class LinkMemory(wiring.Component):
         write = memory.write_port()
         read = memory.read_port(transparent_for=(write,))
         m.d.comb += [
-            write.addr.eq(Cat(self.slot, ~half)), write.data.eq(self.outgoing), write.en.eq(1),
+            write.addr.eq(Cat(previous, ~half ^ (self.slot == 0))),
+            write.data.eq(self.outgoing), write.en.eq(1),
             read.addr.eq(Cat(neighbour(following, self._dimension), half ^ (following == 0))),
             self.incoming.eq(read.data),
         ]

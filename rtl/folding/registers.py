@@ -25,6 +25,10 @@ class Register:
         Nets, or constants if it has none.
     reset_value : str
         Bits, the lowest first.
+    held : list
+        Nets that are ``output`` when the others are known.
+    late : bool
+        Whether they are known in the second stage only.
     """
 
     name: str
@@ -33,6 +37,8 @@ class Register:
     enable: int | str
     reset: int | str
     reset_value: str
+    held: list
+    late: bool = False
 
     @property
     def inputs(self):
@@ -59,6 +65,7 @@ def registers(netlist):
         enabled, resettable = KINDS[cell["type"]]
         found[name] = Register(
             name=name, data=cell["connections"]["D"], output=cell["connections"]["Q"],
+            held=cell["connections"]["Q"],
             enable=control(cell, "EN", "EN_POLARITY") if enabled else "1",
             reset=control(cell, "SRST", "SRST_POLARITY") if resettable else "0",
             reset_value=cell["parameters"]["SRST_VALUE"][::-1] if resettable else "")
@@ -67,7 +74,7 @@ def registers(netlist):
 
 def uncontrolled(netlist, register):
     """A register that does the same without enable and reset; multiplexers are added."""
-    data = _multiplexer(netlist, register.enable, register.data, register.output)
+    data = _multiplexer(netlist, register.enable, register.data, register.held)
     data = _multiplexer(netlist, register.reset, list(register.reset_value), data)
     return replace(register, data=data, enable="1", reset="0", reset_value="")
 
