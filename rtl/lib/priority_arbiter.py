@@ -1,16 +1,23 @@
 """Arbiter that grants the most urgent of several requests."""
 
-from amaranth.hdl import Cat, Module
+from itertools import combinations
+
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-
-from hypercast.rtl.lib.round_robin_arbiter import RoundRobinArbiter
 
 __all__ = ["PriorityArbiter"]
 
 
 class PriorityArbiter(wiring.Component):
-    """Grants one of the requests of the highest priority there is, round-robin among them.
+    """Grants one of the requests of the highest priority, the least recently granted among them.
+
+    Of the same priority, requests that are favoured go first.
+
+    A matrix arbiter (Dally and Towles, Principles and Practices of Interconnection Networks, 2004,
+    section 18.5): registers hold, for each two requesters, which goes first, so that a grant
+    depends on requests and registers alone. Priorities are compared on the way into them and
+    therefore count a cycle late. So do favours; a grant uses one up.
 
     Parameters
     ----------
@@ -26,31 +33,52 @@ class PriorityArbiter(wiring.Component):
     requests : In(count)
         One bit per requester.
     priorities : In(levels), one per requester
-        Priority as a thermometer: bit ``k`` is high if it is more than ``k``.
+        Priority in the next cycle as a thermometer: bit ``k`` is high if it is more than ``k``.
+    favoured : In(count)
+        High if a request is favoured in the next cycle, unless it is granted in this one.
     grants : Out(count)
         One-hot while ``enable`` is high and there is a request, else zero. Combinational.
+
+    Raises
+    ------
+    ValueError
+        If there is no requester.
     """
 
     def __init__(self, count, levels):
-        self._levels = levels
+        if count < 1:
+            raise ValueError(f"count must be at least 1, not {count}")
         super().__init__({
             "enable": In(1),
             "requests": In(count),
             "priorities": In(levels).array(count),
+            "favoured": In(count),
             "grants": Out(count),
         })
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.turns = turns = RoundRobinArbiter(len(self.requests))
-        # What any request reaches, a request needs too: all levels at once, not one by one.
-        reached = Cat(
-            (self.requests & Cat(priority[level] for priority in self.priorities)).any()
-            for level in range(self._levels))
-        m.d.comb += [
-            turns.enable.eq(self.enable),
-            turns.requests.eq(self.requests & ~Cat(
-                (reached & ~priority).any() for priority in self.priorities)),
-            self.grants.eq(turns.grants),
-        ]
+        count = len(self.requests)
+        # Whether a requester goes before another, in this cycle.
+        before = [[None] * count for _ in range(count)]
+        for one, other in combinations(range(count), 2):
+            first = Signal(init=1, name=f"first_{one}_{other}")
+            turn = Signal(init=1, name=f"turn_{one}_{other}")  # ``one`` has waited longer
+            before[one][other], before[other][one] = first, ~first
+            granted, passed = self.grants[one], self.grants[other]
+            differ = self.favoured[one] ^ self.favoured[other]
+            preferred = Mux(differ, self.favoured[one], turn)
+            m.d.sync += [
+                turn.eq((turn | passed) & ~granted),
+                first.eq(self._exceeds(one, other) | (
+                    ~self._exceeds(other, one) & (preferred | passed) & ~granted)),
+            ]
+        for index in range(count):
+            others = [one for one in range(count) if one != index]
+            m.d.comb += self.grants[index].eq(self.enable & self.requests[index] & ~Cat(
+                self.requests[one] & before[one][index] for one in others).any())
         return m
+
+    def _exceeds(self, one, other):
+        """Whether the priority of requester ``one`` is above that of ``other``."""
+        return (self.priorities[one] & ~self.priorities[other]).any()

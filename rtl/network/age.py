@@ -1,4 +1,4 @@
-"""How old a flit is, roughly: the network's clock and the priorities that follow from it.
+"""How old a flit is, roughly: the network's clock, and the ages of flits by it.
 
 Older flits go first. That keeps the busiest resource fed on almost every traffic pattern (age-based
 arbitration: Abts and Weisser, SC 2007), and a coarse age is enough: a flit carries the epoch of its
@@ -9,8 +9,7 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["AGES", "EPOCH_CYCLES", "EPOCH_WIDTH", "PRIORITIES", "EpochCounter", "FlitAge",
-           "priority"]
+__all__ = ["AGES", "EPOCH_CYCLES", "EPOCH_WIDTH", "EpochCounter", "FlitAge"]
 
 #: Bits of an epoch's number, which wraps.
 EPOCH_WIDTH = 5
@@ -18,8 +17,6 @@ EPOCH_WIDTH = 5
 EPOCH_CYCLES = 32
 #: Ages above zero that are told apart, in epochs.
 AGES = 3
-#: Priorities above the lowest.
-PRIORITIES = 2 * AGES
 
 
 class EpochCounter(wiring.Component):
@@ -49,18 +46,16 @@ class EpochCounter(wiring.Component):
 class FlitAge(wiring.Component):
     """Age of the flit at the head of a buffer, one cycle late.
 
-    A flit that has just become the head is for one cycle taken for as old as the one before it,
-    which came the same way: a difference in speed at most, for a shorter path to the arbiters.
-
     Members
     -------
     valid : In(1)
         High if there is a flit.
     injected, epoch : In(EPOCH_WIDTH)
-        The epoch of its injection, and now.
+        The epoch of its injection, and now. Ages wrap: one of 32 epochs looks like none, for an
+        epoch.
     age : Out(AGES)
-        Thermometer: bit ``k`` is high if it is more than ``k`` epochs old. Ages wrap: one of 32
-        epochs looks like none, for an epoch.
+        Thermometer: bit ``k`` is high if it was more than ``k`` epochs old; zero if there was no
+        flit.
     """
 
     def __init__(self):
@@ -70,26 +65,8 @@ class FlitAge(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        epochs = Signal(EPOCH_WIDTH)
-        m.d.comb += epochs.eq(self.epoch - self.injected)
+        # Whether it was injected now, an epoch ago, ...: shorter than to subtract and compare.
+        ages = Cat(self.injected == (self.epoch - age)[:EPOCH_WIDTH] for age in range(AGES))
         m.d.sync += self.age.eq(
-            Cat(epochs > age for age in range(AGES)) & self.valid.replicate(AGES))
+            Cat(~ages[:age + 1].any() for age in range(AGES)) & self.valid.replicate(AGES))
         return m
-
-
-def priority(age, last):
-    """Priority of a flit as a thermometer of ``PRIORITIES`` bits.
-
-    Twice its age, and one more if it has only one output left to be served by, since that frees its
-    place. The oldest get no such favour: among them it is strictly by turns, and nobody starves.
-
-    Parameters
-    ----------
-    age : Value
-        Thermometer of ``AGES`` bits.
-    last : Value
-        One bit.
-    """
-    younger = Cat(1, age[:-1])
-    return Cat(Cat(older | (reached & last), older)
-               for older, reached in zip(age, younger, strict=True))

@@ -44,18 +44,22 @@ class InputBuffer(wiring.Component):
         Valid with ``write``.
     room : Out(1)
         High if there is room for a flit.
-    head : Out(flit)
-        The oldest flit, valid while ``requests`` is not zero, from the cycle after it was written.
     requests : Out(1 + outputs)
-        Outputs that have still to serve ``head``.
-    priority : Out(PRIORITIES)
-        Priority of ``head`` as a thermometer, see ``age.priority``; valid with ``requests``.
+        Outputs that have still to serve the flit at the head, from the cycle after it was written.
+    head : Out(flit)
+        The flit that was at the head one cycle ago or, if none was, that is there now.
+    age : Out(AGES)
+        Age of ``head`` one cycle ago, see ``FlitAge``; zero if no flit was waiting then.
+    favoured : Out(1 + outputs)
+        Requests to be preferred to others of the same age: the last one of a flit that others wait
+        behind, since it frees its place. Never one of the oldest age: among these it is strictly by
+        turns, so that nobody starves.
     epoch : In(EPOCH_WIDTH)
         The epoch it is now.
     served : In(1 + outputs)
-        Outputs that take ``head`` in this cycle; only ones that were requested.
+        Outputs that take the flit at the head; only ones that were requested.
     leaves : Out(1)
-        High in the cycle in which ``head`` leaves.
+        High in the cycle in which it leaves.
     """
 
     def __init__(self, config, plane, arrival):
@@ -66,9 +70,10 @@ class InputBuffer(wiring.Component):
             "write": In(1),
             "flit": In(flit(config)),
             "room": Out(1),
-            "head": Out(flit(config)),
             "requests": Out(1 + len(self.outputs)),
-            "priority": Out(age.PRIORITIES),
+            "head": Out(flit(config)),
+            "age": Out(age.AGES),
+            "favoured": Out(1 + len(self.outputs)),
             "epoch": In(age.EPOCH_WIDTH),
             "served": In(1 + len(self.outputs)),
             "leaves": Out(1),
@@ -79,29 +84,31 @@ class InputBuffer(wiring.Component):
         m = Module()
         # The outputs are worked out on the way in: from the head they are requested at once.
         masks = routing.split_masks(self._plane, config.dimensions)
-        m.submodules.fifo = fifo = SyncFIFO(
-            width=len(self.flit.as_value()), depth=config.buffer_depth)
         m.submodules.queue = queue = RequestQueue(config.buffer_depth, len(self.requests))
+        # A flit is needed for a cycle after it was granted, so it stays for that long.
+        m.submodules.fifo = fifo = SyncFIFO(
+            width=len(self.flit.as_value()), depth=config.buffer_depth + 1)
+        m.d.sync += fifo.r_en.eq(queue.leaves)
         m.d.comb += [
             fifo.w_en.eq(self.write),
             fifo.w_data.eq(self.flit),
-            fifo.r_en.eq(self.leaves),
             self.head.eq(fifo.r_data),
             queue.write.eq(self.write),
             queue.wanted.eq(Cat(self.flit.mask[0], (
                 (self.flit.mask & masks[dimension]).any() for dimension in self.outputs))),
             queue.served.eq(self.served),
-            queue.leave.eq(self.leaves),
             self.room.eq(queue.room),
             self.requests.eq(queue.requests),
-            self.leaves.eq(queue.present & ~(self.requests & ~self.served).any()),
+            self.leaves.eq(queue.leaves),
         ]
         m.submodules.age = head_age = age.FlitAge()
+        several = Cat(one & other for one, other in combinations(self.requests, 2)).any()
+        favoured = queue.followed & ~several & ~self.age[-1]
         m.d.comb += [
             head_age.valid.eq(queue.present),
             head_age.injected.eq(self.head.epoch),
             head_age.epoch.eq(self.epoch),
-            self.priority.eq(age.priority(head_age.age, ~Cat(
-                one & other for one, other in combinations(self.requests, 2)).any())),
+            self.age.eq(head_age.age),
+            self.favoured.eq(self.requests & favoured.replicate(len(self.requests))),
         ]
         return m

@@ -1,9 +1,6 @@
 """The sending end of a link: arbitration, credits, the output register and its parity."""
 
-from functools import reduce
-from operator import or_
-
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -11,7 +8,7 @@ from hypercast.rtl.layouts import Link, flit
 from hypercast.rtl.lib.priority_arbiter import PriorityArbiter
 from hypercast.rtl.lib.round_robin_arbiter import one_hot_mux
 from hypercast.rtl.network import routing
-from hypercast.rtl.network.age import PRIORITIES
+from hypercast.rtl.network.age import AGES
 
 __all__ = ["LinkOutput"]
 
@@ -19,9 +16,10 @@ __all__ = ["LinkOutput"]
 class LinkOutput(wiring.Component):
     """Sends one flit per cycle, the most urgent one whose plane has a credit.
 
-    A granted flit is on the link in the next cycle, its mask and source relative to the neighbour.
-    A credit that comes back can be used in the cycle after. Among equally urgent flits, planes with
-    a credit take turns, and within each plane its buffers do.
+    A granted flit is on the link two cycles later, its mask and source relative to the neighbour. A
+    credit can be used in the cycle in which it comes back. Among equally urgent flits, the one
+    whose buffer was granted least recently goes first; none loses its turn while its plane has no
+    credit.
 
     Parameters
     ----------
@@ -34,14 +32,14 @@ class LinkOutput(wiring.Component):
 
     Members
     -------
-    flits : In(flit), one per requester
-        The flits that want to go along the link, perhaps among others.
     requests : In(requesters)
         One bit per requester, high if its flit is valid and wants to go along the link.
-    priorities : In(PRIORITIES), one per requester
-        Thermometers, see ``PriorityArbiter``.
+    ages, favoured : In(AGES), one per requester, and In(requesters)
+        Priorities and favours in the next cycle, see ``PriorityArbiter``.
     grants : Out(requesters)
-        At most one bit is high: that flit is taken in this cycle. Combinational.
+        At most one bit is high: that flit is taken. Combinational.
+    flits : In(flit), one per requester
+        The flits, a cycle after the requests; their masks may name cores elsewhere, too.
     link : Out(Link)
         The link.
     """
@@ -51,10 +49,11 @@ class LinkOutput(wiring.Component):
         self._dimension = dimension
         self._planes = tuple(planes)
         super().__init__({
-            "flits": In(flit(config)).array(len(self._planes)),
             "requests": In(len(self._planes)),
-            "priorities": In(PRIORITIES).array(len(self._planes)),
+            "ages": In(AGES).array(len(self._planes)),
+            "favoured": In(len(self._planes)),
             "grants": Out(len(self._planes)),
+            "flits": In(flit(config)).array(len(self._planes)),
             "link": Out(Link(config)),
         })
 
@@ -62,36 +61,40 @@ class LinkOutput(wiring.Component):
         config, dimension, planes = self._config, self._dimension, self._planes
         m = Module()
         depth = config.buffer_depth
-        # A plane's turns among its requests must not pass while it has no credit: one arbiter for
-        # all would starve a request whose turn always comes when the credit does not.
-        m.submodules.planes = chosen = PriorityArbiter(config.planes, PRIORITIES)
-        m.d.comb += chosen.enable.eq(1)
+        m.submodules.arbiter = arbiter = PriorityArbiter(len(planes), AGES)
+        m.d.comb += [
+            arbiter.enable.eq(1),
+            arbiter.favoured.eq(self.favoured),
+            self.grants.eq(arbiter.grants),
+        ]
+        able = Signal(config.planes)  # planes with a credit
         for plane in range(config.planes):
-            own = [index for index, one in enumerate(planes) if one == plane]
-            m.submodules[f"plane_{plane}"] = arbiter = PriorityArbiter(len(own), PRIORITIES)
-            credit = Signal(range(depth + 1), init=depth, name=f"credits_{plane}")
+            # As many ones as there are credits: whether there is one takes no logic.
+            credits = Signal(depth, init=-1, name=f"credits_{plane}")
+            usable = Signal(depth + 1, name=f"usable_{plane}")
+            spent = Cat(self.grants[index] for index, own in enumerate(planes) if own == plane)
             m.d.comb += [
-                arbiter.requests.eq(Cat(self.requests[index] for index in own)),
-                arbiter.enable.eq(chosen.grants[plane]),
-                Cat(self.grants[index] for index in own).eq(arbiter.grants),
-                chosen.requests[plane].eq(arbiter.requests.any() & credit.any()),
+                usable.eq(Mux(self.link.credit[plane], Cat(1, credits), credits)),
+                able[plane].eq(usable[0]),
             ]
-            for number, index in enumerate(own):
-                m.d.comb += arbiter.priorities[number].eq(self.priorities[index])
-            m.d.comb += chosen.priorities[plane].eq(reduce(or_, (
-                self.priorities[index] & self.requests[index].replicate(PRIORITIES)
-                for index in own)))
-            m.d.sync += credit.eq(credit - chosen.grants[plane] + self.link.credit[plane])
+            m.d.sync += credits.eq(Mux(spent.any(), usable[1:], usable))
+        for index, plane in enumerate(planes):
+            m.d.comb += [
+                arbiter.requests[index].eq(self.requests[index] & able[plane]),
+                arbiter.priorities[index].eq(self.ages[index]),
+            ]
 
         # Only the destinations beyond this link go along; which those are depends on the plane.
         masks = [one.mask & routing.split_masks(plane, config.dimensions)[dimension]
                  for one, plane in zip(self.flits, planes, strict=True)]
-        taken = flit(config)(one_hot_mux(self.grants, [one.as_value() for one in self.flits]))
+        granted = Signal.like(self.grants)
+        taken = flit(config)(one_hot_mux(granted, [one.as_value() for one in self.flits]))
         m.d.sync += [
-            self.link.valid.eq(self.grants.any()),
+            granted.eq(self.grants),
+            self.link.valid.eq(granted.any()),
             self.link.flit.eq(taken),
             self.link.flit.mask.eq(
-                routing.hop(one_hot_mux(self.grants, masks), dimension, config.dimensions)),
+                routing.hop(one_hot_mux(granted, masks), dimension, config.dimensions)),
             self.link.flit.source.eq(taken.source ^ 1 << dimension),
             self.link.parity.eq(Cat(self.link.valid, self.link.flit).xor()),
         ]

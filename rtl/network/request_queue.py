@@ -11,7 +11,7 @@ class RequestQueue(wiring.Component):
     """A queue of requests that moves towards its head, which is a register.
 
     Arbiters need the head's requests early in the cycle, so these neither come out of a memory nor
-    depend on its pointers.
+    depend on its pointers. The head leaves when all it asked for has been served.
 
     Parameters
     ----------
@@ -26,14 +26,14 @@ class RequestQueue(wiring.Component):
         Puts an entry behind the others; only while ``room``.
     room : Out(1)
         High if there is room. A register.
-    present : Out(1)
-        High if there is an entry. A register.
+    present, followed : Out(1)
+        High if there is an entry, and if there is another behind it. Registers.
     requests : Out(width)
         What the head still asks for; zero if there is none. Registers.
     served : In(width)
-        What the head need not ask for any more, from the next cycle on.
-    leave : In(1)
-        The head goes; only while ``present``.
+        Requests of the head that are served in this cycle.
+    leaves : Out(1)
+        High in the cycle in which the head leaves. Combinational.
     """
 
     def __init__(self, depth, width):
@@ -43,9 +43,10 @@ class RequestQueue(wiring.Component):
             "wanted": In(width),
             "room": Out(1),
             "present": Out(1),
+            "followed": Out(1),
             "requests": Out(width),
             "served": In(width),
-            "leave": In(1),
+            "leaves": Out(1),
         })
 
     def elaborate(self, platform):
@@ -53,20 +54,26 @@ class RequestQueue(wiring.Component):
         depth = self._depth
         held = Signal(depth)
         entries = [Signal.like(self.wanted, name=f"entry_{index}") for index in range(depth)]
+        left, moves = Signal.like(self.requests), Signal()
         m.d.comb += [
             self.room.eq(~held[-1]),
             self.present.eq(held[0]),
+            self.followed.eq(held[1:2]),
             self.requests.eq(entries[0]),
+            left.eq(self.requests & ~self.served),
+            moves.eq(~left.any()),
+            self.leaves.eq(self.present & moves),
         ]
-        # Entries that are not held are zero. One is written behind the last, which may be moving.
-        kept = [entries[0] & ~self.served, *entries[1:]]
+        # Entries that are not held are zero, so that an empty queue may move as well: whether the
+        # head is there need not be known. One is written behind the last, moving or not.
+        kept = [left, *entries[1:]]
         following = [*zip(held[1:], entries[1:], strict=True), (Const(0), Const(0))]
         for index, (holds, moved) in enumerate(following):
-            before = held[index - 1] if index else Const(1)
-            write = self.write & Mux(self.leave, held[index] & ~holds, before & ~held[index])
+            joins = self.write & ~holds & (held[index] if index else 1)
+            stays = self.write & ~held[index] & (held[index - 1] if index else 0)
             m.d.sync += [
-                held[index].eq(Mux(self.leave, holds, held[index]) | write),
-                entries[index].eq(
-                    Mux(self.leave, moved, kept[index]) | Mux(write, self.wanted, 0)),
+                held[index].eq(Mux(moves, holds | joins, held[index] | stays)),
+                entries[index].eq(Mux(moves, moved | Mux(joins, self.wanted, 0),
+                                      kept[index] | Mux(stays, self.wanted, 0))),
             ]
         return m

@@ -21,9 +21,9 @@ class Router(wiring.Component):
     There is an input buffer for every plane and incoming dimension, and one per plane for
     injection. The flit at the head of each is offered to its outputs, and served by each as that
     becomes free, older flits first (``age``); only paths that ``routing`` can use exist. A hop
-    takes two cycles, one through the router and one on the link; a credit takes two cycles back,
-    so a single plane keeps a link full from ``buffer_depth`` 4 on. From ``inject`` to ``eject`` of
-    neighbours it is 4 cycles.
+    takes three cycles: arbitration, selection of what was granted, and the link. A credit is back
+    in the fourth, so a single plane keeps a link full from ``buffer_depth`` 4 on. From ``inject``
+    to ``eject`` of neighbours it is 6 cycles.
 
     What is guaranteed, as long as every core goes on accepting what is ejected: every destination
     of a flit gets it exactly once, and flits of the same source and plane arrive in order. A core
@@ -118,7 +118,8 @@ class Router(wiring.Component):
             for index, (_, buffer, bit) in enumerate(requesters):
                 m.d.comb += [
                     output.flits[index].eq(buffer.head),
-                    output.priorities[index].eq(buffer.priority),
+                    output.ages[index].eq(buffer.age),
+                    output.favoured[index].eq(buffer.favoured[bit]),
                     buffer.served[bit].eq(output.grants[index]),
                 ]
         return m

@@ -38,15 +38,6 @@ def _waits(m, request, grant, most, events=1):
     return count
 
 
-def _assume_persistent(m, requests, grants, flits):
-    """What is requested stays so, with the same flit, until it is granted."""
-    for index, one in enumerate(flits):
-        waited = past(m, requests[index] & ~grants[index])
-        before = past(m, one)
-        with m.If(waited):
-            m.d.comb += [Assume(requests[index]), Assume(one.as_value() == before)]
-
-
 def _assert_one_hot(m, grants, requests):
     m.d.comb += [Assert((grants & (grants - 1)) == 0), Assert((grants & ~requests) == 0)]
 
@@ -76,29 +67,35 @@ def _is_top(priority):
     return priority[-1]
 
 
-def _assume_priorities(m, priorities, requests, grants):
-    """Priorities are thermometers, and a request that waits becomes no less urgent."""
+def _in_effect(m, priorities, favoured):
+    """Assume that priorities are thermometers, and none of the highest favoured.
+
+    Returns the priorities that count in this cycle.
+    """
     for index, priority in enumerate(priorities):
-        waited = past(m, requests[index] & ~grants[index])
         m.d.comb += Assume((priority & (priority + 1)) == 0)
-        m.d.comb += Assume(~waited | ((past(m, priority) & ~priority) == 0))
+        m.d.comb += Assume(~(_is_top(priority) & favoured[index]))
+    return [past(m, priority) for priority in priorities]
 
 
 def priority_arbiter(dut):
-    """Grants one request at once, of the highest priority; the most urgent take turns."""
+    """Grants one request at once, the highest priority, then favour first; the top take turns."""
     m = Module()
     m.submodules.dut = dut
     _assert_one_hot(m, dut.grants, dut.requests)
-    _assume_priorities(m, dut.priorities, dut.requests, dut.grants)
     m.d.comb += Assert(dut.grants.any() == (dut.enable & dut.requests.any()))
     count, passed = len(dut.requests), []
-    for index, priority in enumerate(dut.priorities):
-        for other, higher in enumerate(dut.priorities):
-            less = (higher & ~priority).any() & dut.requests[other]
-            m.d.comb += Assert(~(dut.grants[index] & less))
+    priorities = _in_effect(m, dut.priorities, dut.favoured)
+    favoured = past(m, dut.favoured & ~dut.grants)
+    for index, priority in enumerate(priorities):
+        for other, higher in enumerate(priorities):
+            less = (higher & ~priority).any() | (
+                (higher == priority) & favoured[other] & ~favoured[index])
+            m.d.comb += Assert(~(dut.grants[index] & less & dut.requests[other]))
         passed.append(_waits(m, dut.requests[index] & _is_top(priority), dut.grants[index],
                              count - 1, dut.grants.any()))
-    return m, [dut.requests, dut.enable, *dut.priorities], [one == count - 1 for one in passed]
+    return m, [dut.requests, dut.enable, *dut.priorities, dut.favoured], [
+        one == count - 1 for one in passed]
 
 
 def arbiter(dut):
@@ -118,21 +115,20 @@ def ejection_port(config, dut):
     m = Module()
     m.submodules.dut = dut
     count = len(dut.requests)
-    _assume_persistent(m, dut.requests, dut.grants, dut.flits)
-    _assume_priorities(m, dut.priorities, dut.requests, dut.grants)
     _assert_one_hot(m, dut.grants, dut.requests)
     m.d.comb += Assert(held(m, dut.eject))
-    for index, priority in enumerate(dut.priorities):
+    for index, priority in enumerate(_in_effect(m, dut.ages, dut.favoured)):
         _waits(m, dut.requests[index] & _is_top(priority), dut.grants[index], count - 1,
                dut.grants.any())
     chosen, taken, given, quiet = Signal(3), Signal(4), Signal(4), Signal(range(_DRAIN + 1))
     kept = Signal(flit(config))
     constant(m, chosen)
-    m.d.sync += [taken.eq(taken + dut.grants.any()),
+    granted = past(m, dut.grants)
+    m.d.sync += [taken.eq(taken + granted.any()),
                  given.eq(given + (dut.eject.valid & dut.eject.ready))]
     with m.If(taken == chosen):
         for index, one in enumerate(dut.flits):
-            with m.If(dut.grants[index]):
+            with m.If(granted[index]):
                 m.d.sync += [kept.eq(one), kept.mask.eq(1), kept.epoch.eq(0)]
     with m.If(dut.eject.valid):
         m.d.comb += Assert(given < taken)
@@ -144,29 +140,32 @@ def ejection_port(config, dut):
         m.d.sync += quiet.eq(quiet + 1)
     m.d.comb += Assert((quiet != _DRAIN) | (given == taken))
     m.d.comb += Assert(~dut.eject.ready | (dut.grants.any() == dut.requests.any()))
-    return m, [chosen, dut.requests, dut.eject.ready, *dut.priorities, *dut.flits], [
+    return m, [
+        chosen, dut.requests, dut.eject.ready, *dut.ages, dut.favoured, *dut.flits], [
         (given == 3) & (chosen == 2), quiet == _DRAIN]
 
 
 def _link_output(config, dut, dimension, planes):
-    """The bench of ``LinkOutput``, and how many flits of each plane the neighbour holds."""
+    """The bench of ``LinkOutput``: module, inputs, flits of each plane that the neighbour holds,
+    and which requests are of the highest priority."""
     m = Module()
     m.submodules.dut = dut
     link, cores = dut.link, config.dimensions
-    _assume_persistent(m, dut.requests, dut.grants, dut.flits)
-    _assume_priorities(m, dut.priorities, dut.requests, dut.grants)
     _assert_one_hot(m, dut.grants, dut.requests)
+    urgent = [dut.requests[index] & _is_top(priority)
+              for index, priority in enumerate(_in_effect(m, dut.ages, dut.favoured))]
+    requested, granted = past(m, dut.requests), past(m, dut.grants)
     sent = Signal(flit(config))
     beyond = [routing.split_masks(plane, cores)[dimension] for plane in planes]
     for index, (one, plane) in enumerate(zip(dut.flits, planes, strict=True)):
         m.d.comb += Assume(one.plane == plane)
-        m.d.comb += Assume(~dut.requests[index] | (one.mask & beyond[index]).any())
-        with m.If(dut.grants[index]):
+        m.d.comb += Assume(~requested[index] | (one.mask & beyond[index]).any())
+        with m.If(granted[index]):
             m.d.comb += [
                 sent.eq(one), sent.source.eq(one.source ^ 1 << dimension),
                 sent.mask.eq(routing.hop(one.mask & beyond[index], dimension, cores)),
             ]
-    m.d.comb += Assert(link.valid == past(m, dut.grants.any()))
+    m.d.comb += Assert(link.valid == past(m, granted.any()))
     m.d.comb += Assert(link.parity == past(m, Cat(link.valid, link.flit).xor()))
     expected = past(m, sent)
     with m.If(link.valid):
@@ -178,7 +177,8 @@ def _link_output(config, dut, dimension, planes):
                              - link.credit[plane])
         m.d.comb += Assert(count <= config.buffer_depth)
         held_flits.append(count)
-    return m, [dut.requests, link.credit, *dut.priorities, *dut.flits], held_flits
+    inputs = [dut.requests, link.credit, *dut.ages, dut.favoured, *dut.flits]
+    return m, inputs, held_flits, urgent
 
 
 def _grants_of(dut, planes, plane):
@@ -190,11 +190,11 @@ def link_output(config, dut, dimension, planes):
 
     The neighbour returns credits whenever it likes.
     """
-    m, inputs, held_flits = _link_output(config, dut, dimension, planes)
+    m, inputs, held_flits, urgent = _link_output(config, dut, dimension, planes)
     for plane, count in enumerate(held_flits):
         m.d.comb += Assume(~dut.link.credit[plane] | (count != 0))
-    passed = [_waits(m, dut.requests[index] & _is_top(dut.priorities[index]), dut.grants[index],
-                     planes.count(plane) - 1, _grants_of(dut, planes, plane))
+    passed = [_waits(m, urgent[index], dut.grants[index], planes.count(plane) - 1,
+                     _grants_of(dut, planes, plane))
               for index, plane in enumerate(planes)]
     return m, inputs, [Cat(count == config.buffer_depth for count in held_flits).all(),
                        *(count == planes.count(plane) - 1
@@ -204,22 +204,24 @@ def link_output(config, dut, dimension, planes):
 def link_output_in_time(config, dut, dimension, planes):
     """An urgent request waits a bounded number of cycles if the neighbour returns credits at once.
 
-    A plane's credit is back ``ROUND_TRIP`` cycles after it was spent, and then the other planes may
-    come first, once each; so a plane that has urgent requests sends at least once in as many
-    cycles. A request waits until each of its plane has been sent.
+    Each other request comes first at most once. Besides, its plane may be without credits: for
+    less than ``ROUND_TRIP`` cycles at first, and after each flit of its own.
     """
-    m, inputs, _ = _link_output(config, dut, dimension, planes)
+    m, inputs, _, urgent = _link_output(config, dut, dimension, planes)
     for plane in range(config.planes):
         arrived = dut.link.valid & (dut.link.flit.plane == plane)
         m.d.comb += Assume(dut.link.credit[plane] == past(m, past(m, arrived)))
-    waits = [_waits(m, dut.requests[index] & _is_top(dut.priorities[index]), dut.grants[index],
-                    planes.count(plane) * (ROUND_TRIP + config.planes - 1) - 1)
+    waits = [_waits(m, urgent[index], dut.grants[index],
+                    planes.count(plane) * (ROUND_TRIP - 1) + len(planes) - 1)
              for index, plane in enumerate(planes)]
     return m, inputs, [count == ROUND_TRIP - 1 for count in waits]
 
 
 def input_buffer(config, dut, plane):
-    """The n-th flit in is the n-th out, whole, and each output it wants serves it once."""
+    """The n-th flit in is the n-th out, whole, and each output it wants serves it once.
+
+    At most one request is favoured, and none of the oldest.
+    """
     m = Module()
     m.submodules.dut = dut
     chosen, written, left = Signal(3), Signal(4), Signal(4)
@@ -233,14 +235,16 @@ def input_buffer(config, dut, plane):
         Assert(left <= written),
         Assert(written - left <= config.buffer_depth),
         Assert(dut.room == (written - left != config.buffer_depth)),
+        Assert(~dut.favoured.any() | ((dut.favoured == dut.requests) & ~_is_top(dut.age))),
+        Assert((dut.favoured & (dut.favoured - 1)) == 0),
     ]
     masks = routing.split_masks(plane, config.dimensions)
     wanted = Cat(kept.mask[0], ((kept.mask & masks[dimension]).any() for dimension in dut.outputs))
     with m.If((written > chosen) & (left == chosen)):
         m.d.comb += Assert(dut.requests == wanted & ~served)
         m.d.sync += served.eq(served | dut.served)
-        with m.If(dut.requests.any()):
-            m.d.comb += Assert(dut.head.as_value() == kept.as_value())
         m.d.comb += Assert(dut.leaves == ((served | dut.served) == wanted))
+    with m.If(past(m, (written > chosen) & (left == chosen) & dut.requests.any())):
+        m.d.comb += Assert(dut.head.as_value() == kept.as_value())
     return m, [chosen, dut.write, dut.flit, dut.served, dut.epoch], [
         (chosen == 2) & (left == 3) & served.all()]

@@ -30,8 +30,9 @@ class ForgetsToMask(LinkOutput):
 
     def elaborate(self, platform):
         m = super().elaborate(platform)
-        m.d.sync += self.link.flit.mask.eq(
-            one_hot_mux(self.grants, [one.mask for one in self.flits]))
+        granted = Signal.like(self.grants)
+        m.d.sync += [granted.eq(self.grants), self.link.flit.mask.eq(
+            one_hot_mux(granted, [one.mask for one in self.flits]))]
         return m
 
 
@@ -49,9 +50,7 @@ class ForgetsServed(InputBuffer):
 
     def elaborate(self, platform):
         m = super().elaborate(platform)
-        inside = Signal(range(8))
-        m.d.sync += inside.eq(inside + self.write - self.leaves)
-        m.d.comb += self.requests[0].eq(self.head.mask[0] & (inside != 0))
+        m.d.comb += m.submodules.queue.served.eq(0)
         return m
 
 
@@ -60,7 +59,7 @@ class LeavesEarly(InputBuffer):
 
     def elaborate(self, platform):
         m = super().elaborate(platform)
-        m.d.comb += self.leaves.eq((self.requests & self.served).any())
+        m.d.comb += m.submodules.queue.served.eq(self.served.any().replicate(len(self.served)))
         return m
 
 

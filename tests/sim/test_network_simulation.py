@@ -50,12 +50,12 @@ def test_runs_are_repeatable(network):
     assert not np.array_equal(first.cycle, other.cycle)
 
 
-def test_latency_is_two_cycles_and_two_per_hop(network):
+def test_latency_is_three_cycles_and_three_per_hop(network):
     run = network.run([0, 3, 2], [1 << 0, 1 << 1, 1 << 3], [0, 0, 1], created=[0, 40, 80])
     assert run.injected.tolist() == [0, 40, 80]
     assert run.core.tolist() == [0, 2, 1]
-    assert (run.cycle - run.injected).tolist() == [2, 4, 6]
-    assert run.cycles == 87
+    assert (run.cycle - run.injected).tolist() == [3, 6, 9]
+    assert run.cycles == 90
 
 
 def test_a_source_injects_once_per_cycle_and_queues(network):

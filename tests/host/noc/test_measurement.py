@@ -22,19 +22,19 @@ def test_two_messages(network):
     """One to itself and over one hop; one over two hops, created five cycles later."""
     traffic = Traffic(np.array([0, 2]), np.array([0b0011, 0b1000], dtype=np.uint64))
     result = measure(network, traffic, CONFIG, created=np.array([0, 5]))
-    assert result.delivery_latency.tolist() == [2, 4, 6]
-    assert result.message_latency.tolist() == [4, 6]
-    assert result.run.cycles == 12
-    assert result.bound.cycles == 2 and result.efficiency == pytest.approx(2 / 12)
-    assert result.link_utilisation.sum() == pytest.approx(3 / 12)
+    assert result.delivery_latency.tolist() == [3, 6, 9]
+    assert result.message_latency.tolist() == [6, 9]
+    assert result.run.cycles == 15
+    assert result.bound.cycles == 2 and result.efficiency == pytest.approx(2 / 15)
+    assert result.link_utilisation.sum() == pytest.approx(3 / 15)
 
 
 def test_latency_counts_from_creation(network):
     traffic = pattern_traffic("unicast", 2, 200)
     slow, fast = (measure(network, traffic, CONFIG,
                           created=creation_cycles(traffic.source, rate, 1)) for rate in (0.1, 1))
-    assert slow.message_latency.min() == fast.message_latency.min() == 4
-    assert slow.message_latency.mean() < 8 < 20 < fast.message_latency.mean()
+    assert slow.message_latency.min() == fast.message_latency.min() == 6
+    assert slow.message_latency.mean() < 10 < 20 < fast.message_latency.mean()
 
 
 def test_an_inexact_run_is_an_error(network):

@@ -99,8 +99,8 @@ def test_the_rtl_does_what_the_model_says():
     dut = Hypercube(config)
     rng = random.Random(16)
     layout = flit(config)
-    # A flit is everywhere after two cycles and two per hop; its copies never wait.
-    cycles = 2 + 2 * DIMENSIONS
+    # A flit is everywhere after three cycles and three per hop; its copies never wait.
+    cycles = 3 + 3 * DIMENSIONS
     ports = [dut.eject[core][port] for core in range(CORES) for port in range(config.eject)]
     valid, links = Cat(port.valid for port in ports), Cat(dut.sent)
 

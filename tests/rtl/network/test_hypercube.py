@@ -136,7 +136,7 @@ def test_rate_of_a_link_in_one_plane(depth, cycles):
 
 
 @pytest.mark.parametrize("hops", range(4))
-def test_latency_is_two_cycles_and_two_per_hop(hops):
+def test_latency_is_three_cycles_and_three_per_hop(hops):
     config = Config(dimensions=3, planes=1, lanes=2)
     dut = Hypercube(config)
     destination = (1 << hops) - 1
@@ -146,7 +146,7 @@ def test_latency_is_two_cycles_and_two_per_hop(hops):
         ctx.set(dut.inject[0].valid, 1)
         await ctx.tick()
         ctx.set(dut.inject[0].valid, 0)
-        for _ in range(1 + 2 * hops):
+        for _ in range(2 + 3 * hops):
             assert not ctx.get(dut.eject[destination][0].valid)
             await ctx.tick()
         assert ctx.get(dut.eject[destination][0].valid)

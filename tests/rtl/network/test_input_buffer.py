@@ -28,7 +28,9 @@ def test_flits_are_offered_until_served(plane, arrival, depth):
         if set(bit for bit in range(3) if destination >> bit & 1) <= set(dut.outputs))
 
     async def bench(ctx):
-        queue, served, serial, seen, age = [], 0, 0, 0, 0
+        queue, served, serial, seen = [], 0, 0, 0
+        before, age = None, 0  # head and its age in the cycle before
+        favours = 0
         while seen < 300:
             epoch = rng.randrange(32)
             ctx.set(dut.epoch, epoch)
@@ -36,11 +38,16 @@ def test_flits_are_offered_until_served(plane, arrival, depth):
             assert ctx.get(dut.room) == (len(queue) < depth)
             waiting = expected_requests(queue[0].mask, plane, arrival, 3) & ~served if queue else 0
             assert ctx.get(dut.requests) == waiting
-            if waiting:
-                assert ctx.get(dut.head) == queue[0]
-                last = waiting & waiting - 1 == 0
-                assert ctx.get(dut.priority) == (1 << min(2 * age + last, 6)) - 1
-            age = min((epoch - queue[0].epoch) % 32, 3) if queue else 0
+            head = before if before is not None else (queue[0] if queue else None)
+            assert head is None or ctx.get(dut.head) == head
+            assert ctx.get(dut.age) == (1 << age) - 1
+            last = waiting & waiting - 1 == 0 and len(queue) > 1 and age < 3
+            assert ctx.get(dut.favoured) == (waiting if last else 0)
+            favours += last
+            before, age = None, 0
+            if queue:
+                before = queue[0]
+                age = min((epoch - head.epoch) % 32, 3)
             # What the outputs and the writer do about it.
             serving = waiting & rng.getrandbits(4)
             ctx.set(dut.served, serving)
@@ -60,5 +67,6 @@ def test_flits_are_offered_until_served(plane, arrival, depth):
             if write:
                 queue.append(new)
                 serial += 1
+        assert favours > 0
 
     run(dut, bench)

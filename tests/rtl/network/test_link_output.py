@@ -16,6 +16,14 @@ from tests.bench import run
 PLANES = (0, 0, 1, 1, 1)
 
 
+def moved(layout, one, dimension):
+    """A flit as the neighbour across ``dimension`` gets it."""
+    fields = {name: getattr(one, name) for name in ("plane", "kind", "slice", "index", "payload")}
+    mine = routing.split_masks(one.plane, 3)[dimension]
+    return layout.const({**fields, "mask": routing.hop(one.mask & mine, dimension, 3),
+                         "source": one.source ^ 1 << dimension})
+
+
 @pytest.mark.parametrize("dimension", range(3))
 @pytest.mark.parametrize("depth", [2, 4])
 def test_flits_and_credits(depth, dimension):
@@ -26,7 +34,8 @@ def test_flits_and_credits(depth, dimension):
 
     async def bench(ctx):
         credits, room = [depth, depth], [depth, depth]
-        serial, on_link, parity = 0, None, 0
+        serial, granted, on_link, parity = 0, None, None, 0
+        urgent = None  # in the cycle before
         while serial < 400:
             # The receiver gives a credit back after an arbitrary time.
             returned = [plane for plane in range(2) if room[plane] < depth and rng.random() < 0.3]
@@ -38,40 +47,36 @@ def test_flits_and_credits(depth, dimension):
             assert ctx.get(dut.link.parity) == parity
             bits = ctx.get(Value.cast(dut.link.flit))
             parity = (bits.bit_count() + ctx.get(dut.link.valid)) & 1
-            requests = rng.getrandbits(5)
-            urgent = rng.randrange(5)
-            for index, priority in enumerate(dut.priorities):
-                ctx.set(priority, index == urgent)
+            # The flit of a grant comes a cycle after it, and goes to the link.
             offered = [layout.const({
                 "mask": rng.getrandbits(8), "source": rng.getrandbits(3), "plane": plane,
                 "kind": rng.randrange(3), "slice": rng.getrandbits(3), "index": serial + index,
                 "payload": rng.getrandbits(32)}) for index, plane in enumerate(PLANES)]
             for index, one in enumerate(offered):
                 ctx.set(dut.flits[index], one)
+            on_link = None if granted is None else moved(layout, offered[granted], dimension)
+            requests = rng.getrandbits(5)
             ctx.set(dut.requests, requests)
+            for plane in returned:
+                credits[plane] += 1
+                room[plane] += 1
             able = sum(1 << index for index, plane in enumerate(PLANES)
                        if requests >> index & 1 and credits[plane])
             grants = ctx.get(dut.grants)
             assert grants & ~able == 0 and grants & grants - 1 == 0
             assert (grants != 0) == (able != 0), "a link idles though it could send"
-            assert grants == 1 << urgent or not able >> urgent & 1, "not the most urgent"
+            assert urgent is None or grants == 1 << urgent or not able >> urgent & 1, (
+                "not the most urgent")
+            urgent = rng.randrange(5)
+            for index, age in enumerate(dut.ages):
+                ctx.set(age, index == urgent)
+            ctx.set(dut.favoured, rng.getrandbits(5))
             await ctx.tick()
-            on_link = None
+            granted = grants.bit_length() - 1 if grants else None
             if grants:
-                index = grants.bit_length() - 1
-                plane, one = PLANES[index], offered[index]
-                mine = routing.split_masks(plane, 3)[dimension]
-                fields = {name: getattr(one, name) for name in
-                          ("plane", "kind", "slice", "index", "payload")}
-                on_link = layout.const({
-                    **fields, "mask": routing.hop(one.mask & mine, dimension, 3),
-                    "source": one.source ^ 1 << dimension})
-                credits[plane] -= 1
-                room[plane] -= 1
+                credits[PLANES[granted]] -= 1
+                room[PLANES[granted]] -= 1
                 serial += 1
-            for plane in returned:
-                credits[plane] += 1
-                room[plane] += 1
 
     run(dut, bench)
 
@@ -82,17 +87,18 @@ def test_every_request_has_its_share(trip):
     config = Config(dimensions=3, planes=2, lanes=2, buffer_depth=2)
     dut = LinkOutput(config, 0, PLANES)
     granted = [0] * len(PLANES)
-    returning = deque([0] * (trip - 2))
+    returning = deque([0] * (trip - 1))
+    cycles = 600
 
     async def bench(ctx):
         for index, plane in enumerate(PLANES):
             ctx.set(dut.flits[index], {"mask": 0b10, "plane": plane})
         ctx.set(dut.requests, 0b11111)
-        for _ in range(600):
+        for _ in range(cycles):
+            ctx.set(dut.link.credit, returning.popleft())
             grants = ctx.get(dut.grants)
             for index in range(len(PLANES)):
                 granted[index] += grants >> index & 1
-            ctx.set(dut.link.credit, returning.popleft())
             returning.append(sum(1 << plane for plane in range(2)
                                  if any(grants >> index & 1 for index, own in enumerate(PLANES)
                                         if own == plane)))
@@ -102,4 +108,7 @@ def test_every_request_has_its_share(trip):
     by_plane = [[count for count, own in zip(granted, PLANES, strict=True) if own == plane]
                 for plane in range(2)]
     assert all(max(counts) - min(counts) <= 1 for counts in by_plane), granted
-    assert abs(sum(by_plane[0]) - sum(by_plane[1])) <= 2, granted
+    # A plane sends two flits per trip at most, the link one per cycle.
+    assert sum(granted) >= cycles * min(1, 4 / trip) - 2, granted
+    if trip == 3:  # plane 1 could send all its buffers' shares
+        assert max(granted) - min(granted) <= 1, granted

@@ -18,17 +18,18 @@ def test_random_use(depth):
         while left < 300:
             assert ctx.get(dut.room) == (len(queue) < depth)
             assert ctx.get(dut.present) == bool(queue)
+            assert ctx.get(dut.followed) == (len(queue) > 1)
             assert ctx.get(dut.requests) == (queue[0] if queue else 0)
             write = len(queue) < depth and rng.random() < 0.6
-            leave = bool(queue) and rng.random() < 0.5
-            served, wanted = rng.getrandbits(3), rng.getrandbits(3)
-            for port, value in ((dut.write, write), (dut.wanted, wanted), (dut.leave, leave),
-                                (dut.served, served)):
+            wanted, served = rng.getrandbits(3), rng.getrandbits(3) & (queue[0] if queue else 0)
+            for port, value in ((dut.write, write), (dut.wanted, wanted), (dut.served, served)):
                 ctx.set(port, value)
+            leaves = bool(queue) and queue[0] == served
+            assert ctx.get(dut.leaves) == leaves
             await ctx.tick()
             if queue:
                 queue[0] &= ~served
-            if leave:
+            if leaves:
                 queue.pop(0)
                 left += 1
             if write:

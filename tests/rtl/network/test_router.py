@@ -262,13 +262,13 @@ def test_a_flit_without_room_is_a_fault():
     async def bench(ctx):
         ctx.set(dut.incoming[0].flit, {"mask": 1})
         ctx.set(dut.incoming[0].valid, 1)
-        # One at the ejection port, two in the buffer, and one too many.
+        # Two at the ejection port, two in the buffer, and one too many.
         seen = []
-        for cycle in range(8):
-            ctx.set(dut.incoming[0].parity, cycle > 4)
-            ctx.set(dut.incoming[0].valid, cycle < 4)
+        for cycle in range(9):
+            ctx.set(dut.incoming[0].parity, cycle > 5)
+            ctx.set(dut.incoming[0].valid, cycle < 5)
             _, _, faults = await ctx.tick().sample(dut.faults)
             seen.append(faults)
-        assert seen == [0, 0, 0, 0, 0, 1, 0, 0]
+        assert seen == [0, 0, 0, 0, 0, 0, 1, 0, 0]
 
     run(dut, bench)
