@@ -18,8 +18,8 @@ __all__ = ["Duration", "Timing", "issue_interval", "turnaround"]
 _VECTOR = (Opcode.DRAIN, Opcode.LOSS, Opcode.UPDATE)
 #: Cycles from a request to its word, on top of the memory's: reader, crossbar, queue.
 _READER = 5
-#: Cycles of an AGGREGATE beyond its busiest resource and memory's latency.
-_AGGREGATE = 30
+#: Cycles of an AGGREGATE beyond its busiest resource and the latency of memory and network.
+_AGGREGATE = 20
 #: Cycles by which Adam's pipeline is longer than SGD's.
 _ADAM = 34
 #: Share of cycles in which a channel that stalls moves a word: no refresh, and no other stall.
@@ -83,6 +83,8 @@ class Timing:
         simulated = config.memory_latency > 1 or config.memory_stalls
         self._read = (max(config.memory_latency, 2) if simulated else 1) + _READER
         self._write = max(config.memory_latency, 2) if simulated else 1
+        # From a flit's injection until it is ejected in the farthest core.
+        self._network = 3 + 3 * config.dimensions
         # Lanes idle now and then for want of flits, the less the more cores send them (measured).
         self._unevenness = 1 + 1 / (4 + 12 * config.cores)
         # From issue to the engine's start, and its idleness, registered and reduced over cores.
@@ -138,7 +140,8 @@ class Timing:
             load.total_rows * config.send_record_width / config.word_width)}
         reads[self._channel(channel, "read")] += total
         return self._duration(
-            (1 if kept else 2) * self._read + _AGGREGATE + busiest, fill=self._fill(),
+            (1 if kept else 2) * self._read + _AGGREGATE + self._network + busiest,
+            fill=self._fill(),
             sent=load.messages, edges=load.edges,
             words=self._on(channel, rows, load.words + records),
             demands={"injection": load.sent, "ejection": load.ejected, "lanes": lanes},
@@ -195,7 +198,7 @@ class Timing:
         sent = tiles * flits + slices * sums
         return self._duration(
             begin + cycles + 2 * config.lanes + 2 + flits,
-            tail=6 + config.dimensions * 2, array_words=words,
+            tail=4 + self._network, array_words=words,
             sent=sent * config.cores,
             words=(left + (words / config.cores if reading else 0), other),
             demands=self._reduced(sent), **reads)
@@ -208,7 +211,7 @@ class Timing:
         read = 0 if kept else panels
         return self._duration(
             (6 if kept else self._read) + panels * each + 2 * config.lanes + 2 + slices,
-            tail=6 + config.dimensions * 2 + config.cores * slices / config.eject,
+            tail=4 + self._network + config.cores * slices / config.eject,
             array_words=panels * vertices, sent=panels * slices * config.cores,
             words=self._on(channel, read * rows), demands=self._reduced(panels * slices),
             **{self._channel(channel, "read"): read * vertices})
@@ -257,7 +260,7 @@ class Timing:
         state = count * values * config.state_words
         start = self._read + 26 + (_ADAM if values == 3 else 0)
         return self._duration(
-            start + max(own, arriving) + self._write, tail=4 + 2 * config.dimensions,
+            start + max(own, arriving) + self._write, tail=2 + self._network,
             sent=count, vector_words=state, gradients_read=state, gradients_written=state,
             words=(0, rows * 2 * values * config.state_words),
             demands={"injection": rows, "ejection": arriving})
