@@ -6,11 +6,13 @@ from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl.control.axi_lite import AxiLite
+from hypercast.rtl.lib.skid_buffer import SkidBuffer
 from hypercast.rtl.link.axi_lite_manager import AxiLiteManager
 from hypercast.rtl.link.command_unit import CommandUnit
 from hypercast.rtl.link.frame_buffer import FrameBuffer
 from hypercast.rtl.link.frame_receiver import FrameReceiver
 from hypercast.rtl.link.frame_transmitter import FrameTransmitter
+from hypercast.rtl.link.frame_word import FrameWord
 from hypercast.rtl.link.header import Reply
 from hypercast.rtl.link.protocol import FRAME_WORDS, WINDOW
 from hypercast.rtl.link.reset_pulse import ResetPulse
@@ -56,6 +58,8 @@ class Bridge(wiring.Component):
         m.submodules.results = results = ResultStore()
         m.submodules.replies = replies = SyncFIFOBuffered(width=Reply.as_shape().size,
                                                           depth=WINDOW)
+        # From the results' memory to the next address in it is a long way.
+        m.submodules.words = words = SkidBuffer(FrameWord)
         m.submodules.transmitter = transmitter = FrameTransmitter()
 
         m.d.comb += [
@@ -75,6 +79,7 @@ class Bridge(wiring.Component):
         connect(m, buffer.o, unit.i)
         connect(m, unit.bus, manager.bus)
         connect(m, manager.axi, flipped(self.axi))
-        connect(m, results.o, transmitter.i)
+        connect(m, results.o, words.i)
+        connect(m, words.o, transmitter.i)
         connect(m, transmitter.o, flipped(self.o))
         return m
