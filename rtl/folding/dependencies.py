@@ -47,7 +47,7 @@ def _sources(netlist, bits):
             if port == "RD_DATA" else name for name, port, place in netlist.sources(bits)}
 
 
-def lookahead(netlist, slots, index):
+def lookahead(netlist, index):
     """How many slots before its own an instance's registers and read ports are needed.
 
     They are for addresses of memories that are read at once, which become known a slot early.
@@ -60,7 +60,7 @@ def lookahead(netlist, slots, index):
     Raises
     ------
     FoldingError
-        If such an address depends on an input, or there are too few slots.
+        If such an address depends on an input.
     """
     ports = {port.key: port for name, cell in netlist.cells.items() if cell["type"] == "$mem_v2"
              for port in read_ports(name, cell)}
@@ -74,9 +74,6 @@ def lookahead(netlist, slots, index):
                 if source != index:
                     raise FoldingError(f"memory {key[0]} is read at once where input {source} says")
             elif needed > ahead[source]:
-                if needed + 2 >= slots:
-                    raise FoldingError(f"{slots} instances are too few: an address of memory "
-                                       f"{key[0]} is needed {needed} slots ahead")
                 ahead[source] = needed
                 if source in ports and not ports[source].synchronous:
                     waiting.append(source)

@@ -80,7 +80,7 @@ class _Folding:
         self._shared_inputs = {
             name for name, port in netlist.ports.items()
             if port["direction"] == "input" and name != index and name not in private}
-        self._ahead = lookahead(netlist, slots, index)
+        self._ahead = lookahead(netlist, index)
         self._memories = [name for name, cell in netlist.cells.items()
                           if cell["type"] == "$mem_v2"]
         self._registers = registers(netlist)

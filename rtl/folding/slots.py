@@ -1,5 +1,6 @@
 """Nets of slots to come, and RAM with an entry for each instance."""
 
+from hypercast.rtl.folding.dependencies import FoldingError
 from hypercast.rtl.folding.netlist import CONSTANTS
 
 __all__ = ["Slots"]
@@ -109,7 +110,15 @@ class Slots:
         initial, reset_value : str
             What entries and flip-flops hold at first, and what the reset makes the flip-flops
             hold; the lowest bit first.
+
+        Raises
+        ------
+        FoldingError
+            If there are too few instances to write an entry before it is read.
         """
+        if ahead + 1 + delay >= self._count:
+            raise FoldingError(f"{self._count} instances are too few: {name} is needed {ahead} "
+                               f"slots ahead, and written {delay} late")
         width = len(data)
         initial = initial[::-1] or "x" * width
         self._netlist.add(
