@@ -46,8 +46,8 @@ def tools():
 
 
 def is_folded(config):
-    """Whether a chip is folded on these boards: whenever it has more than two cores."""
-    return config.dimensions > 1
+    """Whether a chip is folded on these boards: whenever it has more than four cores."""
+    return config.dimensions > 2
 
 
 def chip_source(board, config):

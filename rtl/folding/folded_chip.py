@@ -53,7 +53,7 @@ class FoldedChip(wiring.Component):
     Parameters
     ----------
     config : Config
-        Configuration of the chip; at least one dimension.
+        Configuration of the chip; at least three dimensions.
 
     Members
     -------

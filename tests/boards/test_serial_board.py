@@ -60,8 +60,8 @@ def test_blocks_stay_apart(files):
 
 
 @pytest.mark.parametrize("name", SERIAL_BOARDS)
-def test_more_cores_than_two_are_folded(name):
-    board, config = SERIAL_BOARDS[name], PRESETS["test"].replace(lanes=2, planes=1)
+def test_more_cores_than_four_are_folded(name):
+    board, config = SERIAL_BOARDS[name], PRESETS["test"].replace(dimensions=3, lanes=2, planes=1)
     chip = chip_source(board, config)
     assert f"configuration hash {config.hash:#010x}" in chip and "/boards/" not in chip
     files = project(board, config, chip).files

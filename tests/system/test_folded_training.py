@@ -9,7 +9,7 @@ from hypercast.host.link.serial_transport import SerialTransport
 from hypercast.rtl.config import PRESETS
 from hypercast.sim.serial_board import SerialBoard
 
-CONFIG = PRESETS["ulx3s"].replace(dimensions=2, adam=False)
+CONFIG = PRESETS["ulx3s"].replace(dimensions=3)
 TRAINING = Training(dataset="karate", config=CONFIG, epochs=2, hidden=(4,))
 
 
