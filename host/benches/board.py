@@ -1,6 +1,8 @@
 """A small board: its bitstream by open tools, what fits it, and the clocks of its blocks alone."""
 
+import os
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from hypercast.host.benches.figure import Figure
@@ -8,6 +10,7 @@ from hypercast.host.board_build import build_bitstream
 from hypercast.host.capacity import largest_graph, largest_layer
 from hypercast.host.datasets.bundled import karate
 from hypercast.host.place_and_route import block_clock
+from hypercast.host.synthesis import FAMILIES, submodules, synthesise
 from hypercast.rtl.config import PRESETS, Config
 
 __all__ = ["run"]
@@ -35,7 +38,7 @@ def run(data, progress):
     for name, block in blocks.items():
         progress(f"placing and routing the {name}")
         figures += _clock(name, block_clock(block, asked=_BLOCK_BAR), _BLOCK_BAR)
-    return [*figures, *_bitstream(progress), *_capacity()]
+    return [*figures, *_bitstream(progress), *_blocks(progress), *_capacity()]
 
 
 def _clock(name, clock, bar):
@@ -69,6 +72,25 @@ def _bitstream(progress):
         Figure(name=f"{_BOARD}: memory to build", value=round(report.memory / 2**30, 2),
                unit="GiB"),
     ]
+
+
+def _blocks(progress):
+    """Area of each block of a core, not folded."""
+    from amaranth.back import rtlil
+
+    from hypercast.rtl.core import Core
+
+    progress("synthesising the blocks of a core for ECP5")
+    core = rtlil.convert(Core(_CONFIG), name="core")
+    modules = submodules(core, "core")
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        areas = pool.map(lambda module: synthesise(core, FAMILIES["ECP5"], top=module),
+                         modules.values())
+        return [Figure(name=f"{_BOARD}, a core by itself, {name}: {kind}", value=value)
+                for name, area in zip(modules, areas, strict=True)
+                for kind, value in (("LUT", area.luts + area.ram_luts),
+                                    ("flip-flop", area.flip_flops), ("DSP", area.dsps),
+                                    ("block RAM", area.block_rams))]
 
 
 def _capacity():
