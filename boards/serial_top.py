@@ -50,7 +50,7 @@ class SerialTop(wiring.Component):
         self._config = config
         self._bit_period = bit_period(clock, baud)
         self._chip = FoldedChip(config) if folded else Chip(config, converted=converted)
-        self._slots = config.cores if folded else 1
+        self._folded = folded
         super().__init__({
             "clk": In(1), "rst": In(1), "rx": In(1, init=1), "tx": Out(1, init=1),
         })
@@ -60,7 +60,7 @@ class SerialTop(wiring.Component):
         sync, chip_domain = ClockDomain("sync"), ClockDomain("chip")
         m.domains += [sync, chip_domain]
         m.submodules.link = link = SerialLink(
-            self._config, self._bit_period, slots=self._slots)
+            self._config, self._bit_period, slots=self._config.cores if self._folded else 1)
         m.submodules.chip = DomainRenamer("chip")(self._chip)
         # One and the same signal: an assignment would make a second clock, later in simulation.
         sync.clk = chip_domain.clk = self.clk
@@ -69,4 +69,6 @@ class SerialTop(wiring.Component):
             link.rx.eq(self.rx), self.tx.eq(link.tx),
         ]
         connect(m, link.axi, self._chip.axi)
+        if self._folded:
+            m.d.comb += self._chip.restart.eq(self.rst)
         return m

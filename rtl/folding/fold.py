@@ -60,8 +60,9 @@ def fold(module, *, slots, index, private):
         Inputs, by name, that differ from instance to instance, to be given in their slots. All
         others are shared, and change only between the last slot and the first.
 
-    The module gets an output ``slot``, the number of the instance it is, and for every other output
-    ``NAME__next``: what it will be in its instance's next cycle, known in the slot after its own.
+    The module gets an input ``restart``, see ``Slots``, an output ``slot``, the number of the
+    instance it is, and for every other output ``NAME__next``: what it will be in its instance's
+    next cycle, known in the slot after its own.
 
     Raises
     ------

@@ -32,7 +32,7 @@ FOLDED_CORE_MODULE = "hypercast_folded_core"
 def folded_core_members(config):
     """Members of the folded core, by the names of its module's ports."""
     signature = wiring.Signature(core_signature(config))
-    members = {"slot": Out(config.dimensions)}
+    members = {"restart": In(1), "slot": Out(config.dimensions)}
     for path, member, value in signature.flatten(signature.create()):
         name, width = "__".join(str(step) for step in path), len(Value.cast(value))
         if name == "core":
@@ -59,19 +59,22 @@ class FoldedChip(wiring.Component):
     -------
     axi : In(AxiLite)
         Host port.
+    restart : In(1)
+        High for a cycle or more once the clock is good; a reset follows or goes on.
 
     The reset must last ``config.cores`` times as long as that of ``Chip``.
     """
 
     def __init__(self, config):
         self._config = config
-        super().__init__({"axi": In(AxiLite())})
+        super().__init__({"axi": In(AxiLite()), "restart": In(1)})
 
     def elaborate(self, platform):
         config = self._config
         m = Module()
         core = Converted(FOLDED_CORE_MODULE, folded_core_members(config))
         m.submodules.core = DomainRenamer("paced")(core)
+        m.d.comb += core.restart.eq(self.restart)
 
         # The chip's clock ticks after the last slot; its reset covers whole cycles of the chip.
         last = Signal()

@@ -9,6 +9,9 @@ __all__ = ["Slots"]
 class Slots:
     """Adds to a netlist what depends on whose slot it is.
 
+    The module gets an input ``restart``: while it is high, the slot is the first. Several counters
+    count slots, and FPGAs may start them in different cycles.
+
     Parameters
     ----------
     netlist : Netlist
@@ -27,6 +30,8 @@ class Slots:
         self._initial = netlist.take_initial_values()
         self._counters = {}
         self._copies = {}  # (net, slots ahead) to the net that is ahead of it
+        self._restart = netlist.nets(1)
+        netlist.add_port("restart", "input", self._restart)
         self._count_slots(0, netlist.ports[index]["bits"])
 
     def _count_slots(self, first, bits):
@@ -34,8 +39,11 @@ class Slots:
         self._netlist.add(f"$slot{first}$add", "$add", {"A": bits, "B": ["1"], "Y": following},
                           A_SIGNED=0, A_WIDTH=self._width, B_SIGNED=0, B_WIDTH=1,
                           Y_WIDTH=self._width)
-        self.flip_flops(f"$slot{first}", following, bits,
-                        initial=format(first, f"0{self._width}b")[::-1])
+        value = format(first, f"0{self._width}b")
+        self._netlist.add(f"$slot{first}", "$sdff", {
+            "CLK": [self._clock], "SRST": self._restart, "D": following, "Q": bits},
+            WIDTH=self._width, CLK_POLARITY="1", SRST_POLARITY="1", SRST_VALUE=value)
+        self._netlist.set_initial_values(bits, value[::-1])
         self._counters[first] = bits
 
     def number(self, ahead):
