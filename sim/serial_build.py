@@ -22,14 +22,15 @@ def build_board(config, *, folded=False, progress=lambda text: None):
     config : Config
         Configuration of the chip.
     folded : bool
-        Whether the chip is a ``FoldedChip``; the board is then compiled as one module.
+        Whether the chip is a ``FoldedChip``. Then Verilator compiles the board: it is one large
+        module, over which C++ compilers would take minutes as CXXRTL writes it.
     progress : callable
         Called with a line of text before each slow step.
     """
     line = _FOLDER / "serial_line.h", _FOLDER / "serial_interface.h"
     design = Design(
         config=config, harness=_FOLDER / "folded_harness.cpp", includes=line,
-        convert=lambda folder: _convert_folded(config, folder),
+        convert=lambda folder: _convert_folded(config, folder), verilated=True,
     ) if folded else Design(
         config=config, harness=_FOLDER / "serial_harness.cpp",
         includes=(_FOLDER / "cxxrtl_harness.cpp", *line),
@@ -38,21 +39,21 @@ def build_board(config, *, folded=False, progress=lambda text: None):
 
 
 def _convert_folded(config, folder):
-    """Write the C++ of a board with a folded chip to a folder; returns the names of its modules."""
+    """Write the C++ of a board with a folded chip to a folder; returns the names of its files."""
     from amaranth.back import rtlil  # slow to import, only needed to build
 
     from hypercast.boards.serial_top import SerialTop
     from hypercast.rtl.folding.folded_core import folded_core_to_rtlil
     from hypercast.rtl.link.bit_period import FRACTION
-    from hypercast.sim.cxxrtl_convert import convert, implied_zeros
+    from hypercast.rtl.verilog import write_verilog
+    from hypercast.sim.verilator_build import verilate
 
-    with implied_zeros():
-        core = folded_core_to_rtlil(config)
-        top = rtlil.convert(SerialTop(config, BIT_PERIOD, baud=FRACTION, folded=True),
-                            name=BOARD_MODULE)
-    modules, _ = convert({BOARD_MODULE: f"{top}\n{core}"}, folder)
+    top = rtlil.convert(SerialTop(config, BIT_PERIOD, baud=FRACTION, folded=True),
+                        name=BOARD_MODULE)
+    source = folder / "board.v"
+    source.write_text(write_verilog(folded_core_to_rtlil(config), top))
     (folder / "board.h").write_text(_line())
-    return modules
+    return verilate(source, top=BOARD_MODULE, folder=folder)
 
 
 def _line():

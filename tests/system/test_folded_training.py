@@ -8,12 +8,14 @@ from hypercast.host.devices import ChipDevice
 from hypercast.host.link.serial_transport import SerialTransport
 from hypercast.rtl.config import PRESETS
 from hypercast.sim.serial_board import SerialBoard
+from hypercast.sim.simulators import missing
 
 CONFIG = PRESETS["ulx3s"].replace(dimensions=3)
 TRAINING = Training(dataset="karate", config=CONFIG, epochs=2, hidden=(4,))
 
 
 def train(board):
+    """Cycles of a training that ends with the reference's words."""
     def open_chip(model):
         transport = SerialTransport(board)
         transport.reset()
@@ -24,15 +26,9 @@ def train(board):
     return cycles
 
 
-@pytest.mark.slow  # one module of C++ that takes minutes to compile
+@pytest.mark.skipif(missing("verilator") is not None, reason=f"{missing('verilator')}")
 def test_a_folded_chip_is_the_chip():
     folded = SerialBoard(CONFIG, folded=True)
-    plain = SerialBoard(CONFIG)
-    try:
-        cycles = train(folded)
-        assert cycles == train(plain)
-        folded.press_reset()
-        assert train(folded) == cycles
-    finally:
-        folded.close()
-        plain.close()
+    folded.advance(1001, 1)
+    folded.press_reset()  # in the midst of a cycle of the chip
+    assert train(folded) == train(SerialBoard(CONFIG))
