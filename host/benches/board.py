@@ -1,10 +1,14 @@
-"""A small board: its bitstream by open tools, what fits it, and the clocks of its blocks alone."""
+"""A small board: its bitstream by open tools, what fits it, and the clocks of its blocks alone.
+
+And the boards with HBM: what their chip takes of the FPGA.
+"""
 
 import os
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from hypercast.host.benches import hbm_resources
 from hypercast.host.benches.figure import Figure
 from hypercast.host.board_build import build_bitstream
 from hypercast.host.capacity import largest_graph, largest_layer
@@ -38,7 +42,8 @@ def run(data, progress):
     for name, block in blocks.items():
         progress(f"placing and routing the {name}")
         figures += _clock(name, block_clock(block, asked=_BLOCK_BAR), _BLOCK_BAR)
-    return [*figures, *_bitstream(progress), *_blocks(progress), *_capacity()]
+    return [*figures, *_bitstream(progress), *_blocks(progress), *_capacity(),
+            *hbm_resources.run(progress)]
 
 
 def _clock(name, clock, bar):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hypercast.boards import serial_project
-from hypercast.host.benches import board
+from hypercast.host.benches import board, hbm_resources
 from hypercast.host.board_build import BoardReport
 from hypercast.host.place_and_route import Clock
 from hypercast.host.synthesis import Area
@@ -33,6 +33,9 @@ def tools(monkeypatch):
                            memory=1 << 30)
 
     monkeypatch.setattr(board, "build_bitstream", build)
+    monkeypatch.setattr(board, "submodules", lambda design, module: {"array": "core.array"})
+    monkeypatch.setattr(board, "synthesise", lambda design, family, top: Area(luts=5, ram_luts=1))
+    monkeypatch.setattr(hbm_resources, "run", lambda progress: [])
 
 
 def test_figures(tools):
@@ -48,5 +51,6 @@ def test_figures(tools):
         "ulx3s: clock": (55.0, 50, True)}
     values = {name.removeprefix("ulx3s: "): figure.value for name, figure in figures.items()}
     assert values["LUT, of 4"] == 3 and values["hypercast_core"] == 3
+    assert values["ulx3s, a core by itself, array: LUT"] == 6
     assert values["bitstream"] == 9 and values["time to build"] == 10
     assert values["widest hidden layer for karate"] == 34
