@@ -23,7 +23,7 @@ _FOLDER = Path(__file__).parent
 _BUILDERS = ("*_build.py", "cxxrtl_convert.py", "parts_header.py", "partition.py")
 _FLAGS = ["-std=c++14", "-O2", "-fPIC", "-w"]
 _VERILATED_FLAGS = ["-std=c++17", "-O1", "-fPIC", "-w", "-DVERILATOR=1", "-DVM_COVERAGE=0",
-                    "-DVM_SC=0", "-DVM_TRACE=0", "-DVM_TIMING=0"]
+                    "-DVM_SC=0", "-DVM_TRACE=0", "-DVM_TIMING=0", "-DNDEBUG"]
 #: GCC's late inliner takes quadratic time in calls per function, so let the early one do its work.
 _GCC_FLAGS = ["--param", "early-inlining-insns=1000", "--param", "max-early-inliner-iterations=10"]
 #: Expressions are nested more deeply than Clang expects: 256 edge streams are a few hundred levels.
