@@ -26,6 +26,7 @@ def train(board):
     return cycles
 
 
+@pytest.mark.slow  # compiles two boards
 @pytest.mark.skipif(missing("verilator") is not None, reason=f"{missing('verilator')}")
 def test_a_folded_chip_is_the_chip():
     folded = SerialBoard(CONFIG, folded=True)
