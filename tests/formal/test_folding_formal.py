@@ -179,10 +179,10 @@ class Direct(Unregistered):
 
 
 @pytest.mark.parametrize("component, slots, message", [
-    (Unregistered(), 8, "output o is no register"),
-    (Direct(), 8, "memory memory.* is read at once where input own says"),
-    (Example(), 2, "2 instances are too few: registers_.* is needed . slots ahead"),
+    (Unregistered, 8, "output o is no register"),
+    (Direct, 8, "memory memory.* is read at once where input own says"),
+    (Example, 2, "2 instances are too few: registers_.* is needed . slots ahead"),
 ])
 def test_what_cannot_be_folded(component, slots, message, tmp_path):
     with pytest.raises(FoldingError, match=message):
-        folded(tmp_path, component, slots=slots)
+        folded(tmp_path, component(), slots=slots)
