@@ -43,6 +43,11 @@ class SerialBoard:
         """Whether pip installs the tools, so that they can be run here."""
         return self.toolchain == "Trellis"
 
+    @property
+    def chip_file(self):
+        """Name of the chip's parts: for open tools RTLIL, of which they make smaller memories."""
+        return "chip.il" if self.open_tools else "chip.v"
+
     def create_platform(self):
         """The platform of amaranth-boards.
 

@@ -12,13 +12,11 @@ from hypercast.rtl.netlist import parts_to_rtlil
 from hypercast.rtl.notice import notice
 from hypercast.rtl.verilog import write_verilog
 
-__all__ = ["AREA_FILE", "CHIP_FILES", "PROJECT", "TIMING_FILE", "chip_source", "is_folded",
+__all__ = ["AREA_FILE", "PROJECT", "TIMING_FILE", "chip_source", "is_folded",
            "project", "tools"]
 
 #: Name of the project, its top module and its products.
 PROJECT = "hypercast"
-#: The parts of the chip: for open tools as RTLIL, from which they make smaller memories.
-CHIP_FILES = {True: "chip.il", False: "chip.v"}
 #: What Yosys says of cells, and nextpnr of clocks and places, as JSON.
 AREA_FILE = "area.json"
 TIMING_FILE = "timing.json"
@@ -88,7 +86,7 @@ def project(board, config, chip):
         If the board's clock does not suit.
     """
     platform = board.create_platform()
-    platform.add_file(CHIP_FILES[board.open_tools], chip)
+    platform.add_file(board.chip_file, chip)
     os.environ.update(tools())  # Amaranth writes Verilog with the Yosys named there
     return platform.prepare(
         SerialBoardTop(board, config, folded=is_folded(config)), PROJECT, debug_verilog=False,

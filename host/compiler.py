@@ -169,16 +169,23 @@ def place_tensors(network, memory, config):
     for number, layer in enumerate(network.layers, 1):
         last = number == len(network.layers)
         forward, backward = _products(network, number)
-        for name, columns in (*forward, (f"{'Z' if last else 'H'}{number}", layer.features_out)):
-            region = memory.matrix(name, 0, columns)
-            memory.regions[f"{name}.eval"] = region  # evaluation uses the same words
-        # LOSS writes to channel 1. Where dZ is only sent, it leaves that channel to edges and dT.
+        # What is aggregated first is multiplied while more is aggregated. LOSS writes to channel 1.
+        summed = int(layer.order == AGGREGATE_FIRST and not layer.root and not last)
+        for name, columns in forward:
+            _place(memory, name, summed, columns)
+        _place(memory, f"{'Z' if last else 'H'}{number}", 0, layer.features_out)
+        # Where dZ is only sent, it leaves channel 1 to edges and dT.
         sent = layer.order == COMBINE_FIRST and not layer.root and not last
-        memory.matrix(f"dZ{number}", 0 if sent else 1, layer.features_out)
+        memory.matrix(f"dZ{number}", 0 if sent or summed else 1, layer.features_out)
         for name, columns in backward:
             memory.matrix(name, 1, columns)
         if not last:
             memory.packed(f"mask{number}", 1, config.mask_rows, layer.features_out)
+
+
+def _place(memory, name, channel, columns):
+    """Allocate a matrix; evaluation uses the same words."""
+    memory.regions[f"{name}.eval"] = memory.matrix(name, channel, columns)
 
 
 def _products(network, number):
@@ -249,7 +256,7 @@ def _left_operands(network, memory, inputs):
             names.append(f"dT{number}" if direct else f"dZ{number}")
     for name in dict.fromkeys(names):
         region = memory[name]
-        yield Parts(name=name, firsts=(0,), sizes=(region.words,), stride=region.stride)
+        yield Parts.dense(name, region.panels, region.stride)
 
 
 def _kept_panels(network, memory, vertices):

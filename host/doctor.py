@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hypercast.sim.compilers import NoCompilerError, find_compiler
-from hypercast.sim.cxxrtl_build import cache_folder
+from hypercast.sim.library_build import cache_folder
 from hypercast.sim.simulators import missing, verilator_root
 
 __all__ = ["Check", "examine"]

@@ -202,7 +202,8 @@ class Emitter:
         a, b = factors
         self.schedule.add(
             Opcode.DRAIN, phase=phase, duration=self.timing.drain(
-                vertices.count, tile.rows, region.channel, bias=bool(bias),
+                vertices.count, tile.rows, region.channel,
+                aggregation=source == DrainSource.AGGREGATION, bias=bool(bias),
                 mask_read=bool(mask_read), mask_write=bool(mask_write)),
             reads=reads, writes=writes, accumulators=accumulators, opens=entry,
             vertices=vertices.entry, row_start=tile.first, row_limit=tile.rows, source=source,
@@ -222,7 +223,7 @@ class Emitter:
             {}, writes=self.operands.parts(gradient, range(panels)))
         self.schedule.add(
             Opcode.LOSS, phase=phase,
-            duration=self.timing.loss(vertices.count, vertices.rows, panels),
+            duration=self.timing.loss(vertices.count, vertices.rows, panels, classes),
             reads=self.operands.parts(logits, range(panels)),
             writes=written.writes if train else (),
             vertices=vertices.entry, channel=region.channel, address=region.address,
@@ -266,7 +267,7 @@ class Emitter:
         What is drained in this program comes panel by panel: the first sums begin with the panels
         that are there.
         """
-        firsts = self.operands.buffer.cuts(source) or [0]
+        firsts = [cut for cut in self.operands.cuts(source) if cut < count] or [0]
         if panel == 0 and source in self._drained:
             firsts = range(count)
         return [(first, last - first) for first, last in pairwise([*firsts, count])]

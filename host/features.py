@@ -73,8 +73,7 @@ class Features:
     def operand(self, firsts):
         """How the array takes them, in pieces that begin with panels ``firsts``: ``Parts``."""
         if self._sparse is None:
-            return Parts(name=_NAME, firsts=(0,), sizes=(self._panels * self._rows,),
-                         stride=self._rows)
+            return Parts.dense(_NAME, self._panels, self._rows)
         return Parts.sparse(_NAME, firsts, self.words)
 
     def place(self, memory, firsts):

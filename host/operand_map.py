@@ -21,7 +21,7 @@ class Parts:
     name : str
         The matrix.
     firsts : tuple of int
-        First panel of each piece.
+        First panel of each piece; those of a dense matrix are panels.
     sizes : tuple of int
         Entries of each piece in the operand buffer, in the core that needs most.
     stride : int
@@ -32,6 +32,11 @@ class Parts:
     firsts: tuple
     sizes: tuple
     stride: int = 0
+
+    @classmethod
+    def dense(cls, name, panels, stride):
+        """Those of a matrix with ``panels``, each of ``stride`` words."""
+        return cls(name=name, firsts=tuple(range(panels)), sizes=(stride,) * panels, stride=stride)
 
     @classmethod
     def sparse(cls, name, firsts, words):
@@ -48,7 +53,8 @@ class Parts:
 class OperandMap:
     """Gives places in the operand buffer, first come first served.
 
-    What does not fit is read from memory every time.
+    A dense matrix that is larger than the whole buffer gets what is left for its first panels. What
+    does not fit is read from memory every time.
 
     Parameters
     ----------
@@ -62,23 +68,33 @@ class OperandMap:
         self._places = {}
         used = 0
         for parts in wanted:
-            if used + parts.total <= config.operand_words and parts.stride <= _MAXIMUM_STRIDE:
-                self._places[parts.name] = parts, used
-                used += parts.total
+            free, held = config.operand_words - used, len(parts.sizes)
+            if parts.stride and parts.total > config.operand_words:
+                held = free // parts.stride
+            size = sum(parts.sizes[:held])
+            if 0 < held and size <= free and parts.stride <= _MAXIMUM_STRIDE:
+                self._places[parts.name] = parts, used, held
+                used += size
 
     def cuts(self, name):
-        """First panels of a word-sparse matrix' pieces if it has a place, else nothing."""
-        if name not in self._places or self._places[name][0].stride:
+        """First panels of what an instruction may take together; empty for the whole matrix."""
+        if name not in self._places:
             return ()
-        return self._places[name][0].firsts
+        parts, _, held = self._places[name]
+        if not parts.stride:
+            return parts.firsts
+        return (0, held) if held < len(parts.sizes) else ()
 
-    def holds(self, name):
-        """Whether a matrix has a place."""
-        return name in self._places
+    def holds(self, name, first=0, count=1):
+        """Whether there is a place for panels of a matrix; word-sparse, for a whole piece."""
+        if name not in self._places:
+            return False
+        parts, _, held = self._places[name]
+        return not parts.stride or first + count <= held
 
     def entry(self, name, panel, row):
-        """Entry of a row of a dense matrix that has a place."""
-        parts, base = self._places[name]
+        """Entry of a row of a dense matrix' panel that has a place."""
+        parts, base, _ = self._places[name]
         return base + panel * parts.stride + row
 
     def fields(self, name, first, row, *, keep):
@@ -95,7 +111,7 @@ class OperandMap:
         keep : bool
             Whether the piece is read from memory and kept, or there already.
         """
-        parts, base = self._places[name]
+        parts, base, _ = self._places[name]
         if parts.stride:
             base = self.entry(name, first, row)
         else:

@@ -64,6 +64,10 @@ class Operands:
         """The vertices that a tensor has rows of."""
         return self.vertices[level(name)]
 
+    def cuts(self, name):
+        """Where a left operand's panels have to be parted, as ``OperandMap.cuts``."""
+        return self.buffer.cuts(of_training(name))
+
     def left(self, name, first, count, tile=None):
         """The left operand of a MATMUL or GRADIENT: panels of a tile of rows, or of all.
 
@@ -76,7 +80,7 @@ class Operands:
             "address": region.panel(first, row), "stride": region.stride}
         place = of_training(name)
         whole = tile is None and len(self.vertices_of(name).tiles) > 1
-        if whole or not self.buffer.holds(place):
+        if whole or not self.buffer.holds(place, first, count):
             return Use(fields, parts, memory=True)
         rows = tile.rows if tile else self.vertices_of(name).rows
         keep = any(self._present.get(part) != (row, rows) for part in parts)
@@ -103,7 +107,7 @@ class Operands:
         """What DRAIN, or LOSS with one panel, writes: to memory, and where it is kept."""
         parts, place = self.parts(name, [panel], tile), of_training(name)
         fields, names = {"keep": 0}, list(parts)
-        if self.buffer.holds(place):
+        if self.buffer.holds(place, panel):
             fields["keep"] |= 1 << Keep.LEFT
             fields["left_base"] = self.buffer.entry(place, panel, tile.first)
             names += _entries(parts)

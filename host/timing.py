@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hypercast.rtl.isa import Opcode
+from hypercast.rtl.layouts import BURST
+from hypercast.rtl.vector.loss_layouts import group_size
 from hypercast.rtl.vector.normalizer import row_interval
 
 __all__ = ["Duration", "Timing", "issue_interval", "turnaround"]
@@ -19,7 +21,7 @@ _VECTOR = (Opcode.DRAIN, Opcode.LOSS, Opcode.UPDATE)
 #: Cycles from a request to its word, on top of the memory's: reader, crossbar, queue.
 _READER = 5
 #: Cycles of an AGGREGATE beyond its busiest resource and the latency of memory and network.
-_AGGREGATE = 20
+_AGGREGATE = 19
 #: Cycles by which Adam's pipeline is longer than SGD's.
 _ADAM = 34
 #: Share of cycles in which a channel that stalls moves a word: no refresh, and no other stall.
@@ -184,7 +186,7 @@ class Timing:
         rows = -(-vertices // config.cores)
         flits = slices * config.lanes
         again = rows > config.accumulator_rows  # the right operand is read for every tile
-        least = max(flits, 2 * config.lanes - 1)  # to send a tile, and to shift it out of the array
+        least = flits  # to send a tile
         cycles, words = self._stream(name, vertices, rows, first, tiles, least,
                                      reading=reading or again)
         passes = 0 if kept else tiles if again else 1
@@ -192,16 +194,17 @@ class Timing:
         begin = 6 if kept else (
             self._read + self._words(rows) - (0 if name in self._sparse else rows))
         right = rows * passes
-        reads = {"features_read": words if reading else 0, "gradients_read": 0}
-        reads[self._channel(channel, "read")] += vertices * passes
-        left, other = self._on(channel, right)
+        # The operands lie in different channels.
+        reads = {self._channel(channel, "read"): vertices * passes,
+                 self._channel(1 - channel, "read"): words if reading else 0}
+        own = [0, 0]
+        own[channel], own[1 - channel] = right, words / config.cores if reading else 0
         sent = tiles * flits + slices * sums
         return self._duration(
             begin + cycles + 2 * config.lanes + 2 + flits,
             tail=4 + self._network, array_words=words,
             sent=sent * config.cores,
-            words=(left + (words / config.cores if reading else 0), other),
-            demands=self._reduced(sent), **reads)
+            words=own, demands=self._reduced(sent), **reads)
 
     def bias_gradient(self, vertices, panels, slices, channel, *, kept=False):
         """GRADIENT of a bias: each panel passes once."""
@@ -221,8 +224,12 @@ class Timing:
         arriving = flits / self._config.eject
         return {"injection": flits, "ejection": arriving, "lanes": arriving}
 
-    def drain(self, vertices, rows, channel, *, bias=False, mask_read=False, mask_write=False):
-        """DRAIN: a row per cycle, then its writes become visible."""
+    def drain(self, vertices, rows, channel, *, aggregation=False, bias=False, mask_read=False,
+              mask_write=False):
+        """DRAIN: a row per cycle, then its writes become visible.
+
+        From ``aggregation``, whose lanes then add nothing.
+        """
         masks = math.ceil(rows / self._config.mask_rows)
         words = self._share(vertices, rows)
         work = {"features_written": 0, "gradients_written": 0, "vector_words": words}
@@ -236,26 +243,31 @@ class Timing:
         first = 14 + (8 if bias else 0) + (self._read - 6 if mask_read else 0)
         return self._duration(
             first + self._words(rows + (masks if mask_write else 0)) + self._write + 12,
-            visible=self._write,
+            visible=self._write, demands={"lanes": rows} if aggregation else {},
             words=self._on(channel, rows, masks * (mask_read + mask_write)), **work)
 
-    def loss(self, vertices, rows, panels):
-        """LOSS: a word per cycle, or as long as its divider takes for each row."""
+    def loss(self, vertices, rows, panels, classes):
+        """LOSS: a group of logits per cycle, or as long as its divider takes for each row.
+
+        The first row is complete when a block of its last panel begins to arrive; then it waits for
+        its maximum and its sum.
+        """
         words = vertices * panels
-        work = max(self._words(rows * panels), rows * row_interval(self._config))
+        groups = math.ceil(classes / group_size(self._config))
+        work = max(self._words(rows * panels), rows * max(groups, row_interval(self._config)))
+        first = (panels - 1) * min(rows, BURST) + 2 * groups
         return self._duration(
-            self._read + 60 + work + self._write, visible=self._write,
+            self._read + 40 + first + work + self._write, visible=self._write,
             vector_words=words,
             features_read=words, gradients_written=words, words=(rows * panels, rows * panels))
 
     def update(self, count, values=2):
-        """UPDATE: one channel reads and writes the owned state, of so many 32-bit values a weight;
-        all cores get all new rows.
+        """UPDATE: a weight per cycle, or as long as one channel takes for the owned state, of so
+        many 32-bit values a weight; all cores get all new rows.
         """
         config = self._config
         rows = math.ceil(count / config.cores)
-        steps = config.lanes // max(1, config.word_width // 128)
-        own = rows * max(self._words(values * config.state_words) + 1, steps)
+        own = rows * max(self._words(values * config.state_words) + 1, config.lanes)
         arriving = count / config.eject
         state = count * values * config.state_words
         start = self._read + 26 + (_ADAM if values == 3 else 0)
@@ -263,4 +275,4 @@ class Timing:
             start + max(own, arriving) + self._write, tail=2 + self._network,
             sent=count, vector_words=state, gradients_read=state, gradients_written=state,
             words=(0, rows * 2 * values * config.state_words),
-            demands={"injection": rows, "ejection": arriving})
+            demands={"injection": rows, "ejection": arriving, "lanes": rows})

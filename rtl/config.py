@@ -11,7 +11,7 @@ from dataclasses import dataclass
 __all__ = ["PRESETS", "Config", "ConfigurationError"]
 
 #: Changes whenever registers, instructions or memory formats change meaning.
-INTERFACE_VERSION = 7
+INTERFACE_VERSION = 8
 
 
 class ConfigurationError(ValueError):
@@ -187,6 +187,11 @@ class Config:
         return self.slices * self.element_width
 
     @property
+    def reset_cycles(self):
+        """Cycles of reset that clear all accumulators, of which a memory holds two buffers."""
+        return 2 * self.accumulator_rows + 1
+
+    @property
     def state_words(self):
         """Memory words that hold ``lanes`` 32-bit values (a row of master weights)."""
         return -(-32 * self.lanes // self.word_width)
@@ -257,9 +262,9 @@ PRESETS = {
     "ulx3s": Config(dimensions=4, lanes=2, planes=1, element_width=8, accumulator_rows=64,
                     weight_rows=512, channel_words=1024, operand_words=256, kept_rows=64,
                     program_rows=256, read_buffer=8, adam=False),
-    # Two 256-bit HBM pseudo-channels a core; timing assumes 250 MHz.
-    "vcu128": Config(dimensions=4, lanes=16, planes=4, eject=4, accumulator_rows=1024,
-                     weight_rows=16384, channel_words=65536, operand_words=32768,
-                     kept_rows=8192, read_buffer=128, edge_buffer=8, program_rows=4096,
+    # What fits an XCVU37P; two 256-bit HBM pseudo-channels a core; timing assumes 250 MHz.
+    "vcu128": Config(dimensions=4, lanes=16, planes=4, eject=2, accumulator_rows=1024,
+                     weight_rows=16384, channel_words=65536, operand_words=8192,
+                     kept_rows=512, read_buffer=128, edge_buffer=4, program_rows=4096,
                      memory_latency=64, memory_stalls=True),
 }

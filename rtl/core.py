@@ -158,20 +158,11 @@ class Core(wiring.Component):
         # Accumulators and weights.
         connect(m, vector.array, array.drain)
         connect(m, vector.aggregation, receiver.drain)
-        connect(m, array.weights, weights.tile)
+        for reader, port in zip((vector, host, array), weights.reads, strict=True):
+            connect(m, reader.weights, port)
+        connect(m, host.weights_write, weights.host)
         for lane in range(config.eject):
             connect(m, receiver.weights[lane], weights.arrivals[lane])
-        m.d.comb += [
-            weights.side.row.eq(host.weights.row),
-            host.weights.data.eq(weights.side.data),
-            vector.weights.data.eq(weights.side.data),
-            weights.host_write.valid.eq(host.weight_write_enable),
-            weights.host_write.p.row.eq(host.weight_write_row),
-            weights.host_write.p.data.eq(host.weight_write_data),
-        ]
-        # The host looks at weights only while no program runs.
-        with m.If(vector.busy):
-            m.d.comb += weights.side.row.eq(vector.weights.row)
 
         # The host's window.
         m.d.comb += [

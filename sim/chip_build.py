@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hypercast.sim.cxxrtl_build import Design, build
+from hypercast.sim.library_build import Design, build
 
 __all__ = ["blocks", "build_chip", "convert_chip"]
 
@@ -15,7 +15,7 @@ def blocks(config):
 
 
 def build_chip(config, *, progress=lambda text: None):
-    """The path of the shared library that simulates a chip; see ``cxxrtl_build.build``.
+    """The path of the shared library that simulates a chip; see ``library_build.build``.
 
     Parameters
     ----------

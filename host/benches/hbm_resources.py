@@ -13,10 +13,15 @@ __all__ = ["run"]
 #: The FPGA, and what it has (UltraScale+ FPGAs product tables, AMD XMP103).
 _PART = "XCVU37P"
 _AVAILABLE = {"LUT": 1_303_680, "DSP": 9_024, "block RAM": 2_016, "UltraRAM": 960}
-_FAMILY = FAMILIES["UltraScale+"]
 _CONFIG = PRESETS[HBM_BOARDS["vcu128"].preset]
 #: Share that may be taken: the vendor's IP for HBM and PCIe comes on top.
 _BAR = 0.8
+#: The systolic array, whose cells are a DSP slice each, with adder and registers: Yosys can use
+#: these of the 7 series, but of UltraScale+'s, which are the same there, only the multiplier.
+_SYSTOLIC, _SYSTOLIC_FAMILY = "array.array", "7 series"
+#: Memories of accumulators. One of the receiver's lanes is also looked at by itself.
+_LANE_ACCUMULATORS = "receiver.lane_0.accumulators"
+_ACCUMULATORS = ("array.accumulators", _LANE_ACCUMULATORS)
 
 
 def run(progress):
@@ -29,46 +34,56 @@ def run(progress):
     progress("converting a core and the control unit to RTLIL")
     core = rtlil.convert(Core(_CONFIG, external=True), name="core")
     control = rtlil.convert(ControlUnit(_CONFIG), name="control")
-    array = submodules(core, submodules(core, "core")["array"])
-    # Each block by itself: Yosys' time grows faster than a design.
-    parts = {name: (core, module) for name, module in submodules(core, "core").items()}
-    extracts = {"control unit": (control, "control"), "systolic array": (core, array["array"]),
-                "accumulators": (core, array["accumulators"])}
-    progress(f"synthesising {len(parts) + len(extracts)} blocks for UltraScale+")
+    # Each block by itself, and those of the array, which is one of them, too: Yosys' time grows
+    # faster than a design.
+    parts = submodules(core, "core")
+    array = submodules(core, parts["array"])
+    lane = submodules(core, submodules(core, parts["receiver"])["lane_0"])
+    blocks = {
+        **{name: (core, module, ()) for name, module in parts.items() if name != "array"},
+        **{f"array.{name}": (core, module, ()) for name, module in array.items()},
+        "wires of the array": (core, parts["array"], array.values()),
+        "wires of the core": (core, "core", parts.values()),
+        "control unit": (control, "control", ()),
+        _LANE_ACCUMULATORS: (core, lane["accumulators"], ()),
+    }
+    progress(f"synthesising {len(blocks)} blocks for {_PART}")
+
+    def area(name):
+        design, module, without = blocks[name]
+        family = _SYSTOLIC_FAMILY if name == _SYSTOLIC else "UltraScale+"
+        return synthesise(design, FAMILIES[family], top=module, without=without)
+
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        running = {name: pool.submit(synthesise, design, _FAMILY, top=module)
-                   for name, (design, module) in {**parts, **extracts}.items()}
-        areas = {name: future.result() for name, future in running.items()}
-    return [*_shares([areas[name] for name in parts], areas["control unit"]),
-            *_mapping(areas["systolic array"], areas["accumulators"]),
+        areas = dict(zip(blocks, pool.map(area, blocks), strict=True))
+    return [*_shares(areas), *_mapping(areas),
             *(figure for name, area in areas.items() for figure in _block(name, area))]
 
 
 def _taken(area):
     """What is counted of an FPGA."""
-    return {"LUT": area.luts + area.ram_luts, "DSP": area.dsps, "block RAM": area.block_rams,
+    return {"LUT": area.lut_places, "DSP": area.dsps, "block RAM": area.block_rams,
             "UltraRAM": area.ultra_rams}
 
 
-def _shares(parts, control):
+def _shares(areas):
     for kind, available in _AVAILABLE.items():
-        taken = _taken(control)[kind] + _CONFIG.cores * sum(_taken(area)[kind] for area in parts)
-        yield Figure(name=f"{_PART}: {kind} of {available}, share, sum of the blocks of "
-                          f"{_CONFIG.cores} cores and the control unit",
+        taken = sum(_taken(area)[kind] * (1 if name == "control unit" else _CONFIG.cores)
+                    for name, area in areas.items() if name != _LANE_ACCUMULATORS)
+        yield Figure(name=f"{_PART}: {kind} of {available}, share of {_CONFIG.cores} cores and the "
+                          f"control unit",
                      value=taken / available, bar=_BAR, relation="<=")
 
 
-def _mapping(array, accumulators):
-    return [
-        Figure(name=f"{_PART}: DSPs of the systolic array per multiply-accumulate",
-               value=array.dsps / _CONFIG.lanes**2, bar=1, relation="="),
-        Figure(name=f"{_PART}: accumulator memories' LUTs and memories in flip-flops",
-               value=accumulators.ram_luts + accumulators.scattered_memories, bar=0,
-               relation="="),
-    ]
+def _mapping(areas):
+    yield Figure(name=f"{_PART}: DSPs of the systolic array per multiply-accumulate",
+                 value=areas[_SYSTOLIC].dsps / _CONFIG.lanes**2, bar=1, relation="=")
+    yield Figure(name=f"{_PART}: accumulator memories' LUTs and memories in flip-flops",
+                 value=sum(areas[name].ram_luts + areas[name].scattered_memories
+                           for name in _ACCUMULATORS), bar=0, relation="=")
 
 
 def _block(name, area):
-    taken = {**_taken(area), "flip-flop": area.flip_flops}
+    taken = {**_taken(area), "LUT as RAM": area.ram_luts, "flip-flop": area.flip_flops}
     return [Figure(name=f"{_PART}, {name}: {kind}", value=value)
             for kind, value in taken.items()]

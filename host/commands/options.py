@@ -14,7 +14,7 @@ from hypercast.host.transport import TransportError
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.rtl.config import PRESETS, Config, ConfigurationError
 from hypercast.sim.compilers import NoCompilerError
-from hypercast.sim.cxxrtl_build import BuildError
+from hypercast.sim.library_build import BuildError
 
 __all__ = ["configuration", "expected_errors", "json_option", "layer_orders",
            "order_option", "parse_overrides", "print_json", "refusals", "score", "scores"]

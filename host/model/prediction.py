@@ -136,8 +136,8 @@ def _emitter(workload, schedule):
     weights, _ = place_weights(network, memory, config)
     inputs = memory.matrix("X", 0, network.features)
     if workload.ahead:
-        memory.matrix("M1.next", 0, network.features)
-    operand, sparse = Parts(name="X", firsts=(0,), sizes=(inputs.words,), stride=inputs.stride), {}
+        memory.matrix("M1.next", memory.regions["M1"].channel, network.features)
+    operand, sparse = Parts.dense("X", inputs.panels, inputs.stride), {}
     if workload.words is not None and workload.combines_first:
         operand = Parts.sparse("X", first_panels(
             [weights[weight.name] for weight in network.inputs], config), workload.words)

@@ -7,21 +7,23 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
 from hypercast.rtl.aggregation.edge_buffer import EdgeBuffer, edge_word, lane_streams
-from hypercast.rtl.layouts import AccumulatorPort, FlitKind, accumulator_row, flit, weight_row
-from hypercast.rtl.lib.accumulator_bank import AccumulatorBank
+from hypercast.rtl.layouts import AccumulatorPort, FlitKind, flit, weight_row
+from hypercast.rtl.lib.accumulator_memory import AccumulatorMemory
 
 __all__ = ["Lane"]
 
 
 class Lane(wiring.Component):
-    """Adds the flits of its planes into an accumulator bank, one edge or slice per cycle.
+    """Adds the flits of its planes to accumulators, one edge or slice per cycle.
 
     An AGGREGATE flit waits for each of its edges and leaves with the one marked last. A REDUCE
-    flit is treated as one edge of weight 1 whose product is shifted by ``slice`` elements; a
-    WEIGHT flit is passed on. Flits are handled strictly in order.
+    flit is treated as one edge whose weight shifts it by ``slice`` elements; a WEIGHT flit is
+    passed on. Flits are handled strictly in order.
 
-    From taking an edge to the accumulator bank's port it takes three cycles: operands, product,
-    shifted addend; each stage is registered.
+    From taking an edge to the accumulators' port it takes two cycles: operands, product; each stage
+    is registered. Both buffers of accumulators lie in one memory, so additions wait while a row is
+    drained. They are zero when the device is configured, and after a reset of
+    ``config.reset_cycles``.
 
     Parameters
     ----------
@@ -39,9 +41,10 @@ class Lane(wiring.Component):
     weights : Out(stream of weight_row)
         Rows of WEIGHT flits.
     drain : In(AccumulatorPort)
-        Reads and clears the lane's accumulators.
+        Reads and clears the lane's accumulators. Sees a sum if its ``enable`` comes two cycles
+        after ``edge_added`` or ``slice_added``, or later.
     edge_added, slice_added : Out(1)
-        High in the cycle in which an edge or slice enters the accumulator bank.
+        High in the cycle in which an edge or slice is added.
     starved : Out(1)
         High while an AGGREGATE flit waits for an edge.
     """
@@ -78,6 +81,7 @@ class Lane(wiring.Component):
         head = layout(queue.r_data)
         is_reduce = Signal()
         issued = Signal()
+        moving = ~self.drain.enable
         m.d.comb += [
             is_reduce.eq(head.kind == FlitKind.REDUCE),
             edges.stream.eq(Cat(head.source, head.plane[exact_log2(config.eject):])),
@@ -88,13 +92,13 @@ class Lane(wiring.Component):
             with m.Switch(head.kind):
                 with m.Case(FlitKind.AGGREGATE):
                     m.d.comb += [
-                        edges.take.eq(edges.valid),
                         issued.eq(edges.valid),
-                        queue.r_en.eq(edges.valid & edges.edge.last),
+                        edges.take.eq(issued & moving),
+                        queue.r_en.eq(issued & moving & edges.edge.last),
                         self.starved.eq(~edges.valid),
                     ]
                 with m.Case(FlitKind.REDUCE):
-                    m.d.comb += [issued.eq(1), queue.r_en.eq(1)]
+                    m.d.comb += [issued.eq(1), queue.r_en.eq(moving)]
                 with m.Case(FlitKind.WEIGHT):
                     m.d.comb += [
                         self.weights.valid.eq(1),
@@ -104,46 +108,68 @@ class Lane(wiring.Component):
         return m
 
     def _accumulate(self, m, issued, is_reduce, head, edge):
-        """From the edge taken or slice issued this cycle to the accumulator bank."""
+        """From the edge taken or slice issued this cycle to the accumulators."""
         config = self._config
         width = config.element_width
+        # Multipliers shift slices by up to 16 bits. The upper slices take ``reach`` bits more.
+        reach = width + 16
         step = data.StructLayout({
             "valid": 1,
             "is_reduce": 1,
-            "buffer": 1,
-            "row": range(config.accumulator_rows),
-            "slice": range(config.slices),
+            "upper": 1,
+            "row": range(2 * config.accumulator_rows),
         })
-        steps = [Signal(step, name=f"step_{index}") for index in range(3)]
-        weight = Signal(signed(width))
-        word = Signal(data.ArrayLayout(signed(width), config.lanes))
-        products = Signal(data.ArrayLayout(signed(2 * width), config.lanes))
-        addend = Signal(accumulator_row(config))
-        m.d.sync += [
-            steps[0].valid.eq(issued),
-            steps[0].is_reduce.eq(is_reduce),
-            steps[0].buffer.eq(Mux(is_reduce, self.reduce_buffer, self.aggregate_buffer)),
-            steps[0].row.eq(Mux(is_reduce, head.index, edge.row)),
-            steps[0].slice.eq(Mux(is_reduce, head.slice, 0)),
-            weight.eq(Mux(is_reduce, 1, edge.weight)),
-            word.eq(head.payload),
-            steps[1].eq(steps[0]),
-            steps[2].eq(steps[1]),
-        ]
-        for lane in range(config.lanes):
-            m.d.sync += products[lane].eq(word[lane] * weight)
-            with m.Switch(steps[1].slice):
-                for digit in range(config.slices):
-                    with m.Case(digit):
-                        m.d.sync += addend[lane].eq(products[lane].shift_left(width * digit))
+        steps = [Signal(step, name=f"step_{index}") for index in range(2)]
+        weight, upper = Signal(signed(18)), Signal()
+        m.d.comb += weight.eq(edge.weight)
+        with m.If(is_reduce), m.Switch(head.slice):
+            for digit in range(config.slices):
+                with m.Case(digit):
+                    distance = digit * width
+                    m.d.comb += [
+                        weight.eq(1 << distance % reach),
+                        upper.eq(distance >= reach),
+                    ]
 
-        m.submodules.accumulators = accumulators = AccumulatorBank(config)
-        connect(m, flipped(self.drain), accumulators.drain)
-        m.d.comb += [
-            accumulators.add_enable.eq(steps[2].valid),
-            accumulators.add_buffer.eq(steps[2].buffer),
-            accumulators.add_row.eq(steps[2].row),
-            accumulators.addend.eq(addend),
-            self.edge_added.eq(steps[2].valid & ~steps[2].is_reduce),
-            self.slice_added.eq(steps[2].valid & steps[2].is_reduce),
+        factor = Signal.like(weight)
+        word = Signal(data.ArrayLayout(signed(width), config.lanes))
+        products = Signal(data.ArrayLayout(signed(reach), config.lanes))
+        drain = self.drain
+        with m.If(~drain.enable):
+            m.d.sync += [
+                steps[0].valid.eq(issued),
+                steps[0].is_reduce.eq(is_reduce),
+                steps[0].upper.eq(upper),
+                steps[0].row.eq(Mux(
+                    is_reduce, self._row(head.index, self.reduce_buffer),
+                    self._row(edge.row, self.aggregate_buffer))),
+                factor.eq(weight),
+                word.eq(head.payload),
+                steps[1].eq(steps[0]),
+            ]
+            m.d.sync += [product.eq(element * factor)
+                         for product, element in zip(products, word, strict=True)]
+
+        m.submodules.accumulators = accumulators = AccumulatorMemory(
+            config, 2 * config.accumulator_rows)
+        added = ~drain.enable & steps[1].valid
+        drained = Signal()
+        m.d.sync += [
+            drained.eq(drain.enable),
+            drain.valid.eq(drained),
+            drain.data.eq(accumulators.data),
         ]
+        m.d.comb += [
+            accumulators.enable.eq(drain.enable | steps[1].valid),
+            accumulators.clear.eq(drain.enable),
+            accumulators.row.eq(Mux(
+                drain.enable, self._row(drain.row, drain.buffer), steps[1].row)),
+            self.edge_added.eq(added & ~steps[1].is_reduce),
+            self.slice_added.eq(added & steps[1].is_reduce),
+        ]
+        m.d.comb += [addend.eq(Mux(steps[1].upper, product << reach, product))
+                     for addend, product in zip(accumulators.addend, products, strict=True)]
+
+    def _row(self, row, buffer):
+        """Where a buffer's row lies in the memory."""
+        return Cat(row[:exact_log2(self._config.accumulator_rows)], buffer)

@@ -85,8 +85,7 @@ class ArrayEngine(wiring.Component):
         m.submodules.feed = feed = OperandFeed(config)
         m.submodules.loader = loader = TileLoader(config)
         m.submodules.column_sums = column_sums = ColumnSums(config)
-        m.submodules.sender = sender = GradientSender(
-            config, array.shift_distance, array.shift_overlap)
+        m.submodules.sender = sender = GradientSender(config)
         m.submodules.accumulators = accumulators = AccumulatorBank(config)
         wiring.connect(m, wiring.flipped(self.left), feed.left)
         wiring.connect(m, wiring.flipped(self.right), feed.right)
@@ -135,14 +134,15 @@ class ArrayEngine(wiring.Component):
             array.load.eq(loader.load),
             array.from_side.eq(job.transposed),
             array.weights.as_value().eq(self.weights.data),
-            array.shift.eq(sender.shift),
+            array.closes.eq(fed & beat.p.closes),
             loader.take.eq(array.first & ~job.gradient),
             column_sums.valid.eq(array.valid),
             column_sums.word.as_value().eq(beat.p.right),
-            column_sums.close.eq(sender.capture),
-            sender.capture.eq(fed & beat.p.closes),
+            column_sums.close.eq(array.closes),
+            sender.first.eq(array.first & job.gradient),
+            sender.closes.eq(array.closes),
             sender.sums_valid.eq(array.sums_valid),
-            sender.sums.eq(array.result),
+            sender.sums.eq(array.sums),
         ]
 
         # Into the accumulators: rows wait for their sums.

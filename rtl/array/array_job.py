@@ -84,7 +84,7 @@ def decode(issue, rows):
         "threshold": Mux(is_gradient, gradient.dropout_threshold, matmul.dropout_threshold),
         "key": issue.dropout_key,
         "buffer": matmul.buffer,
-        "channel": Mux(is_gradient, 0, matmul.channel),
+        "channel": Mux(is_gradient, ~gradient.gradient_channel, matmul.channel),
         "weights": matmul.weights,
         "weight_stride": matmul.weight_stride,
         "transposed": matmul.transposed,

@@ -12,9 +12,9 @@ __all__ = ["GradientSender"]
 
 
 class GradientSender(wiring.Component):
-    """Cuts the rows of captured tiles into slices, one REDUCE flit each.
+    """Cuts the rows of finished tiles into slices, one REDUCE flit each.
 
-    Row ``i`` of the ``k``-th tile captured is reduction row ``R = first_row + k * P + i``; with
+    Row ``i`` of the ``k``-th tile is reduction row ``R = first_row + k * P + i``; with
     ``ones``, only row 0 of each tile is sent, as ``R = first_row + k``. It goes to core
     ``R mod N``, accumulator row ``R div N``, the lowest digit first, one flit per cycle. An
     accumulator's digit is its low ``E`` bits, read as signed; what is left is ``(a - digit) >> E``.
@@ -25,23 +25,21 @@ class GradientSender(wiring.Component):
     are more cores than rows, cores that send the same rows begin with planes of their own; all take
     the planes in turn, so that flits spread over an owner's ejection ports.
 
-    ``column_sums``, a row on its own, is there before the first tile has left the chain, and goes
+    ``column_sums``, a row on its own, is there before the first tile has left the array, and goes
     first.
 
-    A buffer of two tiles lets the array go on while rows are sent: a tile is sent when all of it
-    has come out of the chain.
+    A buffer of a few tiles lets the array go on while rows are sent: a tile is sent when all of it
+    is there.
 
     Parameters
     ----------
     config : Config
         Configuration.
-    distance, overlap : int
-        The array's ``shift_distance`` and ``shift_overlap``.
 
     Members
     -------
     start : In(1), first_row : In(20)
-        The next tile captured begins with reduction row ``first_row``, those after it follow. Only
+        The next tile that ends begins with reduction row ``first_row``, those after it follow. Only
         while not ``busy``.
     sums_row : In(20)
         Reduction row of ``column_sums``; held while ``busy``.
@@ -50,27 +48,29 @@ class GradientSender(wiring.Component):
         while ``busy``.
     core : In(dimensions)
         Address of this core.
-    capture : In(1)
-        A tile's last word has entered the array. Only while ``free``.
+    first : In(1)
+        The array's ``first``. Only while ``free``.
+    closes : In(1)
+        The array's ``closes``: rows of sums will come.
     free : Out(1)
-        The array's chain can take a tile.
-    shift : Out(1)
-        Takes a row out of the array's chain.
+        The array may begin with the next tile, and there will be room for the one that ends.
     sums : In(accumulator_row(config)), sums_valid : In(1)
-        The rows, in the order of ``shift``, some cycles later, but less than ``distance``.
+        The rows.
     column_sums : In(stream of accumulator_row(config))
-        A row to be sent besides; comes soon after the first ``capture``.
+        A row to be sent besides; comes soon after the first ``closes``.
     flits : Out(stream of flit(config))
         The REDUCE flits.
     busy : Out(1)
-        High from the cycle after ``capture``, and with ``column_sums``, until the last flit is
+        High from the cycle after ``closes``, and with ``column_sums``, until the last flit is
         taken.
     """
 
-    def __init__(self, config, distance, overlap):
+    #: Rows that the buffer holds, unless four tiles have less: they fit a distributed RAM.
+    _ROWS = 32
+
+    def __init__(self, config):
         self._config = config
-        self._distance = distance
-        self._overlap = overlap
+        self._tiles = min(4, self._ROWS // config.lanes)
         super().__init__({
             "start": In(1),
             "first_row": In(20),
@@ -78,9 +78,9 @@ class GradientSender(wiring.Component):
             "ones": In(1),
             "slices": In(3),
             "core": In(config.dimensions),
-            "capture": In(1),
-            "free": Out(1, init=1),
-            "shift": Out(1),
+            "first": In(1),
+            "closes": In(1),
+            "free": Out(1),
             "sums": In(accumulator_row(config)),
             "sums_valid": In(1),
             "column_sums": In(stream.Signature(accumulator_row(config))),
@@ -90,48 +90,31 @@ class GradientSender(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        lanes = self._config.lanes
         m.submodules.buffer = buffer = Memory(
-            shape=len(self.sums.as_value()), depth=2 * self._config.lanes, init=[])
-        coming = Signal(range(3))    # tiles on the way to the buffer, or in it
-        complete = Signal(range(3))  # those of which all rows are in it
-        receiving, begin, whole = self._receive(m, buffer.write_port(), coming != 2)
+            shape=len(self.sums.as_value()), depth=self._tiles * lanes, init=[])
+        coming = Signal(range(self._tiles + 1))  # tiles on the way to the buffer, or in it
+        complete = Signal.like(coming)           # those of which all rows are in it
+        wait = Signal(range(lanes))              # until the array may begin with a tile
+        write = buffer.write_port()
         sending, emptied = self._send(m, buffer.read_port(), complete != 0)
-        m.d.comb += self.busy.eq(receiving | (coming != 0) | sending | self.column_sums.valid)
+        whole = self.sums_valid & write.addr[:exact_log2(lanes)].all()
+        m.d.comb += [
+            self.free.eq((wait == 0) & (coming != self._tiles)),
+            self.busy.eq((coming != 0) | sending | self.column_sums.valid),
+            write.en.eq(self.sums_valid),
+            write.data.eq(self.sums),
+        ]
+        with m.If(self.first):
+            m.d.sync += wait.eq(lanes - 1)
+        with m.Elif(wait != 0):
+            m.d.sync += wait.eq(wait - 1)
         m.d.sync += [
-            coming.eq(coming + begin - emptied),
+            write.addr.eq(write.addr + self.sums_valid),
+            coming.eq(coming + self.closes - emptied),
             complete.eq(complete + whole - emptied),
         ]
         return m
-
-    def _receive(self, m, write, room):
-        """From the chain to the buffer, row ``P - 1`` first, a tile without a pause.
-
-        Returns that the chain holds rows, or will, and that a tile begins to leave it if there is
-        ``room`` for one, and has come.
-        """
-        lanes = self._config.lanes
-        row_bits = exact_log2(lanes)
-        wait = Signal(range(self._distance))
-        held = Signal(range(lanes + 1))  # rows in the chain
-        put = Signal(row_bits + 1)       # rows that came, over both halves of the buffer
-        m.d.comb += [
-            self.shift.eq((held != 0) & ((held != lanes) | room)),
-            self.free.eq((wait == 0) & ((held == 0) | (self.shift & (held <= self._overlap + 1)))),
-            write.addr.eq(Cat(~put[:row_bits], put[row_bits])),
-            write.data.eq(self.sums),
-            write.en.eq(self.sums_valid),
-        ]
-        with m.If(self.capture):
-            m.d.sync += wait.eq(self._distance - 1)
-        with m.Elif(wait != 0):
-            m.d.sync += wait.eq(wait - 1)
-        with m.If(wait == 1):
-            m.d.sync += held.eq(lanes)
-        with m.Elif(self.shift):
-            m.d.sync += held.eq(held - 1)
-        m.d.sync += put.eq(put + self.sums_valid)
-        return ((wait != 0) | (held != 0), self.shift & (held == lanes),
-                self.sums_valid & put[:row_bits].all())
 
     def _send(self, m, read, tile_there):
         """From the buffer to its output register, to ``values``, and to the network.
@@ -141,7 +124,8 @@ class GradientSender(wiring.Component):
         config, flits, sums = self._config, self.flits, self.column_sums
         width, lanes = config.element_width, config.lanes
         row_bits = exact_log2(lanes)
-        half, count, row = Signal(), Signal(row_bits), Signal(row_bits)  # ``count``: rows read
+        tile, row = Signal(range(self._tiles)), Signal(row_bits)
+        count = Signal(row_bits)  # rows read
         first = Signal(20)  # reduction row of the tile's row 0
         read_place, place = Signal(20), Signal(20)  # reduction rows of ``read.data``, ``values``
         read_full, full = Signal(), Signal()
@@ -153,7 +137,7 @@ class GradientSender(wiring.Component):
             done.eq(sent & (slice_number == self.slices - 1)),
             take.eq(read_full & (~full | done)),
             row.eq(Mux(self.ones, 0, count ^ self.core)),
-            read.addr.eq(Cat(row, half)),
+            read.addr.eq(Cat(row, tile)),
             read.en.eq(tile_there & (~read_full | take)),
             sums.ready.eq(~read_full & ~full),
             emptied.eq(read.en & (self.ones | count.all())),
@@ -165,7 +149,7 @@ class GradientSender(wiring.Component):
         with m.Elif(take):
             m.d.sync += read_full.eq(0)
         with m.If(emptied):
-            m.d.sync += [half.eq(~half), count.eq(0), first.eq(first + Mux(self.ones, 1, lanes))]
+            m.d.sync += [tile.eq(tile + 1), count.eq(0), first.eq(first + Mux(self.ones, 1, lanes))]
 
         owner = place[:config.dimensions]
         m.d.comb += [

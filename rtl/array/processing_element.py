@@ -14,10 +14,11 @@ class ProcessingElement(wiring.Component):
     register when ``take`` is high, so that shadow registers can be loaded during a tile.
     Output-stationary (``gradient``), ``sum += left * weight``, where the shadow register and the
     weight are two stages of the operand that moves down: ``load`` and ``take`` are then always
-    high. ``capture`` moves the finished sum to the chain register.
+    high.
 
     ``left`` takes one cycle to ``right``, one more to the product and one more to ``sum``: operand
-    and weight, product and sum are the registers of one DSP slice.
+    and weight, product and sum are the registers of one DSP slice, whose adder adds the product to
+    the sum or to a third operand.
 
     Parameters
     ----------
@@ -37,14 +38,7 @@ class ProcessingElement(wiring.Component):
     take : In(1)
         The shadow register becomes the weight of the operand that is now at ``left``.
     sum_above : In(A), sum : Out(A)
-        Partial sum moving down.
-    capture : In(1)
-        Output-stationary: ``sum`` goes to ``chain`` and starts again with the product at hand, that
-        of the operand that was at ``left`` two cycles ago.
-    shift : In(1)
-        ``chain`` takes ``chain_above``.
-    chain_above : In(A), chain : Out(A)
-        Finished sums moving down.
+        Partial sum moving down. Output-stationary, ``sum`` wraps, and nothing ever clears it.
     """
 
     def __init__(self, config):
@@ -62,10 +56,6 @@ class ProcessingElement(wiring.Component):
             "take": In(1),
             "sum_above": In(accumulator),
             "sum": Out(accumulator),
-            "capture": In(1),
-            "shift": In(1),
-            "chain_above": In(accumulator),
-            "chain": Out(accumulator),
         })
         self._element = element
 
@@ -73,21 +63,13 @@ class ProcessingElement(wiring.Component):
         m = Module()
         weight = Signal(self._element)
         product = Signal(signed(2 * self._element.width))
-
         with m.If(self.load):
             m.d.sync += self.shadow.eq(Mux(self.from_side, self.shadow_left, self.shadow_above))
         with m.If(self.take):
             m.d.sync += weight.eq(self.shadow)
-
-        own = Mux(self.capture, 0, self.sum)
         m.d.sync += [
             self.right.eq(self.left),
             product.eq(self.right * weight),
-            self.sum.eq(Mux(self.gradient, own, self.sum_above) + product),
+            self.sum.eq(Mux(self.gradient, self.sum, self.sum_above) + product),
         ]
-
-        with m.If(self.capture):
-            m.d.sync += self.chain.eq(self.sum)
-        with m.Elif(self.shift):
-            m.d.sync += self.chain.eq(self.chain_above)
         return m

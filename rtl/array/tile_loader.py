@@ -12,7 +12,8 @@ __all__ = ["TileLoader"]
 class TileLoader(wiring.Component):
     """Reads each tile's ``P`` rows, the last row first, as soon as the array may be loaded.
 
-    A tile is ready ``P + 1`` cycles after the one before it was taken.
+    A tile is ready ``P + 1`` cycles after the one before it was taken, and one more for every cycle
+    in which the weight bank serves others.
 
     Parameters
     ----------
@@ -57,10 +58,11 @@ class TileLoader(wiring.Component):
         base = Signal(16)
         row = Signal(range(lanes), init=lanes - 1)
         tiles = Signal(14)
-        reading = Signal()
+        request, reading = self.port.request, Signal()
         m.d.comb += [
-            reading.eq((tiles != 0) & ~self.ready),
-            self.port.row.eq(base + row),
+            request.valid.eq((tiles != 0) & ~self.ready),
+            request.payload.eq(base + row),
+            reading.eq(request.valid & request.ready),
         ]
         m.d.sync += self.load.eq(reading)
 

@@ -1,11 +1,11 @@
 """A core's end of the host's window."""
 
 from amaranth.hdl import Module, Signal
-from amaranth.lib import wiring
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.control.row_table import ROWS_WIDTH
-from hypercast.rtl.layouts import HostRequest, ReadPort, WeightPort, WritePort
+from hypercast.rtl.layouts import HostRequest, ReadPort, WeightPort, WritePort, weight_row
 from hypercast.rtl.registers import COUNTERS, ROW_TABLE, CoreSpace, Space
 
 __all__ = ["CoreHost"]
@@ -36,11 +36,9 @@ class CoreHost(wiring.Component):
     read, write : Out(ReadPort(config)), Out(WritePort(config))
         Memory channels, for the spaces FEATURES and GRADIENTS.
     weights : Out(WeightPort(config))
-        Weight bank.
-    weight_write_enable : Out(1)
-        High for one cycle to write a row of the weight bank.
-    weight_write_row, weight_write_data : Out(log2 weight_rows), Out(word)
-        Valid with ``weight_write_enable``.
+        Rows of the weight bank.
+    weights_write : Out(stream of weight_row(config))
+        New rows for it.
     rows_index, rows_write, rows_write_data : Out(4), Out(1), Out(20)
         Row table: entry, and whether to set it to ``rows_write_data``.
     rows_data : In(20)
@@ -62,9 +60,7 @@ class CoreHost(wiring.Component):
             "read": Out(ReadPort(config)),
             "write": Out(WritePort(config)),
             "weights": Out(WeightPort(config)),
-            "weight_write_enable": Out(1),
-            "weight_write_row": Out(range(config.weight_rows)),
-            "weight_write_data": Out(config.data_width),
+            "weights_write": Out(stream.Signature(weight_row(config))),
             "rows_index": Out(range(ROW_TABLE)),
             "rows_write": Out(1),
             "rows_write_data": Out(ROWS_WIDTH),
@@ -91,9 +87,9 @@ class CoreHost(wiring.Component):
             self.write.request.payload.channel.eq(request.space == Space.GRADIENTS),
             self.write.request.payload.address.eq(row),
             self.write.request.payload.data.eq(gathered),
-            self.weights.row.eq(row),
-            self.weight_write_row.eq(row),
-            self.weight_write_data.eq(gathered),
+            self.weights.request.payload.eq(row),
+            self.weights_write.payload.index.eq(row),
+            self.weights_write.payload.payload.eq(gathered),
             self.rows_index.eq(request.address - CoreSpace.ROWS),
             self.rows_write_data.eq(request.data),
             self.counter_address.eq(request.address - CoreSpace.COUNTERS),
@@ -123,8 +119,12 @@ class CoreHost(wiring.Component):
                         with m.Else():
                             answer()
                     with m.Case(Space.WEIGHTS), m.If(row < config.weight_rows):
-                        m.d.sync += self.weight_write_enable.eq(request.write & last)
-                        m.next = "WEIGHTS"
+                        with m.If(~request.write):
+                            m.next = "READ_WEIGHTS"
+                        with m.Elif(last):
+                            m.next = "WRITE_WEIGHTS"
+                        with m.Else():
+                            answer()
                     with m.Case(Space.CORE):
                         with m.If(request.address < CoreSpace.ROWS + ROW_TABLE):
                             m.d.comb += self.rows_write.eq(request.write)
@@ -143,9 +143,16 @@ class CoreHost(wiring.Component):
                 m.next = "VISIBLE"
             with m.State("VISIBLE"), m.If(self.write.idle):
                 answer()
+            with m.State("READ_WEIGHTS"):
+                m.d.comb += self.weights.request.valid.eq(1)
+                with m.If(self.weights.request.ready):
+                    m.next = "WEIGHTS"
             with m.State("WEIGHTS"):
-                m.d.sync += self.weight_write_enable.eq(0)
                 answer(self.weights.data.word_select(chunk, 32))
+            with m.State("WRITE_WEIGHTS"):
+                m.d.comb += self.weights_write.valid.eq(1)
+                with m.If(self.weights_write.ready):
+                    answer()
             with m.State("COUNTER"):
                 answer(self.counter_data)
         return m

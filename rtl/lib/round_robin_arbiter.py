@@ -9,6 +9,9 @@ from amaranth.lib.wiring import In, Out
 
 __all__ = ["RoundRobinArbiter", "one_hot_mux"]
 
+#: Bits from which on values are wide.
+_WIDE = 128
+
 
 class RoundRobinArbiter(wiring.Component):
     """Grants one of several requests; the one granted last comes last in the next cycle.
@@ -55,5 +58,17 @@ class RoundRobinArbiter(wiring.Component):
 
 
 def one_hot_mux(select, values):
-    """The one of ``values`` whose bit of ``select`` is high; zero if none is."""
-    return reduce(or_, (Mux(bit, value, 0) for bit, value in zip(select, values, strict=True)))
+    """The one of ``values`` whose bit of ``select`` is high; a meaningless one if none is.
+
+    Wide values are chosen by number, which takes fewer LUTs of 6 inputs; narrow ones, as chips for
+    small FPGAs have them, by bits, each of which drives less.
+    """
+    values = list(values)
+    if len(values[0]) < _WIDE:
+        return reduce(or_, (Mux(bit, value, 0) for bit, value in zip(select, values, strict=True)))
+    for place in range((len(values) - 1).bit_length()):
+        number = Cat(bit for index, bit in enumerate(select) if index >> place & 1).any()
+        values += values[-1:] * (len(values) % 2)
+        values = [Mux(number, odd, even)
+                  for even, odd in zip(values[::2], values[1::2], strict=True)]
+    return values[0]

@@ -60,22 +60,22 @@ class Unpacker(wiring.Component):
         m = Module()
         records = self._word_width // self._record_width
         word = Signal(self._word_width)
-        left = Signal(range(records + 1))  # records of ``word`` not yet taken
-        taken = Signal()
-        used_up = Signal()
+        place = Signal(range(records))
+        full, begun = Signal(), Signal()  # ``word`` has records left; one has been taken
+        taken, used_up = Signal(), Signal()
         m.d.comb += [
-            self.o.valid.eq(left != 0),
-            self.o.payload.eq(word[:self._record_width]),
-            taken.eq(self.o.valid & self.o.ready),
-            used_up.eq((taken & (left == 1)) | (self.flush & (taken | (left != records)))),
-            self.i.ready.eq((left == 0) | used_up),
+            self.o.valid.eq(full),
+            self.o.payload.eq(word.word_select(place, self._record_width)),
+            taken.eq(full & self.o.ready),
+            used_up.eq((taken & (place == records - 1)) | (self.flush & (taken | begun))),
+            self.i.ready.eq(~full | used_up),
         ]
         with m.If(taken):
-            m.d.sync += [word.eq(word >> self._record_width), left.eq(left - 1)]
+            m.d.sync += [place.eq(place + 1), begun.eq(1)]
         with m.If(used_up):
-            m.d.sync += left.eq(0)
+            m.d.sync += [full.eq(0), begun.eq(0)]
         with m.If(self.i.valid & self.i.ready):
-            m.d.sync += [word.eq(self.i.payload), left.eq(records)]
+            m.d.sync += [word.eq(self.i.payload), place.eq(0), full.eq(1)]
         return m
 
     def _join(self):

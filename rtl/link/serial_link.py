@@ -51,7 +51,7 @@ class SerialLink(wiring.Component):
     """
 
     def __init__(self, config, bit_period, *, slots=1):
-        self._reset_cycles = config.accumulator_rows * slots
+        self._reset_cycles = config.reset_cycles * slots
         self._bit_period = bit_period
         super().__init__(link_signature())
 

@@ -1,7 +1,7 @@
 """A core's copy of the weights."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, unsigned
-from amaranth.lib import data, stream, wiring
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -9,13 +9,7 @@ from amaranth.utils import exact_log2
 from hypercast.rtl.layouts import WeightPort, weight_row
 from hypercast.rtl.lib.stream_merge import StreamMerge
 
-__all__ = ["WeightBank", "host_row"]
-
-
-def host_row(config):
-    """Layout of a row the host writes."""
-    return data.StructLayout({
-        "row": range(config.weight_rows), "data": unsigned(config.data_width)})
+__all__ = ["WeightBank"]
 
 
 class WeightBank(wiring.Component):
@@ -32,16 +26,16 @@ class WeightBank(wiring.Component):
 
     Members
     -------
-    tile, side : In(WeightPort(config))
-        Two reads per cycle, of any rows.
+    reads : In(WeightPort(config)), three of them
+        One read per cycle; the first port goes first. A request that is alone is always taken.
     arrivals : In(stream of weight_row(config)), ``config.eject`` of them
-        Rows from the network; none is written in a cycle in which the host writes.
-    host_write : In(stream of host_row(config))
-        Rows from the host; always taken.
+        Rows from the network.
+    host : In(stream of weight_row(config))
+        Rows from the host.
     expect_valid : In(1)
-        High for a cycle to add ``expect`` to the rows outstanding; what is written then counts.
+        High for a cycle to add ``expect`` to the rows outstanding.
     expect : In(32)
-        Rows; valid with ``expect_valid``.
+        Rows from the network; valid with ``expect_valid``. One may come in the same cycle.
     busy : Out(1)
         High while rows are outstanding, from the cycle after ``expect_valid``.
     error : Out(1)
@@ -51,10 +45,9 @@ class WeightBank(wiring.Component):
     def __init__(self, config):
         self._config = config
         super().__init__({
-            "tile": In(WeightPort(config)),
-            "side": In(WeightPort(config)),
+            "reads": In(WeightPort(config)).array(3),
             "arrivals": In(stream.Signature(weight_row(config))).array(config.eject),
-            "host_write": In(stream.Signature(host_row(config))),
+            "host": In(stream.Signature(weight_row(config))),
             "expect_valid": In(1),
             "expect": In(32),
             "busy": Out(1),
@@ -63,49 +56,59 @@ class WeightBank(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        count, host = self._config.eject, self.host_write
+        count = self._config.eject
         bits = exact_log2(count)
-        m.d.comb += host.ready.eq(1)
-        ports = (self.tile, self.side)
-        chosen = [Signal(range(count), name=f"chosen_{index}") for index in range(len(ports))]
-        for port, memory in zip(ports, chosen, strict=True):
-            m.d.sync += memory.eq(port.row[:bits])
 
-        written, ready = [], []
+        # One reader at a time.
+        reading, row = Signal(), Signal(range(self._config.weight_rows))
+        for port in reversed(self.reads):
+            with m.If(port.request.valid):
+                m.d.comb += row.eq(port.request.payload)
+        requests = Cat(port.request.valid for port in self.reads)
+        m.d.comb += reading.eq(requests.any())
+        chosen, word = Signal(range(count)), Signal(self._config.data_width)
+        m.d.sync += chosen.eq(row[:bits])
+        for index, port in enumerate(self.reads):
+            m.d.comb += [
+                port.request.ready.eq(~requests[:index].any()),
+                port.data.eq(word),
+            ]
+
+        sources = [*self.arrivals, self.host]
+        grants = []
         for number in range(count):
             m.submodules[f"storage_{number}"] = storage = Memory(
                 shape=self._config.data_width, depth=self._config.weight_rows // count, init=[])
-            m.submodules[f"merge_{number}"] = merge = StreamMerge(weight_row(self._config), count)
-            for port, memory in zip(ports, chosen, strict=True):
-                read = storage.read_port()
-                m.d.comb += read.addr.eq(port.row >> bits)
-                with m.If(memory == number):
-                    m.d.comb += port.data.eq(read.data)
-            for arrival, i in zip(self.arrivals, merge.i, strict=True):
+            m.submodules[f"merge_{number}"] = merge = StreamMerge(
+                weight_row(self._config), len(sources))
+            read, write = storage.read_port(), storage.write_port()
+            for source, i in zip(sources, merge.i, strict=True):
                 m.d.comb += [
-                    i.valid.eq(arrival.valid & (arrival.p.index[:bits] == Const(number, bits))),
-                    i.payload.eq(arrival.p),
+                    i.valid.eq(source.valid & (source.p.index[:bits] == Const(number, bits))),
+                    i.payload.eq(source.p),
                 ]
-            write = storage.write_port()
             m.d.comb += [
-                merge.o.ready.eq(~host.valid),
-                write.en.eq(Mux(host.valid, host.p.row[:bits] == Const(number, bits),
-                                merge.o.valid)),
-                write.addr.eq(Mux(host.valid, host.p.row, merge.o.p.index) >> bits),
-                write.data.eq(Mux(host.valid, host.p.data, merge.o.p.payload)),
+                read.en.eq(reading),
+                read.addr.eq(row >> bits),
+                merge.o.ready.eq(1),
+                write.en.eq(merge.o.valid),
+                write.addr.eq(merge.o.p.index >> bits),
+                write.data.eq(merge.o.p.payload),
             ]
-            written.append(merge.o.valid & merge.o.ready)
-            ready.append(Cat(i.ready for i in merge.i))
-        for index, arrival in enumerate(self.arrivals):
-            m.d.comb += arrival.ready.eq(Cat(grants[index] for grants in ready).any())
+            with m.If(chosen == number):
+                m.d.comb += word.eq(read.data)
+            grants.append(Cat(i.ready for i in merge.i))
+        for index, source in enumerate(sources):
+            m.d.comb += source.ready.eq(Cat(granted[index] for granted in grants).any())
 
+        # Rows accepted in this cycle are written in the next, and then counted.
         outstanding, total, arrived = Signal(32), Signal(32), Signal(range(count + 1))
         m.d.comb += [
-            arrived.eq(sum(written)),
             total.eq(outstanding + Mux(self.expect_valid, self.expect, 0)),
             self.busy.eq(outstanding != 0),
         ]
         m.d.sync += [
+            arrived.eq(sum(arrival.valid & arrival.ready for arrival in self.arrivals)),
             self.error.eq(arrived > total),
             outstanding.eq(Mux(arrived > total, 0, total - arrived)),
         ]

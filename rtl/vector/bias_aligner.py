@@ -1,10 +1,10 @@
-"""Brings a row of biases to the scale of the accumulators."""
+"""Reads a row of biases and brings it to the scale of the accumulators."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from hypercast.rtl.layouts import AccumulatorPort
+from hypercast.rtl.layouts import AccumulatorPort, WeightPort
 from hypercast.rtl.vector.requantizer import Requantizer
 
 __all__ = ["BiasAligner", "aligned_row"]
@@ -25,20 +25,23 @@ class BiasAligner(wiring.Component):
     Parameters
     ----------
     config : Config
-        Gives ``lanes``, ``element_width`` and ``accumulator_width``.
+        Configuration.
 
     Members
     -------
     start : In(1)
         High for a cycle to begin.
-    word : In(data_width)
-        The biases; valid with ``start``.
+    row : In(range(weight_rows))
+        Row of the weight bank with the biases; valid with ``start``, held while ``busy``.
     shift : In(signed 8)
         Left if positive, at most ``accumulator_width - element_width - 1``; held while ``busy``.
+    weights : Out(WeightPort(config))
+        Access to the weight bank.
     clear : In(1)
         High for a cycle to make all biases zero.
     busy : Out(1)
-        High for one cycle more than there are groups after ``start``.
+        High from the cycle after ``start``, for two cycles more than there are groups if the weight
+        bank is free.
     bias : Out(aligned_row(config))
         The aligned biases, from ``AccumulatorPort.LATENCY`` cycles after ``busy`` has fallen, so
         that they meet accumulators that are asked for then.
@@ -51,8 +54,9 @@ class BiasAligner(wiring.Component):
         self._config = config
         super().__init__({
             "start": In(1),
-            "word": In(config.data_width),
+            "row": In(range(config.weight_rows)),
             "shift": In(signed(8)),
+            "weights": Out(WeightPort(config)),
             "clear": In(1),
             "busy": Out(1),
             "bias": Out(aligned_row(config)),
@@ -67,11 +71,21 @@ class BiasAligner(wiring.Component):
         lanes = config.lanes // groups
         m.submodules.requantizer = requantizer = Requantizer(lanes, width, width)
 
+        request, waiting, arrived = self.weights.request, Signal(), Signal()
+        m.d.comb += [
+            request.valid.eq(self.start | waiting),
+            request.payload.eq(self.row),
+        ]
+        m.d.sync += [
+            waiting.eq(request.valid & ~request.ready),
+            arrived.eq(request.valid & request.ready),
+        ]
+
         word = Signal(config.data_width)
         left = Signal(range(groups + requantizer.LATENCY + 1))  # groups yet to come out
         amount = Signal(signed(9))
         m.d.comb += [
-            self.busy.eq(left > AccumulatorPort.LATENCY),
+            self.busy.eq(waiting | arrived | (left > AccumulatorPort.LATENCY)),
             amount.eq(furthest - self.shift),
             requantizer.shift.eq(Mux(amount > 63, 63, amount)),
         ]
@@ -86,6 +100,6 @@ class BiasAligner(wiring.Component):
             ]
         with m.If(self.clear):
             m.d.sync += self.bias.eq(0)
-        with m.If(self.start):
-            m.d.sync += [word.eq(self.word), left.eq(groups + requantizer.LATENCY)]
+        with m.If(arrived):
+            m.d.sync += [word.eq(self.weights.data), left.eq(groups + requantizer.LATENCY)]
         return m

@@ -95,6 +95,7 @@ class Drain(wiring.Component):
         m.submodules.writer = writer = DrainWriter(config)
         connect(m, reader.primary, flipped(self.primary))
         connect(m, reader.secondary, flipped(self.secondary))
+        connect(m, bias.weights, flipped(self.weights))
         connect(m, output.o, writer.i)
         connect(m, writer.write, flipped(self.write))
 
@@ -136,11 +137,10 @@ class Drain(wiring.Component):
             reader.channel.eq(operands.source_channel),
             reader.address.eq(operands.source_address),
             reader.side_address.eq(operands.side_address),
-            bias.start.eq(begin & operands.bias),
-            bias.clear.eq(begin & ~operands.bias),
-            bias.word.eq(self.weights.data),
+            bias.start.eq(self.start & operands.bias),
+            bias.clear.eq(self.start & ~operands.bias),
+            bias.row.eq(operands.bias_weights),
             bias.shift.eq(self.issue.aux_shift),
-            self.weights.row.eq(operands.bias_weights),
             writer.start.eq(begin),
             writer.count.eq(count),
             writer.channel.eq(operands.channel),

@@ -5,6 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.layouts import accumulator_row
+from hypercast.rtl.lib.adder import sum_of
 from hypercast.rtl.vector.bias_aligner import aligned_row
 from hypercast.rtl.vector.pipeline import delayed, magnitude, popcount
 from hypercast.rtl.vector.requantizer import Requantizer
@@ -85,7 +86,7 @@ class Epilogue(wiring.Component):
         for lane in range(lanes):
             keep = summed_keep[lane] & ~(self.relu & (sums[lane] < 0))
             m.d.sync += [
-                sums[lane].eq(self.row[lane] + self.bias[lane]),
+                sums[lane].eq(sum_of(self.bias[lane], self.row[lane], sum_width)),
                 selected[lane].eq(Mux(keep, sums[lane], 0)),
                 mask[lane].eq(summed_keep[lane] & (sums[lane] > 0)),
             ]

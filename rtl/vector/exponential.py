@@ -20,8 +20,10 @@ class Exponential(wiring.Component):
 
     Parameters
     ----------
-    config : Config
-        Gives ``lanes`` and ``element_width``.
+    lanes : int
+        Values handled together.
+    element_width : int
+        Bits of a distance.
 
     Members
     -------
@@ -40,21 +42,21 @@ class Exponential(wiring.Component):
     #: Cycles from ``i`` to ``o``.
     LATENCY = BITS_LATENCY + Interpolation.LATENCY + 1
 
-    def __init__(self, config):
-        self._config = config
-        lanes, width = config.lanes, config.element_width
+    def __init__(self, lanes, element_width):
+        self._lanes = lanes
+        self._element_width = element_width
         super().__init__({
-            "i": In(data.ArrayLayout(unsigned(width), lanes)),
+            "i": In(data.ArrayLayout(unsigned(element_width), lanes)),
             "shift": In(6),
-            "bits": Out(data.ArrayLayout(unsigned(width + 23), lanes)),
+            "bits": Out(data.ArrayLayout(unsigned(element_width + 23), lanes)),
             "o": Out(data.ArrayLayout(unsigned(17), lanes)),
         })
 
     def elaborate(self, platform):
         m = Module()
-        for lane in range(self._config.lanes):
+        for lane in range(self._lanes):
             bits = self.bits[lane]
-            product = Signal(self._config.element_width + 15)
+            product = Signal(self._element_width + 15)
             coarse = Signal.like(bits)
             m.d.sync += [
                 product.eq(self.i[lane] * _LOG2_E),

@@ -11,10 +11,11 @@ from hypercast.rtl.vector.credit_fifo import CreditFIFO
 from hypercast.rtl.vector.exponential import Exponential
 from hypercast.rtl.vector.logarithm import Logarithm
 from hypercast.rtl.vector.loss_layouts import (
-    exponential_word,
-    labelled_word,
+    exponential_group,
+    group_limit,
+    group_size,
+    labelled_group,
     maximum_row,
-    panel_limit,
     summed_row,
 )
 from hypercast.rtl.vector.normalizer import row_interval
@@ -24,7 +25,7 @@ __all__ = ["Exponentials"]
 
 
 class Exponentials(wiring.Component):
-    """Computes the exponentials of each row, relative to its maximum, one panel per cycle.
+    """Computes the exponentials of each row, relative to its maximum, one group per cycle.
 
     Those of sigmoids are relative to zero, and what is summed up are the logarithms of one plus
     each.
@@ -36,64 +37,66 @@ class Exponentials(wiring.Component):
 
     Members
     -------
-    panels : In(9), classes : In(10), shift : In(6), train : In(1), sigmoid : In(1)
-        As in the instruction (``shift`` is its ``aux_shift``); held while rows are under way.
+    groups : In(range(group_limit(config) + 1))
+        Groups of a row, at least 1; held while rows are under way.
+    classes : In(10), shift : In(6), train : In(1), sigmoid : In(1)
+        As in the instruction (``shift`` is its ``aux_shift``); held likewise.
     i : In(stream of maximum_row(config))
         The rows.
-    logits : In(stream of labelled_word(config))
-        Their panels, except of rows of split NONE.
-    powers : Out(stream of exponential_word(config))
-        The exponentials of rows of split TRAIN, with ``train``, panel by panel; zero in lanes
+    logits : In(stream of labelled_group(config))
+        Their groups, except of rows of split NONE.
+    powers : Out(stream of exponential_group(config))
+        The exponentials of rows of split TRAIN, with ``train``, group by group; zero in lanes
         beyond the classes.
     o : Out(stream of summed_row(config))
-        Results, one per row; of split NONE with meaningless numbers. Follows the row's panels.
+        Results, one per row; of split NONE with meaningless numbers. Follows the row's groups.
     """
 
     #: Rows under way or waiting to be taken, and how many are enough if few are taken.
     _ROWS, _FEWEST_ROWS = 20, 4
-    #: Panels that follow while a row's sum is under way, up to its reciprocal.
+    #: Groups that follow while a row's sum is under way, up to its reciprocal.
     _FOLLOWING = 32
 
     def __init__(self, config):
         self._config = config
         super().__init__({
-            "panels": In(9),
+            "groups": In(range(group_limit(config) + 1)),
             "classes": In(10),
             "shift": In(6),
             "train": In(1),
             "sigmoid": In(1),
             "i": In(stream.Signature(maximum_row(config))),
-            "logits": In(stream.Signature(labelled_word(config))),
-            "powers": Out(stream.Signature(exponential_word(config))),
+            "logits": In(stream.Signature(labelled_group(config))),
+            "powers": Out(stream.Signature(exponential_group(config))),
             "o": Out(stream.Signature(summed_row(config))),
         })
 
     def elaborate(self, platform):
         m = Module()
         config = self._config
-        lanes = range(config.lanes)
-        m.submodules.exponential = exponential = Exponential(config)
+        lanes = group_size(config)
+        m.submodules.exponential = exponential = Exponential(lanes, config.element_width)
         m.submodules.results = results = CreditFIFO(
             summed_row(config), max(self._ROWS // row_interval(config), self._FEWEST_ROWS))
-        # A row's panels wait here for its sum, so that the longest row must fit.
+        # A row's groups wait here for its sum, so that the longest row must fit.
         m.submodules.waiting = waiting = CreditFIFO(
-            exponential_word(config), panel_limit(config) + self._FOLLOWING)
+            exponential_group(config), group_limit(config) + self._FOLLOWING)
         connect(m, results.o, flipped(self.o))
         connect(m, waiting.o, flipped(self.powers))
 
         # Rows nobody needs pass as a single empty step, to keep the order.
         step = Signal(data.StructLayout({
             "fire": unsigned(1), "first": unsigned(1), "last": unsigned(1), "kept": unsigned(1),
-            "correct": range(config.lanes + 1), "wrong": range(config.lanes + 1),
+            "correct": range(lanes + 1), "wrong": range(lanes + 1),
             "row": maximum_row(config)}))
-        panel = Signal.like(self.panels)
+        group = Signal.like(self.groups)
         used = Signal()
         m.d.comb += [
             used.eq(self.i.p.split != isa.Split.NONE),
             step.row.eq(self.i.payload),
             step.kept.eq(self.train & (self.i.p.split == isa.Split.TRAIN)),
-            step.first.eq(panel == 0),
-            step.last.eq(~used | (panel == self.panels - 1)),
+            step.first.eq(group == 0),
+            step.last.eq(~used | (group == self.groups - 1)),
             step.fire.eq(self.i.valid & (self.logits.valid | ~used)
                          & (results.credit | ~step.last) & (waiting.credit | ~step.kept)),
             self.i.ready.eq(step.fire & step.last),
@@ -102,18 +105,21 @@ class Exponentials(wiring.Component):
             waiting.take.eq(step.fire & step.kept),
         ]
         with m.If(step.fire):
-            m.d.sync += panel.eq(Mux(step.last, 0, panel + 1))
+            m.d.sync += group.eq(Mux(step.last, 0, group + 1))
 
         # One cycle for the distances, then the exponentials.
-        lane_bits = config.lanes.bit_length() - 1
+        lane_bits = lanes.bit_length() - 1
         logits, bits = self.logits.p.logits, self.logits.p.bits
-        counts, positive, own = (Signal(config.lanes, name=name)
+        counts, positive, own = (Signal(lanes, name=name)
                                  for name in ("counts", "positive", "own"))
-        for lane in lanes:
-            number = Cat(C(lane, lane_bits), panel)
+        for lane in range(lanes):
+            number = Cat(C(lane, lane_bits), group)
+            # From the maximum or, for sigmoids, from zero: the inverse and a carry are added.
             above = Mux(self.sigmoid, 0, self.i.p.maximum)
-            m.d.sync += exponential.i[lane].eq(
-                Mux(self.sigmoid & positive[lane], logits[lane], above - logits[lane]))
+            inverted = ~self.sigmoid | logits[lane][-1]
+            distance = Cat(1, above) + Cat(
+                inverted, logits[lane].as_unsigned() ^ inverted.replicate(config.element_width))
+            m.d.sync += exponential.i[lane].eq(distance[1:])
             m.d.comb += [
                 counts[lane].eq(number < self.classes),
                 positive[lane].eq(logits[lane] > 0),
@@ -129,8 +135,8 @@ class Exponentials(wiring.Component):
         latency = 1 + exponential.LATENCY
         known, negative = delayed(m, counts, latency), delayed(m, positive, latency)
         subtracted = delayed(m, own, latency)
-        powers = Signal(exponential_word(config))
-        for lane in lanes:
+        powers = Signal(exponential_group(config))
+        for lane in range(lanes):
             m.d.comb += [
                 powers[lane].power.eq(Mux(known[lane], exponential.o[lane], 0)),
                 powers[lane].own.eq(subtracted[lane]),
@@ -148,23 +154,24 @@ class Exponentials(wiring.Component):
             return Mux(self.sigmoid, delayed(m, value, Logarithm.LATENCY), value)
 
         summands = []
-        for lane in lanes:
+        for lane in range(lanes):
             m.submodules[f"logarithm_{lane}"] = logarithm = Logarithm()
             m.d.comb += logarithm.i.eq(powers[lane].power)
             summands.append(Mux(self.sigmoid, logarithm.o, powers[lane].power))
-        panel_total = tree(m, summands, add)
+        group_total = tree(m, summands, add)
         own = delayed(m, own, 1 + exponential.BITS_LATENCY)
-        panel_own = tree(m, (Mux(own[lane], exponential.bits[lane], 0) for lane in lanes), add)
-        panel_own = awaited(delayed(m, panel_own, exponential.LATENCY - exponential.BITS_LATENCY))
+        distances = (Mux(*pair, 0) for pair in zip(own, exponential.bits, strict=True))
+        group_own = tree(m, distances, add)
+        group_own = awaited(delayed(m, group_own, exponential.LATENCY - exponential.BITS_LATENCY))
 
         # Sums of the row.
-        summed = step.shape()(awaited(delayed(m, ended, tree_latency(config.lanes)).as_value()))
+        summed = step.shape()(awaited(delayed(m, ended, tree_latency(lanes)).as_value()))
         row = results.i
-        sums = {"total": panel_total, "own": panel_own, "correct": summed.correct,
+        sums = {"total": group_total, "own": group_own, "correct": summed.correct,
                 "wrong": summed.wrong}
         for name, value in sums.items():
             before = Signal.like(row[name], name=f"row_{name}")
-            m.d.comb += row[name].eq(Mux(summed.first, 0, before) + value)
+            m.d.comb += row[name].eq(value + Mux(summed.first, 0, before))
             with m.If(summed.fire):
                 m.d.sync += before.eq(row[name])
         with m.If(~self.sigmoid):

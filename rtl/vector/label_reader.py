@@ -1,11 +1,9 @@
 """Reads what LOSS has to know of vertices besides their logits."""
 
-from amaranth.hdl import Module, Mux, ResetInserter, Signal
-from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import In, Out, connect
+from amaranth.hdl import Module, Mux, Signal, unsigned
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
 
-from hypercast.rtl.lib.skid_buffer import SkidBuffer
-from hypercast.rtl.lib.unpacker import Unpacker
 from hypercast.rtl.vector.loss_layouts import (
     WEIGHT_ONE,
     WEIGHT_WIDTH,
@@ -66,20 +64,6 @@ class LabelReader(wiring.Component):
         m = Module()
         config = self._config
         command, words = self.source.command, self.source.words
-        # What an unpacker has left over when all rows have been taken goes with the next start.
-        afresh = ResetInserter(self.start)
-        records = Unpacker(config.word_width, LabelRecord.as_shape().size)
-        weights = Unpacker(config.word_width, WEIGHT_WIDTH)
-        bits = Unpacker(config.word_width, 16)
-        m.submodules.records = afresh(records)
-        m.submodules.weights = afresh(weights)
-        m.submodules.label_bits = afresh(bits)
-        # The next block's records and weights step aside for its bits.
-        m.submodules.next_records = next_records = SkidBuffer(config.word_width)
-        m.submodules.next_weights = next_weights = SkidBuffer(config.word_width)
-        connect(m, next_records.o, records.i)
-        connect(m, next_weights.o, weights.i)
-
         # One command for all blocks.
         most_blocks = (1 << len(self.rows)) // config.info_rows
         blocks = Signal(range(most_blocks + 1))
@@ -99,43 +83,73 @@ class LabelReader(wiring.Component):
         # Words go where they belong; those of the last block behind the last row go nowhere.
         place = Signal.like(others)
         untaken, unread = Signal.like(self.rows), Signal.like(blocks)
-        is_weights, is_bits, over = Signal(), Signal(), Signal()
-        last = place == others
+        is_head, last, over, accept = Signal(), Signal(), Signal(), Signal()
+        head_free, bits_free = Signal(), Signal()
         m.d.comb += [
             self.busy.eq(unread != 0),
             over.eq(untaken == 0),
-            is_weights.eq(self.weighted & (place == 1)),
-            is_bits.eq(place > self.weighted),
-            words.ready.eq(over | next_records.i.ready & (place == 0)
-                           | next_weights.i.ready & is_weights | bits.i.ready & is_bits),
+            is_head.eq(place <= self.weighted),
+            last.eq(place == others),
+            words.ready.eq(over | Mux(is_head, head_free, bits_free)),
+            accept.eq(words.valid & words.ready & ~over),
         ]
-        for sink, chosen in (
-                (next_records, place == 0), (next_weights, is_weights), (bits, is_bits)):
-            m.d.comb += [
-                sink.i.payload.eq(words.payload),
-                sink.i.valid.eq(words.valid & chosen & ~over),
-            ]
         with m.If(words.valid & words.ready):
             m.d.sync += place.eq(Mux(last, 0, place + 1))
             with m.If(last):
                 m.d.sync += unread.eq(unread - 1)
-        with m.If(self.labels.valid & self.labels.ready):
-            m.d.sync += untaken.eq(untaken - 1)
-        with m.If(self.start):
-            m.d.sync += [untaken.eq(self.rows), unread.eq(blocks), place.eq(0)]
 
-        # Rows leave.
-        record = LabelRecord(records.o.payload)
-        taken = self.labels.valid & self.labels.ready
+        # A block's records and weights. The next block's step aside for its bits.
+        head = Signal(data.StructLayout({
+            "records": data.ArrayLayout(LabelRecord, config.info_rows),
+            "weights": data.ArrayLayout(unsigned(WEIGHT_WIDTH), config.info_rows)}))
+        next_head = Signal.like(head)
+        held, next_held, taken = Signal(), Signal(), Signal()
+        row = Signal(range(config.info_rows))
         m.d.comb += [
-            self.labels.valid.eq(records.o.valid & (weights.o.valid | ~self.weighted)),
-            self.labels.p.label.eq(record.label),
-            self.labels.p.split.eq(record.split),
-            self.labels.p.weight.eq(Mux(self.weighted, weights.o.payload, WEIGHT_ONE)),
-            records.o.ready.eq(taken),
-            weights.o.ready.eq(taken),
-            self.bits.valid.eq(bits.o.valid | ~self.sigmoid),
-            self.bits.payload.eq(Mux(self.sigmoid, bits.o.payload[:config.lanes], 0)),
-            bits.o.ready.eq(self.bits.ready),
+            head_free.eq(~next_held),
+            taken.eq(self.labels.valid & self.labels.ready),
+            self.labels.valid.eq(held),
+            self.labels.p.label.eq(head.records[row].label),
+            self.labels.p.split.eq(head.records[row].split),
+            self.labels.p.weight.eq(Mux(self.weighted, head.weights[row], WEIGHT_ONE)),
         ]
+        with m.If(accept & is_head):
+            m.d.sync += next_held.eq(place == self.weighted)
+            with m.If(place == 0):
+                m.d.sync += next_head.records.eq(words.payload)
+            with m.Else():
+                m.d.sync += next_head.weights.eq(words.payload)
+        with m.If(taken):
+            m.d.sync += [row.eq(row + 1), untaken.eq(untaken - 1)]
+        with m.If(~held | (taken & (row == config.info_rows - 1))):
+            m.d.sync += [held.eq(next_held), head.eq(next_head)]
+            with m.If(next_held):
+                m.d.sync += next_held.eq(0)
+
+        # A word of bits.
+        bits = Signal(data.ArrayLayout(unsigned(16), config.info_rows))
+        bits_held, bits_taken = Signal(), Signal()
+        panel = Signal(range(config.info_rows))
+        m.d.comb += [
+            bits_taken.eq(bits_held & self.bits.ready),
+            bits_free.eq(~bits_held | (bits_taken & (panel == config.info_rows - 1))),
+            self.bits.valid.eq(bits_held | ~self.sigmoid),
+            self.bits.payload.eq(Mux(self.sigmoid, bits[panel], 0)),
+        ]
+        with m.If(bits_taken):
+            m.d.sync += panel.eq(panel + 1)
+        with m.If(bits_free):
+            m.d.sync += [bits_held.eq(accept & ~is_head), bits.eq(words.payload)]
+
+        with m.If(self.start):
+            m.d.sync += [
+                untaken.eq(self.rows),
+                unread.eq(blocks),
+                place.eq(0),
+                row.eq(0),
+                panel.eq(0),
+                held.eq(0),
+                next_held.eq(0),
+                bits_held.eq(0),
+            ]
         return m

@@ -8,9 +8,11 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hypercast.rtl import isa
 from hypercast.rtl.layouts import Issue
 from hypercast.rtl.vector.exponentials import Exponentials
+from hypercast.rtl.vector.gradient_words import GradientWords
 from hypercast.rtl.vector.label_reader import LabelReader
+from hypercast.rtl.vector.logit_groups import LogitGroups
 from hypercast.rtl.vector.loss_gradient import GRADIENT_WIDTH, LossGradient
-from hypercast.rtl.vector.loss_layouts import labelled_word, panel_limit
+from hypercast.rtl.vector.loss_layouts import group_limit, group_size, labelled_group
 from hypercast.rtl.vector.maximum import Maximum
 from hypercast.rtl.vector.metrics import Metrics
 from hypercast.rtl.vector.normalizer import Normalizer
@@ -25,10 +27,10 @@ class Loss(wiring.Component):
     """Engine of the LOSS instruction.
 
     Four stages work on successive rows: the maximum, the exponentials and their sum, the sum's
-    logarithm and reciprocal, and the gradient. A row occupies each stage for as many cycles as it
-    has panels, but the third for ``row_interval``. Rows with several labels pass the same stages:
-    their sigmoids need no maximum, and logarithms and reciprocals of their own, in the second and
-    the last stage.
+    logarithm and reciprocal, and the gradient. Panels are cut into groups of ``group_size(config)``
+    logits. A row occupies each stage for as many cycles as it has groups with classes, but the
+    third for ``row_interval``. Rows with several labels pass the same stages: their sigmoids need
+    no maximum, and logarithms and reciprocals of their own, in the second and the last stage.
 
     Parameters
     ----------
@@ -62,7 +64,7 @@ class Loss(wiring.Component):
         See ``Metrics``; up to date when not ``busy``.
     """
 
-    #: Panels that pass the first stage while a row's maximum is under way.
+    #: Groups that pass the first stage while a row's maximum is under way.
     _FOLLOWING = 8
 
     def __init__(self, config):
@@ -77,7 +79,7 @@ class Loss(wiring.Component):
             "write": Out(write_request(config)),
             "written": Out(1),
             "magnitude": Out(GRADIENT_WIDTH - 1),
-            "saturations": Out(range(config.lanes + 1)),
+            "saturations": Out(range(group_size(config) + 1)),
             "starved": Out(1),
             "clear": In(1),
             "losses": Out(64).array(3),
@@ -90,12 +92,14 @@ class Loss(wiring.Component):
         config = self._config
         operands = self.issue.view(isa.Opcode.LOSS)
         m.submodules.labels = labels = LabelReader(config)
+        m.submodules.logit_groups = logit_groups = LogitGroups(config)
         m.submodules.maximum = maximum = Maximum(config)
         m.submodules.logits = logits = SyncFIFOBuffered(
-            width=labelled_word(config).size, depth=panel_limit(config) + self._FOLLOWING)
+            width=labelled_group(config).size, depth=group_limit(config) + self._FOLLOWING)
         m.submodules.exponentials = exponentials = Exponentials(config)
         m.submodules.normalizer = normalizer = Normalizer(config)
         m.submodules.gradient = gradient = LossGradient(config)
+        m.submodules.gradient_words = gradient_words = GradientWords(config)
         m.submodules.metrics = metrics = Metrics(len(normalizer.loss))
 
         # Reading.
@@ -122,12 +126,16 @@ class Loss(wiring.Component):
         with m.If(self.start):
             m.d.sync += unscanned.eq(self.rows)
         m.d.comb += self.starved.eq((unscanned != 0) & ~(
-            maximum.words.valid & maximum.labels.valid & maximum.bits.valid))
+            maximum.i.valid & maximum.labels.valid))
 
         # The stages.
-        connect(m, reader.o, maximum.words)
+        groups = Signal.like(maximum.groups)
+        per_group = group_size(config)
+        m.d.sync += groups.eq((operands.classes + (per_group - 1)) // per_group)
+        connect(m, reader.o, logit_groups.words)
+        connect(m, labels.bits, logit_groups.bits)
+        connect(m, logit_groups.o, maximum.i)
         connect(m, labels.labels, maximum.labels)
-        connect(m, labels.bits, maximum.bits)
         for source, sink in ((maximum.logits, logits.w_stream),
                              (logits.r_stream, exponentials.logits)):
             m.d.comb += [
@@ -138,8 +146,9 @@ class Loss(wiring.Component):
         connect(m, maximum.o, exponentials.i)
         connect(m, exponentials.o, normalizer.i)
         connect(m, exponentials.powers, gradient.powers)
-        for stage in (maximum, exponentials, gradient):
-            m.d.comb += stage.panels.eq(operands.panels)
+        connect(m, gradient.o, gradient_words.i)
+        for stage in (logit_groups, maximum, exponentials, gradient, gradient_words):
+            m.d.comb += stage.groups.eq(groups)
         for stage in (maximum, exponentials):
             m.d.comb += stage.classes.eq(operands.classes)
         for stage in (exponentials, normalizer):
@@ -180,11 +189,11 @@ class Loss(wiring.Component):
             target.panels.eq(operands.panels),
             self.written.eq(self.write.valid & self.write.ready),
             target.advance.eq(self.written),
-            self.write.valid.eq(gradient.o.valid),
+            self.write.valid.eq(gradient_words.o.valid),
             self.write.p.channel.eq(1),
             self.write.p.address.eq(target.address),
-            self.write.p.data.eq(gradient.o.payload),
-            gradient.o.ready.eq(self.write.ready),
+            self.write.p.data.eq(gradient_words.o.payload),
+            gradient_words.o.ready.eq(self.write.ready),
             finished.eq(Mux(operands.train, target.advance & target.last,
                             normalizer.o.valid & normalizer.o.ready)),
         ]

@@ -5,7 +5,13 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl.vector.credit_fifo import CreditFIFO
-from hypercast.rtl.vector.loss_layouts import NormalizedRow, exponential_word
+from hypercast.rtl.vector.loss_layouts import (
+    NormalizedRow,
+    element_group,
+    exponential_group,
+    group_limit,
+    group_size,
+)
 from hypercast.rtl.vector.pipeline import delayed, magnitude, popcount
 from hypercast.rtl.vector.requantizer import Requantizer
 from hypercast.rtl.vector.sigmoid_factor import SigmoidFactor
@@ -17,7 +23,7 @@ GRADIENT_WIDTH = 35
 
 
 class LossGradient(wiring.Component):
-    """Computes probabilities minus labels, weighted, a panel per cycle; zero for rows not trained.
+    """Computes probabilities minus labels, weighted, a group per cycle; zero for rows not trained.
 
     Parameters
     ----------
@@ -26,58 +32,61 @@ class LossGradient(wiring.Component):
 
     Members
     -------
-    panels : In(9), shift : In(6), sigmoid : In(1)
-        As in the instruction; held while rows are under way.
+    groups : In(range(group_limit(config) + 1))
+        Groups of a row, at least 1; held while rows are under way.
+    shift : In(6), sigmoid : In(1)
+        As in the instruction; held likewise.
     i : In(stream of NormalizedRow)
         The rows.
-    powers : In(stream of exponential_word(config))
-        The panels of trained rows.
-    o : Out(stream of data_width)
-        Requantized gradients, all panels of all rows.
+    powers : In(stream of exponential_group(config))
+        The groups of trained rows.
+    o : Out(stream of element_group(config))
+        Requantized gradients, all groups of all rows.
     magnitude : Out(GRADIENT_WIDTH - 1)
-        Of the panel being requantized; zero if there is none.
+        Of the group being requantized; zero if there is none.
     saturations : Out
-        How many elements of a panel have just saturated.
+        How many elements of a group have just saturated.
     """
 
-    #: Panels under way or waiting to be taken.
-    _PANELS = 16
+    #: Groups under way or waiting to be taken.
+    _GROUPS = 16
 
     def __init__(self, config):
         self._config = config
         super().__init__({
-            "panels": In(9),
+            "groups": In(range(group_limit(config) + 1)),
             "shift": In(6),
             "sigmoid": In(1),
             "i": In(stream.Signature(NormalizedRow)),
-            "powers": In(stream.Signature(exponential_word(config))),
-            "o": Out(stream.Signature(config.data_width)),
+            "powers": In(stream.Signature(exponential_group(config))),
+            "o": Out(stream.Signature(element_group(config))),
             "magnitude": Out(GRADIENT_WIDTH - 1),
-            "saturations": Out(range(config.lanes + 1)),
+            "saturations": Out(range(group_size(config) + 1)),
         })
 
     def elaborate(self, platform):
         m = Module()
         config = self._config
-        m.submodules.output = output = CreditFIFO(config.data_width, self._PANELS)
+        m.submodules.output = output = CreditFIFO(element_group(config), self._GROUPS)
+        lanes = group_size(config)
         m.submodules.requantizer = requantizer = Requantizer(
-            config.lanes, GRADIENT_WIDTH, config.element_width)
+            lanes, GRADIENT_WIDTH, config.element_width)
         connect(m, output.o, flipped(self.o))
 
         row = self.i.p
-        panel = Signal.like(self.panels)
+        group = Signal.like(self.groups)
         last, fire = Signal(), Signal()
         m.d.comb += [
-            last.eq(panel == self.panels - 1),
+            last.eq(group == self.groups - 1),
             fire.eq(self.i.valid & output.credit & (self.powers.valid | ~row.trained)),
             self.i.ready.eq(fire & last),
             self.powers.ready.eq(fire & row.trained),
             output.take.eq(fire),
         ]
         with m.If(fire):
-            m.d.sync += panel.eq(Mux(last, 0, panel + 1))
+            m.d.sync += group.eq(Mux(last, 0, group + 1))
 
-        m.submodules.factor = factor = SigmoidFactor(config.lanes)
+        m.submodules.factor = factor = SigmoidFactor(lanes)
 
         def awaited(value, cycles):
             """``value`` after some cycles, and after those that factors of sigmoids take."""
@@ -88,8 +97,8 @@ class LossGradient(wiring.Component):
         reciprocal = delayed(m, row.reciprocal, 1)
         n, weight = awaited(row.n, 2), awaited(row.weight, 2)
         m.d.comb += factor.weight.eq(delayed(m, row.weight, 1))
-        gradient = Signal(data.ArrayLayout(signed(GRADIENT_WIDTH), config.lanes))
-        for lane in range(config.lanes):
+        gradient = Signal(data.ArrayLayout(signed(GRADIENT_WIDTH), lanes))
+        for lane in range(lanes):
             entry = self.powers.payload[lane]
             power = Mux(trained, entry.power, 0)
             m.d.comb += factor.i[lane].eq(delayed(m, power, 1))
@@ -103,7 +112,7 @@ class LossGradient(wiring.Component):
             ]
             # The inverse of one and a carry are added to the other.
             negative = awaited(entry.negative, 2).replicate(GRADIENT_WIDTH)
-            difference = Cat(1, probability ^ negative) + Cat(1, label ^ ~negative)
+            difference = Cat(1, label ^ ~negative) + Cat(1, probability ^ negative)
             m.d.sync += gradient[lane].eq(difference[1:].as_signed())
 
         rounded = awaited(fire, 3 + requantizer.LATENCY)

@@ -7,8 +7,8 @@ from hypercast.rtl.config import Config
 
 __all__ = [
     "CLASSES", "EXPONENTIAL_WIDTH", "FACTOR_WIDTH", "WEIGHT_ONE", "WEIGHT_WIDTH", "LabelRecord",
-    "NormalizedRow", "RowLabel", "exponential_word", "labelled_word", "maximum_row", "panel_limit",
-    "summed_row",
+    "NormalizedRow", "RowLabel", "element_group", "exponential_group", "group_limit", "group_size",
+    "labelled_group", "maximum_row", "panel_limit", "summed_row",
 ]
 
 #: Most classes a row can have.
@@ -27,6 +27,19 @@ def panel_limit(config: Config):
     return CLASSES // config.lanes
 
 
+def group_size(config: Config):
+    """Logits that LOSS works on in a cycle: a panel of narrow chips, a part of one of wide ones.
+
+    A lane takes much area, and few steps wait for LOSS.
+    """
+    return min(config.lanes, 4)
+
+
+def group_limit(config: Config):
+    """Most groups a row of logits can have."""
+    return CLASSES // group_size(config)
+
+
 class LabelRecord(data.Struct):
     """A vertex's label as it is in memory. ``split`` is ``isa.Split``."""
 
@@ -43,11 +56,16 @@ class RowLabel(data.Struct):
     weight: WEIGHT_WIDTH
 
 
-def labelled_word(config):
-    """Layout: a panel of logits, and which of its classes the vertex has."""
+def element_group(config):
+    """Layout: a group of logits or gradients."""
+    return data.ArrayLayout(signed(config.element_width), group_size(config))
+
+
+def labelled_group(config):
+    """Layout: a group of logits, and which of its classes the vertex has."""
     return data.StructLayout({
-        "logits": data.ArrayLayout(signed(config.element_width), config.lanes),
-        "bits": unsigned(config.lanes),
+        "logits": element_group(config),
+        "bits": unsigned(group_size(config)),
     })
 
 
@@ -62,8 +80,8 @@ def maximum_row(config):
     })
 
 
-def exponential_word(config):
-    """Layout: a panel of exponentials, and what is subtracted from their probabilities.
+def exponential_group(config):
+    """Layout: a group of exponentials, and what is subtracted from their probabilities.
 
     ``own`` is high where that is one: for the softmax, in the label's lane, for sigmoids, where the
     logit's sign is wrong. ``negative`` is high where the difference is to be negated.
@@ -72,7 +90,7 @@ def exponential_word(config):
         "power": unsigned(EXPONENTIAL_WIDTH),
         "own": unsigned(1),
         "negative": unsigned(1),
-    }), config.lanes)
+    }), group_size(config))
 
 
 def summed_row(config):

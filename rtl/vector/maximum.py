@@ -6,14 +6,20 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl import isa
 from hypercast.rtl.vector.credit_fifo import CreditFIFO
-from hypercast.rtl.vector.loss_layouts import RowLabel, labelled_word, maximum_row
+from hypercast.rtl.vector.loss_layouts import (
+    RowLabel,
+    group_limit,
+    group_size,
+    labelled_group,
+    maximum_row,
+)
 from hypercast.rtl.vector.pipeline import delayed, tree, tree_latency
 
 __all__ = ["Maximum"]
 
 
 class Maximum(wiring.Component):
-    """Finds each row's largest logit while the row passes by, one panel per cycle.
+    """Finds each row's largest logit while the row passes by, one group per cycle.
 
     Rows that have several labels each pass likewise.
 
@@ -24,19 +30,17 @@ class Maximum(wiring.Component):
 
     Members
     -------
-    panels : In(9), classes : In(10)
-        Panels of a row, at least 1, and its logits that count; held while rows are under way.
-    words : In(stream of word_width)
-        The logits, row by row.
+    groups : In(range(group_limit(config) + 1)), classes : In(10)
+        Groups of a row, at least 1, and its logits that count; held while rows are under way.
+    i : In(stream of labelled_group(config))
+        The groups, row by row.
     labels : In(stream of RowLabel)
-        One per row, taken with the row's last word.
-    bits : In(stream of lanes)
-        Which labels the vertex has, one per word, taken with it.
-    logits : Out(stream of labelled_word(config))
-        The words and bits, except those of rows of split NONE: nobody needs them.
+        One per row, taken with the row's last group.
+    logits : Out(stream of labelled_group(config))
+        The groups, except those of rows of split NONE: nobody needs them.
     o : Out(stream of maximum_row(config))
         Results, one per row, also for split NONE (then with meaningless numbers). A result never
-        comes before the row's words have left through ``logits``.
+        comes before the row's groups have left through ``logits``.
     """
 
     #: Rows under way or waiting to be taken.
@@ -45,12 +49,11 @@ class Maximum(wiring.Component):
     def __init__(self, config):
         self._config = config
         super().__init__({
-            "panels": In(9),
+            "groups": In(range(group_limit(config) + 1)),
             "classes": In(10),
-            "words": In(stream.Signature(config.word_width)),
+            "i": In(stream.Signature(labelled_group(config))),
             "labels": In(stream.Signature(RowLabel)),
-            "bits": In(stream.Signature(config.lanes)),
-            "logits": Out(stream.Signature(labelled_word(config))),
+            "logits": Out(stream.Signature(labelled_group(config))),
             "o": Out(stream.Signature(maximum_row(config))),
         })
 
@@ -60,36 +63,33 @@ class Maximum(wiring.Component):
         m.submodules.results = results = CreditFIFO(maximum_row(config), self._ROWS)
         connect(m, results.o, flipped(self.o))
 
-        panel = Signal.like(self.panels)
+        group = Signal.like(self.groups)
         used, last, possible, fire = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
             used.eq(self.labels.p.split != isa.Split.NONE),
-            last.eq(panel == self.panels - 1),
-            possible.eq(self.words.valid & self.labels.valid & self.bits.valid
-                        & (results.credit | ~last)),
+            last.eq(group == self.groups - 1),
+            possible.eq(self.i.valid & self.labels.valid & (results.credit | ~last)),
             fire.eq(possible & (self.logits.ready | ~used)),
             self.logits.valid.eq(possible & used),
-            self.logits.p.logits.eq(self.words.payload),
-            self.logits.p.bits.eq(self.bits.payload),
-            self.words.ready.eq(fire),
-            self.bits.ready.eq(fire),
+            self.logits.payload.eq(self.i.payload),
+            self.i.ready.eq(fire),
             self.labels.ready.eq(fire & last),
             results.take.eq(fire & last),
         ]
         with m.If(fire):
-            m.d.sync += panel.eq(Mux(last, 0, panel + 1))
+            m.d.sync += group.eq(Mux(last, 0, group + 1))
 
         # A key holds the logit above the inverted class: the largest key is that of the first
         # class with the largest logit. Lanes beyond the classes get the least logit and, because
         # their number is larger, lose even against an equal one.
-        lane_bits = config.lanes.bit_length() - 1
-        elements = data.ArrayLayout(signed(config.element_width), config.lanes)
-        word = elements(self.words.payload[:config.data_width])
+        lanes = group_size(config)
+        lane_bits = lanes.bit_length() - 1
         least = -1 << config.element_width - 1
         keys = []
-        for lane in range(config.lanes):
-            number = Cat(C(lane, lane_bits), panel)
-            logit = Mux(number < self.classes, word[lane], C(least, signed(config.element_width)))
+        for lane in range(lanes):
+            number = Cat(C(lane, lane_bits), group)
+            logit = Mux(number < self.classes, self.i.p.logits[lane],
+                        C(least, signed(config.element_width)))
             keys.append(delayed(m, Cat(~number, logit).as_signed(), 1))
         key = tree(m, keys, lambda a, b: Mux(a > b, a, b))
 
@@ -99,11 +99,11 @@ class Maximum(wiring.Component):
         tag = Signal(shape)
         m.d.comb += [
             tag.fire.eq(fire),
-            tag.first.eq(panel == 0),
+            tag.first.eq(group == 0),
             tag.last.eq(last),
             tag.label.eq(self.labels.payload),
         ]
-        tag = delayed(m, tag, 1 + tree_latency(config.lanes))
+        tag = delayed(m, tag, 1 + tree_latency(lanes))
         best, larger = Signal.like(key), Signal.like(key)
         m.d.comb += larger.eq(Mux(tag.first | (key > best), key, best))
         with m.If(tag.fire):

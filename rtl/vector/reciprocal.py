@@ -15,7 +15,8 @@ _RADIX_BITS = 2
 
 
 class Reciprocal(wiring.Component):
-    """Computes ``floor(weight * 2**(width + 1) / divisor)`` by restoring division; it never stalls.
+    """Computes ``floor(weight * 2**(width + 1) / divisor)`` by non-restoring division; it never
+    stalls.
 
     A stage works on a quotient for ``interval`` cycles: there is one for every ``interval`` of the
     cycles that a quotient takes.
@@ -58,11 +59,11 @@ class Reciprocal(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         # The dividend's upper bits; all that follow are zero.
-        remainder = Cat(C(0, self._width + 1 - _BITS), self.weight, C(0, 1))
+        remainder = Cat(C(0, self._width + 1 - _BITS), self.weight, C(0, 2))
         state = (self.divisor, remainder, C(0, 0))
         entering = self.enter
         for stage in range(1, self.LATENCY // self._interval + 1):
-            held = (Signal(self._width), Signal(self._width),
+            held = (Signal(self._width), Signal(self._width + 1),
                     Signal(stage * self._interval * _RADIX_BITS))
             if self._interval > 1:
                 state = tuple(Mux(entering, before, own)
@@ -70,13 +71,13 @@ class Reciprocal(wiring.Component):
                 entering = delayed(m, entering, self._interval)
             divisor, remainder, quotient = state
             for _ in range(_RADIX_BITS):
-                doubled, fits, rest = Signal(self._width + 1), Signal(), Signal(self._width)
-                m.d.comb += [
-                    doubled.eq(remainder << 1),
-                    fits.eq(doubled >= divisor),
-                    rest.eq(Mux(fits, doubled - divisor, doubled)),
-                ]
-                remainder, quotient = rest, Cat(fits, quotient)
+                # The divisor is added to twice a negative remainder, and subtracted from twice any
+                # other: its inverse and a carry are added.
+                subtract = ~remainder[-1]
+                following = Signal(self._width + 1)
+                m.d.comb += following.eq(
+                    Cat(subtract, remainder) + (divisor ^ subtract.replicate(self._width + 1)))
+                remainder, quotient = following, Cat(~following[-1], quotient)
             m.d.sync += [register.eq(value) for register, value in zip(
                 held, (divisor, remainder, quotient), strict=True)]
             state = held

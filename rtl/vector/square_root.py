@@ -1,6 +1,6 @@
 """Square roots, one per cycle."""
 
-from amaranth.hdl import C, Cat, Module, Mux, Signal
+from amaranth.hdl import C, Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -34,18 +34,17 @@ class SquareRoot(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        # The remainder is at most twice the root found so far.
+        # Non-restoring: what a trial with a next bit of one leaves over may be negative; the next
+        # trial then adds where it would have subtracted.
         radicand, root, remainder = self.i, C(0, 0), C(0, 1)
         for _ in range(self.LATENCY):
             for _ in range(_PER_STAGE):
-                taken = Cat(radicand[-2:], remainder)
-                trial = Cat(C(1, 2), root)
-                fits, rest = Signal(), Signal(len(root) + 2)
-                m.d.comb += [
-                    fits.eq(taken >= trial),
-                    rest.eq(Mux(fits, taken - trial, taken)),
-                ]
-                radicand, root, remainder = radicand[:-2], Cat(fits, root), rest
+                subtract = ~remainder[-1]
+                trial = Cat(C(3, 2), root ^ subtract.replicate(len(root) + 1))
+                following = Signal(len(trial))
+                m.d.comb += following.eq(Cat(radicand[-2:], remainder) + trial)
+                radicand, root, remainder = (
+                    radicand[:-2], Cat(~following[-1], root), following)
             radicand, root, remainder = (
                 delayed(m, value, 1) for value in (radicand, root, remainder))
         m.d.comb += self.o.eq(root)

@@ -1,9 +1,6 @@
 """UPDATE: the optimiser's step on the rows of weights this core owns."""
 
-from functools import reduce
-from operator import or_
-
-from amaranth.hdl import C, Cat, Module, Mux, Signal
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -14,7 +11,7 @@ from hypercast.rtl.vector.credit_fifo import CreditFIFO
 from hypercast.rtl.vector.pipeline import delayed
 from hypercast.rtl.vector.ports import WordSource, write_request
 from hypercast.rtl.vector.update_lane import UpdateLane
-from hypercast.rtl.vector.update_reader import UpdateReader, elements_per_step
+from hypercast.rtl.vector.update_reader import UpdateReader
 from hypercast.rtl.vector.update_writer import UpdateWriter, update_group
 
 __all__ = ["Update"]
@@ -23,8 +20,8 @@ __all__ = ["Update"]
 class Update(wiring.Component):
     """Engine of the UPDATE instruction.
 
-    A row takes as long as its state takes to be read and written by a channel that moves one word
-    per cycle (8 cycles with 16-bit elements, 12 with Adam), and one more for its flit.
+    An element passes per cycle, so that a row takes as many cycles as there are lanes, or as long
+    as a channel that moves one word per cycle takes for its state, and one more for its flit.
 
     Parameters
     ----------
@@ -72,7 +69,7 @@ class Update(wiring.Component):
             "write": Out(write_request(config)),
             "flits": Out(stream.Signature(flit(config))),
             "magnitude": Out(31),
-            "saturations": Out(range(3 * elements_per_step(config) + 1)),
+            "saturations": Out(2),
             "starved": Out(1),
         })
 
@@ -110,12 +107,10 @@ class Update(wiring.Component):
             self.starved.eq(reader.starved),
         ]
 
-        # Elements pass the pipelines, and are joined to groups at their end.
-        elements = reader.o.p
-        lanes = [UpdateLane(config) for _ in range(len(elements))]
+        # Elements pass the pipeline, and are joined to groups at its end.
+        m.submodules.lane = lane = UpdateLane(config)
         per_group = config.word_width // 32
-        steps = per_group // len(lanes)
-        entering, leaving = Signal(range(steps)), Signal(range(steps))
+        entering, leaving = Signal(range(per_group)), Signal(range(per_group))
         go = Signal()
         done = delayed(m, go, UpdateLane.LATENCY)
         if config.adam:
@@ -124,14 +119,14 @@ class Update(wiring.Component):
             reader.o.ready.eq(output.credit | (entering != 0)),
             go.eq(reader.o.valid & reader.o.ready),
             output.take.eq(go & (entering == 0)),
-            output.push.eq(done & (leaving == steps - 1)),
+            output.push.eq(done & (leaving == per_group - 1)),
         ]
         with m.If(go):
-            m.d.sync += entering.eq(Mux(entering == steps - 1, 0, entering + 1))
+            m.d.sync += entering.eq(entering + 1)
         with m.If(done):
-            m.d.sync += leaving.eq(Mux(leaving == steps - 1, 0, leaving + 1))
+            m.d.sync += leaving.eq(leaving + 1)
 
-        rates = lanes[0].rates
+        rates = lane.rates
         m.d.comb += [rates[name].eq(operands[name]) for name in (
             "momentum", "decay", "decay_shift", "rate", "rate_shift", "second_decay",
             "second_decay_shift", "epsilon", "epsilon_exponent")]
@@ -140,26 +135,18 @@ class Update(wiring.Component):
             rates.gradient_shift.eq(self.issue.aux_shift),
             rates.operand_shift.eq(self.issue.shift),
         ]
-        for index, lane in enumerate(lanes):
-            m.submodules[f"lane_{index}"] = lane
-            m.d.comb += [getattr(lane, name).eq(elements[index][name])
-                         for name in elements[index].shape().members]
-            if index:
-                m.d.comb += lane.rates.eq(rates)
+        m.d.comb += [getattr(lane, name).eq(reader.o.p[name])
+                     for name in reader.o.p.shape().members]
         for name in output.i.shape().members:
             collected = output.i[name].as_value()
-            port = name if name == "operand" else f"new_{name}"
-            new = Cat(getattr(lane, port) for lane in lanes)
-            earlier = Signal(len(collected) - len(new))  # empty if a step makes a group
+            new = Value.cast(getattr(lane, name if name == "operand" else f"new_{name}"))
+            earlier = Signal(len(collected) - len(new))  # empty if an element makes a group
             m.d.comb += collected.eq(Cat(earlier, new))
             with m.If(done):
                 m.d.sync += earlier.eq(collected >> len(new))
 
         with m.If(done):
-            m.d.sync += [
-                self.magnitude.eq(reduce(or_, (lane.magnitude for lane in lanes))),
-                self.saturations.eq(sum(lane.saturations for lane in lanes)),
-            ]
+            m.d.sync += [self.magnitude.eq(lane.magnitude), self.saturations.eq(lane.saturations)]
         with m.Else():
             m.d.sync += [self.magnitude.eq(0), self.saturations.eq(0)]
         return m

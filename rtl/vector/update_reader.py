@@ -9,26 +9,17 @@ from hypercast.rtl.lib.unpacker import Unpacker
 from hypercast.rtl.vector.ports import WordSource
 from hypercast.rtl.vector.second_moment import SecondMoment
 
-__all__ = ["UpdateReader", "elements_per_step", "update_elements"]
+__all__ = ["UpdateReader", "update_element"]
 
 
-def elements_per_step(config):
-    """Elements UPDATE handles per cycle: as many as memory can read and write in that time.
-
-    An element's state is 64 bits, which a channel must read and write. (Adam's is half as much
-    again.)
-    """
-    return max(1, config.word_width // 128)
-
-
-def update_elements(config):
-    """Layout: elements handled in one cycle; with second moments if the chip can do Adam."""
-    return data.ArrayLayout(data.StructLayout({
+def update_element(config):
+    """Layout: what belongs to a weight; a second moment only if the chip can do Adam."""
+    return data.StructLayout({
         "master": signed(32),
         "momentum": signed(32),
         **({"second_moment": SecondMoment} if config.adam else {}),
         "gradient": signed(config.accumulator_width),
-    }), elements_per_step(config))
+    })
 
 
 class UpdateReader(wiring.Component):
@@ -52,7 +43,7 @@ class UpdateReader(wiring.Component):
         Brings the state.
     aggregation : Out(AccumulatorPort(config))
         The gradients.
-    o : Out(stream of update_elements(config))
+    o : Out(stream of update_element(config))
         Elements of the rows, lane 0 first.
     starved : Out(1)
         The state of a row is awaited.
@@ -69,7 +60,7 @@ class UpdateReader(wiring.Component):
             "adam": In(1),
             "source": Out(WordSource(config)),
             "aggregation": Out(AccumulatorPort(config)),
-            "o": Out(stream.Signature(update_elements(config))),
+            "o": Out(stream.Signature(update_element(config))),
             "starved": Out(1),
         })
 
@@ -126,31 +117,27 @@ class UpdateReader(wiring.Component):
         with m.If(self.start):
             m.d.sync += [row.eq(self.row), unfetched.eq(self.rows)]
 
-        # Both together are shifted out.
-        steps = config.lanes // elements_per_step(config)
-        elements = Signal(data.ArrayLayout(update_elements(config), steps))
-        left = Signal(range(steps + 1))
-        free = Signal()
+        # A whole row is taken, and leaves element by element.
+        parts = {"master": masters, "momentum": values(unpacker.o.payload),
+                 "second_moment": second_moments, "gradient": gradient}
+        lane = Signal(range(config.lanes))
+        leaving, free = Signal(), Signal()
         m.d.comb += [
-            self.o.valid.eq(left != 0),
-            self.o.payload.eq(elements[0]),
-            free.eq((left == 0) | ((left == 1) & self.o.ready)),
+            self.o.valid.eq(leaving),
+            free.eq(~leaving | (self.o.ready & (lane == config.lanes - 1))),
             taken.eq(free & complete & fetched),
             unpacker.o.ready.eq(~last | (free & fetched)),
             self.starved.eq(free & fetched & ~complete),
         ]
         with m.If(self.o.valid & self.o.ready):
-            m.d.sync += [
-                elements.eq(elements.as_value() >> update_elements(config).size),
-                left.eq(left - 1),
-            ]
+            m.d.sync += lane.eq(lane + 1)
+        with m.If(free):
+            m.d.sync += leaving.eq(taken)
         with m.If(taken):
-            m.d.sync += [left.eq(steps), part.eq(0)]
-            parts = {"master": masters, "momentum": values(unpacker.o.payload),
-                     "second_moment": second_moments, "gradient": gradient}
-            for lane in range(config.lanes):
-                step, position = divmod(lane, elements_per_step(config))
-                element = elements[step][position]
-                m.d.sync += [element[name].eq(parts[name][lane])
-                             for name in element.shape().members]
+            m.d.sync += part.eq(0)
+        for name in update_element(config).members:
+            row = Signal.like(parts[name], name=f"row_{name}")
+            with m.If(taken):
+                m.d.sync += row.eq(parts[name])
+            m.d.comb += self.o.p[name].eq(row[lane])
         return m

@@ -8,10 +8,17 @@ from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import Opcode
 
 #: Two cores of two lanes, as small as they get.
 SMALL = Config(dimensions=1, lanes=2, planes=1, accumulator_rows=16, weight_rows=64,
                channel_words=1024, program_rows=128, read_buffer=4, tensors=32)
+
+
+def left_channel(entry):
+    """Memory channel of the left operand of a decoded MATMUL or GRADIENT."""
+    return 1 - entry["gradient_channel"] if entry["opcode"] == Opcode.GRADIENT \
+        else entry["channel"]
 
 
 def small_graph(vertices=9, features=5, classes=3, *, edges=None, directed=False):

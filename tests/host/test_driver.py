@@ -5,6 +5,7 @@ import pytest
 
 from hypercast.host.compiler import compile_job
 from hypercast.host.driver import DeviceError, DeviceTimeoutError, Driver, MismatchError
+from hypercast.rtl.config import INTERFACE_VERSION
 from hypercast.rtl.isa import INSTRUCTION_WORDS, Engine, decode
 from hypercast.rtl.registers import Control, CoreSpace, Error, Space, register
 from tests.host.fake_chip import FakeChip
@@ -20,7 +21,8 @@ def job():
 
 @pytest.mark.parametrize(("name", "message"), [
     ("magic", "expected 0x48435354: there is no Hypercast at this address"),
-    ("version", "expected 0x00000007: the device was built from another version"),
+    ("version",
+     f"expected {INTERFACE_VERSION:#010x}: the device was built from another version"),
     ("config_hash", f"expected {SMALL.hash:#010x}: the device was built for another "
                     f"configuration; use the preset"),
 ])

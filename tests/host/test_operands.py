@@ -8,7 +8,7 @@ from hypercast.host.compiler import compile_job
 from hypercast.host.graph import Graph
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.rtl.isa import Engine, Keep, Opcode, OperandSource, decode
-from tests.host.models import SMALL, small_graph, small_model
+from tests.host.models import SMALL, left_channel, small_graph, small_model
 
 CONFIG = SMALL.replace(weight_rows=1024, channel_words=16384, program_rows=2048, tensors=64)
 
@@ -31,7 +31,7 @@ def tensor(entry, job):
     """Name and region of an instruction's left operand; the index stands for X."""
     if entry["sparse"]:
         return "X"
-    channel = entry.get("channel", 0)
+    channel = left_channel(entry)
     return next(region.name for region in job.regions.values()
                 if region.columns and region.channel == channel
                 and 0 <= entry["address"] - region.address < region.words)
@@ -150,8 +150,8 @@ def test_what_fits_is_kept_for_its_next_use(rows, expected):
 
 
 def test_nothing_fits():
-    model = small_model(small_graph(32, features=40), hidden=(9,))
-    _, programs = passes(model, CONFIG.replace(operand_words=16))
+    model = small_model(small_graph(34, features=40), hidden=(9,))
+    _, programs = passes(model, CONFIG.replace(operand_words=16, accumulator_rows=32))
     assert {entry["operand"] for program in programs for entry in operands(program)} == {
         OperandSource.MEMORY}
 

@@ -11,7 +11,7 @@ from hypercast.host.program import Program
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.rtl.isa import DrainSource, Engine, Opcode, OperandSource, decode
 from hypercast.rtl.registers import PHASES
-from tests.host.models import SMALL, named_model, small_graph, small_model
+from tests.host.models import SMALL, left_channel, named_model, small_graph, small_model
 
 CONFIG = SMALL.replace(weight_rows=1024, channel_words=16384, program_rows=2048, tensors=64)
 
@@ -58,7 +58,7 @@ def test_next_batch(monkeypatch):
 
     def place_tensors(network, memory, config):
         place(network, memory, config)
-        memory.matrix("M1.next", 0, network.features)
+        memory.matrix("M1.next", memory.regions["M1"].channel, network.features)
 
     monkeypatch.setattr(compiler, "place_tensors", place_tensors)
     monkeypatch.setattr(compiler, "Program", partial(Program, ahead=True))
@@ -70,7 +70,8 @@ def test_next_batch(monkeypatch):
 
     def touched(opcode, **fields):
         return [entry["address"] for entry in of(opcode, program, **fields)
-                if entry.get("channel", 0) == 0 and entry.get("operand") != OperandSource.BUFFER]
+                if left_channel(entry) == own.channel
+                and entry.get("operand") != OperandSource.BUFFER]
 
     def inside(addresses, region):
         return [address for address in addresses

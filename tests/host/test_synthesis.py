@@ -10,7 +10,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hypercast.host.benches import area
-from hypercast.host.synthesis import FAMILIES, Area, synthesise
+from hypercast.host.synthesis import FAMILIES, Area, submodules, synthesise
 from hypercast.rtl.config import Config
 from hypercast.rtl.lib.accumulator_bank import AccumulatorBank
 
@@ -45,13 +45,32 @@ class _Samples(wiring.Component):
 
 
 @pytest.mark.parametrize(("family", "ram_luts", "block_rams"),
-                         [("ECP5", 4 * 6, 4), ("UltraScale+", 2 * 8, 2)])
+                         [("ECP5", 4 * 6, 4), ("7 series", 3 * 4, 2), ("UltraScale+", 2 * 8, 2)])
 def test_known_areas(family, ram_luts, block_rams):
     found = synthesise(rtlil.convert(_Samples()), FAMILIES[family])
-    assert dataclasses.replace(found, luts=0, carry_bits=0) == Area(
+    assert dataclasses.replace(found, luts=0, small_luts=0, carry_bits=0) == Area(
         flip_flops=8 + 4 * 16, dsps=1, ram_luts=ram_luts, block_rams=block_rams,
         scattered_memories=1)
     assert found.luts >= 16  # the scattered memory's multiplexers
+
+
+def test_places_of_luts():
+    """Two small ones share a place, but not those of carry chains."""
+    assert Area(luts=10, small_luts=5, ram_luts=3).lut_places == 11
+    assert Area(luts=10, small_luts=5, carry_bits=4).lut_places == 10
+    assert Area(luts=10, small_luts=5, carry_bits=8).lut_places == 10
+
+
+def test_a_part_can_be_left_out():
+    m = Module()
+    m.submodules.samples = samples = _Samples()
+    m.submodules.others = others = _Samples()
+    word = Signal(16)
+    m.d.sync += word.eq(samples.product + others.product)
+    design = rtlil.convert(m, name="top", ports=[word])
+    parts = submodules(design, "top")
+    alone = synthesise(design, FAMILIES["ECP5"], top="top", without=parts.values())
+    assert alone == Area(luts=16, carry_bits=16, flip_flops=16)
 
 
 def test_refusals():

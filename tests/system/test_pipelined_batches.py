@@ -34,7 +34,7 @@ def test_work_and_cycles(monkeypatch):
 
     def place_tensors(network, memory, config):
         place(network, memory, config)
-        memory.matrix("M1.next", 0, network.features)
+        memory.matrix("M1.next", memory.regions["M1"].channel, network.features)
 
     monkeypatch.setattr(compiler, "place_tensors", place_tensors)
     monkeypatch.setattr(compiler, "Program", partial(Program, ahead=True))

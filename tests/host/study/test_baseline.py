@@ -46,9 +46,9 @@ def test_the_slowest_counts_in_each_layer():
 def test_like_ours():
     ours = like_ours(PRESETS["vcu128"], 250e6)
     assert ours == Accelerator(
-        macs=16 * 256, units=64, bandwidth=32 * 32 * 250e6, clock=250e6, element_bytes=2)
+        macs=16 * 256, units=32, bandwidth=32 * 32 * 250e6, clock=250e6, element_bytes=2)
     # As many elements a cycle as our lanes take.
-    assert ours.units * 16 == 16 * 4 * 16
+    assert ours.units * 16 == 16 * 2 * 16
 
 
 def test_hp_gnn_differs_by_sampling():

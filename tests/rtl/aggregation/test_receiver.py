@@ -239,6 +239,43 @@ def test_all_kinds_mixed(changes):
                     lambda ctx: memory.serve_read(ctx, dut.edges)])
 
 
+@pytest.mark.parametrize("share", [0.5, 0.9])
+def test_additions_wait_while_rows_are_drained(share):
+    """Those to one buffer go on between the cycles in which the other is drained."""
+    config = configuration(planes=4, eject=2, lanes=2, edge_buffer=8)
+    rng = np.random.default_rng(11)
+    dut = Receiver(config)
+    memory = MemoryModel(config)
+    edge_set = random_edge_set(config, rng)
+    edge_set.store(memory.channels[1], 0, rng)
+    drained, added = [False], []
+
+    async def control(ctx):
+        await start(ctx, dut, dut.start, Opcode.AGGREGATE)
+        ctx.set(dut.drain.buffer, 1)
+        while ctx.get(dut.busy):
+            drained.append(bool(rng.random() < share))
+            ctx.set(dut.drain.enable, drained[-1])
+            ctx.set(dut.drain.row, int(rng.integers(config.accumulator_rows)))
+            _, _, edges, valid, row = await ctx.tick().sample(
+                dut.edge_count, dut.drain.valid, dut.drain.data)
+            assert not (edges and drained[-2]), "an edge was added as a row was drained"
+            assert not valid or not any(row)
+            added.append(edges)
+        ctx.set(dut.drain.enable, 0)
+        await ctx.tick().repeat(dut.drain.signature.LATENCY)
+        assert np.array_equal(await drain(ctx, dut, config, 0), edge_set.sums())
+        assert sum(added) == edge_set.total
+        busy = np.flatnonzero(added)
+        free = drained[busy[0]:busy[-1] + 1].count(False)
+        assert edge_set.total / config.eject >= 0.5 * free
+
+    run(dut, control, *(
+        lambda ctx, lane=lane: put(ctx, dut.flits[lane], edge_set.lane_flits(lane, rng))
+        for lane in range(config.eject)),
+        background=[lambda ctx: memory.serve_read(ctx, dut.edges)])
+
+
 def test_unexpected_slice_is_an_error():
     config = configuration()
     dut = Receiver(config)

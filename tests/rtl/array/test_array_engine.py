@@ -57,10 +57,13 @@ class Bench:
     # What surrounds the engine.
 
     async def weight_bank(self, ctx):
-        port = self.engine.weights
+        port, rng = self.engine.weights, np.random.default_rng(0)
         while True:
-            _, _, row = await ctx.tick().sample(port.row)
-            ctx.set(port.data, pack(self.weights[row], self.config.element_width))
+            ready = rng.random() >= self.blocked
+            ctx.set(port.request.ready, ready)
+            _, _, valid, row = await ctx.tick().sample(port.request.valid, port.request.payload)
+            word = pack(self.weights[row], self.config.element_width)
+            ctx.set(port.data, word if valid and ready else ~word)
 
     async def network(self, ctx):
         flits, held = self.engine.flits, None
@@ -202,7 +205,8 @@ class Bench:
             count = await self.execute(ctx, Opcode.GRADIENT, rows, key, **fields)
             assert count["words"] == rows * panels
             starts = fields["address"] + np.arange(panels) * fields["stride"]
-            lefts = [self.words[0][start:start + rows] for start in starts]
+            lefts = [self.words[1 - fields["gradient_channel"]][start:start + rows]
+                     for start in starts]
         else:
             places = ({"sparse": 1} if fields.get("operand") == OperandSource.BUFFER else
                       self.store_sparse(matrix))

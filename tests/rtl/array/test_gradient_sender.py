@@ -8,8 +8,8 @@ from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Kind
 from tests.bench import run
 
-#: Cycles from a capture to the first shift, and to the last one of the sums before.
-DISTANCE, OVERLAP = 7, 3
+#: Cycles from the end of a tile to its first row of sums.
+LATENCY = 7
 CONFIGS = {
     "as many rows as cores": Config(dimensions=2, lanes=4, planes=4, accumulator_rows=16),
     "more rows": Config(dimensions=1, lanes=8, planes=2, accumulator_rows=16, element_width=8),
@@ -19,23 +19,22 @@ CONFIGS = {
 
 
 class Bench:
-    """A sender between a chain of sums and a network."""
+    """A sender between an array and a network."""
 
     def __init__(self, config, core, *, stall=0.0, seed=1):
         self.config, self.core = config, core
-        self.dut = GradientSender(config, DISTANCE, OVERLAP)
+        self.dut = GradientSender(config)
         self.flits = []    # (cycle, flit)
         self._rng = np.random.default_rng(seed)
         self._stall = stall
-        self._chain = []   # sums still in the chain, the next one last
-        self._captured = 0
         self._moving = {}  # cycle to the row that comes then
+        self._began = -config.lanes
         self._held = None
         self._sums = None  # offered as ``column_sums``
         self.now = 0
 
     async def cycle(self, ctx):
-        """Go on for a cycle, shifting the chain and taking what is sent."""
+        """Go on for a cycle, taking what is sent."""
         dut = self.dut
         row = self._moving.pop(self.now, None)
         ctx.set(dut.sums_valid, row is not None)
@@ -45,8 +44,8 @@ class Bench:
         ctx.set(dut.column_sums.valid, self._sums is not None)
         if self._sums is not None:
             ctx.set(dut.column_sums.payload, self._sums)
-        _, _, shift, valid, flit, taken = await ctx.tick().sample(
-            dut.shift, dut.flits.valid, dut.flits.payload, dut.column_sums.ready)
+        _, _, valid, flit, taken = await ctx.tick().sample(
+            dut.flits.valid, dut.flits.payload, dut.column_sums.ready)
         if taken:
             self._sums = None
             ctx.set(dut.column_sums.valid, 0)
@@ -54,26 +53,28 @@ class Bench:
         self._held = flit if valid and not ready else None
         if valid and ready:
             self.flits.append((self.now, flit))
-        if shift:
-            self._moving[self.now + self.config.lanes - 1] = self._chain.pop()
-            if len(self._chain) >= self.config.lanes:
-                assert self.now - self._captured <= OVERLAP, "sums are overwritten"
-            else:
-                assert self.now - self._captured >= DISTANCE
         self.now += 1
 
-    async def capture(self, ctx, tile):
-        """Put a tile into the chain."""
-        self._captured = self.now
-        self._chain = [*tile, *self._chain]
-        ctx.set(self.dut.capture, 1)
+    async def first(self, ctx, ended=()):
+        """A tile begins as soon as it may; returns cycles blocked. ``ended``: rows of the last."""
+        dut, blocked = self.dut, 0
+        while not ctx.get(dut.free):
+            await self.cycle(ctx)
+            blocked += 1
+        assert self.now - self._began >= self.config.lanes
+        self._began = self.now
+        self._moving.update((self.now + LATENCY + number, row) for number, row in enumerate(ended))
+        ctx.set(dut.first, 1)
+        ctx.set(dut.closes, len(ended) > 0)
         await self.cycle(ctx)
-        ctx.set(self.dut.capture, 0)
+        ctx.set(dut.first, 0)
+        ctx.set(dut.closes, 0)
+        return blocked
 
     async def send(self, ctx, tiles, *, first_row, slices, ones=0, words=0, sums=None):
-        """Capture ``tiles``, each after ``words`` cycles at least; returns cycles blocked.
+        """End ``tiles``, each after ``words`` cycles at least; returns cycles blocked.
 
-        ``sums``: (reduction row, values) sent besides, there one cycle after the first capture.
+        ``sums``: (reduction row, values) sent besides, there one cycle after the first tile's end.
         """
         dut = self.dut
         assert not ctx.get(dut.busy)
@@ -83,21 +84,18 @@ class Bench:
         await self.cycle(ctx)
         ctx.set(dut.start, 0)
         ctx.set(dut.first_row, 0x5A5A5)
-        blocked = 0
+        blocked = await self.first(ctx)
         for tile in tiles:
             for _ in range(words):
                 await self.cycle(ctx)
-            while not ctx.get(dut.free):
-                await self.cycle(ctx)
-                blocked += 1
-            await self.capture(ctx, tile)
+            blocked += await self.first(ctx, tile)
             assert ctx.get(dut.busy)
             if sums:
                 ctx.set(dut.sums_row, sums[0])
                 self._sums, sums = sums[1], None
         while ctx.get(dut.busy):
             await self.cycle(ctx)
-        assert self._sums is None and not self._chain and not self._moving
+        assert self._sums is None and not self._moving
         return blocked
 
     def tiles(self, count):
@@ -199,19 +197,16 @@ def test_flits_without_gaps(slices):
     assert cycles == list(range(cycles[0], cycles[0] + len(cycles)))
 
 
-def test_two_tiles_wait_and_the_array_goes_on():
-    """With a network that takes nothing, three tiles are captured and only a fourth would wait."""
-    config = CONFIGS["as many rows as cores"]
-    bench = Bench(config, 2, stall=1.0)
+@pytest.mark.parametrize("name,tiles", [("as many rows as cores", 4), ("more rows", 4)])
+def test_tiles_wait_and_the_array_goes_on(name, tiles):
+    """With a network that takes nothing, some tiles are kept and only one more would wait."""
+    bench = Bench(CONFIGS[name], 1, stall=1.0)
 
     async def program(ctx):
         dut = bench.dut
         ctx.set(dut.slices, 1)
-        for tile in bench.tiles(3):
-            for _ in range(DISTANCE + 2 * config.lanes):
-                await bench.cycle(ctx)
-            assert ctx.get(dut.free)
-            await bench.capture(ctx, tile)
+        for tile in bench.tiles(tiles):
+            assert await bench.first(ctx, tile) < bench.config.lanes
         for _ in range(100):
             await bench.cycle(ctx)
         assert not ctx.get(dut.free) and not bench.flits

@@ -1,5 +1,7 @@
 """SystolicArray against matrix products in NumPy."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -29,7 +31,7 @@ class Driver:
     async def step(self, ctx, **inputs):
         """One cycle; all strobes not named are low, operands not named are garbage."""
         array = self.array
-        for name in ("valid", "first", "load", "shift"):
+        for name in ("valid", "first", "closes", "load"):
             ctx.set(getattr(array, name), inputs.pop(name, 0))
         for name in ("left", "right", "weights"):
             garbage = self.rng.integers(-100, 100, self.lanes)
@@ -69,43 +71,35 @@ class Driver:
         return np.array(results)
 
     async def stationary_sums(self, ctx, tiles):
-        """Streams each (left, right) and reads the sums as early as the contract allows."""
+        """Streams each (left, right); tiles follow each other as closely as the contract allows."""
         array = self.array
         ctx.set(array.gradient, 1)
-        gradients = []
-        rows = self.lanes  # of the chain that have been taken out
-        late = 0           # of the tile before, that follow a ``first`` without a pause
-        captured = 0       # tiles captured, and the first, which ends none
-        feed = [(row == 0, left[row], right[row])
-                for left, right in tiles for row in range(len(left))]
-        feed.append((True, None, None))
-        self.since_first = array.shift_distance
-        while feed or len(gradients) < self.lanes * len(tiles):
+        sums = {}    # cycle to row
+        closed = []  # cycles
+        feed = [(row == 0, number > 0, left[row], right[row])
+                for number, (left, right) in enumerate(tiles) for row in range(len(left))]
+        feed.append((True, True, None, None))
+        self.since_first = self.lanes
+        for now in itertools.count():
             inputs = {}
-            waited = self.since_first + 1 >= array.shift_distance
             if ctx.get(array.sums_valid):
-                gradients.append(list(ctx.get(array.result)))
-            if late:
-                inputs.update(shift=1)
-                late -= 1
-            elif rows < self.lanes and waited and self.rng.random() >= self.gap:
-                inputs.update(shift=1)
-                rows += 1
+                sums[now] = list(ctx.get(array.sums))
+            if not feed and now > closed[-1] + array.sums_latency + self.lanes:
+                break
             if feed and self.rng.random() >= self.gap:
-                first, left, right = feed[0]
-                overlaps = "shift" in inputs and self.lanes - rows <= array.shift_overlap
-                if not first or (waited and (rows == self.lanes or overlaps)):
+                first, closes, left, right = feed[0]
+                if not first or self.since_first + 1 >= self.lanes:
                     feed.pop(0)
-                    inputs.update(first=int(first))
+                    inputs.update(first=int(first), closes=int(first and closes))
+                    if first and closes:
+                        closed.append(now)
                     if left is not None:
                         inputs.update(valid=1, left=left, right=right)
-                    if first:
-                        late = self.lanes - rows
-                        rows = 0 if captured else self.lanes
-                        captured += 1
             await self.step(ctx, **inputs)
         assert not self.results
-        return np.array(gradients).reshape(len(tiles), self.lanes, self.lanes)[:, ::-1]
+        due = [cycle + array.sums_latency + row for cycle in closed for row in range(self.lanes)]
+        assert list(sums) == due
+        return np.array(list(sums.values())).reshape(len(tiles), self.lanes, self.lanes)
 
 
 @pytest.mark.parametrize("lanes,element_width,gap", [

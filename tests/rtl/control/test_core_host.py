@@ -27,17 +27,20 @@ class Core:
     async def _serve(self, ctx):
         """Weight bank and counters with one cycle of latency, row table with none."""
         dut = self.dut
+        request, write = dut.weights.request, dut.weights_write
         while True:
             ctx.set(dut.rows_data, self.rows[ctx.get(dut.rows_index)])
-            _, _, row, enable, write_row, data, counter, rows_write, index, count = (
+            ctx.set(request.ready, self._rng.random() < 0.5)
+            ctx.set(write.ready, self._rng.random() < 0.5)
+            _, _, reading, row, writing, new, counter, rows_write, index, count = (
                 await ctx.tick().sample(
-                    dut.weights.row, dut.weight_write_enable, dut.weight_write_row,
-                    dut.weight_write_data, dut.counter_address, dut.rows_write, dut.rows_index,
+                    request.valid & request.ready, request.payload, write.valid & write.ready,
+                    write.payload, dut.counter_address, dut.rows_write, dut.rows_index,
                     dut.rows_write_data))
-            ctx.set(dut.weights.data, self.weights[row])
+            ctx.set(dut.weights.data, self.weights[row] if reading else 0)
             ctx.set(dut.counter_data, self.counters[counter] if counter < len(COUNTERS) else 0)
-            if enable:
-                self.weights[write_row] = data
+            if writing:
+                self.weights[new.index] = new.payload
             if rows_write:
                 self.rows[index] = count
 

@@ -123,7 +123,7 @@ def test_a_reset_clears_everything():
                 await add(ctx, bank, buffer, row, [row + 1, -row - 1])
         await ctx.tick()
         ctx.set(reset, 1)
-        for _ in range(depth):
+        for _ in range(depth + 1):
             await ctx.tick()
         ctx.set(reset, 0)
         for buffer in range(2):

@@ -38,9 +38,9 @@ def test_grants_follow_the_model(count):
 
 
 class Selector(wiring.Component):
-    select: In(3)
-    values: In(8).array(3)
-    o: Out(8)
+    def __init__(self, count, width):
+        super().__init__({
+            "select": In(count), "values": In(width).array(count), "o": Out(width)})
 
     def elaborate(self, platform):
         m = Module()
@@ -48,14 +48,17 @@ class Selector(wiring.Component):
         return m
 
 
-def test_one_hot_mux():
-    dut = Selector()
+@pytest.mark.parametrize("width", [8, 128])
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 10, 20])
+def test_one_hot_mux(count, width):
+    dut = Selector(count, width)
 
     async def bench(ctx):
-        for index, value in enumerate((0x12, 0xAB, 0xFF)):
+        values = [0x12, 0xAB, 0xFF, *range(count)][:count]
+        for index, value in enumerate(values):
             ctx.set(dut.values[index], value)
-        for select, expected in ((0, 0), (1, 0x12), (2, 0xAB), (4, 0xFF)):
-            ctx.set(dut.select, select)
-            assert ctx.get(dut.o) == expected
+        for index, value in enumerate(values):
+            ctx.set(dut.select, 1 << index)
+            assert ctx.get(dut.o) == value
 
     run(dut, bench)

@@ -1,4 +1,4 @@
-"""WeightBank: contents through both read ports, host over arrivals, rows outstanding."""
+"""WeightBank: contents through all read ports, their order, rows outstanding."""
 
 import numpy as np
 import pytest
@@ -25,24 +25,13 @@ async def expect(ctx, dut, rows):
     ctx.set(dut.expect_valid, 0)
 
 
-async def read(ctx, dut, config, rng):
-    """All rows, through each port, in orders of their own."""
-    orders = [rng.permutation(config.weight_rows) for _ in range(2)]
-    found = [[0] * config.weight_rows for _ in range(2)]
-    for places in zip(*orders, strict=True):
-        ctx.set(dut.tile.row, int(places[0]))
-        ctx.set(dut.side.row, int(places[1]))
-        await ctx.tick()
-        found[0][places[0]] = ctx.get(dut.tile.data)
-        found[1][places[1]] = ctx.get(dut.side.data)
-    assert found[0] == found[1]
-    return found[0]
-
-
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: f"{config.data_width}bit")
 @pytest.mark.parametrize(("host_idle", "arrival_idle"), [(0.9, 0.0), (0.5, 0.5), (0.2, 0.3)])
 def test_contents(config, host_idle, arrival_idle):
-    """Lanes bring rows of their own, in any order, while the host writes others."""
+    """Lanes bring rows of their own, in any order, while the host writes others.
+
+    Then all are read through every port at a time, in orders of their own.
+    """
     dut = WeightBank(config)
     rng = np.random.default_rng(1)
     contents = {}
@@ -51,7 +40,7 @@ def test_contents(config, host_idle, arrival_idle):
         contents[row] = random_row(config, rng)
         owner = int(rng.integers(config.eject + 1))
         if owner == config.eject:
-            host.append({"row": row, "data": contents[row]})
+            host.append({"index": row, "payload": contents[row]})
         else:
             lanes[owner].append({"index": row, "payload": contents[row]})
 
@@ -62,10 +51,6 @@ def test_contents(config, host_idle, arrival_idle):
             await ctx.tick()
             assert not ctx.get(dut.error)
 
-    async def check(ctx):
-        assert await read(ctx, dut, config, rng) == [
-            contents[row] for row in range(config.weight_rows)]
-
     done = []
 
     def sender(rows, target, idle):
@@ -74,17 +59,44 @@ def test_contents(config, host_idle, arrival_idle):
             done.append(target)
         return bench
 
+    def reader(port):
+        async def bench(ctx):
+            while len(done) < 2 + config.eject:
+                await ctx.tick()
+            for row in rng.permutation(config.weight_rows).tolist():
+                await put(ctx, port.request, [row], rng, idle=0.4)
+                assert ctx.get(port.data) == contents[row]
+        return bench
+
     async def main(ctx):
         await program(ctx)
         while len(done) < 1 + config.eject:
             await ctx.tick()
         await ctx.tick()
-        await check(ctx)
+        done.append(dut)
 
-    run(dut, main, background=[
-        sender(host, dut.host_write, host_idle),
+    run(dut, main, *(reader(port) for port in dut.reads), background=[
+        sender(host, dut.host, host_idle),
         *(sender(rows, lane, arrival_idle)
           for rows, lane in zip(lanes, dut.arrivals, strict=True))])
+
+
+def test_the_first_port_goes_first():
+    """And the last one reads whenever the others do not."""
+    config = CONFIGS[1]
+    dut = WeightBank(config)
+    rng = np.random.default_rng(3)
+
+    async def bench(ctx):
+        for _ in range(100):
+            valid = rng.random(len(dut.reads)) < 0.4
+            for port, request in zip(dut.reads, valid, strict=True):
+                ctx.set(port.request.valid, int(request))
+            granted = [bool(ctx.get(port.request.ready)) for port in dut.reads]
+            assert granted == [not valid[:index].any() for index in range(len(valid))]
+            await ctx.tick()
+
+    run(dut, bench)
 
 
 def test_rows_of_all_lanes_in_a_cycle():
@@ -107,14 +119,13 @@ def test_rows_of_all_lanes_in_a_cycle():
         for lane in range(4)])
 
 
-def test_host_write_is_always_taken():
-    """Also while arrivals keep coming, which then wait."""
+def test_host_and_arrivals_take_turns():
     config = CONFIGS[0]
     dut = WeightBank(config)
-    host = [{"row": row, "data": row} for row in range(16)]
-    run(dut, lambda ctx: put(ctx, dut.host_write, host),
+    host = [{"index": row, "payload": row} for row in range(16)]
+    run(dut, lambda ctx: put(ctx, dut.host, host),
         background=[lambda ctx: put(ctx, dut.arrivals[0], [{"index": 0, "payload": 1}] * 100)],
-        cycles=17)
+        cycles=34)
 
 
 def test_counts_down_to_idle():

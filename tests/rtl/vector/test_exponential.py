@@ -22,7 +22,7 @@ def test_matches_reference(element_width):
     config = PRESETS["tiny"].replace(element_width=element_width)
     rng = np.random.default_rng(element_width)
     limit = 1 << element_width
-    dut = Exponential(config)
+    dut = Exponential(config.lanes, config.element_width)
 
     async def bench(ctx):
         for shift in (*range(0, 40, 3), 63):

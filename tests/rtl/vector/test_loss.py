@@ -7,6 +7,7 @@ import pytest
 from hypercast.reference import arithmetic
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import Opcode, Split
+from hypercast.rtl.vector.loss_layouts import group_size
 from tests.rtl.vector.vector_bench import VectorBench, pack, pack_list, unpack
 
 _LOGITS = 5
@@ -259,10 +260,10 @@ def test_clear():
     ("16x16", 128, 64), ("4x16", 32, 1)])
 @pytest.mark.parametrize("panels", [1, 3])
 @pytest.mark.parametrize("several, weighted", [(False, False), (True, False), (True, True)])
-def test_takes_a_word_per_cycle(name, read_buffer, latency, panels, several, weighted):
+def test_takes_a_group_per_cycle(name, read_buffer, latency, panels, several, weighted):
     config = _CONFIGS[name].replace(read_buffer=read_buffer)
     bench = _LossBench(config, latency=latency)
-    rows = 80
+    rows = 40
 
     async def testbench(ctx):
         logits, labels, mixed = bench.random_rows(
@@ -272,7 +273,9 @@ def test_takes_a_word_per_cycle(name, read_buffer, latency, panels, several, wei
             cycles = await bench.check(
                 ctx, logits, labels if several else labels % logits.shape[1], splits,
                 aux_shift=20, shift=20, weights=weights)
-            # A round trip to read, another to write, the first block, and the stages.
-            assert cycles <= rows * panels + 2 * latency + 16 * panels + 50
+            # A round trip to read, another to write, the first block, a row in two stages, and
+            # their pipelines.
+            groups = panels * config.lanes // group_size(config)
+            assert cycles <= rows * groups + 2 * (latency + groups) + 16 * panels + 50
 
     bench.run(testbench)

@@ -11,14 +11,16 @@ from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import Split
 from hypercast.rtl.vector.exponentials import Exponentials
 from hypercast.rtl.vector.loss_gradient import LossGradient
+from hypercast.rtl.vector.loss_layouts import group_size
 from hypercast.rtl.vector.maximum import Maximum
 from hypercast.rtl.vector.normalizer import Normalizer
 from tests.bench import get, put, run
-from tests.rtl.vector.vector_bench import pack, unpack
+from tests.rtl.vector.vector_bench import pack
 
-_CONFIG = PRESETS["test"]
-_ROWS, _PANELS = 30, 3
-_CLASSES = _PANELS * _CONFIG.lanes - 2
+_CONFIG = PRESETS["test"].replace(lanes=8)
+_ROWS, _GROUPS = 30, 3
+_LANES = group_size(_CONFIG)
+_CLASSES = _GROUPS * _LANES - 2
 _AUX_SHIFT, _SHIFT = 22, 18
 
 
@@ -27,7 +29,7 @@ class _Rows:
 
     def __init__(self, seed, sigmoid=False):
         rng = self.rng = np.random.default_rng(seed)
-        self.logits = rng.integers(-1 << 15, 1 << 15, size=(_ROWS, _PANELS * _CONFIG.lanes))
+        self.logits = rng.integers(-1 << 15, 1 << 15, size=(_ROWS, _GROUPS * _LANES))
         self.logits[::4] //= 4096  # ties
         counted = self.logits[:, :_CLASSES]
         self.labels = rng.integers(_CLASSES, size=_ROWS)
@@ -79,18 +81,24 @@ class _Rows:
         return arithmetic.sigmoid_gradient(counted, targets, _AUX_SHIFT)
 
     def entries(self, chosen):
-        """Packed panels of exponentials of the chosen rows."""
+        """Packed groups of exponentials of the chosen rows."""
         entries = self.powers | self.subtracted * 1 << 17 | self.negative * 1 << 18
         return self.words(entries, 19, chosen)
 
+    def labelled_logits(self, chosen):
+        """Packed groups of logits and label bits of the chosen rows."""
+        return [logits | bits << 16 * _LANES for logits, bits in zip(
+            self.words(self.logits, 16, chosen), self.words(self.label_bits, 1, chosen),
+            strict=True)]
+
     def words(self, matrix, width, chosen):
-        """Packed panels of the chosen rows."""
-        return [pack(panel, width) for row in matrix[chosen]
-                for panel in row.reshape(_PANELS, _CONFIG.lanes)]
+        """Packed groups of the chosen rows."""
+        return [pack(group, width) for row in matrix[chosen]
+                for group in row.reshape(_GROUPS, _LANES)]
 
 
 def _configure(ctx, dut, **values):
-    for name, value in {"panels": _PANELS, "classes": _CLASSES, "train": 1, **values}.items():
+    for name, value in {"groups": _GROUPS, "classes": _CLASSES, "train": 1, **values}.items():
         if hasattr(dut, name):
             ctx.set(getattr(dut, name), value)
 
@@ -114,11 +122,9 @@ def test_maximum(idle, stall, sigmoid):
         _configure(ctx, dut)
 
     async def logits(ctx):
-        words, bits = rows.words(rows.logits, 16, rows.used), rows.words(
-            rows.label_bits, 1, rows.used)
-        got = await get(ctx, dut.logits, len(words), rows.rng, stall)
-        assert [(pack(word.logits, 16), word.bits) for word in got] == list(
-            zip(words, bits, strict=True))
+        expected = rows.labelled_logits(rows.used)
+        got = await get(ctx, dut.logits, len(expected), rows.rng, stall)
+        assert [group.as_bits() for group in got] == expected
 
     async def results(ctx):
         got = await get(ctx, dut.o, _ROWS, rows.rng, stall)
@@ -129,8 +135,7 @@ def test_maximum(idle, stall, sigmoid):
                 rows.maximum[index], rows.hits[index])
 
     run(dut, configure, logits, results,
-        lambda ctx: put(ctx, dut.words, rows.words(rows.logits, 16, _everything), rows.rng, idle),
-        lambda ctx: put(ctx, dut.bits, rows.words(rows.label_bits, 1, _everything), rows.rng, idle),
+        lambda ctx: put(ctx, dut.i, rows.labelled_logits(_everything), rows.rng, idle),
         lambda ctx: put(ctx, dut.labels, labels, rows.rng, idle), cycles=5000)
 
 
@@ -143,9 +148,6 @@ def test_exponentials(idle, stall, train, sigmoid):
     inputs = [{"label": int(rows.labels[i]), "split": int(rows.splits[i]),
                "weight": int(rows.weights[i]), "maximum": int(rows.maximum[i]),
                "hit": int(rows.hits[i])} for i in range(_ROWS)]
-    logits = [word | bits << 16 * _CONFIG.lanes for word, bits in zip(
-        rows.words(rows.logits, 16, rows.used), rows.words(rows.label_bits, 1, rows.used),
-        strict=True)]
 
     async def configure(ctx):
         _configure(ctx, dut, shift=_AUX_SHIFT, train=train, sigmoid=sigmoid)
@@ -164,7 +166,8 @@ def test_exponentials(idle, stall, train, sigmoid):
 
     run(dut, configure, powers, results,
         lambda ctx: put(ctx, dut.i, inputs, rows.rng, idle),
-        lambda ctx: put(ctx, dut.logits, logits, rows.rng, idle), cycles=5000)
+        lambda ctx: put(ctx, dut.logits, rows.labelled_logits(rows.used), rows.rng, idle),
+        cycles=5000)
 
 
 @_pressure
@@ -224,9 +227,8 @@ def test_gradient(idle, stall, sigmoid):
             seen["saturations"] += saturations
 
     async def results(ctx):
-        got = await get(ctx, dut.o, _ROWS * _PANELS, rows.rng, stall)
-        lanes = _CONFIG.lanes
-        assert [unpack(word, 16, lanes) for word in got] == expected.reshape(-1, lanes).tolist()
+        got = await get(ctx, dut.o, _ROWS * _GROUPS, rows.rng, stall)
+        assert [list(group) for group in got] == expected.reshape(-1, _LANES).tolist()
         assert seen == {"magnitude": arithmetic.magnitude(gradient), "saturations": saturated}
 
     run(dut, configure, results, lambda ctx: put(ctx, dut.i, inputs, rows.rng, idle),

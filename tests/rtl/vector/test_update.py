@@ -177,8 +177,8 @@ def test_owned_rows(core):
 
 
 @pytest.mark.parametrize("with_adam, name, per_row", [
-    *((False, *case) for case in (("2x16", 5), ("4x16", 5), ("16x16", 9), ("16x8", 17))),
-    *((True, *case) for case in (("2x16", 8), ("4x16", 8), ("16x16", 9), ("16x8", 17)))])
+    *((False, *case) for case in (("2x16", 5), ("4x16", 5), ("16x16", 16), ("16x8", 16))),
+    *((True, *case) for case in (("2x16", 8), ("4x16", 8), ("16x16", 16), ("16x8", 16)))])
 def test_cycles_per_row(with_adam, name, per_row):
     config = _CONFIGS[name]
     bench = _UpdateBench(config)

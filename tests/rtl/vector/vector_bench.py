@@ -118,8 +118,10 @@ class VectorBench:
     async def _serve_weights(self, ctx):
         port = self.dut.weights
         while True:
-            _, _, row = await ctx.tick().sample(port.row)
-            ctx.set(port.data, self.weights[row])
+            ready = self.rng.random() >= self._stall
+            ctx.set(port.request.ready, ready)
+            _, _, valid, row = await ctx.tick().sample(port.request.valid, port.request.payload)
+            ctx.set(port.data, self.weights[row] if valid and ready else ~self.weights[row])
 
     async def _take_flits(self, ctx):
         while True:
