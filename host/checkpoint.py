@@ -7,7 +7,6 @@ likewise after ``best/``; everything else is JSON in the metadata.
 import dataclasses
 import hashlib
 import json
-import os
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +14,7 @@ import scipy.sparse
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from hypercast.host.durable_file import write_durably
 from hypercast.reference.training_state import TrainingState
 
 __all__ = ["Checkpoint", "CheckpointError", "identity", "load_checkpoint", "save_checkpoint"]
@@ -118,17 +118,7 @@ def save_checkpoint(path, checkpoint):
         prefix: {"step": state.step, "exponents": state.exponents,
                  "momentum_exponents": state.momentum_exponents}
         for prefix, state in states.items()}}
-    written = path.with_name(f"{path.name}.part")
-    with written.open("wb") as file:
-        file.write(save(tensors, {_METADATA: json.dumps(facts)}))
-        file.flush()
-        os.fsync(file.fileno())
-    written.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    write_durably(path, save(tensors, {_METADATA: json.dumps(facts)}))
 
 
 def load_checkpoint(path):

@@ -9,6 +9,7 @@ import numpy as np
 
 from hypercast.host.checkpoint import load_checkpoint, save_checkpoint
 from hypercast.host.description.description import load_description
+from hypercast.host.durable_file import write_durably
 from hypercast.host.trace import write_trace
 
 __all__ = ["EPOCHS", "NUMBERS", "RUN", "SLICES", "STEP", "RunError", "RunFolder"]
@@ -106,8 +107,9 @@ class RunFolder:
             self._folder / _DESCRIPTION)
         self._write(RUN, {"facts": facts, "config": description.device.config.to_dict(),
                           "memory": _memory_map(job) if job else {}})
-        (self._folder / EPOCHS).write_text(
-            "".join(f"{json.dumps(record)}\n" for record in records))
+        # The records of earlier epochs must outlive a kill at any time.
+        write_durably(self._folder / EPOCHS,
+                      "".join(f"{json.dumps(record)}\n" for record in records).encode())
 
     def _with_weights(self, model):
         """The model with its initial weights in this folder, where they are copied to."""

@@ -69,7 +69,7 @@ def bit_length(value):
 #: Constants of the dropout hash's rounds (the first 32-bit words of the fraction of pi).
 ROUND_CONSTANTS = (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344,
                    0xA4093822, 0x299F31D0, 0x082EFA98, 0xEC4E6C89)
-#: How many rounds mix the vertex; the rest mix the pair of features.
+#: How many rounds mix the vertex; the rest mix the group of features.
 VERTEX_ROUNDS = 3
 
 
@@ -84,11 +84,11 @@ def _round(a, b, constant):
 def keep_mask(key, threshold, ranks, features):
     """Dropout's decision for every (vertex, feature).
 
-    ``(a, b)`` starts as (vertex rank, key) and passes ``VERTEX_ROUNDS`` rounds; then the pair's
-    number ``q = feature >> 1`` (16 bits) is folded in, ``a ^= q | q << 16`` and
-    ``b ^= (q << 8 | q << 24) mod 2**32``, and the remaining rounds follow. The even feature of the
-    pair takes the low half of ``b``, the odd one the high half. An element is kept if its half is
-    at least ``threshold``, so it is dropped with probability ``threshold / 65536``.
+    ``(a, b)`` starts as (vertex rank, key) and passes ``VERTEX_ROUNDS`` rounds; then the number
+    ``q = feature >> 2`` (16 bits) of its group of four is folded in, ``a ^= q | q << 16`` and
+    ``b ^= (q << 8 | q << 24) mod 2**32``, and the remaining rounds follow. The four features take,
+    in their order, the low and the high half of ``b`` and those of ``a``. An element is kept if
+    its half is at least ``threshold``, so it is dropped with probability ``threshold / 65536``.
 
     Parameters
     ----------
@@ -109,12 +109,13 @@ def keep_mask(key, threshold, ranks, features):
     a, b = ranks & _MASK32, np.full_like(ranks, key & 0xFFFFFFFF)
     for constant in ROUND_CONSTANTS[:VERTEX_ROUNDS]:
         a, b = _round(a, b, constant)
-    pair = (features >> np.uint64(1)) & np.uint64(0xFFFF)
-    a = a ^ (pair | pair << np.uint64(16))
-    b = b ^ ((pair << np.uint64(8) | pair << np.uint64(24)) & _MASK32)
+    group = (features >> np.uint64(2)) & np.uint64(0xFFFF)
+    a = a ^ (group | group << np.uint64(16))
+    b = b ^ ((group << np.uint64(8) | group << np.uint64(24)) & _MASK32)
     for constant in ROUND_CONSTANTS[VERTEX_ROUNDS:]:
         a, b = _round(a, b, constant)
-    half = np.where(features & np.uint64(1), b >> np.uint64(16), b & np.uint64(0xFFFF))
+    word = np.where(features & np.uint64(2), a, b)
+    half = np.where(features & np.uint64(1), word >> np.uint64(16), word & np.uint64(0xFFFF))
     return half >= np.uint64(threshold)
 
 

@@ -137,16 +137,13 @@ class Controller(wiring.Component):
             m.d.sync += [
                 instruction.eq(memory.instruction), host.pc.eq(next_row), next_row.eq(next_row + 1),
             ]
-        with m.If(issue):
-            m.d.sync += [
-                self.issue.instruction.eq(instruction),
-                self.issue.shift.eq(exponents.shift),
-                self.issue.aux_shift.eq(exponents.aux_shift),
-                self.issue.dropout_key.eq(decoded.key + host.step_key),
-            ]
         with m.If(issue | completed):
             m.d.sync += phases.phase.eq(control.phase)
         m.d.sync += [
+            self.issue.instruction.eq(instruction),
+            self.issue.shift.eq(exponents.shift),
+            self.issue.aux_shift.eq(exponents.aux_shift),
+            self.issue.dropout_key.eq(decoded.key + host.step_key),
             self.issue_valid.eq(issue),
             self.clear.eq(0),
             host.cycles.eq(host.cycles + host.running),

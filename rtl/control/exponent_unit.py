@@ -240,26 +240,23 @@ class ExponentUnit(wiring.Component):
         """Stores the result at ``commit``, and again with the peak when the vector unit is done."""
         last_tensor, last_base, last = Signal.like(tensors.o), Signal.like(base), Signal(Tensor)
         found, bound, least = Signal(), Signal(_SUM), Signal(signed(8))
-        folding = Signal()
-        m.d.comb += least.eq(Mux(last.valid, last.peak, _LEAST_PEAK))
+        folding, folded = Signal(), Signal(Tensor)
+        m.d.comb += [
+            least.eq(Mux(last.valid, last.peak, _LEAST_PEAK)),
+            folded.exponent.eq(last.exponent),
+            folded.peak.eq(Mux(bound > least, bound, least)),
+            folded.valid.eq(1),
+            file.write.eq(self.commit | (folding & found)),
+            file.write_tensor.eq(Mux(folding, last_tensor, tensors.o)),
+            file.write_entry.eq(Mux(folding, folded, result)),
+        ]
+        m.d.sync += [found.eq(self.peak != 0), bound.eq(last_base + self.peak)]
+        # ``commit`` comes late in its cycle: these follow what it may commit, enabled without it.
+        with m.If(~self.pending):
+            m.d.sync += [last_tensor.eq(tensors.o), last_base.eq(base), last.eq(result)]
         with m.If(self.commit):
-            m.d.comb += [
-                file.write.eq(1), file.write_tensor.eq(tensors.o), file.write_entry.eq(result),
-            ]
-            m.d.sync += [
-                last_tensor.eq(tensors.o), last_base.eq(base), last.eq(result),
-                self.pending.eq(1),
-            ]
+            m.d.sync += self.pending.eq(1)
         with m.Elif(folding):
-            m.d.comb += [
-                file.write.eq(found),
-                file.write_tensor.eq(last_tensor),
-                file.write_entry.exponent.eq(last.exponent),
-                file.write_entry.peak.eq(Mux(bound > least, bound, least)),
-                file.write_entry.valid.eq(1),
-            ]
             m.d.sync += [folding.eq(0), self.pending.eq(0)]
         with m.Elif(self.pending & ~self.vector_busy):
-            m.d.sync += [
-                found.eq(self.peak != 0), bound.eq(last_base + self.peak), folding.eq(1),
-            ]
+            m.d.sync += folding.eq(1)

@@ -1,6 +1,6 @@
 """Dropout decisions, hashed from (key, vertex, feature); see ``arithmetic.keep_mask``."""
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -9,15 +9,17 @@ __all__ = ["Dropout"]
 #: Constants of the rounds (the first 32-bit words of the fraction of pi).
 _ROUND_CONSTANTS = (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344,
                     0xA4093822, 0x299F31D0, 0x082EFA98, 0xEC4E6C89)
-#: How many rounds mix the vertex, shared by all lanes; the rest mix the pair of features.
+#: How many rounds mix the vertex, shared by all lanes; the rest mix the group of features.
 _VERTEX_ROUNDS = 3
+#: Features that share a chain of rounds, 16 bits each.
+_GROUP = 4
 
 
 class Dropout(wiring.Component):
     """Tells which features of a panel of one vertex dropout keeps, one vertex per cycle.
 
     Each stage is one add-rotate-xor round on 2 x 32 bits: first the vertex rounds, which all lanes
-    share, then a chain of rounds for every pair of lanes; the last stage compares with the
+    share, then a chain of rounds for every group of four lanes; the last stage compares with the
     threshold.
 
     Parameters
@@ -75,21 +77,25 @@ class Dropout(wiring.Component):
             panel, threshold = register(panel), register(threshold)
 
         halves = []
-        for first_lane in range(0, self._lanes, 2):
-            pair = Signal(16)
-            m.d.comb += pair.eq(panel * (self._lanes // 2) + first_lane // 2)
-            # Shifted left by 24 within 32 bits, only the low byte of the pair is left.
-            pair_a, pair_b = Signal(32), Signal(32)
+        for first_lane in range(0, self._lanes, _GROUP):
+            group = Signal(16)
+            m.d.comb += group.eq((panel * self._lanes + first_lane) >> 2)
+            # Shifted left by 24 within 32 bits, only the low byte of the group is left.
+            group_a, group_b = Signal(32), Signal(32)
             m.d.comb += [
-                pair_a.eq(a ^ Cat(pair, pair)),
-                pair_b.eq(b ^ (pair << 8) ^ ((pair & 0xFF) << 24)),
+                group_a.eq(a ^ Cat(group, group)),
+                group_b.eq(b ^ (group << 8) ^ ((group & 0xFF) << 24)),
             ]
             for constant in _ROUND_CONSTANTS[_VERTEX_ROUNDS:]:
-                pair_a, pair_b = mix(pair_a, pair_b, constant)
-            halves += [pair_b[:16], pair_b[16:]]
+                group_a, group_b = mix(group_a, group_b, constant)
+            halves += [group_b[:16], group_b[16:], group_a[:16], group_a[16:]]
 
+        odd = panel[0]
         for _ in _ROUND_CONSTANTS[_VERTEX_ROUNDS:]:
-            threshold = register(threshold)
+            threshold, odd = register(threshold), register(odd)
+        if self._lanes < _GROUP:  # two lanes are the first or the second half of a group
+            halves = [Mux(odd, second, first)
+                      for first, second in zip(halves[:2], halves[2:], strict=True)]
         with m.If(self.enable):
             m.d.sync += self.keep.eq(Cat(half >= threshold for half in halves))
         return m

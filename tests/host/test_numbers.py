@@ -71,10 +71,11 @@ def test_ranges_and_errors_of_what_is_exact():
 
 
 def test_several_labels_per_vertex():
-    with Trainer(Graph.load("communities"), epochs=5) as trainer:
+    # With this seed no sum is next to zero, ReLU's kink.
+    with Trainer(Graph.load("communities"), epochs=5, seed=1) as trainer:
         trainer.fit()
         for tensor in trainer.numbers():
-            assert tensor.saturations or tensor.error is None or tensor.error < 5e-3, tensor
+            assert tensor.saturations or tensor.error is None or tensor.error < 1e-3, tensor
 
 
 def test_saturations_are_those_of_the_step():

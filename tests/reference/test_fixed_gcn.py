@@ -64,7 +64,7 @@ def test_training_follows_real_numbers(recipe, loss):
     """
     examples, weights = data(), None
     if loss == BINARY_CROSS_ENTROPY:
-        examples = several(data(seed=2))  # in which no sum is next to zero, ReLU's kink
+        examples = several(data(seed=5))  # in which no sum is next to zero, ReLU's kink
         weights = np.linspace(0, 3, 40)
     arguments = network(dropout=0.4), replace(recipe, loss=loss), *examples, weights
     fixed, real = FixedGcn(*arguments), FloatGcn(*arguments)

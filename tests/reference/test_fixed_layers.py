@@ -33,7 +33,7 @@ CONVOLUTIONS = [
 @pytest.mark.parametrize("loss", LOSSES)
 def test_step_is_what_the_documentation_says(net, width, loss):
     gcn = FixedGcn(net, Recipe(element_width=width, learning_rates=(0.2,), loss=loss),
-                   *labelled(data(vertices=8), loss), np.arange(8) / 3)
+                   *labelled(data(vertices=8, seed=1), loss), np.arange(8) / 3)
     for _ in range(3):
         before = {name: gcn.tensors[name] for name in gcn.masters}
         exponents = {net.slot(name): gcn.exponents[name] for name in before}
@@ -65,8 +65,9 @@ def test_gradients_are_those_of_real_numbers(net, width, tightness, loss):
     weights = None
     if loss == BINARY_CROSS_ENTROPY:
         weights = 0.75 + np.arange(40) / 32  # which mantissas hold as they are
-    fixed = FixedGcn(net, Recipe(element_width=width, loss=loss),
-                     *labelled(data(sparse=False), loss), weights)
+    # In these data no sum is next to zero, ReLU's kink, and nothing rounds to what saturates.
+    arguments = labelled(data(seed=5, sparse=False), loss)
+    fixed = FixedGcn(net, Recipe(element_width=width, loss=loss), *arguments, weights)
 
     def real_value(name):
         return np.asarray(fixed.tensors[name]) * 2.0**fixed.exponents[name]

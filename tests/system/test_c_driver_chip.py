@@ -33,7 +33,7 @@ def test_training(name, tmp_path):
     config = CHIPS[name]
     training = GraphTraining(graph=random_graph(24, 60), config=config, hidden=(4,), dropout=0.3,
                              epochs=5, recipe={"schedule": ((2, 0.5),), "seed": 5,
-                                               "learning_rates": (300.0,)})
+                                               "learning_rates": (200.0,)})
     model = training.model()
     path = tmp_path / "job.image"
     write_image(path, compile_job(model, config), training.model())

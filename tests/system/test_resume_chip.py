@@ -15,7 +15,7 @@ EPOCHS = 6
 #: On each chip; operands of the second one share exponents.
 MODELS = {NARROW: Model(hidden=5), WIDE: Model("sage", layers=2, hidden=5, jumping=True)}
 #: So fast that exponents of momenta are raised.
-OPTIMISERS = {NARROW: {"optimiser": "sgd", "learning_rate": 200.0},
+OPTIMISERS = {NARROW: {"optimiser": "sgd", "learning_rate": 100.0},
               WIDE: {"optimiser": "adam", "learning_rate": 1.0}}
 
 

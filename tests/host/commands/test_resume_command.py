@@ -36,12 +36,18 @@ def start(*arguments):
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
+def recorded(folder):
+    """How many epochs a run has recorded; none while there is no file, or no longer one."""
+    try:
+        return len((folder / "epochs.jsonl").read_bytes().splitlines())
+    except FileNotFoundError:
+        return 0
+
+
 def kill_after(process, folder, epochs):
     """Kill a training some time after it has recorded ``epochs`` epochs."""
     deadline = time.monotonic() + 60
-    records = folder / "epochs.jsonl"
-    while process.poll() is None and not (
-            records.exists() and len(records.read_bytes().splitlines()) > epochs):
+    while process.poll() is None and recorded(folder) <= epochs:
         assert time.monotonic() < deadline, "no epoch in a minute"
     time.sleep(random.random() * 0.01)
     process.send_signal(signal.SIGKILL)
