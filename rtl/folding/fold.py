@@ -188,8 +188,8 @@ class _Folding:
         for (ahead, delay), flags in self._flags.items():
             early, current, following = map(list, zip(*flags, strict=True))
             name, initial = f"flags_{ahead}_{delay}", "0" * len(flags)
-            self._time.ram(name, following, early, ahead=ahead, delay=delay, initial=initial,
-                           synchronous=False)
+            # From flip-flops as well: they reset others all over the chip.
+            self._time.ram(name, following, early, ahead=ahead + 1, delay=delay, initial=initial)
             for slots in range(ahead + delay, -1, -1):
                 output = self._netlist.nets(len(flags)) if slots else current
                 self._time.flip_flops(f"${name}${slots}", early, output, initial=initial)

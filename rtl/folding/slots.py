@@ -102,7 +102,7 @@ class Slots:
         return [self.early(bit, ahead) for bit in bits]
 
     def ram(self, name, data, output, *, ahead, delay=0, enable="1", initial="", reset="0",
-            reset_value="", synchronous=True):
+            reset_value=""):
         """Add distributed RAM with an entry for each instance.
 
         Parameters
@@ -113,8 +113,7 @@ class Slots:
             Written, if ``enable``, for the instance that had its slot ``delay`` slots ago.
         output : list
             The entry of the instance that will have its slot ``ahead`` slots later, from
-            flip-flops with ``reset``; or, if not ``synchronous``, of the one after that, from the
-            RAM itself.
+            flip-flops with ``reset``.
         initial, reset_value : str
             What entries and flip-flops hold at first, and what the reset makes the flip-flops
             hold; the lowest bit first.
@@ -132,17 +131,15 @@ class Slots:
         self._netlist.add(
             name, "$mem_v2",
             {"RD_ADDR": self.number(ahead + 1), "RD_DATA": output,
-             "RD_CLK": [self._clock if synchronous else "x"], "RD_EN": ["1"], "RD_ARST": ["0"],
-             "RD_SRST": [reset], "WR_ADDR": self.number(-delay), "WR_DATA": data,
-             "WR_EN": [enable] * width, "WR_CLK": [self._clock]},
+             "RD_CLK": [self._clock], "RD_EN": ["1"], "RD_ARST": ["0"], "RD_SRST": [reset],
+             "WR_ADDR": self.number(-delay), "WR_DATA": data, "WR_EN": [enable] * width,
+             "WR_CLK": [self._clock]},
             MEMID=f"\\{name}", SIZE=self._count, OFFSET=0, ABITS=self._width, WIDTH=width,
-            INIT=initial * self._count, RD_PORTS=1, RD_CLK_ENABLE=str(int(synchronous)),
-            RD_CLK_POLARITY="1", RD_TRANSPARENCY_MASK="0",
+            INIT=initial * self._count, RD_PORTS=1, RD_CLK_ENABLE="1", RD_CLK_POLARITY="1",
             # Reading and writing are never of the same instance.
-            RD_COLLISION_X_MASK=str(int(synchronous)), RD_WIDE_CONTINUATION="0",
-            RD_CE_OVER_SRST="0", RD_ARST_VALUE="x" * width,
-            RD_SRST_VALUE=reset_value[::-1] or "x" * width,
-            RD_INIT_VALUE=initial if synchronous else "x" * width, WR_PORTS=1, WR_CLK_ENABLE="1",
+            RD_TRANSPARENCY_MASK="0", RD_COLLISION_X_MASK="1", RD_WIDE_CONTINUATION="0",
+            RD_CE_OVER_SRST="0", RD_ARST_VALUE="x" * width, RD_INIT_VALUE=initial,
+            RD_SRST_VALUE=reset_value[::-1] or "x" * width, WR_PORTS=1, WR_CLK_ENABLE="1",
             WR_CLK_POLARITY="1", WR_PRIORITY_MASK="0", WR_WIDE_CONTINUATION="0")
         self._netlist.cells[name]["attributes"]["ram_style"] = "distributed"
 
