@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hypercast.boards.serial_board import REMEDY
 from hypercast.boards.serial_board_top import SerialBoardTop
-from hypercast.rtl.folding.folded_core import folded_core_to_rtlil
+from hypercast.rtl.folding.folded_parts import folded_parts_to_rtlil
 from hypercast.rtl.netlist import parts_to_rtlil
 from hypercast.rtl.notice import notice
 from hypercast.rtl.verilog import write_verilog
@@ -53,8 +53,7 @@ def chip_source(board, config):
 
     The same text on every run and machine.
     """
-    parts = [folded_core_to_rtlil(config)] if is_folded(config) \
-        else parts_to_rtlil(config).values()
+    parts = (folded_parts_to_rtlil if is_folded(config) else parts_to_rtlil)(config).values()
     text, mark = (_SOURCE_LINE.sub("", "\n".join(parts)), "#") if board.open_tools \
         else (write_verilog(*parts), "//")
     header = "".join(f"{mark} {line}".rstrip() + "\n" for line in notice(config))

@@ -43,7 +43,7 @@ def _convert_folded(config, folder):
     from amaranth.back import rtlil  # slow to import, only needed to build
 
     from hypercast.boards.serial_top import SerialTop
-    from hypercast.rtl.folding.folded_core import folded_core_to_rtlil
+    from hypercast.rtl.folding.folded_parts import folded_parts_to_rtlil
     from hypercast.rtl.link.bit_period import FRACTION
     from hypercast.rtl.verilog import write_verilog
     from hypercast.sim.verilator_build import verilate
@@ -51,7 +51,7 @@ def _convert_folded(config, folder):
     top = rtlil.convert(SerialTop(config, BIT_PERIOD, baud=FRACTION, folded=True),
                         name=BOARD_MODULE)
     source = folder / "board.v"
-    source.write_text(write_verilog(folded_core_to_rtlil(config), top))
+    source.write_text(write_verilog(*folded_parts_to_rtlil(config).values(), top))
     (folder / "board.h").write_text(_line())
     return verilate(source, top=BOARD_MODULE, folder=folder)
 

@@ -86,7 +86,7 @@ class _Folding:
                           if cell["type"] == "$mem_v2"]
         self._registers = registers(netlist)
         self._time = Slots(netlist, slots, index)
-        self._stages = Stages(netlist, self._time)
+        self._stages = Stages(netlist)
         self._flags = defaultdict(list)  # by slots ahead and delay: early, current, following
 
     def run(self):
@@ -139,8 +139,8 @@ class _Folding:
         last = self._netlist.gate("$reduce_and", A=slot)
         for name in names:
             register = uncontrolled(self._netlist, self._registers[name])
-            self._time.flip_flops(f"{name}$shared", register.data, register.output, enable=last,
-                                  initial=self._time.initial(register.output))
+            self._netlist.flip_flops(f"{name}$shared", register.data, register.output, enable=last,
+                                     initial=self._time.initial(register.output))
 
     def _groups(self, shared):
         """Registers that are not shared, by slots ahead, stage, enable and reset."""
@@ -192,7 +192,7 @@ class _Folding:
             self._time.ram(name, following, early, ahead=ahead + 1, delay=delay, initial=initial)
             for slots in range(ahead + delay, -1, -1):
                 output = self._netlist.nets(len(flags)) if slots else current
-                self._time.flip_flops(f"${name}${slots}", early, output, initial=initial)
+                self._netlist.flip_flops(f"${name}${slots}", early, output, initial=initial)
                 early = output
 
     def _fold_memory(self, name):
@@ -212,7 +212,7 @@ class _Folding:
                     address, [enable] = self._stages.second(address), self._stages.second([enable])
                 if enable not in CONSTANTS:
                     [delayed] = netlist.nets(1)
-                    self._time.flip_flops(f"{name}$enable{place}", [enable], [delayed])
+                    netlist.flip_flops(f"{name}$enable{place}", [enable], [delayed])
                     enable = delayed
                 self._time.state(f"{name}_read_{place}", output, port.data, delay=1 + late,
                                  enable=enable, ahead=ahead)

@@ -5,7 +5,6 @@ from amaranth.hdl import (
     ClockDomain,
     ClockSignal,
     DomainRenamer,
-    EnableInserter,
     Module,
     ResetSignal,
     Signal,
@@ -16,17 +15,18 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl.chip import Converted
 from hypercast.rtl.control.axi_lite import AxiLite
-from hypercast.rtl.control.control_unit import ControlUnit
+from hypercast.rtl.control.control_unit import control_signature
 from hypercast.rtl.core import core_signature
 from hypercast.rtl.folding.axi_pace import AxiPace
 from hypercast.rtl.folding.fold import NEXT
 from hypercast.rtl.folding.link_memory import LinkMemory
 from hypercast.rtl.layouts import Link
 
-__all__ = ["FOLDED_CORE_MODULE", "FoldedChip", "folded_core_members"]
+__all__ = ["FOLDED_CORE_MODULE", "PACED_CONTROL_MODULE", "FoldedChip", "folded_core_members"]
 
-#: Module name of the folded core, which is converted on its own.
+#: Module names of the folded core and the paced control unit, which are converted on their own.
 FOLDED_CORE_MODULE = "hypercast_folded_core"
+PACED_CONTROL_MODULE = "hypercast_paced_control"
 
 
 def folded_core_members(config):
@@ -47,8 +47,8 @@ class FoldedChip(wiring.Component):
     """``Chip`` in the area of one core: each of its cycles takes as many as there are cores.
 
     The core's logic is every core in turn, for a cycle each (its *slot*); see ``fold``. The control
-    unit works in the last slot's cycle. Bits and counters, in cycles of the chip, are those of
-    ``Chip``, and so is the configuration's hash: no software knows the difference.
+    unit works in the last slot's cycle; see ``pace``. Bits and counters, in cycles of the chip, are
+    those of ``Chip``, and so is the configuration's hash: no software knows the difference.
 
     Parameters
     ----------
@@ -85,8 +85,10 @@ class FoldedChip(wiring.Component):
         m.domains.paced = paced = ClockDomain("paced", local=True)
         m.d.comb += [paced.clk.eq(ClockSignal()), paced.rst.eq(reset)]
 
-        control = ControlUnit(config)
-        m.submodules.control = DomainRenamer("paced")(EnableInserter(last)(control))
+        control = Converted(PACED_CONTROL_MODULE,
+                            {**control_signature(config), "enable": In(1)})
+        m.submodules.control = DomainRenamer("paced")(control)
+        m.d.comb += control.enable.eq(last)
         m.submodules.pace = pace = AxiPace()
         connect(m, flipped(self.axi), pace.manager)
         connect(m, pace.subordinate, control.axi)

@@ -76,6 +76,17 @@ class Netlist:
         self.add(f"{kind}${output}", kind, {**operands, "Y": [output]}, **widths, Y_WIDTH=1)
         return output
 
+    def flip_flops(self, name, data, output, *, initial="", enable=None):
+        """Add flip-flops, with values that they hold at first, the lowest bit first."""
+        connections = {"CLK": self.ports["clk"]["bits"], "D": data, "Q": output}
+        parameters = {"WIDTH": len(data), "CLK_POLARITY": "1"}
+        if enable is not None:
+            connections["EN"] = [enable]
+            parameters["EN_POLARITY"] = "1"
+        self.add(name, "$dff" if enable is None else "$dffe", connections, **parameters)
+        if initial:
+            self.set_initial_values(output, initial)
+
     def add_port(self, name, direction, bits):
         """Add a port of the module."""
         self.ports[name] = {"direction": direction, "bits": bits}

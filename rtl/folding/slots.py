@@ -57,17 +57,6 @@ class Slots:
         """What nets hold at first; a string, the lowest bit first."""
         return "".join(self._initial.get(bit, "x") for bit in bits)
 
-    def flip_flops(self, name, data, output, *, initial="", enable=None):
-        """Add flip-flops, with values that they hold at first, the lowest bit first."""
-        connections = {"CLK": [self._clock], "D": data, "Q": output}
-        parameters = {"WIDTH": len(data), "CLK_POLARITY": "1"}
-        if enable is not None:
-            connections["EN"] = [enable]
-            parameters["EN_POLARITY"] = "1"
-        self._netlist.add(name, "$dff" if enable is None else "$dffe", connections, **parameters)
-        if initial:
-            self._netlist.set_initial_values(output, initial)
-
     def early(self, bit, ahead):
         """The net that is ``ahead`` slots ahead of another.
 
@@ -96,9 +85,9 @@ class Slots:
     def delay(self, bits, ahead):
         """The nets that are ``ahead`` slots ahead; from them, flip-flops drive those in between."""
         for slots in range(ahead):
-            self.flip_flops(f"$delay{slots}${bits[0]}",
-                            [self.early(bit, slots + 1) for bit in bits],
-                            [self.early(bit, slots) for bit in bits], initial=self.initial(bits))
+            self._netlist.flip_flops(
+                f"$delay{slots}${bits[0]}", [self.early(bit, slots + 1) for bit in bits],
+                [self.early(bit, slots) for bit in bits], initial=self.initial(bits))
         return [self.early(bit, ahead) for bit in bits]
 
     def ram(self, name, data, output, *, ahead, delay=0, enable="1", initial="", reset="0",

@@ -4,38 +4,13 @@ Whatever is computed for an instance is needed only when its next slot comes, so
 long is cut by flip-flops, and what it ends in is written a slot later than all else.
 """
 
-import math
-
-from hypercast.rtl.folding.netlist import CONSTANTS, number
+from hypercast.rtl.folding.arrivals import Arrivals, logic
+from hypercast.rtl.folding.netlist import CONSTANTS
 
 __all__ = ["Stages"]
 
 #: Longest path of the first stage, in levels of logic: about half of a core's longest.
 _LEVELS = 10
-#: Levels that a block RAM's access, and that a multiplier takes.
-_ACCESS, _MULTIPLIER = 4, 5
-#: Bits of a carry chain that take as long as a level.
-_CARRY = 20
-_ARITHMETIC = {"$add", "$sub", "$neg", "$lt", "$le", "$gt", "$ge"}
-_SHIFTS = {"$shl", "$shr", "$sshl", "$sshr", "$shift", "$shiftx"}
-
-
-def _levels(cell):
-    """Levels of four-input LUTs that a cell takes, roughly; neighbours share some."""
-    parameters = cell["parameters"]
-    width = max(number(parameters.get(f"{port}_WIDTH", "1")) for port in "AB")
-    kind = cell["type"]
-    if kind == "$mul":
-        return _MULTIPLIER
-    if kind in _ARITHMETIC:
-        return 1 + width / _CARRY
-    if kind in _SHIFTS:
-        return 0.7 * number(parameters["B_WIDTH"])
-    if kind == "$pmux":
-        return 1 + 0.5 * math.log2(number(parameters["S_WIDTH"]))
-    if kind.startswith(("$reduce", "$logic", "$eq", "$ne")):
-        return max(0.5, math.log(width, 4))
-    return 0.6
 
 
 class Stages:
@@ -45,68 +20,30 @@ class Stages:
     ----------
     netlist : Netlist
         The netlist; it is changed.
-    slots : Slots
-        Where flip-flops come from.
     """
 
-    def __init__(self, netlist, slots):
+    def __init__(self, netlist):
         self._netlist = netlist
-        self._slots = slots
-        self._arrivals = {}
+        self._arrivals = Arrivals(netlist)
         self._delayed = {}
-        cells = [cell for cell in netlist.cells.values()
-                 if cell["connections"].get("Y") and cell["type"] != "$scopeinfo"]
-        late = [cell for cell in cells if self.late(cell["connections"]["Y"])]
+        late = [cell for cell in logic(netlist) if self.late(cell["connections"]["Y"])]
         for cell in late:
             for port, bits in cell["connections"].items():
                 if cell["port_directions"][port] == "input":
                     cell["connections"][port] = self.second(bits)
 
-    def _arrival(self, net):
-        """Levels from registers to a net."""
-        stack = [net]
-        while stack:
-            bit = stack[-1]
-            name, port, _ = self._netlist.drivers.get(bit, (None, None, None))
-            if bit in self._arrivals or bit in CONSTANTS:
-                stack.pop()
-            elif port != "Y":
-                self._arrivals[bit] = self._begin(name, port, bit)
-                stack.pop()
-            else:
-                cell = self._netlist.cells[name]
-                operands = [operand for other, bits in cell["connections"].items()
-                            if cell["port_directions"][other] == "input" for operand in bits
-                            if operand not in CONSTANTS]
-                missing = [operand for operand in operands if operand not in self._arrivals]
-                if missing:
-                    stack += missing
-                    continue
-                arrival = _levels(cell) + max(map(self._arrivals.get, operands), default=0)
-                self._arrivals.update(dict.fromkeys(cell["connections"]["Y"], arrival))
-                stack.pop()
-        return self._arrivals.get(net, 0)
-
-    def _begin(self, name, port, bit):
-        if port != "RD_DATA":
-            return 0
-        cell = self._netlist.cells[name]
-        place = cell["connections"]["RD_DATA"].index(bit)
-        read = place // number(cell["parameters"]["WIDTH"])
-        return 0 if cell["parameters"]["RD_CLK_ENABLE"][-1 - read] == "1" else _ACCESS
-
     def late(self, bits):
         """Whether any of some nets comes in the second stage."""
-        return any(self._arrival(bit) > _LEVELS for bit in bits)
+        return any(self._arrivals.of(bit) > _LEVELS for bit in bits)
 
     def second(self, bits):
         """Nets that hold, in the second stage, what others are for an instance."""
         return [self._second(bit) for bit in bits]
 
     def _second(self, bit):
-        if bit in CONSTANTS or self._arrival(bit) > _LEVELS:
+        if bit in CONSTANTS or self._arrivals.of(bit) > _LEVELS:
             return bit
         if bit not in self._delayed:
             [self._delayed[bit]] = self._netlist.nets(1)
-            self._slots.flip_flops(f"$second${bit}", [bit], [self._delayed[bit]])
+            self._netlist.flip_flops(f"$second${bit}", [bit], [self._delayed[bit]])
         return self._delayed[bit]

@@ -66,7 +66,8 @@ def test_more_cores_than_four_are_folded(name):
     assert f"configuration hash {config.hash:#010x}" in chip and "/boards/" not in chip
     files = project(board, config, chip).files
     top = files["hypercast.il" if board.open_tools else "hypercast.v"]
-    assert len(re.findall(r"\bhypercast_folded_core\b", top)) == 1
+    for part in ("hypercast_folded_core", "hypercast_paced_control"):
+        assert len(re.findall(rf"\b{part}\b", top)) == 1
     assert chip == files["chip.il" if board.open_tools else "chip.v"]
 
 

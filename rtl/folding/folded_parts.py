@@ -1,0 +1,33 @@
+"""Converts the parts of a folded chip to RTLIL: the core, folded, and the control unit, paced."""
+
+from hypercast.rtl.control.control_unit import ControlUnit
+from hypercast.rtl.core import Core
+from hypercast.rtl.folding.flat import convert_changed
+from hypercast.rtl.folding.fold import fold
+from hypercast.rtl.folding.folded_chip import FOLDED_CORE_MODULE, PACED_CONTROL_MODULE
+from hypercast.rtl.folding.pace import pace
+
+__all__ = ["folded_parts_to_rtlil"]
+
+
+def folded_parts_to_rtlil(config):
+    """RTLIL texts of ``FoldedChip``'s parts, modules ``FOLDED_CORE_MODULE`` and
+    ``PACED_CONTROL_MODULE``, by their names.
+
+    Raises
+    ------
+    RuntimeError
+        If Yosys fails; holds its message.
+    """
+    def fold_core(module):
+        fold(module, slots=config.cores, index="core", private={
+            port for port in module["ports"] if port.startswith(("incoming__", "outgoing__"))})
+
+    def pace_control(module):
+        pace(module, slots=config.cores)
+
+    return {
+        FOLDED_CORE_MODULE: convert_changed(Core(config), FOLDED_CORE_MODULE, fold_core),
+        PACED_CONTROL_MODULE: convert_changed(
+            ControlUnit(config), PACED_CONTROL_MODULE, pace_control),
+    }

@@ -1,0 +1,139 @@
+"""Makes each cycle of a module several of the clock, and gives its long paths several as well.
+
+A module that changes in the last slot only has all slots before to compute in. Tools that place and
+route do not know that, so flip-flops cut its paths: what depends on registers alone is the same
+from slot to slot, and as good when it comes some slots later.
+"""
+
+from hypercast.rtl.folding.arrivals import Arrivals, logic
+from hypercast.rtl.folding.dependencies import FoldingError, read_ports
+from hypercast.rtl.folding.netlist import CONSTANTS, Netlist
+from hypercast.rtl.folding.registers import KINDS, registers
+
+__all__ = ["pace"]
+
+#: Longest path between flip-flops, in levels of logic.
+_LEVELS = 5
+
+
+def pace(module, *, slots):
+    """Let a module work in the last slot of several.
+
+    The module gets an input ``enable``, to be high in that slot. Inputs count as they are in it;
+    what depends on them in the same cycle is not cut, for they may change in any slot.
+
+    Parameters
+    ----------
+    module : dict
+        A flat module with one clock, ``clk``, as in Yosys' JSON, of the cells that ``fold`` takes;
+        it is changed in place.
+    slots : int
+        Number of slots.
+
+    Raises
+    ------
+    FoldingError
+        If an output is no register, a path is longer than all slots together, or an address of a
+        memory that is read at once takes more than a slot to compute.
+    """
+    netlist = Netlist(module)
+    own = registers(netlist)
+    _Cuts(netlist).insert(slots)
+    [enable] = netlist.nets(1)
+    _enable(netlist, own, enable)
+    netlist.add_port("enable", "input", [enable])
+
+
+class _Cuts:
+    """Flip-flops in the paths of a netlist."""
+
+    def __init__(self, netlist):
+        self._netlist = netlist
+        self._arrivals = Arrivals(netlist)
+        self._changing = self._dependents(netlist.inputs)
+        self._delayed = {}
+
+    def insert(self, slots):
+        stages = {id(cell): self._stage(cell["connections"]["Y"][0])
+                  for cell in logic(self._netlist)}
+        if max(stages.values(), default=0) >= slots:
+            raise FoldingError(f"{slots} slots are too few for the longest path")
+        self._check()
+        for cell in logic(self._netlist):
+            stage = stages[id(cell)]
+            for port, bits in cell["connections"].items():
+                if cell["port_directions"][port] == "input":
+                    cell["connections"][port] = [self._known(bit, stage) for bit in bits]
+
+    def _stage(self, bit):
+        return int(self._arrivals.of(bit) / _LEVELS)
+
+    def _known(self, bit, stage):
+        """A net, from a flip-flop if it is known in an earlier stage."""
+        if bit in CONSTANTS or bit in self._changing or self._stage(bit) >= stage:
+            return bit
+        if bit not in self._delayed:
+            [self._delayed[bit]] = self._netlist.nets(1)
+            self._netlist.flip_flops(f"$cut${bit}", [bit], [self._delayed[bit]])
+        return self._delayed[bit]
+
+    def _check(self):
+        netlist = self._netlist
+        for name, port in netlist.ports.items():
+            for bit in port["bits"] if port["direction"] == "output" else []:
+                if bit not in CONSTANTS and netlist.drivers[bit][1] != "Q":
+                    raise FoldingError(f"output {name} is no register")
+        for name, port in self._memory_reads():
+            if any(self._stage(bit) for bit in port.address):
+                raise FoldingError(f"an address of memory {name}, which is read at once, takes "
+                                   f"more than a slot to compute")
+
+    def _memory_reads(self):
+        """Ports that are read at once, each with its memory's name."""
+        return [(name, port) for name, cell in self._netlist.cells.items()
+                if cell["type"] == "$mem_v2" for port in read_ports(name, cell)
+                if not port.synchronous]
+
+    def _dependents(self, nets):
+        """All that depends on nets in the same cycle, and they themselves."""
+        readers = {}
+        for cell in logic(self._netlist):
+            for port, bits in cell["connections"].items():
+                for bit in bits if cell["port_directions"][port] == "input" else []:
+                    readers.setdefault(bit, []).append(cell["connections"]["Y"])
+        for _, port in self._memory_reads():
+            for bit in port.address:
+                readers.setdefault(bit, []).append(port.data)
+        found, stack = set(), list(nets)
+        while stack:
+            bit = stack.pop()
+            if bit not in found:
+                found.add(bit)
+                stack += [output for outputs in readers.get(bit, []) for output in outputs]
+        return found
+
+
+def _enable(netlist, own, enable):
+    """Let registers and memories change in one slot only."""
+    gated = {"1": enable, "0": "0"}
+
+    def gate(bit):
+        if bit not in gated:
+            gated[bit] = netlist.gate("$and", A=[bit], B=[enable])
+        return gated[bit]
+
+    for name, register in own.items():
+        cell = netlist.cells[name]
+        # Resets come from logic, too, where Yosys found that some was one.
+        resettable = KINDS[cell["type"]][1]
+        cell["type"] = "$sdffe" if resettable else "$dffe"
+        for port, bit in [("EN", register.enable), ("SRST", register.reset)][:1 + resettable]:
+            cell["connections"][port] = [gate(bit)]
+            cell["port_directions"][port] = "input"
+            cell["parameters"][f"{port}_POLARITY"] = "1"
+    for name, cell in list(netlist.cells.items()):
+        if cell["type"] == "$mem_v2":
+            connections = cell["connections"]
+            connections["WR_EN"] = [gate(bit) for bit in connections["WR_EN"]]
+            connections["RD_EN"] = [gate(port.enable) if port.synchronous else port.enable
+                                    for port in read_ports(name, cell)]
