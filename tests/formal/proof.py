@@ -4,16 +4,18 @@ A proof is a module that contains the block, drives it with free inputs, narrows
 to what the contracts allow, and states by `Assert` what the block promises.
 """
 
+import inspect
 import shutil
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Assume, ClockDomain, Signal, Value
 
-__all__ = ["ProofFailedError", "constant", "held", "past", "prove"]
+__all__ = ["ProofFailedError", "constant", "held", "mistaken", "past", "prove"]
 
 #: Seconds a proof may take; ten times what the longest needs.
 _PATIENCE = 300
@@ -78,6 +80,15 @@ def _yosys(directory, *commands):
                             capture_output=True, text=True, timeout=_PATIENCE)
     if result.returncode != 0:
         raise ProofFailedError(result.stdout[-5000:] + result.stderr)
+
+
+def mistaken(module, old, new):
+    """A copy of a Python module in whose text ``new`` stands for the first ``old``."""
+    source = inspect.getsource(module)
+    assert old in source
+    copy = types.ModuleType("mistaken")
+    exec(compile(source.replace(old, new, 1), "mistaken", "exec"), copy.__dict__)
+    return copy
 
 
 def past(m, value):
