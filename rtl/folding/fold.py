@@ -94,7 +94,7 @@ class _Folding:
         replaced = list(self._registers)
         self._add_next_outputs()
         excluded = {name for name, register in self._registers.items()
-                   if self._ahead[name] or register.late or self._stages.late(register.inputs)}
+                    if self._ahead[name] or register.late or self._stages.late(register.inputs)}
         shared = shared_registers(netlist, self._registers, self._shared_inputs, excluded)
         self._hold_shared(shared)
         for (ahead, late, enable, reset), members in self._groups(shared).items():

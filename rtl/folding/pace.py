@@ -37,10 +37,10 @@ def pace(module, *, slots):
         memory that is read at once takes more than a slot to compute.
     """
     netlist = Netlist(module)
-    own = registers(netlist)
+    originals = registers(netlist)
     _Cuts(netlist).insert(slots)
     [enable] = netlist.nets(1)
-    _enable(netlist, own, enable)
+    _enable(netlist, originals, enable)
     netlist.add_port("enable", "input", [enable])
 
 
@@ -113,8 +113,8 @@ class _Cuts:
         return found
 
 
-def _enable(netlist, own, enable):
-    """Let registers and memories change in one slot only."""
+def _enable(netlist, originals, enable):
+    """Let registers and memories change in one slot only; flip-flops that cut paths do in all."""
     gated = {"1": enable, "0": "0"}
 
     def gate(bit):
@@ -122,7 +122,7 @@ def _enable(netlist, own, enable):
             gated[bit] = netlist.gate("$and", A=[bit], B=[enable])
         return gated[bit]
 
-    for name, register in own.items():
+    for name, register in originals.items():
         cell = netlist.cells[name]
         # Resets come from logic, too, where Yosys found that some was one.
         resettable = KINDS[cell["type"]][1]

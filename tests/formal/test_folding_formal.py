@@ -1,9 +1,6 @@
 """Proof that a folded module is each of its instances in turn."""
 
-import json
-
 import pytest
-from amaranth.back import rtlil
 from amaranth.hdl import (
     Array,
     Assert,
@@ -23,8 +20,8 @@ from hypercast.rtl.folding import fold as fold_module
 from hypercast.rtl.folding import slots as slots_module
 from hypercast.rtl.folding import stages
 from hypercast.rtl.folding.dependencies import FoldingError
+from hypercast.rtl.folding.flat import convert_changed
 from hypercast.rtl.folding.fold import fold
-from hypercast.rtl.yosys import run_yosys
 from tests.formal.proof import ProofFailedError, mistaken, past, prove
 
 SLOTS = 8
@@ -51,7 +48,7 @@ class Example(wiring.Component):
         m.submodules.table = table = Memory(shape=2, depth=4, init=[2, 3, 0, 1])
         m.submodules.first = first = Memory(shape=1, depth=2, init=[0, 1])
         m.submodules.second = second = Memory(shape=3, depth=2, init=[5, 0])
-        m.submodules.third = third = Memory(shape=2, depth=2, init=[])
+        m.submodules.third = third = Memory(shape=2, depth=2, init=[0, 1])
         look = table.read_port()
         here, there = first.read_port(domain="comb"), second.read_port(domain="comb")
         slow = third.read_port()
@@ -77,16 +74,11 @@ class Example(wiring.Component):
         return m
 
 
-def folded(tmp_path, component, *, slots=SLOTS, private=("own",)):
+def folded(component, *, slots=SLOTS):
     """RTLIL of a component, folded, as module "folded"."""
-    (tmp_path / "whole.il").write_text(rtlil.convert(component, name="folded"))
-    run_yosys("read_rtlil whole.il; hierarchy -top folded; proc -norom; flatten; opt; "
-              "memory_collect; write_json whole.json", tmp_path)
-    design = json.loads((tmp_path / "whole.json").read_text())
-    fold(design["modules"]["folded"], slots=slots, index="core", private=private)
-    (tmp_path / "folded.json").write_text(json.dumps(design))
-    run_yosys("read_json folded.json; opt_clean; write_rtlil folded.il", tmp_path)
-    return (tmp_path / "folded.il").read_text()
+    return convert_changed(
+        component, "folded",
+        lambda module: fold(module, slots=slots, index="core", private=("own",)))
 
 
 def bench():
@@ -130,7 +122,7 @@ def test_folded_instances_are_the_instances(levels, tmp_path, monkeypatch):
     """Whether some paths are too long for a slot, or none."""
     monkeypatch.setattr(stages, "_LEVELS", levels)
     m, inputs, reach = bench()
-    prove(m, inputs, reach, tmp_path, CYCLES, parts=folded(tmp_path, Example()))
+    prove(m, inputs, reach, tmp_path, CYCLES, parts=folded(Example()))
 
 
 @pytest.mark.parametrize("old, new", [
@@ -143,7 +135,7 @@ def test_mistakes_are_found(old, new, tmp_path, monkeypatch):
     monkeypatch.setattr(fold_module, "Slots", changed.Slots)
     m, inputs, reach = bench()
     with pytest.raises(ProofFailedError):
-        prove(m, inputs, reach, tmp_path, CYCLES, parts=folded(tmp_path, Example()))
+        prove(m, inputs, reach, tmp_path, CYCLES, parts=folded(Example()))
 
 
 class Unregistered(wiring.Component):
@@ -178,6 +170,6 @@ class Direct(Unregistered):
     (Direct, 8, "memory memory.* is read at once where input own says"),
     (Example, 2, "2 instances are too few: registers_.* is needed . slots ahead"),
 ])
-def test_what_cannot_be_folded(component, slots, message, tmp_path):
+def test_what_cannot_be_folded(component, slots, message):
     with pytest.raises(FoldingError, match=message):
-        folded(tmp_path, component(), slots=slots)
+        folded(component(), slots=slots)

@@ -1,11 +1,11 @@
 """Checkpoints: read back as they were written, whole or not at all."""
 
 import dataclasses
+import os
 
 import numpy as np
 import pytest
 
-from hypercast.host import checkpoint as module
 from hypercast.host.checkpoint import (
     Checkpoint,
     CheckpointError,
@@ -46,7 +46,7 @@ def test_a_write_that_fails_leaves_the_old_one(tmp_path, monkeypatch):
 
     def fail(descriptor):
         raise OSError("the disk is full")
-    monkeypatch.setattr(module.os, "fsync", fail)
+    monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(OSError, match="full"):
         save_checkpoint(path, kept(3))
     assert load_checkpoint(path).state.step == 2
