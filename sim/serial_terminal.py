@@ -7,8 +7,9 @@ import tty
 
 __all__ = ["SerialTerminal"]
 
-#: Cycles simulated between two looks at what the host has sent.
-_SLICE = 5_000
+#: Cycles simulated between two looks at what the host has sent: a host that waits for an answer
+#: before it asks again waits as long each time.
+_SLICE = 200
 
 
 class SerialTerminal:

@@ -204,6 +204,7 @@ class _Folding:
         addresses, outputs, collisions = [], [], ""
         ports = read_ports(name, cell)
         late = self._is_late(cell, ports)
+        present = self._time.counter(-late)
         for place, port in enumerate(ports):
             ahead = self._ahead[port.key]
             if port.synchronous:
@@ -216,14 +217,14 @@ class _Folding:
                     enable = delayed
                 self._time.state(f"{name}_read_{place}", output, port.data, delay=1 + late,
                                  enable=enable, ahead=ahead)
-                slot = self._time.number(-late)
+                slot = present
                 collisions += mask[place * writes:][:writes]
             else:
                 if self._stages.late(port.address):
                     raise FoldingError(f"an address of memory {name}, which is read at once, "
                                        f"takes more than a slot to compute")
                 address = [self._time.early(bit, ahead + 1) for bit in port.address]
-                slot = self._time.number(ahead + 1)
+                slot = self._time.counter(ahead + 1)
                 output = self._time.delay(port.data, ahead)
                 # No other instance writes where this one reads.
                 collisions += "1" * writes
@@ -237,7 +238,7 @@ class _Folding:
                           RD_INIT_VALUE="x" * width * len(ports))
         if writes:
             parameters["RD_COLLISION_X_MASK"] = collisions[::-1]
-            self._deepen(cell, late)
+            self._deepen(cell, late, present)
 
     def _is_late(self, cell, ports):
         """Whether all that goes to a memory does so in the second stage.
@@ -250,14 +251,13 @@ class _Folding:
             nets += [*port.address, port.enable] if port.synchronous else []
         return self._stages.late(nets)
 
-    def _deepen(self, cell, late):
+    def _deepen(self, cell, late, slot):
         """Give a memory room for all instances."""
         parameters, connections = cell["parameters"], cell["connections"]
         if late:
             for port in ("WR_ADDR", "WR_DATA", "WR_EN"):
                 connections[port] = self._stages.second(connections[port])
         width, abits = number(parameters["WIDTH"]), number(parameters["ABITS"])
-        slot = self._time.number(-late)
         entries = parameters["INIT"].rjust(width << abits, "x")
         depth = self._slots << abits
         parameters.update(INIT=entries * self._slots if {*entries} != {"x"} else "x",

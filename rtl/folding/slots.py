@@ -28,30 +28,35 @@ class Slots:
         self._width = (count - 1).bit_length()
         self._clock = netlist.ports["clk"]["bits"][0]
         self._initial = netlist.take_initial_values()
-        self._counters = {}
+        self._counters = 0
+        self._numbers = {}  # slots ahead to nets
         self._copies = {}  # (net, slots ahead) to the net that is ahead of it
         self._restart = netlist.nets(1)
         netlist.add_port("restart", "input", self._restart)
         self._count_slots(0, netlist.ports[index]["bits"])
 
     def _count_slots(self, first, bits):
+        name = f"$slot{self._counters}"
+        self._counters += 1
         following = self._netlist.nets(self._width)
-        self._netlist.add(f"$slot{first}$add", "$add", {"A": bits, "B": ["1"], "Y": following},
+        self._netlist.add(f"{name}$add", "$add", {"A": bits, "B": ["1"], "Y": following},
                           A_SIGNED=0, A_WIDTH=self._width, B_SIGNED=0, B_WIDTH=1,
                           Y_WIDTH=self._width)
         value = format(first, f"0{self._width}b")
-        self._netlist.add(f"$slot{first}", "$sdff", {
+        self._netlist.add(name, "$sdff", {
             "CLK": [self._clock], "SRST": self._restart, "D": following, "Q": bits},
             WIDTH=self._width, CLK_POLARITY="1", SRST_POLARITY="1", SRST_VALUE=value)
         self._netlist.set_initial_values(bits, value[::-1])
-        self._counters[first] = bits
+        self._numbers.setdefault(first, bits)
+        return bits
 
     def number(self, ahead):
         """The number of the slot that comes ``ahead`` slots after this one."""
-        ahead %= self._count
-        if ahead not in self._counters:
-            self._count_slots(ahead, self._netlist.nets(self._width))
-        return self._counters[ahead]
+        return self._numbers.get(ahead % self._count) or self.counter(ahead)
+
+    def counter(self, ahead):
+        """The same from a counter of its own: for RAM, as wires all over the chip are slow."""
+        return self._count_slots(ahead % self._count, self._netlist.nets(self._width))
 
     def initial(self, bits):
         """What nets hold at first; a string, the lowest bit first."""
@@ -119,9 +124,9 @@ class Slots:
         initial = initial[::-1] or "x" * width
         self._netlist.add(
             name, "$mem_v2",
-            {"RD_ADDR": self.number(ahead + 1), "RD_DATA": output,
+            {"RD_ADDR": self.counter(ahead + 1), "RD_DATA": output,
              "RD_CLK": [self._clock], "RD_EN": ["1"], "RD_ARST": ["0"], "RD_SRST": [reset],
-             "WR_ADDR": self.number(-delay), "WR_DATA": data, "WR_EN": [enable] * width,
+             "WR_ADDR": self.counter(-delay), "WR_DATA": data, "WR_EN": [enable] * width,
              "WR_CLK": [self._clock]},
             MEMID=f"\\{name}", SIZE=self._count, OFFSET=0, ABITS=self._width, WIDTH=width,
             INIT=initial * self._count, RD_PORTS=1, RD_CLK_ENABLE="1", RD_CLK_POLARITY="1",

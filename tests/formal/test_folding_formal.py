@@ -117,7 +117,7 @@ def bench():
     return m, [own, following, again], [(rounds == 3) & (now["kept"] == 3), now["step"] == 1]
 
 
-@pytest.mark.parametrize("levels", [10, 5])
+@pytest.mark.parametrize("levels", [pytest.param(10, marks=pytest.mark.slow), 5])
 def test_folded_instances_are_the_instances(levels, tmp_path, monkeypatch):
     """Whether some paths are too long for a slot, or none."""
     monkeypatch.setattr(stages, "_LEVELS", levels)
@@ -127,7 +127,7 @@ def test_folded_instances_are_the_instances(levels, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("old, new", [
     # A RAM that is read a slot late, and a reset that lasts too short.
-    ('"RD_ADDR": self.number(ahead + 1)', '"RD_ADDR": self.number(ahead)'),
+    ('"RD_ADDR": self.counter(ahead + 1)', '"RD_ADDR": self.counter(ahead)'),
     ('"RD_SRST": [reset]', '"RD_SRST": ["0"]'),
 ])
 def test_mistakes_are_found(old, new, tmp_path, monkeypatch):

@@ -27,6 +27,6 @@ def test_flits_stay_in_order(dimensions, planes, eject, cycles, tmp_path):
 
 
 @pytest.mark.parametrize(("dimensions", "planes", "eject", "cycles"), [
-    (1, 1, 1, 10), (1, 2, 2, 10), (2, 1, 1, 10)])
+    (1, 1, 1, 10), pytest.param(1, 2, 2, 10, marks=pytest.mark.slow), (2, 1, 1, 10)])
 def test_every_flit_is_served_in_time(dimensions, planes, eject, cycles, tmp_path):
     prove(*proof(router_contracts.serves, dimensions, planes, eject), tmp_path, cycles)

@@ -52,7 +52,7 @@ def sweep(index, count):
     assert np.array_equal(run.link_flits, link_loads(*traffic, planes, config.dimensions))
 
 
-@pytest.mark.parametrize("index", [1, 20, 27])
+@pytest.mark.parametrize("index", [1, 27])
 def test_some_networks(index):
     sweep(index, 2_000)
 

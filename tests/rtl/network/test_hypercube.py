@@ -83,7 +83,8 @@ def exchange(config, traffic, rng, idle, stall, cycles):
 
 @pytest.mark.parametrize(("dimensions", "planes", "eject", "depth"), [
     (0, 1, 1, 2), (0, 4, 4, 2), (1, 1, 1, 3), (1, 4, 2, 2), (2, 1, 1, 2), (2, 2, 2, 4),
-    (3, 1, 1, 4), (3, 2, 1, 2), (3, 4, 4, 5), (4, 1, 1, 2), (4, 4, 2, 4)])
+    (3, 1, 1, 4), (3, 2, 1, 2), (3, 4, 4, 5), (4, 1, 1, 2),
+    pytest.param(4, 4, 2, 4, marks=pytest.mark.slow)])
 def test_every_destination_gets_every_flit_once_and_in_order(dimensions, planes, eject, depth):
     config = Config(dimensions=dimensions, planes=planes, eject=eject, buffer_depth=depth,
                     lanes=2, element_width=8)

@@ -257,7 +257,7 @@ def test_clear():
 
 
 @pytest.mark.parametrize("name, read_buffer, latency", [
-    ("16x16", 128, 64), ("4x16", 32, 1)])
+    pytest.param("16x16", 128, 64, marks=pytest.mark.slow), ("4x16", 32, 1)])
 @pytest.mark.parametrize("panels", [1, 3])
 @pytest.mark.parametrize("several, weighted", [(False, False), (True, False), (True, True)])
 def test_takes_a_group_per_cycle(name, read_buffer, latency, panels, several, weighted):
