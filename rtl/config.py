@@ -259,7 +259,7 @@ PRESETS = {
     "cora": Config(dimensions=4, lanes=16, planes=4, accumulator_rows=256, weight_rows=2048,
                    channel_words=32768, operand_words=4096, kept_rows=1024),
     # What fits an ECP5-85F, folded.
-    "ulx3s": Config(dimensions=4, lanes=2, planes=1, element_width=8, accumulator_rows=64,
+    "ulx3s": Config(dimensions=4, lanes=2, planes=2, element_width=8, accumulator_rows=64,
                     weight_rows=512, channel_words=1024, operand_words=256, kept_rows=64,
                     program_rows=256, read_buffer=8, adam=False),
     # What fits an XCVU37P; two 256-bit HBM pseudo-channels a core; timing assumes 250 MHz.
