@@ -1,6 +1,5 @@
 """Proof that a paced module is the module itself, in the last slot of several."""
 
-
 import pytest
 from amaranth.hdl import (
     Assert,
