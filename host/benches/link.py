@@ -105,7 +105,7 @@ def _terminal(preset, progress):
 def _throughput(progress):
     progress("throughput")
     board = SerialBoard(_SMALL.config, progress=progress)
-    transport = SerialTransport(board)
+    transport = SerialTransport(board, number=1)
     driver = Driver(transport, _SMALL.config)
     values = np.random.default_rng(1).integers(1 << 32, size=(_WORDS // 2, 1), dtype=np.uint32)
     seconds = []
@@ -130,7 +130,7 @@ def _one(board, rng, expected):
     """A training over a bad line: how it ended, and the faults."""
     line = _WatchedLine(board, rng)
     try:
-        transport = SerialTransport(line, attempts=_ATTEMPTS)
+        transport = SerialTransport(line, attempts=_ATTEMPTS, number=rng.randint(1, 0xFFFF))
         transport.reset()
         model = _SMALL.model()
         device = ChipDevice(transport, compile_job(model, _SMALL.config), model)

@@ -17,6 +17,8 @@ class SerialTransport(Transport):
     ----------
     port : Port
         The line to the board.
+    **options
+        See ``Session``.
 
     Raises
     ------

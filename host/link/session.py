@@ -11,6 +11,8 @@ __all__ = ["Session"]
 
 #: Bytes without an answer among them after which commands are sent again, as after a silence.
 _BABBLE = 2 * 4 * FRAME_WORDS * WINDOW
+#: Sixteen bits of the header; zero is no session.
+_SESSIONS = 0xFFFF
 
 
 @dataclass
@@ -31,18 +33,27 @@ class Session:
         The line.
     attempts : int
         How often a command is sent before the board is given up.
+    number : int, optional
+        The session's, 1 to 65535, where all bytes are to be the same again. By default it is
+        random, so that the board tells this session from those before it.
 
     Raises
     ------
     TransportError
         If nobody answers.
+    ValueError
+        If there is no session of that number.
     """
 
-    def __init__(self, port, *, attempts=10):
+    def __init__(self, port, *, attempts=10, number=None):
+        if number is None:
+            number = 1 + secrets.randbelow(_SESSIONS)
+        if not 1 <= number <= _SESSIONS:
+            raise ValueError(f"session number {number}: give one of 1 to {_SESSIONS}")
         self._port = port
         self._attempts = attempts
         self._decoder = FrameDecoder()
-        self._number = 1 + secrets.randbelow(0xFFFF)
+        self._number = number
         self._next = None  # sequence number; None until the board has told
         self._commands = []  # whose results nobody has taken
         self._unanswered = {}  # sequence number to command, the oldest first

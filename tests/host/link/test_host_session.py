@@ -46,7 +46,8 @@ def test_commands_are_carried_out_once_whatever_the_line_does(seed, rate):
     """Accesses with side effects, in batches of any size, against what they must have done."""
     rng = random.Random(seed)
     chip = Counting()
-    session = Session(FaultyLine(BridgeModel(chip), rng, rate), attempts=200)
+    session = Session(FaultyLine(BridgeModel(chip), rng, rate), attempts=200,
+                      number=rng.randint(1, 0xFFFF))
     expected = []
     for _ in range(rng.randrange(1, 12)):
         results = []
@@ -67,7 +68,8 @@ def test_commands_are_carried_out_once_whatever_the_line_does(seed, rate):
 
 def test_more_commands_than_sequence_numbers():
     chip = Counting()
-    session = Session(FaultyLine(BridgeModel(chip), random.Random(1), 0.005), attempts=50)
+    session = Session(FaultyLine(BridgeModel(chip), random.Random(1), 0.005), attempts=50,
+                      number=1)
     for number in range(600):
         session.post(write(number))
     assert session.results() == [[1]] * 600
@@ -155,12 +157,17 @@ def test_another_session_takes_the_board_over():
     assert board.chip.accesses == [1]
 
 
-def test_a_session_goes_on_where_the_same_one_ended(monkeypatch):
+def test_a_session_goes_on_where_the_same_one_ended():
     """Numbers are drawn at random, so that they can meet."""
-    monkeypatch.setattr("secrets.randbelow", lambda limit: 41)
     board = BridgeModel(Counting())
-    for number in range(3):
-        session = Session(board)
-        session.post(write(number))
+    for value in range(3):
+        session = Session(board, number=42)
+        session.post(write(value))
         assert session.results() == [[1]]
     assert board.chip.accesses == [0, 1, 2]
+
+
+@pytest.mark.parametrize("number", [0, 0x10000])
+def test_a_session_number_that_does_not_exist(number):
+    with pytest.raises(ValueError, match=f"session number {number}: give one of 1 to 65535"):
+        Session(BridgeModel(Counting()), number=number)
