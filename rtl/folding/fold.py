@@ -137,7 +137,7 @@ class _Folding:
         """Registers that all instances share change after the last slot."""
         slot = self._time.number(0)
         last = self._netlist.gate("$reduce_and", A=slot)
-        for name in sorted(names):
+        for name in sorted(names):  # a set's order differs from run to run
             register = uncontrolled(self._netlist, self._registers[name])
             self._netlist.flip_flops(f"{name}$shared", register.data, register.output, enable=last,
                                      initial=self._time.initial(register.output))
