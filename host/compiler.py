@@ -19,6 +19,7 @@ from hypercast.host.reduction import first_panels, gradient_slices, plan_reducti
 from hypercast.host.sample_plan import SamplePlan
 from hypercast.host.state import store_state, weight_rows
 from hypercast.host.timing import Timing
+from hypercast.host.verification import verify
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.rtl.isa import OPERANDS, Keep, Opcode, Split, decode, encode
 
@@ -110,6 +111,7 @@ def compile_job(model, config, *, word_sparse=True, room=None):
         split_sizes=_split_sizes(model.sample), **plan.traffic)
     for row, word in updates_at(job, model, 0):
         words[row] = word
+    verify(job)
     return job
 
 

@@ -79,18 +79,22 @@ class Features:
     def place(self, memory, firsts):
         """Allocate the words, and indices if they are word-sparse.
 
+        The index from panel 0 is of all panels, since products may read the whole matrix. Others
+        end where the next one begins.
+
         Parameters
         ----------
         memory : MemoryMap
             Where to.
         firsts : sequence of int
-            First panels of the pieces that are read on their own.
+            First panels of the pieces that are read on their own; 0 is the first of them.
         """
         if self._sparse is None:
             memory.matrix(_NAME, 0, self._columns)
             return
         memory.words(_NAME, 0, max(len(part.words) for part in self._sparse))
         for first, last in pairwise([*firsts, self._panels]):
+            last = last if first else self._panels
             words = index_words(last - first, self._config)
             self._indices.append(
                 (memory.words(index_name(_NAME, first), 1, words), first, last - first))

@@ -140,7 +140,7 @@ class GradientEmitter:
         """(panel, first tile, tiles, reduction row) of the GRADIENTs of a chunk."""
         tile = min(self.emitter.config.lanes, weights.height)
         for panel, part in weights.parts(chunk.rows):
-            cuts = [cut for cut in self.emitter.operands.cuts(rows)
+            cuts = [cut for cut in self.emitter.operands.starts(rows)
                     if part.start < cut * tile < part.stop]
             row = chunk.first_row + panel * weights.height - chunk.rows.start
             for first, last in pairwise([part.start // tile, *cuts, part.stop // tile]):

@@ -66,8 +66,11 @@ class OperandMap:
 
     def __init__(self, config, wanted):
         self._places = {}
+        self._starts = {}  # word-sparse matrices, to the panels that have an index
         used = 0
         for parts in wanted:
+            if not parts.stride:
+                self._starts[parts.name] = parts.firsts
             free, held = config.operand_words - used, len(parts.sizes)
             if parts.stride and parts.total > config.operand_words:
                 held = free // parts.stride
@@ -84,6 +87,12 @@ class OperandMap:
         if not parts.stride:
             return parts.firsts
         return (0, held) if held < len(parts.sizes) else ()
+
+    def starts(self, name):
+        """Panels that what an instruction takes together must not reach across: where a
+        word-sparse matrix has an index, since it ends there; those of ``cuts`` for others.
+        """
+        return self._starts.get(name, self.cuts(name))
 
     def holds(self, name, first=0, count=1):
         """Whether there is a place for panels of a matrix; word-sparse, for a whole piece."""

@@ -68,6 +68,10 @@ class Operands:
         """Where a left operand's panels have to be parted, as ``OperandMap.cuts``."""
         return self.buffer.cuts(of_training(name))
 
+    def starts(self, name):
+        """Where panels that are not the whole matrix have to be parted."""
+        return self.buffer.starts(of_training(name))
+
     def left(self, name, first, count, tile=None):
         """The left operand of a MATMUL or GRADIENT: panels of a tile of rows, or of all.
 
@@ -75,9 +79,9 @@ class Operands:
         """
         parts = self.parts(name, range(first, first + count), tile)
         region, row = self.regions[name], tile.first if tile else 0
-        index = self.regions.get(index_name(name, first))
-        fields = {"sparse": 1, "address": index.address} if index else {
-            "address": region.panel(first, row), "stride": region.stride}
+        fields = {"address": region.panel(first, row), "stride": region.stride} \
+            if region.stride else {
+            "sparse": 1, "address": self.regions[index_name(name, first)].address}
         place = of_training(name)
         whole = tile is None and len(self.vertices_of(name).tiles) > 1
         if whole or not self.buffer.holds(place, first, count):
@@ -89,7 +93,7 @@ class Operands:
         entries = _entries(parts)
         if keep:
             return Use(fields, parts, entries, memory=True)
-        return Use(fields, entries, follows=entries if count == 1 and not index else ())
+        return Use(fields, entries, follows=entries if count == 1 and region.stride else ())
 
     def sent(self, name, panel, address):
         """The rows of an AGGREGATE, from an address on."""

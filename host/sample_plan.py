@@ -145,6 +145,10 @@ class SamplePlan:
         return Room(rows=tuple(map(max, self.room.rows, own.rows)),
                     edges=max(own.edges, (1 + _SLACK) * edges))
 
+    def rows_of(self, entry):
+        """Range of rows, of the largest core, that an entry of the row table is of."""
+        return self._table.rows(entry)
+
     def row_table(self, sample):
         """The row table of each core.
 

@@ -34,6 +34,11 @@ class RowTable:
             self._ranges.append(key)
         return self._ranges.index(key)
 
+    def rows(self, entry):
+        """Range of rows, of the largest core, that an entry is of."""
+        _, first, rows = self._ranges[entry]
+        return range(first, first + rows)
+
     def counts(self, core, cores, vertices):
         """The row table of a core; ``vertices`` gives how many there are of a level."""
         return [min(max(rows_of(core, vertices[level], cores) - first, 0), rows)

@@ -29,9 +29,9 @@ WIDE = Config(dimensions=2, lanes=4, planes=2, eject=2, accumulator_rows=16,
 SLOW_MEMORY = Config(dimensions=1, lanes=4, planes=2, accumulator_rows=32, channel_words=4096,
                      operand_words=512, program_rows=512, read_buffer=32, memory_latency=20,
                      memory_stalls=True, weight_rows=512)
-#: No network at all.
-ONE_CORE = Config(dimensions=0, lanes=4, planes=1, accumulator_rows=64, channel_words=4096,
-                  program_rows=512, read_buffer=8, weight_rows=512)
+#: No network at all; memory words that hold several records of every kind.
+ONE_CORE = Config(dimensions=0, lanes=8, planes=1, accumulator_rows=64, channel_words=8192,
+                  operand_words=128, program_rows=512, read_buffer=8, weight_rows=1024)
 CHIPS = {"narrow": NARROW, "wide": WIDE, "slow memory": SLOW_MEMORY, "one core": ONE_CORE}
 
 #: Every model, and what may be added to it.

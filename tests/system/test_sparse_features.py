@@ -6,16 +6,18 @@ import scipy.sparse
 
 from hypercast.host.compiler import compile_job
 from hypercast.host.graph import Graph
-from tests.system.chips import CHIPS, NARROW, WIDE, GraphTraining
+from hypercast.rtl.isa import OperandSource, decode
+from tests.system.chips import CHIPS, NARROW, ONE_CORE, WIDE, GraphTraining, ModelTraining
 
 FEATURES = 40
 
 
-def sparse_graph(vertices, values, *, seed=0):
+def sparse_graph(vertices, values, *, classes=3, seed=0):
     """A random graph with the given features."""
     generator = np.random.default_rng(seed)
     edges = generator.integers(0, vertices, (2 * vertices, 2))
-    return Graph.from_edges(edges, values, np.arange(vertices) % 3, train=range(0, vertices, 2))
+    return Graph.from_edges(edges, values, np.arange(vertices) % classes,
+                            train=range(0, vertices, 2))
 
 
 def draw(vertices, density, *, features=FEATURES, seed=0):
@@ -67,3 +69,19 @@ def test_all_words_of_one_row():
 def test_reductions_in_chunks():
     """Gradients in three chunks, each with an index of its own."""
     check(sparse_graph(30, draw(30, 0.05, features=75, seed=4)), NARROW, dropout=0.5)
+
+
+@pytest.mark.parametrize("classes", [2, 12])
+@pytest.mark.parametrize("model", ["gcn", "sage"])
+def test_more_words_than_the_operand_buffer_holds(model, classes):
+    """Products read all panels at once, gradients in pieces, of which some end within a word of
+    their index.
+    """
+    graph = sparse_graph(60, draw(60, 0.05, features=408, seed=5),
+                         classes=classes)
+    training = ModelTraining(graph=graph, config=ONE_CORE, variant=(model, {}), hidden=(5,))
+    job = compile_job(training.model(), ONE_CORE)
+    assert not job.regions["X"].columns
+    assert all(decode(word).get("operand") == OperandSource.MEMORY
+               for word in job.program if decode(word).get("sparse"))
+    training.check()
