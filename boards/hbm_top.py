@@ -1,6 +1,6 @@
 """A board with HBM: the chip, its memory, its PCIe port. Wiring only."""
 
-from amaranth.hdl import Cat, ClockDomain, ClockSignal, Const, Instance, Module, ResetSignal, Signal
+from amaranth.hdl import ClockDomain, ClockSignal, Const, Instance, Module, ResetSignal, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect
 
@@ -96,18 +96,8 @@ class HbmTop(wiring.Component):
         if "overheated" in self.signature.members:
             m.d.comb += self.overheated.eq(memory.overheated)
 
-        # Registers. After an error of the memory every read ends with SLVERR, lest results be taken
-        # for good.
-        failed = Signal()
-        with m.If(~chip.axi.rvalid):
-            m.d.sync += failed.eq(chip.memory_error)
-        for name, member in port.axi.signature.members.items():
-            if name == "rresp":
-                m.d.comb += port.axi.rresp.eq(chip.axi.rresp.as_value() | Cat(Const(0), failed))
-            elif member.flow == Out:
-                m.d.comb += getattr(chip.axi, name).eq(getattr(port.axi, name))
-            else:
-                m.d.comb += getattr(port.axi, name).eq(getattr(chip.axi, name))
+        # Registers.
+        connect(m, port.axi, chip.axi)
         for name in ("pcie_clock_p", "pcie_clock_n", "pcie_reset_n", "pcie_rx_p", "pcie_rx_n"):
             m.d.comb += getattr(port, name).eq(getattr(self, name))
         m.d.comb += [self.pcie_tx_p.eq(port.pcie_tx_p), self.pcie_tx_n.eq(port.pcie_tx_n)]

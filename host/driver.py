@@ -28,6 +28,11 @@ __all__ = ["DeviceError", "DeviceTimeoutError", "Driver", "MismatchError"]
 _POLL = 500
 #: Spaces that a transport may have a back door to.
 _MEMORIES = (Space.FEATURES, Space.GRADIENTS, Space.WEIGHTS)
+#: Counters of faults, and the memories that they are of.
+_MEMORY_FAULTS = {
+    "features_faults": "memory channel 0", "gradients_faults": "memory channel 1",
+    "weights_faults": "weight bank", "buffer_faults": "what is kept close to engines",
+}
 
 
 class DeviceError(RuntimeError):
@@ -108,29 +113,35 @@ class Driver:
 
     def write(self, block):
         """Write a ``Block``."""
-        views = self._transport.memory(block.core, block.space) \
-            if block.space in _MEMORIES else ()
-        chunks = self.config.chunks
-        words = block.words.reshape(-1, chunks) if views else block.words
-        for skip, rows in _shares(views, block.address // chunks, len(words)):
-            rows[:] = words[skip::len(views)]
-        if not views:
+        memory = self._memory(block.core, block.space)
+        if memory is None:
             self.write_window(*block)
+        else:
+            chunks = self.config.chunks
+            memory.write(block.address // chunks, block.words.reshape(-1, chunks))
 
     def write_words(self, core, space, address, words):
         """Write (words, chunks) ``uint32`` to a memory of a core."""
         self.write(Block(core, space, address * self.config.chunks, words.ravel()))
 
     def read_words(self, core, space, address, count):
-        """Read (words, chunks) ``uint32`` from a memory of a core."""
-        chunks = self.config.chunks
-        if views := self._transport.memory(core, space):
-            words = np.empty((count, chunks), dtype=np.uint32)
-            for skip, rows in _shares(views, address, count):
-                words[skip::len(views)] = rows
-            return words
+        """Read (words, chunks) ``uint32`` from a memory of a core.
+
+        Raises
+        ------
+        DeviceError
+            If the memory failed, or a word in it had changed.
+        """
+        memory, chunks = self._memory(core, space), self.config.chunks
+        if memory is not None:
+            return memory.read(address, count)
         values = self.read_window(core, space, address * chunks, count * chunks)
+        if self._read("error") & Error.MEMORY:
+            raise DeviceError(f"what was read is void{self._advice(Error.MEMORY)}")
         return np.array(values, dtype=np.uint32).reshape(count, chunks)
+
+    def _memory(self, core, space):
+        return self._transport.memory(core, space) if space in _MEMORIES else None
 
     # Jobs.
 
@@ -197,11 +208,16 @@ class Driver:
                     f"the device did not finish within {limit} cycles; {state}")
             self._transport.wait(_POLL)
         if status & Status.ERROR:
-            error = Error(self._read("error"))
-            self._write("error", error)
+            error = self.clear_errors()
             raise DeviceError(f"the device stopped with error {error!r}{self._advice(error)}; "
                               f"{self.state()}")
         return self.cycles()
+
+    def clear_errors(self):
+        """The ``Error`` bits that are set; they are cleared."""
+        error = Error(self._read("error"))
+        self._write("error", error)
+        return error
 
     def _advice(self, error):
         """What an error of the numbers or of the network means, and what to do."""
@@ -215,9 +231,24 @@ class Driver:
             advice += f": flits came corrupted over links to cores {cores}"
         if error & Error.STALLED:
             advice += ": nothing moved any more, a flit or a credit may be lost"
+        if error & Error.MEMORY:
+            advice += f": memories failed, or words in them had changed: {self._memory_faults()}"
+        if error & Error.PROGRAM:
+            advice += ": an instruction or a tensor's exponent had changed in memory"
+        if error & (Error.MEMORY | Error.PROGRAM):
+            advice += ("; results are void, load the device again from the last checkpoint; if "
+                       "that does not help, hypercast selftest tests the memories")
         if error & (Error.LINK | Error.STALLED | Error.NETWORK):
             advice += "; results are void, reset the device before the next run"
         return advice
+
+    def _memory_faults(self):
+        """Which memories had faults, and of which cores."""
+        counters = self.counters()
+        return "; ".join(
+            f"{what} of core{'s' * (len(cores) > 1)} {', '.join(map(str, cores))}"
+            for name, what in _MEMORY_FAULTS.items()
+            if (cores := [core for core, count in enumerate(counters[name]) if count]))
 
     def cycles(self):
         """Cycles since the last start, until the program ended."""
@@ -284,10 +315,3 @@ class Driver:
         words = self.read_window(0, Space.TENSORS, 0, self.config.tensors)
         return {name: unpack_entry(words[number]) for name, number in job.tensors.items()}
 
-
-def _shares(views, address, count):
-    """What each view of a memory has of some words: number of its first one, and its rows."""
-    for number, view in enumerate(views):
-        skip = (number - address) % len(views)
-        first = (address + skip) // len(views)
-        yield skip, view[first:first + len(range(skip, count, len(views)))]

@@ -43,13 +43,13 @@ class Transport(abc.ABC):
         """Let about ``cycles`` clock cycles pass."""
 
     def memory(self, core, space):
-        """Writable ``uint32`` views (words, chunks) of a core's memory, none if there is no access.
+        """A back door to a core's memory, so that images need not go through the window.
 
-        Of ``k`` views, word ``n`` is in view ``n mod k``. A simulated device may offer this back
-        door so that images need not go through the host port word by word. ``space`` is FEATURES,
-        GRADIENTS or WEIGHTS of ``registers.Space``.
+        A simulated device may offer it: an object with ``read(address, count)``, which returns
+        (count, chunks) ``uint32``, and ``write(address, words)``. ``space`` is FEATURES, GRADIENTS
+        or WEIGHTS of ``registers.Space``. None if there is no such door.
         """
-        return ()
+        return None
 
     def record(self):
         """Begin to record what every engine does, from the next start of a program on.

@@ -95,8 +95,7 @@ class XdmaTransport(Transport):
         if self._read(register("magic")) != MAGIC:
             raise TransportError(
                 f"read at {address:#x} failed: {self._path} answers with ones only, so the board "
-                f"is gone, or its memory reported an error; load its bitstream again, then rescan "
-                f"the PCI bus")
+                f"is gone; load its bitstream again, then rescan the PCI bus")
 
     def _read(self, address):
         try:

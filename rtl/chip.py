@@ -1,6 +1,6 @@
 """The chip: cores on a hypercube and one control unit. Wiring only."""
 
-from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, ResetSignal
+from amaranth.hdl import ClockSignal, Const, Instance, Module, ResetSignal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -89,8 +89,6 @@ class Chip(wiring.Component):
     memory : Out(Axi4), two per core
         If external: memory of channel ``c`` of core ``n`` at ``2 * n + c``. Byte addresses are
         offsets in the channel.
-    memory_error : Out(1)
-        If external: a memory answered something else than OKAY since reset.
 
     Raises
     ------
@@ -104,7 +102,6 @@ class Chip(wiring.Component):
         self._external = external
         memory = {
             "memory": Out(Axi4(offset_width(config), config.word_width)).array(2 * config.cores),
-            "memory_error": Out(1),
         } if external else {}
         super().__init__({"axi": In(AxiLite()), **memory})
 
@@ -131,7 +128,6 @@ class Chip(wiring.Component):
             cores = [parts[index] for index in range(config.cores)]
             for index, memory in enumerate(memory for core in cores for memory in core.memory):
                 connect(m, memory, flipped(self.memory[index]))
-            m.d.sync += self.memory_error.eq(Cat(core.memory_error for core in cores).any())
         return m
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 __all__ = ["PRESETS", "Config", "ConfigurationError"]
 
 #: Changes whenever registers, instructions or memory formats change meaning.
-INTERFACE_VERSION = 8
+INTERFACE_VERSION = 9
 
 
 class ConfigurationError(ValueError):

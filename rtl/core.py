@@ -13,7 +13,7 @@ from hypercast.rtl.control.counters import Counters
 from hypercast.rtl.control.row_table import RowTable
 from hypercast.rtl.layouts import CONTROL, OPERANDS, HostRequest, Issue, Link, flit
 from hypercast.rtl.lib.stream_merge import StreamMerge
-from hypercast.rtl.memory.axi4 import Axi4, Response, offset_width
+from hypercast.rtl.memory.axi4 import Axi4, offset_width
 from hypercast.rtl.memory.axi_channel import AxiChannel
 from hypercast.rtl.memory.read_crossbar import ReadCrossbar
 from hypercast.rtl.memory.simulated_channel import memory_channel
@@ -30,7 +30,6 @@ def core_signature(config, *, external=False):
     """Members of ``Core``, for whoever stands in for it."""
     memory = {
         "memory": Out(Axi4(offset_width(config), config.word_width)).array(2),
-        "memory_error": Out(1),
     } if external else {}
     return {
         "core": In(config.dimensions),
@@ -41,7 +40,7 @@ def core_signature(config, *, external=False):
         "clear": In(1),
         "busy": Out(8),
         "peak": Out(6),
-        "error": Out(2),
+        "error": Out(3),
         "progress": Out(1),
         "request": In(HostRequest),
         "request_valid": In(1),
@@ -80,9 +79,9 @@ class Core(wiring.Component):
     peak : Out(6)
         Bit length of the largest magnitude the vector unit's last instruction requantized; valid
         while its busy bit is low.
-    error : Out(2)
+    error : Out(3)
         Bit 0 is high for a cycle when a flit arrived that no instruction announced, bit 1 when
-        something wrong came over a link.
+        something wrong came over a link, bit 2 when a memory failed or a word in it had changed.
     progress : Out(1)
         High for a cycle when a flit, a memory word or an operand of the array moved.
     request, request_valid : In
@@ -91,8 +90,6 @@ class Core(wiring.Component):
         Its answer, zero unless this core was meant.
     memory : Out(Axi4), one per channel
         If external: the channel's memory. Byte addresses are offsets in the channel.
-    memory_error : Out(1)
-        If external: a memory answered something else than OKAY since reset.
     """
 
     def __init__(self, config, *, external=False):
@@ -133,10 +130,12 @@ class Core(wiring.Component):
         m.submodules.reads = reads = ReadCrossbar(config, [channels for _, channels in readers])
         for index, (port, _) in enumerate(readers):
             connect(m, port, reads.clients[index])
+        faults = {"weights_faults": weights.fault,
+                  "buffer_faults": array.fault | sender.fault | rows.fault}
         m.submodules.writes = writes = WriteCrossbar(config, 2)
         connect(m, vector.write, writes.clients[0])
         connect(m, host.write, writes.clients[1])
-        for index in range(2):
+        for index, name in enumerate(("features_faults", "gradients_faults")):
             memory = AxiChannel(config, offset_width(config)) if self._external \
                 else memory_channel(config, seed=index + 1)
             m.submodules[f"channel_{index}"] = memory
@@ -144,11 +143,9 @@ class Core(wiring.Component):
             connect(m, memory.channel.read_data, reads.read_data[index])
             connect(m, writes.write[index], memory.channel.write)
             m.d.comb += writes.channel_idle[index].eq(memory.channel.idle)
+            faults[name] = memory.fault
             if self._external:
                 connect(m, memory.axi, flipped(self.memory[index]))
-                with m.If((memory.read_error != Response.OKAY)
-                          | (memory.write_error != Response.OKAY)):
-                    m.d.sync += self.memory_error.eq(1)
 
         # What the vector unit writes, for those who read it next.
         for target, port in ((isa.Keep.LEFT, array.kept_left), (isa.Keep.RIGHT, array.kept_right),
@@ -220,7 +217,8 @@ class Core(wiring.Component):
         m.d.sync += [
             *(self.busy[engine].eq(value) for engine, value in busy.items()),
             self.peak.eq(vector.peak),
-            self.error.eq(Cat(receiver.error | weights.error, router.faults.any())),
+            self.error.eq(Cat(receiver.error | weights.error, router.faults.any(),
+                              Cat(faults.values()).any())),
             self.progress.eq(Cat(
                 sent, received, router.sent, reads.read_words, writes.written,
                 array.words).any()),
@@ -238,6 +236,7 @@ class Core(wiring.Component):
             router.epoch.eq(epochs.epoch),
             increments.sent.eq(sent),
             increments.link_faults.eq(router.faults.any()),
+            *(getattr(increments, name).eq(fault) for name, fault in faults.items()),
             increments.send_blocked.eq(injection.o.valid & ~injection.o.ready),
             increments.edges.eq(receiver.edge_count),
             increments.edge_starved.eq(receiver.starved),

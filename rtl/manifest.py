@@ -6,7 +6,7 @@ from amaranth.lib.wiring import Out
 from hypercast.rtl.array.left_word import left_word
 from hypercast.rtl.config import INTERFACE_VERSION
 from hypercast.rtl.control.axi_lite import AxiLite
-from hypercast.rtl.isa import INSTRUCTION_WIDTH
+from hypercast.rtl.isa import INSTRUCTION_WIDTH, INSTRUCTION_WORDS
 from hypercast.rtl.registers import COUNTERS, REGISTERS, Space
 from hypercast.rtl.vector.loss_layouts import CLASSES
 
@@ -14,29 +14,29 @@ __all__ = ["manifest", "memories"]
 
 
 def memories(config):
-    """Large memories: name, instances on the chip, words and bits per word."""
+    """Large memories: name, instances on the chip, words and bits per word, parities included."""
     row = config.lanes * config.accumulator_width
     cores = config.cores
     return [
         {"name": "memory channel (features, gradients)", "instances": 2 * cores,
-         "words": config.channel_words, "width": config.word_width},
+         "words": config.channel_words, "width": config.word_width + 1},
         {"name": "weight bank", "instances": config.eject * cores,
-         "words": config.weight_rows // config.eject, "width": config.data_width},
+         "words": config.weight_rows // config.eject, "width": config.data_width + 1},
         {"name": "array accumulators", "instances": 2 * cores, "words": config.accumulator_rows,
          "width": row},
         {"name": "aggregation accumulators", "instances": cores * config.eject,
          "words": 2 * config.accumulator_rows, "width": row},
         {"name": "operand buffer", "instances": cores, "words": config.operand_words,
-         "width": left_word(config).size},
+         "width": left_word(config).size + 1},
         {"name": "gradient panel", "instances": cores, "words": config.accumulator_rows,
-         "width": config.data_width},
+         "width": config.data_width + 1},
         {"name": "right operands", "instances": cores, "words": config.kept_rows,
-         "width": config.data_width},
+         "width": config.data_width + 1},
         {"name": "rows to be sent", "instances": cores, "words": config.kept_rows,
-         "width": config.data_width},
+         "width": config.data_width + 1},
         {"name": "logits", "instances": cores, "words": CLASSES, "width": config.word_width},
         {"name": "program", "instances": 1, "words": config.program_rows,
-         "width": INSTRUCTION_WIDTH},
+         "width": INSTRUCTION_WIDTH + INSTRUCTION_WORDS},
     ]
 
 

@@ -63,6 +63,9 @@ class Error(_Flags):
     NETWORK = 16, "A core received a flit it did not expect"
     LINK = 32, "What came over a link was corrupted, or there was no room for it"
     STALLED = 64, "Nothing moved in the whole chip for a long time"
+    MEMORY = 128, ("A memory answered with an error, or a word in it had changed; the counters "
+                   "`..._faults` of the cores say where")
+    PROGRAM = 256, "An instruction, or an entry of the exponent file, had changed in its memory"
 
 
 class Space(_Numbers):
@@ -236,4 +239,8 @@ COUNTERS = (
     ("wrong_test", "the same of test vertices"),
     *((f"link_{dimension}", f"flits sent along dimension {dimension}") for dimension in range(6)),
     ("link_faults", "cycles in which something wrong came over a link"),
+    ("features_faults", "words of memory channel 0 that had changed, or accesses it refused"),
+    ("gradients_faults", "the same of memory channel 1"),
+    ("weights_faults", "rows of the weight bank that had changed"),
+    ("buffer_faults", "words kept close to an engine, or row counts, that had changed"),
 )

@@ -227,9 +227,15 @@ void *hypercast_create() {
     for (int i = 0; i < 4; i++) simulation->tick();
     simulation->reset(false);
     simulation->tick();
-    for (size_t i = 0; i < kCores; i++)
-        simulation->find_memories(simulation->chip.core[i].rest.module,
-                                  "core_" + std::to_string(i) + " ");
+    simulation->find_memories(simulation->chip.control.module, "control ");
+    for (size_t i = 0; i < kCores; i++) {
+        auto &core = simulation->chip.core[i];
+        auto find = [&](auto &part) {
+            simulation->find_memories(part.module, "core_" + std::to_string(i) + " ");
+        };
+        find(core.rest);
+        core.visit_others(find);
+    }
     return simulation.release();
 }
 

@@ -9,6 +9,7 @@ from hypercast.host.timeline import Timeline
 from hypercast.host.transport import Transport, TransportError
 from hypercast.rtl.layouts import flit
 from hypercast.rtl.registers import COUNTERS, Space
+from hypercast.sim.back_door import BackDoor
 from hypercast.sim.chip_build import build_chip
 from hypercast.sim.faults import FaultRecord, fault_record
 from hypercast.sim.library import load_library
@@ -70,22 +71,40 @@ class CxxrtlTransport(Transport):
         self._memories = self._find_memories(config)
 
     def _find_memories(self, config):
-        pattern = re.compile(r"core_(\d+) (channel_0|channel_1|weights)(?: bank)? storage(_\d+)?$")
+        pattern = re.compile(
+            r"core_(\d+) (channel_0|channel_1|weights)(?: bank)? storage(_\d+)? with_parity$")
         found: dict = {}
-        for index in range(self._library.hypercast_memory_count(self._handle)):
-            name = self._library.hypercast_memory_name(self._handle, index).decode()
+        for name, (words, _) in self.contents().items():
             if match := pattern.match(name):
-                depth = self._library.hypercast_memory_depth(self._handle, index)
-                data = self._library.hypercast_memory_data(self._handle, index)
-                view = np.ctypeslib.as_array(data, shape=(depth, config.chunks))
                 key = int(match[1]), _SPACES[match[2]]
-                found.setdefault(key, {})[int((match[3] or "_0")[1:])] = view
-        count = sum(len(views) for views in found.values())
+                found.setdefault(key, {})[int((match[3] or "_0")[1:])] = words
+        count = sum(len(banks) for banks in found.values())
         expected = (2 + config.eject) * config.cores
         if count != expected:
             raise TransportError(f"found {count} memories to load in the compiled chip, "
                                  f"not {expected}")
-        return {key: [views[number] for number in sorted(views)] for key, views in found.items()}
+        return {(core, space): BackDoor(
+            f"{space.name} of core {core}", [banks[number] for number in sorted(banks)],
+            config.data_width if space == Space.WEIGHTS else config.word_width, config.chunks)
+            for (core, space), banks in found.items()}
+
+    def contents(self):
+        """All memories of the chip, for those who put faults into them.
+
+        Returns
+        -------
+        dict
+            Name in the hierarchy to contents, a writable (words, pieces) view of ``uint32``, and
+            bits of a word.
+        """
+        library, found = self._library, {}
+        for index in range(library.hypercast_memory_count(self._handle)):
+            width = library.hypercast_memory_width(self._handle, index)
+            shape = library.hypercast_memory_depth(self._handle, index), -(-width // 32)
+            words = np.ctypeslib.as_array(
+                library.hypercast_memory_data(self._handle, index), shape=shape)
+            found[library.hypercast_memory_name(self._handle, index).decode()] = words, width
+        return found
 
     def read(self, address):
         value = ctypes.c_uint32()

@@ -2,7 +2,7 @@
 
 import importlib
 
-__all__ = ["BENCHES", "run"]
+__all__ = ["BENCHES", "SEEDED", "run"]
 
 #: Name to what the bench shows; each is a module of this package with a function ``run``.
 BENCHES = {
@@ -18,12 +18,17 @@ BENCHES = {
     "noc": "efficiency, balance, fairness and scaling of the network under traffic",
     "paper": "steps on sampled batches of four large graphs, against HP-GNN; models on both sides",
     "roofline": "training steps on the simulated chip, against their busiest resource; scaling",
+    "shapes": "trainings of random shapes on random simulated chips, word for word",
     "sparse": "Cora's first layer on the simulated chip, word-sparse against dense",
     "sim": "speed of the compiled simulation against Amaranth's simulator",
 }
 
 
-def run(name, *, data, progress):
+#: Benches of what is drawn at random, with a seed.
+SEEDED = ("shapes",)
+
+
+def run(name, *, data, progress, seed=None):
     """Run a bench.
 
     Parameters
@@ -34,6 +39,8 @@ def run(name, *, data, progress):
         Folder with the Planetoid files of Cora.
     progress : callable
         Called with a line of text now and then.
+    seed : int, optional
+        Of what is drawn at random; only for those that are ``SEEDED``.
 
     Returns
     -------
@@ -41,4 +48,4 @@ def run(name, *, data, progress):
         What was measured.
     """
     module = importlib.import_module(f"{__name__}.{name}")
-    return module.run(data=data, progress=progress)
+    return module.run(data=data, progress=progress, **({} if seed is None else {"seed": seed}))

@@ -21,9 +21,11 @@ def _text(value):
 @click.argument("name", required=False, type=click.Choice(list(benches.BENCHES)))
 @click.option("--data", type=click.Path(path_type=Path), envvar="HYPERCAST_CORA",
               help="Folder with the Planetoid files ind.cora.* (or set HYPERCAST_CORA).")
+@click.option("--seed", type=click.IntRange(0), metavar="N",
+              help=f"Draw others at random; {', '.join(benches.SEEDED)} only.  [default: 0]")
 @json_option
 @expected_errors
-def bench(name, data, as_json):
+def bench(name, data, seed, as_json):
     """Run bench NAME: figures, bars and verdicts; exit status 1 if a bar is missed.
 
     Without NAME, list the benches.
@@ -35,9 +37,12 @@ def bench(name, data, as_json):
         for entry, text in benches.BENCHES.items():
             click.echo(f"{entry:8} {text}")
         return
+    if seed is not None and name not in benches.SEEDED:
+        raise click.BadOptionUsage("seed", f"bench {name} draws nothing at random; leave --seed "
+                                           f"out, or take one of {', '.join(benches.SEEDED)}")
     console = Console(stderr=True)
     with console.status(name) as status:
-        figures = benches.run(name, data=data,
+        figures = benches.run(name, data=data, seed=seed,
                               progress=lambda text: status.update(f"{name}: {text}"))
     if as_json:
         print_json([figure.to_dict() for figure in figures])

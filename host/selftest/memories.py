@@ -7,7 +7,7 @@ import numpy as np
 from hypercast.host.selftest.finding import Finding, hexadecimal
 from hypercast.host.transport import TransportError
 from hypercast.rtl.isa import INSTRUCTION_WORDS
-from hypercast.rtl.registers import ROW_TABLE, CoreSpace, Space
+from hypercast.rtl.registers import ROW_TABLE, CoreSpace, Error, Space
 
 __all__ = ["Memory", "check_memories", "memories"]
 
@@ -146,13 +146,18 @@ def _write(driver, memory, quick, inverse):
 
 
 def _read(driver, memory, quick, inverse):
+    driver.clear_errors()
+    found_any = False
     for address, count in memory.spans(quick):
         expected = memory.pattern(address, count, inverse)
         found = np.array(driver.read_window(memory.core, memory.space, address, count),
                          dtype=np.uint32)
         for index in np.flatnonzero((found != expected) & (memory.bits(address, count) > 0)):
+            found_any = True
             yield (f"address {address + index} reads {hexadecimal(found[index], 32)}, expected "
                    f"{hexadecimal(expected[index], 32)}: {_bits(found[index] ^ expected[index])}")
+    if driver.clear_errors() & (Error.MEMORY | Error.PROGRAM) and not found_any:
+        yield "words are right, but the parity of one is not"
 
 
 def _bits(wrong):

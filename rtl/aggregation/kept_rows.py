@@ -2,11 +2,11 @@
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.layouts import KeptPort
 from hypercast.rtl.lib.chaining import Chaining
+from hypercast.rtl.lib.parity_memory import ParityMemory
 
 __all__ = ["KeptRows"]
 
@@ -31,6 +31,8 @@ class KeptRows(wiring.Component):
         The instruction that stores them may still be under way; valid with ``start``.
     o : Out(stream of data_width)
         The words; the first one two cycles after ``start``, or after it has been stored.
+    fault : Out(1)
+        High for a cycle after a word was taken that is not what was stored.
     """
 
     def __init__(self, config):
@@ -42,15 +44,16 @@ class KeptRows(wiring.Component):
             "rows": In(20),
             "chained": In(1),
             "o": Out(stream.Signature(config.data_width)),
+            "fault": Out(1),
         })
 
     def elaborate(self, platform):
         m = Module()
         kept, o = self.kept, self.o
-        m.submodules.words = words = Memory(
-            shape=self._config.data_width, depth=self._config.kept_rows, init=[])
+        m.submodules.words = words = ParityMemory(
+            self._config.data_width, self._config.kept_rows)
         m.submodules.chaining = chaining = Chaining()
-        write, read = words.write_port(), words.read_port()
+        [read], write = words.reads, words.write
         row, left = Signal(20), Signal(20)
         address = Signal.like(read.addr)
         m.d.comb += [
@@ -70,6 +73,7 @@ class KeptRows(wiring.Component):
             m.d.sync += [address.eq(self.base), row.eq(0), left.eq(self.rows)]
         with m.Elif(read.en):
             m.d.sync += [address.eq(address + 1), row.eq(row + 1), left.eq(left - 1)]
+        m.d.sync += self.fault.eq(o.valid & o.ready & read.fault)
         with m.If(read.en):
             m.d.sync += o.valid.eq(1)
         with m.Elif(o.ready):

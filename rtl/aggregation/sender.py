@@ -43,6 +43,8 @@ class Sender(wiring.Component):
         To the network; registered.
     sent, blocked : Out(1)
         High in a cycle in which a flit is accepted, or waits to be; for the counters.
+    fault : Out(1)
+        That of ``KeptRows``.
     """
 
     def __init__(self, config):
@@ -58,6 +60,7 @@ class Sender(wiring.Component):
             "flits": Out(stream.Signature(flit(config))),
             "sent": Out(1),
             "blocked": Out(1),
+            "fault": Out(1),
         })
 
     def elaborate(self, platform):
@@ -75,7 +78,10 @@ class Sender(wiring.Component):
         from_kept = Signal()
         with m.If(self.start):
             m.d.sync += from_kept.eq(self.issue.view(isa.Opcode.AGGREGATE).kept)
-        m.d.comb += unpacker.flush.eq(self.start)  # the last word of the list before
+        m.d.comb += [
+            unpacker.flush.eq(self.start),  # the last word of the list before
+            self.fault.eq(kept.fault),
+        ]
 
         rows_left = Signal.like(self.rows)
         step = Signal()  # a row and its record are there, and room for the flit

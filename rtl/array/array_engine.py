@@ -55,6 +55,8 @@ class ArrayEngine(wiring.Component):
         The array waits for memory.
     blocked : Out(1)
         The array waits for a tile to be loaded or for gradient rows to be sent.
+    fault : Out(1)
+        That of ``OperandFeed``.
     """
 
     def __init__(self, config):
@@ -76,6 +78,7 @@ class ArrayEngine(wiring.Component):
             "words": Out(1),
             "starved": Out(1),
             "blocked": Out(1),
+            "fault": Out(1),
         })
 
     def elaborate(self, platform):
@@ -169,6 +172,7 @@ class ArrayEngine(wiring.Component):
             m.d.sync += self.busy.eq(0)
 
         m.d.comb += [
+            self.fault.eq(feed.fault),
             self.words.eq(array.valid),
             self.starved.eq(feed.busy & ~beat.valid),
             self.blocked.eq((beat.valid & ~beat.ready) | (~feed.busy & sender.busy)),

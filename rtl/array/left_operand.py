@@ -32,6 +32,8 @@ class LeftOperand(wiring.Component):
         Memory access for the words.
     kept : In(KeptPort(config))
         What the vector unit keeps in the buffer.
+    fault : Out(1)
+        That of ``OperandBuffer``.
     """
 
     def __init__(self, config):
@@ -43,6 +45,7 @@ class LeftOperand(wiring.Component):
             "port": Out(ReadPort(config)),
             "index": Out(ReadPort(config)),
             "kept": In(KeptPort(config)),
+            "fault": Out(1),
         })
 
     def elaborate(self, platform):
@@ -56,7 +59,7 @@ class LeftOperand(wiring.Component):
         wiring.connect(m, sparse.index, wiring.flipped(self.index))
         wiring.connect(m, buffer.o, wiring.flipped(self.o))
         wiring.connect(m, wiring.flipped(self.kept), buffer.kept)
-        m.d.comb += [buffer.start.eq(self.start), buffer.job.eq(job)]
+        m.d.comb += [buffer.start.eq(self.start), buffer.job.eq(job), self.fault.eq(buffer.fault)]
 
         read = self.start & (job.operand != OperandSource.BUFFER)
         for panels, chosen in ((dense, ~job.sparse), (sparse, job.sparse)):

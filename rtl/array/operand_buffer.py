@@ -2,7 +2,6 @@
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.array.array_job import ArrayJob
@@ -10,6 +9,7 @@ from hypercast.rtl.array.left_word import left_word
 from hypercast.rtl.isa import OperandSource
 from hypercast.rtl.layouts import KeptPort
 from hypercast.rtl.lib.chaining import Chaining
+from hypercast.rtl.lib.parity_memory import ParityMemory
 
 __all__ = ["OperandBuffer"]
 
@@ -40,6 +40,8 @@ class OperandBuffer(wiring.Component):
     o : Out(stream of left_word(config))
         The operand's words: those of ``i`` in the same cycle, which KEEP also stores, or with
         BUFFER those stored, one per cycle, the first one two cycles after ``start``.
+    fault : Out(1)
+        High for a cycle after a word was taken that is not what was stored.
     """
 
     def __init__(self, config):
@@ -50,15 +52,17 @@ class OperandBuffer(wiring.Component):
             "kept": In(KeptPort(config)),
             "i": In(stream.Signature(left_word(config))),
             "o": Out(stream.Signature(left_word(config))),
+            "fault": Out(1),
         })
 
     def elaborate(self, platform):
         m = Module()
         job, kept, i, o = self.job, self.kept, self.i, self.o
         m.submodules.chaining = chaining = Chaining()
-        m.submodules.entries = entries = Memory(
-            shape=left_word(self._config), depth=self._config.operand_words, init=[])
-        write, read = entries.write_port(), entries.read_port()
+        word = left_word(self._config)
+        m.submodules.entries = entries = ParityMemory(word.size, self._config.operand_words)
+        [read], write = entries.reads, entries.write
+        stored = Signal(word)
 
         address, panel = Signal.like(read.addr), Signal.like(read.addr)  # panel: its first entry
         rest = Signal(20)  # rows of a dense panel, this one included
@@ -72,7 +76,8 @@ class OperandBuffer(wiring.Component):
             keep.eq(taken & (job.operand == OperandSource.KEEP)),
             write.en.eq(held | kept.valid),
             write.addr.eq(held_address),
-            write.data.eq(held_word),
+            write.data.eq(stored),
+            stored.eq(held_word),
             read.en.eq(replay & (panels != 0) & (~full | taken) & chaining.there & ~held),
             read.addr.eq(address),
             chaining.start.eq(self.start),
@@ -85,12 +90,13 @@ class OperandBuffer(wiring.Component):
         with m.If(kept.valid):
             m.d.comb += [
                 write.addr.eq(kept.address),
-                write.data.word.eq(kept.word), write.data.row.eq(kept.row),
-                write.data.last.eq(kept.last),
+                stored.word.eq(kept.word), stored.row.eq(kept.row), stored.last.eq(kept.last),
             ]
         with m.If(replay):
-            m.d.comb += [o.valid.eq(full & (panels != 0)), o.p.eq(read.data)]
+            m.d.comb += [o.valid.eq(full & (panels != 0)), o.p.as_value().eq(read.data)]
+            m.d.sync += self.fault.eq(taken & read.fault)
         with m.Else():
+            m.d.sync += self.fault.eq(0)
             free = ~(held & kept.valid)
             m.d.comb += [o.valid.eq(i.valid & free), o.p.eq(i.p), i.ready.eq(o.ready & free)]
         with m.If(self.start):

@@ -58,6 +58,8 @@ class OperandFeed(wiring.Component):
         What the array is to be fed.
     busy : Out(1)
         High from the cycle after ``start`` until the last beat is taken and nothing is read.
+    fault : Out(1)
+        High for a cycle after a word was taken that is not what was stored near the array.
     """
 
     def __init__(self, config):
@@ -73,6 +75,7 @@ class OperandFeed(wiring.Component):
             "kept_right": In(KeptPort(config)),
             "o": Out(stream.Signature(beat(config))),
             "busy": Out(1),
+            "fault": Out(1),
         })
 
     def elaborate(self, platform):
@@ -125,6 +128,7 @@ class OperandFeed(wiring.Component):
         met = left_word(config)(waiting.r_data)
         m.d.comb += [
             self.busy.eq(working | right.busy),
+            self.fault.eq(left.fault | right.fault),
             o.p.word.eq(~empty & (panels != 0)),
             present.eq(waiting.r_rdy & (~job.gradient | right.o.valid) & masks.o.valid),
             o.valid.eq(working & (present | ~o.p.word)),

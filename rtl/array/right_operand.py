@@ -3,7 +3,6 @@
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.fifo import SyncFIFO
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
@@ -12,6 +11,7 @@ from hypercast.rtl.array.panel_commands import PanelCommands
 from hypercast.rtl.layouts import KeptPort, ReadPort
 from hypercast.rtl.lib.burst_reader import BurstReader
 from hypercast.rtl.lib.chaining import Chaining
+from hypercast.rtl.lib.parity_memory import ParityMemory
 
 __all__ = ["RightOperand"]
 
@@ -51,6 +51,8 @@ class RightOperand(wiring.Component):
         What the vector unit keeps; addresses are numbers of entries.
     busy : Out(1)
         High from the cycle after ``start`` until the whole panel has been read.
+    fault : Out(1)
+        High for a cycle after a word was taken that is not what was stored.
     """
 
     def __init__(self, config):
@@ -63,6 +65,7 @@ class RightOperand(wiring.Component):
             "port": Out(ReadPort(config)),
             "kept": In(KeptPort(config)),
             "busy": Out(1),
+            "fault": Out(1),
         })
 
     def elaborate(self, platform):
@@ -70,12 +73,10 @@ class RightOperand(wiring.Component):
         config, job, rows, o = self._config, self.job, self.rows, self.o
         m.submodules.reader = reader = BurstReader(config)
         m.submodules.panels = panels = PanelCommands(config)
-        m.submodules.panel = panel = Memory(
-            shape=config.data_width, depth=config.accumulator_rows, init=[])
-        m.submodules.entries = entries = Memory(
-            shape=config.data_width, depth=config.kept_rows, init=[])
-        write, read = panel.write_port(), panel.read_port()
-        keep, entry = entries.write_port(), entries.read_port()
+        m.submodules.panel = panel = ParityMemory(config.data_width, config.accumulator_rows)
+        m.submodules.entries = entries = ParityMemory(config.data_width, config.kept_rows)
+        [read], write = panel.reads, panel.write
+        [entry], keep = entries.reads, entries.write
         wiring.connect(m, reader.port, wiring.flipped(self.port))
         wiring.connect(m, panels.o, reader.command)
 
@@ -129,6 +130,8 @@ class RightOperand(wiring.Component):
             o.payload.eq(Mux(
                 fits, Mux(job.kept, entry.data, read.data), reader.o.payload)),
         ]
+        m.d.sync += self.fault.eq(
+            full & o.ready & fits & Mux(job.kept, entry.fault, read.fault))
         with m.If(read.en):
             m.d.sync += full.eq(1)
         with m.Elif(o.ready):

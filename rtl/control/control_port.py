@@ -28,11 +28,11 @@ class ControlPort(wiring.Signature):
         High for one cycle to set ``step`` or ``step_key`` to ``data``.
     data : Out(32)
         Valid with ``step_write`` and ``step_key_write``.
-    error_set, error_clear : Out(7)
+    error_set, error_clear : Out(ERROR_WIDTH)
         Bits of ``registers.Error`` to set, and to clear, in this cycle.
     running, done : In(1)
         As in ``registers.Status``.
-    error : In(7)
+    error : In(ERROR_WIDTH)
         Sticky bits of ``registers.Error``.
     pc : In(log2 program_rows)
         Program row being issued.

@@ -21,7 +21,7 @@ def control_signature(config):
         "clear": Out(1),
         "busy": In(8).array(config.cores),
         "peak": In(6).array(config.cores),
-        "error": In(2).array(config.cores),
+        "error": In(3).array(config.cores),
         "progress": In(1).array(config.cores),
         "request": Out(HostRequest),
         "request_valid": Out(1),

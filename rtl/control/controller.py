@@ -28,7 +28,7 @@ _ENGINES = {
 }
 #: Errors that stop the program; WINDOW only concerns the access that failed.
 _FATAL = (Error.OPCODE | Error.EXPONENT | Error.ALIGNMENT | Error.NETWORK | Error.LINK
-          | Error.STALLED)
+          | Error.STALLED | Error.MEMORY | Error.PROGRAM)
 #: An instruction, decoded: engines that must be idle, engines it makes busy, whether it is one of
 #: the vector unit's, HALT or unknown, and its dropout key.
 _DECODED = data.StructLayout({
@@ -71,9 +71,9 @@ class Controller(wiring.Component):
         High for one cycle per instruction.
     clear : Out(1)
         High for one cycle after ``start``, before anything is issued: clears the cores' counters.
-    busy, peak, error, progress : In(8), In(6), In(2), In(1), one each per core
+    busy, peak, error, progress : In(8), In(6), In(3), In(1), one each per core
         The cores' reports, from registers, see ``EngineStatus``. Bit 0 of ``error`` sets
-        Error.NETWORK, bit 1 Error.LINK, in every cycle in which it is high.
+        Error.NETWORK, bit 1 Error.LINK, bit 2 Error.MEMORY, in every cycle in which it is high.
     """
 
     def __init__(self, config):
@@ -85,7 +85,7 @@ class Controller(wiring.Component):
             "clear": Out(1),
             "busy": In(8).array(config.cores),
             "peak": In(6).array(config.cores),
-            "error": In(2).array(config.cores),
+            "error": In(3).array(config.cores),
             "progress": In(1).array(config.cores),
         })
 
@@ -98,7 +98,7 @@ class Controller(wiring.Component):
         m.submodules.phases = phases = PhaseCounters()
         m.submodules.watchdog = watchdog = Watchdog()
 
-        instruction = Signal(INSTRUCTION_WIDTH)
+        instruction, changed = Signal(INSTRUCTION_WIDTH), Signal()
         control = layouts.CONTROL(instruction[:layouts.CONTROL.size])
         next_row, entry, remaining = Signal.like(host.entry), Signal.like(host.entry), Signal(32)
         stopping, fatal = Signal(), Signal()
@@ -135,7 +135,8 @@ class Controller(wiring.Component):
         # While an instruction waits in ``instruction``, the memory holds the next.
         with m.If(load):
             m.d.sync += [
-                instruction.eq(memory.instruction), host.pc.eq(next_row), next_row.eq(next_row + 1),
+                instruction.eq(memory.instruction), changed.eq(memory.fault),
+                host.pc.eq(next_row), next_row.eq(next_row + 1),
             ]
         with m.If(issue | completed):
             m.d.sync += phases.phase.eq(control.phase)
@@ -150,6 +151,8 @@ class Controller(wiring.Component):
             host.error.eq((host.error & ~host.error_clear) | host.error_set | faults
                           | Mux(status.error[0], Error.NETWORK, 0)
                           | Mux(status.error[1], Error.LINK, 0)
+                          | Mux(status.error[2], Error.MEMORY, 0)
+                          | Mux(exponents.fault, Error.PROGRAM, 0)
                           | Mux(watchdog.expired, Error.STALLED, 0)),
         ]
         self._count_steps(m, completed & layouts.OPERANDS[Opcode.HALT](instruction).step)
@@ -179,6 +182,8 @@ class Controller(wiring.Component):
                 m.d.sync += host.waits.eq(waiting_for)
                 with m.If(stopping | fatal):
                     m.next = "STOP"
+                with m.Elif(changed):
+                    m.d.comb += faults.eq(Error.PROGRAM)
                 with m.Elif(decoded.unknown):
                     m.d.comb += faults.eq(Error.OPCODE)
                 with m.Elif(decoded.vector & exponents.ready

@@ -27,8 +27,8 @@ class Increments(wiring.Signature):
             **{name: Out(1) for name in (
                 "sent", "send_blocked", "array_words", "array_starved", "array_blocked",
                 "vector_words", "vector_starved", "vector_blocked", "features_read",
-                "features_written", "gradients_read", "gradients_written", "link_faults",
-                *links)},
+                "features_written", "gradients_read", "gradients_written", "features_faults",
+                "gradients_faults", "weights_faults", "buffer_faults", "link_faults", *links)},
             "edges": Out(range(config.eject + 1)),
             "edge_starved": Out(range(config.eject + 1)),
             "saturations": Out(range(3 * config.lanes + 1)),

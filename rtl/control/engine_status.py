@@ -46,17 +46,17 @@ class EngineStatus(wiring.Component):
 
     Members
     -------
-    core_busy, core_peak, core_error, core_progress : In(8), In(6), In(2), In(1), one each per core
+    core_busy, core_peak, core_error, core_progress : In(8), In(6), In(3), In(1), one each per core
         The cores' reports: engines busy (bits as ``Engine``), bit length of the vector
-        instruction's magnitude (valid when VECTOR is idle), that an unexpected flit came (bit 0) or
-        a link is faulty (bit 1), and that something moved.
+        instruction's magnitude (valid when VECTOR is idle), that an unexpected flit came (bit 0), a
+        link (bit 1) or a memory (bit 2) is faulty, and that something moved.
     start : In(8)
         Engines an instruction starts; issue is one cycle later.
     busy : Out(8)
         Engines busy in any core, or just started (from one cycle after ``start``).
     peak : Out(6)
         The largest of the cores'; valid when bit VECTOR of ``busy`` is low.
-    error : Out(2)
+    error : Out(3)
         Any core's.
     progress : Out(1)
         Any core's.
@@ -68,12 +68,12 @@ class EngineStatus(wiring.Component):
         super().__init__({
             "core_busy": In(8).array(config.cores),
             "core_peak": In(6).array(config.cores),
-            "core_error": In(2).array(config.cores),
+            "core_error": In(3).array(config.cores),
             "core_progress": In(1).array(config.cores),
             "start": In(8),
             "busy": Out(8),
             "peak": Out(6),
-            "error": Out(2),
+            "error": Out(3),
             "progress": Out(1),
         })
 

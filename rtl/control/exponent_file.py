@@ -2,10 +2,10 @@
 
 from amaranth.hdl import Module, Mux, Signal, signed, unsigned
 from amaranth.lib import data, wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.layouts import HostRequest
+from hypercast.rtl.lib.parity_memory import ParityMemory
 from hypercast.rtl.registers import Space
 
 __all__ = ["ExponentFile", "Tensor"]
@@ -36,6 +36,8 @@ class ExponentFile(wiring.Component):
         Entry to read.
     read_entry : Out(Tensor)
         The entry, one cycle later; a write in the cycle of the read is not yet seen.
+    fault : Out(1)
+        High for a cycle after an entry was read that is not what was written, by the window, too.
     write : In(1)
         High to write ``write_entry``; never in the cycle of a request.
     write_tensor, write_entry : In(log2 tensors), In(Tensor)
@@ -51,6 +53,7 @@ class ExponentFile(wiring.Component):
         super().__init__({
             "read_tensor": In(range(config.tensors)),
             "read_entry": Out(Tensor),
+            "fault": Out(1),
             "write": In(1),
             "write_tensor": In(range(config.tensors)),
             "write_entry": In(Tensor),
@@ -62,8 +65,9 @@ class ExponentFile(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.memory = memory = Memory(shape=Tensor, depth=self._config.tensors, init=[])
-        read, write = memory.read_port(), memory.write_port()
+        m.submodules.memory = memory = ParityMemory(
+            Tensor.as_shape().size, self._config.tensors)
+        [read], write = memory.reads, memory.write
 
         request = self.request
         access, answer = Signal(), Signal()
@@ -71,14 +75,16 @@ class ExponentFile(wiring.Component):
             access.eq(self.request_valid & (request.space == Space.TENSORS)
                       & (request.address < self._config.tensors)),
             read.addr.eq(Mux(access, request.address, self.read_tensor)),
-            self.read_entry.eq(read.data),
+            read.en.eq(1),
+            self.read_entry.as_value().eq(read.data),
             write.en.eq(self.write | (access & request.write)),
             write.addr.eq(Mux(access, request.address, self.write_tensor)),
             write.data.eq(Mux(access, request.data, self.write_entry.as_value())),
         ]
         m.d.sync += [
+            self.fault.eq(read.fault),
             answer.eq(access),
             self.response_valid.eq(answer),
-            self.response.eq(Mux(answer, read.data.as_value(), 0)),
+            self.response.eq(Mux(answer, read.data, 0)),
         ]
         return m

@@ -87,8 +87,8 @@ class ExponentUnit(wiring.Component):
         Bit length of its magnitude over all cores; valid while ``vector_busy`` is low.
     pending : Out(1)
         High from ``commit`` until the instruction's peak has been folded in.
-    request, request_valid, response, response_valid
-        Window access to the exponent file, see ``ExponentFile``.
+    request, request_valid, response, response_valid, fault
+        Those of ``ExponentFile``.
     """
 
     def __init__(self, config):
@@ -109,6 +109,7 @@ class ExponentUnit(wiring.Component):
             "request_valid": In(1),
             "response": Out(32),
             "response_valid": Out(1),
+            "fault": Out(1),
         })
 
     def elaborate(self, platform):
@@ -117,6 +118,7 @@ class ExponentUnit(wiring.Component):
         m.d.comb += [
             file.request.eq(self.request), file.request_valid.eq(self.request_valid),
             self.response.eq(file.response), self.response_valid.eq(file.response_valid),
+            self.fault.eq(file.fault),
         ]
         tensors = self._tensors(m)
         step = Signal(_Step)

@@ -2,11 +2,11 @@
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.isa import INSTRUCTION_WIDTH, INSTRUCTION_WORDS
 from hypercast.rtl.layouts import HostRequest
+from hypercast.rtl.lib.parity_memory import ParityMemory
 from hypercast.rtl.registers import Space
 
 __all__ = ["ProgramMemory"]
@@ -29,6 +29,8 @@ class ProgramMemory(wiring.Component):
         Row to read.
     instruction : Out(INSTRUCTION_WIDTH)
         The row, one cycle later; undefined after a window access until the next read.
+    fault : Out(1)
+        ``instruction`` is not what was written; valid with it.
     request, request_valid : In(HostRequest), In(1)
         Window access, as in ``ControlPort``. ``row`` is not read in the cycle of a request.
     response, response_valid : Out(32), Out(1)
@@ -40,6 +42,7 @@ class ProgramMemory(wiring.Component):
         super().__init__({
             "row": In(range(config.program_rows)),
             "instruction": Out(INSTRUCTION_WIDTH),
+            "fault": Out(1),
             "request": In(HostRequest),
             "request_valid": In(1),
             "response": Out(32),
@@ -48,9 +51,9 @@ class ProgramMemory(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.memory = memory = Memory(
-            shape=INSTRUCTION_WIDTH, depth=self._config.program_rows, init=[])
-        read, write = memory.read_port(), memory.write_port(granularity=32)
+        m.submodules.memory = memory = ParityMemory(
+            32, self._config.program_rows, pieces=INSTRUCTION_WORDS)
+        [read], write = memory.reads, memory.write
 
         piece, row = self.request.address[:4], self.request.address[4:]
         access, answer = Signal(), Signal()
@@ -58,7 +61,9 @@ class ProgramMemory(wiring.Component):
             access.eq(self.request_valid & (self.request.space == Space.PROGRAM)
                       & (row < self._config.program_rows)),
             read.addr.eq(Mux(access, row, self.row)),
+            read.en.eq(1),
             self.instruction.eq(read.data),
+            self.fault.eq(read.fault),
             write.addr.eq(row),
             write.data.eq(self.request.data.replicate(INSTRUCTION_WORDS)),
             write.en.eq(Mux(access & self.request.write, 1 << piece, 0)),

@@ -2,9 +2,9 @@
 
 from amaranth.hdl import Module
 from amaranth.lib import wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.lib.parity_memory import ParityMemory
 from hypercast.rtl.registers import ROW_TABLE
 
 __all__ = ["ROWS_WIDTH", "RowTable"]
@@ -35,6 +35,8 @@ class RowTable(wiring.Component):
         High to set the entry ``host_index`` to ``host_data``.
     host_data : In(20)
         Valid with ``host_write``.
+    fault : Out(1)
+        High for a cycle after ``rows`` was not what was written.
     """
 
     def __init__(self, config):
@@ -45,13 +47,14 @@ class RowTable(wiring.Component):
             "host_rows": Out(ROWS_WIDTH),
             "host_write": In(1),
             "host_data": In(ROWS_WIDTH),
+            "fault": Out(1),
         })
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.memory = memory = Memory(shape=ROWS_WIDTH, depth=ROW_TABLE, init=[])
-        read, host_read = memory.read_port(domain="comb"), memory.read_port(domain="comb")
-        write = memory.write_port()
+        m.submodules.memory = memory = ParityMemory(ROWS_WIDTH, ROW_TABLE, reads=2, domain="comb")
+        (read, host_read), write = memory.reads, memory.write
+        m.d.sync += self.fault.eq(read.fault)
         m.d.comb += [
             read.addr.eq(self.index), self.rows.eq(read.data),
             host_read.addr.eq(self.host_index), self.host_rows.eq(host_read.data),

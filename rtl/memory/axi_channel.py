@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.layouts import Channel
-from hypercast.rtl.memory.axi4 import Axi4, Response
+from hypercast.rtl.memory.axi4 import Axi4
 from hypercast.rtl.memory.axi_reader import AxiReader
 from hypercast.rtl.memory.axi_writer import AxiWriter
 
@@ -35,8 +35,8 @@ class AxiChannel(wiring.Component):
         change.
     axi : Out(Axi4(address_width, config.word_width))
         The memory. All outputs come straight from registers.
-    read_error, write_error : Out(Response)
-        The first response other than OKAY since reset, of each direction; OKAY until there is one.
+    fault : Out(1)
+        High for a cycle after a response other than OKAY to a read or a write.
 
     Raises
     ------
@@ -56,8 +56,7 @@ class AxiChannel(wiring.Component):
             "channel": In(Channel(config)),
             "base": In(address_width),
             "axi": Out(Axi4(address_width, config.word_width)),
-            "read_error": Out(Response),
-            "write_error": Out(Response),
+            "fault": Out(1),
         })
 
     def elaborate(self, platform):
@@ -74,7 +73,6 @@ class AxiChannel(wiring.Component):
             reader.base.eq(self.base),
             writer.base.eq(self.base),
             self.channel.idle.eq(writer.idle),
-            self.read_error.eq(reader.error),
-            self.write_error.eq(writer.error),
+            self.fault.eq(reader.fault | writer.fault),
         ]
         return m

@@ -37,8 +37,8 @@ class AxiReader(wiring.Component):
         Byte address of word 0, a multiple of the channel's size; does not change.
     axi : Out(Axi4Read)
         The memory. All outputs come straight from registers.
-    error : Out(Response)
-        The first response other than OKAY since reset.
+    fault : Out(1)
+        High for a cycle after a response other than OKAY.
     """
 
     def __init__(self, config, address_width):
@@ -49,7 +49,7 @@ class AxiReader(wiring.Component):
             "data": channel["read_data"].flip(),
             "base": In(address_width),
             "axi": Out(Axi4Read(address_width, config.word_width)),
-            "error": Out(Response),
+            "fault": Out(1),
         })
 
     def elaborate(self, platform):
@@ -94,7 +94,8 @@ class AxiReader(wiring.Component):
             axi.rready.eq(words.i.ready),
         ]
         arrived = axi.rvalid & axi.rready
-        m.d.sync += outstanding.eq(outstanding + issue - (arrived & axi.rlast))
-        with m.If(arrived & (self.error == Response.OKAY)):
-            m.d.sync += self.error.eq(axi.rresp)
+        m.d.sync += [
+            outstanding.eq(outstanding + issue - (arrived & axi.rlast)),
+            self.fault.eq(arrived & (axi.rresp != Response.OKAY)),
+        ]
         return m

@@ -39,8 +39,8 @@ class AxiWriter(wiring.Component):
         Byte address of word 0, a multiple of the channel's size; does not change.
     axi : Out(Axi4Write)
         The memory. All outputs come straight from registers.
-    error : Out(Response)
-        The first response other than OKAY since reset.
+    fault : Out(1)
+        High for a cycle after a response other than OKAY.
     """
 
     def __init__(self, config, address_width):
@@ -52,7 +52,7 @@ class AxiWriter(wiring.Component):
             "idle": channel["idle"].flip(),
             "base": In(address_width),
             "axi": Out(Axi4Write(address_width, config.word_width)),
-            "error": Out(Response),
+            "fault": Out(1),
         })
 
     def elaborate(self, platform):
@@ -135,7 +135,6 @@ class AxiWriter(wiring.Component):
         m.d.sync += [
             left.eq(Mux(start, run.beats, left - beat)),
             outstanding.eq(outstanding + start - axi.bvalid),
+            self.fault.eq(axi.bvalid & (axi.bresp != Response.OKAY)),
         ]
-        with m.If(axi.bvalid & (self.error == Response.OKAY)):
-            m.d.sync += self.error.eq(axi.bresp)
         return outstanding

@@ -48,11 +48,8 @@ class SimulatedChannel(wiring.Component):
     -------
     channel : In(Channel(config))
         The channel.
-
-    Attributes
-    ----------
-    memory : MemoryData
-        Contents, for simulation; they are in ``storage`` of the submodule ``bank``.
+    fault : Out(1)
+        That of the ``SramBank``.
 
     Raises
     ------
@@ -66,13 +63,12 @@ class SimulatedChannel(wiring.Component):
         self._seed = seed
         self._stalls = config.memory_stalls
         self._delay = max(config.memory_latency - 1, 1)  # the bank adds a cycle
-        self._bank = SramBank(config)
-        self.memory = self._bank.memory
-        super().__init__({"channel": In(Channel(config))})
+        self._config = config
+        super().__init__({"channel": In(Channel(config)), "fault": Out(1)})
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.bank = bank = self._bank
+        m.submodules.bank = bank = SramBank(self._config)
         request, words, write = (
             self.channel.read_request, self.channel.read_data, self.channel.write)
         reply = data.StructLayout({"first": 1, "word": words.payload.shape()})
@@ -80,7 +76,7 @@ class SimulatedChannel(wiring.Component):
         m.submodules.writes = writes = _Delay(
             write.p.shape(), self._delay + 1, self._delay)
         wiring.connect(m, writes.o, bank.channel.write)
-        m.d.comb += self.channel.idle.eq(writes.empty)
+        m.d.comb += [self.channel.idle.eq(writes.empty), self.fault.eq(bank.fault)]
 
         # A burst waits until its first word is offered.
         waiting = Signal(range(_OUTSTANDING + 1))

@@ -2,10 +2,10 @@
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
-from amaranth.lib.memory import Memory, MemoryData
-from amaranth.lib.wiring import In
+from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.layouts import Channel
+from hypercast.rtl.lib.parity_memory import ParityMemory
 
 __all__ = ["SramBank"]
 
@@ -26,22 +26,19 @@ class SramBank(wiring.Component):
     -------
     channel : In(Channel(config))
         The channel. ``read_data.payload`` is the RAM's output register.
-
-    Attributes
-    ----------
-    memory : MemoryData
-        Contents, for simulation; the submodule that holds them is called ``storage``.
+    fault : Out(1)
+        High for a cycle after a word was taken that is not what was written.
     """
 
     def __init__(self, config):
-        super().__init__({"channel": In(Channel(config))})
-        self.memory = MemoryData(shape=config.word_width, depth=config.channel_words, init=[])
+        self._config = config
+        super().__init__({"channel": In(Channel(config)), "fault": Out(1)})
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.storage = storage = Memory(self.memory)
-        write_port = storage.write_port()
-        read_port = storage.read_port()
+        m.submodules.storage = storage = ParityMemory(
+            self._config.word_width, self._config.channel_words)
+        [read_port], write_port = storage.reads, storage.write
         request, words, write = (
             self.channel.read_request, self.channel.read_data, self.channel.write)
 
@@ -66,6 +63,7 @@ class SramBank(wiring.Component):
             read_port.addr.eq(Mux(first, request.p.address, address)),
             words.payload.eq(read_port.data),
         ]
+        m.d.sync += self.fault.eq(words.valid & words.ready & read_port.fault)
         with m.If(words.ready):
             m.d.sync += words.valid.eq(0)
         with m.If(read_port.en):

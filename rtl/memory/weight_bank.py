@@ -2,11 +2,11 @@
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from hypercast.rtl.layouts import WeightPort, weight_row
+from hypercast.rtl.lib.parity_memory import ParityMemory
 from hypercast.rtl.lib.stream_merge import StreamMerge
 
 __all__ = ["WeightBank"]
@@ -40,6 +40,8 @@ class WeightBank(wiring.Component):
         High while rows are outstanding, from the cycle after ``expect_valid``.
     error : Out(1)
         High for a cycle after more rows were written than were outstanding.
+    fault : Out(1)
+        High for a cycle after a row was read that is not what was written.
     """
 
     def __init__(self, config):
@@ -52,6 +54,7 @@ class WeightBank(wiring.Component):
             "expect": In(32),
             "busy": Out(1),
             "error": Out(1),
+            "fault": Out(1),
         })
 
     def elaborate(self, platform):
@@ -67,7 +70,10 @@ class WeightBank(wiring.Component):
         requests = Cat(port.request.valid for port in self.reads)
         m.d.comb += reading.eq(requests.any())
         chosen, word = Signal(range(count)), Signal(self._config.data_width)
-        m.d.sync += chosen.eq(row[:bits])
+        read_before, wrong = Signal(), Signal()
+        m.d.sync += [
+            chosen.eq(row[:bits]), read_before.eq(reading), self.fault.eq(read_before & wrong),
+        ]
         for index, port in enumerate(self.reads):
             m.d.comb += [
                 port.request.ready.eq(~requests[:index].any()),
@@ -77,11 +83,11 @@ class WeightBank(wiring.Component):
         sources = [*self.arrivals, self.host]
         grants = []
         for number in range(count):
-            m.submodules[f"storage_{number}"] = storage = Memory(
-                shape=self._config.data_width, depth=self._config.weight_rows // count, init=[])
+            m.submodules[f"storage_{number}"] = storage = ParityMemory(
+                self._config.data_width, self._config.weight_rows // count)
             m.submodules[f"merge_{number}"] = merge = StreamMerge(
                 weight_row(self._config), len(sources))
-            read, write = storage.read_port(), storage.write_port()
+            [read], write = storage.reads, storage.write
             for source, i in zip(sources, merge.i, strict=True):
                 m.d.comb += [
                     i.valid.eq(source.valid & (source.p.index[:bits] == Const(number, bits))),
@@ -96,7 +102,7 @@ class WeightBank(wiring.Component):
                 write.data.eq(merge.o.p.payload),
             ]
             with m.If(chosen == number):
-                m.d.comb += word.eq(read.data)
+                m.d.comb += [word.eq(read.data), wrong.eq(read.fault)]
             grants.append(Cat(i.ready for i in merge.i))
         for index, source in enumerate(sources):
             m.d.comb += source.ready.eq(Cat(granted[index] for granted in grants).any())

@@ -8,7 +8,7 @@ import cocotb
 import pytest
 from amaranth.hdl import Const
 from cocotb.triggers import ReadOnly, RisingEdge
-from cocotbext.axi import AxiBus, AxiReadBus, AxiResp, AxiSlave, AxiWriteBus, MemoryRegion
+from cocotbext.axi import AxiBus, AxiReadBus, AxiSlave, AxiWriteBus, MemoryRegion
 
 from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import BURST, Channel
@@ -96,12 +96,27 @@ class Bench:
         await RisingEdge(self._dut.clk)
 
 
+def count_faults(dut):
+    """A list that grows in every cycle with a fault."""
+    faults = []
+
+    async def watch():
+        while True:
+            await RisingEdge(dut.clk)
+            if dut.fault.value:
+                faults.append(True)
+
+    cocotb.start_soon(watch())
+    return faults
+
+
 @cocotb.test(timeout_time=1000, timeout_unit="us")
 @cocotb.parametrize(pause=PAUSES, sink_pause=["free", "paused"])
 async def remembers(dut, pause, sink_pause):
     """Runs of writes and bursts of reads anywhere, by turns; every word is the last one written."""
     bench = Bench(dut, pause)
     await bench.start(sink_pause)
+    faults = count_faults(dut)
     words = bench.config.channel_words
     contents = dict.fromkeys(range(words), 0)
     for _ in range(5):
@@ -121,7 +136,7 @@ async def remembers(dut, pause, sink_pause):
             expected.extend(contents[word] for word in range(first, first + length))
         while expected:
             assert await bench.receive() == expected.popleft()
-    assert dut.read_error.value == dut.write_error.value == AxiResp.OKAY
+    assert not faults
 
 
 @cocotb.test(timeout_time=1000, timeout_unit="us")
@@ -142,20 +157,20 @@ async def crosses_boundaries(dut, pause):
 @cocotb.test(timeout_time=1000, timeout_unit="us")
 @cocotb.parametrize(pause=PAUSES)
 async def reports_errors(dut, pause):
-    """SLVERR of one word is remembered, per direction, and hinders nothing."""
+    """SLVERR of one word is reported, in each direction, and hinders nothing."""
     bench = Bench(dut, pause)
     await bench.start()
+    faults = count_faults(dut)
     bench.memory.broken = {20}
     await bench.write([(address, address) for address in range(16)])
-    assert dut.write_error.value == AxiResp.OKAY
+    assert not faults
     await bench.write([(address, address) for address in range(16, 48)])
-    assert dut.write_error.value == AxiResp.SLVERR
+    assert len(faults) == 1
     for start_word in range(0, 48, BURST):
-        assert dut.read_error.value == (AxiResp.SLVERR if start_word > 20 else AxiResp.OKAY)
         bench.request(start_word, BURST)
         for address in range(start_word, start_word + BURST):
             assert await bench.receive() == (0 if address == 20 else address)
-    assert dut.write_error.value == dut.read_error.value == AxiResp.SLVERR
+    assert len(faults) == 2
 
 
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)

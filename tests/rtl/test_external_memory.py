@@ -6,13 +6,14 @@ import pytest
 from hypercast.rtl.chip import Chip
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.memory.axi4 import Response
-from hypercast.rtl.registers import Space, register
+from hypercast.rtl.registers import COUNTERS, CoreSpace, Error, Space, register
 from tests.bench import run
 from tests.rtl.control.axi_manager import AxiManager
 from tests.rtl.memory.axi_memory import AxiMemory
 
 CONFIG = PRESETS["tiny"]
 CHANNELS = (Space.FEATURES, Space.GRADIENTS)
+FAULTS = ("features_faults", "gradients_faults", "weights_faults", "buffer_faults")
 BROKEN = 77  # address of a word that no memory answers for
 
 
@@ -26,7 +27,7 @@ def chip():
         axi, base=0, words=CONFIG.channel_words, rng=rng, latency=20, stall=0.2,
         respond=lambda address: Response.SLVERR if address == BROKEN else Response.OKAY)
         for axi in chip.memory]
-    found, errors = {}, []
+    found, errors, counts = {}, [], {}
 
     async def select(ctx, core, space, address):
         for name, value in (("core", core), ("space", space), ("address", address)):
@@ -43,25 +44,31 @@ def chip():
                 await select(ctx, core, space, 40)
                 found[core, space] = [(await host.read(ctx, register("data")))[1]
                                       for _ in range(3)]
-        errors.append(ctx.get(chip.memory_error))
+        errors.append((await host.read(ctx, register("error")))[1])
         await select(ctx, CONFIG.cores - 1, Space.GRADIENTS, BROKEN)
         await host.read(ctx, register("data"))
-        for _ in range(3):
-            await ctx.tick()
-        errors.append(ctx.get(chip.memory_error))
+        errors.append((await host.read(ctx, register("error")))[1])
+        for core in range(CONFIG.cores):
+            for name in FAULTS:
+                index = [counter for counter, _ in COUNTERS].index(name)
+                await select(ctx, core, Space.CORE, CoreSpace.COUNTERS + index)
+                counts[core, name] = (await host.read(ctx, register("data")))[1]
 
     run(chip, bench, background=[*host.drivers, *(
         driver for memory in memories for driver in memory.drivers)], cycles=20_000)
-    return memories, found, errors
+    return memories, found, errors, counts
 
 
 def test_every_channel_is_at_its_port(chip):
-    memories, found, _ = chip
+    memories, found, *_ = chip
     assert len(memories) == 2 * CONFIG.cores
     for port, memory in enumerate(memories):
         assert list(memory.contents[40:43]) == [1000 * port + value for value in range(3)]
         assert found[port // 2, CHANNELS[port % 2]] == list(memory.contents[40:43])
 
 
-def test_an_error_is_reported(chip):
-    assert chip[2] == [0, 1]
+def test_an_error_is_named(chip):
+    """In the register, and of which core and channel by its counter."""
+    assert chip[2] == [0, Error.MEMORY]
+    assert {key for key, count in chip[3].items() if count} == {
+        (CONFIG.cores - 1, "gradients_faults")}

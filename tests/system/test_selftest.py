@@ -90,28 +90,35 @@ def test_two_faulty_links():
 
 
 class StuckCell(CxxrtlTransport):
-    """A chip with a bit of a memory that is always one."""
+    """A chip with a bit of a memory that is always one; 64 bits are a word's, the next its parity.
+    """
 
-    def __init__(self, core, space, word, chunk, bit):
+    def __init__(self, memory, word, chunk, bit):
         super().__init__(WIDE)
-        self._cell = core, space, word, chunk, bit
+        self._words, _ = self.contents()[memory]
+        self._cell = (word, chunk), 1 << bit
 
     def read(self, address):
-        core, space, word, chunk, bit = self._cell
-        views = self.memory(core, space)
-        views[word % len(views)][word // len(views), chunk] |= 1 << bit
+        place, bit = self._cell
+        self._words[place] |= bit
         return super().read(address)
 
 
-@pytest.mark.parametrize(("part", "core", "space"), [
-    ("memory channel 0 of core 1", 1, Space.FEATURES),
-    ("memory channel 1 of core 2", 2, Space.GRADIENTS),
-    ("weight bank of core 3", 3, Space.WEIGHTS),
+@pytest.mark.parametrize(("part", "memory", "word"), [
+    ("memory channel 0 of core 1", "core_1 channel_0 storage with_parity", 8),
+    ("memory channel 1 of core 2", "core_2 channel_1 storage with_parity", 8),
+    ("weight bank of core 3", "core_3 weights storage_0 with_parity", 4),
 ])
-def test_a_stuck_memory_cell(part, core, space):
-    [finding] = findings(StuckCell(core, space, 8, 1, 21), "memories", quick=True)
+def test_a_stuck_memory_cell(part, memory, word):
+    [finding] = findings(StuckCell(memory, word, 1, 21), "memories", quick=True)
     assert finding.part == part
     assert finding.text.startswith("address 17 reads 0x")
+
+
+def test_a_stuck_parity():
+    [finding] = findings(StuckCell("core_1 channel_0 storage with_parity", 8, 2, 0), "memories",
+                         quick=True)
+    assert finding.part == "memory channel 0 of core 1" and "parity" in finding.text
 
 
 # --- Training -----------------------------------------------------------------------------------
@@ -158,7 +165,7 @@ def test_a_step_that_differs(opcode, field, part):
 
 
 def test_sections_after_a_broken_one_are_omitted():
-    transport = StuckCell(0, Space.FEATURES, 4, 0, 3)
+    transport = StuckCell("core_0 channel_0 storage with_parity", 4, 0, 3)
     results = list(self_test(transport, WIDE, quick=True))
     transport.close()
     assert [bool(result.findings) for result in results] == [True, False, False, False]

@@ -15,7 +15,7 @@ from hypercast.host.selftest.run import SECTIONS, self_test
 from hypercast.host.transport import TransportError
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.layouts import flit
-from hypercast.rtl.registers import Space, register
+from hypercast.rtl.registers import register
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport
 from hypercast.sim.faults import Fault, FaultKind
 from hypercast.sim.serial_board import SerialBoard
@@ -45,12 +45,12 @@ class BrokenChip(CxxrtlTransport):
         for fault in faults:
             self.inject(fault)
         self._cell = cell
+        self._contents = self.contents()
 
     def read(self, address):
         if self._cell and address == register("data"):
-            core, space, word, chunk, bit = self._cell
-            views = self.memory(core, space)
-            views[word % len(views)][word // len(views), chunk] |= 1 << bit
+            name, word, chunk, bit = self._cell
+            self._contents[name][0][word, chunk] |= 1 << bit
         return super().read(address)
 
     def reset(self):
@@ -63,7 +63,8 @@ def link_fault(kind):
 
 BROKEN = {
     "nothing": (lambda: BrokenChip(), []),
-    "memory": (lambda: BrokenChip(cell=(3, Space.WEIGHTS, 8, 1, 21)), ["weight bank of core 3"]),
+    "memory": (lambda: BrokenChip(cell=("core_3 weights storage_0 with_parity", 4, 1, 21)),
+               ["weight bank of core 3"]),
     "corrupting link": (lambda: BrokenChip(link_fault(FaultKind.FLIP)),
                         ["link from core 2 to core 0 (dimension 1)"]),
     "losing link": (lambda: BrokenChip(link_fault(FaultKind.DROP)),

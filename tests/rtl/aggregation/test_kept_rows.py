@@ -6,6 +6,7 @@ import pytest
 from hypercast.rtl.aggregation.kept_rows import KeptRows
 from hypercast.rtl.config import PRESETS
 from tests.bench import get, run
+from tests.rtl.flips import count_cycles, flip, parity_memories  # noqa: F401
 from tests.rtl.storing import store
 
 CONFIGS = {"tiny": PRESETS["tiny"], "bytes": PRESETS["test"].replace(element_width=8)}
@@ -91,3 +92,21 @@ def test_a_word_every_cycle():
             assert valid and payload == word
 
     run(dut, program)
+
+
+@pytest.mark.parametrize("stall", [0.0, 0.6])
+def test_a_changed_word_is_reported(stall, parity_memories):  # noqa: F811
+    config, rng = CONFIGS["tiny"], np.random.default_rng(4)
+    dut, faults = KeptRows(config), []
+    words = panel(config, rng, 20)
+
+    async def program(ctx):
+        await store(ctx, dut.kept, 0, words, rng)
+        flip(ctx, parity_memories[0], 7, 3)
+        for reads in (1, 2):
+            await start(ctx, dut, 0, len(words), False)
+            await get(ctx, dut.o, len(words), rng, stall)
+            await ctx.tick().repeat(2)
+            assert len(faults) == reads
+
+    run(dut, program, background=[count_cycles(dut.fault, faults)])

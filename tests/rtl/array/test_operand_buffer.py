@@ -9,6 +9,7 @@ from hypercast.rtl.array.operand_buffer import OperandBuffer
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import OperandSource
 from tests.bench import get, put, run
+from tests.rtl.flips import count_cycles, flip, parity_memories  # noqa: F401
 from tests.rtl.storing import store
 
 CONFIGS = {"tiny": PRESETS["tiny"], "test": PRESETS["test"],
@@ -202,3 +203,24 @@ def test_other_instructions_while_the_vector_unit_stores(source, idle, stall):
             await ctx.tick()
 
     bench.run(program, [vector_unit])
+
+
+@pytest.mark.parametrize("stall", [0.0, 0.5])
+def test_a_changed_word_is_reported(stall, parity_memories):  # noqa: F811
+    """Where it is taken from the buffer; what passes from memory is not looked at."""
+    bench, faults = Bench(CONFIGS["test"], stall=stall), []
+    place = {"rows": 7, "operand_base": 2, "operand_stride": 8}
+
+    async def program(ctx):
+        panels = bench.panels([7] * 3)
+        await bench.check(ctx, KEEP, panels, **place)
+        flip(ctx, parity_memories[0], 2 + 8 + 4)
+        await bench.start(ctx, BUFFER, panels, **place)
+        await get(ctx, bench.buffer.o, 21, bench.rng, stall)
+        await ctx.tick().repeat(3)
+        assert len(faults) == 1
+        await bench.check(ctx, KEEP, panels, **place)
+        await bench.check(ctx, BUFFER, panels, **place)
+        assert len(faults) == 1
+
+    bench.run(program, [count_cycles(bench.buffer.fault, faults)])

@@ -6,6 +6,7 @@ import pytest
 from hypercast.rtl.array.right_operand import RightOperand
 from hypercast.rtl.config import PRESETS
 from tests.bench import MemoryModel, get, put, run
+from tests.rtl.flips import count_cycles, flip, parity_memories  # noqa: F401
 from tests.rtl.storing import store
 
 CONFIGS = {"tiny": PRESETS["tiny"].replace(accumulator_rows=16),
@@ -185,3 +186,22 @@ def test_while_the_vector_unit_stores(idle, stall, memory):
             await ctx.tick()
 
     bench.run(program, [vector_unit])
+
+
+@pytest.mark.parametrize("stall", [0.0, 0.5])
+def test_a_changed_word_is_reported(stall, parity_memories):  # noqa: F811
+    """Of a panel that was read into the buffer, and of rows that the vector unit kept."""
+    bench, faults = Bench(CONFIGS["test"], stall=stall), []
+
+    async def program(ctx):
+        _, entries = parity_memories
+        panel = bench.panel(9)
+        await store(ctx, bench.operand.kept, 20, panel, bench.rng)
+        await bench.kept(ctx, 20, panel, range(9))
+        assert not faults
+        flip(ctx, entries, 24, CONFIGS["test"].data_width)
+        await bench.kept(ctx, 20, panel, range(9))
+        await ctx.tick().repeat(2)
+        assert len(faults) == 1
+
+    bench.run(program, [count_cycles(bench.operand.fault, faults)])

@@ -12,6 +12,7 @@ from hypercast.rtl.isa import STEP_KEY_INCREMENT, Engine, Opcode
 from hypercast.rtl.registers import PHASES, Error, Space
 from tests.bench import run
 from tests.rtl.control.exponent_model import ExponentModel, pack, random_fields
+from tests.rtl.flips import flip, parity_memories  # noqa: F401
 
 _TINY = PRESETS["tiny"].replace(program_rows=32, tensors=8)
 _VECTOR = (Opcode.DRAIN, Opcode.LOSS, Opcode.UPDATE)
@@ -285,6 +286,41 @@ def test_errors_stop_the_program(bad, tensors, error):
     bench_run(_TINY, bench)
 
 
+def test_changed_instructions_are_not_issued(parity_memories):  # noqa: F811
+    """Nor is a HALT carried out; what is written again is right again."""
+    async def bench(ctx, dut, driver, cores, rng):
+        memory = next(memory for memory in parity_memories if len(memory.write.en) > 1)
+        good = isa.encode(Opcode.MATMUL)
+        program = [good, good, good, isa.encode(Opcode.HALT)]
+        for row in range(len(program)):
+            await driver.load(ctx, program)
+            flip(ctx, memory, row, 33 * row + 7)
+            cores.issues.clear()
+            await driver.run(ctx)
+            assert ctx.get(dut.host.error) == Error.PROGRAM and not ctx.get(dut.host.done)
+            assert ctx.get(dut.host.pc) == row and len(cores.issues) == row
+            await driver.strobe(ctx, "error_clear", error_clear=Error.PROGRAM)
+        await driver.load(ctx, program)
+        await driver.run(ctx)
+        assert ctx.get(dut.host.done) and not ctx.get(dut.host.error)
+
+    bench_run(_TINY, bench)
+
+
+def test_a_changed_exponent_stops_the_program(parity_memories):  # noqa: F811
+    async def bench(ctx, dut, driver, cores, rng):
+        memory = next(memory for memory in parity_memories if len(memory.write.en) == 1)
+        await driver.load(ctx, [isa.encode(Opcode.DRAIN, a=1, b=3, o=2, peak_of=2, open=1),
+                                isa.encode(Opcode.HALT)])
+        for tensor in range(4):
+            await driver.access(ctx, Space.TENSORS, tensor, pack(-10, None))
+        flip(ctx, memory, 3, 1)
+        await driver.run(ctx)
+        assert ctx.get(dut.host.error) == Error.PROGRAM and not ctx.get(dut.host.done)
+
+    bench_run(_TINY, bench)
+
+
 def test_limits_of_alignment_are_not_errors():
     async def bench(ctx, dut, driver, cores, rng):
         await driver.load(ctx, [
@@ -301,8 +337,9 @@ def test_limits_of_alignment_are_not_errors():
     bench_run(_TINY, bench)
 
 
-@pytest.mark.parametrize(("bit", "error"), [(0, Error.NETWORK), (1, Error.LINK)])
-def test_network_error_stops_the_program(bit, error):
+@pytest.mark.parametrize(("bit", "error"), [
+    (0, Error.NETWORK), (1, Error.LINK), (2, Error.MEMORY)])
+def test_errors_of_cores_stop_the_program(bit, error):
     async def bench(ctx, dut, driver, cores, rng):
         await driver.load(ctx, [isa.encode(Opcode.MATMUL)] * 4 + [isa.encode(Opcode.HALT)])
         await driver.strobe(ctx, "start", repeat=1000)

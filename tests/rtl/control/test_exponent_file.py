@@ -6,6 +6,7 @@ from hypercast.rtl.config import PRESETS
 from hypercast.rtl.control.exponent_file import ExponentFile
 from hypercast.rtl.registers import Space
 from tests.bench import run
+from tests.rtl.flips import flip, parity_memories  # noqa: F401
 
 
 def test_window_and_controller_see_the_same_entries():
@@ -46,5 +47,22 @@ def test_window_and_controller_see_the_same_entries():
         assert await request(ctx, Space.TENSORS, config.tensors) == (0, 0)
         assert await request(ctx, Space.PROGRAM, 5, 99) == (0, 0)
         assert await request(ctx, Space.TENSORS, 5) == (1, entries[5])
+
+    run(dut, bench)
+
+
+def test_a_changed_entry_is_reported(parity_memories):  # noqa: F811
+    dut = ExponentFile(PRESETS["tiny"])
+
+    async def bench(ctx):
+        [memory] = parity_memories
+        for bit in range(18):
+            flip(ctx, memory, 5, bit)
+            for tensor in (4, 5, 6):
+                ctx.set(dut.read_tensor, tensor)
+                await ctx.tick()  # read
+                await ctx.tick()
+                assert ctx.get(dut.fault) == (tensor == 5)
+            flip(ctx, memory, 5, bit)
 
     run(dut, bench)

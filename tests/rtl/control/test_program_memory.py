@@ -7,6 +7,7 @@ from hypercast.rtl.control.program_memory import ProgramMemory
 from hypercast.rtl.isa import INSTRUCTION_WORDS
 from hypercast.rtl.registers import Space
 from tests.bench import run
+from tests.rtl.flips import flip, parity_memories  # noqa: F401
 
 
 def test_pieces_make_rows():
@@ -40,5 +41,21 @@ def test_pieces_make_rows():
         for row, piece in np.ndindex(config.program_rows, 16):
             expected = pieces[row, piece] if piece < INSTRUCTION_WORDS else 0
             assert await request(ctx, Space.PROGRAM, 16 * row + piece) == (1, expected)
+
+    run(dut, bench)
+
+
+def test_a_changed_instruction_is_reported(parity_memories):  # noqa: F811
+    dut = ProgramMemory(PRESETS["tiny"].replace(program_rows=16))
+
+    async def bench(ctx):
+        [memory] = parity_memories
+        for bit in (0, 31, 32, 200, 33 * INSTRUCTION_WORDS - 1):
+            flip(ctx, memory, 5, bit)
+            for row in (4, 5, 6):
+                ctx.set(dut.row, row)
+                await ctx.tick()
+                assert ctx.get(dut.fault) == (row == 5)
+            flip(ctx, memory, 5, bit)
 
     run(dut, bench)

@@ -6,6 +6,7 @@ from hypercast.rtl.config import PRESETS
 from hypercast.rtl.control.row_table import RowTable
 from hypercast.rtl.registers import ROW_TABLE
 from tests.bench import run
+from tests.rtl.flips import flip, parity_memories  # noqa: F401
 
 
 def test_entries():
@@ -27,5 +28,19 @@ def test_entries():
             assert ctx.get(dut.rows) == rows[index]
             assert ctx.get(dut.host_rows) == rows[other]
             await ctx.tick()
+
+    run(dut, bench)
+
+
+def test_a_changed_entry_is_reported(parity_memories):  # noqa: F811
+    dut = RowTable(PRESETS["tiny"])
+
+    async def bench(ctx):
+        [memory] = parity_memories
+        flip(ctx, memory, 5, 19)
+        for index in (4, 5, 6):
+            ctx.set(dut.index, index)
+            await ctx.tick()
+            assert ctx.get(dut.fault) == (index == 5)
 
     run(dut, bench)

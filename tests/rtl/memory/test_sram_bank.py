@@ -1,9 +1,12 @@
 """SramBank: reads what was written, whatever stalls; latency and rate as promised."""
 
+import numpy as np
 import pytest
 
 from hypercast.rtl.config import Config
 from hypercast.rtl.memory.sram_bank import SramBank
+from tests.bench import get, put, run
+from tests.rtl.flips import count_cycles, flip, parity_memories  # noqa: F401
 from tests.rtl.memory.channel_bench import check_contents, time_bursts, time_mixture
 
 CONFIGS = [
@@ -25,3 +28,27 @@ def test_latency_and_rate(lengths):
 
 def test_one_access_per_cycle():
     assert 160 <= time_mixture(SramBank(CONFIGS[0]), 80) <= 163
+
+
+@pytest.mark.parametrize("stall", [0.0, 0.7])
+def test_a_changed_word_is_reported(stall, parity_memories):  # noqa: F811
+    """Once for each time it is taken, however long it waits."""
+    config = CONFIGS[1]
+    dut, rng, faults = SramBank(config), np.random.default_rng(1), []
+
+    async def bench(ctx):
+        channel = dut.channel
+        await put(ctx, channel.write, [{"address": word, "data": word} for word in range(64)])
+        flip(ctx, parity_memories[0], 20, config.word_width)
+        for reads in range(1, 4):
+            await put(ctx, channel.read_request, [{"address": 16, "length": 8}])
+            assert await get(ctx, channel.read_data, 8, rng, stall) == list(range(16, 24))
+            await ctx.tick().repeat(2)
+            assert len(faults) == reads
+        await put(ctx, channel.write, [{"address": 20, "data": 1}])
+        await put(ctx, channel.read_request, [{"address": 16, "length": 8}])
+        await get(ctx, channel.read_data, 8)
+        await ctx.tick().repeat(2)
+        assert len(faults) == 3, "what is written again is right again"
+
+    run(dut, bench, background=[count_cycles(dut.fault, faults)])

@@ -6,6 +6,7 @@ import pytest
 from hypercast.rtl.config import Config
 from hypercast.rtl.memory.weight_bank import WeightBank
 from tests.bench import put, run
+from tests.rtl.flips import count_cycles, flip, parity_memories  # noqa: F401
 
 CONFIGS = [
     Config(lanes=2, element_width=8, weight_rows=16, accumulator_rows=64),
@@ -149,3 +150,27 @@ def test_counts_down_to_idle():
         assert not ctx.get(dut.error)
 
     run(dut, bench, cycles=60)
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: f"{config.data_width}bit")
+def test_a_changed_row_is_reported(config, parity_memories):  # noqa: F811
+    """Once for each time it is read, whoever reads it, and only then."""
+    dut = WeightBank(config)
+    rng = np.random.default_rng(2)
+    faults = []
+
+    async def bench(ctx):
+        await put(ctx, dut.host, [{"index": row, "payload": random_row(config, rng)}
+                                  for row in range(config.weight_rows)])
+        await ctx.tick().repeat(2)
+        flip(ctx, parity_memories[11 % config.eject], 11 // config.eject, config.data_width)
+        for number, port in enumerate(dut.reads):
+            for row in range(16):
+                ctx.set(port.request.valid, 1)
+                ctx.set(port.request.payload, row)
+                await ctx.tick()
+            ctx.set(port.request.valid, 0)
+            await ctx.tick().repeat(3)
+            assert len(faults) == number + 1
+
+    run(dut, bench, background=[count_cycles(dut.fault, faults)])

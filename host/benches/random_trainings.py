@@ -1,0 +1,166 @@
+"""Trainings drawn at random: configurations, graphs, networks and recipes of all shapes."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import scipy.sparse
+
+from hypercast.host.graph import Graph
+from hypercast.host.training import loss_of, prepare
+from hypercast.reference.models import MODELS, model_network
+from hypercast.reference.network import Network
+from hypercast.reference.recipe import Recipe
+from hypercast.rtl.config import Config
+
+__all__ = ["RandomTraining", "draw_config", "draw_training"]
+
+#: What may be added to a model.
+_ADDITIONS = ({}, {}, {"residual": True}, {"jumping": True}, {"jumping": True, "residual": True})
+#: Lanes, and the most dimensions with them: a chip of more takes long to compile.
+_LARGEST = {2: 4, 4: 4, 8: 2, 16: 1}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomTraining:
+    """A training job, as ``compare_training`` takes it.
+
+    Parameters
+    ----------
+    graph : Graph
+        What to train on.
+    network : Network
+        What to train.
+    recipe : dict
+        Fields of ``Recipe``.
+    config : Config
+        Configuration of the chip.
+    choose : bool
+        Whether orders are those of the fewest predicted cycles.
+    epochs : int
+        Training steps.
+    loss_weights : (V,) array of float, optional
+        Factor of each vertex's loss.
+    """
+
+    graph: Graph
+    network: Network
+    recipe: dict
+    config: Config
+    choose: bool = False
+    epochs: int = 2
+    loss_weights: np.ndarray | None = None
+
+    def __str__(self):
+        widths = [self.network.features, *(layer.features_out for layer in self.network.layers)]
+        return f"{self.graph.vertices} vertices, {'-'.join(map(str, widths))}"
+
+    def model(self):
+        """A fresh model in its initial state."""
+        recipe = Recipe(epochs=self.epochs, element_width=self.config.element_width,
+                        loss=loss_of(self.graph), **self.recipe)
+        return prepare(self.graph, self.network, recipe, self.config if self.choose else None,
+                       loss_weights=self.loss_weights)
+
+
+def draw_config(generator):
+    """A random configuration: any field but those that only bound what fits."""
+    def choose(*values):
+        return values[generator.integers(len(values))]
+
+    def power(low, high):
+        return 1 << int(generator.integers(low, high + 1))
+
+    lanes = choose(*_LARGEST)
+    planes = choose(1, 2, 4)
+    latency = choose(1, 1, 8, 40, 100)
+    return Config(
+        dimensions=int(generator.integers(0, _LARGEST[lanes] + 1)), lanes=lanes, planes=planes,
+        eject=choose(*(eject for eject in (1, 2, 4) if eject <= planes)),
+        buffer_depth=int(generator.integers(2, 9)), element_width=choose(8, 16),
+        accumulator_rows=power(4, 11), weight_rows=65536, channel_words=2**18,
+        operand_words=power(4, 12), kept_rows=power(4, 11), read_buffer=power(2, 7),
+        edge_buffer=power(1, 5), program_rows=4096, tensors=256, adam=bool(generator.integers(4)),
+        memory_latency=latency, memory_stalls=latency > 1 and bool(generator.integers(2)))
+
+
+def draw_training(generator, config, *, vertices=2000, features=4000, classes=64, work=50_000):
+    """A random training for a configuration, with of sizes within bounds.
+
+    Sizes are spread evenly over their orders of magnitude.
+
+    Parameters
+    ----------
+    generator : numpy.random.Generator
+        Random numbers.
+    config : Config
+        Configuration of the chip.
+    vertices, features, classes : int
+        The most of each.
+    work : int
+        Words that enter a core's array in a step, about, at most; sizes are drawn again until they
+        are fewer.
+    """
+    def choose(*values):
+        return values[generator.integers(len(values))]
+
+    def size(most, least=1):
+        return round(np.exp(generator.uniform(np.log(least), np.log(most))))
+
+    model, additions = choose(*MODELS), dict(choose(*_ADDITIONS))
+    if model == "sage":
+        additions.pop("residual", None)
+    while True:
+        count = size(vertices)
+        widths = [size(features), *(size(64) for _ in range(choose(0, 1, 1, 2, 3))),
+                  size(classes, 2)]
+        if additions:  # two hidden layers of the same width at least
+            widths[1:-1] = [widths[-2] if len(widths) > 2 else size(16)] * choose(2, 3)
+        panels = [-(-width // config.lanes) for width in widths]
+        rows = -(-count // config.cores)
+        density = choose(1.0, np.exp(generator.uniform(np.log(1 / widths[0]), 0.0)))
+        stored = min(1.0, density * config.lanes) if rows <= config.accumulator_rows else 1.0
+        entered = rows * 3 * (stored * panels[0] * panels[1] + sum(
+            before * after for before, after in pairwise(panels[1:])))
+        if entered <= work:
+            break
+    graph = _graph(generator, count, widths[0], widths[-1], density)
+    dropout = choose(0.0, 0.5, 0.75)
+    network = model_network(model, widths[0], widths[1:-1], widths[-1], dropout=dropout,
+                            **additions)
+    # A first layer that drops inputs combines first.
+    network = network.ordered(
+        layer.orders[0] if dropout and not number else choose(*layer.orders)
+        for number, layer in enumerate(network.layers))
+    optimiser = choose("sgd", "adam") if config.adam else "sgd"
+    recipe = {"normalisation": choose(MODELS[model], MODELS[model], "symmetric", "mean", "given"),
+              "optimiser": optimiser, "weight_decays": (choose(0.0, 0.0, 5e-4),),
+              "seed": int(generator.integers(2**40)),
+              "headroom": choose(None, 0, 1, 3), "feature_headroom": choose(None, -3, 0, 3)}
+    weights = generator.uniform(0.1, 4.0, count) if choose(False, False, True) else None
+    return RandomTraining(graph=graph, network=network, recipe=recipe, config=config,
+                          choose=choose(False, True), loss_weights=weights)
+
+
+def _graph(generator, vertices, features, classes, density):
+    """Random edges, some vertices without any, some with many; classes, or several labels."""
+    degree = np.exp(generator.uniform(np.log(0.2), np.log(40)))
+    edges = min(int(vertices * degree), 60_000)
+    ends = generator.integers(0, vertices, (edges, 2))
+    if generator.integers(2):  # hubs
+        ends[:, 0] = ends[:, 0] ** 2 // vertices
+    stored = int(vertices * features * density)
+    where = generator.integers(0, (vertices, features), (stored, 2)).T
+    what = generator.normal(size=stored) if generator.integers(2) else np.ones(stored)
+    values = scipy.sparse.coo_array((what, tuple(where)), (vertices, features)).tolil()
+    values[0, 0] = 1.0
+    if generator.integers(3):
+        labels = generator.integers(0, classes, vertices)
+        labels[-1] = classes - 1
+    else:
+        labels = (generator.random((vertices, classes)) < 0.3).astype(int)
+    splits = generator.permutation(vertices)
+    half, most = max(vertices // 2, 1), vertices * 3 // 4
+    return Graph.from_edges(
+        ends, values.tocsr(), labels, train=splits[:half], validation=splits[half:most],
+        test=splits[max(half, most):], directed=bool(generator.integers(2)))

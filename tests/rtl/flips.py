@@ -1,0 +1,38 @@
+"""Changes bits in the memories of a block while it is simulated."""
+
+import pytest
+from amaranth.hdl import Value
+
+from hypercast.rtl.lib.parity_memory import ParityMemory
+
+__all__ = ["count_cycles", "flip", "parity_memories"]
+
+
+@pytest.fixture
+def parity_memories(monkeypatch):
+    """Every ``ParityMemory`` of the block under test, in a list, once it is simulated."""
+    found = []
+    elaborate = ParityMemory.elaborate
+
+    def remember(memory, platform):
+        found.append(memory)
+        return elaborate(memory, platform)
+
+    monkeypatch.setattr(ParityMemory, "elaborate", remember)
+    return found
+
+
+def flip(ctx, memory, address, bit=0):
+    """Change one bit of a word."""
+    word = Value.cast(memory.contents[address])
+    ctx.set(word, ctx.get(word) ^ 1 << bit)
+
+
+def count_cycles(signal, counted):
+    """A background testbench that appends to ``counted`` in every cycle with ``signal``."""
+    async def watch(ctx):
+        while True:
+            _, _, high = await ctx.tick().sample(signal)
+            if high:
+                counted.append(True)
+    return watch
