@@ -70,11 +70,13 @@ $(VENV)/.docs: pyproject.toml | $(VENV)/.demo
 	@touch $@
 
 # Icarus and the Python library that cocotb loads are not on PyPI; without them the tests on
-# Icarus, or all cocotb tests, are skipped, and `hypercast doctor` says so.
+# Icarus, or all cocotb tests, are skipped, and `hypercast doctor` says so. Clang compiles chips in
+# half the time that GCC takes, and what it compiles is faster; without it, GCC does.
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	@echo "Installing the tools for development into $(VENV) (a few minutes, once)"
 	@$(PIP) -e '.[boards,dev]'
 	@command -v iverilog > /dev/null || { $(call debian,iverilog); }
+	@command -v clang++ > /dev/null || { $(call debian,clang); }
 	@$(BIN)/python -c 'import find_libpython as f, sys; sys.exit(not f.find_libpython())' \
 		|| { $(call debian,libpython3-dev); }
 	@touch $(VENV)/.demo $@
