@@ -1,8 +1,4 @@
-"""Checkpoints: all that a training needs to go on with the same bits, in one file.
-
-The file is safetensors: int32 tensors ``W1.master``, ``W1.momentum``, ...; of the best epoch so far
-likewise after ``best/``; everything else is JSON in the metadata.
-"""
+"""Checkpoints: all that a training needs to go on with the same bits, and what it is of."""
 
 import dataclasses
 import hashlib
@@ -11,16 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
 
-from hypercast.host.durable_file import write_durably
 from hypercast.reference.training_state import TrainingState
 
-__all__ = ["Checkpoint", "CheckpointError", "identity", "load_checkpoint", "save_checkpoint"]
-
-_METADATA = "hypercast"
-_BEST = "best/"
+__all__ = ["Checkpoint", "CheckpointError", "identity"]
 
 
 class CheckpointError(ValueError):
@@ -39,21 +29,48 @@ class Checkpoint:
         After the last epoch.
     best : TrainingState, optional
         After the best epoch so far.
+    records : str
+        SHA-256 of what was recorded of these epochs, see ``RunFolder``.
     """
 
     identity: dict
     state: TrainingState
     best: TrainingState | None = None
+    records: str = ""
 
-    def check(self, expected, path):
-        """Raise ``CheckpointError`` if ``identity`` is not ``expected``; names what differs."""
-        there, here = dict(_leaves(self.identity)), dict(_leaves(expected))
-        different = [f"{name} is {there.get(name)} there, {here.get(name)} here"
-                     for name in {**there, **here} if there.get(name) != here.get(name)]
+    def check(self, expected, initial, path):
+        """Raise ``CheckpointError`` if this is not of a certain training; names what differs.
+
+        Parameters
+        ----------
+        expected : dict
+            Its ``identity``.
+        initial : TrainingState
+            Its state before the first epoch, for names and shapes.
+        path : pathlib.Path
+            Where the checkpoint came from.
+        """
+        different = _differences(dict(_leaves(self.identity)), dict(_leaves(expected)))
+        if not different:
+            different = [text for state in (self.state, self.best) if state
+                         for text in _differences(_shapes(state), _shapes(initial))]
         if different:
             raise CheckpointError(
                 f"{path} is of another training: {'; '.join(different)}; go on with what it was "
                 f"made with, or keep this training in another folder")
+
+
+def _shapes(state):
+    """What a ``TrainingState`` consists of: name to shape, if it is an array."""
+    return {**{f"tensor {name}.{kind}": f"{values.shape}"
+               for name, arrays in state.parameters.items() for kind, values in arrays.items()},
+            **{f"exponent of {name}": "kept" for name in state.exponents},
+            **{f"momentum exponent of {name}": "kept" for name in state.momentum_exponents}}
+
+
+def _differences(there, here):
+    return [f"{name} is {there.get(name, 'missing')} there, {here.get(name, 'missing')} here"
+            for name in {**there, **here} if there.get(name) != here.get(name)]
 
 
 def identity(graph, network, recipe, parameters=None, sampling=None):
@@ -105,52 +122,3 @@ def _leaves(value, name=""):
             yield from _leaves(inner, path)
         else:
             yield path, inner
-
-
-def save_checkpoint(path, checkpoint):
-    """Write a checkpoint; whenever the machine stops, ``path`` is the old one or the new one."""
-    states = {"": checkpoint.state, _BEST: checkpoint.best}
-    states = {prefix: state for prefix, state in states.items() if state is not None}
-    tensors = {f"{prefix}{name}.{kind}": np.ascontiguousarray(values, dtype=np.int32)
-               for prefix, state in states.items()
-               for name, arrays in state.parameters.items() for kind, values in arrays.items()}
-    facts = {"identity": checkpoint.identity, "states": {
-        prefix: {"step": state.step, "exponents": state.exponents,
-                 "momentum_exponents": state.momentum_exponents}
-        for prefix, state in states.items()}}
-    write_durably(path, save(tensors, {_METADATA: json.dumps(facts)}))
-
-
-def load_checkpoint(path):
-    """The ``Checkpoint`` in a file.
-
-    Raises
-    ------
-    CheckpointError
-        If there is none, or it is damaged.
-    """
-    if not path.exists():
-        raise CheckpointError(f"{path} does not exist; hypercast train --run FOLDER writes one "
-                              f"into its folder")
-    try:
-        with safe_open(path, framework="numpy") as file:
-            facts = json.loads(file.metadata()[_METADATA])
-            tensors = {name: file.get_tensor(name) for name in file.keys()}
-        states = {prefix: _state(tensors, prefix, **found)
-                  for prefix, found in facts["states"].items()}
-    except (KeyError, TypeError, ValueError, OSError, SafetensorError) as error:
-        raise CheckpointError(f"{path} is damaged or no checkpoint ({error}); train again"
-                              ) from error
-    return Checkpoint(identity=facts["identity"], state=states[""],
-                      best=states.get(_BEST))
-
-
-def _state(tensors, prefix, step, exponents, momentum_exponents):
-    parameters: dict[str, dict] = {}
-    for key, values in tensors.items():
-        if key.startswith(_BEST) == (prefix == _BEST):
-            name, _, kind = key.removeprefix(prefix).rpartition(".")
-            parameters.setdefault(name, {})[kind] = values.astype(np.int64)
-    return TrainingState(step=step, parameters=parameters,
-                         exponents={name: tuple(entry) for name, entry in exponents.items()},
-                         momentum_exponents=momentum_exponents)

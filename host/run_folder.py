@@ -1,13 +1,16 @@
 """The folder of a run: its description, what happened in each epoch, and its checkpoint."""
 
+import hashlib
 import json
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from hypercast.host.checkpoint import load_checkpoint, save_checkpoint
+from hypercast.host.checkpoint import Checkpoint, CheckpointError
+from hypercast.host.checkpoint_file import load_checkpoint, save_checkpoint
 from hypercast.host.description.description import load_description
 from hypercast.host.durable_file import write_durably
 from hypercast.host.trace import write_trace
@@ -37,6 +40,7 @@ class RunFolder:
 
     def __init__(self, folder):
         self._folder = Path(folder)
+        self._recorded = hashlib.sha256()  # what is recorded of the epochs so far
 
     # Reading.
 
@@ -75,11 +79,36 @@ class RunFolder:
 
     def records(self):
         """The record of each epoch, up to one that was not written to its end."""
-        found = []
-        for line in (self._folder / EPOCHS).read_text().splitlines(keepends=True):
-            if line.endswith("\n"):
-                found.append(json.loads(line))
-        return found
+        return [json.loads(line) for line in self._record_lines()]
+
+    def records_of(self, checkpoint):
+        """The records of a ``Checkpoint``'s epochs.
+
+        Raises
+        ------
+        CheckpointError
+            If there are too few, or they are not those that were written before it.
+        """
+        path, count = self._folder / EPOCHS, checkpoint.state.step
+        try:
+            lines = self._record_lines()
+        except OSError as error:
+            raise CheckpointError(f"{path} cannot be read ({error.strerror}); put back a copy of "
+                                  f"it, or train again") from error
+        if len(lines) < count:
+            raise CheckpointError(
+                f"{self.checkpoint_path} is of epoch {count}, but only {len(lines)} epochs are "
+                f"recorded in {path}; put back a copy of that, or train again")
+        if hashlib.sha256(b"".join(lines[:count])).hexdigest() != checkpoint.records:
+            raise CheckpointError(
+                f"{path} has changed since {self.checkpoint_path} was written; put back a copy of "
+                f"it, or train again")
+        return [json.loads(line) for line in lines[:count]]
+
+    def _record_lines(self):
+        """The lines of all records that were written to their end."""
+        lines = (self._folder / EPOCHS).read_bytes().splitlines(keepends=True)
+        return [line for line in lines if line.endswith(b"\n")]
 
     # Writing.
 
@@ -108,8 +137,9 @@ class RunFolder:
         self._write(RUN, {"facts": facts, "config": description.device.config.to_dict(),
                           "memory": _memory_map(job) if job else {}})
         # The records of earlier epochs must outlive a kill at any time.
-        write_durably(self._folder / EPOCHS,
-                      "".join(f"{json.dumps(record)}\n" for record in records).encode())
+        lines = b"".join(_line(record) for record in records)
+        write_durably(self._folder / EPOCHS, lines)
+        self._recorded = hashlib.sha256(lines)
 
     def _with_weights(self, model):
         """The model with its initial weights in this folder, where they are copied to."""
@@ -126,16 +156,21 @@ class RunFolder:
 
     def epoch(self, record):
         """Add the record of an epoch."""
-        with (self._folder / EPOCHS).open("a") as file:
-            file.write(f"{json.dumps(record)}\n")
+        line = _line(record)
+        with (self._folder / EPOCHS).open("ab") as file:
+            file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+        self._recorded.update(line)
 
     def numbers(self, numbers):
         """Keep ``TensorNumbers`` for the report."""
         self._write(NUMBERS, [tensor._asdict() for tensor in numbers])
 
-    def checkpoint(self, checkpoint):
-        """Replace the ``Checkpoint``."""
-        save_checkpoint(self.checkpoint_path, checkpoint)
+    def checkpoint(self, identity, state, best):
+        """Replace the ``Checkpoint``; parameters are its own. Records of its epochs are there."""
+        save_checkpoint(self.checkpoint_path, Checkpoint(
+            identity=identity, state=state, best=best, records=self._recorded.hexdigest()))
 
     def step(self, number, profile, config):
         """Keep the profile of training step ``number``, from 1."""
@@ -147,6 +182,10 @@ class RunFolder:
         slices = profile.slices._replace(instruction=phases[profile.slices.instruction])
         np.savez_compressed(self._folder / SLICES, **slices._asdict())
         write_trace(self._folder / _TRACE, profile, config)
+
+
+def _line(record):
+    return f"{json.dumps(record)}\n".encode()
 
 
 def _memory_map(job):

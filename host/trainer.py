@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from hypercast.host.checked_device import CheckedDevice
-from hypercast.host.checkpoint import Checkpoint, CheckpointError, identity
+from hypercast.host.checkpoint import identity
 from hypercast.host.comparison import Comparison
 from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.description.description import Description
@@ -171,14 +171,9 @@ class Trainer:
 
     def _resume(self, folder):
         checkpoint = folder.load_checkpoint()
-        checkpoint.check(self._identity(), folder.checkpoint_path)
+        checkpoint.check(self._identity(), self._initial.state(), folder.checkpoint_path)
+        self.history = folder.records_of(checkpoint)
         self._state, self._best = checkpoint.state, checkpoint.best
-        records = folder.records()[:checkpoint.state.step]
-        if len(records) < checkpoint.state.step:
-            raise CheckpointError(
-                f"{folder.checkpoint_path} is of epoch {checkpoint.state.step}, but only "
-                f"{len(records)} epochs were recorded next to it; train again")
-        self.history = records
 
     def _identity(self):
         return identity(self.graph, self.network, self.recipe, self._weights,
@@ -341,8 +336,7 @@ class Trainer:
         if recorded:
             self._folder.step(self.epoch, self.target.profile, self.device.config)
         if self.epoch % self._every == 0 or self.finished:
-            self._folder.checkpoint(Checkpoint(
-                identity=self._identity(), state=self.target.state(), best=self._best))
+            self._folder.checkpoint(self._identity(), self.target.state(), self._best)
 
     # Use.
 

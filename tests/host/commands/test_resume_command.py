@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from hypercast.host.checkpoint import load_checkpoint
+from hypercast.host.checkpoint_file import load_checkpoint
 from tests.host.test_cli import refused, run
 
 TRAINING = ("karate", "--hidden", "4", "--seed", "3")
@@ -118,6 +118,14 @@ def test_what_cannot_be_resumed(tmp_path):
     assert f"{path} is damaged or no checkpoint" in refused(
         "train", "--resume", "--run", tmp_path, status=2)
     path.write_bytes(content)
-    (tmp_path / "epochs.jsonl").write_text("")
-    assert "is of epoch 2, but only 0 epochs were recorded" in refused(
+    records = tmp_path / "epochs.jsonl"
+    written = records.read_text()
+    records.write_text(written.replace('"epoch": 0', '"epoch": 1'))
+    assert f"{records} has changed since {path} was written" in refused(
+        "train", "--resume", "--run", tmp_path, status=2)
+    records.write_text("")
+    assert "is of epoch 2, but only 0 epochs are recorded in" in refused(
+        "train", "--resume", "--run", tmp_path, status=2)
+    records.unlink()
+    assert f"{records} cannot be read (No such file" in refused(
         "train", "--resume", "--run", tmp_path, status=2)
