@@ -20,7 +20,8 @@ ENGINES = {
     Engine.WEIGHTS: (Opcode.UPDATE,),
 }
 #: Counters that grow while a program runs; the others are results.
-WORK_COUNTERS = tuple(name for name, _ in COUNTERS if not name.startswith(("loss_", "correct_")))
+WORK_COUNTERS = tuple(name for name, _ in COUNTERS
+                      if not name.startswith(("loss_", "correct_", "wrong_")))
 
 
 class Timeline(NamedTuple):

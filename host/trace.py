@@ -6,6 +6,8 @@ counters (``C``) and metadata (``M``). Times are microseconds at ``CLOCK_MHZ``: 
 
 import json
 
+import numpy as np
+
 from hypercast.host.timeline import ENGINES
 from hypercast.host.utilisation import utilisation
 from hypercast.rtl.isa import Engine
@@ -102,9 +104,27 @@ def _program(profile):
 
 
 def _counters(profile, config):
-    ends = [*(following.cycle for following in profile.instructions[1:]), profile.cycles]
-    for instruction, end in zip(profile.instructions, ends, strict=True):
-        cycles = end - instruction.cycle
-        for row in utilisation(instruction.counters, cycles, config) if cycles else ():
-            yield {"ph": "C", "pid": _COUNTERS, "tid": 0, "ts": _time(instruction.cycle),
-                   "name": row.name, "args": {"percent": round(100 * row.work, 1)}}
+    starts = [instruction.cycle for instruction in profile.instructions]
+    lengths = np.diff([*starts, profile.cycles])
+    spans = [utilisation(instruction.counters, 1, config) for instruction in profile.instructions]
+    for number, row in enumerate(spans[0] if spans else ()):
+        # In cycles' worth of work.
+        work = _in_time(np.array([rows[number].work for rows in spans]), lengths)
+        for start, length, done in zip(starts, lengths, work, strict=True):
+            if length:
+                yield {"ph": "C", "pid": _COUNTERS, "tid": 0, "ts": _time(start),
+                       "name": row.name, "args": {"percent": round(float(100 * done / length), 1)}}
+
+
+def _in_time(work, lengths):
+    """Work of spans of time, none of which has more than its length.
+
+    A word is counted some cycles after the one that moved it: what a span has no room for is of
+    the one before.
+    """
+    work = work.copy()
+    for number in range(len(work) - 1, 0, -1):
+        late = max(work[number] - lengths[number], 0)
+        work[number] -= late
+        work[number - 1] += late
+    return work

@@ -16,8 +16,9 @@ class Utilisation:
     work : float
         Fraction of its capacity that was used.
     limits : dict
-        Cause to fraction of cycles lost to it: starved, blocked, and ``idle`` for the rest, in
-        which it had no instruction (waiting for other engines), or was filling and emptying.
+        Cause to fraction of cycles lost to it: starved, blocked (both at once, at times), and
+        ``idle`` for the rest, if any, in which it had no instruction (waiting for other engines),
+        or was filling and emptying.
     """
 
     name: str

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 extern "C" {
@@ -99,19 +100,9 @@ class Recorder {
     std::vector<Event> events;
     std::vector<uint32_t> samples;  // instructions x cores x counters
 
-    explicit Recorder(Chip &chip) : chip_(chip) {
-        for (size_t i = 0; i < kCores; i++) {
-            cxxrtl::debug_items items;
-            chip.core[i].rest.module.debug_info(&items, nullptr, "");
-            for (auto name : kCounters) {
-                auto found = items.table.find(std::string("counters ") + name);
-                counters_.push_back(found == items.table.end() ? nullptr
-                                                               : found->second[0].curr);
-            }
-        }
-    }
+    explicit Recorder(Chip &chip) : chip_(chip), counters_(kCores * kCounters) {}
 
-    // To be called between two cycles, when all that is seen are registers.
+    // To be called between any two cycles, when all that is seen are registers.
     void note(uint64_t cycle) {
         auto &control = chip_.control.module;
         if (control.p_clear.curr.get<bool>()) {
@@ -120,6 +111,7 @@ class Recorder {
             events.clear();
             samples.clear();
         }
+        count(cycle - start_ >= kClearing);
         for (uint32_t i = 0; i < kCores; i++) {
             uint32_t now = busy(chip_.core[i]);
             if (now != busy_[i]) events.push_back({cycle - start_, i, now});
@@ -127,12 +119,33 @@ class Recorder {
         }
         if (!control.p_issue__valid.curr.get<bool>()) return;
         events.push_back({cycle - start_, kCores, control.p_issue.curr.data[0]});
-        for (auto counter : counters_) samples.push_back(counter ? *counter : 0);
+        for (auto &counter : counters_) samples.push_back(counter.value);
     }
 
    private:
+    // What a counter reads, and the bits of it that are in a register of their own.
+    struct Counter {
+        uint32_t value, low;
+    };
+
+    // Cycles from the controller's `clear` until all counters are zero.
+    static constexpr uint64_t kClearing = 2;
+
+    // The low bits of a counter wrap less than once a cycle, so the rest follows from them.
+    void count(bool cleared) {
+        for (size_t i = 0; i < kCores; i++)
+            visit_counters(chip_.core[i], [&](size_t index, auto &wire) {
+                auto &counter = counters_[i * kCounters + index];
+                uint32_t low = wire.curr.template get<uint32_t>();
+                uint32_t mask = (uint64_t(1) << std::decay_t<decltype(wire)>::bits) - 1;
+                if (cleared) counter.value += (low - counter.low) & mask;
+                else counter.value = 0;
+                counter.low = cleared ? low : 0;
+            });
+    }
+
     Chip &chip_;
-    std::vector<const uint32_t *> counters_;  // null for one that no core has
+    std::vector<Counter> counters_;  // cores x counters; zero where a core has none
     std::array<uint32_t, kCores> busy_{};
     uint64_t start_ = 0;
 };

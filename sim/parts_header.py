@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 
+from hypercast.rtl.control.counters import Increments
 from hypercast.rtl.registers import COUNTERS
 from hypercast.sim.partition import REST, identifier
 
@@ -35,16 +36,29 @@ class _Core:
         modules = {end[0] for pair in pairs for end in pair} - {None}
         names = {name: name.removeprefix(f"{module}_") for name in modules}
         self.parts = sorted(names.values())
-        self.inputs = defaultdict(list)  # of the core: port to (part, port)s
+        self._readers = defaultdict(list)  # of the core: port to (part, port)s
         self.outputs = {}  # of the core: port to (part, port)
         self._inner = defaultdict(list)  # (source part, destination part) to pairs of ports
         for (source, output), (destination, port) in pairs:
             if source is None:
-                self.inputs[output].append((names[destination], port))
+                self._readers[output].append((names[destination], port))
             elif destination is None:
                 self.outputs[port] = names[source], output
             else:
                 self._inner[names[source], names[destination]].append((output, port))
+
+    def readers(self, port):
+        """(part, port) of each part that reads an input of the core.
+
+        Raises
+        ------
+        ValueError
+            If there is none: what is done to the input would be without effect.
+        """
+        if port not in self._readers:
+            raise ValueError(f"no part of the core reads {port}; its inputs are "
+                             f"{', '.join(sorted(self._readers))}")
+        return self._readers[port]
 
     def gather(self, destinations):
         """Lines that bring to some parts what other parts of the core have changed."""
@@ -77,8 +91,7 @@ def parts_header(config, module, pairs, wires):
     core = _Core(module, pairs)
     others = [part for part in core.parts if part != REST]
     lines = [f"constexpr size_t kCores = {config.cores};",
-             "constexpr const char *kCounters[] = {",
-             *[f'    "{name}",' for name, _ in COUNTERS], "};", "", "struct Core {"]
+             f"constexpr size_t kCounters = {len(COUNTERS)};", "", "struct Core {"]
     lines += [f"    {_type(f'{module}_{part}')} {part};" for part in core.parts]
     lines += ["    template <class Visit> void visit_others(Visit visit) {",
               *[f"        visit({part});" for part in others], "    }", "};", "",
@@ -90,11 +103,11 @@ def parts_header(config, module, pairs, wires):
               "    chip.control.module.p_rst.set<bool>(active);",
               "    for (auto &core : chip.core) {"]
     lines += [f"        core.{part}.module.{cxx_name(port)}.template set<bool>(active);"
-              for part, port in core.inputs["rst"]]
+              for part, port in core.readers("rst")]
     lines += ["    }", "}", "", "inline void set_addresses(Chip &chip) {",
               "    for (size_t i = 0; i < kCores; i++) {"]
     lines += [f"        chip.core[i].{part}.module.{cxx_name(port)}.template set<uint32_t>(i);"
-              for part, port in core.inputs["core"]]
+              for part, port in (core.readers("core") if config.dimensions else [])]
     lines += ["    }", "}", ""]
 
     gathers = defaultdict(list)
@@ -104,7 +117,7 @@ def parts_header(config, module, pairs, wires):
             part, output = core.outputs[output]
             begin = f"chip.core[{source}].{part}"
         ends = ([("chip.control", port)] if destination == "control" else
-                [(f"chip.core[{destination}].{part}", name) for part, name in core.inputs[port]])
+                [(f"chip.core[{destination}].{part}", name) for part, name in core.readers(port)])
         value = f"{begin}.module.{cxx_name(output)}.curr"
         gathers[destination] += [
             f"if ({begin}.changed) {_take(*end, value)}" for end in ends]
@@ -115,7 +128,7 @@ def parts_header(config, module, pairs, wires):
         lines += [f"        case {index}:", *[f"            {line}" for line in gathers[index]],
                   "            break;"]
     lines += ["    }", "}", ""]
-    return "\n".join([*lines, *_busy(core), *_visit_link(config, core)])
+    return "\n".join([*lines, *_busy(core), *_visit_counters(config), *_visit_link(config, core)])
 
 
 def _busy(core):
@@ -123,6 +136,19 @@ def _busy(core):
     part, port = core.outputs["busy"]
     yield "inline uint32_t busy(const Core &core) {"
     yield f"    return core.{part}.module.{cxx_name(port)}.curr.template get<uint32_t>();"
+    yield from ["}", ""]
+
+
+def _visit_counters(config):
+    """Lines of a function that visits the registers with the lower bits of a core's counters.
+
+    A register that a core has not is an error of the compiler.
+    """
+    yield "template <class Visit> void visit_counters(const Core &core, Visit visit) {"
+    places = {name: index for index, (name, _) in enumerate(COUNTERS)}
+    for name in Increments(config).members:
+        register = cxx_name(f"counters.{name}_low")
+        yield f"    visit({places[name]}, core.{REST}.module.{register});"
     yield from ["}", ""]
 
 
@@ -135,7 +161,7 @@ def _visit_link(config, core):
         for kind, port in (("kValid", f"incoming__{dimension}__valid"),
                            ("kFlit", f"incoming__{dimension}__flit"),
                            ("kCredit", f"outgoing__{dimension}__credit")):
-            for part, name in core.inputs[port]:
+            for part, name in core.readers(port):
                 yield (f"            visit(core.{part}, core.{part}.module.{cxx_name(name)}, "
                        f"{kind});")
         yield "            break;"

@@ -5,6 +5,8 @@ import re
 import pytest
 
 from hypercast.rtl.config import PRESETS
+from hypercast.rtl.control.counters import Increments
+from hypercast.rtl.registers import COUNTERS
 from hypercast.sim.parts_header import cxx_name, parts_header
 
 
@@ -15,8 +17,14 @@ def test_names(name, expected):
     assert cxx_name(name) == expected
 
 
+#: Inputs of a core of preset tiny at its link.
+LINK = [((None, port), ("top_engine", port)) for port in (
+    "incoming__0__valid", "incoming__0__flit", "outgoing__0__credit")]
+
+
 def test_every_wire_is_copied_where_it_may_change():
     pairs = [
+        *LINK,
         ((None, "rst"), ("top_rest", "rst")),
         ((None, "core"), ("top_engine", "core")),
         ((None, "issue"), ("top_engine", "issue")),
@@ -39,3 +47,23 @@ def test_every_wire_is_copied_where_it_may_change():
     ]
     assert "core.rest.module.p_rst.template set<bool>(active)" in text
     assert "chip.core[i].engine.module.p_core.template set<uint32_t>(i)" in text
+
+
+def test_every_counter_is_visited_at_its_place():
+    pairs = [*LINK, ((None, "rst"), ("top_rest", "rst")), ((None, "core"), ("top_rest", "core")),
+             (("top_rest", "busy"), (None, "busy"))]
+    text = parts_header(PRESETS["tiny"], "top", pairs, [])
+    names = [name for name, _ in COUNTERS]
+    visited = {names[int(index)]: register for index, register in re.findall(
+        r"visit\((\d+), core\.rest\.module\.p_counters_2e_(\w+)__low\);", text)}
+    members = Increments(PRESETS["tiny"]).members
+    assert visited == {name: name.replace("_", "__") for name in members}
+
+
+@pytest.mark.parametrize("port", ["rst", "core", *(port for (_, port), _ in LINK)])
+def test_an_input_that_nothing_reads_is_an_error(port):
+    pairs = [*LINK, ((None, "rst"), ("top_rest", "rst")), ((None, "core"), ("top_rest", "core")),
+             (("top_rest", "busy"), (None, "busy"))]
+    pairs = [pair for pair in pairs if pair[0] != (None, port)]
+    with pytest.raises(ValueError, match=f"no part of the core reads {port}; its inputs are "):
+        parts_header(PRESETS["tiny"], "top", pairs, [])

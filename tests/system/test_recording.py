@@ -1,14 +1,20 @@
 """The compiled chip's recording agrees with its registers and counters, and changes nothing."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from hypercast.host.comparison import compare
+from hypercast.host.compiler import compile_job
 from hypercast.host.datasets import karate
-from hypercast.host.trace import trace_events
-from hypercast.host.training import open_device
+from hypercast.host.devices import ChipDevice
+from hypercast.host.trace import CLOCK_MHZ, trace_events
+from hypercast.host.training import open_device, open_transport
+from hypercast.host.utilisation import utilisation
+from hypercast.rtl.isa import Engine, Opcode, encode
 from tests.host.test_trace import check_format
-from tests.system.chips import NARROW, WIDE, GraphTraining
+from tests.system.chips import NARROW, SLOW_MEMORY, WIDE, GraphTraining
 
 
 @pytest.mark.parametrize("config", [NARROW, WIDE], ids=["narrow", "wide"])
@@ -50,3 +56,77 @@ def test_recording(config):
     finally:
         plain.close()
         recorded.close()
+
+
+@pytest.mark.parametrize("config", [NARROW, WIDE], ids=["narrow", "wide"])
+def test_counters_of_phases_are_the_registers(config):
+    """Where a phase begins, counters are what registers read if the program ends there."""
+    model = GraphTraining(graph=karate(), config=config, hidden=(8,), dropout=0.5).model()
+    job = compile_job(model, config)
+    first, program = job.entries["train"], list(job.program)
+    for row in range(first, first + len(job.instructions("train"))):
+        program[row] |= (1 << len(Engine)) - 1 << 4  # field ``waits``: one after the other
+    job = dataclasses.replace(job, program=program)
+
+    def open_chip():
+        return ChipDevice(open_transport("rtl", config), job, model)
+
+    def registers_before(number):
+        chip = open_chip()
+        try:
+            chip.driver.patch(first + number, encode(Opcode.HALT))
+            chip.driver.run(first, limit=100_000)
+            return chip.driver.counters()
+        finally:
+            chip.close()
+
+    recorded = open_chip()
+    try:
+        recorded.train_step(record=True)
+    finally:
+        recorded.close()
+    found = recorded.profile
+    sums = {name: np.zeros(config.cores, dtype=int) for name in found.phases[0].counters}
+    phase, compared = found.instructions[0].phase, 0
+    for number, instruction in enumerate(found.instructions):
+        if instruction.phase != phase:
+            phase = instruction.phase
+            registers = registers_before(number)
+            for name, values in sums.items():
+                later = registers[name] - values
+                # A word of the edges may be fetched ahead, after the next instruction's issue.
+                ahead = 1 if name == "gradients_read" else 0
+                assert np.all((later >= 0) & (later <= ahead)), (number, instruction.name, name)
+            compared += 1
+        for name, values in sums.items():
+            values += instruction.counters[name]
+    assert compared >= len(found.phases) - 1
+    assert all(sums[name].all() for name in ("array_words", "edges", "sent", "vector_words"))
+
+
+@pytest.mark.parametrize("config", [NARROW, WIDE, SLOW_MEMORY], ids=["narrow", "wide", "slow"])
+def test_nothing_is_used_by_more_than_all_of_it(config):
+    training = GraphTraining(graph=karate(), config=config, hidden=(8,), dropout=0.5)
+    device = open_device("rtl", training.model(), config)
+    try:
+        device.train_step(record=True)
+    finally:
+        device.close()
+    found, whole = device.profile, utilisation(device.counters, device.train_cycles, config)
+    for phase in found.phases:
+        for row in utilisation(phase.counters, phase.cycles, config):
+            assert 0 <= row.work <= 1, (phase.name, row)
+            assert all(0 <= share <= 1 for share in row.limits.values()), (phase.name, row)
+
+    # The trace's tracks stay within all of it, and add up to the whole step's work.
+    starts = [instruction.cycle for instruction in found.instructions]
+    lengths = dict(zip(starts, np.diff([*starts, found.cycles]).tolist(), strict=True))
+    lengths = {round(start / CLOCK_MHZ, 3): length for start, length in lengths.items() if length}
+    work = {row.name: 0.0 for row in whole}
+    for event in trace_events(found, config):
+        if event["ph"] == "C":
+            assert 0 <= event["args"]["percent"] <= 100, event
+            work[event["name"]] += event["args"]["percent"] / 100 * lengths[event["ts"]]
+    for row in whole:
+        assert row.work > 0
+        assert work[row.name] / found.cycles == pytest.approx(row.work, abs=1e-3), row.name
