@@ -2,7 +2,7 @@
 
 import os
 
-__all__ = ["write_durably"]
+__all__ = ["flush_folder", "require_writable", "write_durably"]
 
 
 def write_durably(path, content):
@@ -14,15 +14,46 @@ def write_durably(path, content):
         Beside it, ``*.part`` is written first.
     content : bytes
         What it shall hold.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; the old one stays.
     """
-    written = path.with_name(f"{path.name}.part")
-    with written.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    written.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
+    written = _beside(path)
     try:
-        os.fsync(folder)
+        with written.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        written.replace(path)
+    except OSError as error:
+        written.unlink(missing_ok=True)
+        if error.errno:  # a full disk does not say of which file
+            error.filename = str(path)
+        raise
+    flush_folder(path.parent)
+
+
+def require_writable(path):
+    """Raise ``OSError`` if ``write_durably`` cannot write to ``path``; nothing is left there."""
+    written = _beside(path)
+    try:
+        written.open("ab").close()
+        written.unlink()
+    except OSError as error:
+        error.filename = str(path)
+        raise
+
+
+def _beside(path):
+    return path.with_name(f"{path.name}.part")
+
+
+def flush_folder(folder):
+    """Return once the names of a folder's files are on the disk."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
     finally:
-        os.close(folder)
+        os.close(descriptor)

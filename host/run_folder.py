@@ -1,9 +1,9 @@
 """The folder of a run: its description, what happened in each epoch, and its checkpoint."""
 
 import hashlib
+import io
 import json
 import os
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +12,8 @@ import numpy as np
 from hypercast.host.checkpoint import Checkpoint, CheckpointError
 from hypercast.host.checkpoint_file import load_checkpoint, save_checkpoint
 from hypercast.host.description.description import load_description
-from hypercast.host.durable_file import write_durably
+from hypercast.host.durable_file import flush_folder, write_durably
+from hypercast.host.folder_lock import FolderLock
 from hypercast.host.trace import write_trace
 
 __all__ = ["EPOCHS", "NUMBERS", "RUN", "SLICES", "STEP", "RunError", "RunFolder"]
@@ -41,6 +42,7 @@ class RunFolder:
     def __init__(self, folder):
         self._folder = Path(folder)
         self._recorded = hashlib.sha256()  # what is recorded of the epochs so far
+        self._lock = None
 
     # Reading.
 
@@ -112,14 +114,26 @@ class RunFolder:
 
     # Writing.
 
-    def clear(self):
-        """Make the folder, or remove an earlier run from it."""
-        self._folder.mkdir(parents=True, exist_ok=True)
-        for name in (_DESCRIPTION, RUN, EPOCHS, _CHECKPOINT, STEP, SLICES, NUMBERS, _TRACE):
-            (self._folder / name).unlink(missing_ok=True)
+    def lock(self):
+        """Keep other processes from writing; make the folder if there is none.
+
+        Raises
+        ------
+        FolderLockError
+            If another process is writing.
+        """
+        self._lock = FolderLock(self._folder)
+
+    def release(self):
+        """Let other processes write."""
+        if self._lock:
+            self._lock.release()
 
     def begin(self, description, facts, job, records):
         """Write what is trained, and how, and the records of the epochs that have been.
+
+        Without any, an earlier run is removed. Whenever the machine stops, the folder holds this
+        run, an earlier one, or none.
 
         Parameters
         ----------
@@ -132,27 +146,41 @@ class RunFolder:
         records : list of dict
             A record per epoch.
         """
-        replace(description, model=self._with_weights(description.model)).save(
-            self._folder / _DESCRIPTION)
-        self._write(RUN, {"facts": facts, "config": description.device.config.to_dict(),
-                          "memory": _memory_map(job) if job else {}})
+        described, weights = self._kept_description(description)
+        if not records:
+            self._clear(described, weights)
+        for name, content in weights.items():
+            write_durably(self._folder / name, content)
         # The records of earlier epochs must outlive a kill at any time.
         lines = b"".join(_line(record) for record in records)
         write_durably(self._folder / EPOCHS, lines)
         self._recorded = hashlib.sha256(lines)
+        self._write(RUN, {"facts": facts, "config": description.device.config.to_dict(),
+                          "memory": _memory_map(job) if job else {}})
+        write_durably(self._folder / _DESCRIPTION, described)
 
-    def _with_weights(self, model):
-        """The model with its initial weights in this folder, where they are copied to."""
-        if not model.weights:
-            return model
-        source = Path(model.weights)
-        kept = self._folder / f"{_WEIGHTS}{source.suffix}"
-        if not (kept.exists() and kept.samefile(source)):
-            shutil.copyfile(source, kept)
-        return replace(model, weights=kept.name)
+    def _kept_description(self, description):
+        """The description's file, and the contents of those that are to be kept beside it."""
+        model, weights = description.model, {}
+        if model.weights:
+            source = Path(model.weights)
+            kept = self._folder / f"{_WEIGHTS}{source.suffix}"
+            if not (kept.exists() and kept.samefile(source)):
+                weights[kept.name] = source.read_bytes()
+            description = replace(description, model=replace(model, weights=kept.name))
+        return description.text().encode(), weights
+
+    def _clear(self, described, weights):
+        """Remove an earlier run; its description first, unless it is that of the new one."""
+        path = self._folder / _DESCRIPTION
+        same = not weights and path.exists() and path.read_bytes() == described
+        for name in (*([] if same else [_DESCRIPTION]),
+                     _CHECKPOINT, RUN, EPOCHS, STEP, SLICES, NUMBERS, _TRACE):
+            (self._folder / name).unlink(missing_ok=True)
+            flush_folder(self._folder)
 
     def _write(self, name, value):
-        (self._folder / name).write_text(json.dumps(value, indent=1) + "\n")
+        write_durably(self._folder / name, f"{json.dumps(value, indent=1)}\n".encode())
 
     def epoch(self, record):
         """Add the record of an epoch."""
@@ -180,7 +208,9 @@ class RunFolder:
         phases = np.array([names.index(instruction.phase) for instruction in profile.instructions])
         # The report needs the phase of a slice, not its instruction.
         slices = profile.slices._replace(instruction=phases[profile.slices.instruction])
-        np.savez_compressed(self._folder / SLICES, **slices._asdict())
+        archive = io.BytesIO()
+        np.savez_compressed(archive, **slices._asdict())
+        write_durably(self._folder / SLICES, archive.getvalue())
         write_trace(self._folder / _TRACE, profile, config)
 
 

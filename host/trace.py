@@ -8,6 +8,7 @@ import json
 
 import numpy as np
 
+from hypercast.host.durable_file import write_durably
 from hypercast.host.timeline import ENGINES
 from hypercast.host.utilisation import utilisation
 from hypercast.rtl.isa import Engine
@@ -34,10 +35,10 @@ def write_trace(path, profile, config):
     config : Config
         Configuration of the chip.
     """
-    path.write_text(json.dumps({
+    write_durably(path, json.dumps({
         "displayTimeUnit": "ns",
         "otherData": {"clock": f"{CLOCK_MHZ} MHz, assumed", "cycles": profile.cycles},
-        "traceEvents": list(trace_events(profile, config))}))
+        "traceEvents": list(trace_events(profile, config))}).encode())
 
 
 def trace_events(profile, config):

@@ -53,12 +53,14 @@ class Trainer:
     sampling : Sampling, optional
         What steps work on; the whole graph if not given.
     run : pathlib.Path or str, optional
-        Folder to keep the run in: description, metrics of every epoch, checkpoint.
+        Folder to keep the run in: description, metrics of every epoch, checkpoint. No other
+        process can keep one there until ``close``.
     every : int
         Epochs from one checkpoint to the next.
     resume : bool
         Go on from the checkpoint in ``run``, if there is one, with the same bits as if the training
-        had never stopped, on whatever device. Otherwise, an earlier run there is replaced.
+        had never stopped, on whatever device. Otherwise, an earlier run there is replaced after
+        the first epoch.
     check : bool
         Compare every tensor with the reference after every training step.
     record_step : int, optional
@@ -94,6 +96,8 @@ class Trainer:
         If a value makes no sense.
     CheckpointError
         If the checkpoint is damaged, or of another graph, network or recipe.
+    FolderLockError
+        If another process keeps a run in the folder.
     GraphError
         If the graph cannot be trained on.
     """
@@ -127,9 +131,21 @@ class Trainer:
         self.progress = progress
         self._target = None
         self._state = self._best = None
-        self._folder = RunFolder(run) if run else None
-        if resume and self._folder and self._folder.has_checkpoint:
-            self._resume(self._folder)
+        self._folder = None
+        self._begun = False
+        if run:
+            self._keep_in(RunFolder(run), resume)
+
+    def _keep_in(self, folder, resume):
+        """Keep the run in a folder, which nobody else writes to meanwhile."""
+        folder.lock()
+        try:
+            if resume and folder.has_checkpoint:
+                self._resume(folder)
+        except BaseException:
+            folder.release()
+            raise
+        self._folder = folder
 
     @classmethod
     def of_description(cls, description, *, graph=None, **options):
@@ -238,10 +254,6 @@ class Trainer:
             if self._state is not None:
                 self._target.load_state(self._state)
                 self._go_on_counting()
-            if self._folder:
-                if not self.history:
-                    self._folder.clear()
-                self._folder.begin(self.description, self.facts, self.job, self.history)
         return self._target
 
     def _open(self):
@@ -315,12 +327,20 @@ class Trainer:
         if self.job:
             record |= {"train_cycles": target.train_cycles,
                        "evaluate_cycles": target.evaluate_cycles}
+        if self._folder:
+            record["exponents"] = target.exponents()
+            self._begin()
         self.history.append(record)
         self._watch(record)
         if self._folder:
-            record["exponents"] = target.exponents()
             self._keep(record, recorded)
         return record
+
+    def _begin(self):
+        """Replace an earlier run in the folder, now that an epoch of this one has been."""
+        if not self._begun:
+            self._folder.begin(self.description, self.facts, self.job, self.history)
+            self._begun = True
 
     def _watch(self, record):
         """Take in whether the epoch was the best so far."""
@@ -386,9 +406,11 @@ class Trainer:
                 self._folder.numbers(self.numbers())
 
     def close(self):
-        """Release the device."""
+        """Release the device, and the run's folder."""
         if self._target is not None:
             self._target.close()
+        if self._folder:
+            self._folder.release()
 
     def __enter__(self):
         return self

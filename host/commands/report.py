@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from hypercast.host.commands.options import expected_errors
+from hypercast.host.durable_file import write_durably
 
 __all__ = ["report", "write_report"]
 
@@ -26,5 +27,5 @@ def write_report(folder, path=None):
     from hypercast.host.report.page import page  # slow to import
 
     path = path or folder / "report.html"
-    path.write_text(page(load_run(folder)))
+    write_durably(path, page(load_run(folder)).encode())
     return path

@@ -20,6 +20,7 @@ from hypercast.host.commands.options import (
 )
 from hypercast.host.commands.report import write_report
 from hypercast.host.compiler import compile_job
+from hypercast.host.durable_file import require_writable
 from hypercast.host.image import write_image
 from hypercast.host.trace import write_trace
 from hypercast.host.trainer import Trainer
@@ -75,11 +76,12 @@ def train(dataset, changes, check, folder, every, resume, trace, trace_step, ima
     with console.status("reading the graph") as status, Trainer.of_description(
             description, run=folder, every=every or 1, resume=resume, check=check,
             record_step=recorded, progress=status.update) as trainer:
-        if recorded and recorded <= trainer.epoch:
-            raise click.UsageError(f"--trace-step {recorded} is to be recorded, but the "
-                                   f"checkpoint is of epoch {trainer.epoch}; give a later one")
+        if (trace or trace_step) and recorded <= trainer.epoch:
+            later = "give a later --trace-step" if trace_step else "raise --epochs"
+            raise click.UsageError(f"the training step of epoch {recorded} is to be recorded, but "
+                                   f"the checkpoint is of epoch {trainer.epoch}; {later}")
         if trace:
-            trace.touch()  # so that a path that cannot be written fails before the training
+            require_writable(trace)  # fails before the training, not after it
         if image:
             model = trainer.fresh_model()
             write_image(image, compile_job(model, config), model)

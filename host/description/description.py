@@ -90,11 +90,10 @@ class Description:
         """The same on another device, given by its name."""
         return replace(self, device=self.device.named(device))
 
-    def save(self, path):
-        """Write the description as a file that ``load_description`` reads."""
-        path.write_text(tomli_w.dumps({
-            name: {key: _short(value) for key, value in keys.items()}
-            for name, keys in self.sections().items()}))
+    def text(self):
+        """The description as a TOML file, which ``load_description`` reads."""
+        return tomli_w.dumps({name: {key: _short(value) for key, value in keys.items()}
+                              for name, keys in self.sections().items()})
 
 
 def _short(value):

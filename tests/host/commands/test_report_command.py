@@ -44,3 +44,23 @@ def test_the_chip_is_traced(tmp_path, monkeypatch):
     assert trace.read_text() == (folder / "trace.json").read_text()
     run("report", folder, "-o", tmp_path / "page.html")
     assert "training step 2: " in (tmp_path / "page.html").read_text()
+
+
+def test_a_run_on_the_chip_goes_on_without_being_asked_for_a_trace(tmp_path, monkeypatch):
+    monkeypatch.setitem(PRESETS, "tiny", WIDE)
+    folder, trace = tmp_path / "run", tmp_path / "trace.json"
+    run("train", "karate", "--preset", "tiny", "--device", "rtl", "--epochs", 2, "--hidden", 2,
+        "--run", folder)
+    kept = {path: path.read_bytes() for path in folder.iterdir()}
+    run("train", "--resume", "--run", folder)
+    after = {path: path.read_bytes() for path in folder.iterdir()}
+    assert after == kept
+    message = refused("train", "--resume", "--run", folder, "--trace", trace, status=2)
+    assert "epoch 2 is to be recorded, but the checkpoint is of epoch 2; raise --epochs" in message
+    message = refused("train", "--resume", "--run", folder, "--trace", trace, "--trace-step", 1,
+                      status=2)
+    assert "epoch 1 is to be recorded, but the checkpoint is of epoch 2; give a later" in message
+    assert not trace.exists()
+    assert {path: path.read_bytes() for path in folder.iterdir()} == kept
+    run("train", "--resume", "--run", folder, "--epochs", 3)
+    assert '"number": 3' in (folder / "step.json").read_text()

@@ -36,7 +36,7 @@ def keep(folder, config=SMALL, *, epochs=2, chip=True):
     trained = small_model(config=config)
     job = compile_job(trained, config)
     kept = RunFolder(folder)
-    kept.clear()
+    kept.lock()
     kept.begin(Description(device=Device("reference", **config.to_dict())), FACTS,
                job if chip else None, [])
     device = ReferenceDevice(trained)

@@ -1,0 +1,49 @@
+"""One process at a time writes to a folder."""
+
+import fcntl
+import os
+
+__all__ = ["FolderLock", "FolderLockError"]
+
+_NAME = "lock"
+
+
+class FolderLockError(ValueError):
+    """Another process writes to the folder; names it, and says what to do."""
+
+
+class FolderLock:
+    """Holds a folder until it is released, or the process ends, however that happens.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        It is made if there is none. The file ``lock`` in it names the process that holds it, or
+        held it last.
+
+    Raises
+    ------
+    FolderLockError
+        If another process, or another part of this one, holds it.
+    """
+
+    def __init__(self, folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        # The file stays: a process might wait for one that is no longer there.
+        self._file = (folder / _NAME).open("a+", encoding="ascii", errors="replace")
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._file.seek(0)
+            holder = self._file.read(20).strip()
+            self._file.close()
+            raise FolderLockError(
+                f"{folder} is in use by process {holder or 'of unknown number'}; wait until that "
+                f"ends, or give another folder") from None
+        self._file.truncate(0)
+        self._file.write(f"{os.getpid()}\n")
+        self._file.flush()
+
+    def release(self):
+        """Let others have the folder; nothing happens the second time."""
+        self._file.close()
