@@ -4,8 +4,6 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import os
-import shutil
-import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,6 +12,7 @@ from pathlib import Path
 from hypercast.rtl.config import Config
 from hypercast.sim.build_step import BuildError, run
 from hypercast.sim.compilers import find_compiler
+from hypercast.sim.library_cache import LIBRARY, cached
 from hypercast.sim.simulators import verilator_root
 
 __all__ = ["BuildError", "Design", "build", "cache_folder", "source_digest"]
@@ -108,7 +107,7 @@ def _compile(compiler, sources, folder, library, *, verilated):
 
 
 def build(design, *, progress=lambda text: None):
-    """The path of a design's shared library, building it if it is not cached.
+    """The path of a design's shared library, building it if it is not cached, or damaged there.
 
     Parameters
     ----------
@@ -125,22 +124,13 @@ def build(design, *, progress=lambda text: None):
         If there is no C++ compiler.
     """
     compiler = find_compiler()
-    target = cache_folder() / "cxxrtl" / _key(design, compiler)
-    library = target / "simulation.so"
-    if library.exists():
-        return library
-    target.parent.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=f"{target.name}.", dir=target.parent))
-    progress(f"converting the design to C++ ({'Verilator' if design.verilated else 'CXXRTL'})")
-    modules = design.convert(folder)
-    progress(f"compiling C++ with {Path(compiler[0]).name}")
-    _compile(compiler, [design.harness, *[folder / f"{name}.cpp" for name in modules]], folder,
-             library.name, verilated=design.verilated)
-    for path in folder.iterdir():
-        if path.name != library.name:
-            path.unlink()
-    try:
-        folder.rename(target)  # atomic: a build interrupted half-way is never used
-    except OSError:
-        shutil.rmtree(folder)  # another process built the same design first
-    return library
+
+    def make(folder):
+        kind = "Verilator" if design.verilated else "CXXRTL"
+        progress(f"converting the design to C++ ({kind})")
+        modules = design.convert(folder)
+        progress(f"compiling C++ with {Path(compiler[0]).name}")
+        sources = [design.harness, *[folder / f"{name}.cpp" for name in modules]]
+        _compile(compiler, sources, folder, LIBRARY, verilated=design.verilated)
+
+    return cached(cache_folder() / "cxxrtl" / _key(design, compiler), make, progress=progress)
