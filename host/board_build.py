@@ -1,12 +1,12 @@
 """Builds the bitstream of a board with a serial port, and measures what that takes."""
 
-import json
 import resource
 import time
 from dataclasses import asdict, dataclass
 
 from hypercast.boards.serial_project import AREA_FILE, PROJECT, TIMING_FILE, tools
 from hypercast.host.place_and_route import Clock, reported_clock
+from hypercast.host.reading.json_file import read_json
 from hypercast.host.synthesis import FAMILIES, hierarchical_areas
 from hypercast.sim.build_step import run
 
@@ -65,7 +65,7 @@ def build_bitstream(folder):
     run(["env", *(f"{name}={tool}" for name, tool in tools().items()), "sh", _SCRIPT], folder,
         PROJECT)
     seconds = time.monotonic() - begin
-    timing = json.loads((folder / TIMING_FILE).read_text())
+    timing = read_json(folder / TIMING_FILE)
     return BoardReport(
         clock=reported_clock(timing),
         used={kind: timing["utilization"][name]["used"] for kind, name in _CELLS.items()},

@@ -14,6 +14,7 @@ from safetensors.numpy import load, save
 
 from hypercast.host.checkpoint import Checkpoint, CheckpointError
 from hypercast.host.durable_file import write_durably
+from hypercast.host.reading.regular_file import read_bytes
 from hypercast.host.state import STATE
 from hypercast.reference.require import require
 from hypercast.reference.training_state import TrainingState
@@ -81,9 +82,8 @@ def load_checkpoint(path):
         raise CheckpointError(f"{path} does not exist; hypercast train --run FOLDER writes one "
                               f"into its folder")
     try:
-        require(path.is_file(), "it is no regular file")
-        return _checkpoint(*_read(path.read_bytes()))
-    except (ValueError, OSError, RecursionError, SafetensorError) as error:
+        return _checkpoint(*_read(read_bytes(path)))
+    except (ValueError, RecursionError, SafetensorError) as error:
         raise CheckpointError(f"{path} is damaged or no checkpoint of this version ({error}); put "
                               f"back a copy of it, or delete it and train again") from error
 

@@ -12,6 +12,7 @@ import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
+from hypercast.host.reading.regular_file import read_text
 from hypercast.sim.compilers import NoCompilerError, find_compiler
 from hypercast.sim.library_build import cache_folder
 from hypercast.sim.simulators import missing, verilator_root
@@ -82,7 +83,7 @@ def _requirements():
     """
     if not _PROJECT.exists():
         return importlib.metadata.requires("hypercast")
-    project = tomllib.loads(_PROJECT.read_text())["project"]
+    project = tomllib.loads(read_text(_PROJECT))["project"]
     return [*project["dependencies"],
             *(f"{requirement}; extra == '{extra}'"
               for extra, requirements in project["optional-dependencies"].items()

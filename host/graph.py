@@ -7,6 +7,7 @@ import scipy.sparse
 
 from hypercast.host.graph_checks import (
     GraphError,
+    about,
     checked_features,
     checked_labels,
     checked_splits,
@@ -70,8 +71,8 @@ class Graph:
         features : (V, F) array or scipy.sparse array
             Sparse ones stay sparse.
         labels : (V,) or (V, 1) array of int, or (V, C) array of 0 and 1
-            Class of each vertex, from 0, -1 (or not a number) where it is not known; or the classes
-            of a multi-label graph.
+            Class of each vertex, from 0, -1 where it is not known; or the classes of a multi-label
+            graph.
         train, validation, test : array
             Vertex numbers of each split, or V booleans. They must not overlap.
         weights : (E,) array, optional
@@ -84,14 +85,18 @@ class Graph:
         GraphError
             If anything does not fit.
         """
-        features, labels = checked_features(features), checked_labels(labels)
+        with about("labels"):
+            labels = checked_labels(labels)
         vertices = len(labels)
-        if features.shape[0] != vertices:
-            raise GraphError(f"there are {features.shape[0]} rows of features, but {vertices} "
-                             f"labels; give one of each per vertex")
+        with about("features"):
+            features = checked_features(features)
+            if features.shape[0] != vertices:
+                raise GraphError(f"there are {features.shape[0]} rows of features, but {vertices} "
+                                 f"labels; give one of each per vertex")
         splits = checked_splits(labels, train, validation, test)
-        return cls(edges=merged_edges(edges, weights, vertices, directed), features=features,
-                   labels=labels, splits=splits)
+        with about("edges"):
+            merged = merged_edges(edges, weights, vertices, directed)
+        return cls(edges=merged, features=features, labels=labels, splits=splits)
 
     @classmethod
     def from_scipy(cls, adjacency, features, labels, *, train, validation=(), test=(),

@@ -1,18 +1,40 @@
 """Checks of what a graph is made of; each returns its part as ``Graph`` keeps it."""
 
+from contextlib import contextmanager
+
 import numpy as np
 import scipy.sparse
 
 from hypercast.rtl.isa import Split
 
-__all__ = ["GraphError", "checked_features", "checked_labels", "checked_splits", "merged_edges"]
+__all__ = ["GraphError", "about", "checked_features", "checked_labels", "checked_splits",
+           "merged_edges"]
 
 #: What the class in a label record of the chip can count to.
 _MAXIMUM_LABEL = (1 << 13) - 1
 
 
 class GraphError(ValueError):
-    """A graph that cannot be trained on; names the value, where it is, and what to do."""
+    """A graph that cannot be trained on; names the value, where it is, and what to do.
+
+    Attributes
+    ----------
+    part : str
+        What of it is wrong: ``edges``, ``features``, ``labels``, or ``train``, ``validation`` or
+        ``test``; empty if it is none of them alone.
+    """
+
+    part = ""
+
+
+@contextmanager
+def about(part):
+    """A context in which a ``GraphError`` is about a part of the graph."""
+    try:
+        yield
+    except GraphError as error:
+        error.part = part
+        raise
 
 
 def checked_features(features):
@@ -45,7 +67,7 @@ def checked_labels(labels):
     """Labels as (V,) int64, -1 for none, or as (V, C) bool.
 
     A single column is a class per vertex, not a multi-label graph of one class; numbers with a
-    point that are whole are classes, and what is not a number is a label that is not known.
+    point that are whole are classes.
     """
     labels = labels.toarray() if scipy.sparse.issparse(labels) else np.array(labels)
     if labels.ndim == 2 and labels.shape[1] == 1:
@@ -71,12 +93,16 @@ def checked_labels(labels):
 
 def _whole(labels):
     """Labels, (V,) array of bool or float, as int64."""
-    known = np.where(np.isnan(labels), -1, labels)
-    bad = np.flatnonzero(known != np.rint(known))
+    labels = labels.astype(np.float64)
+    bad = np.flatnonzero(np.isnan(labels))
     if bad.size:
-        raise GraphError(f"label of vertex {bad[0]} is {known[bad[0]]}, but classes are whole "
-                         f"numbers; only classes can be trained")
-    return known.astype(np.int64)
+        raise GraphError(f"label of vertex {bad[0]} is not a number; give its class, or -1 if it "
+                         f"is not known")
+    bad = np.flatnonzero((labels != np.rint(labels)) | (abs(labels) > _MAXIMUM_LABEL))
+    if bad.size:
+        raise GraphError(f"label of vertex {bad[0]} is {labels[bad[0]]}, but classes are whole "
+                         f"numbers up to {_MAXIMUM_LABEL}; only classes can be trained")
+    return labels.astype(np.int64)
 
 
 def _checked_label_sets(labels):
@@ -100,38 +126,43 @@ def checked_splits(labels, train, validation, test):
     splits = np.zeros(len(labels), dtype=np.int64)
     for split, vertices in members.items():
         name = split.name.lower()
-        vertices = np.asarray(vertices)
-        if vertices.dtype == bool:
-            if vertices.shape != splits.shape:
-                raise GraphError(f"the {name} split has {vertices.size} booleans for "
-                                 f"{len(labels)} vertices; give one each")
-            vertices = np.flatnonzero(vertices)
-        if vertices.size and not np.issubdtype(vertices.dtype, np.integer):
-            raise GraphError(f"the {name} split is of type {vertices.dtype}; give vertex numbers "
-                             f"or booleans")
-        vertices, times = np.unique(vertices, return_counts=True)
-        if times.max(initial=1) > 1:
-            raise GraphError(f"the {name} split names vertex {vertices[times.argmax()]} "
-                             f"{times.max()} times; name each once, or give booleans if it is a "
-                             f"mask")
-        vertices = vertices.astype(np.int64)
-        outside = vertices[(vertices < 0) | (vertices >= len(labels))]
-        if outside.size:
-            raise GraphError(f"the {name} split names vertex {outside[0]}, but vertices are 0 to "
-                             f"{len(labels) - 1}; remove it")
-        shared = vertices[splits[vertices] != Split.NONE]
-        if shared.size:
-            other = Split(splits[shared[0]]).name.lower()
-            raise GraphError(f"vertex {shared[0]} is in the {other} and in the {name} split; "
-                             f"leave it in one")
-        missing = vertices[~known[vertices]]
-        if missing.size:
-            raise GraphError(f"vertex {missing[0]} of the {name} split has no label; give it one "
-                             f"or take it out of the split")
-        splits[vertices] = split
-    if not np.any(splits == Split.TRAIN):
-        raise GraphError("the train split is empty; name at least one vertex")
+        with about(name):
+            vertices = _members(vertices, name, len(labels))
+            shared = vertices[splits[vertices] != Split.NONE]
+            if shared.size:
+                other = Split(splits[shared[0]]).name.lower()
+                raise GraphError(f"vertex {shared[0]} is in the {other} and in the {name} split; "
+                                 f"leave it in one")
+            missing = vertices[~known[vertices]]
+            if missing.size:
+                raise GraphError(f"vertex {missing[0]} of the {name} split has no label; give it "
+                                 f"one or take it out of the split")
+            splits[vertices] = split
+            if split == Split.TRAIN and not vertices.size:
+                raise GraphError("the train split is empty; name at least one vertex")
     return splits
+
+
+def _members(vertices, name, count):
+    """Numbers of a split's vertices, each below ``count`` and there once."""
+    vertices = np.asarray(vertices)
+    if vertices.dtype == bool:
+        if vertices.shape != (count,):
+            raise GraphError(f"the {name} split has {vertices.size} booleans for {count} vertices; "
+                             f"give one each")
+        vertices = np.flatnonzero(vertices)
+    if vertices.ndim != 1 or (vertices.size and not np.issubdtype(vertices.dtype, np.integer)):
+        raise GraphError(f"the {name} split is of shape {vertices.shape} and type "
+                         f"{vertices.dtype}; give a list of vertex numbers, or booleans")
+    vertices, times = np.unique(vertices, return_counts=True)
+    if times.max(initial=1) > 1:
+        raise GraphError(f"the {name} split names vertex {vertices[times.argmax()]} "
+                         f"{times.max()} times; name each once, or give booleans if it is a mask")
+    outside = vertices[(vertices < 0) | (vertices >= count)]
+    if outside.size:
+        raise GraphError(f"the {name} split names vertex {outside[0]}, but vertices are 0 to "
+                         f"{count - 1}; remove it")
+    return vertices.astype(np.int64)
 
 
 def merged_edges(edges, weights, vertices, directed):

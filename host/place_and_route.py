@@ -1,6 +1,5 @@
 """Placing and routing on an ECP5 with nextpnr: what its report says, and one block alone."""
 
-import json
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from hypercast.boards.serial_project import tools
+from hypercast.host.reading.json_file import read_json
 from hypercast.sim.build_step import run
 
 __all__ = ["Clock", "block_clock", "reported_clock"]
@@ -108,4 +108,4 @@ def block_clock(block, *, asked):
         run([programs["NEXTPNR_ECP5"], "--quiet", "--out-of-context", *_DEVICE, "--freq",
              str(asked), "--timing-allow-fail", "--json", "block.json", "--report",
              "timing.json"], folder, "nextpnr")
-        return reported_clock(json.loads((folder / "timing.json").read_text()))
+        return reported_clock(read_json(folder / "timing.json"))

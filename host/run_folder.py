@@ -14,6 +14,7 @@ from hypercast.host.checkpoint_file import load_checkpoint, save_checkpoint
 from hypercast.host.description.description import load_description
 from hypercast.host.durable_file import flush_folder, write_durably
 from hypercast.host.folder_lock import FolderLock
+from hypercast.host.reading.regular_file import FileError, read_bytes
 from hypercast.host.trace import write_trace
 
 __all__ = ["EPOCHS", "NUMBERS", "RUN", "SLICES", "STEP", "RunError", "RunFolder"]
@@ -94,9 +95,8 @@ class RunFolder:
         path, count = self._folder / EPOCHS, checkpoint.state.step
         try:
             lines = self._record_lines()
-        except OSError as error:
-            raise CheckpointError(f"{path} cannot be read ({error.strerror}); put back a copy of "
-                                  f"it, or train again") from error
+        except FileError as error:
+            raise CheckpointError(f"{error}, put back a copy of it, or train again") from error
         if len(lines) < count:
             raise CheckpointError(
                 f"{self.checkpoint_path} is of epoch {count}, but only {len(lines)} epochs are "
@@ -109,7 +109,7 @@ class RunFolder:
 
     def _record_lines(self):
         """The lines of all records that were written to their end."""
-        lines = (self._folder / EPOCHS).read_bytes().splitlines(keepends=True)
+        lines = read_bytes(self._folder / EPOCHS).splitlines(keepends=True)
         return [line for line in lines if line.endswith(b"\n")]
 
     # Writing.
@@ -166,14 +166,14 @@ class RunFolder:
             source = Path(model.weights)
             kept = self._folder / f"{_WEIGHTS}{source.suffix}"
             if not (kept.exists() and kept.samefile(source)):
-                weights[kept.name] = source.read_bytes()
+                weights[kept.name] = read_bytes(source)
             description = replace(description, model=replace(model, weights=kept.name))
         return description.text().encode(), weights
 
     def _clear(self, described, weights):
         """Remove an earlier run; its description first, unless it is that of the new one."""
         path = self._folder / _DESCRIPTION
-        same = not weights and path.exists() and path.read_bytes() == described
+        same = not weights and path.exists() and read_bytes(path) == described
         for name in (*([] if same else [_DESCRIPTION]),
                      _CHECKPOINT, RUN, EPOCHS, STEP, SLICES, NUMBERS, _TRACE):
             (self._folder / name).unlink(missing_ok=True)

@@ -1,7 +1,6 @@
 """Synthesis with Yosys: what a design takes of an FPGA family."""
 
 import dataclasses
-import json
 import re
 import subprocess
 import tempfile
@@ -9,6 +8,8 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from hypercast.host.reading.json_file import read_json
+from hypercast.host.reading.regular_file import read_text
 from hypercast.rtl.yosys import YOSYS
 
 __all__ = ["FAMILIES", "Area", "Family", "hierarchical_areas", "submodules", "synthesise"]
@@ -132,7 +133,7 @@ _SCRIPT = ("read_rtlil design.il; {hidden}hierarchy {top}; rename -hide w:*; "
 
 def _cells(path):
     """Number of cells by type."""
-    return json.loads(path.read_text())["design"]["num_cells_by_type"]
+    return read_json(path)["design"]["num_cells_by_type"]
 
 
 def _area(cells, family, hidden=()):
@@ -169,7 +170,7 @@ def hierarchical_areas(path, family):
         If a cell's area is not known.
     """
     modules = {name.removeprefix("\\"): module["num_cells_by_type"]
-               for name, module in json.loads(path.read_text())["modules"].items()}
+               for name, module in read_json(path)["modules"].items()}
 
     def contained(name):
         """Number of cells by type, of this module and of those in it."""
@@ -226,7 +227,7 @@ def synthesise(design, family, *, top=None, without=()):
              _SCRIPT.format(command=family.command, top=hierarchy, hidden=hidden)],
             cwd=folder, capture_output=True, text=True)
         if result.returncode:
-            log = Path(folder, "yosys.log").read_text().splitlines()
+            log = read_text(Path(folder, "yosys.log")).splitlines()
             raise RuntimeError("\n".join(["Yosys failed:", *log[-5:],
                                           *result.stderr.splitlines()[-1:]]))
         cells = _cells(Path(folder, "cells.json"))

@@ -1,7 +1,6 @@
 """Whole trainings on the simulated chip, equal to the reference in every word."""
 
 import hashlib
-import json
 import pickle
 import tempfile
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 from hypercast.host.benches.figure import Figure
 from hypercast.host.benches.trainings import Training, compare_training
 from hypercast.host.compiler import compile_job
+from hypercast.host.reading.json_file import read_json
 from hypercast.host.training import open_device
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.placement import rows_of
@@ -112,7 +112,7 @@ def run_verilated(training):
             "verilator", to_verilog(training.config), top=TOP_MODULE, block=CORE_MODULE,
             module="hypercast.sim.cocotb_training",
             environment={"HYPERCAST_TRAINING": str(path)})
-        return json.loads(path.with_suffix(".json").read_text())
+        return read_json(path.with_suffix(".json"))
 
 
 def run(data, progress):

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from hypercast.host.commands.options import configuration, expected_errors, json_option, print_json
+from hypercast.host.reading.regular_file import read_text
 
 __all__ = ["verilog"]
 
@@ -36,7 +37,7 @@ def verilog(config, output, as_json):
     from hypercast.rtl.netlist import LINT_WAIVERS, to_verilog
 
     description = manifest(config)
-    files = {"hypercast.v": to_verilog(config), "hypercast.vlt": LINT_WAIVERS.read_text(),
+    files = {"hypercast.v": to_verilog(config), "hypercast.vlt": read_text(LINT_WAIVERS),
              "hypercast.xml": ipxact(config), "hypercast.svd": svd(config),
              "hypercast.h": c_header(config), "registers.md": register_page(),
              "manifest.json": json.dumps(description, indent=2) + "\n"}

@@ -3,12 +3,11 @@
 import re
 from pathlib import Path
 
-import numpy as np
-
 from hypercast.host.datasets.error import DatasetError, reading
 from hypercast.host.datasets.splits import random_split
 from hypercast.host.graph import Graph
 from hypercast.host.graph_checks import checked_labels
+from hypercast.host.reading.arrays import opened_archive
 
 __all__ = ["load_edge_list"]
 
@@ -37,13 +36,15 @@ def load_edge_list(path, *, seed=0):
     """
     path = Path(path)
     with reading(path, "an edge list with features and labels", _ORIGIN), \
-            np.load(path, allow_pickle=False) as file:
-        if not {"labels", "target"} & {*file.files}:
-            raise DatasetError(f"{path} has arrays {', '.join(file.files)}, but no labels; add a "
-                               f"class per vertex, or a row of 0 and 1")
-        labels = checked_labels(file["labels" if "labels" in file.files else "target"])
-        splits = {name: file[name] for name in _splits(path, file.files)}
-        return Graph.from_edges(file["edges"], file["features"], labels,
+            opened_archive(path) as arrays:
+        kinds = {"labels", "target"} & {*arrays.names}
+        if len(kinds) != 1:
+            found = "both labels and target" if kinds else "no labels"
+            raise DatasetError(f"{path} has arrays {', '.join(arrays.names)}, but {found}; give "
+                               f"one: a class per vertex, or a row of 0 and 1")
+        labels = checked_labels(arrays[kinds.pop()])
+        splits = {name: arrays[name] for name in _splits(path, arrays.names)}
+        return Graph.from_edges(arrays["edges"], arrays["features"], labels,
                                 **(splits or random_split(labels, seed=seed)))
 
 

@@ -3,16 +3,17 @@
 from contextlib import contextmanager
 
 from hypercast.host.graph_checks import GraphError
+from hypercast.host.reading.regular_file import FileError, intact
 
 __all__ = ["DatasetError", "reading"]
 
 
-class DatasetError(Exception):
+class DatasetError(ValueError):
     """A data set that cannot be loaded; names the file and what to do."""
 
 
 @contextmanager
-def reading(path, layout, origin):
+def reading(path, layout, origin, files=None):
     """Turns whatever goes wrong while ``path`` is read into a ``DatasetError``.
 
     A file that can be read, but holds what is no graph to train on, is not called damaged.
@@ -25,17 +26,14 @@ def reading(path, layout, origin):
         What it was taken for.
     origin : str
         Where it is to be had.
+    files : dict, optional
+        The file of each part of the graph, by ``GraphError.part``, if they are several.
     """
     try:
-        yield
-    except DatasetError:
-        raise
+        with intact(path, layout, known=(DatasetError, GraphError)):
+            yield
     except GraphError as error:
-        raise DatasetError(f"{path} can be read, but not trained on: {error}") from error
-    except FileNotFoundError as error:
-        missing = error.filename or error.args[0].removesuffix(" not found.")  # NumPy's own
-        raise DatasetError(f"{missing} does not exist; check the path or download it from "
-                           f"{origin}") from error
-    except Exception as error:  # damaged files can raise anything
-        raise DatasetError(f"{path} is damaged or not {layout} ({error}); download it again from "
-                           f"{origin}") from error
+        place = (files or {}).get(error.part, path)
+        raise DatasetError(f"{place} can be read, but not trained on: {error}") from error
+    except FileError as error:
+        raise DatasetError(f"{error}, or download it again from {origin}") from error

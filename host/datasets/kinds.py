@@ -4,8 +4,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from hypercast.host.datasets.edge_list import load_edge_list
 from hypercast.host.datasets.error import DatasetError
 from hypercast.host.datasets.musae import load_musae
@@ -14,6 +12,8 @@ from hypercast.host.datasets.ogb import load_ogb
 from hypercast.host.datasets.planetoid import load_planetoid
 from hypercast.host.datasets.pyg import load_pyg
 from hypercast.host.datasets.saint import load_saint
+from hypercast.host.reading.arrays import array_names
+from hypercast.host.reading.regular_file import FileError, opened
 
 __all__ = ["KINDS", "Kind", "load_path"]
 
@@ -43,13 +43,7 @@ def _holds(*patterns):
 
 def _arrays(*names):
     """Whether a file is a NumPy archive with arrays of these names."""
-    def recognised(path):
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                return set(names) <= set(file.files)
-        except Exception:  # whatever it is, it is no such archive
-            return False
-    return recognised
+    return lambda path: set(names) <= set(array_names(path))
 
 
 KINDS = (
@@ -67,6 +61,14 @@ KINDS = (
 )
 
 
+def _check_readable(path):
+    try:
+        with opened(path):
+            pass
+    except FileError as error:
+        raise DatasetError(str(error)) from error
+
+
 def load_path(path):
     """A graph from a file or folder of a known kind, or from a folder with one such file.
 
@@ -76,6 +78,8 @@ def load_path(path):
         If it is of none of ``KINDS``, or damaged.
     """
     path = Path(path)
+    if not path.is_dir():
+        _check_readable(path)
     for kind in KINDS:
         if kind.recognised(path):
             return kind.load(path)

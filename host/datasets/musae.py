@@ -4,7 +4,7 @@
 """
 
 import csv
-import json
+import io
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,10 @@ import scipy.sparse
 from hypercast.host.datasets.error import DatasetError, reading
 from hypercast.host.datasets.splits import random_split
 from hypercast.host.graph import Graph
+from hypercast.host.reading.json_file import read_json
+from hypercast.host.reading.number_table import read_whole_numbers
+from hypercast.host.reading.regular_file import read_text
+from hypercast.host.reading.whole_numbers import whole_number, whole_numbers
 
 __all__ = ["load_musae"]
 
@@ -23,6 +27,8 @@ _NUMBERS = ("new_id", "id")
 _CLASSES = ("page_type", "ml_target", "target", "mature")
 #: More than that are no classes but numbers to be regressed, such as Wikipedia's traffic.
 _MAXIMUM_CLASSES = 512
+#: Beyond is a slip, and no machine's memory.
+_MAXIMUM_FEATURE = (1 << 24) - 1
 
 
 def load_musae(folder, *, train=0.6, validation=0.2, seed=0):
@@ -45,15 +51,16 @@ def load_musae(folder, *, train=0.6, validation=0.2, seed=0):
     DatasetError
         If a file is missing, damaged, or of another layout.
     """
-    folder = Path(folder)
-    with reading(folder, "a data set in MUSAE's layout", _ORIGIN):
+    folder, files = Path(folder), {}
+    with reading(folder, "a data set in MUSAE's layout", _ORIGIN, files):
         prefix = _prefix(folder)
-        labels = _labels(folder / f"{prefix}_target.csv")
-        features = next((path for path in (folder / f"{prefix}.json",
-                                           folder / f"{prefix}_features.json") if path.exists()),
-                        folder / f"{prefix}_features.json")
+        names = [folder / f"{prefix}.json", folder / f"{prefix}_features.json"]
+        files |= {"edges": folder / f"{prefix}_edges.csv",
+                  "labels": folder / f"{prefix}_target.csv",
+                  "features": next((path for path in names if path.exists()), names[-1])}
+        labels = _labels(files["labels"])
         return Graph.from_edges(
-            _edges(folder / f"{prefix}_edges.csv"), _features(features, len(labels)), labels,
+            _edges(files["edges"]), _features(files["features"], len(labels)), labels,
             **random_split(labels, train=train, validation=validation, seed=seed))
 
 
@@ -76,16 +83,14 @@ def _column(header, candidates, path):
 
 def _labels(path):
     """Class of each vertex, -1 for numbers that are left out."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        rows = csv.DictReader(file)
-        number = _column(rows.fieldnames or (), _NUMBERS, path)
-        name = _column(rows.fieldnames, _CLASSES, path)
-        entries = [(int(row[number]), row[name]) for row in rows]
+    number, name, entries = _entries(path)
     numbers = np.array([vertex for vertex, _ in entries], dtype=np.int64)
     texts = [text for _, text in entries]
-    numeric = all(text.isdecimal() for text in texts)
-    names, classes = np.unique([int(text) for text in texts] if numeric else texts,
-                               return_inverse=True)
+    try:
+        values = [whole_number(text) for text in texts]
+    except ValueError:
+        values = texts  # names
+    names, classes = np.unique(values, return_inverse=True)
     if len(names) > _MAXIMUM_CLASSES:
         raise DatasetError(f"column {name} of {path} has {len(names)} different values; only "
                            f"classes, at most {_MAXIMUM_CLASSES}, can be trained")
@@ -100,31 +105,64 @@ def _labels(path):
     return labels
 
 
+def _entries(path):
+    """The columns that are taken, and (vertex, text of its class) of each row."""
+    rows = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
+    header, entries = next(rows, []), []
+    if len(set(header)) != len(header):
+        raise DatasetError(f"{path} has columns {', '.join(header)}, one of them twice; keep one")
+    number, name = (_column(header, names, path) for names in (_NUMBERS, _CLASSES))
+    for row in rows:
+        place = f"{path}, line {rows.line_num}"
+        if row and len(row) != len(header):
+            raise DatasetError(f"{place} has {len(row)} fields, but there are {len(header)} "
+                               f"columns; correct the file")
+        found = dict(zip(header, row, strict=False))
+        try:
+            entries += [(whole_number(found[number]), found[name])] if found else []
+        except ValueError as error:
+            raise DatasetError(f"{place}: {number} {error}; correct the file") from error
+        if found and not found[name]:
+            raise DatasetError(f"{place} has no {name}; give one, or remove the line")
+    if not entries:
+        raise DatasetError(f"{path} has no rows; give one for each vertex")
+    return number, name, entries
+
+
 def _edges(path):
-    """(edges, 2) array of int; the first line names the columns, if it has no numbers."""
-    with path.open(encoding="utf-8-sig") as file:
-        names = int(not file.readline().replace(",", "").strip().isdecimal())
-    return np.loadtxt(path, dtype=np.int64, delimiter=",", skiprows=names, ndmin=2,
-                      encoding="utf-8-sig")
+    """(edges, 2) array of int; the first line may name the columns."""
+    edges = read_whole_numbers(path, names=True)
+    if edges.shape[1] != 2:
+        raise DatasetError(f"{path} has {edges.shape[1]} numbers in a line, but an edge is of two "
+                           f"vertices; correct the file")
+    return edges
 
 
 def _features(path, vertices):
     """(vertices, features) CSR array of 0 and 1."""
-    lists = json.loads(path.read_text())
-    numbers = np.array([int(vertex) for vertex in lists], dtype=np.int64)
-    rows = np.repeat(numbers, [len(active) for active in lists.values()])
-    values = np.concatenate([np.array(active, dtype=np.float64) for active in lists.values()])
-    columns = values.astype(np.int64)
-    bad = np.flatnonzero((columns != values) | (columns < 0))
-    if bad.size:
-        raise DatasetError(f"{path} lists {values[bad[0]]} for vertex {rows[bad[0]]}, but lists "
-                           f"hold the numbers of features that are 1; save real features as edges, "
-                           f"features and labels by numpy.savez")
+    lists = read_json(path)
+    if not isinstance(lists, dict):
+        raise DatasetError(f"{path} is no map from vertices to lists of features; make it again")
+    numbers, active = [], []
+    for vertex, values in lists.items():
+        try:
+            numbers.append(whole_number(vertex))
+            active.append(whole_numbers(values))
+        except ValueError as error:
+            raise DatasetError(f"{path}, vertex {vertex[:40]}: {error}, but lists hold the numbers "
+                               f"of features that are 1; save real features as edges, features and "
+                               f"labels by numpy.savez") from error
+        if not 0 <= numbers[-1] < vertices:
+            raise DatasetError(f"{path} lists features of vertex {numbers[-1]}, but the targets' "
+                               f"vertices are 0 to {vertices - 1}; remove it")
+        outside = active[-1][(active[-1] < 0) | (active[-1] > _MAXIMUM_FEATURE)]
+        if outside.size:
+            raise DatasetError(f"{path}, vertex {vertex}: {outside[0]} is no number of a feature, "
+                               f"which are 0 to {_MAXIMUM_FEATURE}; correct the file")
+    columns = np.concatenate([np.zeros(0, np.int64), *active])
     if not columns.size:
         raise DatasetError(f"{path} lists no feature of any vertex; give some")
-    if numbers.max() >= vertices:
-        raise DatasetError(f"{path} lists features of vertex {numbers.max()}, but the targets' "
-                           f"vertices are 0 to {vertices - 1}; remove it")
+    rows = np.repeat(numbers, [len(values) for values in active])
     matrix = scipy.sparse.coo_array(
         (np.ones(len(rows)), (rows, columns)), shape=(vertices, columns.max() + 1)).tocsr()
     matrix.data[:] = 1.0  # a feature that is listed twice

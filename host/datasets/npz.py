@@ -3,24 +3,18 @@
 from pathlib import Path
 
 import numpy as np
-import scipy.sparse
 
 from hypercast.host.datasets.error import reading
 from hypercast.host.datasets.splits import split_per_class
 from hypercast.host.graph import Graph
 from hypercast.host.graph_checks import checked_labels
+from hypercast.host.reading.arrays import opened_archive
+from hypercast.host.reading.csr import checked_csr
 
 __all__ = ["load_npz"]
 
 _ORIGIN = "https://github.com/shchur/gnn-benchmark (data/npz)"
-
-
-def _matrix(file, prefix):
-    """The sparse matrix whose parts are named ``prefix``; its indices are checked."""
-    parts = [file[f"{prefix}_{part}"] for part in ("data", "indices", "indptr")]
-    matrix = scipy.sparse.csr_array(tuple(parts), shape=tuple(file[f"{prefix}_shape"]))
-    matrix.check_format(full_check=True)
-    return matrix
+_PARTS = ("data", "indices", "indptr", "shape")
 
 
 def load_npz(path, *, train=20, validation=30, seed=0):
@@ -45,9 +39,12 @@ def load_npz(path, *, train=20, validation=30, seed=0):
     """
     path = Path(path)
     with reading(path, "a graph in gnn-benchmark's layout", _ORIGIN):
-        with np.load(path, allow_pickle=False) as file:
-            adjacency, features = _matrix(file, "adj"), _matrix(file, "attr")
-            labels = checked_labels(file["labels"])
+        with opened_archive(path) as arrays:
+            adjacency, features = (
+                checked_csr(*(arrays[f"{name}_{part}"] for part in _PARTS),
+                            place=f"{path}, {name}_*")
+                for name in ("adj", "attr"))
+            labels = checked_labels(arrays["labels"])
         adjacency.data = np.ones(len(adjacency.data))
         parts = split_per_class(labels, train=train, validation=validation, seed=seed)
         return Graph.from_scipy(adjacency, features, labels, **parts)

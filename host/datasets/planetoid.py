@@ -3,17 +3,21 @@
 (Yang, Cohen and Salakhutdinov, Revisiting Semi-Supervised Learning with Graph Embeddings, 2016.)
 """
 
-import collections
 import hashlib
-import io
-import pickle
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse
 
-from hypercast.host.datasets.error import DatasetError
+from hypercast.host.datasets.error import DatasetError, reading
 from hypercast.host.graph import Graph
+from hypercast.host.reading.pickles import (
+    read_pickled_array,
+    read_pickled_csr,
+    read_pickled_lists,
+)
+from hypercast.host.reading.regular_file import read_bytes
+from hypercast.host.reading.whole_numbers import whole_number, whole_numbers
 
 __all__ = ["load_planetoid"]
 
@@ -30,55 +34,37 @@ CHECKSUMS = {
         "test.index": "297ce89af2b51a6a194181c7dbe1796c6a1cf9cd9349a88383b1b1e227867875",
     },
 }
-_PICKLES = ("x", "y", "tx", "ty", "allx", "ally", "graph")
-_REMEDY = "download it again from https://github.com/kimiyoung/planetoid (data)"
+_ORIGIN = "https://github.com/kimiyoung/planetoid (data)"
+_REMEDY = f"download it again from {_ORIGIN}"
 
 
-def _encode(text, encoding):
-    """How Python 3 pickles bytes for Python 2; only that encoding is let through."""
-    if encoding != "latin1":
-        raise pickle.UnpicklingError(f"encoding {encoding} is not expected in a data set")
-    return text.encode(encoding)
-
-
-def _reconstruct(subtype, shape, typecode):
-    """How NumPy pickles the array that the data that follow are put in."""
-    if subtype is not np.ndarray:
-        raise pickle.UnpicklingError(f"array type {subtype} is not expected in a data set")
-    return np.ndarray(shape, typecode)
-
-
-#: All that a pickle may ask for, by the last part of the module's name and the name: modules were
-#: renamed over the years (numpy.core and numpy._core, scipy.sparse.csr and scipy.sparse._csr).
-_ALLOWED = {
-    ("__builtin__", "list"): list,
-    ("builtins", "list"): list,
-    ("collections", "defaultdict"): collections.defaultdict,
-    ("_codecs", "encode"): _encode,
-    ("numpy", "ndarray"): np.ndarray,
-    ("numpy", "dtype"): np.dtype,
-    ("multiarray", "_reconstruct"): _reconstruct,
-    ("csr", "csr_matrix"): scipy.sparse.csr_matrix,
-    ("_csr", "csr_matrix"): scipy.sparse.csr_matrix,
-}
-
-
-class _Unpickler(pickle.Unpickler):
-    """Loads lists, dictionaries, NumPy arrays and SciPy CSR matrices, and nothing else."""
-
-    def find_class(self, module, name):
-        try:
-            return _ALLOWED[module.rpartition(".")[2], name]
-        except KeyError:
-            raise pickle.UnpicklingError(
-                f"it asks for {module}.{name}, which no data set needs") from None
-
-
-def _unpickle(path, content):
+def _numbers(content, place):
+    """(N,) int64 array of the numbers in the lines of a file."""
     try:
-        return _Unpickler(io.BytesIO(content), encoding="latin1").load()
-    except Exception as error:  # a damaged pickle can raise anything
-        raise DatasetError(f"{path} is truncated or damaged ({error}); {_REMEDY}") from error
+        return np.array([whole_number(line.decode("latin1")) for line in content.split()],
+                        dtype=np.int64)
+    except ValueError as error:
+        raise DatasetError(f"{place}: {error}; {_REMEDY}") from error
+
+
+def _onehot(content, place):
+    """(V, C) array of bool with at most one class in a row."""
+    values = read_pickled_array(content, place)
+    if values.ndim != 2 or not np.all((values == 0) | (values == 1)):
+        raise DatasetError(f"{place} has labels that are not rows of 0 and 1; {_REMEDY}")
+    several = np.flatnonzero(np.count_nonzero(values, axis=1) > 1)
+    if several.size:
+        raise DatasetError(f"{place}: row {several[0]} has "
+                           f"{np.count_nonzero(values[several[0]])} classes, but a vertex has one; "
+                           f"{_REMEDY}")
+    return values.astype(bool)
+
+
+#: How each file is read.
+_READERS = {"x": read_pickled_csr, "y": _onehot, "tx": read_pickled_csr, "ty": _onehot,
+            "allx": read_pickled_csr, "ally": _onehot, "graph": read_pickled_lists,
+            "test.index": _numbers}
+
 
 
 def load_planetoid(folder, *, name=None, verify=True):
@@ -104,25 +90,24 @@ def load_planetoid(folder, *, name=None, verify=True):
     """
     folder = Path(folder)
     name = name or _only_name(folder)
-    parts = {}
-    for part in (*_PICKLES, "test.index"):
-        path = folder / f"ind.{name}.{part}"
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise DatasetError(f"{path} cannot be read ({error.strerror}); {_REMEDY}") from error
-        expected = CHECKSUMS.get(name, {}).get(part)
-        found = hashlib.sha256(content).hexdigest()
-        if verify and expected and found != expected:
-            raise DatasetError(f"{path} is not the original: SHA-256 should be {expected}, but is "
-                               f"{found}; {_REMEDY}, or load with verify=False")
-        parts[part] = _unpickle(path, content) if part in _PICKLES else content
-    try:
-        return _assemble(parts)
-    except (ValueError, OverflowError, TypeError, AttributeError, IndexError) as error:
-        raise DatasetError(
-            f"the files ind.{name}.* in {folder} do not fit each other ({error}); {_REMEDY}"
-        ) from error
+    files = {part: folder / f"ind.{name}.{part}" for part in _READERS}
+    graph_files = {"edges": files["graph"], "features": files["allx"], "labels": files["ally"],
+                   "test": files["test.index"], "train": files["y"]}
+    with reading(folder / f"ind.{name}.*", "Planetoid's files", _ORIGIN, graph_files):
+        parts = {}
+        for part, path in files.items():
+            content = read_bytes(path)
+            if verify:
+                _check_original(path, content, CHECKSUMS.get(name, {}).get(part))
+            parts[part] = _READERS[part](content, path)
+        return _assembled(parts, files)
+
+
+def _check_original(path, content, expected):
+    found = hashlib.sha256(content).hexdigest()
+    if expected and found != expected:
+        raise DatasetError(f"{path} is not the original: SHA-256 should be {expected}, but is "
+                           f"{found}; {_REMEDY}, or load with verify=False")
 
 
 def _only_name(folder):
@@ -135,43 +120,60 @@ def _only_name(folder):
     return names[0]
 
 
-def _csr(matrix):
-    """A CSR matrix whose parts were read from a file, with its indices checked."""
-    matrix = scipy.sparse.csr_array(
-        (matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
-    matrix.check_format(full_check=True)
-    return matrix
-
-
-def _assemble(parts):
-    """The graph; raises ``ValueError`` and the like if the parts contradict each other."""
-    known, tested = _csr(parts["allx"]), _csr(parts["tx"])
-    onehot = np.asarray(parts["ally"])
-    numbers = np.array(parts["test.index"].split(), dtype=np.int64)
-    counts = known.shape[0], tested.shape[0], tested.shape[0]
-    if counts != (len(onehot), len(parts["ty"]), len(numbers)):
-        raise ValueError(f"features of {counts[0]} and {counts[1]} vertices, labels of "
-                         f"{len(onehot)} and {len(parts['ty'])}, {len(numbers)} test numbers")
-    if len(np.unique(numbers)) != len(numbers) or numbers.min() < len(onehot):
-        raise ValueError("test.index has a number twice or one that allx has, too")
-
-    vertices = int(numbers.max()) + 1
-    if vertices > 2 * sum(counts[:2]):
-        raise ValueError(f"test.index reaches to {vertices - 1}, leaving most vertices out")
-    rows = np.full(vertices, -1)  # row of each vertex in the features of allx, then tx
-    rows[:len(onehot)] = np.arange(len(onehot))
-    rows[numbers] = len(onehot) + np.arange(len(numbers))
-    present = np.flatnonzero(rows >= 0)
+def _assembled(parts, files):
+    """The graph, if the parts fit each other."""
+    known, tested, numbers = parts["allx"], parts["tx"], parts["test.index"]
+    _check_sizes(parts, files)
+    onehot = np.concatenate([parts["ally"], parts["ty"]])
+    present = np.concatenate([np.arange(known.shape[0]), numbers])
+    vertices = max(known.shape[0], int(numbers.max(initial=-1)) + 1)
     spread = scipy.sparse.csr_array(
-        (np.ones(len(present)), (present, rows[present])), shape=(vertices, sum(counts[:2])))
-    onehot = spread @ np.concatenate([onehot, np.asarray(parts["ty"])])
-    labels = np.where(onehot.any(axis=1), onehot.argmax(axis=1), -1)
-
-    edges = [(int(source), int(target))
-             for source, targets in parts["graph"].items() for target in targets]
+        (np.ones(len(present)), (present, np.arange(len(present)))),
+        shape=(vertices, len(present)))
+    labels = np.full(vertices, -1)
+    labels[present] = np.where(onehot.any(axis=1), onehot.argmax(axis=1), -1)
     train = len(parts["y"])
     splits = {"train": np.arange(train), "test": numbers,
-              "validation": np.arange(train, min(train + 500, counts[0]))}
+              "validation": np.arange(train, min(train + 500, known.shape[0]))}
     return Graph.from_edges(
-        np.array(edges), spread @ scipy.sparse.vstack([known, tested]), labels,
+        _edges(parts["graph"], files["graph"]),
+        spread @ scipy.sparse.vstack([known, tested], format="csr"), labels,
         **{name: members[labels[members] >= 0] for name, members in splits.items()})
+
+
+def _check_sizes(parts, files):
+    """Refuse parts that are of different graphs."""
+    for one, other in (("allx", "ally"), ("tx", "ty"), ("tx", "test.index"), ("x", "y")):
+        rows = [parts[name].shape[0] for name in (one, other)]
+        if rows[0] != rows[1]:
+            raise DatasetError(f"{files[one]} is of {rows[0]} vertices, but {files[other]} of "
+                               f"{rows[1]}; {_REMEDY}")
+    for names in (("allx", "tx", "x"), ("ally", "ty", "y")):
+        columns = {name: parts[name].shape[1] for name in names}
+        for name, count in columns.items():
+            if count != columns[names[0]]:
+                raise DatasetError(f"{files[name]} has {count} columns, but {files[names[0]]} "
+                                   f"{columns[names[0]]}; {_REMEDY}")
+    first, numbers = parts["allx"].shape[0], parts["test.index"]
+    if len(parts["y"]) > first or not np.array_equal(parts["y"], parts["ally"][:len(parts["y"])]):
+        raise DatasetError(f"{files['y']} is not the beginning of {files['ally']}; {_REMEDY}")
+    values, times = np.unique(numbers, return_counts=True)
+    if times.max(initial=1) > 1 or values.min(initial=first) < first:
+        raise DatasetError(f"{files['test.index']} has a number twice, or one that allx has, too; "
+                           f"{_REMEDY}")
+    if values.max(initial=0) >= 2 * (first + len(numbers)):
+        raise DatasetError(f"{files['test.index']} reaches to {values.max()}, leaving most "
+                           f"vertices out; {_REMEDY}")
+
+
+def _edges(graph, path):
+    """(edges, 2) array of int of lists of neighbours."""
+    pairs = [np.zeros((0, 2), dtype=np.int64)]
+    for source, targets in graph.items():
+        try:
+            targets = whole_numbers(targets)
+            pairs.append(np.stack([np.full(len(targets), whole_numbers([source])[0]), targets],
+                                  axis=1))
+        except ValueError as error:
+            raise DatasetError(f"{path}, vertex {str(source)[:40]}: {error}; {_REMEDY}") from error
+    return np.concatenate(pairs)

@@ -7,6 +7,7 @@ from hypercast.host.datasets.splits import random_split
 from hypercast.host.graph import Graph
 from hypercast.host.graph_checks import checked_labels
 from hypercast.host.interchange.tensors import as_array
+from hypercast.host.reading.tensor_file import read_torch
 
 __all__ = ["load_pyg"]
 
@@ -42,9 +43,8 @@ def load_pyg(path, *, seed=0):
                            f"installed; `pip install torch torch_geometric`, or save the arrays "
                            f"edges, features and labels by numpy.savez") from error
     parts_of_data = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]
-    with reading(path, "a Data of PyTorch Geometric", _ORIGIN), \
-            torch.serialization.safe_globals(parts_of_data):
-        data = torch.load(path, map_location="cpu", weights_only=True)
+    with reading(path, "a Data of PyTorch Geometric", _ORIGIN):
+        data = read_torch(path, torch, parts_of_data)
         if isinstance(data, tuple):  # a data set: attributes, where each graph's start, and more
             data, slices = data[:2]
             if slices and any(len(starts) > 2 for starts in slices.values()):

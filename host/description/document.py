@@ -6,6 +6,7 @@ import tomllib
 import yaml
 
 from hypercast.host.description.conversion import DescriptionError
+from hypercast.host.reading.regular_file import DESCRIPTION_BYTES, FileError, read_text
 
 __all__ = ["SUFFIXES", "Document", "read_document"]
 
@@ -56,17 +57,19 @@ def read_document(path):
         If it cannot be read, is damaged, or holds anything but sections.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path, most=DESCRIPTION_BYTES)
         if path.suffix in _YAML:
             return _yaml_document(text)
         return Document(text, tomllib.loads(text), r"\s*\[\s*([^\]\s]+)\s*\]", r"\s*=")
-    except OSError as error:
-        raise DescriptionError(f"{path} cannot be read ({error.strerror}); give the path of a "
-                               f"description") from error
+    except FileError as error:
+        raise DescriptionError(str(error)) from error
+    except RecursionError as error:
+        raise DescriptionError(f"{path} has too many brackets in each other; correct the file"
+                               ) from error
     except yaml.MarkedYAMLError as error:
         raise DescriptionError(f"{path}, line {error.problem_mark.line + 1}: {error.problem}; "
                                f"correct the file") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (ValueError, yaml.YAMLError) as error:  # also numbers of too many digits
         raise DescriptionError(f"{path}: {error}; correct the file") from error
 
 

@@ -55,5 +55,14 @@ def as_splits(values, parts):
     if masks["train"] is None:
         raise GraphError("the graph has no train_mask; give parts=random_split(labels, ...) or "
                          "splits of your own")
-    masks = {name: as_array(mask).astype(bool) for name, mask in masks.items() if mask is not None}
-    return {name: mask if mask.ndim == 1 else mask[:, 0] for name, mask in masks.items()}
+    return {name: _mask(as_array(mask), _MASKS[name])
+            for name, mask in masks.items() if mask is not None}
+
+
+def _mask(values, name):
+    """(V,) array of bool of a mask, or the first of several."""
+    if values.ndim not in (1, 2) or not np.all((values == 0) | (values == 1)):
+        raise GraphError(f"{name}_mask is no array of booleans, one per vertex; give those, or "
+                         f"numbers of vertices by parts=")
+    values = values.astype(bool)
+    return values if values.ndim == 1 else values[:, 0]

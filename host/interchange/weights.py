@@ -8,9 +8,10 @@ per output there, a row per input here. The identity of a residual connection is
 import itertools
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import save_file
 
+from hypercast.host.reading.regular_file import FileError
+from hypercast.host.reading.tensor_file import read_safetensors, read_torch
 from hypercast.reference.network import LINEAR, ROOT_WEIGHTS
 
 __all__ = ["WeightsError", "load_weights", "parameters_of", "save_weights", "tensors_of"]
@@ -130,21 +131,30 @@ def load_weights(path, network):
     ------
     WeightsError
         If the file holds no weights, or such that do not fit; or PyTorch is needed and missing.
-    OSError
-        If it cannot be read.
+    FileError
+        If it cannot be read, or is damaged.
     """
-    try:
-        if path.suffix in _TORCH:
-            loaded = _torch(path).load(path, weights_only=True, map_location="cpu")
-            tensors = {name: tensor.numpy() for name, tensor in loaded.items()}
-        else:
-            tensors = load_file(path)
-    except (SafetensorError, AttributeError, RuntimeError) as error:
-        raise WeightsError(f"{path} holds no weights ({error})") from error
+    tensors = _of_torch(path) if path.suffix in _TORCH else read_safetensors(path)[0]
     try:
         return parameters_of(network, tensors)
     except WeightsError as error:
         raise WeightsError(f"{path}: {error}") from error
+
+
+def _of_torch(path):
+    """Arrays by name, from a state dictionary."""
+    loaded = read_torch(path, _torch(path))
+    if not isinstance(loaded, dict):
+        raise FileError(f"{path} holds a {type(loaded).__name__}, not a state dictionary; "
+                        f"torch.save(model.state_dict(), ...)")
+    tensors = {}
+    for name, tensor in loaded.items():
+        try:
+            tensors[name] = tensor.detach().numpy()
+        except (AttributeError, TypeError, RuntimeError) as error:
+            raise FileError(f"{path}: {name} is no tensor that NumPy takes ({error}); save it as "
+                            f"float32 (tensor.float())") from error
+    return tensors
 
 
 def _torch(path):

@@ -1,12 +1,13 @@
 """A run as the report shows it."""
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from hypercast.host.numbers import TensorNumbers
+from hypercast.host.reading.arrays import opened_archive
+from hypercast.host.reading.json_file import read_json
 from hypercast.host.run_folder import EPOCHS, NUMBERS, RUN, SLICES, STEP, RunError, RunFolder
 from hypercast.host.timeline import Phase, Slices
 from hypercast.rtl.config import Config
@@ -66,21 +67,21 @@ def load_run(folder):
     name = RunFolder(folder).description_path.name
     try:
         name = RUN
-        run = json.loads((folder / RUN).read_text())
+        run = read_json(folder / RUN)
         name = EPOCHS
         epochs = RunFolder(folder).records()
         step = {}
         if (folder / STEP).exists():
             name = STEP
-            step = json.loads((folder / STEP).read_text())
+            step = read_json(folder / STEP)
             name = SLICES
-            step["slices"] = Slices(**np.load(folder / SLICES))
+            with opened_archive(folder / SLICES) as arrays:
+                step["slices"] = Slices(**{name: arrays[name] for name in arrays.names})
             step["step"] = step.pop("number")
             step["phases"] = [Phase(**phase) for phase in step["phases"]]
         if (folder / NUMBERS).exists():
             name = NUMBERS
-            step["numbers"] = [TensorNumbers(**tensor)
-                               for tensor in json.loads((folder / NUMBERS).read_text())]
+            step["numbers"] = [TensorNumbers(**tensor) for tensor in read_json(folder / NUMBERS)]
         return Run(facts=run["facts"], config=Config(**run["config"]), memory=run["memory"],
                    epochs=epochs, **step)
     except (OSError, KeyError, TypeError, ValueError) as error:

@@ -4,13 +4,15 @@ What ``Graph`` refuses is in ``test_graph.py``, damaged files are in ``test_data
 not fit a configuration is in ``test_compiler.py``, other devices' jobs in ``test_driver.py``.
 """
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hypercast.host.compiler import compile_job
-from hypercast.host.datasets import DatasetError, load_npz, load_planetoid, split_per_class
+from hypercast.host.datasets import DatasetError, load_npz, split_per_class
 from hypercast.host.devices import ReferenceDevice
 from hypercast.host.graph import Graph, GraphError
 from hypercast.host.memory_map import CapacityError
@@ -19,7 +21,7 @@ from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Split
 from hypercast.rtl.placement import rows_of
 from tests.host.models import SMALL, small_graph, small_model
-from tests.host.test_datasets import folder, npz_parts  # noqa: F401 - folder is a fixture
+from tests.host.test_datasets import npz_parts
 
 #: Errors that come with a message for the user.
 DOCUMENTED = (ArithmeticError, CapacityError, GraphError, ValueError)
@@ -121,7 +123,7 @@ def test_damaged_npz(tmp_path_factory, save, data):
     try:
         load_npz(path, train=1, validation=1)
     except DatasetError as error:
-        assert "tiny.npz is damaged" in str(error)
+        assert re.match(r"\S+/tiny\.npz( |, array \w+, )(is damaged|has )", str(error)), error
 
 
 def test_npz_with_huge_labels(tmp_path):
@@ -129,12 +131,6 @@ def test_npz_with_huge_labels(tmp_path):
     np.savez(path, **npz_parts() | {"labels": np.array([0, 2**62] * 6)})
     with pytest.raises(DatasetError, match="labels go up to 8191"):
         load_npz(path)
-
-
-def test_planetoid_number_beyond_64_bits(folder):  # noqa: F811
-    (folder / "ind.tiny.test.index").write_bytes(b"9\n6\n" + b"9" * 30)
-    with pytest.raises(DatasetError, match="do not fit each other"):
-        load_planetoid(folder)
 
 
 # --- Anything -----------------------------------------------------------------------------------

@@ -186,6 +186,6 @@ def test_what_is_no_checkpoint(path, content):
 def test_what_is_no_file(tmp_path, path):
     with pytest.raises(CheckpointError, match="does not exist; hypercast train --run FOLDER"):
         load_checkpoint(path)
-    assert "it is no regular file" in refusal(tmp_path)
+    assert "is a folder, not a regular file" in refusal(tmp_path)
     os.mkfifo(path)
-    assert "it is no regular file" in refusal(path)
+    assert "is a FIFO, not a regular file" in refusal(path)

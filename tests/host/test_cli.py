@@ -209,7 +209,7 @@ def test_truncated_folder(folder):  # noqa: F811
     path.write_bytes(path.read_bytes()[:100])
     assert f"{path} is truncated or damaged" in refused("train", folder, status=2)
     path.unlink()
-    assert f"{path} cannot be read (No such file or directory)" in refused(
+    assert f"{path} does not exist; check the path" in refused(
         "train", folder, status=2)
 
 

@@ -184,7 +184,7 @@ def test_normalised_features(sparse):
     ([], {"validation": [4]}, "the validation split names vertex 4, but vertices are 0 to 3"),
     ([], {"train": []}, "the train split is empty; name at least one vertex"),
     ([], {"train": [True, False]}, "train split has 2 booleans for 4 vertices"),
-    ([], {"train": [0.5]}, "train split is of type float64"),
+    ([], {"train": [0.5]}, r"train split is of shape \(1,\) and type float64"),
     ([], {"labels": [0, -1, 0, 0], "test": [1]}, "vertex 1 of the test split has no label"),
 ])
 def test_refusals(edges, changes, message):
@@ -215,7 +215,7 @@ def test_unknown_normalisation():
 
 @pytest.mark.parametrize(("labels", "expected"), [
     ([[2], [0], [1], [1]], [2, 0, 1, 1]),
-    ([[2.0], [np.nan], [0.0], [1.0]], [2, -1, 0, 1]),
+    ([[2.0], [-1.0], [0.0], [1.0]], [2, -1, 0, 1]),
     ([True, False, True, True], [1, 0, 1, 1]),
     (scipy.sparse.csr_array([[0], [1], [0], [3]]), [0, 1, 0, 3]),
 ])

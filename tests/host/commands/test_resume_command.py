@@ -127,5 +127,5 @@ def test_what_cannot_be_resumed(tmp_path):
     assert "is of epoch 2, but only 0 epochs are recorded in" in refused(
         "train", "--resume", "--run", tmp_path, status=2)
     records.unlink()
-    assert f"{records} cannot be read (No such file" in refused(
+    assert f"{records} does not exist; check the path" in refused(
         "train", "--resume", "--run", tmp_path, status=2)

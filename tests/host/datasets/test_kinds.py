@@ -68,7 +68,7 @@ def test_no_split_of_another_name_is_ignored(tmp_path, names, message):
 def test_edge_list_without_labels(tmp_path):
     path = tmp_path / "data.npz"
     np.savez(path, edges=ARRAYS["edges"], features=ARRAYS["features"])
-    with pytest.raises(DatasetError, match="arrays edges, features, but no labels; add"):
+    with pytest.raises(DatasetError, match="arrays edges, features, but no labels; give"):
         load(path)
 
 

@@ -95,7 +95,7 @@ def test_several_splits(values):
 def test_missing_or_damaged_file(values, name):
     content = (values / name).read_bytes()
     (values / name).write_bytes(content[:-9])
-    with pytest.raises(DatasetError, match="damaged or not a data set in OGB's layout"):
+    with pytest.raises(DatasetError, match=rf"{name} is damaged or not a table of numbers"):
         load_ogb(values)
     (values / name).unlink()
     with pytest.raises(DatasetError, match=rf"{name} does not exist; check the path"):

@@ -1,5 +1,6 @@
 """Weights go out and come in by PyTorch Geometric's names, and mean the same there."""
 
+import contextlib
 import sys
 import types
 
@@ -15,6 +16,7 @@ from hypercast.host.interchange.weights import (
     save_weights,
     tensors_of,
 )
+from hypercast.host.reading.regular_file import FileError
 from hypercast.reference.float_gcn import FloatGcn
 from hypercast.reference.network import initial_parameters
 
@@ -116,17 +118,24 @@ def test_files(tmp_path, monkeypatch):
     with pytest.raises(WeightsError, match="needs PyTorch, which is not installed"):
         save_weights(tmp_path / "weights.pt", network, parameters)
     (tmp_path / "bad.safetensors").write_bytes(b"nothing of the kind")
-    with pytest.raises(WeightsError, match=r"bad\.safetensors holds no weights"):
+    with pytest.raises(FileError, match=r"bad\.safetensors is damaged or not a file of safetens"):
         load_weights(tmp_path / "bad.safetensors", network)
 
 
 def test_a_state_dictionary_has_what_the_safetensors_have(tmp_path, monkeypatch):
     """With as much of PyTorch as it takes."""
     kept = {}
+
+    def tensor(values):
+        return types.SimpleNamespace(numpy=lambda: values, detach=lambda: tensor(values))
+
+    def save(values, path):
+        kept[path] = values
+        path.touch()
     torch = types.SimpleNamespace(
-        from_numpy=lambda values: types.SimpleNamespace(numpy=lambda: values),
-        save=lambda values, path: kept.update({path: values}),
-        load=lambda path, weights_only, map_location: kept[path])
+        from_numpy=tensor, save=save,
+        load=lambda file, weights_only, map_location: kept[tmp_path / "weights.pt"],
+        serialization=types.SimpleNamespace(safe_globals=contextlib.nullcontext))
     monkeypatch.setitem(sys.modules, "torch", torch)
     network = Model(hidden=5).network(KARATE)
     parameters = initial_parameters(network, 0)

@@ -1,0 +1,49 @@
+"""Files are read through ``hypercast.host.reading`` only."""
+
+import ast
+
+import pytest
+
+from tests.packaging.source_tree import ROOT, modules
+
+#: Functions and methods that read a file, or decode one without the checks of reading.
+READERS = {"fromfile", "genfromtxt", "load_file", "load_npz", "loadmat", "loadtxt", "memmap",
+           "mmread", "read_bytes", "read_text", "safe_open", "unpickle",
+           "Unpickler", "ZipFile", "GzipFile"}
+#: What reads if it is of one of these modules.
+MODULES = {"gzip", "json", "np", "numpy", "pickle", "tomllib", "torch"}
+#: Text of what was opened by reading, or what was just written by ``json.dumps``.
+ALLOWED = {
+    "host/folder_lock.py": {"(folder / _NAME).open"},  # to be written, and locked
+    "host/checkpoint.py": {"json.loads"}, "host/checkpoint_file.py": {"json.loads"},
+    "host/run_folder.py": {"json.loads"}, "host/doctor.py": {"tomllib.loads"},
+    "host/description/document.py": {"tomllib.loads"}}
+
+
+def readers(tree):
+    """Names of the calls in a module that read files, but for those of functions by that name."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        name = ast.unparse(node.func)
+        owner, _, last = name.rpartition(".")
+        modes = [ast.unparse(value) for value in (*node.args, *(k.value for k in node.keywords))]
+        opens = last == "open" and not owner.startswith(("self", "os")) and not any(
+            mode in ("'w'", "'wb'", "'a'", "'ab'", "'x'") for mode in modes)
+        if opens or (owner and last in READERS) or (
+                owner.split(".")[0] in MODULES and last in ("load", "loads")):
+            yield name
+
+
+@pytest.mark.parametrize("text", [
+    "open(path)", "path.open()", "path.open('rb')", "gzip.open(path, mode='rt')", "np.load(path)",
+    "path.read_text()", "json.load(file)", "pickle.loads(x)", "zipfile.ZipFile(x)"])
+def test_what_reads_is_found(text):
+    assert list(readers(ast.parse(text)))
+
+
+def test_all_files_are_read_in_one_place():
+    for path in modules("host"):
+        if path.parts[:2] != ("host", "reading"):
+            found = set(readers(ast.parse((ROOT / path).read_text(encoding="utf-8"))))
+            assert found <= ALLOWED.get(str(path), set()), path
