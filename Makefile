@@ -31,7 +31,8 @@ test-all: $(VENV)/.dev  ## Run the tests and the long sweeps
 lint: $(VENV)/.dev $(LINKS)  ## Run ruff and mypy
 	$(BIN)/ruff check .
 	MYPYPATH=build/types $(BIN)/mypy -p hypercast.boards -p hypercast.host \
-		-p hypercast.reference -p hypercast.rtl -p hypercast.sim
+		-p hypercast.proofs -p hypercast.reference -p hypercast.rtl \
+		-p hypercast.sim
 
 docs: $(VENV)/.docs  ## Build the documentation as a site, build/docs/index.html
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/docs
@@ -41,7 +42,7 @@ verilog: $(VENV)/.demo  ## Write the chip's Verilog to build/verilog (PRESET=dem
 
 clean:  ## Remove everything made, but .venv
 	rm -rf build dist docs/generated *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find boards host reference rtl sim tests -name __pycache__ -prune -exec rm -rf {} +
+	find boards host proofs reference rtl sim tests -name __pycache__ -prune -exec rm -rf {} +
 
 # $(call debian,PACKAGES): install Debian packages where that needs no password; never an error.
 debian = if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \

@@ -7,7 +7,7 @@ __all__ = ["FOLDERS", "ROOT", "imports", "module_name", "modules"]
 
 ROOT = Path(__file__).parents[2]
 #: Top-level folders that are packages under ``hypercast``.
-FOLDERS = ("boards", "host", "reference", "rtl", "sim")
+FOLDERS = ("boards", "host", "proofs", "reference", "rtl", "sim")
 
 
 def modules(*folders):

@@ -4,14 +4,20 @@ Flits are told apart by a tag in their payload. One or two arbitrary tags are wa
 traffic is free; as every tag may be the watched one, what holds for it holds for all flits.
 """
 
+from functools import partial
+
 from amaranth.hdl import Assert, Assume, Cat, Module, Signal
 
+from hypercast.proofs.configuration import small
+from hypercast.proofs.proof import Proof
+from hypercast.proofs.solver import Bench
+from hypercast.proofs.words import constant, held, past
 from hypercast.rtl.layouts import flit
 from hypercast.rtl.network import routing
 from hypercast.rtl.network.age import AGES, EPOCH_WIDTH
-from tests.formal.proof import constant, held, past
+from hypercast.rtl.network.router import Router
 
-__all__ = ["conserves", "keeps_order", "serves", "service_bound"]
+__all__ = ["PROOFS"]
 
 #: Payload bits that tell flits apart.
 _TAG_WIDTH = 2
@@ -32,13 +38,13 @@ def _assume_plain(m, one, epoch):
     m.d.comb += Assume(one.epoch == epoch)
 
 
-def _bench(config, dut):
+def _between(config):
     """The router between a core and neighbours that may do all that the protocols allow.
 
-    Returns the module, its free inputs, and how many flits of each plane each neighbour holds.
+    Returns router, module, its free inputs, and how many flits of each plane each neighbour holds.
     """
     m = Module()
-    m.submodules.dut = dut
+    m.submodules.dut = dut = Router(config)
     epoch = Signal(EPOCH_WIDTH)
     m.d.sync += epoch.eq(epoch + _EPOCHS)
     m.d.comb += dut.epoch.eq(epoch)
@@ -55,7 +61,7 @@ def _bench(config, dut):
     inputs = [dut.inject.valid, dut.inject.payload, *(port.ready for port in dut.eject),
               *(link.credit for link in dut.outgoing), *(link.valid for link in dut.incoming),
               *(link.flit for link in dut.incoming)]
-    return m, inputs, held_flits
+    return dut, m, inputs, held_flits
 
 
 def _feed(m, config, link, dimension, plane):
@@ -148,18 +154,18 @@ class _Watched:
             m.d.sync += self.sent[dimension].eq(1)
 
 
-def conserves(config, dut):
+def _conserves(config):
     """No flit is made up, changed, sent twice or where its mask does not say; credits are kept."""
-    m, inputs, held_flits = _bench(config, dut)
+    dut, m, inputs, held_flits = _between(config)
     watched = _Watched(m, config, dut)
-    return m, [watched.tag, *inputs], [
+    return Bench(m, [watched.tag, *inputs], [
         watched.done & watched.flit.mask.all(),
-        *(count == config.buffer_depth for count in held_flits.values())]
+        *(count == config.buffer_depth for count in held_flits.values())])
 
 
-def keeps_order(config, dut):
+def _keeps_order(config):
     """Of two flits that came the same way in one plane, the earlier leaves first everywhere."""
-    m, inputs, _ = _bench(config, dut)
+    dut, m, inputs, _ = _between(config)
     first, second = (_Watched(m, config, dut) for _ in range(2))
     m.d.comb += [Assume(first.tag != second.tag), Assume(first.entered | ~second.entered)]
     follows = Signal()
@@ -169,11 +175,11 @@ def keeps_order(config, dut):
         Assert(~(follows & second.ejected & first.local) | first.ejected),
         Assert(~follows | (second.sent & first.beyond & ~first.sent == 0)),
     ]
-    return m, [first.tag, second.tag, *inputs], [
-        follows & second.done & first.flit.mask.all() & second.flit.mask.all()]
+    return Bench(m, [first.tag, second.tag, *inputs], [
+        follows & second.done & first.flit.mask.all() & second.flit.mask.all()])
 
 
-def service_bound(config):
+def _service_bound(config):
     """Cycles within which a flit leaves a router whose receivers are ready.
 
     At an output, a head comes after one flit of each other buffer that can go there; all flits
@@ -185,13 +191,13 @@ def service_bound(config):
     return config.buffer_depth * max(ejecting, sharing) + 2
 
 
-def serves(config, dut):
-    """No flit is lost: all its copies leave within ``service_bound`` cycles of ready receivers.
+def _serves(config):
+    """No flit is lost: all its copies leave within ``_service_bound`` cycles of ready receivers.
 
     The receivers may stall for any time before; from some cycle on they take everything at once.
     """
-    m, inputs, held_flits = _bench(config, dut)
-    bound = service_bound(config)
+    dut, m, inputs, held_flits = _between(config)
+    bound = _service_bound(config)
     ready = Signal()
     m.d.comb += Assume(ready | ~past(m, ready))
     for port in dut.eject:
@@ -203,4 +209,26 @@ def serves(config, dut):
     with m.If(ready & watched.entered):
         m.d.sync += age.eq(age + ~watched.done)
     m.d.comb += Assert((age < bound) | watched.done)
-    return m, [watched.tag, ready, *inputs], [age == bound - 2]
+    return Bench(m, [watched.tag, ready, *inputs], [age == bound - 2])
+
+
+_LIMIT = "a router's state is too large for an induction"
+
+
+def _proofs(claim, bench, cycles):
+    """A proof for each (dimensions, planes, ejection ports) in a dict to cycles."""
+    for (dimensions, planes, eject), most in cycles.items():
+        yield Proof(
+            block="router", claim=claim, limit=_LIMIT, cycles=most, slow=planes * dimensions > 1,
+            size=f"dimensions {dimensions}, planes {planes}, eject {eject}",
+            bench=partial(bench, small(dimensions=dimensions, planes=planes, eject=eject)))
+
+
+PROOFS = [
+    *_proofs("no flit is made up, changed, sent twice or where its mask does not say; credits",
+             _conserves, {(1, 1, 1): 9, (1, 2, 2): 8, (2, 1, 1): 8, (2, 2, 1): 7}),
+    *_proofs("flits of one buffer leave in order at every output",
+             _keeps_order, {(1, 1, 1): 8, (1, 2, 2): 7, (2, 1, 1): 7}),
+    *_proofs("no flit is lost: all its copies leave in time once the receivers are ready",
+             _serves, {(1, 1, 1): 10, (1, 2, 2): 10, (2, 1, 1): 10}),
+]

@@ -1,6 +1,8 @@
-"""Proof that a folded module is each of its instances in turn."""
+"""Folding: a folded module is each of its instances in turn."""
 
-import pytest
+from functools import partial
+from unittest.mock import patch
+
 from amaranth.hdl import (
     Array,
     Assert,
@@ -16,17 +18,18 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hypercast.rtl.folding import fold as fold_module
-from hypercast.rtl.folding import slots as slots_module
+from hypercast.proofs.proof import Proof
+from hypercast.proofs.solver import Bench
+from hypercast.proofs.words import past
 from hypercast.rtl.folding import stages
-from hypercast.rtl.folding.dependencies import FoldingError
 from hypercast.rtl.folding.flat import convert_changed
 from hypercast.rtl.folding.fold import fold
-from tests.formal.proof import ProofFailedError, mistaken, past, prove
 
-SLOTS = 8
+__all__ = ["PROOFS", "Example"]
+
+_SLOTS = 8
 #: A cycle of all instances in reset, and three in which they may be or not.
-CYCLES = 4 * SLOTS
+_CYCLES = 4 * _SLOTS
 
 
 class Example(wiring.Component):
@@ -74,14 +77,7 @@ class Example(wiring.Component):
         return m
 
 
-def folded(component, *, slots=SLOTS):
-    """RTLIL of a component, folded, as module "folded"."""
-    return convert_changed(
-        component, "folded",
-        lambda module: fold(module, slots=slots, index="core", private=("own",)))
-
-
-def bench():
+def _bench(levels):
     """Instances that have their cycles one after the other, and the folded one beside them."""
     m = Module()
     names = "o", "kept", "step"
@@ -89,11 +85,11 @@ def bench():
     slot, rounds = Signal(3), Signal(2)
     common, reset = Signal(2), Signal(init=1)
     m.d.sync += slot.eq(slot + 1)
-    with m.If(slot == SLOTS - 1):
+    with m.If(slot == _SLOTS - 1):
         m.d.sync += [common.eq(following), reset.eq(again),
                      rounds.eq(Mux(rounds == 3, 3, rounds + 1))]
 
-    parts = [Example() for _ in range(SLOTS)]
+    parts = [Example() for _ in range(_SLOTS)]
     for index, part in enumerate(parts):
         m.d.comb += [part.core.eq(index), part.begin.eq(reset), part.common.eq(common),
                      part.own.eq(own)]
@@ -114,62 +110,18 @@ def bench():
         outputs = Array(getattr(part, name) for part in parts)
         m.d.comb += Assert(~begun | (value == outputs[slot]))
         m.d.comb += Assert(~past(m, begun) | (then[name] == outputs[before]))
-    return m, [own, following, again], [(rounds == 3) & (now["kept"] == 3), now["step"] == 1]
+    with patch.object(stages, "_LEVELS", levels):
+        part = convert_changed(
+            Example(), "folded",
+            lambda module: fold(module, slots=_SLOTS, index="core", private=("own",)))
+    return Bench(m, [own, following, again],
+                 [(rounds == 3) & (now["kept"] == 3), now["step"] == 1], part)
 
 
-@pytest.mark.parametrize("levels", [pytest.param(10, marks=pytest.mark.slow), 5])
-def test_folded_instances_are_the_instances(levels, tmp_path, monkeypatch):
-    """Whether some paths are too long for a slot, or none."""
-    monkeypatch.setattr(stages, "_LEVELS", levels)
-    m, inputs, reach = bench()
-    prove(m, inputs, reach, tmp_path, CYCLES, parts=folded(Example()))
-
-
-@pytest.mark.parametrize("old, new", [
-    # A RAM that is read a slot late, and a reset that lasts too short.
-    ('"RD_ADDR": self.counter(ahead + 1)', '"RD_ADDR": self.counter(ahead)'),
-    ('"RD_SRST": [reset]', '"RD_SRST": ["0"]'),
-])
-def test_mistakes_are_found(old, new, tmp_path, monkeypatch):
-    changed = mistaken(slots_module, old, new)
-    monkeypatch.setattr(fold_module, "Slots", changed.Slots)
-    m, inputs, reach = bench()
-    with pytest.raises(ProofFailedError):
-        prove(m, inputs, reach, tmp_path, CYCLES, parts=folded(Example()))
-
-
-class Unregistered(wiring.Component):
-    """Its output is no register."""
-
-    core: In(3)
-    own: In(1)
-    o: Out(1)
-    registered: Out(1)
-
-    def elaborate(self, platform):
-        m = Module()
-        m.d.comb += self.o.eq(self.own)
-        m.d.sync += self.registered.eq(self.own)
-        return m
-
-
-class Direct(Unregistered):
-    """Reads a memory at once where an input says."""
-
-    def elaborate(self, platform):
-        m = Module()
-        m.submodules.memory = memory = Memory(shape=1, depth=2, init=[])
-        read, write = memory.read_port(domain="comb"), memory.write_port()
-        m.d.comb += [read.addr.eq(self.own), write.data.eq(self.own), write.en.eq(1)]
-        m.d.sync += self.o.eq(read.data)
-        return m
-
-
-@pytest.mark.parametrize("component, slots, message", [
-    (Unregistered, 8, "output o is no register"),
-    (Direct, 8, "memory memory.* is read at once where input own says"),
-    (Example, 2, "2 instances are too few: registers_.* is needed . slots ahead"),
-])
-def test_what_cannot_be_folded(component, slots, message):
-    with pytest.raises(FoldingError, match=message):
-        folded(component(), slots=slots)
+PROOFS = [
+    Proof(block="fold", claim="a folded module is each of its instances in turn",
+          size=f"8 instances, first stage of {levels} levels", bench=partial(_bench, levels),
+          cycles=_CYCLES, limit="memories of all instances are too much state for an induction",
+          slow=True)
+    for levels in (10, 5)
+]

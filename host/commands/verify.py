@@ -1,0 +1,52 @@
+"""``hypercast verify``: prove what blocks promise."""
+
+import sys
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from hypercast.host.commands.options import expected_errors, json_option, print_json
+
+__all__ = ["verify"]
+
+
+@click.command()
+@click.argument("blocks", nargs=-1, metavar="[BLOCK]...")
+@json_option
+@expected_errors
+def verify(blocks, as_json):
+    """Prove what blocks of the hardware promise; exit status 1 if a proof fails.
+
+    Every BLOCK that is named, or all. Proofs are by induction, for all time, or of so many cycles
+    from reset as the table says, and why. Those that fail leave a counterexample, a file for
+    waveform viewers, which is named.
+    """
+    from hypercast.proofs.catalogue import BLOCKS, PROOFS  # brings the hardware with it
+    from hypercast.proofs.check import check
+
+    for block in blocks:
+        if block not in BLOCKS:
+            raise click.BadParameter(f"there are no proofs of {block!r}; take some of "
+                                     f"{', '.join(BLOCKS)}")
+    chosen = [proof for proof in PROOFS if not blocks or proof.block in blocks]
+    verdicts = []
+    with Console(stderr=True).status("elaborating") as status:
+        for verdict in check(chosen):
+            verdicts.append(verdict)
+            status.update(f"{len(verdicts)} of {len(chosen)}")
+    if as_json:
+        print_json([verdict.to_dict() for verdict in verdicts])
+    else:
+        _print(verdicts)
+    if not all(verdict.proved for verdict in verdicts):
+        sys.exit(1)
+
+
+def _print(verdicts):
+    table = Table("block", "of", "property", "method", "seconds", "verdict")
+    for verdict in verdicts:
+        proof = verdict.proof
+        table.add_row(proof.block, proof.size, proof.claim, verdict.method,
+                      f"{verdict.seconds:.1f}", verdict.error or "proved")
+    Console().print(table)

@@ -1,0 +1,53 @@
+"""What is proved of a block."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hypercast.proofs.solver import Bench
+
+__all__ = ["Proof"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proof:
+    """A property of a block of one size.
+
+    Parameters
+    ----------
+    block : str
+        Name of the block, that of its module.
+    claim : str
+        The property, in one line.
+    size : str
+        For which parameters of the block; empty if it has none.
+    bench : callable
+        Makes the ``Bench``.
+    cycles : int or None
+        How many cycles from reset are covered; None: all, by induction.
+    limit : str
+        Why not all cycles are.
+    slow : bool
+        Takes more than a few seconds.
+
+    Raises
+    ------
+    ValueError
+        If a proof of some cycles does not say why not of all, or the other way round.
+    """
+
+    block: str
+    claim: str
+    bench: Callable[[], Bench]
+    size: str = ""
+    cycles: int | None = None
+    limit: str = ""
+    slow: bool = False
+
+    def __post_init__(self):
+        if (self.cycles is None) == bool(self.limit):
+            raise ValueError(f"{self.name}: proofs of some cycles, and only those, have a limit")
+
+    @property
+    def name(self):
+        """Block, size and claim."""
+        return f"{self.block}{f' ({self.size})' if self.size else ''}: {self.claim}"

@@ -1,0 +1,27 @@
+"""The words that properties are written in."""
+
+from amaranth.hdl import Assume, Signal, Value
+
+__all__ = ["constant", "held", "past"]
+
+
+def past(m, value):
+    """``value`` in the cycle before; zero in the first."""
+    register = Signal.like(Value.cast(value), name="past", init=0)
+    m.d.sync += register.eq(value)
+    return register
+
+
+def constant(m, value):
+    """Assume that the free input ``value`` keeps one arbitrary value."""
+    started = past(m, 1)
+    before = past(m, value)
+    with m.If(started):
+        m.d.comb += Assume(value == before)
+
+
+def held(m, stream):
+    """Whether ``stream`` still offers what it offered in the last cycle in vain."""
+    payload = Value.cast(stream.payload)
+    waited = past(m, stream.valid & ~stream.ready)
+    return ~waited | (stream.valid & (payload == past(m, payload)))

@@ -1,0 +1,144 @@
+"""Mistakes to be put into blocks, and the claims that they break."""
+
+import inspect
+import types
+from dataclasses import dataclass
+
+from amaranth.lib import fifo as amaranth_fifo
+
+from hypercast.proofs import folding, lib, link, network
+from hypercast.proofs.catalogue import PROOFS
+from hypercast.rtl.folding import fold, pace, slots
+from hypercast.rtl.lib import priority_arbiter, round_robin_arbiter, stream_merge, unpacker
+from hypercast.rtl.link import frame_buffer, session
+from hypercast.rtl.network import (
+    ejection_port,
+    input_buffer,
+    link_output,
+    request_queue,
+    router,
+)
+
+__all__ = ["MISTAKES", "Mistake", "mistaken"]
+
+
+def mistaken(module, old, new):
+    """A copy of a Python module in whose text ``new`` stands for the first ``old``."""
+    source = inspect.getsource(module)
+    assert old in source
+    copy = types.ModuleType("mistaken")
+    copy.__package__ = module.__package__
+    exec(compile(source.replace(old, new, 1), "mistaken", "exec"), copy.__dict__)
+    return copy
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A mistake in a module, and what is then no longer true.
+
+    Parameters
+    ----------
+    block : str
+        Of which something is claimed.
+    claim : str
+        How the claim begins.
+    user : module
+        Module that uses the one with the mistake.
+    name : str
+        What it uses of it: a name in the module, or another for the module itself.
+    module : module
+        Where the mistake is.
+    old, new : str
+        Text that is right, and that stands in its place.
+    """
+
+    block: str
+    claim: str
+    user: types.ModuleType
+    name: str
+    module: types.ModuleType
+    old: str
+    new: str
+
+    @property
+    def proofs(self):
+        """The proofs of the claim, one for each size."""
+        return [proof for proof in PROOFS
+                if proof.block == self.block and proof.claim.startswith(self.claim)]
+
+    def put_in(self, monkeypatch):
+        """Let ``user`` use a copy of ``module`` with the mistake."""
+        copy = mistaken(self.module, self.old, self.new)
+        monkeypatch.setattr(self.user, self.name, getattr(copy, self.name, copy))
+
+
+MISTAKES = [
+    # Starves all but the first.
+    Mistake("round_robin_arbiter", "grants", lib.round_robin_arbiter, "RoundRobinArbiter",
+            round_robin_arbiter, "later[one] | ~later[other] if one < other else "
+            "later[one] & ~later[other]", "one < other"),
+    # Forgets who was granted; who is favoured; who is urgent.
+    Mistake("priority_arbiter", "grants", lib.priority_arbiter, "PriorityArbiter",
+            priority_arbiter, "(turn | passed) & ~granted", "turn"),
+    Mistake("priority_arbiter", "grants", lib.priority_arbiter, "PriorityArbiter",
+            priority_arbiter, "Mux(differ, self.favoured[one], turn)", "turn"),
+    Mistake("priority_arbiter", "grants", lib.priority_arbiter, "PriorityArbiter",
+            priority_arbiter, "~self._exceeds(other, one)", "1"),
+    # Loses what was not taken; starves.
+    Mistake("stream_merge", "holds", lib.stream_merge, "StreamMerge", stream_merge,
+            "arbiter.enable.eq(free)", "arbiter.enable.eq(1)"),
+    Mistake("stream_merge", "lets", stream_merge, "RoundRobinArbiter", round_robin_arbiter,
+            "later[one] | ~later[other] if one < other else later[one] & ~later[other]",
+            "one < other"),
+    # Moves on though nobody took a record.
+    Mistake("unpacker", "holds", lib.unpacker, "Unpacker", unpacker,
+            "taken.eq(full & self.o.ready)", "taken.eq(full)"),
+    # Leaves other cores in the mask; starves.
+    Mistake("ejection_port", "ejects", network.ejection_port, "EjectionPort", ejection_port,
+            "output.i.payload.mask.eq(1),", ""),
+    Mistake("ejection_port", "ejects", ejection_port, "PriorityArbiter",
+            priority_arbiter, "(turn | passed) & ~granted", "turn"),
+    # Sends destinations along that lie on other branches; sends without credits.
+    Mistake("link_output", "sends", network.link_output, "LinkOutput", link_output,
+            " & routing.split_masks(plane, config.dimensions)[dimension]", ""),
+    Mistake("link_output", "sends", network.link_output, "LinkOutput", link_output,
+            "able[plane].eq(usable[0])", "able[plane].eq(1)"),
+    # Loses the credits that come back.
+    Mistake("link_output", "serves", network.link_output, "LinkOutput", link_output,
+            "Mux(self.link.credit[plane], Cat(1, credits), credits)", "credits"),
+    # Offers a flit again to an output that has served it; lets it go when the first one has.
+    Mistake("input_buffer", "every", network.input_buffer, "InputBuffer", input_buffer,
+            "queue.served.eq(self.served)", "queue.served.eq(0)"),
+    Mistake("input_buffer", "every", input_buffer, "RequestQueue", request_queue,
+            "~left.any()", "self.served.any()"),
+    Mistake("router", "no flit is made", router, "LinkOutput", link_output,
+            " & routing.split_masks(plane, config.dimensions)[dimension]", ""),
+    Mistake("router", "no flit is made", router, "LinkOutput", link_output,
+            "able[plane].eq(usable[0])", "able[plane].eq(1)"),
+    Mistake("router", "no flit is made", router, "InputBuffer", input_buffer,
+            "queue.served.eq(self.served)", "queue.served.eq(0)"),
+    # A later flit comes to stand where an earlier one waits.
+    Mistake("router", "flits", input_buffer, "SyncFIFO", amaranth_fifo,
+            "w_port.addr.eq(produce)", "w_port.addr.eq(0)"),
+    Mistake("router", "no flit is lost", input_buffer, "RequestQueue", request_queue,
+            "~left.any()", "self.served.any()"),
+    # Carries a command out again if it comes again.
+    Mistake("session", "a command", link.session, "Session", session,
+            "self.sequence + 1", "self.sequence"),
+    # Shows words whose frame may turn out to be bad.
+    Mistake("frame_buffer", "shows", link.frame_buffer, "FrameBuffer", frame_buffer,
+            "self.o.valid.eq(next_taken != good)", "self.o.valid.eq(next_taken != written)"),
+    # A RAM that is read a slot late, and a reset that lasts too short.
+    Mistake("fold", "a folded", fold, "Slots", slots,
+            '"RD_ADDR": self.counter(ahead + 1)', '"RD_ADDR": self.counter(ahead)'),
+    Mistake("fold", "a folded", fold, "Slots", slots, '"RD_SRST": [reset]', '"RD_SRST": ["0"]'),
+    # An input that is cut; a register that changes, is reset, a memory that changes in any slot.
+    Mistake("pace", "a paced", folding.pace, "pace_module", pace,
+            "self._dependents(netlist.inputs)", "set()"),
+    Mistake("pace", "a paced", folding.pace, "pace_module", pace,
+            'cell["connections"][port] = [gate(bit)]', 'cell["connections"][port] = [bit]'),
+    Mistake("pace", "a paced", folding.pace, "pace_module", pace,
+            '("SRST", register.reset)][:1 + resettable]', "]"),
+    Mistake("pace", "a paced", folding.pace, "pace_module", pace,
+            "[gate(bit) for bit in", "[bit for bit in"),
+]

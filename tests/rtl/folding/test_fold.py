@@ -1,0 +1,50 @@
+"""What cannot be folded; the rest is proved."""
+
+import pytest
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from hypercast.proofs.folding.fold import Example
+from hypercast.rtl.folding.dependencies import FoldingError
+from hypercast.rtl.folding.flat import convert_changed
+from hypercast.rtl.folding.fold import fold
+
+
+class Unregistered(wiring.Component):
+    """Its output is no register."""
+
+    core: In(3)
+    own: In(1)
+    o: Out(1)
+    registered: Out(1)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += self.o.eq(self.own)
+        m.d.sync += self.registered.eq(self.own)
+        return m
+
+
+class Direct(Unregistered):
+    """Reads a memory at once where an input says."""
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.memory = memory = Memory(shape=1, depth=2, init=[])
+        read, write = memory.read_port(domain="comb"), memory.write_port()
+        m.d.comb += [read.addr.eq(self.own), write.data.eq(self.own), write.en.eq(1)]
+        m.d.sync += self.o.eq(read.data)
+        return m
+
+
+@pytest.mark.parametrize("component, slots, message", [
+    (Unregistered, 8, "output o is no register"),
+    (Direct, 8, "memory memory.* is read at once where input own says"),
+    (Example, 2, "2 instances are too few: registers_.* is needed . slots ahead"),
+])
+def test_what_cannot_be_folded(component, slots, message):
+    with pytest.raises(FoldingError, match=message):
+        convert_changed(component(), "folded", lambda module: fold(
+            module, slots=slots, index="core", private=("own",)))

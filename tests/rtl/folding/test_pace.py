@@ -1,0 +1,60 @@
+"""What cannot be paced; the rest is proved."""
+
+import pytest
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from hypercast.proofs.folding.pace import Example
+from hypercast.rtl.folding import pace as pace_module
+from hypercast.rtl.folding.dependencies import FoldingError
+from hypercast.rtl.folding.flat import convert_changed
+from hypercast.rtl.folding.pace import pace
+
+
+@pytest.mark.parametrize("levels", [20, 2, 1])
+def test_long_paths_are_cut(levels, monkeypatch):
+    monkeypatch.setattr(pace_module, "_LEVELS", levels)
+    paced = convert_changed(Example(), "paced", lambda module: pace(module, slots=8))
+    assert ("$cut" in paced) == (levels < 20)
+
+
+class Unregistered(wiring.Component):
+    """Its output is no register."""
+
+    x: In(1)
+    o: Out(1)
+    registered: Out(1)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += self.o.eq(self.registered & ~self.x)
+        m.d.sync += self.registered.eq(self.x)
+        return m
+
+
+class Computed(wiring.Component):
+    """Reads a memory at once where a sum says."""
+
+    x: In(8)
+    o: Out(1)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.memory = memory = Memory(shape=1, depth=256, init=[])
+        read, write, count = memory.read_port(domain="comb"), memory.write_port(), Signal(8)
+        m.d.comb += [read.addr.eq(count + 3), write.data.eq(self.x), write.en.eq(1)]
+        m.d.sync += [self.o.eq(read.data), count.eq(self.x)]
+        return m
+
+
+@pytest.mark.parametrize("component, slots, message", [
+    (Unregistered, 8, "output o is no register"),
+    (Computed, 8, "an address of memory memory.*, which is read at once, takes more than a slot"),
+    (Example, 2, "2 slots are too few"),
+])
+def test_what_cannot_be_paced(component, slots, message, monkeypatch):
+    monkeypatch.setattr(pace_module, "_LEVELS", 1)
+    with pytest.raises(FoldingError, match=message):
+        convert_changed(component(), "paced", lambda module: pace(module, slots=slots))
