@@ -21,15 +21,31 @@ from hypercast.reference.arithmetic import (
 from hypercast.reference.bounds import check_accumulators
 from hypercast.reference.fixed_layers import FixedLayers
 from hypercast.reference.fixed_tensors import FixedTensors
+from hypercast.reference.masters import master_weights
 from hypercast.reference.metrics import LOSS_UNIT, Metrics
 from hypercast.reference.momentum_exponents import MomentumExponents
 from hypercast.reference.network import AGGREGATE_FIRST, initial_parameters
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY
+from hypercast.reference.require import require
 from hypercast.reference.sample import Sample
 from hypercast.reference.training_state import TrainingState
 from hypercast.rtl.isa import MASTER_EXPONENT, STEP_KEY_INCREMENT, Split
 
 __all__ = ["FixedGcn"]
+
+
+def _initial_masters(network, seed, parameters):
+    """Master weights by name, as the network has them."""
+    initial = initial_parameters(network, seed)
+    parameters = parameters or initial
+    require(parameters.keys() == initial.keys(),
+            f"initial values are of {', '.join(parameters)}, but the network has "
+            f"{', '.join(initial)}; give one array for each")
+    masters = {name: master_weights(parameters[name], name) for name in initial}
+    for name, values in masters.items():
+        require(values.shape == initial[name].shape, f"{name} has shape {values.shape}, but the "
+                f"network's is {initial[name].shape}; give that")
+    return masters
 
 
 class FixedGcn:
@@ -88,7 +104,8 @@ class FixedGcn:
     Raises
     ------
     ValueError
-        If network and data do not fit each other, or an accumulator might overflow.
+        If network, data and initial values do not fit each other, a value is out of range, or an
+        accumulator might overflow.
     """
 
     def __init__(self, network, recipe, *data, parameters=None):
@@ -103,9 +120,7 @@ class FixedGcn:
         self.sample = None
         self.take(data[0] if len(data) == 1 else Sample.of(network, recipe, *data))
         self.exponents["one"] = 0
-        self.masters = {
-            name: np.rint(np.ldexp(value, -MASTER_EXPONENT)).astype(np.int64)
-            for name, value in (parameters or initial_parameters(network, recipe.seed)).items()}
+        self.masters = _initial_masters(network, recipe.seed, parameters)
         self.momenta = {name: np.zeros_like(master) for name, master in self.masters.items()}
         self.second_moments = {
             name: np.zeros_like(master) for name, master in self.masters.items()

@@ -12,6 +12,7 @@ from safetensors.numpy import save_file
 
 from hypercast.host.reading.regular_file import FileError
 from hypercast.host.reading.tensor_file import read_safetensors, read_torch
+from hypercast.reference.masters import master_weights
 from hypercast.reference.network import LINEAR, ROOT_WEIGHTS
 
 __all__ = ["WeightsError", "load_weights", "parameters_of", "save_weights", "tensors_of"]
@@ -76,7 +77,7 @@ def parameters_of(network, tensors):
     Raises
     ------
     WeightsError
-        If a tensor is missing or has another shape, or there are others.
+        If a tensor is missing or has another shape, there are others, or a value is out of range.
     """
     names = dict(_names(network))
     others = [name for name in tensors if name not in names and not name.endswith(".eps")]
@@ -91,13 +92,16 @@ def parameters_of(network, tensors):
         else:
             rows = [shapes[matrix][0] for matrix in source]
             expected = (shapes[source[0]][1], sum(rows))
-        values = np.asarray(tensors[name], dtype=np.float64) if name in tensors else None
+        values = np.asarray(tensors[name]) if name in tensors else None
         if values is None or values.shape != expected:
             shape = "missing" if values is None else f"of shape {values.shape}"
             raise WeightsError(f"{name} is {shape}, but the network's is of shape {expected}; give "
                                f"weights of the same model, layers and widths")
-        if not np.all(np.isfinite(values)):
-            raise WeightsError(f"{name} has values that are not finite")
+        try:
+            master_weights(values, name)
+        except ValueError as error:
+            raise WeightsError(str(error)) from error
+        values = values.astype(np.float64)
         if isinstance(source, str):
             found[source] = values
         else:

@@ -1,0 +1,38 @@
+"""Master weights: 32-bit integers in units of ``2**MASTER_EXPONENT``, from real numbers."""
+
+import numpy as np
+
+from hypercast.rtl.isa import MASTER_EXPONENT
+
+__all__ = ["master_weights"]
+
+_LOW, _HIGH = -(1 << 31), (1 << 31) - 1
+
+
+def master_weights(values, name):
+    """Real numbers rounded half to even to master weights, as int64.
+
+    Parameters
+    ----------
+    values : array
+        Real numbers from -32 to 32, that just excluded.
+    name : str
+        What they are, for messages.
+
+    Raises
+    ------
+    ValueError
+        If one is out of range, or not a number; names the first.
+    """
+    values = np.asarray(values)
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"{name} is of type {values.dtype}; give real numbers")
+    values = values.astype(np.float64)
+    masters = np.rint(np.ldexp(values, -MASTER_EXPONENT))
+    bad = np.argwhere(~((masters >= _LOW) & (masters <= _HIGH)))  # also what is not a number
+    if bad.size:
+        index = tuple(bad[0].tolist())
+        raise ValueError(f"{name}[{', '.join(map(str, index))}] is {values[index]:.9g}, but "
+                         f"weights are at least -32 and below 32, as masters of 32 bits hold "
+                         f"them; scale the layer's weights down")
+    return masters.astype(np.int64)
