@@ -4,6 +4,7 @@ import click
 
 from hypercast.host.commands.bench import bench
 from hypercast.host.commands.build import build
+from hypercast.host.commands.command_group import CommandGroup
 from hypercast.host.commands.config import config
 from hypercast.host.commands.doctor import doctor
 from hypercast.host.commands.evaluate import evaluate
@@ -21,7 +22,8 @@ from hypercast.host.commands.verilog import verilog
 __all__ = ["main"]
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=CommandGroup, context_settings={
+    "help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="hypercast")
 def main():
     """Hypercast: graph convolutional networks trained on a hypercube of cores, bit for bit."""

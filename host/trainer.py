@@ -21,6 +21,7 @@ from hypercast.host.measures import macro_f1, measures
 from hypercast.host.numbers import step_numbers
 from hypercast.host.predictions import Predictions
 from hypercast.host.rank_order import rank_order
+from hypercast.host.rounded_features import check_rounding
 from hypercast.host.run_folder import RunFolder
 from hypercast.host.sample_source import SampleSource
 from hypercast.host.sampled_device import SampledDevice
@@ -115,6 +116,8 @@ class Trainer:
             recipe, self.model, self.device.config, loss_of(graph)).explicit()
         self.stopping = Stopping(patience=patience, monitor=monitor)
         self.stopping.check(graph)
+        check_rounding((graph.with_normalised_features() if self.recipe.normalise_features
+                        else graph).features, self.recipe.element_width)
         network = self.model.network(graph)
         self._weights = self.model.weights and load_weights(Path(self.model.weights), network)
         self._samples = SampleSource(graph, network, self.recipe, self.sampling) \

@@ -7,7 +7,7 @@ import scipy.sparse
 
 from hypercast.rtl.isa import MINIMUM_EXPONENT
 
-__all__ = ["mantissa_and_shift", "quantize", "without_common_factor"]
+__all__ = ["lowest_exponent", "mantissa_and_shift", "quantize", "without_common_factor"]
 
 
 def mantissa_and_shift(value):
@@ -25,6 +25,12 @@ def mantissa_and_shift(value):
         raise ValueError(f"optimiser constant {value:.6g} is not in 0 to 65535: gradients are too "
                          f"large against weights; scale the features down, or normalise them")
     return round(math.ldexp(value, shift)), shift
+
+
+def lowest_exponent(largest, width, least=MINIMUM_EXPONENT):
+    """The lowest exponent, from ``least`` on, with which ``width`` bits hold a magnitude."""
+    exponent = max(math.frexp(largest)[1] - (width - 1), least)
+    return exponent + (round(math.ldexp(largest, -exponent)) == 1 << width - 1)
 
 
 def quantize(matrix, width, least=MINIMUM_EXPONENT):
@@ -52,10 +58,7 @@ def quantize(matrix, width, least=MINIMUM_EXPONENT):
         return scipy.sparse.csr_array(
             (mantissas, matrix.indices, matrix.indptr), shape=matrix.shape), exponent
     matrix = np.asarray(matrix, dtype=np.float64)
-    largest = float(np.abs(matrix).max(initial=0))
-    exponent = max(math.frexp(largest)[1] - (width - 1), least)
-    if round(math.ldexp(largest, -exponent)) == 1 << width - 1:
-        exponent += 1
+    exponent = lowest_exponent(float(np.abs(matrix).max(initial=0)), width, least)
     return np.rint(np.ldexp(matrix, -exponent)).astype(np.int64), exponent
 
 
