@@ -2,10 +2,13 @@
 
 import os
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 settings.register_profile(
     "ci", derandomize=True, max_examples=50, deadline=None,
     suppress_health_check=[HealthCheck.too_slow])
+# For runs that only ask whether something fails.
+settings.register_profile("unshrunk", settings.get_profile("ci"),
+                          phases=[Phase.explicit, Phase.generate])
 settings.register_profile("thorough", max_examples=500, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))

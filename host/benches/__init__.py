@@ -15,6 +15,7 @@ BENCHES = {
     "host": "mini-batches per second that the host makes, against the device's steps",
     "link": "the serial link: a training through a pseudo-terminal, throughput, faults of the line",
     "model": "the cycle model against the simulated chip, on many small workloads",
+    "mutants": "small mistakes put into hardware, reference and compiler, and found by tests",
     "noc": "efficiency, balance, fairness and scaling of the network under traffic",
     "paper": "steps on sampled batches of four large graphs, against HP-GNN; models on both sides",
     "roofline": "training steps on the simulated chip, against their busiest resource; scaling",
@@ -25,7 +26,7 @@ BENCHES = {
 
 
 #: Benches of what is drawn at random, with a seed.
-SEEDED = ("shapes",)
+SEEDED = ("mutants", "shapes")
 
 
 def run(name, *, data, progress, seed=None):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from hypercast.host import benches
@@ -43,14 +44,15 @@ def bench(name, data, seed, as_json):
     console = Console(stderr=True)
     with console.status(name) as status:
         figures = benches.run(name, data=data, seed=seed,
-                              progress=lambda text: status.update(f"{name}: {text}"))
+                              progress=lambda text: status.update(escape(f"{name}: {text}")))
     if as_json:
         print_json([figure.to_dict() for figure in figures])
     else:
         table = Table("figure", "value", "unit", "bar", "verdict", title=name)
         for figure in figures:
             bar = "" if figure.bar is None else f"{figure.relation} {_text(figure.bar)}"
-            table.add_row(figure.name, _text(figure.value), figure.unit, bar, figure.verdict)
+            table.add_row(escape(figure.name), _text(figure.value), figure.unit, bar,
+                          figure.verdict)
         Console().print(table)
     if not all(figure.passed for figure in figures):
         sys.exit(1)

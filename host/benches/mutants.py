@@ -1,0 +1,206 @@
+"""Mutation testing: small mistakes put into hardware, reference and compiler are found by tests.
+
+A mutant is caught if the mirrored tests of its module fail, or hang. A mutant that provably
+changes nothing does not count; another one is drawn.
+"""
+
+import json
+import os
+import queue
+import random
+import tempfile
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from hypercast.host.benches.figure import Figure
+from hypercast.host.benches.mirrored_tests import mirrored_tests, own_test
+from hypercast.host.benches.mutation import Mutant, mutants, same_code
+from hypercast.host.benches.source_copy import SourceCopy, checkout
+
+__all__ = ["COMPILER", "run"]
+
+#: Mutants that count.
+_MUTANTS = 220
+#: Share of them that must be caught.
+_BAR = 0.95
+#: Packages that are mutated whole.
+_PACKAGES = ("rtl", "reference")
+#: Modules of ``host`` that make programs and the contents of memories.
+COMPILER = (
+    "compiler", "edge_matrices", "emitter", "execution", "features", "gradient_emitter",
+    "issue_order", "job", "kept_map", "label_list", "load", "memory_map", "messages",
+    "operand_map", "operands", "packing", "plane_choice", "program", "reduction", "sample_plan",
+    "schedule", "sparse_words", "tensors", "timing", "verification", "vertices")
+#: Packages whose modules import each other.
+_USERS = ("boards", "host", "reference", "rtl")
+#: A test hangs after so many times what it takes without mutants, and seconds besides.
+_PATIENCE, _GRACE = 3, 20
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """A mutant of a module of the checkout, whose path is relative to it."""
+
+    module: Path
+    source: str
+    mutant: Mutant
+
+    def __str__(self):
+        return f"{self.module}:{self.mutant.line}: {self.mutant.describe(self.source)}"
+
+    @property
+    def text(self):
+        return self.mutant.apply(self.source)
+
+    @property
+    def package(self):
+        return "compiler" if self.module.parts[0] == "host" else self.module.parts[0]
+
+
+def run(data, progress, *, seed=0):
+    """The figures; ``data`` is not used.
+
+    Raises
+    ------
+    RuntimeError
+        If a test fails without any mutant, or a module has none.
+    """
+    root = checkout()
+    modules = [path.relative_to(root) for package in _USERS
+               for path in sorted((root / package).rglob("*.py")) if path.name != "__init__.py"]
+    tests = mirrored_tests(root, modules)
+    mutated = [module for module in modules if _is_mutated(module)]
+    if untested := [str(module) for module in mutated if not tests[module]]:
+        raise RuntimeError(f"neither these nor what imports them have tests: {', '.join(untested)}")
+    trials = _draw(root, mutated, seed)
+    with tempfile.TemporaryDirectory(prefix="hypercast-mutants-") as folder:
+        laboratory = _Laboratory(root, Path(folder), tests, progress)
+        counted = []  # trials and whether they were caught
+        while len(counted) < _MUTANTS:
+            some = [trial for trial, _ in zip(trials, range(_MUTANTS - len(counted)), strict=False)]
+            if not some:
+                break
+            counted += laboratory.judge(some)
+    return _figures(counted, tests)
+
+
+def _is_mutated(module):
+    return module.parts[0] in _PACKAGES or (
+        module.parts[0] == "host" and len(module.parts) == 2 and module.stem in COMPILER)
+
+
+def _draw(root, modules, seed):
+    """All trials, in random order."""
+    found = [_Trial(module, source, mutant) for module in modules
+             for source in [(root / module).read_text()] for mutant in mutants(source)]
+    random.Random(seed).shuffle(found)
+    return iter(found)
+
+
+class _Laboratory:
+    """Copies of the project, one for each processor, and what tests take in them."""
+
+    def __init__(self, root, folder, tests, progress):
+        self._tests, self._progress = tests, progress
+        self._copies = queue.SimpleQueue()
+        self._processors = len(os.sched_getaffinity(0))
+        for number in range(self._processors):
+            self._copies.put(SourceCopy(root, folder / str(number), folder / "cache"))
+        self._seconds = {}
+        self._netlists = None
+
+    def _each(self, function, items, text):
+        """Results of a function of copies and items, as many at once as there are processors."""
+        def call(item):
+            copy = self._copies.get()
+            try:
+                return function(copy, item)
+            finally:
+                self._copies.put(copy)
+
+        results = []
+        with ThreadPoolExecutor(self._processors) as pool:
+            for item, result in zip(items, pool.map(call, items), strict=True):
+                results.append(result)
+                self._progress(f"{text}, {len(results)} of {len(items)}: {item}")
+        return results
+
+    def judge(self, trials):
+        """Those that count, each with whether it was caught."""
+        known = self._seconds.keys()
+        new = sorted({self._tests[trial.module] for trial in trials} - known)
+        for tests, seconds in zip(new, self._each(_time, new, "tests without mutants"),
+                                  strict=True):
+            self._seconds[tests] = seconds
+        caught = self._each(self._catch, trials, "mutants")
+        survivors = [trial for trial, found in zip(trials, caught, strict=True) if not found]
+        if self._netlists is None and any(trial.package == "rtl" for trial in survivors):
+            [self._netlists] = self._each(_netlists, ["--lines"], "netlists without mutants")
+        ineffective = {trial for trial, without in zip(
+            survivors, self._each(self._changes_nothing, survivors, "survivors"), strict=True)
+            if without}
+        return [(trial, found) for trial, found in zip(trials, caught, strict=True)
+                if trial not in ineffective]
+
+    def _catch(self, copy, trial):
+        tests = self._tests[trial.module]
+        copy.write(trial.module, trial.text)
+        try:
+            status, _ = copy.test(tests, timeout=_PATIENCE * self._seconds[tests] + _GRACE)
+        finally:
+            copy.restore(trial.module)
+        return status != 0
+
+    def _changes_nothing(self, copy, trial):
+        """Whether the code is the same, or is hardware's and makes the same netlists."""
+        if same_code(trial.source, trial.text):
+            return True
+        lines = self._netlists and self._netlists["lines"].get("/".join(trial.module.parts[1:]), ())
+        if trial.package != "rtl" or trial.mutant.line not in lines:
+            return False
+        copy.write(trial.module, trial.text)
+        try:
+            return _netlists(copy)["digest"] == self._netlists["digest"]
+        except RuntimeError:
+            return False
+        finally:
+            copy.restore(trial.module)
+
+
+def _time(copy, tests):
+    """Seconds that tests take without any mutant."""
+    start = time.monotonic()
+    status, printed = copy.test(tests)
+    if status:
+        raise RuntimeError(f"without any mutant, {' '.join(map(str, tests))} fails:\n{printed}")
+    return time.monotonic() - start
+
+
+def _netlists(copy, *options):
+    """What ``netlists`` prints."""
+    status, printed = copy.run("-m", "hypercast.host.benches.netlists", *options)
+    if status:
+        raise RuntimeError(f"the netlists cannot be made:\n{printed}")
+    return json.loads(printed.splitlines()[-1])
+
+
+def _figures(counted, tests):
+    total = Counter(trial.package for trial, _ in counted)
+    caught = Counter(trial.package for trial, found in counted if found)
+    borrowed = {trial.module for trial, _ in counted
+                if tests[trial.module] != (own_test(trial.module),)}
+    return [
+        Figure(name="mutants that count", value=len(counted), bar=200),
+        *(figure for package in sorted(total) for figure in (
+            Figure(name=f"{package}: mutants", value=total[package]),
+            Figure(name=f"{package}: caught", value=caught[package] / total[package]))),
+        *(Figure(name=f"survives: {trial}", value=1) for trial in sorted(
+            str(trial) for trial, found in counted if not found)),
+        *(Figure(name=f"tested through its users only: {module}", value=1)
+          for module in sorted(borrowed)),
+        Figure(name="caught by the mirrored tests", value=caught.total() / len(counted),
+               bar=_BAR),
+    ]

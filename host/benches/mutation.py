@@ -1,0 +1,276 @@
+"""Mutants of a Python source: the plausible mistakes that one change to its text can make.
+
+What is changed is found in the syntax tree and replaced in the text, so that all else stays byte
+for byte. Docstrings, texts, annotations, imports, ``__all__`` and what only forms the message of an
+error are left alone.
+"""
+
+import ast
+import io
+import token
+import tokenize
+from dataclasses import dataclass
+from types import CodeType
+
+__all__ = ["Mutant", "mutants", "same_code"]
+
+#: Operators, and what they are mistaken for.
+_SWAPS = {
+    ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="), ast.GtE: (">=", ">"),
+    ast.Eq: ("==", "!="), ast.NotEq: ("!=", "=="), ast.Is: ("is", "is not"),
+    ast.IsNot: ("is", "is"), ast.In: ("in", "not in"), ast.NotIn: ("not", "in"),
+    ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.LShift: ("<<", ">>"), ast.RShift: (">>", "<<"),
+    ast.BitAnd: ("&", "|"), ast.BitOr: ("|", "&"), ast.And: ("and", "or"), ast.Or: ("or", "and"),
+}
+#: Of two words, as tokens.
+_TWO_WORDS = (ast.IsNot, ast.NotIn)
+#: Operators of which an operand is forgotten.
+_TERMS = (ast.BitAnd, ast.BitOr)
+#: Methods of Amaranth's ``Module`` that take a condition.
+_BRANCHES = ("If", "Elif")
+#: Functions whose first argument is a shape. What is too wide still computes the same.
+_SHAPED = ("In", "Out", "Signal", "signed", "unsigned")
+#: Functions whose arguments from the second on are a message.
+_CHECKS = ("require", "_require")
+#: Nothing within these is changed.
+_UNTOUCHED = (ast.Import, ast.ImportFrom, ast.JoinedStr, ast.Raise)
+#: Methods that only make texts.
+_TEXTS = ("__repr__", "__str__")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mutant:
+    """One change of a text.
+
+    Parameters
+    ----------
+    start, end : int
+        What is replaced, in characters from the beginning.
+    text : str
+        What it is replaced by.
+    line : int
+        Where it is, from 1 on.
+    """
+
+    start: int
+    end: int
+    text: str
+    line: int
+
+    def apply(self, source):
+        """The text of the mutant."""
+        return source[:self.start] + self.text + source[self.end:]
+
+    def describe(self, source):
+        """The lines that change, and what they become, in one line."""
+        first = source.rfind("\n", 0, self.start) + 1
+        last = source.find("\n", self.end) % (len(source) + 1)
+        before = " ".join(source[first:last].split())
+        after = " ".join(f"{source[first:self.start]}{self.text}{source[self.end:last]}".split())
+        return f"{before} -> {after}"
+
+
+def mutants(source):
+    """All mutants of a source, in the order of the text.
+
+    Parameters
+    ----------
+    source : str
+        Text of a module.
+
+    Returns
+    -------
+    list of Mutant
+        Each is a module by its syntax.
+    """
+    visitor = _Visitor(source)
+    visitor.visit(ast.parse(source))
+    return sorted(visitor.found, key=lambda mutant: (mutant.start, mutant.end, mutant.text))
+
+
+def same_code(source, other):
+    """Whether two texts compile to the same code, wherever its lines are."""
+    return _code(compile(source, "", "exec")) == _code(compile(other, "", "exec"))
+
+
+def _code(code):
+    constants = tuple(_code(value) if isinstance(value, CodeType) else (type(value), repr(value))
+                      for value in code.co_consts)
+    return code.co_code, constants, code.co_names, code.co_varnames, code.co_exceptiontable
+
+
+class _Visitor(ast.NodeVisitor):
+    """Collects mutants in ``found``."""
+
+    def __init__(self, source):
+        self.found = []
+        self._source = source
+        self._shapes = set()  # identities of the nodes in shapes
+        lines = source.splitlines(keepends=True)
+        self._lines = [line.encode() for line in lines]
+        self._begins = [0]
+        for line in lines:
+            self._begins.append(self._begins[-1] + len(line))
+        self._tokens = [
+            (self._begins[one.start[0] - 1] + one.start[1], one.string)
+            for one in tokenize.generate_tokens(io.StringIO(source).readline)
+            if one.type in (token.OP, token.NAME)]
+
+    def _offset(self, line, column):
+        """Characters before a place of the syntax tree, whose columns are bytes of UTF-8."""
+        return self._begins[line - 1] + len(self._lines[line - 1][:column].decode())
+
+    def _start(self, node):
+        return self._offset(node.lineno, node.col_offset)
+
+    def _end(self, node):
+        return self._offset(node.end_lineno, node.end_col_offset)
+
+    def _text(self, node):
+        return self._source[self._start(node):self._end(node)]
+
+    def _add(self, start, end, text):
+        line = self._source.count("\n", 0, start) + 1
+        self.found.append(Mutant(start=start, end=end, text=text, line=line))
+
+    def _replace(self, node, text):
+        self._add(self._start(node), self._end(node), text)
+
+    def _swap(self, operator, left, right):
+        """An operator between two operands is another one."""
+        if type(operator) not in _SWAPS:
+            return
+        word, text = _SWAPS[type(operator)]
+        between = [(start, string) for start, string in self._tokens
+                   if self._end(left) <= start < self._start(right)]
+        index, start = next((index, start) for index, (start, string) in enumerate(between)
+                            if string == word)
+        end = start + len(word)
+        if isinstance(operator, _TWO_WORDS):
+            second, word = between[index + 1]
+            end = second + len(word)
+        self._add(start, end, text)
+
+    def _forget(self, node, operands):
+        """One operand is left."""
+        for operand in operands:
+            self._replace(node, f"({self._text(operand)})")
+
+    def _constant(self, condition):
+        """A condition always holds, or never."""
+        for value in ("True", "False"):
+            self._replace(condition, value)
+
+    def _remove(self, statement):
+        self._replace(statement, "pass")
+
+    def visit_Module(self, node):
+        self._body(node)
+
+    def visit_ClassDef(self, node):
+        for decorator in node.decorator_list:
+            self.visit(decorator)
+        self._body(node)
+
+    def visit_FunctionDef(self, node):
+        if node.name not in _TEXTS:
+            for default in (*node.args.defaults, *filter(None, node.args.kw_defaults)):
+                self.visit(default)
+            self._body(node)
+
+    def _body(self, node):
+        for statement in node.body:
+            self.visit(statement)
+
+    def visit(self, node):
+        if not isinstance(node, _UNTOUCHED):
+            super().visit(node)
+
+    def visit_Assert(self, node):
+        self.visit(node.test)
+
+    def visit_Assign(self, node):
+        if any(isinstance(target, ast.Name) and target.id == "__all__" for target in node.targets):
+            return
+        if all(isinstance(target, ast.Subscript) for target in node.targets):
+            self._remove(node)
+        self.generic_visit(node)
+
+    def visit_AnnAssign(self, node):
+        if node.value:
+            self.visit(node.value)
+
+    def visit_AugAssign(self, node):
+        if isinstance(node.value, ast.List) and isinstance(node.op, ast.Add):
+            for element in node.value.elts:  # statements of a domain, say
+                self._replace(element, "[]")
+        else:
+            self._remove(node)
+        if not isinstance(node.target, ast.Attribute):
+            start = next(start for start, string in self._tokens
+                         if start >= self._end(node.target) and string.endswith("="))
+            word, text = _SWAPS.get(type(node.op), (None, None))
+            if word:
+                self._add(start, start + len(word), text)
+        self.generic_visit(node)
+
+    def visit_Expr(self, node):
+        if isinstance(node.value, ast.Call):
+            self._remove(node)
+        if not isinstance(node.value, ast.Constant):
+            self.generic_visit(node)
+
+    def visit_If(self, node):
+        self._constant(node.test)
+        self.generic_visit(node)
+
+    def visit_IfExp(self, node):
+        self.visit_If(node)
+
+    def visit_comprehension(self, node):
+        for condition in node.ifs:
+            self._constant(condition)
+        self.generic_visit(node)
+
+    def visit_Call(self, node):
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        if name in _BRANCHES and len(node.args) == 1:
+            for value in "10":
+                self._replace(node.args[0], value)
+        if name in _CHECKS:
+            self.visit(node.args[0])
+            return
+        if name in _SHAPED and node.args:
+            self._shapes |= {id(part) for part in ast.walk(node.args[0])}
+        self.generic_visit(node)
+
+    def visit_Compare(self, node):
+        for operator, left, right in zip(node.ops, [node.left, *node.comparators],
+                                         node.comparators, strict=False):
+            self._swap(operator, left, right)
+        self.generic_visit(node)
+
+    def visit_BinOp(self, node):
+        self._swap(node.op, node.left, node.right)
+        if isinstance(node.op, _TERMS):
+            self._forget(node, [node.left, node.right])
+        self.generic_visit(node)
+
+    def visit_BoolOp(self, node):
+        for left, right in zip(node.values, node.values[1:], strict=False):
+            self._swap(node.op, left, right)
+        if len(node.values) == 2:
+            self._forget(node, node.values)
+        self.generic_visit(node)
+
+    def visit_UnaryOp(self, node):
+        if isinstance(node.op, (ast.Not, ast.Invert)):
+            self._forget(node, [node.operand])
+        self.generic_visit(node)
+
+    def visit_Constant(self, node):
+        if type(node.value) is int:
+            if id(node) not in self._shapes:
+                self._replace(node, str(node.value + 1))
+            if node.value:
+                self._replace(node, str(node.value - 1))

@@ -1,0 +1,78 @@
+"""The netlists of some configurations: two sources with the same ones are the same hardware.
+
+Run as a script, it prints their digest and, asked for with ``--lines``, which lines of which
+modules of ``rtl`` made them.
+"""
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+from amaranth.back import rtlil
+
+from hypercast import rtl
+from hypercast.rtl.config import PRESETS
+from hypercast.rtl.control.control_unit import ControlUnit
+from hypercast.rtl.core import Core
+from hypercast.rtl.link.serial_link import SerialLink
+
+__all__ = ["lines_and_digest"]
+
+_RTL = str(Path(rtl.__file__).parent)
+#: Small ones that differ in everything; whether memories are external.
+_CONFIGS = (
+    (PRESETS["tiny"].replace(dimensions=0), False),
+    (PRESETS["test"].replace(planes=4, eject=2, memory_latency=8, memory_stalls=True), False),
+    (PRESETS["ulx3s"].replace(lanes=8), True),
+)
+
+
+def lines_and_digest(*, lines):
+    """Digest of all netlists, without what names places in the source.
+
+    Parameters
+    ----------
+    lines : bool
+        Whether to list what was executed, which takes a few times as long.
+
+    Returns
+    -------
+    dict
+        Of ``digest``, and ``lines``: path within ``rtl`` to the numbers of lines.
+    """
+    executed: dict = {}
+
+    def trace_line(frame, event, argument):
+        executed[frame.f_code.co_filename].add(frame.f_lineno)
+        return trace_line
+
+    def trace(frame, event, argument):
+        name = frame.f_code.co_filename
+        if not name.startswith(_RTL):
+            return None
+        executed.setdefault(name, set()).add(frame.f_lineno)
+        return trace_line
+
+    if lines:
+        sys.settrace(trace)
+    digest = hashlib.sha256()
+    for text in _texts():
+        for line in text.splitlines():
+            if not line.lstrip().startswith("attribute \\src"):
+                digest.update(line.encode())
+    sys.settrace(None)
+    return {"digest": digest.hexdigest(),
+            "lines": {str(Path(name).relative_to(_RTL)): sorted(numbers)
+                      for name, numbers in executed.items()}}
+
+
+def _texts():
+    for config, external in _CONFIGS:
+        yield rtlil.convert(Core(config, external=external))
+        yield rtlil.convert(ControlUnit(config))
+    yield rtlil.convert(SerialLink(PRESETS["tiny"], bit_period=16 * 16))
+
+
+if __name__ == "__main__":
+    print(json.dumps(lines_and_digest(lines="--lines" in sys.argv)))
