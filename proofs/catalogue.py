@@ -2,18 +2,28 @@
 
 from hypercast.proofs.folding import fold, pace
 from hypercast.proofs.lib import (
+    burst_reader,
+    fifo,
     priority_arbiter,
     round_robin_arbiter,
+    skid_buffer,
     stream_merge,
     unpacker,
 )
 from hypercast.proofs.link import frame_buffer, session
 from hypercast.proofs.network import ejection_port, input_buffer, link_output, router
+from hypercast.proofs.vector import credit_fifo
 
 __all__ = ["BLOCKS", "PROOFS"]
 
-_MODULES = (round_robin_arbiter, priority_arbiter, stream_merge, unpacker, ejection_port,
-            input_buffer, link_output, router, session, frame_buffer, fold, pace)
+_MODULES = (
+    fifo, skid_buffer, round_robin_arbiter, priority_arbiter, stream_merge, unpacker,
+    burst_reader,
+    ejection_port, input_buffer, link_output, router,
+    credit_fifo,
+    session, frame_buffer,
+    fold, pace,
+)
 #: Every ``Proof``, in the order in which blocks build on each other.
 PROOFS = tuple(proof for module in _MODULES for proof in module.PROOFS)
 #: Names of the blocks, in that order.

@@ -1,56 +1,68 @@
 """The buffer of received frames."""
 
-from amaranth.hdl import Assert, Assume, Module, Signal
+from functools import partial
 
+from amaranth.hdl import Assert, Assume, Module, Mux, Signal
+
+from hypercast.proofs.inside import Inside
 from hypercast.proofs.proof import Proof
 from hypercast.proofs.solver import Bench
-from hypercast.proofs.words import constant, held, past
+from hypercast.proofs.words import held, past
 from hypercast.rtl.link.frame_buffer import FrameBuffer
 
 __all__ = ["PROOFS"]
 
 
-def _bench():
-    """The n-th word of good frames that fitted is the n-th out; nothing else comes out."""
+def _bench(depth):
+    """Words of good frames come out whole, in order, two cycles later at the latest; no others.
+
+    Frames are short and the reader quick enough, so that there is always room.
+    """
     m = Module()
-    m.submodules.dut = dut = FrameBuffer(4)
-    chosen = Signal(3)
-    constant(m, chosen)
-    good, frame, out = Signal(4), Signal(4), Signal(4)  # words of good frames, of this one, taken
-    kept, candidate = Signal(33), Signal(33)
-    # Frames are short and the reader quick enough, so that there is always room.
+    dut = FrameBuffer(depth)
+    inside = Inside(m, dut)
+    good, frame = Signal(range(depth + 1)), Signal(range(depth + 1))  # not taken; of this frame
+    taken = dut.o.valid & dut.o.ready
+    choose, followed, ahead = Signal(), Signal(), Signal(range(depth))
+    kept = Signal(len(dut.word.as_value()))
     m.d.comb += [
-        Assume(~(dut.write & dut.discard)), Assume(~dut.write | (good + frame - out < 4)),
-        Assume(good + frame < 15),
-        Assert(held(m, dut.o)), Assert(~dut.o.valid | (out < good)),
+        Assume(~(dut.write & dut.discard)), Assume(~dut.write | (good + frame < depth)),
+        Assert(held(m, dut.o)), Assert(~dut.o.valid | (good != 0)),
     ]
-    last = dut.write & dut.word.last
-    with m.If(dut.write):
-        m.d.sync += frame.eq(frame + 1)
-        with m.If(good + frame == chosen):
-            m.d.sync += candidate.eq(dut.word)
-    with m.If(last):
-        m.d.sync += [good.eq(good + frame + 1), frame.eq(0)]
-        with m.If(good + frame == chosen):
-            m.d.sync += kept.eq(dut.word)
-        with m.Elif((good <= chosen) & (chosen < good + frame)):
-            m.d.sync += kept.eq(candidate)
-    with m.If(dut.discard):
-        m.d.sync += frame.eq(0)
-    with m.If(dut.o.valid & dut.o.ready):
-        m.d.sync += out.eq(out + 1)
-    with m.If(dut.o.valid & (out == chosen)):
-        m.d.comb += Assert(dut.o.payload.as_value() == kept)
+    with m.If(dut.write & dut.word.last):
+        m.d.sync += [good.eq(good + frame + 1 - taken), frame.eq(0)]
+    with m.Else():
+        m.d.sync += [good.eq(good - taken), frame.eq(Mux(dut.discard, 0, frame + dut.write))]
+    with m.If(~followed):
+        m.d.sync += [followed.eq(dut.write & choose), kept.eq(dut.word),
+                     ahead.eq(good + frame - taken)]
+    with m.Else():
+        m.d.sync += ahead.eq(ahead - taken)
+        with m.If((taken & (ahead == 0)) | (dut.discard & (ahead >= good))):
+            m.d.sync += followed.eq(0)
+    m.d.comb += [
+        Assert(~(dut.o.valid & followed & (ahead == 0)) | (dut.o.payload.as_value() == kept)),
+        Assert(~followed | (ahead < good + frame)),
+    ]
     # A word that can be read is offered two cycles later at the latest.
-    waiting = past(m, out < good) & past(m, past(m, out < good))
-    m.d.comb += Assert(~(waiting & ~past(m, dut.o.valid & dut.o.ready)
-                         & ~past(m, past(m, dut.o.valid & dut.o.ready))) | dut.o.valid)
-    return Bench(m, [dut.word, dut.write, dut.discard, dut.o.ready, chosen], [
-        (out == 2) & dut.discard & (frame == 2), dut.o.valid & ~dut.o.ready & (out == 3)])
+    some = past(m, good != 0)
+    m.d.comb += Assert(~(some & ~past(m, taken)) | dut.o.valid)
+
+    written, committed = inside.signal("written"), inside.signal("good")
+    read = inside.signal("taken")
+    stored = inside.word("memory", (read + ahead)[:(depth - 1).bit_length()])
+    m.d.comb += [
+        Assert((committed - read)[:len(read)] == good), Assert(good + frame <= depth),
+        Assert((written - committed)[:len(read)] == frame), Assert(~inside.signal("overrun")),
+        Assert(~followed | (stored == kept)),
+    ]
+    return Bench(m, [dut.word, dut.write, dut.discard, dut.o.ready, choose], [
+        followed & (ahead == 2) & dut.discard & (frame == 2),
+        dut.o.valid & ~dut.o.ready & (good + frame == depth)])
 
 
 PROOFS = [
     Proof(block="frame_buffer", size="4 words",
           claim="shows the words of good frames only, whole and in order, and soon",
-          bench=_bench, cycles=10, limit="no invariant yet"),
+          bench=partial(_bench, 4)),
 ]

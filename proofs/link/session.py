@@ -22,7 +22,8 @@ def _bench():
     m.d.comb += [
         Assume(~dut.advance | dut.new),  # what the command unit does
         Assume(~dut.open | (dut.header.kind == Kind.OPEN)),
-        Assert(~(dut.new & dut.repeated)),
+        Assert(~(dut.new & dut.repeated)), Assert(~taken | (dut.session != 0)),
+        Assert(since <= 256),
         Assert(~(dut.new | dut.repeated) | (dut.header.session == dut.session)),
     ]
     with m.If(opens):
@@ -31,6 +32,8 @@ def _bench():
         m.d.sync += since.eq(since + (since != 256))
         with m.If(dut.header.sequence == chosen):
             m.d.sync += [taken.eq(1), since.eq(0)]
+    with m.If(taken & (since < 256)):
+        m.d.comb += Assert(dut.sequence == (chosen + 1 + since)[:8])
     with m.If(taken & (since < 255)):
         m.d.comb += Assert(~(dut.new & (dut.header.sequence == chosen)))
         with m.If((dut.header.kind == Kind.COMMAND) & (dut.header.session == dut.session)
@@ -41,6 +44,5 @@ def _bench():
 
 
 PROOFS = [
-    Proof(block="session", claim="a command is new once, unless 256 come between", bench=_bench,
-          cycles=8, limit="no invariant yet"),
+    Proof(block="session", claim="a command is new once, unless 256 come between", bench=_bench),
 ]

@@ -47,8 +47,12 @@ class FrameBuffer(wiring.Component):
         m.submodules.memory = memory = Memory(shape=FrameWord, depth=self._depth, init=[])
         write, read = memory.write_port(), memory.read_port()
         pointer = range(2 * self._depth)  # their highest bit tells full from empty
-        written, good, next_good, taken, next_taken = (Signal(pointer) for _ in range(5))
-        full, overrun, lost = Signal(), Signal(), Signal()
+        written = Signal(pointer)
+        good = Signal(pointer)
+        taken = Signal(pointer)
+        next_good, next_taken = Signal(pointer), Signal(pointer)
+        full, lost = Signal(), Signal()
+        overrun = Signal()
         m.d.comb += [
             full.eq((written ^ taken) == self._depth),
             lost.eq(overrun | full),

@@ -6,10 +6,17 @@ from dataclasses import dataclass
 
 from amaranth.lib import fifo as amaranth_fifo
 
-from hypercast.proofs import folding, lib, link, network
+from hypercast.proofs import folding, lib, link, network, vector
 from hypercast.proofs.catalogue import PROOFS
 from hypercast.rtl.folding import fold, pace, slots
-from hypercast.rtl.lib import priority_arbiter, round_robin_arbiter, stream_merge, unpacker
+from hypercast.rtl.lib import (
+    burst_reader,
+    priority_arbiter,
+    round_robin_arbiter,
+    skid_buffer,
+    stream_merge,
+    unpacker,
+)
 from hypercast.rtl.link import frame_buffer, session
 from hypercast.rtl.network import (
     ejection_port,
@@ -18,6 +25,7 @@ from hypercast.rtl.network import (
     request_queue,
     router,
 )
+from hypercast.rtl.vector import credit_fifo
 
 __all__ = ["MISTAKES", "Mistake", "mistaken"]
 
@@ -50,6 +58,8 @@ class Mistake:
         Where the mistake is.
     old, new : str
         Text that is right, and that stands in its place.
+    slow : bool
+        It takes more than a few seconds to find.
     """
 
     block: str
@@ -59,6 +69,7 @@ class Mistake:
     module: types.ModuleType
     old: str
     new: str
+    slow: bool = False
 
     @property
     def proofs(self):
@@ -73,6 +84,21 @@ class Mistake:
 
 
 MISTAKES = [
+    # Takes words when it is full; overwrites what was not taken.
+    Mistake("fifo", "loses nothing, keeps the order, and its flags", lib.fifo, "SyncFIFO",
+            amaranth_fifo, "self.w_rdy.eq(self.level != self.depth)", "self.w_rdy.eq(1)"),
+    Mistake("fifo", "loses nothing, keeps the order, and refuses", lib.fifo, "SyncFIFOBuffered",
+            amaranth_fifo, "inner_r_rdy & (~self.r_rdy | self.r_en)", "inner_r_rdy"),
+    Mistake("skid_buffer", "loses", lib.skid_buffer, "SkidBuffer", skid_buffer,
+            "spare.eq(payload_in)", "spare.eq(payload_out)"),
+    # Gives credits for room that is promised already.
+    Mistake("credit_fifo", "has room", vector.credit_fifo, "CreditFIFO", credit_fifo,
+            "used != self._depth", "queue.w_rdy"),
+    # Asks when there is no room; asks for more than was commanded.
+    Mistake("burst_reader", "asks", lib.burst_reader, "BurstReader", burst_reader,
+            "(reserved <= depth - burst)", "queue.w_rdy"),
+    Mistake("burst_reader", "asks", lib.burst_reader, "BurstReader", burst_reader,
+            "length.eq(Mux(last, todo.count, burst))", "length.eq(burst)"),
     # Starves all but the first.
     Mistake("round_robin_arbiter", "grants", lib.round_robin_arbiter, "RoundRobinArbiter",
             round_robin_arbiter, "later[one] | ~later[other] if one < other else "
@@ -131,10 +157,11 @@ MISTAKES = [
     # A RAM that is read a slot late, and a reset that lasts too short.
     Mistake("fold", "a folded", fold, "Slots", slots,
             '"RD_ADDR": self.counter(ahead + 1)', '"RD_ADDR": self.counter(ahead)'),
-    Mistake("fold", "a folded", fold, "Slots", slots, '"RD_SRST": [reset]', '"RD_SRST": ["0"]'),
+    Mistake("fold", "a folded", fold, "Slots", slots, '"RD_SRST": [reset]', '"RD_SRST": ["0"]',
+            slow=True),
     # An input that is cut; a register that changes, is reset, a memory that changes in any slot.
     Mistake("pace", "a paced", folding.pace, "pace_module", pace,
-            "self._dependents(netlist.inputs)", "set()"),
+            "self._dependents(netlist.inputs)", "set()", slow=True),
     Mistake("pace", "a paced", folding.pace, "pace_module", pace,
             'cell["connections"][port] = [gate(bit)]', 'cell["connections"][port] = [bit]'),
     Mistake("pace", "a paced", folding.pace, "pace_module", pace,

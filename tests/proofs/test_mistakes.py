@@ -11,7 +11,8 @@ CYCLES = 16
 
 
 @pytest.mark.parametrize("mistake", [
-    pytest.param(mistake, id=f"{mistake.block}: {mistake.new}") for mistake in MISTAKES])
+    pytest.param(mistake, id=f"{mistake.block}: {mistake.new}",
+                 marks=[pytest.mark.slow] if mistake.slow else []) for mistake in MISTAKES])
 def test_a_mistake_is_found(mistake, monkeypatch, tmp_path):
     mistake.put_in(monkeypatch)
     assert mistake.proofs

@@ -37,8 +37,8 @@ def test_table(monkeypatch):
 
 
 def test_json():
-    values = json.loads(run("unpacker", "round_robin_arbiter", "--json").stdout)
-    assert {value["block"] for value in values} == {"unpacker", "round_robin_arbiter"}
+    values = json.loads(run("unpacker", "skid_buffer", "--json").stdout)
+    assert {value["block"] for value in values} == {"unpacker", "skid_buffer"}
     assert all(value["proved"] and value["induction"] and not value["limit"] for value in values)
 
 

@@ -1,0 +1,87 @@
+"""What a block keeps inside, for the invariants of inductions."""
+
+from amaranth.hdl import Const, Elaboratable, Fragment, Shape, Signal
+
+__all__ = ["Inside"]
+
+
+class _Elaborated(Elaboratable):
+    """A block that is elaborated already."""
+
+    def __init__(self, fragment):
+        self._fragment = fragment
+
+    def elaborate(self, platform):
+        return self._fragment
+
+
+class Inside:
+    """Puts a block into a module, and finds what is inside by the names in its source.
+
+    Parameters
+    ----------
+    m : Module
+        The module; its submodule ``dut`` is the block.
+    dut : Elaboratable
+        The block.
+    """
+
+    def __init__(self, m, dut):
+        self._m = m
+        self._fragment = Fragment.get(dut, None)
+        m.submodules.dut = _Elaborated(self._fragment)
+
+    def _find(self, path):
+        *blocks, name = path.split(".")
+        fragment = self._fragment
+        for block in blocks:
+            fragment = self._part(fragment, block)
+        return fragment, name
+
+    @staticmethod
+    def _part(fragment, name):
+        [part] = (part for part, own, _ in fragment.subfragments if own == name)
+        return part
+
+    def signal(self, path):
+        """A signal that the block, or a part of it, drives, such as ``queue.level``."""
+        fragment, name = self._find(path)
+        driven = {id(signal): signal for statements in fragment.statements.values()
+                  for statement in statements for signal in statement._lhs_signals()}
+        [found] = (signal for signal in driven.values() if signal.name == name)
+        return found
+
+    def state(self, path, *names):
+        """Whether the state machine in a part (empty: the block) is in one of some states."""
+        signal = self.signal(f"{path}.fsm_state" if path else "fsm_state")
+        numbers = {signal.decoder(number).split("/")[0]: number
+                   for number in range(signal.init, 1 << len(signal))
+                   if _has_name(signal, number)}
+        found = Const(0)
+        for name in names:
+            found = found | (signal == numbers[name])
+        return found
+
+    def states(self, path):
+        """Whether the state machine in a part is in any of its states."""
+        signal = self.signal(f"{path}.fsm_state" if path else "fsm_state")
+        return signal < sum(_has_name(signal, number) for number in range(1 << len(signal)))
+
+    def word(self, path, address):
+        """The word at an address of a memory, as it is now."""
+        fragment, name = self._find(path)
+        memory = self._part(fragment, name)
+        depth = memory._data.depth
+        data = Signal(Shape.cast(memory._data.shape).width, name="word")
+        where = Signal(range(depth), name="where")
+        self._m.d.comb += where.eq(address)
+        memory.read_port(domain="comb", addr=where, data=data, en=Const(1), transparent_for=())
+        return data
+
+
+def _has_name(signal, number):
+    try:
+        signal.decoder(number)
+    except KeyError:
+        return False
+    return True
