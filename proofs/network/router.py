@@ -219,7 +219,8 @@ def _proofs(claim, bench, cycles):
     """A proof for each (dimensions, planes, ejection ports) in a dict to cycles."""
     for (dimensions, planes, eject), most in cycles.items():
         yield Proof(
-            block="router", claim=claim, limit=_LIMIT, cycles=most, slow=planes * dimensions > 1 or bench is _serves,
+            block="router", claim=claim, limit=_LIMIT, cycles=most,
+            slow=planes * dimensions > 1 or bench is _serves,
             size=f"dimensions {dimensions}, planes {planes}, eject {eject}",
             bench=partial(bench, small(dimensions=dimensions, planes=planes, eject=eject)))
 
