@@ -3,12 +3,13 @@
 import numpy as np
 
 from hypercast.host.image import Block, instruction_block, load_blocks, sample_blocks
+from hypercast.host.loaded_program import LoadedProgram
 from hypercast.host.packing import undeal, unpack_entry, unpack_panels, unpack_rows
 from hypercast.host.state import load_state, matrix_of
 from hypercast.host.tensors import level
 from hypercast.host.transport import TransportError
 from hypercast.rtl.config import INTERFACE_VERSION
-from hypercast.rtl.isa import Engine, Opcode
+from hypercast.rtl.isa import STEP_KEY_INCREMENT, Engine, Opcode
 from hypercast.rtl.placement import rows_of
 from hypercast.rtl.registers import (
     COUNTERS,
@@ -24,6 +25,10 @@ from hypercast.rtl.registers import (
 
 __all__ = ["DeviceError", "DeviceTimeoutError", "Driver", "MismatchError"]
 
+#: A register's bits.
+_WORD = 0xFFFFFFFF
+#: Registers that count training steps.
+_COUNTING = ("step", "step_key")
 #: Cycles between two looks at the status register.
 _POLL = 500
 #: Spaces that a transport may have a back door to.
@@ -33,6 +38,20 @@ _MEMORY_FAULTS = {
     "features_faults": "memory channel 0", "gradients_faults": "memory channel 1",
     "weights_faults": "weight bank", "buffer_faults": "what is kept close to engines",
 }
+
+
+def _engines(mask):
+    """The names of engines, for people."""
+    return ", ".join(engine.name.lower() for engine in Engine if mask >> engine & 1) or "none"
+
+
+def _require_count(found, expected, advice):
+    """Raise ``DeviceError`` if ``_COUNTING`` are not what is expected."""
+    if found != expected:
+        different = "; ".join(
+            f"{name} is {one:#x}, not {other:#x}"
+            for name, one, other in zip(_COUNTING, found, expected, strict=True) if one != other)
+        raise DeviceError(f"the device lost count of training steps ({different}): {advice}")
 
 
 class DeviceError(RuntimeError):
@@ -65,6 +84,8 @@ class Driver:
 
     def __init__(self, transport, config):
         self._transport = transport
+        self._program = LoadedProgram()
+        self._counted = None  # training steps and their key, as registers were left
         self.config = config
         for name, expected, reason in (
                 ("magic", MAGIC, "there is no Hypercast at this address; check the connection"),
@@ -81,7 +102,7 @@ class Driver:
         return self._transport.read(register(name))
 
     def _write(self, name, value):
-        self._transport.write(register(name), value & 0xFFFFFFFF)
+        self._transport.write(register(name), value & _WORD)
 
     # Window.
 
@@ -90,10 +111,31 @@ class Driver:
         self._write("space", space)
         self._write("address", address)
 
-    def write_window(self, core, space, address, values):
-        """Write 32-bit values to consecutive addresses of a space, through the window."""
+    def _write_window(self, core, space, address, values):
         self._select(core, space, address)
-        self._transport.write_stream(register("data"), np.asarray(values).tolist())
+        values = np.asarray(values).tolist()
+        self._transport.write_stream(register("data"), values)
+        if space == Space.PROGRAM:
+            self._program.write(address, values)
+
+    def write_window(self, core, space, address, values):
+        """Write 32-bit values to consecutive addresses of a space, through the window.
+
+        Raises
+        ------
+        DeviceError
+            If the chip is at work; nothing is written then. So does all else that writes.
+        """
+        self._require_idle()
+        self._write_window(core, space, address, values)
+
+    def _require_idle(self):
+        if Status(self._read("status")) & Status.RUNNING:
+            raise DeviceError("the device is running a program, perhaps of another process; wait "
+                              "until it ends, or reset the device")
+        if busy := self._read("busy"):
+            raise DeviceError(f"engines of the device are still busy ({_engines(busy)}) though its "
+                              f"program ended; reset the device")
 
     def read_window(self, core, space, address, count):
         """Read ``count`` consecutive addresses of a space through the window, in a list."""
@@ -113,9 +155,13 @@ class Driver:
 
     def write(self, block):
         """Write a ``Block``."""
+        self._require_idle()
+        self._write_block(block)
+
+    def _write_block(self, block):
         memory = self._memory(block.core, block.space)
         if memory is None:
-            self.write_window(*block)
+            self._write_window(*block)
         else:
             chunks = self.config.chunks
             memory.write(block.address // chunks, block.words.reshape(-1, chunks))
@@ -157,18 +203,23 @@ class Driver:
             raise MismatchError(
                 f"the job was compiled for configuration {job.config.hash:#010x}, the device has "
                 f"{self.config.hash:#010x}; compile it again for this device")
+        self._require_idle()
+        self._program.clear()
         for block in load_blocks(job):
-            self.write(block)
+            self._write_block(block)
 
     def load_sample(self, job):
         """Load what differs in a job with another sample: row counts, edges, features, labels."""
+        self._require_idle()
         for block in sample_blocks(job):
-            self.write(block)
+            self._write_block(block)
 
     def set_step(self, step, key):
         """Set the number of training steps done, and the key that dropout gets from it."""
-        self._write("step", step)
-        self._write("step_key", key)
+        self._require_idle()
+        self._counted = step & _WORD, key & _WORD
+        for name, value in zip(_COUNTING, self._counted, strict=True):
+            self._write(name, value)
 
     def patch(self, row, instruction):
         """Replace one instruction of the loaded program."""
@@ -190,10 +241,13 @@ class Driver:
         Raises
         ------
         DeviceError
-            If the device stops with an error.
+            If there is no program at ``entry``, the device is at work, stops with an error, or
+            counts other training steps than those of the program.
         DeviceTimeoutError
             If it does not finish within ``limit`` cycles.
         """
+        self._require_idle()
+        before, steps = self._count_before(), repeat * self._steps(entry)
         self._write("entry", entry)
         self._write("repeat", repeat)
         self._write("control", Control.START)
@@ -211,7 +265,32 @@ class Driver:
             error = self.clear_errors()
             raise DeviceError(f"the device stopped with error {error!r}{self._advice(error)}; "
                               f"{self.state()}")
+        self._counted = self._read_count()
+        _require_count(
+            self._counted,
+            (before[0] + steps & _WORD, before[1] + steps * STEP_KEY_INCREMENT & _WORD),
+            "the program did not do what it was to do, and its results are void; load the device "
+            "again from the last checkpoint")
         return self.cycles()
+
+    def _steps(self, entry):
+        """Training steps of the program at row ``entry``."""
+        try:
+            return self._program.steps(entry)
+        except ValueError as error:
+            raise DeviceError(str(error)) from error
+
+    def _read_count(self):
+        return tuple(self._read(name) for name in _COUNTING)
+
+    def _count_before(self):
+        """Training steps and their key before a run, which makes them unknown until it ends."""
+        left, self._counted = self._counted, None
+        found = self._read_count()
+        if left:
+            _require_count(found, left, "it was reset, or another process uses it; load it again "
+                                        "from the last checkpoint")
+        return found
 
     def clear_errors(self):
         """The ``Error`` bits that are set; they are cleared."""
@@ -257,16 +336,12 @@ class Driver:
 
     def state(self):
         """One line on where the device is."""
-        def engines(mask):
-            names = [engine.name.lower() for engine in Engine if mask >> engine & 1]
-            return ", ".join(names) or "none"
-
         row = self._read("pc")
         opcode = self.read_window(0, Space.PROGRAM, row * 16, 1)[0] & 0xF \
             if not Status(self._read("status")) & Status.RUNNING else None
         what = f" ({Opcode(opcode).name})" if opcode in set(Opcode) else ""
-        return (f"program row {row}{what}, waiting for {engines(self._read('waits'))}, busy: "
-                f"{engines(self._read('busy'))}, step {self._read('step')}, "
+        return (f"program row {row}{what}, waiting for {_engines(self._read('waits'))}, busy: "
+                f"{_engines(self._read('busy'))}, step {self._read('step')}, "
                 f"{self.cycles()} cycles")
 
     def phase_cycles(self):

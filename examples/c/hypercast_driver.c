@@ -5,6 +5,9 @@
 /* The image, as host/image.py writes it. */
 #define IMAGE_MAGIC 0x4843494du
 #define NO_ENTRY 0xffffffffu
+/* Added to the dropout key by a training step. */
+#define KEY_INCREMENT 0x9e3779b9u
+#define ROW_WORDS 16u /* addresses of a row of the program */
 enum { MAGIC, VERSION, CONFIG_HASH, STEP_KEY, LOAD, TRAIN, EVALUATE, STEPS, PARAMETERS, BLOCKS,
        HEADER_WORDS };
 enum { TENSOR, ROWS, COLUMNS, BASE, HEIGHT, PARAMETER_WORDS };
@@ -30,6 +33,11 @@ const char *hypercast_message(enum hypercast_result result) {
     case HYPERCAST_BAD_IMAGE: return "this is no image, or only a part of one; write it again";
     case HYPERCAST_STOPPED: return "the program stopped with an error";
     case HYPERCAST_TIMED_OUT: return "the program did not end in time";
+    case HYPERCAST_BUSY: return "the chip is at work; wait until it ends, or reset it";
+    case HYPERCAST_NO_PROGRAM: return "the image has no such program; load one that has";
+    case HYPERCAST_LOST_COUNT:
+        return "the chip counts other training steps than it was to do; results are void, load "
+               "the image again";
     }
     return "unknown error";
 }
@@ -58,13 +66,25 @@ static uint32_t word(const struct hypercast *chip, size_t index) {
     return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 }
 
+/* A stalled program ends, but its engines stay busy. */
+static enum hypercast_result check_idle(struct hypercast *chip) {
+    uint32_t status, busy;
+    TRY(get(chip, HYPERCAST_REG_STATUS, &status));
+    TRY(get(chip, HYPERCAST_REG_BUSY, &busy));
+    return status & HYPERCAST_STATUS_RUNNING || busy ? HYPERCAST_BUSY : HYPERCAST_OK;
+}
+
 /* Writes the blocks that are due before the next training step. */
 static enum hypercast_result write_blocks(struct hypercast *chip) {
+    TRY(check_idle(chip));
     for (; chip->blocks; chip->blocks--) {
         size_t block = chip->next_block, left = chip->image_words - block;
         if (left < BLOCK_WORDS || left - BLOCK_WORDS < word(chip, block + COUNT))
             return HYPERCAST_BAD_IMAGE;
         if (word(chip, block + STEP) > chip->step) break;
+        if (word(chip, block + SPACE) == HYPERCAST_SPACE_PROGRAM &&
+            word(chip, block + ADDRESS) / ROW_WORDS >= chip->rows)
+            chip->rows = word(chip, block + ADDRESS) / ROW_WORDS + 1;
         TRY(look(chip, word(chip, block + CORE), word(chip, block + SPACE),
                  word(chip, block + ADDRESS)));
         chip->next_block = block + BLOCK_WORDS + word(chip, block + COUNT);
@@ -82,9 +102,21 @@ static enum hypercast_result check_identity(uint32_t version, uint32_t config_ha
 
 /* Programs. */
 
-static enum hypercast_result run(struct hypercast *chip, uint32_t entry) {
+static enum hypercast_result check_count(struct hypercast *chip) {
+    uint32_t step, key;
+    TRY(get(chip, HYPERCAST_REG_STEP, &step));
+    TRY(get(chip, HYPERCAST_REG_STEP_KEY, &key));
+    return step != chip->step || key != word(chip, STEP_KEY) + step * KEY_INCREMENT
+               ? HYPERCAST_LOST_COUNT : HYPERCAST_OK;
+}
+
+/* Runs a program that counts `steps` training steps, to its end. */
+static enum hypercast_result run(struct hypercast *chip, uint32_t entry, uint32_t steps) {
     uint32_t status;
     uint64_t cycles;
+    if (entry >= chip->rows) return HYPERCAST_NO_PROGRAM;
+    TRY(check_idle(chip));
+    TRY(check_count(chip));
     TRY(put(chip, HYPERCAST_REG_ENTRY, entry));
     TRY(put(chip, HYPERCAST_REG_REPEAT, 1));
     TRY(put(chip, HYPERCAST_REG_CONTROL, HYPERCAST_CONTROL_START));
@@ -97,10 +129,13 @@ static enum hypercast_result run(struct hypercast *chip, uint32_t entry) {
             return HYPERCAST_TIMED_OUT;
         }
     }
-    if (!(status & HYPERCAST_STATUS_ERROR)) return HYPERCAST_OK;
-    TRY(get(chip, HYPERCAST_REG_ERROR, &chip->error));
-    TRY(put(chip, HYPERCAST_REG_ERROR, chip->error));
-    return HYPERCAST_STOPPED;
+    if (status & HYPERCAST_STATUS_ERROR) {
+        TRY(get(chip, HYPERCAST_REG_ERROR, &chip->error));
+        TRY(put(chip, HYPERCAST_REG_ERROR, chip->error));
+        return HYPERCAST_STOPPED;
+    }
+    chip->step += steps;
+    return check_count(chip);
 }
 
 enum hypercast_result hypercast_open(struct hypercast *chip, struct hypercast_bus bus,
@@ -125,24 +160,22 @@ enum hypercast_result hypercast_load(struct hypercast *chip, const unsigned char
         return HYPERCAST_BAD_IMAGE;
     chip->next_block = HEADER_WORDS + (size_t)PARAMETER_WORDS * word(chip, PARAMETERS);
     chip->blocks = word(chip, BLOCKS);
-    chip->step = 0;
+    chip->step = chip->rows = 0;
     TRY(write_blocks(chip));
     TRY(put(chip, HYPERCAST_REG_STEP, 0));
     TRY(put(chip, HYPERCAST_REG_STEP_KEY, word(chip, STEP_KEY)));
-    return word(chip, LOAD) == NO_ENTRY ? HYPERCAST_OK : run(chip, word(chip, LOAD));
+    return word(chip, LOAD) == NO_ENTRY ? HYPERCAST_OK : run(chip, word(chip, LOAD), 0);
 }
 
 uint32_t hypercast_steps(const struct hypercast *chip) { return word(chip, STEPS); }
 
 enum hypercast_result hypercast_train(struct hypercast *chip) {
     TRY(write_blocks(chip));
-    TRY(run(chip, word(chip, TRAIN)));
-    chip->step++;
-    return HYPERCAST_OK;
+    return run(chip, word(chip, TRAIN), 1);
 }
 
 enum hypercast_result hypercast_evaluate(struct hypercast *chip) {
-    return run(chip, word(chip, EVALUATE));
+    return run(chip, word(chip, EVALUATE), 0);
 }
 
 /* Results. */

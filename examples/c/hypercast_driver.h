@@ -26,7 +26,10 @@ enum hypercast_result {
     HYPERCAST_WRONG_CONFIGURATION, /* chip or image has another configuration than hypercast.h */
     HYPERCAST_BAD_IMAGE,           /* it is no image, or is cut short */
     HYPERCAST_STOPPED,             /* the program stopped with an error, see `error` */
-    HYPERCAST_TIMED_OUT            /* the program did not end within the limit and was stopped */
+    HYPERCAST_TIMED_OUT,           /* the program did not end within the limit and was stopped */
+    HYPERCAST_BUSY,                /* a program is running, or one that stalled keeps engines busy */
+    HYPERCAST_NO_PROGRAM,          /* the image holds no program of this kind */
+    HYPERCAST_LOST_COUNT           /* the chip counts other training steps than it was to do */
 };
 
 struct hypercast {
@@ -37,6 +40,7 @@ struct hypercast {
     size_t image_words;
     size_t next_block; /* word at which the first block begins that is still to be written */
     uint32_t blocks;   /* blocks still to be written */
+    uint32_t rows;     /* of the program that is loaded */
     uint32_t step;     /* training steps done */
 };
 

@@ -90,8 +90,8 @@ def _run(transport, runs):
     _write(transport, 0, Space.GRADIENTS, 0, _MASTERS)
     for row, instruction in enumerate(_program()):
         words = -(-instruction.bit_length() // 32)
-        _write(transport, 0, Space.PROGRAM, row * 16,
-               [instruction >> 32 * index & 0xFFFFFFFF for index in range(words)])
+        driver.write_window(0, Space.PROGRAM, row * 16, [
+            instruction >> 32 * index & 0xFFFFFFFF for index in range(words)])
     cycles = driver.run(0, limit=_LIMIT)
     _select(transport, _CORE, Space.CORE, CoreSpace.COUNTERS)
     counters = [transport.read(register("data")) for _ in range(_COUNTERS)]

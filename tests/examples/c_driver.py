@@ -26,7 +26,8 @@ class _Bus(Structure):
 class _Chip(Structure):
     _fields_ = [("bus", _Bus), ("limit", c_uint64), ("error", c_uint32),
                 ("image", ctypes.c_void_p), ("image_words", ctypes.c_size_t),
-                ("next_block", ctypes.c_size_t), ("blocks", c_uint32), ("step", c_uint32)]
+                ("next_block", ctypes.c_size_t), ("blocks", c_uint32),
+                ("rows", c_uint32), ("step", c_uint32)]
 
 
 class _Parameter(Structure):

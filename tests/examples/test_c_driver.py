@@ -7,7 +7,7 @@ import pytest
 
 from hypercast.host.compiler import compile_job
 from hypercast.host.driver import Driver
-from hypercast.host.image import write_image
+from hypercast.host.image import HEADER, NO_ENTRY, write_image
 from hypercast.host.integration.c_header import c_header
 from hypercast.host.transport import TransportError
 from hypercast.rtl.registers import COUNTERS, Control, CoreSpace, Error, Space, Status, register
@@ -126,6 +126,63 @@ def test_a_program_that_does_not_end(driver, image):
     with pytest.raises(CDriverError, match="did not end in time"):
         device.load(image)
     assert chip.writes[-1] == (register("control"), Control.STOP)
+
+
+def with_word(image, index, value):
+    return image[:4 * index] + value.to_bytes(4, "little") + image[4 * index + 4:]
+
+
+@pytest.mark.parametrize("entry", [NO_ENTRY, len(JOB.program)])
+@pytest.mark.parametrize("name", ["train", "evaluate"])
+def test_a_program_that_the_image_lacks(driver, image, name, entry):
+    chip = PolledChip(SMALL)
+    device = driver(chip)
+    device.load(with_word(image, HEADER.index(name), entry))
+    starts = chip.writes.count((register("control"), Control.START))
+    with pytest.raises(CDriverError, match="the image has no such program"):
+        getattr(device, name)()
+    assert chip.writes.count((register("control"), Control.START)) == starts
+
+
+@pytest.mark.parametrize(("name", "value"), [("status", Status.RUNNING), ("busy", 2)])
+@pytest.mark.parametrize("use", [lambda device, image: device.load(image),
+                                 lambda device, image: device.train(),
+                                 lambda device, image: device.evaluate()])
+def test_a_chip_at_work_is_left_alone(driver, image, use, name, value):
+    chip = PolledChip(SMALL)
+    device = driver(chip)
+    device.load(image)
+    chip[name], chip.wait = value, lambda cycles: None
+    written = len(chip.writes)
+    with pytest.raises(CDriverError, match="the chip is at work"):
+        use(device, image)
+    assert len(chip.writes) == written
+
+
+@pytest.mark.parametrize(("use", "name", "change"), [
+    ("train", "step", -1), ("train", "step", 1), ("train", "step_key", 1), ("evaluate", "step", 1)])
+def test_a_step_that_is_counted_otherwise_is_found(driver, image, use, name, change, monkeypatch):
+    chip = PolledChip(SMALL)
+    device = driver(chip)
+    device.load(image)
+    count = chip._count
+
+    def miscount():
+        count()
+        chip[name] += change
+    monkeypatch.setattr(chip, "_count", miscount)
+    with pytest.raises(CDriverError, match="counts other training steps"):
+        getattr(device, use)()
+
+
+def test_a_chip_that_was_reset_is_found(driver, image):
+    chip = PolledChip(SMALL)
+    device = driver(chip)
+    device.load(image)
+    device.train()
+    chip["step"] = 0
+    with pytest.raises(CDriverError, match="counts other training steps"):
+        device.evaluate()
 
 
 @pytest.mark.parametrize("access", ["read", "write"])

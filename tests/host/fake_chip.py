@@ -1,7 +1,12 @@
-"""A chip as the driver sees it: registers and window, but nothing behind them computes."""
+"""A chip as the driver sees it: registers and window, but nothing behind them computes.
 
+It does count training steps, as its program says.
+"""
+
+from hypercast.host.loaded_program import LoadedProgram
 from hypercast.host.transport import Transport
 from hypercast.rtl.config import INTERFACE_VERSION
+from hypercast.rtl.isa import STEP_KEY_INCREMENT
 from hypercast.rtl.registers import MAGIC, Control, Space, Status, register
 
 
@@ -67,6 +72,16 @@ class FakeChip(Transport):
         if self["cycles_low"] >= self._cycles:
             self["error"] = int(self._error)
             self["status"] = Status.ERROR if self._error else Status.DONE
+            if not self._error:
+                self._count()
+
+    def _count(self):
+        program = LoadedProgram()
+        for address, value in self.window[0, Space.PROGRAM].items():
+            program.write(address, [value])
+        steps = self["repeat"] * program.steps(self["entry"])
+        self["step"] = self["step"] + steps & 0xFFFFFFFF
+        self["step_key"] = self["step_key"] + steps * STEP_KEY_INCREMENT & 0xFFFFFFFF
 
     def close(self):
         self.closed = True

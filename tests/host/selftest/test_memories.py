@@ -170,7 +170,8 @@ def test_a_chip_that_is_lost():
         lost = False
 
         def read(self, address):
-            self.lost |= (self["core"], self["space"]) == (1, Space.GRADIENTS)
+            self.lost |= (self["core"], self["space"], address) == (
+                1, Space.GRADIENTS, register("data"))
             if self.lost:
                 raise TransportError("nobody answers")
             return super().read(address)

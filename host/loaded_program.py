@@ -1,0 +1,43 @@
+"""What was written into a chip's program memory."""
+
+from hypercast.rtl.isa import INSTRUCTION_WORDS, Opcode, decode
+
+__all__ = ["LoadedProgram"]
+
+#: Addresses that a row takes behind the window.
+_ROW_WORDS = 16
+
+
+class LoadedProgram:
+    """The contents of a program memory, as far as they were written."""
+
+    def __init__(self):
+        self._words = {}
+
+    def clear(self):
+        """Take all that was written for gone."""
+        self._words.clear()
+
+    def write(self, address, values):
+        """Take in 32-bit values, written to consecutive addresses."""
+        self._words.update(enumerate(values, address))
+
+    def steps(self, entry):
+        """Training steps that the chip counts in one run from row ``entry`` to HALT: 0 or 1.
+
+        Raises
+        ------
+        ValueError
+            If rows were not written, from ``entry`` to HALT.
+        """
+        row = entry
+        while (control := self._words.get(row * _ROW_WORDS)) is not None:
+            if control & 0xF == Opcode.HALT:
+                return decode(self._instruction(row))["step"]
+            row += 1
+        raise ValueError(f"there is no program at row {entry}: row {row} was not loaded; load the "
+                         f"job first, and start at one of its entries")
+
+    def _instruction(self, row):
+        return sum(self._words.get(row * _ROW_WORDS + index, 0) << 32 * index
+                   for index in range(INSTRUCTION_WORDS))
