@@ -100,7 +100,8 @@ def block_clock(block, *, asked):
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "block.il").write_text(rtlil.convert(_Enclosed(block), name="block"))
+        (folder / "block.il").write_text(
+            rtlil.convert(_Enclosed(block), name="block"), encoding="utf-8")
         programs = tools()
         # Yosys gives a bit of an array port the name that its element has, and stops.
         run([programs["YOSYS"], "-q", "-p", r"read_rtlil block.il; rename -hide w:*\[*; "

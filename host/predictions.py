@@ -39,7 +39,7 @@ class Predictions:
         if path.suffix == ".npz":
             np.savez_compressed(path, classes=self.classes, logits=self.logits)
         elif path.suffix == ".csv":
-            with path.open("w", newline="") as file:
+            with path.open("w", encoding="utf-8", newline="") as file:
                 writer = csv.writer(file)
                 writer.writerow(["vertex", "classes", *(
                     f"logit {number}" for number in range(self.logits.shape[1]))])

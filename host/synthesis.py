@@ -221,7 +221,7 @@ def synthesise(design, family, *, top=None, without=()):
     hierarchy = f"-top {top}" if top else "-auto-top"
     hidden = "".join(f"blackbox {module}; " for module in without)
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "design.il").write_text(design)
+        Path(folder, "design.il").write_text(design, encoding="utf-8")
         result = subprocess.run(
             [*YOSYS, "-q", "-l", "yosys.log", "-p",
              _SCRIPT.format(command=family.command, top=hierarchy, hidden=hidden)],

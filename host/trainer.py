@@ -25,6 +25,7 @@ from hypercast.host.rounded_features import check_rounding
 from hypercast.host.run_folder import RunFolder
 from hypercast.host.sample_source import SampleSource
 from hypercast.host.sampled_device import SampledDevice
+from hypercast.host.trainer_arguments import check_arguments
 from hypercast.host.training import (
     loss_of,
     open_device,
@@ -93,6 +94,8 @@ class Trainer:
 
     Raises
     ------
+    ValueError
+        If an argument is of another kind.
     DescriptionError
         If a value makes no sense.
     CheckpointError
@@ -106,8 +109,8 @@ class Trainer:
     def __init__(self, graph, model=None, device=None, *, sampling=None, run=None, every=1,
                  resume=False, check=False, record_step=None, patience=None,
                  monitor=None, source=None, progress=lambda text: None, **recipe):
-        if every < 1:
-            raise ValueError(f"every must be at least 1, not {every}")
+        check_arguments(graph=graph, model=model, device=device, sampling=sampling, every=every,
+                        record_step=record_step, run=run, progress=progress)
         self.graph = graph
         self.model = model or Model()
         self.device = device or Device()

@@ -24,7 +24,7 @@ def xdma_path(name):
         If it has not that form.
     """
     path = name.removeprefix(XDMA)
-    if path in ("", name):
+    if path in ("", name) or "\0" in path:
         raise ValueError(f"device {name!r} is not of the form xdma:FILE, for instance "
                          f"xdma:/dev/xdma0_user")
     return path

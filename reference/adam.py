@@ -100,7 +100,7 @@ class AdamRates(NamedTuple):
             If a constant is too large for its field.
         """
         momentum = round(betas[0] * 65536)
-        second_decay, second_shift = mantissa_and_shift(1 - betas[1])
+        second_decay, second_shift = mantissa_and_shift(1 - betas[1], f"beta2 {betas[1]}")
         # The corrections are of the moments as they are, with the rounded constants.
         kept, forgotten = momentum / 65536, math.ldexp(second_decay, -second_shift)
         corrected = (1 - kept) / (1 - kept**step)
@@ -113,12 +113,14 @@ class AdamRates(NamedTuple):
         if epsilon >= largest:
             raise ValueError(f"epsilon {epsilon} is too large against gradients in units of "
                              f"{unit:.3g}; give one below {largest:.3g}")
-        mantissa, shift = mantissa_and_shift(decay)
+        mantissa, shift = mantissa_and_shift(decay, "weight decay")
         rate, rate_shift = mantissa_and_shift(
-            learning_rate * corrected * growth / math.ldexp(master_unit, _DIRECTION_BITS))
+            learning_rate * corrected * growth / math.ldexp(master_unit, _DIRECTION_BITS),
+            f"learning rate {learning_rate:.6g}")
         if raised:
             momentum >>= 1
-            second_decay, second_shift = mantissa_and_shift((3 + forgotten) / 4)
+            second_decay, second_shift = mantissa_and_shift(
+                (3 + forgotten) / 4, f"beta2 {betas[1]}")
         return cls(momentum, mantissa, shift, rate, rate_shift, second_decay, second_shift,
                    int(math.ldexp(added, -exponent)), exponent)
 

@@ -199,6 +199,9 @@ class FixedGcn:
             updated[name] = self._updated(name, operand_shift=0).master
         self._set_operands(self.masters, updated)
         self.saturations.clear()
+        for epoch in (start for start, _ in self.recipe.schedule if start < self.recipe.epochs):
+            for name in self.gradients:
+                self.rates(name, epoch)  # refused now rather than then
 
     def _trial(self):
         self._forward(training=False)

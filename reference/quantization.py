@@ -10,20 +10,28 @@ from hypercast.rtl.isa import MINIMUM_EXPONENT
 __all__ = ["lowest_exponent", "mantissa_and_shift", "quantize", "without_common_factor"]
 
 
-def mantissa_and_shift(value):
+def mantissa_and_shift(value, source):
     """An optimiser constant as ``mantissa / 2**shift``, 16 and 6 bits.
+
+    Parameters
+    ----------
+    value : float
+        The constant.
+    source : str
+        What it was made from, for messages.
 
     Raises
     ------
     ValueError
-        If it is negative or above 65535.
+        If it is negative, above 65535, or not a number.
     """
+    if not 0 <= value < 65535.5:
+        raise ValueError(f"{source} gives optimiser constant {value:.6g}, which is not in 0 to "
+                         f"65535: lower it, or, where gradients are large against weights, scale "
+                         f"the features down or normalise them")
     shift = min(16 - math.frexp(value)[1], 63) if value else 0
     if round(math.ldexp(value, shift)) == 65536:
         shift -= 1
-    if value < 0 or shift < 0:
-        raise ValueError(f"optimiser constant {value:.6g} is not in 0 to 65535: gradients are too "
-                         f"large against weights; scale the features down, or normalise them")
     return round(math.ldexp(value, shift)), shift
 
 

@@ -27,6 +27,10 @@ LOSSES = (CROSS_ENTROPY, BINARY_CROSS_ENTROPY)
 #: Of weights and biases, if none is given; SGD's has a factor for GIN, and one for several labels.
 DEFAULT_LEARNING_RATES = {"sgd": 0.05, "adam": 0.01}
 
+#: The chip counts steps with 32 bits.
+_MOST_EPOCHS = (1 << 32) - 1
+#: More is a slip: weights would be gone in a step.
+_MOST_DECAY = 65535
 #: First letters of tensors of the forward pass (``fixed_gcn``).
 _FEATURES = "HMSTZ"
 
@@ -113,18 +117,21 @@ class Recipe:
     loss: str = CROSS_ENTROPY
 
     def __post_init__(self):
-        require(self.epochs >= 0, f"epochs must be at least 0, not {self.epochs}")
+        require(1 <= self.epochs <= _MOST_EPOCHS,
+                f"epochs must be 1 to {_MOST_EPOCHS}, not {self.epochs}")
         require(self.optimiser in OPTIMISERS,
                  f"optimiser must be one of {', '.join(OPTIMISERS)}, not {self.optimiser!r}")
         for name in ("learning_rates", "bias_learning_rates", "weight_decays"):
             values = getattr(self, name)
             require(values is None or (values and all(0 <= value < math.inf for value in values)),
                      f"{name} must be one or more finite numbers, none negative, not {values}")
-        starts = [epoch for epoch, _ in self.schedule]
-        require(starts == sorted(starts), f"schedule must be in order of epochs, not {starts}")
-        require(0 <= round(self.momentum * 65536) < 65536,
+        require(max(self.weight_decays) <= _MOST_DECAY,
+                f"weight_decays must be at most {_MOST_DECAY}, not {self.weight_decays}")
+        self._check_schedule()
+        require(0 <= self.momentum < 1 and round(self.momentum * 65536) < 65536,
                  f"momentum must be at least 0 and below 1, not {self.momentum}")
-        require(len(self.betas) == 2 and 0 <= round(self.betas[0] * 65536) < 65536
+        require(len(self.betas) == 2 and 0 <= self.betas[0] < 1
+                 and round(self.betas[0] * 65536) < 65536
                  and 0.5 <= self.betas[1] <= 0.9999,
                  f"betas must be two numbers, the first at least 0 and below 1, the second 0.5 to "
                  f"0.9999, not {self.betas}")
@@ -147,6 +154,15 @@ class Recipe:
         require(math.isfinite(self.gin_epsilon),
                  f"gin_epsilon must be finite, not {self.gin_epsilon}")
         require(self.loss in LOSSES, f"loss must be one of {', '.join(LOSSES)}, not {self.loss!r}")
+
+    def _check_schedule(self):
+        for epoch, factor in self.schedule:
+            require(epoch >= 0 and 0 <= factor < math.inf,
+                    f"schedule has factor {factor} from epoch {epoch} on; epochs must be at least "
+                    f"0, and factors finite and not negative")
+        starts = [epoch for epoch, _ in self.schedule]
+        require(starts == sorted(set(starts)),
+                f"schedule must be in order of epochs, each there once, not {starts}")
 
     def headroom_of(self, name):
         """Bits left free above the last peak of tensor ``name``; negative if it may saturate."""
@@ -224,7 +240,9 @@ class Recipe:
                 step, betas=self.betas, epsilon=self.epsilon, learning_rate=learning_rate,
                 decay=weight_decay / gain * unit, unit=math.ldexp(gain, momentum_exponent),
                 master_unit=2.0**MASTER_EXPONENT, raised=raised)
-        decay, decay_shift = mantissa_and_shift(weight_decay / gain * unit)
-        rate, rate_shift = mantissa_and_shift(learning_rate * gain / unit)
+        decay, decay_shift = mantissa_and_shift(
+            weight_decay / gain * unit, f"weight decay {weight_decay:.6g}")
+        rate, rate_shift = mantissa_and_shift(
+            learning_rate * gain / unit, f"learning rate {learning_rate:.6g}")
         return Rates(momentum=round(self.momentum * 65536) >> raised, decay=decay,
                      decay_shift=decay_shift, rate=rate, rate_shift=rate_shift)

@@ -3,6 +3,8 @@
 import ast
 from pathlib import Path
 
+from hypercast.host.reading.regular_file import read_text
+
 __all__ = ["mirrored_tests", "own_test"]
 
 
@@ -54,6 +56,6 @@ def own_test(module):
 
 def _imports(path):
     """Full names of what a module imports, ``from a import b`` as ``a`` and ``a.b``."""
-    return {name for node in ast.walk(ast.parse(path.read_text()))
+    return {name for node in ast.walk(ast.parse(read_text(path)))
             if isinstance(node, ast.ImportFrom) and node.module
             for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))}

@@ -19,6 +19,7 @@ from hypercast.host.benches.figure import Figure
 from hypercast.host.benches.mirrored_tests import mirrored_tests, own_test
 from hypercast.host.benches.mutation import Mutant, mutants, same_code
 from hypercast.host.benches.source_copy import SourceCopy, checkout
+from hypercast.host.reading.regular_file import read_text
 
 __all__ = ["COMPILER", "run"]
 
@@ -95,7 +96,7 @@ def _is_mutated(module):
 def _draw(root, modules, seed):
     """All trials, in random order."""
     found = [_Trial(module, source, mutant) for module in modules
-             for source in [(root / module).read_text()] for mutant in mutants(source)]
+             for source in [read_text(root / module)] for mutant in mutants(source)]
     random.Random(seed).shuffle(found)
     return iter(found)
 

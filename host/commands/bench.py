@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from hypercast.host import benches
-from hypercast.host.commands.options import expected_errors, json_option, print_json
+from hypercast.host.commands.options import json_option, print_json
 
 __all__ = ["bench"]
 
@@ -25,7 +25,6 @@ def _text(value):
 @click.option("--seed", type=click.IntRange(0), metavar="N",
               help=f"Draw others at random; {', '.join(benches.SEEDED)} only.  [default: 0]")
 @json_option
-@expected_errors
 def bench(name, data, seed, as_json):
     """Run bench NAME: figures, bars and verdicts; exit status 1 if a bar is missed.
 

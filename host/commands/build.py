@@ -9,7 +9,7 @@ import click
 
 from hypercast.boards.hbm_board import HBM_BOARDS
 from hypercast.boards.serial_board import SERIAL_BOARDS
-from hypercast.host.commands.options import configuration, expected_errors, json_option, print_json
+from hypercast.host.commands.options import configuration, json_option, print_json
 
 __all__ = ["build"]
 
@@ -18,7 +18,6 @@ _VIVADO = ("vivado", "-mode", "batch", "-source", "build.tcl")
 
 
 @click.command()
-@expected_errors
 @configuration(of=lambda board, **_: _BOARDS[board].preset)
 @click.option("--board", type=click.Choice(sorted(_BOARDS)), required=True, help="Which board.")
 @click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=None,
@@ -95,7 +94,8 @@ def _serial(name, config, folder, run, as_json):
     report = None
     if run:
         report = build_bitstream(folder)
-        (folder / "report.json").write_text(json.dumps(report.to_dict(), indent=1) + "\n")
+        (folder / "report.json").write_text(
+            json.dumps(report.to_dict(), indent=1) + "\n", encoding="utf-8")
     if as_json:
         print_json({"board": name, "built": run,
                     "configuration_hash": f"{config.hash:#010x}",

@@ -1,21 +1,83 @@
-"""What all commands are in: shows warnings as a line each."""
+"""What all commands are in: the last place that errors and warnings come to."""
 
+import codecs
+import sys
+import traceback
 import warnings
+from pathlib import Path
 
 import click
 
 __all__ = ["CommandGroup"]
 
+_ERRORS = "hypercast.as_it_came"
+_SOURCE = Path(__file__).parents[1]
+#: What is raised with a message for the user, but for what Python raises of that kind.
+_EXPLAINED = (ArithmeticError, OSError, RuntimeError, ValueError)
+_UNEXPLAINED = (NotImplementedError, OverflowError, RecursionError, ZeroDivisionError)
+
 
 class CommandGroup(click.Group):
-    """Commands whose warnings are lines on standard error."""
+    """Commands whose errors and warnings are a line each on standard error, without a traceback.
+
+    Exit status 2 says that what was given is refused, 1 that something else went wrong. With
+    ``python -X dev``, errors have their traceback.
+    """
+
+    def main(self, *args, **kwargs):
+        """Run a command line; text is UTF-8 whatever the locale."""
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(encoding="utf-8", errors=_ERRORS)
+        return super().main(*args, **kwargs)
 
     def invoke(self, context):
         """Run the command that was named."""
         with warnings.catch_warnings():
             warnings.showwarning = _show
-            return super().invoke(context)
+            try:
+                return super().invoke(context)
+            except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+                raise
+            except Exception as error:
+                if sys.flags.dev_mode:
+                    raise
+                click.echo(f"error: {_text(error)}", err=True)
+                raise click.exceptions.Exit(2 if isinstance(error, ValueError) else 1) from error
+
+
+def _as_it_came(error):
+    """How names of files that are no text come out: byte for byte; what else is none, escaped."""
+    code = ord(error.object[error.start])
+    if 0xDC80 <= code <= 0xDCFF:
+        return bytes([code - 0xDC00]), error.start + 1
+    return f"\\u{code:04x}", error.start + 1
+
+
+codecs.register_error(_ERRORS, _as_it_came)
 
 
 def _show(message, category, filename, lineno, file=None, line=None):
     click.echo(f"warning: {message}", err=True)
+
+
+def _text(error):
+    """An error as one line, with what to do."""
+    text = " ".join(str(error).split())
+    if isinstance(error, OSError) and error.strerror:
+        place = f"{error.filename}: " if error.filename else ""
+        return f"{place}{error.strerror}; check the path, your permissions and the space there"
+    if isinstance(error, MemoryError):
+        return f"memory is used up ({text or 'no more is given'}); take a smaller graph, model " \
+               f"or batch"
+    if isinstance(error, _EXPLAINED) and not isinstance(error, _UNEXPLAINED) and text:
+        return text
+    return f"{type(error).__name__}: {text or 'no more is said'} ({_place(error)}); this should " \
+           f"have been refused with a reason: please report the command and its files"
+
+
+def _place(error):
+    """The last line of ours that the error came through."""
+    *_, last = (frame for frame in traceback.extract_tb(error.__traceback__)
+                if _SOURCE in Path(frame.filename).parents)
+    return f"{Path(last.filename).relative_to(_SOURCE.parent)}, line {last.lineno}"

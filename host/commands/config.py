@@ -4,7 +4,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from hypercast.host.commands.options import configuration, expected_errors, json_option, print_json
+from hypercast.host.commands.options import configuration, json_option, print_json
 from hypercast.rtl.config import PRESETS
 
 __all__ = ["config"]
@@ -33,7 +33,6 @@ def list_presets(as_json):
 
 
 @config.command()
-@expected_errors
 @configuration("cora")
 @json_option
 def show(config, as_json):

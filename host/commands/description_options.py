@@ -14,6 +14,7 @@ from hypercast.host.description.model import ORDERS, Model
 from hypercast.host.description.recipe import recipe_values
 from hypercast.host.description.sampling import SAMPLERS, SAMPLING_DEFAULTS
 from hypercast.host.description.stopping import MONITORS
+from hypercast.host.reading.whole_numbers import whole_number
 from hypercast.host.run_folder import RunFolder
 from hypercast.reference.models import MODELS
 from hypercast.reference.recipe import (
@@ -42,6 +43,8 @@ class _Numbers(click.ParamType):
         if isinstance(value, tuple):
             return value
         try:
+            if "_" in value:
+                raise ValueError
             return tuple(self._kind(part) for part in value.split(self._separator))
         except ValueError:
             self.fail(f"{value!r} is not a number or a list like 3{self._separator}2", parameter,
@@ -49,7 +52,7 @@ class _Numbers(click.ParamType):
 
 
 _REALS = _Numbers(float, "NUMBERS")
-_COUNTS = _Numbers(int, "COUNTS")
+_COUNTS = _Numbers(whole_number, "COUNTS")
 _LAYERS = "one number, or one per layer"
 
 _RATES = ", ".join(f"{rate} with {name}" for name, rate in DEFAULT_LEARNING_RATES.items())

@@ -1,10 +1,10 @@
 """``hypercast export``: the weights of a run that was kept, for PyTorch."""
 
-from pathlib import Path
 
 import click
 
 from hypercast.host.commands.kept_run import kept_run
+from hypercast.host.commands.options import OUTPUT
 from hypercast.host.interchange.weights import save_weights
 
 __all__ = ["export"]
@@ -12,7 +12,7 @@ __all__ = ["export"]
 
 @click.command()
 @kept_run
-@click.option("-o", "output", type=click.Path(path_type=Path, dir_okay=False),
+@click.option("-o", "output", type=OUTPUT,
               default="weights.safetensors", show_default=True, metavar="FILE",
               help="A .safetensors file, or a .pt file, a state dictionary (needs PyTorch).")
 def export(trainer, output):

@@ -6,7 +6,6 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from hypercast.host.commands.options import expected_errors, refusals
 from hypercast.host.trainer import Trainer
 
 __all__ = ["kept_run"]
@@ -18,8 +17,6 @@ def kept_run(function):
     @click.option("--device", metavar="DEVICE", default="reference", show_default=True,
                   help="As for train; the bits are the same.")
     @functools.wraps(function)
-    @expected_errors
-    @refusals
     def wrapped(*args, folder, device, **kwargs):
         with Console(stderr=True).status("opening the run") as status:
             trainer = Trainer.of_run(folder, device, progress=status.update)

@@ -7,7 +7,6 @@ from rich.table import Table
 from hypercast.host import datasets
 from hypercast.host.commands.options import (
     configuration,
-    expected_errors,
     json_option,
     layer_orders,
     order_option,
@@ -15,6 +14,7 @@ from hypercast.host.commands.options import (
 )
 from hypercast.host.model.aggregations import DEGREE_LAWS
 from hypercast.host.model.workload import Workload
+from hypercast.host.reading.whole_numbers import whole_number
 from hypercast.host.training import loss_of, prepare
 from hypercast.reference.network import COMBINE_FIRST, Network
 from hypercast.reference.recipe import NORMALISATIONS, Recipe
@@ -29,14 +29,13 @@ class _Widths(click.ParamType):
 
     def convert(self, value, parameter, context):
         try:
-            return tuple(int(part) for part in value.split(","))
+            return tuple(whole_number(part) for part in value.split(","))
         except ValueError:
             self.fail(f"{value!r} is no list of numbers like 500,128,7", parameter, context)
 
 
 @click.command()
 @click.argument("dataset", required=False)
-@expected_errors
 @configuration("vcu128")
 @click.option("--vertices", type=click.IntRange(1), help="Instead of DATASET.")
 @click.option("--edges", type=click.IntRange(0),

@@ -1,13 +1,12 @@
 """``hypercast noc``: explore the network under traffic."""
 
-from pathlib import Path
 
 import click
 from rich.console import Console
 from rich.table import Table
 
 from hypercast.host import datasets
-from hypercast.host.commands.options import expected_errors, json_option, print_json
+from hypercast.host.commands.options import OUTPUT, json_option, print_json
 from hypercast.host.noc.patterns import PATTERNS, creation_cycles, graph_traffic, pattern_traffic
 from hypercast.host.rank_order import rank_order
 from hypercast.rtl.config import Config
@@ -33,10 +32,9 @@ __all__ = ["noc"]
               help="Messages per core and cycle, at random.  [default: all at the start]")
 @click.option("--stalls", type=click.FloatRange(0, 1, max_open=True), default=0.0,
               show_default=True, help="Fraction of cycles in which an ejection port stalls.")
-@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.png",
+@click.option("--plot", type=OUTPUT, metavar="FILE.png",
               help="Draw latency over load, and the hypercube with the loads of its links.")
 @json_option
-@expected_errors
 def noc(pattern, graph, panels, dimensions, planes, eject, depth, messages, seed, rate, stalls,
         plot, as_json):
     """Send traffic through the simulated network: cycles, bound, latencies, links.

@@ -1,26 +1,33 @@
-"""Options that several commands share, and how errors are shown."""
+"""Options that several commands share."""
 
 import functools
 import json
-import sys
+from pathlib import Path
 
 import click
 
-from hypercast.host.datasets import DatasetError
-from hypercast.host.driver import DeviceError
-from hypercast.host.graph import GraphError
-from hypercast.host.memory_map import CapacityError
-from hypercast.host.transport import TransportError
+from hypercast.host.reading.whole_numbers import whole_number
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.rtl.config import PRESETS, Config, ConfigurationError
-from hypercast.sim.compilers import NoCompilerError
-from hypercast.sim.library_build import BuildError
 
-__all__ = ["configuration", "expected_errors", "json_option", "layer_orders",
-           "order_option", "parse_overrides", "print_json", "refusals", "score", "scores"]
+__all__ = ["OUTPUT", "configuration", "json_option", "layer_orders", "order_option",
+           "parse_overrides", "print_json", "score", "scores"]
 
-_EXPECTED = (BuildError, CapacityError, ConfigurationError, DatasetError, DeviceError, GraphError,
-             NoCompilerError, TransportError, ArithmeticError, OSError, ValueError)
+
+class _Output(click.Path):
+    """A file to write, in a folder that exists, so that no work is lost for a slip."""
+
+    def convert(self, value, parameter, context):
+        super().convert(value, parameter, context)
+        path = Path(value)
+        if not path.parent.is_dir():
+            self.fail(f"{path} cannot be written, for there is no folder {path.parent}; make it, "
+                      f"or give another", parameter, context)
+        return path
+
+
+#: Type of options that name a file to write.
+OUTPUT = _Output(dir_okay=False, writable=True)
 
 #: The order of every layer's products; "auto" for those of the fewest predicted cycles.
 order_option = click.option(
@@ -58,30 +65,6 @@ def scores(record):
     return "; ".join(found)
 
 
-def expected_errors(function):
-    """Turn errors a user can cause into a message and exit status 1."""
-    @functools.wraps(function)
-    def wrapped(*args, **kwargs):
-        try:
-            return function(*args, **kwargs)
-        except _EXPECTED as error:
-            click.echo(f"error: {error}", err=True)
-            sys.exit(1)
-    return wrapped
-
-
-def refusals(function):
-    """Turn refusals of what a user gave to a command into a message and exit status 2."""
-    @functools.wraps(function)
-    def wrapped(*args, **kwargs):
-        try:
-            return function(*args, **kwargs)
-        except (DatasetError, ValueError) as error:
-            click.echo(f"error: {error}", err=True)
-            sys.exit(2)
-    return wrapped
-
-
 def parse_overrides(overrides):
     """Fields of ``Config`` from NAME=VALUE texts."""
     kinds = {name: kind.type for name, kind in Config.__dataclass_fields__.items()}
@@ -94,7 +77,7 @@ def parse_overrides(overrides):
                 f"{', '.join(kinds)}")
         try:
             values[name] = {"true": True, "false": False}[text.lower()] if kinds[name] is bool \
-                else int(text, 0)
+                else whole_number(text)
         except (KeyError, ValueError):
             wanted = "true or false" if kinds[name] is bool else "a whole number"
             raise ConfigurationError(f"-P {name} must be {wanted}, not {text!r}") from None

@@ -1,17 +1,17 @@
 """``hypercast predict``: the classes and logits of a run that was kept."""
 
-from pathlib import Path
 
 import click
 
 from hypercast.host.commands.kept_run import kept_run
+from hypercast.host.commands.options import OUTPUT
 
 __all__ = ["predict"]
 
 
 @click.command()
 @kept_run
-@click.option("-o", "output", type=click.Path(path_type=Path, dir_okay=False),
+@click.option("-o", "output", type=OUTPUT,
               default="predictions.npz", show_default=True, metavar="FILE",
               help="An .npz file with arrays classes and logits, or a .csv file.")
 def predict(trainer, output):

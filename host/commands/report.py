@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from hypercast.host.commands.options import expected_errors
+from hypercast.host.commands.options import OUTPUT
 from hypercast.host.durable_file import write_durably
 
 __all__ = ["report", "write_report"]
@@ -12,8 +12,7 @@ __all__ = ["report", "write_report"]
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-@expected_errors
-@click.option("-o", "output", type=click.Path(path_type=Path, dir_okay=False),
+@click.option("-o", "output", type=OUTPUT,
               help="The page.  [default: FOLDER/report.html]")
 def report(folder, output):
     """Draw the run that `hypercast train --run FOLDER` kept, as one self-contained HTML page."""

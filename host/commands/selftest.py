@@ -7,14 +7,13 @@ import click
 from rich.console import Console
 
 from hypercast.host.chip_transport import RTL, open_transport
-from hypercast.host.commands.options import configuration, expected_errors, json_option, print_json
+from hypercast.host.commands.options import configuration, json_option, print_json
 from hypercast.host.selftest.run import SECTIONS, self_test
 
 __all__ = ["selftest"]
 
 
 @click.command()
-@expected_errors
 @configuration("tiny")
 @click.option("--device", default=RTL, show_default=True, metavar="DEVICE",
               help="rtl: the whole chip, simulated. serial[:PORT][@BAUD]: a board on a serial "

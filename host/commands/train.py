@@ -10,11 +10,10 @@ from rich.table import Table
 
 from hypercast.host.commands.description_options import describe, description_options
 from hypercast.host.commands.options import (
-    expected_errors,
+    OUTPUT,
     json_option,
     layer_orders,
     print_json,
-    refusals,
     score,
     scores,
 )
@@ -31,8 +30,6 @@ __all__ = ["train"]
 
 @click.command()
 @click.argument("dataset", required=False)
-@expected_errors
-@refusals
 @description_options
 @click.option("--check/--no-check", default=None,
               help="Compare every tensor with the reference after every step.  "
@@ -44,12 +41,12 @@ __all__ = ["train"]
 @click.option("--resume", is_flag=True,
               help="Go on from the checkpoint in --run, with the same bits as if the training had "
                    "never stopped; without DATASET, as described there.")
-@click.option("--trace", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.json",
+@click.option("--trace", type=OUTPUT, metavar="FILE.json",
               help="Write the timeline of a training step, for ui.perfetto.dev.")
 @click.option("--trace-step", type=click.IntRange(1), default=None,
               help="The epoch of which --trace and --run record the training step, or that of the "
                    "last sample.  [default: the last]")
-@click.option("--image", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+@click.option("--image", type=OUTPUT, metavar="FILE",
               help="Write what a driver loads into the chip, such as that of examples/c.")
 @json_option
 def train(dataset, changes, check, folder, every, resume, trace, trace_step, image, as_json):

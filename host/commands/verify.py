@@ -6,7 +6,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from hypercast.host.commands.options import expected_errors, json_option, print_json
+from hypercast.host.commands.options import json_option, print_json
 
 __all__ = ["verify"]
 
@@ -14,7 +14,6 @@ __all__ = ["verify"]
 @click.command()
 @click.argument("blocks", nargs=-1, metavar="[BLOCK]...")
 @json_option
-@expected_errors
 def verify(blocks, as_json):
     """Prove what blocks of the hardware promise; exit status 1 if a proof fails.
 

@@ -5,14 +5,13 @@ from pathlib import Path
 
 import click
 
-from hypercast.host.commands.options import configuration, expected_errors, json_option, print_json
+from hypercast.host.commands.options import configuration, json_option, print_json
 from hypercast.host.reading.regular_file import read_text
 
 __all__ = ["verilog"]
 
 
 @click.command()
-@expected_errors
 @configuration("cora")
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("build/verilog"),
               show_default=True, help="Folder to write to.")
@@ -43,7 +42,7 @@ def verilog(config, output, as_json):
              "manifest.json": json.dumps(description, indent=2) + "\n"}
     output.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
-        (output / name).write_text(content)
+        (output / name).write_text(content, encoding="utf-8")
     if as_json:
         print_json({"files": [str(output / name) for name in files], **description})
         return

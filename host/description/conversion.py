@@ -1,6 +1,7 @@
 """Checks the values that descriptions are made of."""
 
 import difflib
+import reprlib
 import types
 import typing
 
@@ -53,7 +54,8 @@ def checked(section, values, hints):
             result[key] = _converted(value, hints[key])
         except TypeError:
             raise DescriptionError(
-                f"[{section}] {key} must be {_text(hints[key])}, not {value!r}",
+                f"[{section}] {key} must be {_text(hints[key])}, not "
+                f"{reprlib.repr(value)}",
                 section, key) from None
     return result
 
@@ -72,7 +74,7 @@ def _converted(value, hint):
         if len(values) != len(options):
             raise TypeError
         return tuple(map(_converted, values, options))
-    if hint is float and type(value) is int:
+    if hint is float and type(value) is int and abs(value) < 1 << 1000:
         return float(value)
     if type(value) is not hint:
         raise TypeError

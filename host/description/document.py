@@ -74,7 +74,20 @@ def read_document(path):
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML without what would be lost or misread silently."""
+    """YAML without what would be lost or misread silently.
+
+    Plain values are what YAML 1.2 takes them for, so that 010 is not eight, 1:30 not ninety, and
+    no is a text. References to other values are not taken: a short file could make large ones.
+    """
+
+    yaml_implicit_resolvers = {}  # those of YAML 1.1
+
+    def compose_node(self, parent, index):
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()
+            raise yaml.MarkedYAMLError(problem=f"*{event.anchor} refers to another value; write "
+                                               f"it out", problem_mark=event.start_mark)
+        return super().compose_node(parent, index)
 
     def construct_mapping(self, node, deep=False):
         known = set()
@@ -90,9 +103,12 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-# YAML 1.2 takes 1e-3 for a number, PyYAML for a text.
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+$"), list("-+0123456789"))
+for _kind, _pattern, _first in (
+        ("null", r"(?:~|null|)$", ["~", "n", ""]), ("bool", r"(?:true|false)$", ["t", "f"]),
+        ("int", r"[-+]?(?:0|[1-9][0-9]*)$", list("-+0123456789")),
+        ("float", r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$",
+         list("-+.0123456789"))):
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_kind}", re.compile(_pattern), _first)
 
 
 def _yaml_document(text):

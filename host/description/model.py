@@ -64,6 +64,9 @@ class Model:
             if getattr(self, key) not in known:
                 raise DescriptionError(f"[model] {key} must be one of {', '.join(known)}, not "
                                        f"{getattr(self, key)!r}", "model", key)
+        if self.weights == "":
+            raise DescriptionError("[model] weights is empty; give the path of a file, or leave "
+                                   "it out", "model", "weights")
         if not self.dropout:
             raise DescriptionError("[model] dropout must not be empty", "model", "dropout")
         if not all(0 <= rate < 1 for rate in self.dropout):

@@ -11,6 +11,10 @@ SAMPLERS = {"neighbours": ("batch", "fan_outs"), "nodes": ("batch", "coverage"),
             "edges": ("batch", "coverage"), "walks": ("batch", "walk", "coverage")}
 #: What keys are that are not given.
 SAMPLING_DEFAULTS = {"batch": 512, "fan_outs": (10, 25), "walk": 2, "coverage": 20.0}
+#: More than these is a slip, and no machine's memory.
+_MOST = {"batch": 1 << 24, "walk": 1 << 16, "coverage": 1e6}
+#: More vertices than that no graph has here.
+_MOST_NEIGHBOURS = (1 << 31) - 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,14 +54,16 @@ class Sampling:
         if self.sampler is not None and self.sampler not in SAMPLERS:
             raise DescriptionError(f"[sampling] sampler must be one of {', '.join(SAMPLERS)}, not "
                                    f"{self.sampler!r}", "sampling", "sampler")
-        for key in ("batch", "walk", "coverage"):
-            if getattr(self, key) is not None and not getattr(self, key) > 0:
-                raise DescriptionError(
-                    f"[sampling] {key} must be above 0, not {getattr(self, key)}", "sampling", key)
-        if self.fan_outs is not None and min(self.fan_outs, default=0) < 1:
+        for key, most in _MOST.items():
+            value = getattr(self, key)
+            if value is not None and not 0 < value <= most:
+                raise DescriptionError(f"[sampling] {key} must be above 0, and at most {most}, not "
+                                       f"{value}", "sampling", key)
+        if self.fan_outs is not None and not (
+                self.fan_outs and all(1 <= one <= _MOST_NEIGHBOURS for one in self.fan_outs)):
             raise DescriptionError(
-                f"[sampling] fan_outs must be one or more numbers from 1 on, not "
-                f"{list(self.fan_outs)}", "sampling", "fan_outs")
+                f"[sampling] fan_outs must be one or more numbers from 1 to {_MOST_NEIGHBOURS}, "
+                f"not {list(self.fan_outs)}", "sampling", "fan_outs")
         for key, default in SAMPLING_DEFAULTS.items():
             if key in SAMPLERS.get(self.sampler, ()):
                 if getattr(self, key) is None:

@@ -37,9 +37,15 @@ class Source:
         hints = {field.name: field.type for field in fields(self)}
         for key, value in checked("graph", asdict(self), hints).items():
             object.__setattr__(self, key, value)
-        if self.split and (min(self.split) < 0 or abs(sum(self.split) - 100) > 1e-6):
+        if self.split and not (min(self.split) >= 0 and abs(sum(self.split) - 100) <= 1e-6):
             raise DescriptionError(f"[graph] split must be three percentages that sum up to 100, "
                                    f"not {list(self.split)}", "graph", "split")
+        if self.split_seed is not None and self.split_seed < 0:
+            raise DescriptionError(f"[graph] split_seed must be at least 0, not {self.split_seed}",
+                                   "graph", "split_seed")
+        if not self.source:
+            raise DescriptionError("[graph] source is empty; give the name of a bundled graph or "
+                                   "a path", "graph", "source")
         if self.split_seed is not None and self.split is None:
             raise DescriptionError("[graph] split_seed is the seed of split; give that as well",
                                    "graph", "split_seed")

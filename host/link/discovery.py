@@ -6,6 +6,7 @@ from serial.tools import list_ports
 
 from hypercast.host.link.port import SerialPort
 from hypercast.host.link.serial_transport import SerialTransport
+from hypercast.host.reading.whole_numbers import whole_number
 from hypercast.host.transport import TransportError
 from hypercast.rtl.config import INTERFACE_VERSION
 from hypercast.rtl.link.protocol import BAUD
@@ -15,6 +16,8 @@ __all__ = ["Found", "discover", "open_serial", "serial_address"]
 
 #: How often a port is asked before it is taken for something else's.
 _ATTEMPTS = 2
+#: Bits per second that adapters have.
+_BAUDS = range(50, 12_000_001)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,14 +45,21 @@ def serial_address(name):
     Raises
     ------
     ValueError
-        If it has not that form.
+        If it has not that form, or no port is that fast.
     """
     place, at, rate = name.partition("@")
     kind, colon, port = place.partition(":")
-    if kind != "serial" or bool(colon) != bool(port) or (at and not rate.isdecimal()):
+    try:
+        baud = whole_number(rate) if at else BAUD
+    except ValueError:
+        baud = None
+    if kind != "serial" or bool(colon) != bool(port) or baud is None or "\0" in port:
         raise ValueError(f"device {name!r} is not of the form serial[:PORT][@BAUD], for instance "
                          f"serial, or serial:/dev/ttyUSB0@{BAUD}")
-    return port or None, int(rate) if at else BAUD
+    if baud not in _BAUDS:
+        raise ValueError(f"device {name!r} is of {baud} baud, but ports have {_BAUDS[0]} to "
+                         f"{_BAUDS[-1]}; give the board's, usually {BAUD}")
+    return port or None, baud
 
 
 def discover(baud, *, ports=None):

@@ -44,7 +44,6 @@ class NeighbourSampler:
     def __init__(self, matrix, targets, fan_outs, *, batch_size, seed=0):
         self._neighbourhoods = Neighbourhoods(matrix)
         self._targets = np.unique(np.asarray(targets, dtype=np.int64))
-        self._fan_outs = tuple(fan_outs)
         self._batch_size = batch_size
         self._seed = seed
         vertices = self._neighbourhoods.vertices
@@ -57,6 +56,9 @@ class NeighbourSampler:
         for name, value in (("batch_size", batch_size), *(("fan-outs", one) for one in fan_outs)):
             if value < 1:
                 raise ValueError(f"{name} must be at least 1, not {value}")
+        # More than the most neighbours is all of them, and takes no memory.
+        most = int(np.diff(self._neighbourhoods.starts).max(initial=1))
+        self._fan_outs = tuple(min(fan_out, most) for fan_out in fan_outs)
         self._order = lru_cache(maxsize=2)(self._shuffle)
 
     def __len__(self):

@@ -134,7 +134,7 @@ def test_without_a_run():
 @pytest.mark.parametrize(("options", "message"), [
     ({"epoch": 3}, r"\[recipe\] has no epoch; did you mean epochs"),
     ({"momentum": 2}, r"\[recipe\] momentum must be at least 0 and below 1, not 2"),
-    ({"every": 0}, "every must be at least 1, not 0"),
+    ({"every": 0}, "every must be a whole number, at least 1, not 0"),
     ({"patience": 3, "graph": KARATE.with_splits(train=[0, 1])}, "needs vertices to validate on"),
 ])
 def test_refusals(options, message):

@@ -214,11 +214,11 @@ def test_rates_too_large():
 
 
 @pytest.mark.parametrize(("change", "message"), [
-    ({"epochs": -1}, "epochs must be at least 0, not -1"),
+    ({"epochs": -1}, "epochs must be 1 to 4294967295, not -1"),
     ({"learning_rates": ()}, "learning_rates must be one or more"),
     ({"bias_learning_rates": ()}, "bias_learning_rates must be one or more"),
     ({"weight_decays": (-1.0,)}, r"none negative, not \(-1\.0,\)"),
-    ({"schedule": ((5, 1.0), (3, 1.0))}, r"order of epochs, not \[5, 3\]"),
+    ({"schedule": ((5, 1.0), (3, 1.0))}, r"order of epochs, each there once, not \[5, 3\]"),
     ({"momentum": 1.0}, r"momentum must be at least 0 and below 1, not 1\.0"),
     ({"optimiser": "rmsprop"}, "optimiser must be one of sgd, adam, not 'rmsprop'"),
     ({"betas": (1.0, 0.999)}, r"betas must be two numbers, .*, not \(1\.0, 0\.999\)"),

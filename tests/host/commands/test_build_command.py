@@ -82,7 +82,7 @@ def test_errors(build, arguments, status, message):
 def test_a_configuration_that_does_not_fit(tmp_path):
     result = CliRunner().invoke(main, ["build", "--board", "u50", "-o", str(tmp_path / "p"),
                                        "-P", "lanes=8"])
-    assert result.exit_code == 1 and "needs word_width 256, not 128" in result.output
+    assert result.exit_code == 2 and "needs word_width 256, not 128" in result.output
     assert not (tmp_path / "p").exists()
 
 

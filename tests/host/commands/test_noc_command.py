@@ -64,7 +64,7 @@ def test_plot(tmp_path):
     (["--graph", "nosuch"], "nosuch is neither a bundled data set"),
 ])
 def test_refusals(arguments, message):
-    assert message in run(*arguments, status=1).stderr
+    assert message in run(*arguments, status=2).stderr
 
 
 def test_help_names_all_patterns():

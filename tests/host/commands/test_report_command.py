@@ -31,11 +31,6 @@ def test_what_cannot_be_traced(arguments, message):
     assert message in refused("train", "karate", *arguments, status=2)
 
 
-def test_a_trace_that_cannot_be_written(tmp_path):
-    message = refused("train", "karate", "--device", "rtl", "--trace", tmp_path / "no" / "trace")
-    assert "No such file or directory" in message
-
-
 def test_the_chip_is_traced(tmp_path, monkeypatch):
     monkeypatch.setitem(PRESETS, "tiny", WIDE)  # which other tests have compiled
     folder, trace = tmp_path / "run", tmp_path / "trace.json"
