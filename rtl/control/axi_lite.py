@@ -96,8 +96,10 @@ class AxiLiteSubordinate(wiring.Component):
         axi, bus = self.axi, self.bus
 
         # A channel is ready exactly while its holding register is empty.
-        write_address, read_address = Signal(ADDRESS_WIDTH), Signal(ADDRESS_WIDTH)
-        write_data, strobes = Signal(32), Signal(4)
+        write_address = Signal(ADDRESS_WIDTH)
+        read_address = Signal(ADDRESS_WIDTH)
+        write_data = Signal(32)
+        strobes = Signal(4)
         with m.If(axi.awvalid & axi.awready):
             m.d.sync += [write_address.eq(axi.awaddr), axi.awready.eq(0)]
         with m.If(axi.wvalid & axi.wready):

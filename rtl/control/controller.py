@@ -98,10 +98,14 @@ class Controller(wiring.Component):
         m.submodules.phases = phases = PhaseCounters()
         m.submodules.watchdog = watchdog = Watchdog()
 
-        instruction, changed = Signal(INSTRUCTION_WIDTH), Signal()
+        instruction = Signal(INSTRUCTION_WIDTH)
+        changed = Signal()
         control = layouts.CONTROL(instruction[:layouts.CONTROL.size])
-        next_row, entry, remaining = Signal.like(host.entry), Signal.like(host.entry), Signal(32)
-        stopping, fatal = Signal(), Signal()
+        next_row = Signal.like(host.entry)
+        entry = Signal.like(host.entry)
+        remaining = Signal(32)
+        stopping = Signal()
+        fatal = Signal()
         load, issue, completed, faults = Signal(), Signal(), Signal(), Signal.like(host.error)
         decoded = self._decode(m, instruction)
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from amaranth.lib import fifo as amaranth_fifo
 
-from hypercast.proofs import folding, lib, link, network, vector
+from hypercast.proofs import control, folding, lib, link, memory, network, vector
 from hypercast.proofs.catalogue import PROOFS
+from hypercast.rtl.control import axi_lite, window
 from hypercast.rtl.folding import fold, pace, slots
 from hypercast.rtl.lib import (
     burst_reader,
@@ -18,6 +19,7 @@ from hypercast.rtl.lib import (
     unpacker,
 )
 from hypercast.rtl.link import frame_buffer, session
+from hypercast.rtl.memory import axi_reader, write_crossbar
 from hypercast.rtl.network import (
     ejection_port,
     input_buffer,
@@ -148,6 +150,31 @@ MISTAKES = [
             "w_port.addr.eq(produce)", "w_port.addr.eq(0)"),
     Mistake("router", "no flit is lost", input_buffer, "RequestQueue", request_queue,
             "~left.any()", "self.served.any()"),
+    # Forgets what lies beyond a boundary; crosses one; counts words instead of bursts; does not see
+    # every fault; loses a word.
+    Mistake("axi_reader", "asks", memory.axi_reader, "AxiReader", axi_reader,
+            "rest.eq(beyond)", "rest.eq(0)"),
+    Mistake("axi_reader", "asks", memory.axi_reader, "AxiReader", axi_reader,
+            "BOUNDARY * 8", "2 * BOUNDARY * 8"),
+    Mistake("axi_reader", "has at most", memory.axi_reader, "AxiReader", axi_reader,
+            "(arrived & axi.rlast)", "arrived"),
+    Mistake("axi_reader", "has at most", memory.axi_reader, "AxiReader", axi_reader,
+            "axi.rresp != Response.OKAY", "axi.rresp == Response.SLVERR"),
+    Mistake("axi_reader", "delivers", axi_reader, "SkidBuffer", skid_buffer,
+            "spare.eq(payload_in)", "spare.eq(payload_out)"),
+    # Writes to both channels.
+    Mistake("write_crossbar", "each word", memory.write_crossbar, "WriteCrossbar", write_crossbar,
+            "with m.If(request.p.channel == number):", "with m.If(1):"),
+    # Starves reads; writes where some strobes are low.
+    Mistake("axi_lite", "each", control.axi_lite, "AxiLiteSubordinate", axi_lite,
+            "write_pending & ~(read_pending & bus.write)", "write_pending"),
+    Mistake("axi_lite", "each", control.axi_lite, "AxiLiteSubordinate", axi_lite,
+            "strobes.all()", "strobes.any()"),
+    # Writes to a running chip; does not answer what it refuses.
+    Mistake("window", "each", control.window, "Window", window,
+            "(is_counter & ~self.write)", "is_counter"),
+    Mistake("window", "each", control.window, "Window", window,
+            "m.d.sync += [self.done.eq(1), self.error.eq(1)]", "m.d.sync += self.error.eq(1)"),
     # Carries a command out again if it comes again.
     Mistake("session", "a command", link.session, "Session", session,
             "self.sequence + 1", "self.sequence"),
