@@ -2,7 +2,7 @@
 
 ``Z = A T`` is computed by every owner of a row of ``T`` sending it once to all cores that need it,
 and every receiver adding it, times an edge weight, to rows of its own. Everything here takes time
-linear in the number of edges.
+linear in the number of edges. A weight that is too large for an element becomes several edges.
 """
 
 from dataclasses import dataclass
@@ -13,6 +13,7 @@ import scipy.sparse
 from hypercast.host.load import Load
 from hypercast.host.packing import deal, pack_records
 from hypercast.host.plane_choice import choose_planes
+from hypercast.reference.edge_weights import edge_counts
 from hypercast.rtl.network import routing
 from hypercast.rtl.placement import core_of, row_of
 
@@ -91,10 +92,26 @@ def _edges_by_source(matrix, first_row, rows, config):
     starts = matrix.indptr[first:end + 1]
     edges = slice(starts[0], starts[-1])
     row = row_of(np.arange(end - first, dtype=np.uint32), config.cores)
+    weights, source, starts = _narrow(
+        matrix.data[edges], matrix.indices[edges], starts - starts[0], config.element_width)
     records = np.repeat(row << 16, np.diff(starts))
-    records |= matrix.data[edges].astype(np.uint32) & np.uint32((1 << config.element_width) - 1)
+    records |= weights.astype(np.uint32) & np.uint32((1 << config.element_width) - 1)
     return scipy.sparse.csr_array(
-        (records, matrix.indices[edges], starts - starts[0]), shape=(end - first, sources)).tocsc()
+        (records, source, starts), shape=(end - first, sources)).tocsc()
+
+
+def _narrow(weights, indices, starts, width):
+    """Data, indices and index pointers of a CSR array with elements of ``width`` bits that has
+    several entries for each that does not fit one."""
+    top = (1 << width - 1) - 1
+    if np.abs(weights).max(initial=0) <= top:
+        return weights, indices, starts
+    counts = edge_counts(weights, width)
+    ends = np.cumsum(counts)
+    parts = np.repeat(np.sign(weights) * top, counts)
+    parts[ends - 1] = weights - np.sign(weights) * top * (counts - 1)
+    return (parts, np.repeat(indices, counts),
+            np.concatenate([[0], ends])[starts].astype(starts.dtype))
 
 
 def _masks(edges, receiver, sender, config):

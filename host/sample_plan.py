@@ -36,14 +36,14 @@ class Room:
     def of(cls, samples):
         """Room for samples like the given ones, the first one among them, and some more."""
         rows = np.max([sample.rows for sample in samples], axis=0)
-        edges = [_edges(sample) for sample in samples]
+        edges = np.array([_edges(sample) for sample in samples])
         return cls(rows=tuple(math.ceil(count * (1 + _SLACK)) for count in rows),
-                   edges=(1 + _SLACK) * max(edges) / edges[0])
+                   edges=(1 + _SLACK) * float((edges.max(axis=0) / edges[0]).max()))
 
 
 def _edges(sample):
-    """Those of a sample's largest matrix, at least 1."""
-    return max(1, *(matrix.nnz for matrix in sample.edges))
+    """Those of a sample's largest matrix, and those of rows that are added; at least 1 each."""
+    return np.array([max(1, *map(sample.sent_edges, sample.edges)), max(1, sample.sent_roots)])
 
 
 class SamplePlan:
@@ -141,7 +141,8 @@ class SamplePlan:
         It is more than was there, so that samples that differ in kind cannot ask for it in turn
         forever.
         """
-        own, edges = Room.of([sample]), self.room.edges * _edges(self._first) / _edges(sample)
+        own = Room.of([sample])
+        edges = float((self.room.edges * _edges(self._first) / _edges(sample)).max())
         return Room(rows=tuple(map(max, self.room.rows, own.rows)),
                     edges=max(own.edges, (1 + _SLACK) * edges))
 

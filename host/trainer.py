@@ -21,7 +21,7 @@ from hypercast.host.measures import macro_f1, measures
 from hypercast.host.numbers import step_numbers
 from hypercast.host.predictions import Predictions
 from hypercast.host.rank_order import rank_order
-from hypercast.host.rounded_features import check_rounding
+from hypercast.host.rounding import check_edges, check_features
 from hypercast.host.run_folder import RunFolder
 from hypercast.host.sample_source import SampleSource
 from hypercast.host.sampled_device import SampledDevice
@@ -119,7 +119,7 @@ class Trainer:
             recipe, self.model, self.device.config, loss_of(graph)).explicit()
         self.stopping = Stopping(patience=patience, monitor=monitor)
         self.stopping.check(graph)
-        check_rounding((graph.with_normalised_features() if self.recipe.normalise_features
+        check_features((graph.with_normalised_features() if self.recipe.normalise_features
                         else graph).features, self.recipe.element_width)
         network = self.model.network(graph)
         self._weights = self.model.weights and load_weights(Path(self.model.weights), network)
@@ -127,6 +127,7 @@ class Trainer:
             if self.sampling.sampler else None
         self._initial = self._prepared(
             network, self.device.config if self.model.order == AUTO else None)
+        check_edges(self._initial.sample)
         self.network = self._initial.network
         self.history = []
         self.last_step = {}

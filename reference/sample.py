@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse
 
+from hypercast.reference.edge_weights import edge_counts, quantized_edge_weights
 from hypercast.reference.labels import (
     checked_labels,
     checked_loss_weights,
@@ -14,7 +15,7 @@ from hypercast.reference.labels import (
 )
 from hypercast.reference.network import LINEAR
 from hypercast.reference.quantization import quantize, without_common_factor
-from hypercast.rtl.isa import Split
+from hypercast.rtl.isa import MINIMUM_EXPONENT, Split
 
 __all__ = ["Mantissas", "Sample"]
 
@@ -52,11 +53,17 @@ class Sample:
     Parameters
     ----------
     edges : tuple of scipy.sparse.csr_array of int64
-        Of each layer, (rows of its output, rows of its input): mantissas of the edge weights.
+        Of each layer, (rows of its output, rows of its input): mantissas of the edge weights. One
+        that is too large for an element is sent as several edges.
     edge_exponent : int
         Theirs.
+    edge_error : float
+        Their mean relative rounding error (``edge_weights.rounding_error``).
     root_weight : int
-        Mantissa of 1 as an edge weight: how rows are added to sums over neighbours. 0 if none are.
+        Mantissa of 1 as an edge weight: how rows are added to sums over neighbours; likewise. 0 if
+        none are.
+    element_width : int
+        Bits of an element.
     features : Mantissas
         Of the input's vertices.
     labels : (T,) array of int64, or (T, C) array of bool
@@ -71,7 +78,9 @@ class Sample:
 
     edges: tuple[scipy.sparse.csr_array, ...]
     edge_exponent: int
+    edge_error: float
     root_weight: int
+    element_width: int
     features: Mantissas
     labels: np.ndarray
     splits: np.ndarray
@@ -124,16 +133,27 @@ class Sample:
             if shape != expected:
                 raise ValueError(f"{name} must have shape {expected}, not {shape}")
         _check(network, matrices, labels, splits)
-        edges, exponent, root_weight = _quantized_edges(network, recipe.element_width, matrices)
+        edges, rounded, root_weight = _quantized_edges(network, recipe.element_width, matrices)
         weights, unit = quantized_loss_weights(
             checked_loss_weights(loss_weights, len(labels)), loss_unit)
-        return cls(edges=edges, edge_exponent=exponent, root_weight=root_weight, features=features,
-                   labels=labels, splits=splits, loss_weights=weights, loss_unit=unit)
+        return cls(edges=edges, edge_exponent=rounded.exponent, edge_error=rounded.error,
+                   root_weight=root_weight, element_width=recipe.element_width,
+                   features=features, labels=labels, splits=splits, loss_weights=weights,
+                   loss_unit=unit)
 
     @property
     def rows(self):
         """Rows of the input, and of every layer's output."""
         return (self.edges[0].shape[1], *(matrix.shape[0] for matrix in self.edges))
+
+    def sent_edges(self, matrix):
+        """How many edges one of the matrices is sent as."""
+        return int(edge_counts(matrix.data, self.element_width).sum())
+
+    @property
+    def sent_roots(self):
+        """How many edges the rows that are added are sent as, if all rows of the input are."""
+        return int(edge_counts(self.root_weight, self.element_width)) * self.rows[0]
 
     @property
     def square(self):
@@ -161,22 +181,33 @@ def _check(network, matrices, labels, splits):
         raise ValueError("there is no vertex to train on: none is in Split.TRAIN")
 
 
+def _distinct_rows(matrices):
+    """Row of each entry of several CSR arrays, different rows of different arrays."""
+    first = 0
+    for matrix in matrices:
+        yield np.repeat(np.arange(first, first + matrix.shape[0]), np.diff(matrix.indptr))
+        first += matrix.shape[0]
+
+
 def _quantized_edges(network, width, matrices):
-    """Mantissas of one exponent, such that 1 is one where rows are added; and that mantissa."""
+    """CSR arrays of mantissas, their ``EdgeWeights``, and the mantissa of 1 for rows that are
+    added."""
     distinct = {id(matrix): scipy.sparse.csr_array(matrix) for matrix in matrices}
     for matrix in distinct.values():
         matrix.sort_indices()
     weights = np.concatenate([matrix.data for matrix in distinct.values()])
-    least = {"least": 2 - width} if network.adds_roots else {}
-    mantissas, exponent = quantize(weights, width, **least)
-    if network.adds_roots and exponent > 0:
+    rows = np.concatenate(list(_distinct_rows(distinct.values())))
+    rounded = quantized_edge_weights(
+        weights, rows, width, least=2 - width if network.adds_roots else MINIMUM_EXPONENT,
+        loops=max(matrix.shape[0] for matrix in matrices) if network.adds_roots else 0)
+    if network.adds_roots and rounded.exponent > 0:
         raise ValueError(f"edge weights reach {abs(weights).max()}, but where rows are added to "
                          f"sums over neighbours they must be below {1 << width - 1}; scale them "
                          f"down")
     ends = np.cumsum([matrix.nnz for matrix in distinct.values()])[:-1]
-    rounded = {key: scipy.sparse.csr_array((values, matrix.indices, matrix.indptr),
+    arrays = {key: scipy.sparse.csr_array((values, matrix.indices, matrix.indptr),
                                            shape=matrix.shape)
-               for (key, matrix), values in zip(distinct.items(), np.split(mantissas, ends),
+               for (key, matrix), values in zip(distinct.items(), np.split(rounded.mantissas, ends),
                                                 strict=True)}
-    return (tuple(rounded[id(matrix)] for matrix in matrices), exponent,
-            1 << -exponent if network.adds_roots else 0)
+    return (tuple(arrays[id(matrix)] for matrix in matrices), rounded,
+            1 << -rounded.exponent if network.adds_roots else 0)

@@ -118,9 +118,9 @@ class Expected:
 
 
 @lru_cache(maxsize=16)
-def identity_loads(targets, sources, config):
-    """``Counted.loads`` of rows that are taken as they are, the first of ``sources`` vertices."""
-    identity = scipy.sparse.eye_array(targets, sources, dtype=np.int64)
+def identity_loads(targets, sources, config, weight=1):
+    """``Counted.loads`` of the first of ``sources`` vertices' rows, times a ``weight``."""
+    identity = weight * scipy.sparse.eye_array(targets, sources, dtype=np.int64)
     return Counted([identity], config).loads(1, backward=False)
 
 

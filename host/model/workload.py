@@ -32,6 +32,8 @@ class Workload:
     pipelined : bool
         Whether a step of sampled batches aggregates the next batch's input features, if the first
         layer aggregates first: that depends on nothing that the step computes.
+    root_weight : int
+        ``Sample.root_weight`` of rows that are added; the larger, the more edges.
     words : (cores, panels) array of int, optional
         Words of the input features, if they are word-sparse where the first layer combines first.
     slices : callable
@@ -44,6 +46,7 @@ class Workload:
     aggregations: Counted | Expected
     sampled: bool = False
     pipelined: bool = False
+    root_weight: int = 1
     words: np.ndarray | None = None
     slices: Callable = lambda network: {}
 
@@ -56,7 +59,7 @@ class Workload:
         adjacency : scipy.sparse array
             (V, V) mantissas of the edges as they are aggregated, loops included, in rank order.
         **known
-            ``words`` and ``slices``.
+            ``words``, ``root_weight`` and ``slices``.
         """
         return cls(config=config, network=network, aggregations=Counted(
             [adjacency] * len(network.layers), config), **known)
@@ -74,6 +77,7 @@ class Workload:
         """The full-batch step that ``compile_job`` makes of a ``FixedGcn``."""
         rows = -(-len(model.labels) // config.cores)
         return cls.of_graph(model.sample.edges[0], model.network, config,
+                            root_weight=model.sample.root_weight,
                             words=Features(model, rows, config).words,
                             slices=partial(gradient_slices, model, config))
 
@@ -111,7 +115,8 @@ class Workload:
     def root_loads(self, layer, backward):
         """Likewise, of the rows that are added to those sums: each stays in its core."""
         sources, targets = self.vertices[layer - 1:layer + 1]
-        return identity_loads(*(sources, targets) if backward else (targets, sources), self.config)
+        return identity_loads(*(sources, targets) if backward else (targets, sources), self.config,
+                              self.root_weight)
 
     @property
     def orders(self):

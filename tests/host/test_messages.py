@@ -67,13 +67,14 @@ def _deliver(messages, values, vertices, config, first_row, rows):
 @st.composite
 def matrices(draw):
     vertices = draw(st.integers(1, 40))
+    scale = draw(st.sampled_from([1, 1, 9, 400]))  # beyond 1, weights do not fit an element
     count = draw(st.integers(0, 120))
     ends = st.integers(0, vertices - 1)
     pairs = draw(st.lists(st.tuples(ends, ends), min_size=count, max_size=count, unique=True)
                  if count <= vertices * vertices // 2 else st.just([]))
     matrix = np.zeros((vertices, vertices), dtype=np.int64)
     for index, (i, j) in enumerate(pairs):
-        matrix[i, j] = (index * 37 + 5) % 255 - 127 or 1
+        matrix[i, j] = ((index * 37 + 5) % 255 - 127 or 1) * scale
     return matrix
 
 
@@ -92,6 +93,13 @@ def test_messages_compute_the_product(matrix, config, first, targets):
             expected[core_of(rank, config.cores), row] = total
     got = _deliver(messages, values, vertices, config, first, 64)
     assert np.array_equal(got, expected)
+
+
+def test_a_large_weight_is_several_edges():
+    matrix = scipy.sparse.csr_array(np.array([[127, 0], [-300, 255], [0, 0]]))
+    for width, edges in ((8, [1, 3 + 3]), (16, [1, 2])):
+        config = Config(dimensions=1, lanes=2, planes=1, element_width=width)
+        assert compile_messages(matrix, config).edges.tolist() == edges
 
 
 def test_symmetric_matrix_sends_each_row_once():

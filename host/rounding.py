@@ -1,4 +1,4 @@
-"""Features that rounding to elements makes zero: a few are warned of, a whole column is refused."""
+"""What rounding to elements loses: warned of where it is much, refused where a column vanishes."""
 
 import math
 import warnings
@@ -7,20 +7,24 @@ import numpy as np
 import scipy.sparse
 
 from hypercast.host.graph_checks import GraphError
-from hypercast.reference.quantization import lowest_exponent
+from hypercast.reference.edge_weights import rounding_error
+from hypercast.reference.quantization import lowest_exponent, quantize
 
-__all__ = ["RoundingWarning", "check_rounding"]
+__all__ = ["RoundingWarning", "check_edges", "check_features"]
 
 #: A smaller share of the values is not warned of: some of any are near zero.
 _SHARE = 0.01
+#: Mean relative error of a vertex's values that is not warned of. With an eighth, trainings come
+#: to within a point of those without any; with a quarter, some lose several.
+_ERROR = 1 / 8
 
 
 class RoundingWarning(UserWarning):
-    """Features that are zero to the chip, but not to the graph."""
+    """Numbers that are others to the chip than to the graph."""
 
 
-def check_rounding(features, width):
-    """Warn of features that are not zero, but will be rounded to it.
+def check_features(features, width):
+    """Warn of features that are not zero, but will be rounded to it, or are rounded coarsely.
 
     All have one exponent, by the largest of them.
 
@@ -42,6 +46,7 @@ def check_rounding(features, width):
     unit = math.ldexp(1.0, lowest_exponent(largest, width))
     lost = (magnitudes <= unit / 2) & (magnitudes > 0)
     if not lost.any():
+        _check_error(_features_error(features, width), "features", width)
         return
     if sparse:
         counts, gone = (np.bincount(features.indices[chosen], minlength=features.shape[1])
@@ -63,3 +68,28 @@ def check_rounding(features, width):
         warnings.warn(
             f"{share:.1%} of the features that are not zero will be: {rounding}; scale features to "
             f"like sizes, or correct outliers", RoundingWarning, stacklevel=2)
+    else:
+        _check_error(_features_error(features, width), "features", width)
+
+
+def check_edges(sample):
+    """Warn where the edge weights of a ``Sample`` are rounded coarsely."""
+    _check_error(sample.edge_error, "edge weights", sample.element_width)
+
+
+def _check_error(error, what, width):
+    if error > _ERROR:
+        remedy = "use 16-bit elements" if width < 16 else f"scale {what} to like sizes"
+        warnings.warn(
+            f"{width}-bit elements change the {what} of a vertex by {error:.0%} on average, for "
+            f"all have one exponent; {remedy}", RoundingWarning, stacklevel=3)
+
+
+def _features_error(features, width):
+    """Mean relative rounding error of a vertex's features."""
+    mantissas, exponent = quantize(features, width)
+    if scipy.sparse.issparse(features):
+        rows = np.repeat(np.arange(features.shape[0]), np.diff(features.indptr))
+        return rounding_error(features.data, mantissas.data, exponent, rows)
+    rows = np.repeat(np.arange(features.shape[0]), features.shape[1])
+    return rounding_error(features.ravel(), mantissas.ravel(), exponent, rows)

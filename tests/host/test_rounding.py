@@ -10,8 +10,11 @@ from hypothesis import strategies as st
 from hypercast import Graph, Trainer
 from hypercast.host.cli import main
 from hypercast.host.graph import GraphError
-from hypercast.host.rounded_features import RoundingWarning, check_rounding
+from hypercast.host.rounding import RoundingWarning, check_edges, check_features
+from hypercast.host.training import prepare
+from hypercast.reference.network import Network
 from hypercast.reference.quantization import quantize
+from hypercast.reference.recipe import Recipe
 
 VALUES = np.random.default_rng(1).uniform(1, 2, (50, 8))
 FORMS = pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array])
@@ -22,10 +25,18 @@ def outcome(features, width):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            check_rounding(features, width)
+            check_features(features, width)
         except GraphError as error:
             return "refused", str(error)
     return ("warned", str(caught[0].message)) if caught else ("taken", "")
+
+
+def row_errors(values, rounded):
+    """Relative error of each row that is not zero."""
+    mantissas, exponent = rounded
+    norms = np.linalg.norm(values, axis=1)
+    errors = np.linalg.norm(np.ldexp(mantissas.astype(float), exponent) - values, axis=1)
+    return errors[norms > 0] / norms[norms > 0]
 
 
 @FORMS
@@ -45,7 +56,11 @@ def test_what_is_lost_is_what_quantization_loses(form, seed, spread, width):
     elif share > 0.01:
         assert kind == "warned" and text.startswith(f"{share:.1%} of the features")
     else:
-        assert kind == "taken"
+        error = row_errors(values, quantize(values, width)).mean()
+        assert kind == ("taken" if error <= 1 / 8 else "warned")
+        if error > 1 / 8:
+            assert text.startswith(f"{width}-bit elements change the features of a vertex by "
+                                   f"{error:.0%} on average")
 
 
 @FORMS
@@ -92,3 +107,28 @@ def test_commands(tmp_path):
     assert len(warned.stderr.strip().splitlines()) == 1
     refused = result(VALUES * 1e-30)
     assert refused.exit_code == 2 and refused.stderr.startswith("error: 8 features, such as 0,")
+
+
+def ring(vertices, weight):
+    """Each vertex has edges to its ten next ones; every second vertex, with a factor."""
+    sources = np.repeat(np.arange(vertices), 10)
+    targets = (sources + np.tile(np.arange(1, 11), vertices)) % vertices
+    return Graph.from_edges(
+        np.stack([sources, targets], axis=1), np.ones((vertices, 4)), np.arange(vertices) % 2,
+        train=np.arange(vertices), directed=True, weights=np.where(targets % 2, weight, 1.0))
+
+
+@pytest.mark.parametrize(("weight", "width", "warned"), [
+    (0.9, 8, False), (0.003, 8, True), (0.003, 16, False), (1e-6, 16, True)])
+def test_edge_weights_of_unlike_sizes(weight, width, warned):
+    network = Network.of_widths([4, 3, 2])
+    sample = prepare(ring(60, weight), network,
+                     Recipe(element_width=width, normalisation="given")).sample
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        check_edges(sample)
+    assert bool(caught) == warned
+    if warned:
+        text = str(caught[0].message)
+        assert f"{width}-bit elements change the edge weights of a vertex by" in text
+        assert ("16-bit" if width == 8 else "scale") in text
