@@ -3,13 +3,16 @@
 from contextlib import contextmanager
 
 from hypercast.host.graph_checks import GraphError
-from hypercast.host.reading.regular_file import FileError, intact
+from hypercast.host.reading.regular_file import FileError, intact, one_line
 
 __all__ = ["DatasetError", "reading"]
 
 
 class DatasetError(ValueError):
     """A data set that cannot be loaded; names the file and what to do."""
+
+    def __init__(self, text):
+        super().__init__(one_line(text))
 
 
 @contextmanager

@@ -70,7 +70,8 @@ def read_document(path):
         raise DescriptionError(f"{path}, line {error.problem_mark.line + 1}: {error.problem}; "
                                f"correct the file") from error
     except (ValueError, yaml.YAMLError) as error:  # also numbers of too many digits
-        raise DescriptionError(f"{path}: {error}; correct the file") from error
+        text = " ".join(str(error).split())
+        raise DescriptionError(f"{path}: {text}; correct the file") from error
 
 
 class _Loader(yaml.SafeLoader):

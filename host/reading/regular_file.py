@@ -4,12 +4,14 @@ import os
 import stat
 from contextlib import contextmanager
 
-__all__ = ["DESCRIPTION_BYTES", "FileError", "check_size", "intact", "opened", "read_bytes",
-           "read_text"]
+__all__ = ["DESCRIPTION_BYTES", "FileError", "check_size", "intact", "one_line", "opened",
+           "read_bytes", "read_text"]
 
 #: More than that was not written by hand.
 DESCRIPTION_BYTES = 1 << 20
 
+#: Characters of a message.
+_LONGEST = 1200
 _KINDS = {stat.S_IFIFO: "a FIFO", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
           stat.S_IFSOCK: "a socket", stat.S_IFDIR: "a folder"}
 
@@ -17,8 +19,20 @@ _KINDS = {stat.S_IFIFO: "a FIFO", stat.S_IFCHR: "a device", stat.S_IFBLK: "a dev
 class FileError(ValueError):
     """A file that cannot be read, or that holds what it should not.
 
-    The message names the file, the place in it, and, after the last semicolon, what to do.
+    The message names the file, the place in it, and, after the last semicolon, what to do; it is
+    a line, whatever of the file is in it.
     """
+
+    def __init__(self, text):
+        super().__init__(one_line(text))
+
+
+def one_line(text):
+    """A text as a line that is not too long; bytes of paths that are no text stay as they are."""
+    text = " ".join(text.splitlines())
+    text = "".join(one if one.isprintable() or "\udc80" <= one <= "\udcff"
+                   else repr(one)[1:-1] for one in text)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST // 2]} ... {text[-_LONGEST // 3:]}"
 
 
 @contextmanager
