@@ -1,7 +1,9 @@
 """Config: what it refuses and how it says so, and the values derived from it."""
 
 import dataclasses
+import hashlib
 import itertools
+import json
 import subprocess
 import sys
 
@@ -97,6 +99,39 @@ def test_replace_checks_again():
 def test_replace_leaves_the_original():
     original = Config()
     assert original.replace(lanes=2) == dataclasses.replace(original, lanes=2) != original
+
+
+@pytest.mark.parametrize(("field", "ends"), [
+    ("dimensions", (0, 6)), ("lanes", (2, 4, 8, 16)), ("planes", (1, 2, 4)), ("eject", (1, 2, 4)),
+    ("buffer_depth", (2, 16)), ("element_width", (8, 16)), ("accumulator_rows", (16, 1 << 14)),
+    ("weight_rows", (16, 1 << 16)), ("channel_words", (64, 1 << 24)),
+    ("operand_words", (16, 1 << 16)), ("kept_rows", (16, 1 << 16)), ("read_buffer", (4, 256)),
+    ("edge_buffer", (2, 4, 8, 16, 32)), ("program_rows", (16, 4096)), ("tensors", (8, 256)),
+    ("memory_latency", (1, 1024))])
+def test_ends_of_ranges(field, ends):
+    for value in ends:
+        assert getattr(Config(**{field: value}), field) == value
+
+
+def test_figures_are_of_these_presets():
+    """Those of the documents were measured on them: measure again what has changed."""
+    text = json.dumps({"": Config().to_dict(), **{
+        name: config.to_dict() for name, config in PRESETS.items()}}, sort_keys=True)
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "6e2c76d0f64b7527"
+
+
+@pytest.mark.parametrize(("config", "derived"), [
+    (Config(lanes=2, element_width=8, dimensions=0, accumulator_rows=32, weight_rows=16), {
+        "word_width": 32, "data_width": 16, "chunks": 1, "slices": 5, "accumulator_width": 40,
+        "reset_cycles": 65, "state_words": 2, "send_record_width": 32, "mask_rows": 16,
+        "info_rows": 2, "scale_rows": 4, "index_width": 5}),
+    (Config(lanes=16, dimensions=5, channel_words=128), {
+        "word_width": 256, "data_width": 256, "chunks": 8, "slices": 3, "accumulator_width": 48,
+        "state_words": 2, "send_record_width": 64, "mask_rows": 16, "info_rows": 16,
+        "scale_rows": 16, "index_width": 11, "address_width": 7, "streams": 128}),
+    (Config(dimensions=6), {"send_record_width": 128, "cores": 64})])
+def test_derived(config, derived):
+    assert {name: getattr(config, name) for name in derived} == derived
 
 
 def test_presets():

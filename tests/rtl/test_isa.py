@@ -1,9 +1,14 @@
 """Instruction encoding: round trips, refusals, and fields that do not overlap."""
 
+import enum
+import hashlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hypercast.rtl import isa
+from hypercast.rtl.config import INTERFACE_VERSION
 from hypercast.rtl.isa import HEADER, INSTRUCTION_WIDTH, OPERANDS, Opcode, decode, encode
 from hypercast.rtl.registers import PHASES
 
@@ -73,3 +78,29 @@ def test_header():
     assert HEADER[0][0] == "opcode"
     assert max(Opcode) < 1 << dict(HEADER)["opcode"]
     assert PHASES == 1 << dict(HEADER)["phase"]
+
+
+#: Interface version, and the digest of what `_interface` gives in it.
+_DIGEST = 9, "4881492aa3331c3d"
+
+
+def _interface():
+    """All that programs are made of."""
+    enums = {name: dict(value.__members__) for name, value in sorted(vars(isa).items())
+             if isinstance(value, type) and issubclass(value, enum.IntEnum)
+             and value is not enum.IntEnum}
+    return repr([HEADER, sorted(OPERANDS.items()), INSTRUCTION_WIDTH, isa.INSTRUCTION_WORDS,
+                 isa.MASTER_EXPONENT, isa.MINIMUM_EXPONENT, isa.MAXIMUM_EXPONENT,
+                 [(name, sorted((key, int(value)) for key, value in members.items()))
+                  for name, members in enums.items()]])
+
+
+def test_the_interface_changes_with_its_version_only():
+    """Compiled programs of others stay right, or are refused."""
+    digest = hashlib.sha256(_interface().encode()).hexdigest()[:16]
+    assert (INTERFACE_VERSION, digest) == _DIGEST, \
+        "raise INTERFACE_VERSION in rtl/config.py, and note it here with the new digest"
+
+
+def test_the_step_key_grows_by_the_golden_ratio():
+    assert round(2**32 * (5**0.5 - 1) / 2) == isa.STEP_KEY_INCREMENT

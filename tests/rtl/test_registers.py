@@ -1,8 +1,10 @@
 """The register map: no two things at one place, and everything can be reached."""
 
+import hashlib
+
 import pytest
 
-from hypercast.rtl.config import PRESETS
+from hypercast.rtl.config import INTERFACE_VERSION, PRESETS
 from hypercast.rtl.control.axi_lite import ADDRESS_WIDTH
 from hypercast.rtl.isa import INSTRUCTION_WORDS, Engine, Opcode
 from hypercast.rtl.layouts import HostRequest, operands
@@ -84,3 +86,25 @@ def test_waits_names_every_engine():
 
 def test_row_table_is_what_instructions_can_name():
     assert 1 << operands(Opcode.AGGREGATE)["vertices"].shape.width == ROW_TABLE
+
+
+#: Interface version, and the digest of the map in it.
+_DIGEST = 9, "5f947b19f1b162eb"
+
+
+def test_the_map_changes_with_the_version_only():
+    registers = [(entry.name, entry.offset, entry.access, entry.read_acts, entry.ones_clear,
+                  [(field.name, field.low, field.width) for field in entry.fields])
+                 for entry in REGISTERS]
+    enums = [[(one.name, int(one)) for one in kind] for kind in (Space, CoreSpace, Error)]
+    text = repr([registers, enums, [name for name, _ in COUNTERS], PHASES, ROW_TABLE])
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    assert (INTERFACE_VERSION, digest) == _DIGEST, \
+        "raise INTERFACE_VERSION in rtl/config.py, and note it here with the new digest"
+
+
+def test_reset_values():
+    config = PRESETS["tiny"]
+    values = {entry.name: entry.reset_value(config) for entry in REGISTERS}
+    assert {name: value for name, value in values.items() if value} == {
+        "magic": MAGIC, "version": INTERFACE_VERSION, "config_hash": config.hash, "repeat": 1}

@@ -8,6 +8,7 @@ from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Kind
 from tests.bench import get, put, run
 from tests.rtl.aggregation.edge_sets import bits_of, random_words
+from tests.rtl.flips import count_cycles
 
 
 def configuration(**changes):
@@ -102,6 +103,30 @@ def test_slices_rebuild_any_accumulator(width):
             assert await read(ctx, dut, 1, row) == value
 
     run(dut, bench)
+
+
+def test_what_is_counted():
+    """Each edge and each slice once, when it is added; nothing while rows are drained."""
+    config = configuration()
+    dut = Lane(config)
+    edges, slices = [], []
+
+    async def bench(ctx):
+        await put(ctx, dut.flits, [flit(config, Kind.AGGREGATE, [1, 1])])
+        await fill(ctx, dut, 0, (5, 1, 0), (6, 1, 0), (7, 1, 1))
+        await ctx.tick().repeat(8)
+        assert (len(edges), len(slices)) == (3, 0)
+        await put(ctx, dut.flits, [flit(config, Kind.REDUCE, [1, 1], index=row) for row in (1, 2)])
+        await ctx.tick().repeat(8)
+        assert (len(edges), len(slices)) == (3, 2)
+        ctx.set(dut.weights.ready, 1)
+        await put(ctx, dut.flits, [flit(config, Kind.WEIGHT, [1, 1])])
+        for row in (5, 6, 7, 1):
+            await read(ctx, dut, 0, row)
+        assert (len(edges), len(slices)) == (3, 2)
+
+    run(dut, bench, background=[count_cycles(dut.edge_added, edges),
+                                count_cycles(dut.slice_added, slices)])
 
 
 def test_weight_rows_pass_through():

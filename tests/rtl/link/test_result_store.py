@@ -25,7 +25,7 @@ def test_results(stall):
                 await ctx.tick()
         ctx.set(dut.write, 0)
 
-        for sequence in (8, 7, 10, 10, None, 9):
+        for sequence in (8, 7, 10, 10, None, 9, 9, 8):
             expected = [header_word(Kind.RESULT, sequence or 33, 5), *results.get(sequence, [])]
             header = {"kind": Kind.RESULT, "sequence": sequence or 33, "session": 5}
             reply = {"header": header, "length": len(expected) - 1}
@@ -42,6 +42,7 @@ def test_results(stall):
             ctx.set(dut.reply.valid, 0)
             assert [word.data for word in words] == expected
             assert [word.last for word in words] == [0] * (len(expected) - 1) + [1]
-            await ctx.tick()
+            ctx.set(dut.o.ready, int(rng.integers(2)))  # it takes nothing that is not offered
+            await ctx.tick().repeat(3)
 
     run(dut, bench)

@@ -127,10 +127,15 @@ def test_writes_at_full_rate(addresses):
     assert cycles == len(addresses)
 
 
-def test_outstanding_bursts_are_bounded():
+@pytest.mark.parametrize("lengths", [[1] * 200, [16] * 10 + [1] * 190, [16, 1, 1] * 80])
+def test_outstanding_bursts_are_bounded(lengths):
+    """A burst is over with its last word, however many it has."""
     dut, memory, background = channel(WIDE, latency=400)
-    time_bursts(dut, [1] * 200, background=background)
+    time_bursts(dut, lengths, background=background)
     assert memory.most_reads == 64
+
+
+def test_outstanding_writes_are_bounded():
     _, memory = time_writes(list(range(0, 400, 2)), latency=400)
     assert memory.most_writes == 64
 

@@ -50,6 +50,38 @@ def test_matches_reference_with_stalls(lanes):
     run(dut, bench, cycles=2000)
 
 
+def _largest_threshold(case, feature):
+    """The one that just keeps a feature."""
+    low, high = 0, 1 << 16
+    while high - low > 1:
+        middle = (low + high) // 2
+        kept = arithmetic.keep_mask(case["key"], middle, [case["rank"]], [feature])[0]
+        low, high = (middle, high) if kept else (low, middle)
+    return low
+
+
+@pytest.mark.parametrize("lanes", [2, 4])
+def test_an_element_is_kept_up_to_its_threshold(lanes):
+    config = PRESETS["test"].replace(lanes=lanes)
+    cases = []
+    for number, case in enumerate(_random_cases(np.random.default_rng(lanes), 16)):
+        largest = _largest_threshold(case, case["panel"] * lanes + number % lanes)
+        cases += [{**case, "threshold": min(largest + more, 65535)} for more in (0, 1)]
+    dut = Dropout(config)
+
+    async def bench(ctx):
+        ctx.set(dut.enable, 1)
+        kept = []
+        for case in cases + cases[:1] * dut.LATENCY:
+            for name, value in case.items():
+                ctx.set(getattr(dut, name), value)
+            _, _, keep = await ctx.tick().sample(dut.keep)
+            kept.append(keep)
+        assert kept[dut.LATENCY:] == [_expected(config, case) for case in cases]
+
+    run(dut, bench, cycles=100)
+
+
 def test_threshold_zero_keeps_everything():
     config = PRESETS["test"]
     dut = Dropout(config)
