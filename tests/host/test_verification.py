@@ -2,6 +2,7 @@
 """
 
 import dataclasses
+import functools
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import Keep, Opcode, OperandSource, decode, encode
+from hypercast.rtl.isa import OPERANDS, Keep, Opcode, OperandSource, decode, encode
 
 CONFIG = Config(dimensions=1, lanes=4, planes=1, accumulator_rows=32, channel_words=2**16,
                 operand_words=256, kept_rows=128, program_rows=4096, weight_rows=8192, tensors=128)
@@ -69,12 +70,6 @@ def any_shape(test):
         hidden=st.lists(st.integers(1, 20), max_size=3), model=st.sampled_from(list(MODELS)),
         order=st.sampled_from([COMBINE_FIRST, AGGREGATE_FIRST]),
         optimiser=st.sampled_from(["sgd", "adam"]), seed=st.integers(0, 99))(test)
-
-
-@settings(max_examples=20)
-@any_shape
-def test_any_shape(**shape):
-    compile_or_refuse(shape)
 
 
 @pytest.mark.slow
@@ -130,11 +125,7 @@ def test_indices_that_are_too_short_are_found():
 ], ids=str)
 def test_fields_that_reach_beyond_are_found(opcode, which, field, by):
     """In one of many panels, where a stride is to matter."""
-    jobs = [job_of(order=order, density=density, hidden=(6, 6),
-                   config=CONFIG.replace(operand_words=words))
-            for order, density, words in ((COMBINE_FIRST, 1.0, 16), (COMBINE_FIRST, 0.05, 256),
-                                          (AGGREGATE_FIRST, 1.0, 16))]
-    job, found = next((job, found) for job in jobs if (found := emitted(job, opcode, **which)))
+    job, found = next((job, found) for job in jobs() if (found := emitted(job, opcode, **which)))
     row, entry = max(found, key=lambda pair: pair[1].get("panels", 0))
     with pytest.raises(ProgramError, match=rf"row {row}, {opcode.name}: .* defect of the compiler"):
         verify(changed(job, row, **{field: entry[field] + by}))
@@ -148,3 +139,103 @@ def test_kept_rows_that_reach_beyond_are_found(keep, base):
                   if entry["keep"] >> keep & 1)
     with pytest.raises(ProgramError, match=base):
         verify(changed(job, row, **{base: 256}))
+
+
+@functools.cache
+def jobs():
+    """Jobs that together have all kinds of instructions; in one, operands are read from memory."""
+    return [job_of(order=order, density=density, hidden=(6, 6),
+                   config=CONFIG.replace(operand_words=words))
+            for order, density, words in ((COMBINE_FIRST, 1.0, 16), (COMBINE_FIRST, 0.05, 256),
+                                          (AGGREGATE_FIRST, 1.0, 1024))]
+
+
+def first(opcode, **which):
+    """A job with an instruction, its row and its fields."""
+    return next((job, *found[0]) for job in jobs() if (found := emitted(job, opcode, **which)))
+
+
+@pytest.mark.parametrize(("opcode", "which", "field", "room"), [
+    (Opcode.AGGREGATE, {"kept": 1, "prefetch": 0}, "kept_base", lambda job, entry:
+     job.config.kept_rows - len(job.plan.rows_of(entry["vertices"]))),
+    (Opcode.MATMUL, {"operand": 2, "sparse": 0}, "operand_base", lambda job, entry:
+     job.config.operand_words - (entry["panels"] - 1) * entry["operand_stride"]
+     - entry["row_limit"]),
+    (Opcode.GRADIENT, {"ones": 0}, "first_row", lambda job, entry:
+     job.config.accumulator_rows * job.config.cores - entry["panels"] * job.config.lanes),
+    (Opcode.GRADIENT, {"ones": 1}, "first_row", lambda job, entry:
+     job.config.accumulator_rows * job.config.cores - entry["panels"]),
+    (Opcode.GRADIENT, {"sums": 1}, "sums_row", lambda job, entry:
+     job.config.accumulator_rows * job.config.cores - 1),
+    (Opcode.GRADIENT, {"kept": 1}, "kept_base", lambda job, entry:
+     job.config.kept_rows - len(job.plan.rows_of(entry["vertices"]))),
+    (Opcode.DRAIN, {"keep": 1 << Keep.LEFT}, "left_base", lambda job, entry:
+     job.config.operand_words - entry["row_limit"]),
+    (Opcode.DRAIN, {"keep": 1 << Keep.RIGHT}, "right_base", lambda job, entry:
+     job.config.kept_rows - entry["row_limit"]),
+    (Opcode.DRAIN, {"keep": 1 << Keep.SEND}, "send_base", lambda job, entry:
+     job.config.kept_rows - entry["row_limit"]),
+    (Opcode.UPDATE, {}, "first_row", lambda job, entry:
+     job.config.accumulator_rows * job.config.cores - entry["rows"]),
+], ids=str)
+def test_the_last_place_is_the_last(opcode, which, field, room):
+    """What just fits is right, one more is not."""
+    keeps = which.pop("keep", 0)
+    job, row, entry = next(
+        (job, row, entry) for job in jobs() for row, entry in emitted(job, opcode, **which)
+        if entry.get("keep", 0) & keeps == keeps)
+    last = room(job, entry)
+    verify(changed(job, row, **{field: last}))
+    with pytest.raises(ProgramError, match=rf"row {row}, {opcode.name}"):
+        verify(changed(job, row, **{field: last + 1}))
+
+
+@pytest.mark.parametrize(("opcode", "which", "field", "kind"), [
+    (Opcode.DRAIN, {"mask_write": 1}, "side_address", lambda job, entry: (
+        1, -(-entry["row_limit"] // job.config.mask_rows))),
+    (Opcode.LOSS, {}, "info", lambda job, entry: (
+        1, -(-len(job.plan.rows_of(entry["vertices"])) // job.config.info_rows))),
+    (Opcode.UPDATE, {"adam": 0}, "state", lambda job, entry: (
+        1, -(-entry["rows"] // job.config.cores) * 2 * job.config.state_words))], ids=str)
+def test_words_are_in_one_region(opcode, which, field, kind):
+    """At its beginning and at its end; not one word before or after, if nothing else lies there."""
+    job, row, entry = first(opcode, **which)
+    channel, count = kind(job, entry)
+    regions = [region for region in job.regions.values() if region.channel == channel]
+    region = next(region for region in regions
+                  if 0 <= entry[field] - region.address <= region.words - count)
+    for address in (region.address, region.address + region.words - count):
+        verify(changed(job, row, **{field: address}))
+    end = max(other.address + other.words for other in regions)
+    largest = next(other for other in regions if other.address + other.words == end)
+    if largest.words >= count:
+        verify(changed(job, row, **{field: end - count}))
+    with pytest.raises(ProgramError, match=rf"row {row}, {opcode.name}"):
+        verify(changed(job, row, **{field: end - count + 1}))
+
+
+@pytest.mark.parametrize(("opcode", "which", "fields"), [
+    (Opcode.AGGREGATE, {"prefetch": 1}, ("send_list", "address", "kept_base")),
+    (Opcode.AGGREGATE, {"kept": 1, "prefetch": 0}, ("address",)),
+    (Opcode.AGGREGATE, {"kept": 0, "prefetch": 0}, ("kept_base",)),
+    (Opcode.MATMUL, {"operand": 0}, ("operand_base",)),
+    (Opcode.MATMUL, {"operand": 2, "sparse": 0}, ("address",)),
+    (Opcode.GRADIENT, {"sums": 0}, ("sums_row",)),
+    (Opcode.GRADIENT, {"kept": 0}, ("kept_base",)),
+    (Opcode.GRADIENT, {"kept": 1}, ("gradient_address",)),
+    (Opcode.DRAIN, {"mask_read": 0, "mask_write": 0, "source": 0}, ("side_address",
+                                                                     "source_address")),
+    (Opcode.DRAIN, {"bias": 0}, ("bias_weights",)),
+    (Opcode.DRAIN, {"keep": 0}, ("left_base", "right_base", "send_base")),
+    (Opcode.LOSS, {"train": 0}, ("destination", "left_base", "right_base", "send_base")),
+], ids=str)
+def test_fields_that_mean_nothing_are_not_checked(opcode, which, fields):
+    job, row, _ = first(opcode, **which)
+    widths = dict(OPERANDS[opcode])
+    verify(changed(job, row, **{name: (1 << widths[name]) - 1 for name in fields}))
+
+
+@settings(max_examples=20)
+@any_shape
+def test_any_shape(**shape):
+    compile_or_refuse(shape)
