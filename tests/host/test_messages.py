@@ -5,7 +5,7 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.host.messages import compile_messages
+from hypercast.host.messages import compile_messages, relocate
 from hypercast.rtl.config import Config
 from hypercast.rtl.placement import core_of, rank_of, row_of, rows_of
 
@@ -109,3 +109,26 @@ def test_symmetric_matrix_sends_each_row_once():
     assert messages.deliveries == 32 * 16
     assert messages.edges.sum() == 32 * 32
 
+
+
+def test_edge_sets_are_relocated():
+    """All streams' addresses move, nothing else does."""
+    matrix = scipy.sparse.csr_array(np.ones((32, 32), dtype=np.int64))
+    for config in CONFIGS:
+        original = compile_messages(matrix, config).edge_sets[0]
+        moved = relocate(original, 1000, config)
+        streams = range(2, 2 + 2 * config.streams, 2)
+        expected = original.ravel().astype(np.int64)
+        expected[list(streams)] += 1000
+        assert np.array_equal(moved.ravel(), expected) and moved.shape == original.shape
+
+
+def test_counts_of_messages():
+    """Of a matrix with a column for one core, one for two, and an empty one."""
+    config = Config(dimensions=1, planes=1, lanes=2)
+    matrix = np.zeros((4, 4), dtype=np.int64)
+    one, other = (next(rank for rank in range(4) if core_of(rank, 2) == core) for core in (0, 1))
+    matrix[one, 0] = matrix[one, 1] = matrix[other, 1] = 3
+    messages = compile_messages(scipy.sparse.csr_array(matrix), config)
+    assert (messages.messages, messages.deliveries) == (2, 3)
+    assert messages.edges.tolist() == [2, 1]

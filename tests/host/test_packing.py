@@ -7,15 +7,18 @@ from hypercast.host.job import Weights
 from hypercast.host.memory_map import CapacityError, MemoryMap, Region
 from hypercast.host.packing import (
     deal,
+    pack_entry,
     pack_panels,
     pack_records,
     pack_rows,
     undeal,
+    unpack_entry,
     unpack_panels,
     unpack_rows,
 )
 from hypercast.host.state import load_state, matrix_of, store_state, weight_rows
 from hypercast.rtl.config import Config
+from hypercast.rtl.placement import core_of
 
 CONFIGS = [Config(lanes=lanes, element_width=width, dimensions=dimensions)
            for lanes in (2, 4, 16) for width in (8, 16) for dimensions in (0, 3)]
@@ -38,6 +41,29 @@ def test_too_large_an_element_is_refused():
         pack_rows(np.array([[1, 200]]), Config(lanes=2, element_width=8))
 
 
+@pytest.mark.parametrize("width", [8, 16])
+def test_ends_of_the_range_of_elements(width):
+    config, top = Config(lanes=2, element_width=width), 1 << width - 1
+    ends = np.array([[-top, top - 1]])
+    assert np.array_equal(unpack_rows(pack_rows(ends, config), config), ends)
+    for bad in (-top - 1, top):
+        with pytest.raises(OverflowError, match=f"element {bad} does not fit {width} bits"):
+            pack_rows(np.array([[0, 1], [bad, 0]]), config)
+    assert pack_rows(np.zeros((0, 2)), config).shape == (0, config.chunks)
+
+
+@pytest.mark.parametrize(("exponent", "peak", "word"), [
+    (0, None, 0), (-1, None, 0xFF), (5, 7, 0x10705), (-28, -3, 0x1FDE4), (127, 127, 0x17F7F),
+    (-128, -128, 0x18080), (0, 0, 0x10000)])
+def test_entries_of_the_exponent_file(exponent, peak, word):
+    assert pack_entry(exponent, peak) == word
+    assert unpack_entry(word) == (exponent, peak)
+
+
+def test_peaks_too_low_become_the_lowest():
+    assert pack_entry(1, -300) == pack_entry(1, -128) == 0x18001
+
+
 @pytest.mark.parametrize("config", CONFIGS)
 def test_panels_round_trip(config):
     rng = np.random.default_rng(2)
@@ -45,6 +71,12 @@ def test_panels_round_trip(config):
     words = pack_panels(matrix, 8, config)
     assert len(words) == 8 * -(-21 // config.lanes)
     assert np.array_equal(unpack_panels(words, 5, 21, 8, config), matrix)
+    elements = unpack_rows(words, config)
+    for panel in range(len(words) // 8):  # what is beyond rows and columns is zero
+        part = np.zeros((8, config.lanes), dtype=np.int64)
+        columns = matrix[:, panel * config.lanes:(panel + 1) * config.lanes]
+        part[:5, :columns.shape[1]] = columns
+        assert np.array_equal(elements[panel * 8:panel * 8 + 8], part)
 
 
 @pytest.mark.parametrize("vertices", [0, 1, 7, 8, 9, 100])
@@ -53,6 +85,11 @@ def test_dealing_round_trip(vertices):
     matrix = np.arange(vertices * 2).reshape(vertices, 2)
     parts = [deal(matrix, core, config) for core in range(8)]
     assert sum(len(part) for part in parts) == vertices
+    for core, part in enumerate(parts):
+        ranks = [rank for rank in range(vertices) if core_of(rank, 8) == core]
+        assert np.array_equal(part, matrix[ranks])
+    longer = [np.concatenate([part, [[-1, -1]]]) for part in parts]
+    assert np.array_equal(undeal(longer, vertices, config), matrix)
     assert np.array_equal(undeal(parts, vertices, config), matrix)
 
 

@@ -49,3 +49,31 @@ def test_mantissas(weights):
     mantissas, unit = quantized_loss_weights(weights)
     assert WEIGHT_ONE <= mantissas.max() < 1 << 16 and mantissas.min() >= 0
     assert abs(mantissas / WEIGHT_ONE * unit - weights).max() <= weights.max() * 2.0**-16
+
+
+@pytest.mark.parametrize("unit", [0.25, 1.0, 8.0])
+def test_a_unit_that_is_given(unit):
+    """Weights below twice that fit it."""
+    weights = np.array([0.0, unit / 2, unit, unit * 65535 / 32768])
+    mantissas, same = quantized_loss_weights(weights, unit)
+    assert same == unit and mantissas.tolist() == [0, WEIGHT_ONE // 2, WEIGHT_ONE, 65535]
+    with pytest.raises(ValueError, match=f"loss weight {2 * unit} is not below {2 * unit}"):
+        quantized_loss_weights(weights * 65536 / 65535 + [0, 0, 0, 0], unit)
+
+
+@pytest.mark.parametrize("largest", [1.0, 0.75, 1 - 2.0**-18, 2 - 2.0**-17, 3.0])
+def test_the_largest_mantissa_has_its_highest_bit(largest):
+    mantissas, unit = quantized_loss_weights(np.array([largest, 0.0]))
+    assert 1 << 15 <= mantissas[0] < 1 << 16 and mantissas[1] == 0
+    assert mantissas[0] / WEIGHT_ONE * unit == pytest.approx(largest, rel=2.0**-16)
+
+
+def test_labels_that_fit():
+    assert checked_labels([-1, 0, 2], CROSS_ENTROPY, 3).tolist() == [-1, 0, 2]
+    several = checked_labels(np.eye(2, 3), BINARY_CROSS_ENTROPY, 3)
+    assert several.dtype == bool and several.tolist() == np.eye(2, 3, dtype=bool).tolist()
+
+
+def test_weights_that_fit():
+    assert checked_loss_weights([0.0, 2.0], 2).tolist() == [0.0, 2.0]
+    assert checked_loss_weights(None, 2).tolist() == [1.0, 1.0]

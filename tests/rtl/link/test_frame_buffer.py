@@ -80,6 +80,55 @@ def test_a_frame_is_seen_when_it_is_complete():
     run(dut, bench)
 
 
+def test_nothing_is_written_between_words():
+    """Whatever stands at the input; and what is good does not change before it is read."""
+    dut = FrameBuffer(4)
+
+    async def bench(ctx):
+        for data in range(4):
+            ctx.set(dut.word, {"data": data, "last": 1})
+            ctx.set(dut.write, 1)
+            await ctx.tick()
+            ctx.set(dut.write, 0)
+            ctx.set(dut.word, {"data": 0xBAD, "last": 0})
+            await ctx.tick().repeat(2)
+        ctx.set(dut.write, 1)  # full: no room for this one
+        await ctx.tick()
+        ctx.set(dut.write, 0)
+        received = await get(ctx, dut.o, 4)
+        assert [(word.data, word.last) for word in received] == [(data, 1) for data in range(4)]
+        await ctx.tick()
+        assert not ctx.get(dut.o.valid)
+
+    run(dut, bench)
+
+
+def test_a_frame_that_just_fits():
+    dut = FrameBuffer(4)
+
+    async def bench(ctx):
+        for count in (4, 5, 4, 2, 2):  # the one of five is forgotten
+            for index in range(count):
+                ctx.set(dut.word, {"data": 16 * count + index, "last": index == count - 1})
+                ctx.set(dut.write, 1)
+                await ctx.tick()
+            ctx.set(dut.write, 0)
+            await ctx.tick()
+            if count != 5:
+                received = await get(ctx, dut.o, count)
+                assert [word.data for word in received] == [
+                    16 * count + index for index in range(count)]
+            await ctx.tick()
+            assert not ctx.get(dut.o.valid)
+
+    run(dut, bench)
+
+
+@pytest.mark.parametrize("depth", [2, 8])
+def test_depths_that_will_do(depth):
+    FrameBuffer(depth)
+
+
 @pytest.mark.parametrize("depth", [0, 1, 12])
 def test_depth(depth):
     with pytest.raises(ValueError, match=f"depth must be a power of two, not {depth}"):
