@@ -2,8 +2,9 @@
 
 import cocotb
 import pytest
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from cocotb.triggers import Timer
 
@@ -38,7 +39,35 @@ async def constant_fields(dut):
 
 @pytest.mark.parametrize("simulator", SIMULATORS)
 def test_constant_field_beside_a_switched_one(simulator):
-    simulate(simulator, PartlyConstant(), module=__name__)
+    simulate(simulator, PartlyConstant(), module=__name__, test="constant_fields")
+
+
+class Still(wiring.Component):
+    """What follows from a register that never changes, and from a memory that is never read."""
+
+    o: Out(4)
+    parity: Out(1)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.memory = memory = Memory(shape=8, depth=4, init=[])
+        register, read = Signal(init=1), memory.read_port()
+        m.d.comb += [read.en.eq(0), self.parity.eq(read.data.xor())]
+        m.d.sync += register.eq(register)
+        with m.If(register):
+            m.d.comb += self.o.eq(SWITCHED)
+        return m
+
+
+@cocotb.test(timeout_time=1, timeout_unit="us")
+async def still(dut):
+    await Timer(1, unit="ns")
+    assert (str(dut.o.value), str(dut.parity.value)) == (f"{SWITCHED:04b}", "0")
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS)
+def test_what_never_changes_is_known(simulator):
+    simulate(simulator, Still(), module=__name__, test="still")
 
 
 def test_yosys_says_what_is_wrong():
