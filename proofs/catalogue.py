@@ -1,6 +1,6 @@
 """All proofs."""
 
-from hypercast.proofs.control import axi_lite, window
+from hypercast.proofs.control import axi_lite, controller, window
 from hypercast.proofs.folding import fold, pace
 from hypercast.proofs.lib import (
     burst_reader,
@@ -12,7 +12,7 @@ from hypercast.proofs.lib import (
     unpacker,
 )
 from hypercast.proofs.link import frame_buffer, session
-from hypercast.proofs.memory import axi_reader, write_crossbar
+from hypercast.proofs.memory import axi_reader, axi_writer, write_crossbar
 from hypercast.proofs.network import ejection_port, input_buffer, link_output, router
 from hypercast.proofs.vector import credit_fifo
 
@@ -22,9 +22,9 @@ _MODULES = (
     fifo, skid_buffer, round_robin_arbiter, priority_arbiter, stream_merge, unpacker,
     burst_reader,
     ejection_port, input_buffer, link_output, router,
-    axi_reader, write_crossbar,
+    axi_reader, axi_writer, write_crossbar,
     credit_fifo,
-    axi_lite, window,
+    controller, axi_lite, window,
     session, frame_buffer,
     fold, pace,
 )

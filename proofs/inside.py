@@ -44,12 +44,18 @@ class Inside:
         return part
 
     def signal(self, path):
-        """A signal that the block, or a part of it, drives, such as ``queue.level``."""
+        """A register of the block, or of a part of it, such as ``queue.level``.
+
+        If there is none of that name, a signal that it drives otherwise.
+        """
         fragment, name = self._find(path)
-        driven = {id(signal): signal for statements in fragment.statements.values()
-                  for statement in statements for signal in statement._lhs_signals()}
-        [found] = (signal for signal in driven.values() if signal.name == name)
-        return found
+        for domain in ("sync", "comb"):
+            driven = {id(signal): signal for statement in fragment.statements.get(domain, ())
+                      for signal in statement._lhs_signals() if signal.name == name}
+            if driven:
+                [found] = driven.values()
+                return found
+        raise LookupError(f"{path} is no signal of the block")
 
     def state(self, path, *names):
         """Whether the state machine in a part (empty: the block) is in one of some states."""

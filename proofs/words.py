@@ -6,7 +6,7 @@ __all__ = ["constant", "held", "past"]
 
 
 def past(m, value):
-    """``value`` in the cycle before; zero in the first."""
+    """``value`` in the cycle before; zero in the first. Not for use under an ``m.If``."""
     register = Signal.like(Value.cast(value), name="past", init=0)
     m.d.sync += register.eq(value)
     return register

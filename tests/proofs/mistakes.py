@@ -8,7 +8,7 @@ from amaranth.lib import fifo as amaranth_fifo
 
 from hypercast.proofs import control, folding, lib, link, memory, network, vector
 from hypercast.proofs.catalogue import PROOFS
-from hypercast.rtl.control import axi_lite, window
+from hypercast.rtl.control import axi_lite, controller, window
 from hypercast.rtl.folding import fold, pace, slots
 from hypercast.rtl.lib import (
     burst_reader,
@@ -19,7 +19,7 @@ from hypercast.rtl.lib import (
     unpacker,
 )
 from hypercast.rtl.link import frame_buffer, session
-from hypercast.rtl.memory import axi_reader, write_crossbar
+from hypercast.rtl.memory import axi_reader, axi_writer, write_crossbar
 from hypercast.rtl.network import (
     ejection_port,
     input_buffer,
@@ -162,9 +162,24 @@ MISTAKES = [
             "axi.rresp != Response.OKAY", "axi.rresp == Response.SLVERR"),
     Mistake("axi_reader", "delivers", axi_reader, "SkidBuffer", skid_buffer,
             "spare.eq(payload_in)", "spare.eq(payload_out)"),
+    # Joins words of any addresses; ends bursts a word early; does not wait for responses.
+    Mistake("axi_writer", "writes", memory.axi_writer, "axi_writer", axi_writer,
+            "(write.p.address == following)", "1"),
+    Mistake("axi_writer", "writes", memory.axi_writer, "axi_writer", axi_writer,
+            "axi.wlast.eq(left == 1)", "axi.wlast.eq(left == 2)", slow=True),
+    Mistake("axi_writer", "writes", memory.axi_writer, "axi_writer", axi_writer,
+            " & (outstanding == 0)", "", slow=True),
     # Writes to both channels.
     Mistake("write_crossbar", "each word", memory.write_crossbar, "WriteCrossbar", write_crossbar,
             "with m.If(request.p.channel == number):", "with m.If(1):"),
+    # Issues an instruction again; issues one while its engine is busy; does not stop.
+    Mistake("controller", "issues", control.controller, "controller", controller,
+            "m.d.comb += [issue.eq(1), load.eq(1)]", "m.d.comb += issue.eq(1)", slow=True),
+    Mistake("controller", "issues", control.controller, "controller", controller,
+            "decoded.needed.eq(control.waits | _mask([engine]))",
+            "decoded.needed.eq(control.waits)", slow=True),
+    Mistake("controller", "issues", control.controller, "controller", controller,
+            "with m.If(stopping | fatal):", "with m.If(fatal):", slow=True),
     # Starves reads; writes where some strobes are low.
     Mistake("axi_lite", "each", control.axi_lite, "AxiLiteSubordinate", axi_lite,
             "write_pending & ~(read_pending & bus.write)", "write_pending"),

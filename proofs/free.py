@@ -1,0 +1,40 @@
+"""Parts that may do anything, so that a proof holds whatever they do."""
+
+from amaranth.hdl import Module, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["Free", "inputs"]
+
+
+def _ports(component, flow):
+    return [Value.cast(value) for _, member, value in component.signature.flatten(component)
+            if member.flow is flow]
+
+
+def inputs(component):
+    """The inputs of a component."""
+    return _ports(component, In)
+
+
+class Free(wiring.Component):
+    """Has the ports of a block, and nothing in it: its outputs are to be free inputs of the bench.
+
+    Parameters
+    ----------
+    block : wiring.Component
+        The block it stands for.
+
+    Attributes
+    ----------
+    outputs : list of Value
+        What drives nothing.
+    """
+
+    def __init__(self, block):
+        block._MustUse__silence = True  # nothing but its ports is needed
+        super().__init__(dict(block.signature.members.items()))
+        self.outputs = _ports(self, Out)
+
+    def elaborate(self, platform):
+        return Module()
