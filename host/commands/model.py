@@ -37,8 +37,8 @@ class _Widths(click.ParamType):
 @click.command()
 @click.argument("dataset", required=False)
 @configuration("vcu128")
-@click.option("--vertices", type=click.IntRange(1), help="Instead of DATASET.")
-@click.option("--edges", type=click.IntRange(0),
+@click.option("--vertices", type=click.IntRange(1, 1 << 31), help="Instead of DATASET.")
+@click.option("--edges", type=click.IntRange(0, 1 << 40),
               help="With --vertices: edges, counted in both directions, loops included.")
 @click.option("--degree-law", type=click.Choice(DEGREE_LAWS), default="power", show_default=True,
               help="With --vertices: how degrees are distributed.")

@@ -135,6 +135,12 @@ def test_all_neighbours_at_once():
 
 
 @pytest.mark.timeout(60)
+def test_more_vertices_than_any_graph_has():
+    assert "is not in the range 1<=x<=2147483648" in refused(
+        "model", "--vertices", 10**50, "--edges", 1, "--layers", "1,1", status=2)
+
+
+@pytest.mark.timeout(60)
 def test_a_fifo_is_no_data_set(tmp_path):
     os.mkfifo(tmp_path / "graph.npz")
     assert "graph.npz is a FIFO, not a regular file" in refused(
