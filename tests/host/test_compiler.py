@@ -19,6 +19,7 @@ from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Split, decode
 from tests.host.models import SMALL, named_model, small_graph, small_model
+from tests.host.noted_programs import CASES, noted, summary
 
 ROOMY = SMALL.replace(weight_rows=1024, channel_words=16384, program_rows=4096, tensors=64)
 CONFIGS = [
@@ -52,6 +53,11 @@ def jobs(draw):
     config = draw(st.sampled_from(CONFIGS))
     return small_model(graph, hidden=hidden, config=config, dropout=dropout,
                        orders=orders), config
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_programs_are_those_noted(name):
+    assert summary(name) == noted(name)
 
 
 @given(jobs())

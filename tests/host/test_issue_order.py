@@ -6,6 +6,7 @@ from hypercast.host import issue_order
 from hypercast.host.schedule import Accumulators, Schedule
 from hypercast.host.timing import Duration
 from hypercast.rtl.isa import Opcode
+from tests.host.noted_programs import noted, summary
 
 
 def add(schedule, opcode, cycles, label, *, reads=(), writes=(), accumulators=None):
@@ -77,3 +78,8 @@ def test_an_order_is_always_the_same():
         add_late_product(schedule)
         orders.append(ordered(schedule))
     assert orders[0] == orders[1]
+
+
+@pytest.mark.parametrize("name", ["plain", "residual", "GraphSAGE", "jumping", "slow memory"])
+def test_programs_are_those_noted(name):
+    assert summary(name) == noted(name)

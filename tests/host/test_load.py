@@ -1,11 +1,13 @@
 """Loads count what messages ask of every resource, on examples done by hand."""
 
 import numpy as np
+import pytest
 import scipy.sparse
 
 from hypercast.host.load import Load
 from hypercast.host.messages import compile_messages
 from tests.host.models import SMALL
+from tests.host.noted_programs import noted, summary
 
 #: Four cores.
 CONFIG = SMALL.replace(dimensions=2, lanes=4)
@@ -52,3 +54,8 @@ def test_load_of_a_graph_is_that_of_its_messages():
     assert (found.rows, found.total_rows) == (6, 23)
     assert found.total_words >= -(-matrix.nnz // CONFIG.chunks)
     assert found.arrivals == messages.edges.max()  # of a single lane
+
+
+@pytest.mark.parametrize("name", ["plain", "several tiles"])
+def test_programs_are_those_noted(name):
+    assert summary(name) == noted(name)

@@ -1,10 +1,12 @@
 """Places in the operand buffer do not overlap, and what does not fit has none."""
 
 import numpy as np
+import pytest
 
 from hypercast.host.operand_map import OperandMap, Parts
 from hypercast.rtl.isa import OperandSource
 from tests.host.models import SMALL
+from tests.host.noted_programs import noted, summary
 
 CONFIG = SMALL.replace(operand_words=64)
 
@@ -58,3 +60,9 @@ def test_pieces_of_a_sparse_matrix_begin_at_the_same_entry_in_every_core():
     assert [places.fields("X", first, 0, keep=False)["operand_base"] for first in (0, 2, 3)] == [
         20, 24, 28]
     assert places.fields("X", 2, 0, keep=False)["operand_stride"] == 0
+
+
+@pytest.mark.parametrize("name", [
+    "plain", "nothing kept", "two kept panels", "GraphSAGE", "jumping"])
+def test_programs_are_those_noted(name):
+    assert summary(name) == noted(name)

@@ -9,6 +9,7 @@ from hypercast.host.graph import Graph
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.rtl.isa import Engine, Keep, Opcode, OperandSource, decode
 from tests.host.models import SMALL, left_channel, small_graph, small_model
+from tests.host.noted_programs import noted, summary
 
 CONFIG = SMALL.replace(weight_rows=1024, channel_words=16384, program_rows=2048, tensors=64)
 
@@ -171,3 +172,9 @@ def test_word_sparse_operands(features, chunks):
                  and entry["sparse"]]
     assert all(entry["operand"] == OperandSource.BUFFER for entry in gradients)
     assert len({entry["operand_base"] for entry in gradients}) > chunks - 1
+
+
+@pytest.mark.parametrize("name", [
+    "plain", "nothing kept", "two kept panels", "residual", "several tiles"])
+def test_programs_are_those_noted(name):
+    assert summary(name) == noted(name)

@@ -7,6 +7,7 @@ from hypercast.host.noc.loads import link_loads
 from hypercast.host.noc.patterns import pattern_traffic
 from hypercast.host.plane_choice import choose_planes
 from hypercast.rtl.config import Config
+from tests.host.noted_programs import noted, summary
 
 
 @pytest.mark.parametrize("planes", [1, 2, 4])
@@ -68,3 +69,8 @@ def test_messages_without_destinations_change_nothing():
 def test_no_messages():
     nothing = np.zeros(0, dtype=np.int64)
     assert choose_planes(nothing, nothing.astype(np.uint64), Config()).size == 0
+
+
+@pytest.mark.parametrize("name", ["sixteen cores"])
+def test_programs_are_those_noted(name):
+    assert summary(name) == noted(name)

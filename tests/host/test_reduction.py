@@ -21,6 +21,7 @@ from hypercast.reference.network import AGGREGATE_FIRST, Network
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Opcode, decode
 from tests.host.models import SMALL, small_graph, small_model
+from tests.host.noted_programs import noted, summary
 
 
 def rebuilt(value, slices, width):
@@ -139,3 +140,8 @@ def test_first_panels_of_parts():
         [(0, range(8, 10)), (1, range(4))],
         [(1, range(4, 10)), (2, range(10))]]
     assert first_panels([weights], SMALL) == [0, 2, 4]
+
+
+@pytest.mark.parametrize("name", ["plain", "one core", "sixteen cores", "two kept panels"])
+def test_programs_are_those_noted(name):
+    assert summary(name) == noted(name)

@@ -10,6 +10,7 @@ from hypercast.host.issue_order import ARRIVALS, ENGINES
 from hypercast.host.schedule import Accumulators, Schedule
 from hypercast.host.timing import Duration
 from hypercast.rtl.isa import Engine, Opcode, decode
+from tests.host.noted_programs import noted, summary
 
 #: Who takes out what an instruction adds to accumulators, and where those are.
 TAKING = {
@@ -222,3 +223,8 @@ def test_unknown_field():
     schedule.halt(phase=0, step=0)
     with pytest.raises(ValueError, match="DRAIN has no field panels"):
         schedule.words  # noqa: B018
+
+
+@pytest.mark.parametrize("name", ["plain", "residual", "GraphSAGE", "several tiles"])
+def test_programs_are_those_noted(name):
+    assert summary(name) == noted(name)

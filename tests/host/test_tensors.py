@@ -6,6 +6,7 @@ from hypercast.host.compiler import compile_job
 from hypercast.host.tensors import level, of_training
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from tests.host.models import SMALL, small_model
+from tests.host.noted_programs import noted, summary
 
 
 @pytest.mark.parametrize(("name", "expected"), [
@@ -34,3 +35,8 @@ def test_every_matrix_of_a_job_has_a_level(orders):
     assert {level(name) for name in matrices} == {0, 1, 2}
     assert {of_training(name) for name in matrices} == {
         name for name in matrices if not name.endswith(".eval")}
+
+
+@pytest.mark.parametrize("name", ["plain", "jumping", "GraphSAGE", "residual"])
+def test_programs_are_those_noted(name):
+    assert summary(name) == noted(name)

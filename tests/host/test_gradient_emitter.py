@@ -1,0 +1,13 @@
+"""Instructions of backward passes and updates."""
+
+import pytest
+
+from tests.host.noted_programs import noted, summary
+
+
+@pytest.mark.parametrize("name", [
+    "plain", "aggregated first", "dropout and Adam", "nothing kept", "two kept panels",
+    "several tiles", "word-sparse", "word-sparse, not held", "several labels", "GraphSAGE",
+    "residual", "jumping"])
+def test_programs_are_those_noted(name):
+    assert summary(name) == noted(name)

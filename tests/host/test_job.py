@@ -1,0 +1,10 @@
+"""Jobs: where parameters lie."""
+
+import pytest
+
+from tests.host.noted_programs import noted, summary
+
+
+@pytest.mark.parametrize("name", ["plain", "residual", "dropout and Adam"])
+def test_programs_are_those_noted(name):
+    assert summary(name) == noted(name)
