@@ -12,7 +12,7 @@ from hypercast.proofs.lib import (
     unpacker,
 )
 from hypercast.proofs.link import frame_buffer, session
-from hypercast.proofs.memory import axi_reader, axi_writer, write_crossbar
+from hypercast.proofs.memory import axi_reader, axi_writer, read_crossbar, write_crossbar
 from hypercast.proofs.network import ejection_port, input_buffer, link_output, router
 from hypercast.proofs.vector import credit_fifo
 
@@ -22,7 +22,7 @@ _MODULES = (
     fifo, skid_buffer, round_robin_arbiter, priority_arbiter, stream_merge, unpacker,
     burst_reader,
     ejection_port, input_buffer, link_output, router,
-    axi_reader, axi_writer, write_crossbar,
+    axi_reader, axi_writer, read_crossbar, write_crossbar,
     credit_fifo,
     controller, axi_lite, window,
     session, frame_buffer,

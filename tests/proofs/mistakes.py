@@ -19,7 +19,7 @@ from hypercast.rtl.lib import (
     unpacker,
 )
 from hypercast.rtl.link import frame_buffer, session
-from hypercast.rtl.memory import axi_reader, axi_writer, write_crossbar
+from hypercast.rtl.memory import axi_reader, axi_writer, read_crossbar, write_crossbar
 from hypercast.rtl.network import (
     ejection_port,
     input_buffer,
@@ -169,6 +169,11 @@ MISTAKES = [
             "axi.wlast.eq(left == 1)", "axi.wlast.eq(left == 2)", slow=True),
     Mistake("axi_writer", "writes", memory.axi_writer, "axi_writer", axi_writer,
             " & (outstanding == 0)", "", slow=True),
+    # Lets a client change channels before its words have come; counts a burst's words wrong.
+    Mistake("read_crossbar", "a client", memory.read_crossbar, "read_crossbar", read_crossbar,
+            "((pending == 0) | (current == number))", "1"),
+    Mistake("read_crossbar", "a client", memory.read_crossbar, "read_crossbar", read_crossbar,
+            "arrived + 1 == tag.length", "arrived == tag.length"),
     # Writes to both channels.
     Mistake("write_crossbar", "each word", memory.write_crossbar, "WriteCrossbar", write_crossbar,
             "with m.If(request.p.channel == number):", "with m.If(1):"),
