@@ -48,7 +48,7 @@ def test_ends_of_the_range_of_elements(width):
     assert np.array_equal(unpack_rows(pack_rows(ends, config), config), ends)
     for bad in (-top - 1, top):
         with pytest.raises(OverflowError, match=f"element {bad} does not fit {width} bits"):
-            pack_rows(np.array([[0, 1], [bad, 0]]), config)
+            pack_rows(np.array([[-top, top - 1], [bad, 0]]), config)
     assert pack_rows(np.zeros((0, 2)), config).shape == (0, config.chunks)
 
 

@@ -52,6 +52,85 @@ def test_second_moment(moment, gradient, second):
     assert abs(found - exact) <= square / (1 << 16) + max(Fraction(found, 1 << 22), 2)
 
 
+def moment_after(moment, gradient, second):
+    """What a second moment becomes, in Python's integers, as the docstring says."""
+    mantissa, exponent = moment
+    kept = mantissa - (mantissa * second[0] >> second[1])
+    length = abs(gradient).bit_length()
+    leading = abs(gradient) << 32 - length >> 14  # 18 bits
+    square, square_exponent = leading**2 >> 10, length - 7  # of 36 bits, 26
+    common = max(exponent, square_exponent)
+    total = (kept >> 2 * (common - exponent)) + (square >> 2 * (common - square_exponent))
+    if total >> 26:
+        return total >> 2, common + 1
+    if common > 0 and total >> 24 == 0:
+        return total << 2, common - 1
+    return total, common
+
+
+@given(st.lists(st.tuples(second_moments(), int32), min_size=1), st.sampled_from(DECAYS))
+def test_second_moment_bit_for_bit(cases, second):
+    packed = next_second_moment(
+        np.array([pack_second_moment(*moment) for moment, _ in cases]),
+        np.array([gradient for _, gradient in cases]), rates(second=second))
+    assert [tuple(map(int, one)) for one in zip(*unpack_second_moment(packed), strict=True)] == [
+        moment_after(moment, gradient, second) for moment, gradient in cases]
+
+
+def direction_of(momentum, moment, epsilon):
+    """``direction`` before it saturates, in Python's integers."""
+    mantissa, exponent = moment
+    common = max(exponent, epsilon[1])
+    total = (isqrt(mantissa << 10) >> common - exponent) + (epsilon[0] >> common - epsilon[1])
+    carry = total >> 18
+    return round(Fraction(momentum * ((1 << 34) // (total >> carry)) << 1, 1 << common + carry))
+
+
+EPSILONS = st.tuples(st.integers(1 << 17, (1 << 18) - 1), st.integers(0, 31))
+
+
+@given(st.lists(st.tuples(second_moments(), int32), min_size=1), EPSILONS)
+def test_direction_bit_for_bit(cases, epsilon):
+    found, saturated = direction(
+        np.array([momentum for _, momentum in cases]),
+        np.array([pack_second_moment(*moment) for moment, _ in cases]), rates(epsilon=epsilon))
+    exact = [direction_of(momentum, moment, epsilon) for moment, momentum in cases]
+    assert found.tolist() == [min(max(one, -1 << 31), (1 << 31) - 1) for one in exact]
+    assert saturated.tolist() == [not -1 << 31 <= one < 1 << 31 for one in exact]
+
+
+@given(st.integers(-1 << 44, 1 << 44), int32, int32, second_moments(), EPSILONS,
+       st.tuples(*[st.integers(0, 65535)] * 3, *[st.integers(0, 47)] * 2), st.integers(0, 63),
+       st.integers(0, 31))
+def test_update_bit_for_bit(gradient, master, momentum, moment, epsilon, constants, shift,
+                            operand_shift):
+    kept, decay, rate, decay_shift, rate_shift = constants
+    limits = (-1 << 31, (1 << 31) - 1)
+
+    def clip(value):
+        return min(max(value, limits[0]), limits[1])
+
+    total = min(max(round(Fraction(gradient << 16, 1 << shift)), -1 << 33), (1 << 33) - 1) + round(
+        Fraction(master * decay, 1 << decay_shift))
+    held = momentum * kept
+    velocity = total + round(Fraction(held + (-(1 << 15) if momentum >= 0 else 1 << 15), 1 << 16))
+    second = moment_after(moment, clip(total), DECAYS[0])
+    step = direction_of(clip(velocity), second, epsilon)
+    weight = master - round(Fraction(clip(step) * rate, 1 << rate_shift))
+    operand = round(Fraction(clip(weight), 1 << operand_shift))
+    result = adam_update(
+        np.array([gradient]), np.array([master]), np.array([momentum]),
+        np.array([pack_second_moment(*moment)]), AdamRates(
+            kept, decay, decay_shift, rate, rate_shift, *DECAYS[0], *epsilon),
+        shift, operand_shift, 16)
+    assert (result.master, result.momentum) == (clip(weight), clip(velocity))
+    assert result.second_moment == pack_second_moment(*second)
+    assert result.operand == min(max(operand, -1 << 15), (1 << 15) - 1)
+    assert result.saturations == (
+        (total != clip(total) or velocity != clip(velocity) or step != clip(step))
+        + (weight != clip(weight)) + (operand != int(result.operand[0])))
+
+
 @given(second_moments(), int32, st.tuples(
     st.integers(1 << 17, (1 << 18) - 1), st.integers(0, 31)))
 def test_direction(moment, momentum, epsilon):

@@ -7,7 +7,7 @@ import scipy.sparse
 from hypercast.reference.exponents import ExponentError
 from hypercast.reference.fixed_gcn import FixedGcn
 from hypercast.reference.float_gcn import FloatGcn
-from hypercast.reference.network import Network
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, LOSSES, Recipe
 from hypercast.rtl.isa import (
     MASTER_EXPONENT,
@@ -78,6 +78,22 @@ def test_training_follows_real_numbers(recipe, loss):
     for name, value in real.parameters.items():
         change = abs(value - initial[name]).max()
         assert abs(fixed.masters[name] * 2.0**MASTER_EXPONENT - value).max() < 0.01 * change
+
+
+@pytest.mark.parametrize(("orders", "gains"), [
+    (COMBINE_FIRST, [2, 1, 4, 1, 4 / 3, 1]),
+    ((COMBINE_FIRST, AGGREGATE_FIRST, COMBINE_FIRST), [2, 1, 1, 1, 4 / 3, 1])])
+def test_gains(orders, gains):
+    """What was kept is scaled where weight gradients are not; all are divided by the vertices."""
+    found = Network(layers=tuple(
+        replace(layer, dropout=dropout) for layer, dropout in zip(
+            Network.of_widths((12, 8, 5, 3), orders=orders).layers, (0.5, 0.75, 0.25),
+            strict=True)))
+    gcn = FixedGcn(found, Recipe(), *data())
+    assert list(gcn.gains) == ["W1", "b1", "W2", "b2", "W3", "b3"]
+    np.testing.assert_allclose(
+        list(gcn.gains.values()), np.array(gains) / np.count_nonzero(gcn.splits == Split.TRAIN),
+        rtol=2**-15)
 
 
 # --- What must not matter -----------------------------------------------------------------------

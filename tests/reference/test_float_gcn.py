@@ -6,7 +6,7 @@ from hypercast.reference.float_gcn import FloatGcn
 from hypercast.reference.models import model_network
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, CROSS_ENTROPY, LOSSES, Recipe
-from hypercast.rtl.isa import Split
+from hypercast.rtl.isa import STEP_KEY_INCREMENT, Split
 
 VERTICES, FEATURES, CLASSES = 12, 5, 3
 
@@ -125,6 +125,30 @@ def test_step_is_adam():
         square = (0.75 * one**2 + two**2) / 1.75
         np.testing.assert_allclose(gcn.parameters[name],
                                    middle[name] - rate * mean / (np.sqrt(square) + 0.001))
+
+
+def test_nothing_is_dropped_in_evaluations():
+    dropping, other = make(plain(0.4)), make(plain(0.0))
+    for (one, sums), (same, same_sums) in zip(
+            dropping.forward(training=False), other.forward(training=False), strict=True):
+        np.testing.assert_array_equal(one, same)
+        np.testing.assert_array_equal(sums, same_sums)
+    assert dropping.evaluate().mean_loss(Split.TEST) == other.evaluate().mean_loss(Split.TEST)
+    assert dropping.loss(training=False) == other.loss(training=False) != dropping.loss(True)
+
+
+def test_every_step_drops_others():
+    gcn = make(plain(0.4))
+    gcn.recipe = Recipe(learning_rates=(1.0,), schedule=((1, 0.0),))
+    first = gcn.forward(training=True)[1][0]
+    for step in (1, 2):
+        gcn.train_step()
+        assert (gcn.epoch, gcn.step_key) == (step, step * STEP_KEY_INCREMENT % 2**32)
+    later = dict(gcn.parameters)
+    assert not np.array_equal(gcn.forward(training=True)[1][0] > 0, first > 0)
+    gcn.train_step()  # by the schedule, at a rate of zero
+    for name, value in later.items():
+        np.testing.assert_array_equal(gcn.parameters[name], value)
 
 
 def test_training_lowers_the_loss():

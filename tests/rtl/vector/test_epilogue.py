@@ -57,3 +57,19 @@ def test_matches_reference(element_width, relu, shift, scale):
         assert largest == arithmetic.magnitude(kept)
 
     run(dut, bench, cycles=1000)
+
+
+def test_nothing_has_no_magnitude():
+    """Neither rows that are not there nor zeros."""
+    config = PRESETS["test"]
+    dut = Epilogue(config)
+
+    async def bench(ctx):
+        ctx.set(dut.keep, (1 << config.lanes) - 1)
+        for cycle in range(40):
+            ctx.set(dut.valid, 10 < cycle < 20)
+            ctx.set(dut.row, [0 if 10 < cycle < 20 else 1 << 30] * config.lanes)
+            _, _, magnitude, saturations = await ctx.tick().sample(dut.magnitude, dut.saturations)
+            assert (magnitude, saturations) == (0, 0)
+
+    run(dut, bench, cycles=100)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from hypercast.reference.arithmetic import softmax_gradient
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import DrainSource, Opcode
 from tests.rtl.vector.vector_bench import VectorBench, pack, unpack
@@ -35,6 +36,9 @@ def test_engines_take_turns(stall, latency):
                 classes=4, info=_INFO, destination=_GRADIENT, shift=18, aux_shift=10, train=1)
             assert peak == 33
             assert ctx.get(bench.dut.hits[0]) == 2 * (turn + 1)
+            logits = [unpack(bench.channels[0][_LOGITS + row], 16, 4) for row in range(rows)]
+            loss = softmax_gradient(logits, [1] * rows, 10).loss.sum()
+            assert [ctx.get(one) for one in bench.dut.losses] == [loss * (turn + 1), 0, 0]
             gradient = unpack(bench.channels[1][_GRADIENT], 16, 4)
             assert sum(gradient) in range(-3, 4) and gradient[1] < 0
 
@@ -43,6 +47,20 @@ def test_engines_take_turns(stall, latency):
                 ctx, Opcode.UPDATE, rows=1, state=_STATE, shift=4, aux_shift=16,
                 momentum=0, rate=1)
             assert peak == 21 + (turn > 0)
+
+    bench.run(testbench)
+
+
+@pytest.mark.parametrize("opcode, operands", [
+    (Opcode.DRAIN, {"row_limit": 3, "source": DrainSource.SCALED}),
+    (Opcode.LOSS, {"panels": 1, "classes": 3, "info": _INFO}),
+    (Opcode.UPDATE, {"rows": 4, "state": _STATE})])
+def test_waiting_for_memory_is_counted(opcode, operands):
+    bench = VectorBench(_CONFIG, latency=50)
+
+    async def testbench(ctx):
+        await bench.execute(ctx, opcode, local_rows=3, **operands)
+        assert 20 < bench.counters["starved"] < 200
 
     bench.run(testbench)
 
