@@ -1,16 +1,17 @@
 """What cannot be folded, and a run of what can: any run is proved."""
 
 import pytest
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hypercast.proofs.folding.fold import PROOFS, Example
-from hypercast.proofs.solver import Bench, prove
+from hypercast.proofs.solver import prove
 from hypercast.rtl.folding.dependencies import FoldingError
 from hypercast.rtl.folding.flat import convert_changed
 from hypercast.rtl.folding.fold import fold
+from tests.rtl.folding.runs import driven
 
 
 class Unregistered(wiring.Component):
@@ -38,14 +39,6 @@ class Direct(Unregistered):
         m.d.comb += [read.addr.eq(self.own), write.data.eq(self.own), write.en.eq(1)]
         m.d.sync += self.o.eq(read.data)
         return m
-
-
-def driven(bench):
-    """A bench whose inputs are those of one run, from a shift register with feedback."""
-    state = Signal(31, init=0x2A5C31B7)
-    bench.module.d.sync += state.eq(Cat(state[27] ^ state[30], state))
-    bench.module.d.comb += Cat(*bench.inputs).eq(state)
-    return Bench(bench.module, [], [], bench.parts)
 
 
 @pytest.mark.parametrize("proof", PROOFS, ids=lambda proof: proof.size)

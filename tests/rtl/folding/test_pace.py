@@ -1,4 +1,4 @@
-"""What cannot be paced; the rest is proved."""
+"""What cannot be paced, and runs of what can: any run is proved."""
 
 import pytest
 from amaranth.hdl import Module, Signal
@@ -6,11 +6,18 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hypercast.proofs.folding.pace import Example
+from hypercast.proofs.folding.pace import PROOFS, Example
+from hypercast.proofs.solver import prove
 from hypercast.rtl.folding import pace as pace_module
 from hypercast.rtl.folding.dependencies import FoldingError
 from hypercast.rtl.folding.flat import convert_changed
 from hypercast.rtl.folding.pace import pace
+from tests.rtl.folding.runs import driven
+
+
+@pytest.mark.parametrize("proof", PROOFS, ids=lambda proof: proof.size)
+def test_a_run(proof, tmp_path):
+    prove(driven(proof.bench()), tmp_path, cycles=32)
 
 
 @pytest.mark.parametrize("levels", [20, 2, 1])
