@@ -91,7 +91,8 @@ def summary(name):
                      for key, region in job.regions.items())
     lists = [sorted((key, words.tolist()) for key, words in image if key.startswith("send list"))
              for image in job.images]
-    rest = [job.row_table, sorted(job.entries.items()), job.phases, sorted(job.tensors.items()),
+    rest = [job.row_table, job.messages, job.deliveries, job.edges, float(job.imbalance),
+            sorted(job.entries.items()), job.phases, sorted(job.tensors.items()),
             sorted((key, value.base, value.height, value.panels)
                    for key, value in job.weights.items())]
     workload = Workload.of_graph(model.tensors["A"], model.network, config)

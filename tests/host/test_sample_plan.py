@@ -1,5 +1,6 @@
 """Room for samples, and devices that make more of it."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -8,14 +9,15 @@ import pytest
 from hypercast.host.compiler import compile_job, with_sample
 from hypercast.host.devices import ChipDevice
 from hypercast.host.memory_map import CapacityError
-from hypercast.host.sample_plan import Room
+from hypercast.host.sample_plan import _SLACK, Room
 from hypercast.host.sampling.neighbour import NeighbourSampler
 from hypercast.host.sampling.samples import SampleMaker
 from hypercast.reference.fixed_gcn import FixedGcn
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
+from hypercast.rtl.placement import rank_of, rows_of
 from tests.host.fake_chip import FakeChip
-from tests.host.models import SMALL, small_graph
+from tests.host.models import SMALL, named_model, small_graph
 
 CONFIG = SMALL.replace(accumulator_rows=32, channel_words=4096, program_rows=512)
 RECIPE = Recipe(normalisation="mean")
@@ -106,3 +108,47 @@ def test_regions_are_checked_too():
     job = compile_job(model, CONFIG, room=Room(rows=large.rows, edges=1.0))
     with pytest.raises(CapacityError, match="words, but there is room for"):
         with_sample(job, large)
+
+
+def test_room():
+    """A slack beyond the largest sample, relative to the first one; edges by the matrix that grows
+    most.
+    """
+    _, (small, large) = samples_of(20, 100)
+    assert Room.of([small]).edges == 1 + _SLACK
+    assert Room.of([large]).rows == tuple(math.ceil(count * (1 + _SLACK)) for count in large.rows)
+    assert Room.of([small, large]).rows == Room.of([large, small]).rows == Room.of([large]).rows
+    ratio = max(map(large.sent_edges, large.edges)) / max(map(small.sent_edges, small.edges))
+    assert Room.of([small, large]).edges == pytest.approx((1 + _SLACK) * ratio)
+    assert Room.of([large, small]).edges == 1 + _SLACK
+
+
+@pytest.mark.parametrize(("name", "additions"), [
+    ("gcn", {}), ("gcn", {"residual": True, "hidden": (3, 3)}), ("sage", {})])
+def test_traffic_is_that_of_the_adjacency(name, additions):
+    """Of the first matrix that sums over neighbours, forward; not of roots or of its transpose."""
+    ends = [[0, target] for target in range(1, 9)]
+    graph = small_graph(edges=ends, directed=True)
+    model = named_model(name, graph, config=CONFIG, **additions)
+    job = compile_job(model, CONFIG)
+    matrix = model.sample.edges[0]
+    assert job.edges == matrix.nnz
+    assert job.messages == np.count_nonzero(np.diff(matrix.tocsc().indptr))
+    by_core = [matrix[rank_of(core, np.arange(rows_of(core, 9, 2)), 2)].nnz for core in range(2)]
+    assert job.imbalance == pytest.approx(max(by_core) * 2 / matrix.nnz)
+
+
+def test_regions_have_room():
+    """For send lists of all rows, and as many more words of edges."""
+    network, [sample] = samples_of(20)
+    model, room = FixedGcn(network, RECIPE, sample), Room.of([sample])
+    plain, roomy = compile_job(model, CONFIG), compile_job(model, CONFIG, room=room)
+    for name, region in roomy.regions.items():
+        if name.startswith("send list"):
+            level = next(level for level in roomy.plan.vertices
+                         if -(-level.rows * CONFIG.send_record_width // CONFIG.word_width)
+                         == region.words)
+            assert level.count in room.rows
+        if name.startswith("edge set"):
+            assert region.words == math.ceil(plain.regions[name].words * room.edges) + \
+                CONFIG.streams
