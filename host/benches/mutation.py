@@ -28,8 +28,10 @@ _TWO_WORDS = (ast.IsNot, ast.NotIn)
 _TERMS = (ast.BitAnd, ast.BitOr)
 #: Methods of Amaranth's ``Module`` that take a condition.
 _BRANCHES = ("If", "Elif")
-#: Functions whose first argument is a shape. What is too wide still computes the same.
+#: Functions whose first argument is a shape, and names of arguments that are sizes. What is too
+#: wide or too deep still computes the same.
 _SHAPED = ("In", "Out", "Signal", "signed", "unsigned")
+_SIZES = ("depth", "width")
 #: Functions whose arguments from the second on are a message.
 _CHECKS = ("require", "_require")
 #: Nothing within these is changed.
@@ -240,8 +242,9 @@ class _Visitor(ast.NodeVisitor):
         if name in _CHECKS:
             self.visit(node.args[0])
             return
-        if name in _SHAPED and node.args:
-            self._shapes |= {id(part) for part in ast.walk(node.args[0])}
+        sizes = [keyword.value for keyword in node.keywords if keyword.arg in _SIZES]
+        for size in (*sizes, *node.args[:name in _SHAPED]):
+            self._shapes |= {id(part) for part in ast.walk(size)}
         self.generic_visit(node)
 
     def visit_Compare(self, node):

@@ -62,6 +62,7 @@ def test_a_reset_clears_everything(rows):
         for _ in range(3):
             for row in range(rows):
                 await access(ctx, dut, row, np.array([row + 1, -row - 1]))
+            await access(ctx, dut, 0, np.array([1, 1]))  # what has been read is not zero
             ctx.set(reset, 1)
             for _ in range(rows + 1):
                 await ctx.tick()
