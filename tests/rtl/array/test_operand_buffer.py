@@ -121,9 +121,15 @@ def test_a_word_every_cycle(job, rows):
 
     async def program(ctx):
         panels = bench.panels([rows] * 5)
-        await bench.check(ctx, KEEP, panels, **job)
-        await bench.start(ctx, BUFFER, panels, **job)
         o = bench.buffer.o
+        for source in (MEMORY, KEEP):
+            await bench.start(ctx, source, panels, **job)
+            ctx.set(o.ready, 1)
+            seen = [(await ctx.tick().sample(o.valid))[2] for _ in range(5 * rows + 8)]
+            begin = seen.index(1)
+            assert all(seen[begin:begin + 5 * rows]) and sum(seen) == 5 * rows
+            ctx.set(o.ready, 0)
+        await bench.start(ctx, BUFFER, panels, **job)
         ctx.set(o.ready, 1)
         _, _, valid = await ctx.tick().sample(o.valid)
         assert not valid

@@ -10,6 +10,7 @@ from hypercast.rtl.isa import Opcode
 from hypercast.rtl.registers import Error, Space
 from tests.bench import run
 from tests.rtl.control.exponent_model import ExponentModel, random_fields
+from tests.rtl.flips import count_cycles, flip, parity_memories  # noqa: F401
 
 _OPCODES = (Opcode.DRAIN, Opcode.LOSS, Opcode.UPDATE)
 _TENSORS = 8
@@ -115,3 +116,26 @@ def test_result_waits_for_the_fold():
         assert ctx.get(dut.ready) and ctx.get(dut.shift) == 20 - 15
 
     run(dut, bench, cycles=100)
+
+
+def test_a_changed_entry_is_reported(parity_memories):  # noqa: F811
+    """When an instruction names it."""
+    dut = ExponentUnit(PRESETS["tiny"])
+    faults = []
+
+    async def prepare(ctx):
+        ctx.set(dut.instruction, isa.encode(Opcode.DRAIN, a=1, b=2, o=3, peak_of=3))
+        ctx.set(dut.prepare, 1)
+        await ctx.tick()
+        ctx.set(dut.prepare, 0)
+        await ctx.tick().repeat(9)
+
+    async def bench(ctx):
+        [memory] = parity_memories
+        await prepare(ctx)
+        assert not faults
+        flip(ctx, memory, 2, 4)
+        await prepare(ctx)
+        assert faults
+
+    run(dut, bench, background=[count_cycles(dut.fault, faults)], cycles=100)
