@@ -22,7 +22,7 @@ def test_reduction(dimensions, latency):
             sparse = rng.random(config.cores) < 0.1
             busy = rng.integers(256, size=config.cores) * sparse
             peak = rng.integers(64, size=config.cores)
-            error = rng.integers(4, size=config.cores) * sparse
+            error = rng.integers(8, size=config.cores) * sparse
             progress = rng.random(config.cores) < 0.05
             for core in range(config.cores):
                 ctx.set(dut.core_busy[core], int(busy[core]))
