@@ -1,4 +1,6 @@
-"""Core: it can be built with every value of every field that shapes it, and every pair of them."""
+"""Core: it can be built with every value of every field that shapes it, and every pair of them; its
+parts are connected as a training needs them.
+"""
 
 import itertools
 
@@ -8,6 +10,7 @@ from amaranth.back import rtlil
 from hypercast.rtl.chip import CORE_MODULE
 from hypercast.rtl.config import Config
 from hypercast.rtl.core import Core
+from tests.system.chips import NARROW, VARIANTS, ModelTraining, random_graph
 
 FIELDS = {"dimensions": range(7), "lanes": (2, 4, 8, 16), "planes": (1, 2, 4),
           "eject": (1, 2, 4), "element_width": (8, 16)}
@@ -65,3 +68,9 @@ def test_converts_too(values):
 
 def test_converts_with_slow_memory():
     convert((1, 2, 1, 1, 8), memory_latency=1024, memory_stalls=True)
+
+
+@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
+def test_a_training_takes_all_wires(optimiser):
+    ModelTraining(graph=random_graph(25, 60), config=NARROW, variant=VARIANTS["jumping sage"],
+                  recipe={"optimiser": optimiser}).check()

@@ -69,3 +69,21 @@ def test_requests(edge_buffer, planes, dimensions, stall):
             received.append((request.stream, request.address, request.length))
 
     run(dut, feed, collect)
+
+
+def test_a_request_does_not_wait_to_be_taken():
+    config = Config(dimensions=1, planes=1, channel_words=4096)
+    dut = EdgeRequests(config)
+
+    async def bench(ctx):
+        ctx.set(dut.restart, 1)
+        await ctx.tick()
+        ctx.set(dut.restart, 0)
+        ctx.set(dut.descriptors.payload, {"address": 8, "words": 5})
+        ctx.set(dut.descriptors.valid, 1)
+        await ctx.tick().repeat(config.streams)
+        ctx.set(dut.descriptors.valid, 0)
+        while not ctx.get(dut.request.valid):
+            await ctx.tick()
+
+    run(dut, bench, cycles=200)
