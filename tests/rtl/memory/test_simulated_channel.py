@@ -8,6 +8,7 @@ from hypercast.rtl.config import Config
 from hypercast.rtl.memory.simulated_channel import SimulatedChannel, memory_channel
 from hypercast.rtl.memory.sram_bank import SramBank
 from tests.bench import get, put, run
+from tests.rtl.flips import count_cycles, flip, parity_memories  # noqa: F401
 from tests.rtl.memory.channel_bench import check_contents, time_bursts, time_mixture
 
 SMALL = Config(lanes=2, element_width=8, channel_words=64)
@@ -110,3 +111,21 @@ def test_memory_channel():
 def test_seeds_out_of_range_are_refused(seed):
     with pytest.raises(ValueError, match=str(seed)):
         SimulatedChannel(SMALL, seed)
+
+
+def test_a_changed_word_is_reported(parity_memories):  # noqa: F811
+    dut, faults = SimulatedChannel(SMALL.replace(memory_latency=5), 1), []
+
+    async def bench(ctx):
+        channel = dut.channel
+        await put(ctx, channel.write, [{"address": word, "data": word} for word in range(8)])
+        while not ctx.get(channel.idle):
+            await ctx.tick()
+        flip(ctx, parity_memories[0], 3)
+        for _ in range(2):
+            await put(ctx, channel.read_request, [{"address": 0, "length": 8}])
+            await get(ctx, channel.read_data, 8)
+        await ctx.tick().repeat(5)
+        assert len(faults) == 2
+
+    run(dut, bench, background=[count_cycles(dut.fault, faults)])

@@ -248,3 +248,15 @@ def test_starved_and_blocked_are_counted():
 
     slow.run(starve)
     stalling.run(block)
+
+
+@pytest.mark.parametrize(("latency", "least", "most"), [(1, 0, 40), (60, 50, 250)])
+def test_waiting_for_memory_is_counted(latency, least, most):
+    bench = VectorBench(PRESETS["test"], latency=latency)
+
+    async def testbench(ctx):
+        await bench.execute(ctx, Opcode.DRAIN, local_rows=3, row_limit=3,
+                            source=DrainSource.SCALED)
+        assert least <= bench.counters["starved"] < most
+
+    bench.run(testbench)

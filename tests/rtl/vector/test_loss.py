@@ -279,3 +279,14 @@ def test_takes_a_group_per_cycle(name, read_buffer, latency, panels, several, we
             assert cycles <= rows * groups + 2 * (latency + groups) + 16 * panels + 50
 
     bench.run(testbench)
+
+
+@pytest.mark.parametrize(("latency", "least", "most"), [(1, 0, 40), (60, 50, 250)])
+def test_waiting_for_memory_is_counted(latency, least, most):
+    bench = VectorBench(PRESETS["test"], latency=latency)
+
+    async def testbench(ctx):
+        await bench.execute(ctx, Opcode.LOSS, local_rows=3, panels=1, classes=3, info=100)
+        assert least <= bench.counters["starved"] < most
+
+    bench.run(testbench)

@@ -191,3 +191,14 @@ def test_cycles_per_row(with_adam, name, per_row):
         assert cycles <= per_row * rows + 50 + AdamStep.LATENCY * with_adam
 
     bench.run(testbench)
+
+
+@pytest.mark.parametrize(("latency", "least", "most"), [(1, 0, 40), (60, 50, 250)])
+def test_waiting_for_memory_is_counted(latency, least, most):
+    bench = VectorBench(PRESETS["test"], latency=latency)
+
+    async def testbench(ctx):
+        await bench.execute(ctx, Opcode.UPDATE, rows=4, state=300)
+        assert least <= bench.counters["starved"] < most
+
+    bench.run(testbench)
