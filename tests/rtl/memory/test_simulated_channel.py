@@ -3,6 +3,9 @@
 import itertools
 
 import pytest
+from amaranth.hdl import Cat, Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import Out
 
 from hypercast.rtl.config import Config
 from hypercast.rtl.memory.simulated_channel import SimulatedChannel, memory_channel
@@ -129,3 +132,38 @@ def test_a_changed_word_is_reported(parity_memories):  # noqa: F811
         assert len(faults) == 2
 
     run(dut, bench, background=[count_cycles(dut.fault, faults)])
+
+
+class _Stalls(wiring.Component):
+    """When requests, words read and words written are held up."""
+
+    o: Out(3)
+
+    def __init__(self, seed):
+        super().__init__()
+        self._channel = SimulatedChannel(SMALL.replace(memory_stalls=True), seed)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += self.o.eq(Cat(self._channel._random_stalls(m)))
+        return m
+
+
+@pytest.mark.parametrize("seed", [1, 77])
+def test_stalls_are_always_the_same(seed):
+    """So that cycles of a configuration are the same on every machine."""
+    dut = _Stalls(seed)
+
+    async def bench(ctx):
+        state = time = seed * 0x9E3779B1 % 2**32
+        for _ in range(2500):
+            refresh = time % 975 < 88
+            held = [all(state >> bit & 1 for bit in bits)
+                    for bits in ((3, 14), (1, 8, 22, 27), (4, 11, 17, 30))]
+            assert ctx.get(dut.o) == sum((refresh or one) << place
+                                         for place, one in enumerate(held))
+            feedback = (state >> 31 ^ state >> 21 ^ state >> 1 ^ state) & 1
+            state, time = (state << 1 | feedback) % 2**32, time + 1
+            await ctx.tick()
+
+    run(dut, bench)
