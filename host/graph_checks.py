@@ -200,7 +200,11 @@ def merged_edges(edges, weights, vertices, directed):
 
 
 def _checked_weights(weights, edges):
-    weights = np.array(weights, dtype=np.float64)
+    weights = np.asarray(weights)
+    if weights.dtype.kind not in "biuf":
+        raise GraphError(f"weights must be real numbers, not of type {weights.dtype}; give one "
+                         f"number per edge")
+    weights = weights.astype(np.float64)
     if weights.shape != (edges,):
         raise GraphError(f"weights have shape {weights.shape}, but there are {edges} edges; give "
                          f"one number each")

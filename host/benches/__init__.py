@@ -12,6 +12,7 @@ BENCHES = {
     "board": "the bitstream of a ULX3S by open tools, what fits, and clocks of router and array",
     "compiler": "speed and memory of the compiler, for a large graph and for sampled batches",
     "cora": "accuracy on Cora with 16- and 8-bit elements, and Cora on the simulated chip",
+    "fuzz": "damaged inputs of all kinds: refused in one line, or what they say",
     "host": "mini-batches per second that the host makes, against the device's steps",
     "link": "the serial link: a training through a pseudo-terminal, throughput, faults of the line",
     "model": "the cycle model against the simulated chip, on many small workloads",
@@ -26,7 +27,7 @@ BENCHES = {
 
 
 #: Benches of what is drawn at random, with a seed.
-SEEDED = ("mutants", "shapes")
+SEEDED = ("fuzz", "mutants", "shapes")
 
 
 def run(name, *, data, progress, seed=None):

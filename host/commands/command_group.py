@@ -8,7 +8,10 @@ from pathlib import Path
 
 import click
 
-__all__ = ["CommandGroup"]
+__all__ = ["UNFORESEEN", "CommandGroup"]
+
+#: What is said of errors that are no refusals.
+UNFORESEEN = "this should have been refused with a reason"
 
 _ERRORS = "hypercast.as_it_came"
 _SOURCE = Path(__file__).parents[1]
@@ -72,8 +75,8 @@ def _text(error):
                f"or batch"
     if isinstance(error, _EXPLAINED) and not isinstance(error, _UNEXPLAINED) and text:
         return text
-    return f"{type(error).__name__}: {text or 'no more is said'} ({_place(error)}); this should " \
-           f"have been refused with a reason: please report the command and its files"
+    return f"{type(error).__name__}: {text or 'no more is said'} ({_place(error)}); " \
+           f"{UNFORESEEN}: please report the command and its files"
 
 
 def _place(error):

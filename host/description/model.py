@@ -1,5 +1,6 @@
 """The model, described without the graph it is trained on."""
 
+import os
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
@@ -93,7 +94,7 @@ class Model:
         """The same with a full path to the weights; one that is none yet is in ``folder``."""
         if self.weights is None:
             return self
-        return replace(self, weights=str((Path(folder) / self.weights).resolve()))
+        return replace(self, weights=os.path.abspath(Path(folder) / self.weights))
 
     def network(self, graph):
         """The ``Network`` for a graph."""

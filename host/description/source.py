@@ -1,5 +1,6 @@
 """Where a graph comes from, and how it is split."""
 
+import os
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
@@ -64,7 +65,7 @@ class Source:
         """The same source with a full path; one that is none yet is in ``folder``."""
         if self.source in datasets.BUNDLED:
             return self
-        return replace(self, source=str((Path(folder) / self.source).resolve()))
+        return replace(self, source=os.path.abspath(Path(folder) / self.source))
 
     def values(self):
         """What ``Source`` is made from, but for what is not given."""

@@ -107,7 +107,8 @@ def _unpickled(content, place, kind, text):
     try:
         found = _Unpickler(io.BytesIO(content), encoding="latin1").load()
     except Exception as error:  # a damaged pickle can raise anything
-        raise FileError(f"{place} is truncated or damaged ({error}); make it again") from error
+        text = " ".join(str(error).split())
+        raise FileError(f"{place} is truncated or damaged ({text}); make it again") from error
     if type(found) is not kind:
         raise FileError(f"{place} does not hold {text}; make it again")
     return found

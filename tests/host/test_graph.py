@@ -164,6 +164,8 @@ def test_normalised_features(sparse):
     ([[0, 1, 2]], {}, r"shape \(edges, 2\), not of shape \(1, 3\)"),
     ([[0.5, 1]], {}, "type float64"),
     ([[0, 1]], {"weights": [np.nan]}, "weight of edge 0 is nan; replace it"),
+    ([[0, 1]], {"weights": ["x"]}, "weights must be real numbers, not of type <U1"),
+    ([[0, 1]], {"weights": [{}]}, "weights must be real numbers, not of type object"),
     ([[0, 1]], {"weights": [1, 2]}, r"shape \(2,\), but there are 1 edges; give one"),
     ([[0, 1], [1, 0]], {"weights": [1, 2]},
      r"edge from vertex 1 to 0 has weights 2\.0 and 1\.0; give it one, or, "),

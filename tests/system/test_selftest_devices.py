@@ -16,11 +16,11 @@ from hypercast.host.transport import TransportError
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.layouts import flit
 from hypercast.rtl.registers import register
+from hypercast.sim.bridge_model import BridgeModel
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport
 from hypercast.sim.faults import Fault, FaultKind
 from hypercast.sim.serial_board import SerialBoard
 from hypercast.sim.serial_terminal import SerialTerminal
-from tests.host.link.bridge_model import BridgeModel
 from tests.system.chips import WIDE
 
 #: So slow that no time-out expires, however busy the machine is.

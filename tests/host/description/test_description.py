@@ -95,6 +95,13 @@ def test_refusals(tmp_path, old, new, message):
         load(tmp_path, text.replace(old, new))
 
 
+@pytest.mark.parametrize("section", ["graph]\nsource", "graph]\nsource='karate'\n[model]\nweights"])
+def test_a_link_to_itself_is_a_path_like_others(tmp_path, section):
+    (tmp_path / "own").symlink_to("own")
+    found = load(tmp_path, f"[{section} = 'own'\n")
+    assert str(tmp_path / "own") in (found.graph.source, found.model.weights)
+
+
 def test_a_change_is_not_blamed_on_the_file(tmp_path):
     with pytest.raises(DescriptionError, match=r"^\[stopping\] patience must be at least 1"):
         load(tmp_path, FILE, stopping={"patience": -1})
@@ -160,7 +167,7 @@ def test_values_are_converted(hint, value, result):
 
 @pytest.mark.parametrize(("hint", "value"), [
     (int, 3.0), (int, True), (float, "3"), (bool, 1), (str, 3), (int | None, "3"),
-    (tuple[int, ...], ["3"]), (tuple[float, float], [3]),
+    (tuple[int, ...], ["3"]), (tuple[float, float], [3]), (float, 10**400),
 ])
 def test_values_of_other_types(hint, value):
     with pytest.raises(DescriptionError, match=r"\[section\] key must be "):

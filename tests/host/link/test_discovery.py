@@ -6,8 +6,8 @@ from hypercast.host.link import discovery
 from hypercast.host.link.discovery import Found, discover, open_serial, serial_address
 from hypercast.host.transport import TransportError
 from hypercast.rtl.link.protocol import BAUD
+from hypercast.sim.bridge_model import BridgeModel
 from tests.host.fake_chip import FakeChip
-from tests.host.link.bridge_model import BridgeModel
 from tests.host.models import SMALL
 
 OTHER = SMALL.replace(buffer_depth=8)

@@ -10,8 +10,8 @@ from hypercast.host.link.port import Port
 from hypercast.host.link.session import Session
 from hypercast.host.transport import Transport, TransportError
 from hypercast.rtl.link.protocol import WINDOW, Access, access_word
+from hypercast.sim.bridge_model import BridgeModel
 from hypercast.sim.line_faults import FaultyLine
-from tests.host.link.bridge_model import BridgeModel
 
 REGISTER = 0x44
 

@@ -9,9 +9,9 @@ from hypercast.host.driver import Driver, MismatchError
 from hypercast.host.link.serial_transport import SerialTransport
 from hypercast.host.transport import TransportError
 from hypercast.rtl.registers import Space, register
+from hypercast.sim.bridge_model import BridgeModel
 from hypercast.sim.line_faults import FaultyLine
 from tests.host.fake_chip import FakeChip
-from tests.host.link.bridge_model import BridgeModel
 from tests.host.models import SMALL, small_model
 
 

@@ -35,6 +35,11 @@ def test_matrices_and_lists():
     assert read_pickled_lists(pickle.dumps(lists), "a") == lists
 
 
+def test_a_refusal_is_one_line():
+    with pytest.raises(FileError, match=r"a is truncated .*\(A load persistent id [^\n]*$"):
+        read_pickled_array(b"Pa\n.", "a")
+
+
 class Call:
     """What a pickle calls when it is loaded."""
 

@@ -10,8 +10,8 @@ from hypercast.host.selftest.memories import check_memories, memories
 from hypercast.host.transport import TransportError
 from hypercast.rtl.config import Config
 from hypercast.rtl.registers import Space, register
+from hypercast.sim.bridge_model import BridgeModel
 from tests.host.fake_chip import FakeChip
-from tests.host.link.bridge_model import BridgeModel
 
 #: Memory words of two pieces, of which the weight bank uses all.
 CONFIG = Config(dimensions=1, lanes=4, planes=1, accumulator_rows=16, weight_rows=16,

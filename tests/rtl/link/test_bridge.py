@@ -14,9 +14,9 @@ from hypercast.host.transport import Transport
 from hypercast.rtl.control.axi_lite import AxiLiteSubordinate, RegisterBus
 from hypercast.rtl.link.bridge import Bridge
 from hypercast.rtl.link.protocol import Access, Kind, access_word, header_word
+from hypercast.sim.bridge_model import BridgeModel
 from hypercast.sim.line_faults import FaultyLine
 from tests.bench import get, run
-from tests.host.link.bridge_model import BridgeModel
 
 
 class _Board(wiring.Component):

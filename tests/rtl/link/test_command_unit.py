@@ -6,8 +6,8 @@ import pytest
 from hypercast.host.transport import Transport, TransportError
 from hypercast.rtl.link.command_unit import CommandUnit
 from hypercast.rtl.link.protocol import LONGEST_ACCESS, Access, Kind, access_word, header_word
+from hypercast.sim.bridge_model import BridgeModel
 from tests.bench import put, run
-from tests.host.link.bridge_model import BridgeModel
 
 #: Registers from here on refuse.
 LIMIT = 0x800

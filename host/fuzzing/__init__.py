@@ -1,0 +1,5 @@
+"""Damaged inputs of all kinds, put through the project's own doors as a user does.
+
+Each module of ``KINDS`` (see ``catalogue``) makes a valid input, damages it, and looks at what
+becomes of it: it has to be refused in one line, or accepted as what it says.
+"""

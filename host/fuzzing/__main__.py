@@ -1,0 +1,16 @@
+"""``python -m hypercast.host.fuzzing SEED NUMBER...``: make trials alone, and show what comes."""
+
+import sys
+import tempfile
+from pathlib import Path
+
+from hypercast.host.fuzzing.catalogue import kind_of
+from hypercast.host.fuzzing.worker import make_trial
+
+__all__ = []
+
+seed, *numbers = map(int, sys.argv[1:])
+with tempfile.TemporaryDirectory(prefix="hypercast-fuzz-") as folder:
+    for number in numbers:
+        print(f"{seed}/{number}: {kind_of(number)}")
+        print(*make_trial(seed, number, Path(folder), print))

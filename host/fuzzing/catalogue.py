@@ -1,0 +1,32 @@
+"""All kinds of trials, and how often each is made."""
+
+from itertools import accumulate
+
+from hypercast.host.fuzzing.arrays import try_arrays
+from hypercast.host.fuzzing.descriptions import try_description
+from hypercast.host.fuzzing.graph_files import try_graph_file
+from hypercast.host.fuzzing.kept_runs import try_checkpoint, try_run_folder
+from hypercast.host.fuzzing.link_frames import try_link_frames
+from hypercast.host.fuzzing.options import try_options
+from hypercast.host.fuzzing.weights_files import try_weights_file
+
+__all__ = ["KINDS", "kind_of"]
+
+#: Kind to its trial, and how many of so many trials as all shares make are of it.
+KINDS = {
+    "graph files": (try_graph_file, 30),
+    "arrays": (try_arrays, 15),
+    "weights": (try_weights_file, 15),
+    "descriptions": (try_description, 15),
+    "checkpoints": (try_checkpoint, 10),
+    "run folders": (try_run_folder, 10),
+    "options": (try_options, 10),
+    "link frames": (try_link_frames, 10),
+}
+_ENDS = list(accumulate(share for _, share in KINDS.values()))
+
+
+def kind_of(number):
+    """The kind of a trial, by its number."""
+    place = number * 37 % _ENDS[-1]  # spread, so that a few trials in a row are of many kinds
+    return next(kind for kind, end in zip(KINDS, _ENDS, strict=True) if place < end)

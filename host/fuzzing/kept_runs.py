@@ -1,0 +1,166 @@
+"""Damaged folders of runs, and checkpoints."""
+
+import functools
+import json
+import shutil
+import tomllib
+
+import numpy as np
+from safetensors.numpy import load
+
+from hypercast.host.checkpoint_file import load_checkpoint
+from hypercast.host.description.description import Description
+from hypercast.host.fuzzing.bytes_damage import damaged_bytes
+from hypercast.host.fuzzing.command import run_command
+from hypercast.host.fuzzing.file_damage import damage_file, replace_file
+from hypercast.host.fuzzing.trial import READ, REFUSED, SAME, WrongError, refused, require
+from hypercast.host.fuzzing.value_damage import damaged_tree
+from hypercast.host.trainer import Trainer
+
+__all__ = ["try_checkpoint", "try_run_folder"]
+
+_RUNS: tuple[dict[str, dict], ...] = (
+    {"model": {"hidden": 3}},
+    {"model": {"hidden": 2, "name": "sage"}, "recipe": {"optimiser": "adam"},
+     "stopping": {"patience": 2}},
+    {"model": {"hidden": 2}, "sampling": {"sampler": "neighbours", "batch": 4,
+                                          "fan_outs": [2, 2]}})
+#: Commands on a run that print or write what they found, and the file that they write.
+_COMMANDS = {"evaluate": (("--json",), None), "predict": ((), "predictions.npz"),
+             "export": ((), "weights.safetensors"), "numbers": (("--json",), None)}
+
+
+@functools.cache
+def _runs(kept):
+    """Folders of short runs; each is made once in a process."""
+    folders = []
+    for number, sections in enumerate(_RUNS):
+        folder = kept / f"run{number}"
+        description = Description.of_sections({
+            "graph": {"source": "karate"}, **sections,
+            "recipe": {"epochs": 2, "learning_rate": 0.1, **sections.get("recipe", {})}})
+        with Trainer.of_description(description, run=folder) as trainer:
+            trainer.fit()
+        run_command([], "report", folder)
+        folders.append(folder)
+    return folders
+
+
+def _copied(trial):
+    folder = trial.folder / "run"
+    original = trial.random.choice(_runs(trial.kept))
+    shutil.copytree(original, folder)
+    return original, folder
+
+
+@functools.cache
+def _found(command, folder):
+    """What a command finds in a run."""
+    options, file = _COMMANDS[command]
+    output = folder.with_name(f"{folder.name}-{file}") if file else None
+    printed = run_command([str(folder), "on samples", "scale"], command, folder, *options,
+                          *(("-o", output) if file else ()))
+    if printed is None:
+        return None
+    return printed if output is None else _content(output)
+
+
+def _content(path):
+    if path.suffix == ".npz":
+        with np.load(path) as arrays:
+            return {name: arrays[name].tolist() for name in arrays}
+    return {name: values.tolist() for name, values in load(path.read_bytes()).items()}
+
+
+def try_run_folder(trial):
+    """A folder of a run, one of whose files is damaged: used by any command that reads it."""
+    original, folder = _copied(trial)
+    random = trial.random
+    file = random.choice(sorted(path for path in folder.iterdir() if path.suffix != ".html"))
+    whole = trial.chance(0.05)
+    if not whole:
+        trial.note(f"{damage_file(random, file)}")
+    command = random.choice((*_COMMANDS, "report", "resume", "checked"))
+    trial.note(f"{file.name if not whole else 'nothing'} damaged, {command}")
+    names = [str(folder), "optimiser constant", "gradient"]
+    if command == "report":
+        found = run_command(names, "report", folder)
+        require(found is not None or not whole, "a run that is not damaged is refused")
+        return REFUSED if found is None else READ
+    if command in _COMMANDS:
+        expected = _found(command, original)
+        if expected is None:  # samples have no numbers
+            command, expected = "evaluate", _found("evaluate", original)
+        found = _found.__wrapped__(command, folder)
+        require(found is not None or not whole, "a run that is not damaged is refused")
+        require(found in (None, expected), f"{command} finds something else in it")
+        return REFUSED if found is None else SAME
+    return _resume(trial, folder, names, whole)
+
+
+def _epochs(folder):
+    """Epochs as the description has them; None if nothing is to be trained by it."""
+    try:
+        return tomllib.loads((folder / "run.toml").read_text(encoding="utf-8"))["recipe"]["epochs"]
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+
+
+def _resume(trial, folder, names, whole):
+    before = (folder / "run.toml").read_bytes() if (folder / "run.toml").is_file() else b""
+    printed = run_command([*names, "--"], "train", "--resume", "--run", folder, "--epochs", 3,
+                          "--json")
+    require(printed is not None or not whole, "a run that is not damaged is not gone on with")
+    if printed is None:
+        after = (folder / "run.toml").read_bytes() if (folder / "run.toml").is_file() else b""
+        require(before == after, "a command that fails has written run.toml")
+        return REFUSED
+    if (folder / "checkpoint.safetensors").exists():
+        load_checkpoint(folder / "checkpoint.safetensors")
+    return READ
+
+
+def try_checkpoint(trial):
+    """A checkpoint that is damaged: read back as it was written, or refused."""
+    original, folder = _copied(trial)
+    random = trial.random
+    path = folder / "checkpoint.safetensors"
+    content = path.read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    header, body = json.loads(content[8:8 + length]), content[8 + length:]
+    kind = random.choice(("bytes", "bytes", "header", "facts", "body", "other", "nothing"))
+    text = ""
+    match kind:
+        case "bytes":
+            content, text = damaged_bytes(random, content)
+        case "header":
+            header, text = damaged_tree(random, header)
+        case "facts":
+            facts, text = damaged_tree(random, json.loads(header["__metadata__"]["hypercast"]))
+            header["__metadata__"]["hypercast"] = json.dumps(facts)
+        case "body":
+            body, text = damaged_bytes(random, body)
+    if kind in ("header", "facts", "body"):
+        coded = json.dumps(header).encode()
+        content = len(coded).to_bytes(8, "little") + coded + body
+    path.write_bytes(content)
+    if kind == "other":
+        text = replace_file(random, path)
+    trial.note(f"{kind}: {text}")
+    try:
+        found = load_checkpoint(path)
+    except Exception as error:
+        require(kind != "nothing", f"a checkpoint that is not damaged is refused: {error}")
+        return refused(error, [str(path)])
+    written = load_checkpoint(original / path.name)
+    if _plain(found) != _plain(written):
+        raise WrongError("accepted with other contents than were written")
+    return SAME
+
+
+def _plain(checkpoint):
+    """All of a checkpoint, to be compared."""
+    return checkpoint.identity, checkpoint.records, [state and (
+        state.step, state.exponents, state.momentum_exponents,
+        {(name, kind): values.tolist() for name, arrays in state.parameters.items()
+         for kind, values in arrays.items()}) for state in (checkpoint.state, checkpoint.best)]

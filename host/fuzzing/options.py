@@ -1,0 +1,119 @@
+"""Damaged options of commands."""
+
+import tomllib
+
+from hypercast.host.fuzzing.bytes_damage import NUMBERS
+from hypercast.host.fuzzing.command import run_command
+from hypercast.host.fuzzing.trial import READ, REFUSED, require
+
+__all__ = ["try_options"]
+
+#: Options of a short training to values that make sense, and to the description's section and key.
+_TRAINING = {
+    "--split": ("60/20/20", "graph.split"), "--split-seed": ("1", "graph.split_seed"),
+    "--model": ("sage", "model.name"), "--layers": ("2", "model.layers"),
+    "--hidden": ("3", "model.hidden"), "--order": ("combine_first", "model.order"),
+    "--dropout": ("0.5", "model.dropout"), "--epochs": ("2", "recipe.epochs"),
+    "--seed": ("1", "recipe.seed"), "--learning-rate": ("0.1,0.2", "recipe.learning_rate"),
+    "--bias-learning-rate": ("0.1", "recipe.bias_learning_rate"),
+    "--weight-decay": ("0.001", "recipe.weight_decay"),
+    "--optimiser": ("sgd", "recipe.optimiser"), "--momentum": ("0.5", "recipe.momentum"),
+    "--betas": ("0.9,0.99", "recipe.betas"), "--epsilon": ("1e-6", "recipe.epsilon"),
+    "--normalisation": ("mean", "recipe.normalisation"),
+    "--gin-epsilon": ("0.1", "recipe.gin_epsilon"),
+    "--sampler": ("neighbours", "sampling.sampler"), "--batch": ("4", "sampling.batch"),
+    "--fan-outs": ("2,3", "sampling.fan_outs"), "--walk": ("2", "sampling.walk"),
+    "--coverage": ("1.5", "sampling.coverage"), "--patience": ("2", "stopping.patience"),
+    "--monitor": ("validation_loss", "stopping.monitor"), "--device": ("reference", "device.name"),
+    "--preset": ("demo", "device.preset"), "--elements": ("8", "device.element_width"),
+    "--every": ("1", ""), "--trace-step": ("1", "")}
+_FLAGS = ("--residual", "--jumping", "--normalise-features", "--resume", "--check", "--trace=x")
+#: Options that another one makes possible.
+_NEEDS = {"--split-seed": ("--split",), "--batch": ("--sampler",),
+          "--fan-outs": ("--sampler",), "--monitor": ("--patience",),
+          "--walk": ("--sampler=walks",), "--coverage": ("--sampler=walks",),
+          "--betas": ("--optimiser=adam",), "--epsilon": ("--optimiser=adam",),
+          "--gin-epsilon": ("--model=gin",)}
+_FIELDS = ("dimensions", "lanes", "planes", "eject", "buffer_depth", "element_width", "weight_rows",
+           "channel_words", "operand_words", "kept_rows", "adam", "program_rows", "tensors", "x")
+_TEXTS = ("x", "ä", "karate", "1,2,3", ",", "1,", "50/50", "60/20/20/0", "100/0/0", "1e-320",
+          "serial@0", "serial:x@", "xdma:", "xdma:/dev/null", "serial:/dev/null@-1", "-0.0",
+          "0.999999", "1e-9", "65536", "3", "7")
+#: A training may take that long, if it was asked for.
+_TOO_LONG = ("2147483648", "4294967295")
+
+
+def _damaged_value(random, option):
+    values = [value for value in (*NUMBERS, *_TEXTS) if len(value) < 100]
+    if option in ("--epochs", "--walk", "--coverage", "--layers", "--batch"):
+        values = [value for value in values if value not in _TOO_LONG]
+    return random.choice(values)
+
+
+def try_options(trial):
+    """A command one of whose options has a damaged value."""
+    command = trial.random.choice((_train, _train, _train, _config, _model))
+    return command(trial)
+
+
+def _train(trial):
+    random = trial.random
+    damaged = random.choice(list(_TRAINING))
+    options = {damaged: _damaged_value(random, damaged), "--epochs": "1"} | {
+        option: _TRAINING[option][0] for option in random.sample(list(_TRAINING), 2)
+        if not option.startswith(("--trace", "--every"))}
+    options[damaged] = _damaged_value(random, damaged)
+    for needed in _NEEDS.get(damaged, ()):
+        name, _, value = needed.partition("=")
+        options.setdefault(name, value or _TRAINING[name][0])
+    arguments = [f"{option}={value}" for option, value in options.items()]
+    if trial.chance(0.2):
+        arguments.append(random.choice(_FLAGS))
+    trial.note(f"train karate {' '.join(arguments)[:300]}")
+    folder = trial.folder / "run"
+    printed = run_command(["--", "-P", *_KEYS], "train", "karate", *arguments, "--json",
+                          "--run", folder)
+    if printed is None:
+        require(not folder.exists() or not (folder / "run.toml").exists()
+                or not (folder / "epochs.jsonl").exists(), "a command that fails has kept a run")
+        return REFUSED
+    kept = tomllib.loads((folder / "run.toml").read_text(encoding="utf-8"))
+    for option, value in options.items():
+        section, _, key = _TRAINING[option][1].partition(".")
+        taken = kept.get(section, {}).get(key)
+        require(taken is None or _says(value, taken), f"{option}={value[:40]} is taken as {taken}")
+    return READ
+
+
+#: What a refusal names that concerns several options.
+_KEYS = ("learning_rate", "learning rate", "dropout", "weight_decay", "momentum", "epsilon", "seed",
+         "patience", "monitor", "split", "fan_outs", "vertex", "vertices", "hidden", "device",
+         "serial", "xdma", "layers", "[sampling]", "gradient")
+
+
+def _says(text, taken):
+    """Whether a text means a value, or a list of them."""
+    if isinstance(taken, list):
+        parts = text.replace("/", ",").split(",")
+        return len(parts) == len(taken) and all(map(_says, parts, taken))
+    if isinstance(taken, str):
+        return text == taken
+    return type(taken)(text) == taken
+
+
+def _config(trial):
+    field, value = trial.random.choice(_FIELDS), _damaged_value(trial.random, "-P")
+    trial.note(f"config show -P {field}={value[:40]}")
+    printed = run_command(["-P", field], "config", "show", "--json", "-P", f"{field}={value}")
+    return REFUSED if printed is None else READ
+
+
+def _model(trial):
+    options = {"--vertices": "20", "--edges": "50", "--layers": "8,4,2"}
+    damaged = trial.random.choice(list(options))
+    options[damaged] = _damaged_value(trial.random, damaged)
+    arguments = [f"{option}={value}" for option, value in options.items()]
+    trial.note(f"model {' '.join(arguments)[:300]}")
+    names = ["--", "vertices", "edges", "features", "layer", "width", "memory"]
+    printed = run_command(names, "model", *arguments, "--json", "--order=combine_first")
+    return REFUSED if printed is None else READ

@@ -1,0 +1,72 @@
+"""What a graph says, in plain Python, to compare what was made of a file with what it says."""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+from hypercast.rtl.isa import Split
+
+__all__ = ["Reading", "edges_of", "entries_of", "labels_of", "of_graph"]
+
+
+class Reading(NamedTuple):
+    """A graph.
+
+    Attributes
+    ----------
+    shape : tuple
+        Vertices and features.
+    features : dict
+        (vertex, feature) to value, of those that are not zero.
+    edges : set
+        (source, target) of every edge, both ways if it is undirected.
+    labels : list
+        A class, or a tuple of booleans, for each vertex.
+    splits : dict or None
+        Name to a sorted list of vertices; None if the format has none.
+    """
+
+    shape: tuple
+    features: dict
+    edges: set
+    labels: list
+    splits: dict | None
+
+    def difference(self, other):
+        """Names of what is not the same in another one; ``splits`` only if both have them."""
+        return [name for name, one, two in zip(self._fields, self, other, strict=True)
+                if one != two and (name != "splits" or None not in (one, two))]
+
+
+def edges_of(pairs, directed=False):
+    """Edges of pairs of vertices."""
+    found = {(int(source), int(target)) for source, target in pairs}
+    return found if directed else found | {(target, source) for source, target in found}
+
+
+def entries_of(matrix):
+    """(row, column) to value of what is not zero in an array, sparse or dense."""
+    coordinates = scipy.sparse.coo_array(matrix)
+    coordinates.sum_duplicates()
+    return {(int(row), int(column)): float(value) for row, column, value in zip(
+        *coordinates.coords, coordinates.data, strict=True) if value != 0}
+
+
+def labels_of(labels):
+    """A class, or a tuple of booleans, for each vertex of an array."""
+    labels = np.asarray(labels)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    return labels.astype(np.int64).tolist() if labels.ndim == 1 else \
+        [tuple(row) for row in (labels != 0).tolist()]
+
+
+def of_graph(graph):
+    """The ``Reading`` of a ``Graph``."""
+    targets, sources = graph.edges.tocoo().coords
+    return Reading(
+        tuple(graph.features.shape), entries_of(graph.features),
+        set(zip(sources.tolist(), targets.tolist(), strict=True)), labels_of(graph.labels),
+        {split.name.lower(): np.flatnonzero(graph.splits == split).tolist()
+         for split in Split if split != Split.NONE})

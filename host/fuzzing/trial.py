@@ -1,0 +1,63 @@
+"""A trial: what it is given, and what can come of it."""
+
+from hypercast.host.reading.regular_file import FileError
+
+__all__ = ["READ", "REFUSED", "SAME", "Trial", "WrongError", "check_refusal", "refused", "require"]
+
+#: What may come of a trial: the input is refused; it still is what it was before the damage; or it
+#: is accepted, and an independent reading of it says the same.
+REFUSED, SAME, READ = "refused", "same", "as it says"
+#: A message is for people.
+_LONGEST = 1500
+
+
+class WrongError(Exception):
+    """An input was accepted that reads otherwise, or refused without saying what is wrong."""
+
+
+class Trial:
+    """What a trial is given.
+
+    Parameters
+    ----------
+    random : random.Random
+        Decides everything.
+    folder : pathlib.Path
+        An empty folder.
+    kept : pathlib.Path
+        A folder for what all trials of a process share.
+    note : callable
+        Is told, in a line, what is done.
+    """
+
+    def __init__(self, random, folder, kept, note=lambda text: None):
+        self.random = random
+        self.folder = folder
+        self.kept = kept
+        self.note = note
+
+    def chance(self, probability):
+        """True with a probability."""
+        return self.random.random() < probability
+
+
+def require(condition, text):
+    """Raise ``WrongError`` unless a condition holds."""
+    if not condition:
+        raise WrongError(text)
+
+
+def check_refusal(message, names):
+    """Raise ``WrongError`` unless a message is one line that names one of ``names``."""
+    require(message and "\n" not in message and len(message) <= _LONGEST,
+            f"the refusal is not one line: {message[:400]!r}")
+    require(any(name in message for name in names),
+            f"the refusal names none of {', '.join(names)}: {message}")
+
+
+def refused(error, names):
+    """``REFUSED`` if an exception is a refusal of the project's; anything else is raised again."""
+    if not type(error).__module__.startswith(FileError.__module__.split(".")[0] + "."):
+        raise error
+    check_refusal(str(error), names)
+    return REFUSED
