@@ -30,7 +30,7 @@ _TERMS = (ast.BitAnd, ast.BitOr)
 _BRANCHES = ("If", "Elif")
 #: Functions whose first argument is a shape, and names of arguments that are sizes. What is too
 #: wide or too deep still computes the same.
-_SHAPED = ("In", "Out", "Signal", "signed", "unsigned")
+_SHAPED = ("ArrayLayout", "In", "Out", "Signal", "Signature", "StructLayout", "signed", "unsigned")
 _SIZES = ("depth", "width")
 #: Functions whose arguments from the second on are a message.
 _CHECKS = ("require", "_require")

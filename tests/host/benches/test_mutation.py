@@ -30,6 +30,7 @@ def texts(source):
     ("[a for a in b if c]", {"[a for a in b if True]", "[a for a in b if False]"}),
     ("with m.Elif(a):\n    b", {"with m.Elif(1):\n    b", "with m.Elif(0):\n    b"}),
     ("x = Signal(8)", {"x = Signal(7)"}),  # a wider one is not wrong
+    ("x = data.StructLayout({'a': 3})", {"x = data.StructLayout({'a': 2})"}),
     ("x = Memory(8, depth=2)", {"x = Memory(9, depth=2)", "x = Memory(7, depth=2)",
                                 "x = Memory(8, depth=1)"}),
 ])
