@@ -124,9 +124,12 @@ class _Laboratory:
 
         results = []
         with ThreadPoolExecutor(self._processors) as pool:
-            for item, result in zip(items, pool.map(call, items), strict=True):
-                results.append(result)
-                self._progress(f"{text}, {len(results)} of {len(items)}: {item}")
+            try:
+                for item, result in zip(items, pool.map(call, items), strict=True):
+                    results.append(result)
+                    self._progress(f"{text}, {len(results)} of {len(items)}: {item}")
+            finally:  # of an error or an interruption, what has not begun does not begin
+                pool.shutdown(wait=False, cancel_futures=True)
         return results
 
     def judge(self, trials):
