@@ -69,7 +69,7 @@ class SourceCopy:
 
     def write(self, module, text):
         """Change the text of a module, whose path is relative to the project."""
-        (self._folder / module).write_text(text)
+        (self._folder / module).write_text(text, encoding="utf-8")
 
     def restore(self, module):
         """Undo all changes of a module."""
