@@ -166,3 +166,9 @@ def test_another_sample_changes_what_is_of_samples():
     assert (found.exponents["A"], found.exponents["X"]) == (
         other.edge_exponent, other.features.exponent)
     assert sum(found.split_sizes) == 60 and sum(job.split_sizes) == 100
+    anew = compile_job(FixedGcn(network, RECIPE, other), CONFIG, room=job.plan.room)
+    for image, expected in zip(found.images, anew.images, strict=True):
+        words, all_words = dict(image), dict(expected)
+        assert {"labels", "X"} < words.keys()
+        for name in ("labels", "X"):
+            np.testing.assert_array_equal(words[name], all_words[name])

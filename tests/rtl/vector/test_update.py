@@ -202,3 +202,17 @@ def test_waiting_for_memory_is_counted(latency, least, most):
         assert least <= bench.counters["starved"] < most
 
     bench.run(testbench)
+
+
+def test_cores_begin_with_planes_of_their_own():
+    config = _CONFIGS["4x16"].replace(planes=4)
+    planes = []
+    for core in range(4):
+        bench = VectorBench(config, core=core)
+
+        async def testbench(ctx, bench=bench):
+            await bench.execute(ctx, Opcode.UPDATE, rows=4, state=300)
+            planes.extend(flit.plane for flit in bench.flits)
+
+        bench.run(testbench)
+    assert sorted(planes) == [0, 1, 2, 3]
