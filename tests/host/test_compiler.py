@@ -10,16 +10,19 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.host.compiler import compile_job
+from hypercast.host.compiler import compile_job, with_sample
 from hypercast.host.memory_map import CapacityError
 from hypercast.host.packing import unpack_rows
 from hypercast.host.sample_plan import Room
 from hypercast.host.state import load_state, matrix_of
+from hypercast.reference.fixed_gcn import FixedGcn
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Split, decode
 from tests.host.models import SMALL, named_model, small_graph, small_model
 from tests.host.noted_programs import CASES, noted, summary
+from tests.host.test_sample_plan import CONFIG as SAMPLED
+from tests.host.test_sample_plan import RECIPE, samples_of
 
 ROOMY = SMALL.replace(weight_rows=1024, channel_words=16384, program_rows=4096, tensors=64)
 CONFIGS = [
@@ -58,6 +61,26 @@ def jobs(draw):
 @pytest.mark.parametrize("name", CASES)
 def test_programs_are_those_noted(name):
     assert summary(name) == noted(name)
+
+
+def test_another_sample_changes_what_is_of_samples():
+    """Its exponents, among all; rows, and the sizes of splits."""
+    network, (small, other) = samples_of(100, 60)
+    job = compile_job(FixedGcn(network, RECIPE, small), SAMPLED, room=Room.of([small]))
+    found = with_sample(job, other)
+    assert found.rows == other.rows and found.program == job.program
+    assert found.exponents.keys() == job.exponents.keys()
+    assert {name for name in job.exponents if found.exponents[name] != job.exponents[name]} <= {
+        "A", "X"}
+    assert (found.exponents["A"], found.exponents["X"]) == (
+        other.edge_exponent, other.features.exponent)
+    assert sum(found.split_sizes) == 60 and sum(job.split_sizes) == 100
+    anew = compile_job(FixedGcn(network, RECIPE, other), SAMPLED, room=job.plan.room)
+    for image, expected in zip(found.images, anew.images, strict=True):
+        words, all_words = dict(image), dict(expected)
+        assert {"labels", "X"} < words.keys()
+        for name in ("labels", "X"):
+            np.testing.assert_array_equal(words[name], all_words[name])
 
 
 @given(jobs())

@@ -152,23 +152,3 @@ def test_regions_have_room():
         if name.startswith("edge set"):
             assert region.words == math.ceil(plain.regions[name].words * room.edges) + \
                 CONFIG.streams
-
-
-def test_another_sample_changes_what_is_of_samples():
-    """Its exponents, among all; rows, and the sizes of splits."""
-    network, (small, other) = samples_of(100, 60)
-    job = compile_job(FixedGcn(network, RECIPE, small), CONFIG, room=Room.of([small]))
-    found = with_sample(job, other)
-    assert found.rows == other.rows and found.program == job.program
-    assert found.exponents.keys() == job.exponents.keys()
-    assert {name for name in job.exponents if found.exponents[name] != job.exponents[name]} <= {
-        "A", "X"}
-    assert (found.exponents["A"], found.exponents["X"]) == (
-        other.edge_exponent, other.features.exponent)
-    assert sum(found.split_sizes) == 60 and sum(job.split_sizes) == 100
-    anew = compile_job(FixedGcn(network, RECIPE, other), CONFIG, room=job.plan.room)
-    for image, expected in zip(found.images, anew.images, strict=True):
-        words, all_words = dict(image), dict(expected)
-        assert {"labels", "X"} < words.keys()
-        for name in ("labels", "X"):
-            np.testing.assert_array_equal(words[name], all_words[name])
