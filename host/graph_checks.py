@@ -168,7 +168,7 @@ def _members(vertices, name, count):
 def merged_edges(edges, weights, vertices, directed):
     """Edges and their weights as a (V, V) CSR array, a row per target, every edge once."""
     edges = np.asarray(edges)
-    if edges.size == 0:
+    if edges.shape in ((0,), (0, 2)):  # of any type
         edges = np.zeros((0, 2), dtype=np.int64)
     if edges.ndim != 2 or edges.shape[1] != 2 or not np.issubdtype(edges.dtype, np.integer):
         raise GraphError(f"edges must be pairs of vertex numbers, an array of integers of shape "

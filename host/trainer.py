@@ -22,7 +22,7 @@ from hypercast.host.numbers import step_numbers
 from hypercast.host.predictions import Predictions
 from hypercast.host.rank_order import rank_order
 from hypercast.host.rounding import check_edges, check_features
-from hypercast.host.run_folder import RunFolder
+from hypercast.host.run_folder import RunError, RunFolder
 from hypercast.host.sample_source import SampleSource
 from hypercast.host.sampled_device import SampledDevice
 from hypercast.host.trainer_arguments import check_arguments
@@ -187,6 +187,9 @@ class Trainer:
         """
         kept = RunFolder(folder)
         description = kept.description().on(device)
+        if graph is None and description.graph is None:
+            raise RunError(f"{kept.description_path} names no graph, as that was made in Python; "
+                           f"give it there, by Trainer.of_run(..., graph=...)")
         trainer = cls.of_description(description, graph=graph, **options)
         trainer._resume(kept)
         trainer._state = trainer._best or trainer._state

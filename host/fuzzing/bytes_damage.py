@@ -3,6 +3,7 @@
 import gzip
 import io
 import re
+import warnings
 import zipfile
 
 __all__ = ["NUMBERS", "damaged", "damaged_bytes", "damaged_text"]
@@ -164,8 +165,8 @@ def _repacked(random, content):
             members[place], members[other] = ((name, members[other][1]),
                                               (members[other][0], inside))
     packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", random.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
-                         ) as archive:
+    method = random.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
+    with warnings.catch_warnings(action="ignore"), zipfile.ZipFile(packed, "w", method) as archive:
         for member, inside in members:
             archive.writestr(zipfile.ZipInfo(member), inside)
     return packed.getvalue(), f"{name}: {kind}"

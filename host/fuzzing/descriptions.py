@@ -33,7 +33,7 @@ def draw_sections(random):
         sections["stopping"] = {"patience": 2, "monitor": "validation_loss"}
     if random.random() < 0.4:
         sections["sampling"] = random.choice((
-            {"sampler": "neighbours", "batch": 4, "fan_outs": [2, 3]},
+            *([] if sage else [{"sampler": "neighbours", "batch": 4, "fan_outs": [2, 3]}]),
             {"sampler": "walks", "batch": 3, "walk": 2, "coverage": 1.5}))
     if random.random() < 0.4:
         sections["device"] |= {"elements": 8, "lanes": 4}
@@ -139,4 +139,4 @@ def try_description(trial):
 #: What a refusal names that is found later than when the file is read.
 _WORDS = ("--", *Description.__dataclass_fields__, "learning rate", "patience", "monitor", "split",
           "vertex", "vertices", "momentum", "decay", "dropout",
-          "feature", "epochs", "gradient")
+          "feature", "epochs", "gradient", "hidden")

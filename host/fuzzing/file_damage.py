@@ -1,9 +1,16 @@
-"""Damage to files: to their contents, or of what they are."""
+"""Damage to files: to their contents, to the values in them, or of what they are."""
 
+import io
+import json
 import os
+import pickle
 import shutil
 
+import numpy as np
+import scipy.sparse
+
 from hypercast.host.fuzzing.bytes_damage import damaged
+from hypercast.host.fuzzing.value_damage import damaged_array, damaged_tree
 
 __all__ = ["damage_file", "replace_file"]
 
@@ -58,10 +65,62 @@ def replace_file(random, path):
     return f"{path.name} is {kind}"
 
 
+def _json(random, content):
+    value, text = damaged_tree(random, json.loads(content))
+    return json.dumps(value).encode(), text
+
+
+def _array(random, content):
+    value, text = damaged_array(random, np.load(io.BytesIO(content)))
+    return _saved(np.save, value), text
+
+
+def _arrays(random, content):
+    with np.load(io.BytesIO(content)) as archive:
+        arrays = dict(archive)
+    name = random.choice(list(arrays))
+    arrays[name], text = damaged_array(random, arrays[name])
+    return _saved(np.savez, **arrays), f"{name}: {text}"
+
+
+def _saved(save, *arrays, **named):
+    file = io.BytesIO()
+    save(file, *arrays, **named)
+    return file.getvalue()
+
+
+def _pickle(random, content):
+    value = pickle.loads(content.replace(b"scipy.sparse.csr\n", b"scipy.sparse._csr\n"),
+                         encoding="latin1")
+    if isinstance(value, dict):
+        value, text = damaged_tree(random, value)
+    elif scipy.sparse.issparse(value):
+        part = random.choice(("data", "indices", "indptr", "_shape"))
+        damage = damaged_array if part != "_shape" else damaged_tree
+        changed, text = damage(random, getattr(value, part))
+        setattr(value, part, changed)
+        text = f"{part}: {text}"
+    else:
+        value, text = damaged_array(random, value)
+    return pickle.dumps(value, protocol=2), text
+
+
+def _values(name):
+    """What damages the values in a file, by its name; None if nothing does."""
+    if name.startswith("ind.") and not name.endswith(".index"):
+        return _pickle
+    return {".json": _json, ".npy": _array, ".npz": _arrays}.get(os.path.splitext(name)[1])
+
+
 def damage_file(random, path):
-    """Damage the contents of a file, or make it something else; says what was done."""
+    """Damage a file, which is whole, or make it something else; says what was done."""
     if random.random() < 0.06:
         return replace_file(random, path)
+    damage = _values(path.name)
+    if damage and random.random() < 0.5:
+        content, text = damage(random, path.read_bytes())
+        path.write_bytes(content)
+        return f"{path.name}: {text}"
     content, text = damaged(random, path.name, path.read_bytes())
     path.write_bytes(content)
     return f"{path.name}: {text}"

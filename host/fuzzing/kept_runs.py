@@ -3,7 +3,6 @@
 import functools
 import json
 import shutil
-import tomllib
 
 import numpy as np
 from safetensors.numpy import load
@@ -15,10 +14,13 @@ from hypercast.host.fuzzing.command import run_command
 from hypercast.host.fuzzing.file_damage import damage_file, replace_file
 from hypercast.host.fuzzing.trial import READ, REFUSED, SAME, WrongError, refused, require
 from hypercast.host.fuzzing.value_damage import damaged_tree
+from hypercast.host.report.folder import load_run
+from hypercast.host.run_folder import EPOCHS, RUN
 from hypercast.host.trainer import Trainer
 
 __all__ = ["try_checkpoint", "try_run_folder"]
 
+_CHECKPOINT = "checkpoint.safetensors"
 _RUNS: tuple[dict[str, dict], ...] = (
     {"model": {"hidden": 3}},
     {"model": {"hidden": 2, "name": "sage"}, "recipe": {"optimiser": "adam"},
@@ -84,9 +86,7 @@ def try_run_folder(trial):
     trial.note(f"{file.name if not whole else 'nothing'} damaged, {command}")
     names = [str(folder), "optimiser constant", "gradient"]
     if command == "report":
-        found = run_command(names, "report", folder)
-        require(found is not None or not whole, "a run that is not damaged is refused")
-        return REFUSED if found is None else READ
+        return _report(folder, names, whole)
     if command in _COMMANDS:
         expected = _found(command, original)
         if expected is None:  # samples have no numbers
@@ -95,28 +95,52 @@ def try_run_folder(trial):
         require(found is not None or not whole, "a run that is not damaged is refused")
         require(found in (None, expected), f"{command} finds something else in it")
         return REFUSED if found is None else SAME
-    return _resume(trial, folder, names, whole)
+    return _resume(original, folder, names, whole)
 
 
-def _epochs(folder):
-    """Epochs as the description has them; None if nothing is to be trained by it."""
-    try:
-        return tomllib.loads((folder / "run.toml").read_text(encoding="utf-8"))["recipe"]["epochs"]
-    except (OSError, ValueError, LookupError, TypeError):
-        return None
+def _report(folder, names, whole):
+    found = run_command(names, "report", folder)
+    require(found is not None or not whole, "a run that is not damaged is refused")
+    if found is None:
+        return REFUSED
+    run = load_run(folder)
+    lines = (folder / EPOCHS).read_bytes().splitlines(keepends=True)
+    require(run.epochs == [json.loads(line) for line in lines if line.endswith(b"\n")],
+            "the report shows other epochs than the file has")
+    said = json.loads((folder / RUN).read_text(encoding="utf-8-sig"))
+    require(run.facts == said["facts"] and run.memory == said["memory"],
+            "the report shows other facts than the file has")
+    return READ
 
 
-def _resume(trial, folder, names, whole):
-    before = (folder / "run.toml").read_bytes() if (folder / "run.toml").is_file() else b""
+def _description(folder):
+    path = folder / "run.toml"
+    return path.read_bytes() if path.is_file() else b""
+
+
+@functools.cache
+def _gone_on_with(original):
+    """The checkpoint after one more epoch of a run that is not damaged."""
+    folder = original.with_name(f"{original.name}-gone-on-with")
+    shutil.copytree(original, folder)
+    run_command([], "train", "--resume", "--run", folder, "--epochs", 3)
+    return load_checkpoint(folder / _CHECKPOINT)
+
+
+def _resume(original, folder, names, whole):
+    before = _description(folder)
     printed = run_command([*names, "--"], "train", "--resume", "--run", folder, "--epochs", 3,
                           "--json")
     require(printed is not None or not whole, "a run that is not damaged is not gone on with")
     if printed is None:
-        after = (folder / "run.toml").read_bytes() if (folder / "run.toml").is_file() else b""
-        require(before == after, "a command that fails has written run.toml")
+        require(before == _description(folder), "a command that fails has written run.toml")
         return REFUSED
-    if (folder / "checkpoint.safetensors").exists():
-        load_checkpoint(folder / "checkpoint.safetensors")
+    found, expected = load_checkpoint(folder / _CHECKPOINT), _gone_on_with(original)
+    # What is in the description, but in no checkpoint, says when a training ends.
+    if found.state.step == expected.state.step and found.best and expected.best:
+        require(_plain(found) == _plain(expected), "it ends in other bits")
+    elif found.state.step == expected.state.step:
+        require(_tensors(found.state) == _tensors(expected.state), "it ends in other bits")
     return READ
 
 
@@ -124,7 +148,7 @@ def try_checkpoint(trial):
     """A checkpoint that is damaged: read back as it was written, or refused."""
     original, folder = _copied(trial)
     random = trial.random
-    path = folder / "checkpoint.safetensors"
+    path = folder / _CHECKPOINT
     content = path.read_bytes()
     length = int.from_bytes(content[:8], "little")
     header, body = json.loads(content[8:8 + length]), content[8 + length:]
@@ -160,7 +184,11 @@ def try_checkpoint(trial):
 
 def _plain(checkpoint):
     """All of a checkpoint, to be compared."""
-    return checkpoint.identity, checkpoint.records, [state and (
-        state.step, state.exponents, state.momentum_exponents,
-        {(name, kind): values.tolist() for name, arrays in state.parameters.items()
-         for kind, values in arrays.items()}) for state in (checkpoint.state, checkpoint.best)]
+    return (checkpoint.identity, checkpoint.records, _tensors(checkpoint.state),
+            checkpoint.best and _tensors(checkpoint.best))
+
+
+def _tensors(state):
+    return (state.step, state.exponents, state.momentum_exponents, {
+        (name, kind): values.tolist() for name, arrays in state.parameters.items()
+        for kind, values in arrays.items()})

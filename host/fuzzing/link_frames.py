@@ -127,4 +127,5 @@ def _access(random, transport, expected, forged):
     else:
         found = transport.read_stream(address, count)
         wanted = [expected.read(address) for _ in range(count)]
+        require(len(found) == count, f"read {len(found)} words, not {count}")
         require(forged or found == wanted, f"read {found[:4]}..., not {wanted[:4]}...")

@@ -18,7 +18,7 @@ _INTEGERS = (-1, -(1 << 63), 1 << 31, (1 << 63) - 1, 1 << 13, 7)
 
 def damaged_tree(random, value):
     """A copy of nested dictionaries and lists after some damage, and what it was."""
-    value = copy.deepcopy(value)
+    value = list(value) if isinstance(value, tuple) else copy.deepcopy(value)
     places = list(_places(value))
     if not places:
         return random.choice(EDGES), "replaced all"
@@ -57,8 +57,8 @@ def damaged_array(random, values):
     """An array, or something else, of an array or sparse array, and what was done."""
     if scipy.sparse.issparse(values):
         values = values.toarray()
-    kind = random.choice(("element", "element", "element", "type", "shape", "rows", "form", "none"))
-    match kind:
+    kinds = ("element", "element", "element", "type", "shape", "rows", "form", "none")
+    match random.choice(kinds if values.ndim else ("type", "none")):
         case "element" if values.size and values.dtype.kind in "iuf":
             edge = random.choice(_INTEGERS if values.dtype.kind in "iu" else _REALS)
             values = values.copy()

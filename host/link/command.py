@@ -58,12 +58,24 @@ class Command:
         Raises
         ------
         TransportError
-            If an access failed.
+            If an access failed, or the result is none of this command's.
         """
-        *words, done = result
+        *words, done = result or [0]
+        if not result or done > sum(count for *_, count in self._accesses) or \
+                len(words) != self._reads_among(done):
+            raise TransportError(f"the board answered with {len(result)} words, which are no "
+                                 f"result of what it was sent; load its bitstream again")
         for access, address, count in self._accesses:
             if done < count:
                 raise TransportError(f"{access.name.lower()} at {address:#x} was refused by the "
                                      f"chip; what came after it in its frame was not done")
             done -= count
         return words
+
+    def _reads_among(self, done):
+        """How many of the first accesses, counted one by one, are reads."""
+        reads = 0
+        for access, _, count in self._accesses:
+            reads += min(count, done) if access == Access.READ else 0
+            done -= min(count, done)
+        return reads

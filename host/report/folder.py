@@ -8,6 +8,13 @@ import numpy as np
 from hypercast.host.numbers import TensorNumbers
 from hypercast.host.reading.arrays import opened_archive
 from hypercast.host.reading.json_file import read_json
+from hypercast.host.report.checks import (
+    check_numbers,
+    check_records,
+    check_run,
+    check_slices,
+    check_step,
+)
 from hypercast.host.run_folder import EPOCHS, NUMBERS, RUN, SLICES, STEP, RunError, RunFolder
 from hypercast.host.timeline import Phase, Slices
 from hypercast.rtl.config import Config
@@ -68,21 +75,29 @@ def load_run(folder):
     try:
         name = RUN
         run = read_json(folder / RUN)
+        check_run(run)
+        config = Config(**run["config"])
         name = EPOCHS
         epochs = RunFolder(folder).records()
+        check_records(epochs)
         step = {}
         if (folder / STEP).exists():
             name = STEP
             step = read_json(folder / STEP)
+            check_step(step, config.cores)
             name = SLICES
             with opened_archive(folder / SLICES) as arrays:
-                step["slices"] = Slices(**{name: arrays[name] for name in arrays.names})
+                slices = {name: arrays[name] for name in Slices._fields}
+            check_slices(slices, step, config.cores)
+            step["slices"] = Slices(**slices)
             step["step"] = step.pop("number")
             step["phases"] = [Phase(**phase) for phase in step["phases"]]
         if (folder / NUMBERS).exists():
             name = NUMBERS
-            step["numbers"] = [TensorNumbers(**tensor) for tensor in read_json(folder / NUMBERS)]
-        return Run(facts=run["facts"], config=Config(**run["config"]), memory=run["memory"],
+            numbers = read_json(folder / NUMBERS)
+            check_numbers(numbers)
+            step["numbers"] = [TensorNumbers(**tensor) for tensor in numbers]
+        return Run(facts=run["facts"], config=config, memory=run["memory"],
                    epochs=epochs, **step)
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise RunError(f"{folder / name} cannot be read ({error}); run hypercast train --run "

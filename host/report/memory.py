@@ -18,7 +18,7 @@ def draw(run):
     """A bar for each memory, as long as what is used of it."""
     result, axes = figure(0.95 * len(run.memory), rows=len(run.memory))
     for [panel], (memory, regions) in zip(axes, run.memory.items(), strict=True):
-        used = max(address + words for _, address, words in regions)
+        used = max([1, *(address + words for _, address, words in regions)])
         for number, (name, address, words) in enumerate(regions):
             panel.barh(0, words, left=address, color=SERIES[number % len(SERIES)], height=1)
             if words / used > _CHARACTER * (len(name) + 1):

@@ -161,6 +161,7 @@ def test_normalised_features(sparse):
 @pytest.mark.parametrize(("edges", "changes", "message"), [
     ([[0, 1], [0, 4]], {}, "edge 1 leads from vertex 0 to 4, but vertices are 0 to 3"),
     ([[-1, 1]], {}, "edge 0 leads from vertex -1 to 1"),
+    (np.zeros((3, 0), int), {}, r"shape \(edges, 2\), not of shape \(3, 0\)"),
     ([[0, 1, 2]], {}, r"shape \(edges, 2\), not of shape \(1, 3\)"),
     ([[0.5, 1]], {}, "type float64"),
     ([[0, 1]], {"weights": [np.nan]}, "weight of edge 0 is nan; replace it"),

@@ -11,7 +11,6 @@ import pytest
 import hypercast
 from hypercast import Device, Graph, Model, Trainer
 from hypercast.host.checkpoint import CheckpointError
-from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.description.source import Source
 from hypercast.host.run_folder import RunError
 from hypercast.host.training import prepare
@@ -118,7 +117,7 @@ def test_a_graph_made_in_python_has_to_be_given_again(tmp_path):
     with Trainer(graph, Model(hidden=2), run=tmp_path, epochs=2) as found:
         found.fit()
         logits = found.predict().logits
-    with pytest.raises(DescriptionError, match="give a graph that was made in Python itself"):
+    with pytest.raises(RunError, match=r"run\.toml names no graph, as that was made in Python"):
         Trainer.of_run(tmp_path)
     with Trainer.of_run(tmp_path, graph=graph) as opened:
         assert np.array_equal(opened.predict().logits, logits)

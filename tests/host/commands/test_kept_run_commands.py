@@ -82,3 +82,8 @@ def test_numbers(kept):
 def test_refusals(kept, arguments, message):
     arguments = [str(kept[0]) if argument == "RUN" else argument for argument in arguments]
     assert message in refused(*arguments, status=2)
+
+
+def test_a_run_without_a_graph_is_named(tmp_path):
+    (tmp_path / "run.toml").write_text("")
+    assert "run.toml names no graph, as that was made in Python" in refused("evaluate", tmp_path)

@@ -31,6 +31,17 @@ def test_results_are_filled_and_not_more():
     assert command.write(0x44, [1]) == 1
 
 
+@pytest.mark.parametrize("result", [[], [3], [11, 12], [11, 12, 7], [11, 6], [11, 12, 13, 6],
+                                    [11, 12, 4], [0, 3], [11, 12, 1 << 31]])
+def test_what_is_no_result_of_the_command(result):
+    command = Command()
+    command.write(0x38, [1, 2, 3, 4])
+    command.read(0x44, 2)
+    assert command.check([11, 12, 6]) == [11, 12]
+    with pytest.raises(TransportError, match=r"no result of what it was sent|was refused"):
+        command.check(result)
+
+
 def test_the_access_that_failed_is_named():
     command = Command()
     command.write(0x38, [1])

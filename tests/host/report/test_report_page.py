@@ -178,3 +178,46 @@ def test_coverage():
     start, end = np.array([0, 12, 30]), np.array([5, 18, 40])
     assert np.allclose(coverage(start, end, 40, 4), [0.5, 0.6, 0, 1])
     assert np.allclose(coverage(start[:0], end[:0], 40, 4), 0)
+
+
+@pytest.mark.parametrize(("name", "old", "new", "message"), [
+    ("epochs.jsonl", '"W1.master"', '"X"', "epoch 1, exponents has not just|epoch 2, exponents"),
+    ("epochs.jsonl", '"saturations": ', '"saturations": -1', "epoch 1, saturations is -1"),
+    ("epochs.jsonl", '"train_loss": 1.0', '"train_loss": "a"', "epoch 1, train_loss is a, no num"),
+    ("epochs.jsonl", '"train_loss": 1.0', '"train_loss": 1e308', "train_loss is 1e.308, no number"),
+    ("epochs.jsonl", '"epoch": 1', '"epoch": 7', "epoch 2, epoch is 7, no whole number from 1"),
+    ("epochs.jsonl", '"test_loss": null, ', "", "epoch 1 has not just"),
+    ("epochs.jsonl", '{"epoch": 0', '3\n{"epoch": 0', "epoch 1 is 3, no dict"),
+    ("run.json", '"data set"', '"data"', "facts, data set is None, no str"),
+    ("run.json", '"channel 0": [', '"channel 0": [3, ', "channel 0, entry 1 is 3, no list"),
+    ("run.json", '"memory"', '"memories"', "the run has not just facts, config, memory"),
+    ("step.json", '"cycles": ', '"cycles": 0.', "the step, cycles is 0"),
+    ("step.json", '"counters": {', '"counters": {"x": [1], ', "counters has not just"),
+    ("step.json", '"name": "', '"name": 3, "names": "', "entry 1 has not just name"),
+    ("numbers.json", '"bits": 1', '"bits": -1', "the numbers, entry 1, bits is -1"),
+])
+def test_files_of_a_run_that_make_no_sense(tmp_path, name, old, new, message):
+    keep(tmp_path)
+    (tmp_path / "numbers.json").write_text(
+        '[{"name": "W1", "exponent": 3, "largest": 1.5, "bits": 1, "saturations": 0, '
+        '"error": null}]')
+    load_run(tmp_path)
+    path = tmp_path / name
+    text = path.read_text()
+    if "W1.master" in old:
+        old = f'"{next(iter(load_run(tmp_path).epochs[0]["exponents"]))}"'
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(RunError, match=rf"{name} cannot be read \(.*({message}).* again$"):
+        load_run(tmp_path)
+
+
+def test_slices_that_are_not_the_steps(tmp_path):
+    keep(tmp_path)
+    with np.load(tmp_path / "slices.npz") as arrays:
+        slices = dict(arrays)
+    for name, values in {"core": slices["core"] + 99, "engine": slices["engine"] - 9,
+                         "end": slices["end"][:-1], "instruction": slices["core"] * 0.5}.items():
+        np.savez(tmp_path / "slices.npz", **{**slices, name: values})
+        with pytest.raises(RunError, match=rf"slices\.npz cannot be read .*{name} "):
+            load_run(tmp_path)
