@@ -1,5 +1,6 @@
 """Files that are the old ones or the new ones, whenever the machine stops."""
 
+import contextlib
 import os
 
 __all__ = ["flush_folder", "require_writable", "write_durably"]
@@ -28,7 +29,8 @@ def write_durably(path, content):
             os.fsync(file.fileno())
         written.replace(path)
     except OSError as error:
-        written.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # such as of a name that is too long
+            written.unlink(missing_ok=True)
         if error.errno:  # a full disk does not say of which file
             error.filename = str(path)
         raise

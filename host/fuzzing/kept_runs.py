@@ -18,7 +18,7 @@ from hypercast.host.report.folder import load_run
 from hypercast.host.run_folder import EPOCHS, RUN
 from hypercast.host.trainer import Trainer
 
-__all__ = ["try_checkpoint", "try_run_folder"]
+__all__ = ["short_runs", "try_checkpoint", "try_run_folder"]
 
 _CHECKPOINT = "checkpoint.safetensors"
 _RUNS: tuple[dict[str, dict], ...] = (
@@ -33,7 +33,7 @@ _COMMANDS = {"evaluate": (("--json",), None), "predict": ((), "predictions.npz")
 
 
 @functools.cache
-def _runs(kept):
+def short_runs(kept):
     """Folders of short runs; each is made once in a process."""
     folders = []
     for number, sections in enumerate(_RUNS):
@@ -50,7 +50,7 @@ def _runs(kept):
 
 def _copied(trial):
     folder = trial.folder / "run"
-    original = trial.random.choice(_runs(trial.kept))
+    original = trial.random.choice(short_runs(trial.kept))
     shutil.copytree(original, folder)
     return original, folder
 

@@ -4,6 +4,7 @@ import tomllib
 
 from hypercast.host.fuzzing.bytes_damage import NUMBERS
 from hypercast.host.fuzzing.command import run_command
+from hypercast.host.fuzzing.kept_runs import short_runs
 from hypercast.host.fuzzing.trial import READ, REFUSED, require
 
 __all__ = ["try_options"]
@@ -52,7 +53,7 @@ def _damaged_value(random, option):
 
 def try_options(trial):
     """A command one of whose options has a damaged value."""
-    command = trial.random.choice((_train, _train, _train, _config, _model))
+    command = trial.random.choice((_train, _train, _train, _config, _model, _output))
     return command(trial)
 
 
@@ -88,7 +89,7 @@ def _train(trial):
 #: What a refusal names that concerns several options.
 _KEYS = ("learning_rate", "learning rate", "dropout", "weight_decay", "momentum", "epsilon", "seed",
          "patience", "monitor", "split", "fan_outs", "vertex", "vertices", "hidden", "device",
-         "serial", "xdma", "layers", "[sampling]", "gradient")
+         "serial", "xdma", "layers", "[sampling]", "gradient", "/dev/null")
 
 
 def _says(text, taken):
@@ -117,3 +118,24 @@ def _model(trial):
     names = ["--", "vertices", "edges", "features", "layer", "width", "memory"]
     printed = run_command(names, "model", *arguments, "--json", "--order=combine_first")
     return REFUSED if printed is None else READ
+
+
+def _output(trial):
+    """A file that cannot be written, or a name that says nothing of its kind."""
+    random = trial.random
+    run = random.choice(short_runs(trial.kept))
+    own = trial.folder
+    (own / "old.npz").mkdir()
+    (own / "link.csv").symlink_to("link.csv")
+    place = random.choice(("x", "x.npz", "x.csv", "x.safetensors", "x.pt", "old.npz", "link.csv",
+                           "none/x.npz", "none/x.csv", "none/x.safetensors", "x.npz/", "", ".",
+                           "ä.csv", "x" * 300 + ".npz", "x" * 300 + ".safetensors"))
+    command = random.choice(("predict", "export", "report"))
+    trial.note(f"{command} -o {place[:40]!r}")
+    before = sorted(own.iterdir())
+    printed = run_command(["-o", str(own), place], command, run, "-o", f"{own}/{place}")
+    if printed is None:
+        require(sorted(own.iterdir()) == before, "a command that fails has left files")
+        return REFUSED
+    require((own / place).is_file() and (own / place).stat().st_size, "nothing is written")
+    return READ

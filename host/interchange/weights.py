@@ -8,8 +8,9 @@ per output there, a row per input here. The identity of a residual connection is
 import itertools
 
 import numpy as np
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 
+from hypercast.host.durable_file import require_writable, write_durably
 from hypercast.host.reading.regular_file import FileError
 from hypercast.host.reading.tensor_file import read_safetensors, read_torch
 from hypercast.reference.masters import master_weights
@@ -117,13 +118,16 @@ def save_weights(path, network, parameters):
     ------
     WeightsError
         If the file's name ends in neither, or PyTorch is needed and missing.
+    OSError
+        If it cannot be written.
     """
     tensors = tensors_of(network, parameters)
     if path.suffix in _TORCH:
         torch = _torch(path)
+        require_writable(path)
         torch.save({name: torch.from_numpy(values) for name, values in tensors.items()}, path)
     elif path.suffix == ".safetensors":
-        save_file(tensors, path, metadata={"format": "pt"})
+        write_durably(path, save(tensors, metadata={"format": "pt"}))
     else:
         raise WeightsError(f"{path} must end in one of {', '.join(_SUFFIXES)}")
 

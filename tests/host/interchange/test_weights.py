@@ -175,3 +175,12 @@ def test_pytorch_geometric_predicts_the_same(tmp_path, model):
     with torch.no_grad():
         expected = theirs(torch.eye(34), edges).numpy()
     assert np.abs(found.logits - expected).max() < 2e-3 * np.abs(expected).max()
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path):
+    network = Model(hidden=5).network(KARATE)
+    for path in (tmp_path / f"{'x' * 300}.safetensors", tmp_path / "none" / "x.safetensors"):
+        with pytest.raises(OSError) as error:
+            save_weights(path, network, initial_parameters(network, 0))
+        assert error.value.filename == str(path)
+    assert not list(tmp_path.iterdir())
