@@ -31,9 +31,10 @@ def draw_sections(random):
         sections["recipe"] |= {"schedule": [[1, 0.5]], "weight_decay": 5e-4, "momentum": 0.5}
     if random.random() < 0.4:
         sections["stopping"] = {"patience": 2, "monitor": "validation_loss"}
-    if random.random() < 0.4:
+    # GraphSAGE's gradients on a few samples can grow beyond what is trained.
+    if not sage and random.random() < 0.4:
         sections["sampling"] = random.choice((
-            *([] if sage else [{"sampler": "neighbours", "batch": 4, "fan_outs": [2, 3]}]),
+            {"sampler": "neighbours", "batch": 4, "fan_outs": [2, 3]},
             {"sampler": "walks", "batch": 3, "walk": 2, "coverage": 1.5}))
     if random.random() < 0.4:
         sections["device"] |= {"elements": 8, "lanes": 4}

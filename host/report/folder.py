@@ -99,6 +99,6 @@ def load_run(folder):
             step["numbers"] = [TensorNumbers(**tensor) for tensor in numbers]
         return Run(facts=run["facts"], config=config, memory=run["memory"],
                    epochs=epochs, **step)
-    except (OSError, KeyError, TypeError, ValueError) as error:
+    except (OSError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise RunError(f"{folder / name} cannot be read ({error}); run hypercast train --run "
                        f"{folder} again") from error

@@ -188,6 +188,7 @@ def test_coverage():
     ("epochs.jsonl", '"epoch": 1', '"epoch": 7', "epoch 2, epoch is 7, no whole number from 1"),
     ("epochs.jsonl", '"test_loss": null, ', "", "epoch 1 has not just"),
     ("epochs.jsonl", '{"epoch": 0', '3\n{"epoch": 0', "epoch 1 is 3, no dict"),
+    ("epochs.jsonl", "{", "[" * 100_000 + "{", "recursion"),
     ("run.json", '"data set"', '"data"', "facts, data set is None, no str"),
     ("run.json", '"channel 0": [', '"channel 0": [3, ', "channel 0, entry 1 is 3, no list"),
     ("run.json", '"memory"', '"memories"', "the run has not just facts, config, memory"),
