@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import stat
 
 __all__ = ["FolderLock", "FolderLockError"]
 
@@ -10,6 +11,17 @@ _NAME = "lock"
 
 class FolderLockError(ValueError):
     """Another process writes to the folder; names it, and says what to do."""
+
+
+def _opened(path):
+    """The file object of a regular file, which is made if there is none; others are not waited for.
+    """
+    number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK, 0o666)
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        raise FolderLockError(f"{path} is no regular file, which the lock of a folder is; remove "
+                              f"it, or give another folder")
+    return os.fdopen(number, "a+", encoding="ascii", errors="replace")
 
 
 class FolderLock:
@@ -24,13 +36,13 @@ class FolderLock:
     Raises
     ------
     FolderLockError
-        If another process, or another part of this one, holds it.
+        If another process, or another part of this one, holds it, or the file is none.
     """
 
     def __init__(self, folder):
         folder.mkdir(parents=True, exist_ok=True)
         # The file stays: a process might wait for one that is no longer there.
-        self._file = (folder / _NAME).open("a+", encoding="ascii", errors="replace")
+        self._file = _opened(folder / _NAME)
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -115,7 +115,8 @@ def _report(folder, names, whole):
 
 def _description(folder):
     path = folder / "run.toml"
-    return path.read_bytes() if path.is_file() else b""
+    small = path.is_file() and path.stat().st_size < 1 << 20
+    return path.read_bytes() if small else b""
 
 
 @functools.cache

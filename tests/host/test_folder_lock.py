@@ -39,3 +39,11 @@ def test_the_holder_is_named_until_it_is_killed(tmp_path):
         finally:
             process.send_signal(signal.SIGKILL)
     FolderLock(tmp_path).release()
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: os.symlink("/dev/null", path)])
+def test_a_lock_that_is_no_file_is_refused(tmp_path, make):
+    make(tmp_path / "lock")
+    with pytest.raises(FolderLockError, match=r"lock is no regular file, .*; remove it, or give"):
+        FolderLock(tmp_path)

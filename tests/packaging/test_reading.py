@@ -16,7 +16,6 @@ MODULES = {"gzip", "json", "np", "numpy", "pickle", "tomllib", "torch"}
 READING = {("host", "reading"), ("host", "fuzzing")}
 #: Text of what was opened by reading, or what was just written by ``json.dumps``.
 ALLOWED = {
-    "host/folder_lock.py": {"(folder / _NAME).open"},  # to be written, and locked
     "host/benches/mutants.py": {"json.loads"},  # what a process of ours printed
     "host/checkpoint.py": {"json.loads"}, "host/checkpoint_file.py": {"json.loads"},
     "host/run_folder.py": {"json.loads"}, "host/doctor.py": {"tomllib.loads"},
