@@ -88,10 +88,10 @@ def test_another_sampler_is_not_resumed(tmp_path):
 
 @pytest.mark.parametrize(("change", "message"), [
     ({"sampler": "layers"}, "sampler must be one of neighbours, nodes, edges, walks"),
-    ({"batch": 0}, "batch must be above 0, not 0"),
-    ({"fan_outs": (3, 0)}, "fan_outs must be one or more numbers from 1 on"),
+    ({"batch": 0}, "batch must be above 0, and at most 16777216, not 0"),
+    ({"fan_outs": (3, 0)}, "fan_outs must be one or more numbers from 1 to 2147483647"),
     ({"coverage": -1.0}, "coverage must be above 0"),
-    ({"fan_outs": ()}, "fan_outs must be one or more numbers from 1 on"),
+    ({"fan_outs": ()}, "fan_outs must be one or more numbers from 1 to 2147483647"),
     ({"batch": 5}, "batch is of sampler neighbours or nodes or edges or walks, not of None"),
     ({"sampler": "edges", "fan_outs": (3,)}, "fan_outs is of sampler neighbours, not of edges"),
     ({"sampler": "nodes", "walk": 2}, "walk is of sampler walks, not of nodes; leave it out"),

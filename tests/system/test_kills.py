@@ -5,6 +5,7 @@ import random
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from hypercast.rtl.config import PRESETS
 from tests.host.test_cli import run
 from tests.system.chips import WIDE
 
+ROOT = Path(__file__).parents[2]
 SEED = 3
 #: ``hypercast`` on the chip of other tests, which kills itself before the n-th of the calls that
 #: put something on the disk for good; 0 for never.
@@ -67,7 +69,7 @@ def killed(folder, arguments, kill=None):
     line = [sys.executable, "-c", CHILD, calls, "train",
             *(["--resume"] if begun(folder) else arguments), "--run", folder]
     with subprocess.Popen([str(word) for word in line], stdout=subprocess.DEVNULL,
-                          stderr=subprocess.PIPE) as process:
+                          stderr=subprocess.PIPE, cwd=ROOT) as process:
         try:
             _, errors = process.communicate(timeout=seconds or 120)
         except subprocess.TimeoutExpired:

@@ -34,10 +34,10 @@ def test_what_became_a_fifo_is_refused_at_once(tmp_path, monkeypatch):
     ("{}/" + "x" * 300, "File name too long"),
     ("{}/a\0b", "is no path of a file"),
 ])
-def test_refusals(tmp_path, path, message):
+def test_refusals(tmp_path, monkeypatch, path, message):
     (tmp_path / "text").write_text("")
     with socket.socket(socket.AF_UNIX) as server:
-        os.chdir(tmp_path)
+        monkeypatch.chdir(tmp_path)  # the name of a socket is short
         server.bind("socket")
         with pytest.raises(FileError, match=message):
             read_bytes(path.format(tmp_path))
