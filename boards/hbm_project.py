@@ -6,9 +6,9 @@ from hypercast.boards.hbm_constraints import floorplan, pin_constraints
 from hypercast.boards.hbm_top import HbmTop
 from hypercast.boards.vivado_build import build_script
 from hypercast.boards.vivado_ip import ip_script
-from hypercast.rtl.netlist import parts_to_rtlil
-from hypercast.rtl.notice import notice
-from hypercast.rtl.verilog import write_verilog
+from hypercast.rtl.export.netlist import parts_to_rtlil
+from hypercast.rtl.export.notice import notice
+from hypercast.rtl.export.verilog import write_verilog
 
 __all__ = ["TOP_MODULE", "board_scripts", "board_verilog"]
 

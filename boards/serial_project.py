@@ -7,10 +7,10 @@ from pathlib import Path
 
 from hypercast.boards.serial_board import REMEDY
 from hypercast.boards.serial_board_top import SerialBoardTop
+from hypercast.rtl.export.netlist import parts_to_rtlil
+from hypercast.rtl.export.notice import notice
+from hypercast.rtl.export.verilog import write_verilog
 from hypercast.rtl.folding.folded_parts import folded_parts_to_rtlil
-from hypercast.rtl.netlist import parts_to_rtlil
-from hypercast.rtl.notice import notice
-from hypercast.rtl.verilog import write_verilog
 
 __all__ = ["AREA_FILE", "PROJECT", "TIMING_FILE", "chip_source", "is_folded",
            "project", "tools"]

@@ -6,9 +6,9 @@ from amaranth.lib.wiring import In, Out, connect
 
 from hypercast.rtl.chip import Chip
 from hypercast.rtl.folding.folded_chip import FoldedChip
-from hypercast.rtl.link.bit_period import bit_period
-from hypercast.rtl.link.protocol import BAUD
-from hypercast.rtl.link.serial_link import SerialLink
+from hypercast.rtl.serial.bit_period import bit_period
+from hypercast.rtl.serial.protocol import BAUD
+from hypercast.rtl.serial.serial_link import SerialLink
 
 __all__ = ["SerialTop"]
 

@@ -6,8 +6,8 @@ import networkx
 import numpy as np
 
 from hypercast import Graph, Model, Trainer
-from hypercast.host.datasets import random_split
-from hypercast.host.interchange.weights import save_weights
+from hypercast.host.graphs.datasets import random_split
+from hypercast.host.graphs.interchange.weights import save_weights
 
 # Two communities; features say something about the vertex, but not enough.
 communities = networkx.planted_partition_graph(2, 40, p_in=0.2, p_out=0.02, seed=1)

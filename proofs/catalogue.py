@@ -11,9 +11,9 @@ from hypercast.proofs.lib import (
     stream_merge,
     unpacker,
 )
-from hypercast.proofs.link import frame_buffer, session
 from hypercast.proofs.memory import axi_reader, axi_writer, read_crossbar, write_crossbar
 from hypercast.proofs.network import ejection_port, input_buffer, link_output, router
+from hypercast.proofs.serial import frame_buffer, session
 from hypercast.proofs.vector import credit_fifo
 
 __all__ = ["BLOCKS", "PROOFS"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from amaranth.back import rtlil
 from amaranth.hdl import ClockDomain, Module, Signal, Value
 
-from hypercast.rtl.yosys import YOSYS
+from hypercast.rtl.export.yosys import YOSYS
 
 __all__ = ["COUNTEREXAMPLE", "Bench", "ProofFailedError", "prepare", "prove", "solve"]
 

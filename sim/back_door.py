@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hypercast.host.transport import TransportError
+from hypercast.host.runtime.transport import TransportError
 
 __all__ = ["BackDoor"]
 

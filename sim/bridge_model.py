@@ -1,9 +1,9 @@
 """The board's end of the link in Python, with any transport as its chip."""
 
-from hypercast.host.link.frames import FrameDecoder, encode
-from hypercast.host.link.port import Port
-from hypercast.host.transport import TransportError
-from hypercast.rtl.link.protocol import (
+from hypercast.host.runtime.serial.frames import FrameDecoder, encode
+from hypercast.host.runtime.serial.port import Port
+from hypercast.host.runtime.transport import TransportError
+from hypercast.rtl.serial.protocol import (
     LONGEST_ACCESS,
     SEQUENCES,
     WINDOW,

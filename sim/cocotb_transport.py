@@ -6,7 +6,7 @@ from cocotb.task import resume
 from cocotb.triggers import ClockCycles
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
 
-from hypercast.host.transport import Transport, TransportError
+from hypercast.host.runtime.transport import Transport, TransportError
 
 __all__ = ["CocotbTransport"]
 

@@ -6,7 +6,7 @@ from unittest import mock
 
 from amaranth.back import rtlil
 
-from hypercast.rtl.yosys import YOSYS
+from hypercast.rtl.export.yosys import YOSYS
 from hypercast.sim.build_step import BuildError, run
 from hypercast.sim.partition import connections, identifier, split
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from hypercast.host.link.port import Port
+from hypercast.host.runtime.serial.port import Port
 
 __all__ = ["FAULTS", "FaultyLine"]
 

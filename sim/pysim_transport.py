@@ -2,7 +2,7 @@
 
 from amaranth.sim import Simulator
 
-from hypercast.host.transport import Transport, TransportError
+from hypercast.host.runtime.transport import Transport, TransportError
 from hypercast.rtl.chip import Chip
 from hypercast.rtl.control.axi_lite import Response
 

@@ -43,9 +43,9 @@ def _convert_folded(config, folder):
     from amaranth.back import rtlil  # slow to import, only needed to build
 
     from hypercast.boards.serial_top import SerialTop
+    from hypercast.rtl.export.verilog import write_verilog
     from hypercast.rtl.folding.folded_parts import folded_parts_to_rtlil
-    from hypercast.rtl.link.bit_period import FRACTION
-    from hypercast.rtl.verilog import write_verilog
+    from hypercast.rtl.serial.bit_period import FRACTION
     from hypercast.sim.verilator_build import verilate
 
     top = rtlil.convert(SerialTop(config, BIT_PERIOD, baud=FRACTION, folded=True),
@@ -57,7 +57,7 @@ def _convert_folded(config, folder):
 
 
 def _line():
-    from hypercast.rtl.link.bit_period import FRACTION
+    from hypercast.rtl.serial.bit_period import FRACTION
 
     return f"constexpr uint64_t kFraction = {FRACTION}, kBitPeriod = {BIT_PERIOD};\n"
 
@@ -66,7 +66,7 @@ def _convert(config, folder):
     """Write the board's C++ to a folder; returns the names of its modules."""
     from amaranth.back import rtlil  # slow to import, only needed to build
 
-    from hypercast.rtl.link.serial_link import LINK_MODULE, SerialLink
+    from hypercast.rtl.serial.serial_link import LINK_MODULE, SerialLink
     from hypercast.sim.cxxrtl_convert import convert
 
     link = rtlil.convert(SerialLink(config, BIT_PERIOD), name=LINK_MODULE)
@@ -80,7 +80,7 @@ def _header():
     from amaranth.lib.wiring import Out
 
     from hypercast.rtl.control.axi_lite import AxiLite
-    from hypercast.rtl.link.serial_link import LINK_MODULE
+    from hypercast.rtl.serial.serial_link import LINK_MODULE
     from hypercast.sim.parts_header import cxx_name
 
     lines = [f'#include "{LINK_MODULE}.h"', "",

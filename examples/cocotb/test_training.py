@@ -9,12 +9,12 @@ from cocotb.task import bridge, resume
 from cocotb.triggers import ClockCycles, ReadOnly, RisingEdge
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
 
-from hypercast.host.comparison import compare
-from hypercast.host.compiler import compile_job
-from hypercast.host.devices import ChipDevice, ReferenceDevice
-from hypercast.host.graph import Graph
-from hypercast.host.training import prepare
-from hypercast.host.transport import Transport, TransportError
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.runtime.comparison import compare
+from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
+from hypercast.host.runtime.transport import Transport, TransportError
+from hypercast.host.training.prepare import prepare
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import PRESETS

@@ -4,15 +4,15 @@ import os
 
 import numpy as np
 
-from hypercast.host import datasets
 from hypercast.host.benches.figure import Figure
 from hypercast.host.benches.on_chip import on_chip_figures
 from hypercast.host.benches.several_labels import micro_f1_figures
-from hypercast.host.datasets import DatasetError
-from hypercast.host.description.model import Model
-from hypercast.host.description.sampling import Sampling
-from hypercast.host.trainer import Trainer
-from hypercast.host.training import prepare, training_data
+from hypercast.host.graphs import datasets
+from hypercast.host.graphs.datasets import DatasetError
+from hypercast.host.training.description.model import Model
+from hypercast.host.training.description.sampling import Sampling
+from hypercast.host.training.prepare import prepare, training_data
+from hypercast.host.training.trainer import Trainer
 from hypercast.reference.float_gcn import FloatGcn
 from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.recipe import Recipe

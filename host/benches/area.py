@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 
 from hypercast.host.benches.figure import Figure
-from hypercast.host.synthesis import FAMILIES, synthesise
+from hypercast.host.eda.synthesis import FAMILIES, synthesise
 from hypercast.rtl.config import Config
 
 __all__ = ["CONFIGS", "run"]

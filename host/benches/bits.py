@@ -7,9 +7,9 @@ from pathlib import Path
 
 from hypercast.host.benches.figure import Figure
 from hypercast.host.benches.trainings import Training, compare_training
-from hypercast.host.compiler import compile_job
-from hypercast.host.reading.json_file import read_json
-from hypercast.host.training import open_device
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.files.reading.json_file import read_json
+from hypercast.host.training.prepare import open_device
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.placement import rows_of
 
@@ -102,7 +102,7 @@ def _digest(snapshot):
 def run_verilated(training):
     """One training under cocotb with Verilator; returns a dictionary of words, equal, cycles."""
     from hypercast.rtl.chip import CORE_MODULE
-    from hypercast.rtl.netlist import TOP_MODULE, to_verilog
+    from hypercast.rtl.export.netlist import TOP_MODULE, to_verilog
     from hypercast.sim import cocotb_runner
 
     with tempfile.TemporaryDirectory() as folder:
@@ -110,7 +110,7 @@ def run_verilated(training):
         path.write_bytes(pickle.dumps(training))
         cocotb_runner.run(
             "verilator", to_verilog(training.config), top=TOP_MODULE, block=CORE_MODULE,
-            module="hypercast.sim.cocotb_training",
+            module="hypercast.host.benches.cocotb_training",
             environment={"HYPERCAST_TRAINING": str(path)})
         return read_json(path.with_suffix(".json"))
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from hypercast.host.benches import hbm_resources
 from hypercast.host.benches.figure import Figure
-from hypercast.host.board_build import build_bitstream
-from hypercast.host.capacity import largest_graph, largest_layer
-from hypercast.host.datasets.bundled import karate
-from hypercast.host.place_and_route import block_clock
-from hypercast.host.synthesis import FAMILIES, submodules, synthesise
+from hypercast.host.eda.board_build import build_bitstream
+from hypercast.host.eda.capacity import largest_graph, largest_layer
+from hypercast.host.eda.place_and_route import block_clock
+from hypercast.host.eda.synthesis import FAMILIES, submodules, synthesise
+from hypercast.host.graphs.datasets.bundled import karate
 from hypercast.rtl.config import PRESETS, Config
 
 __all__ = ["run"]

@@ -11,9 +11,9 @@ import numpy as np
 import scipy.sparse
 
 from hypercast.host.benches.figure import Figure
-from hypercast.host.graph import Graph
-from hypercast.host.messages import compile_messages
-from hypercast.host.rank_order import rank_order
+from hypercast.host.compiler.messages import compile_messages
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.rank_order import rank_order
 from hypercast.reference.quantization import quantize
 from hypercast.rtl.config import Config
 from hypercast.rtl.placement import rows_of

@@ -4,12 +4,12 @@ import time
 
 import numpy as np
 
-from hypercast.host import datasets
 from hypercast.host.benches.figure import Figure
-from hypercast.host.comparison import Comparison, compare
-from hypercast.host.datasets import DatasetError
-from hypercast.host.devices import ReferenceDevice
-from hypercast.host.training import open_device, prepare
+from hypercast.host.graphs import datasets
+from hypercast.host.graphs.datasets import DatasetError
+from hypercast.host.runtime.comparison import Comparison, compare
+from hypercast.host.runtime.devices import ReferenceDevice
+from hypercast.host.training.prepare import open_device, prepare
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import PRESETS

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from hypercast.boards.hbm_board import HBM_BOARDS
 from hypercast.host.benches.figure import Figure
-from hypercast.host.synthesis import FAMILIES, submodules, synthesise
+from hypercast.host.eda.synthesis import FAMILIES, submodules, synthesise
 from hypercast.rtl.config import PRESETS
 
 __all__ = ["run"]

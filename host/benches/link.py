@@ -7,12 +7,12 @@ import numpy as np
 
 from hypercast.host.benches.figure import Figure
 from hypercast.host.benches.trainings import Training
-from hypercast.host.compiler import compile_job
-from hypercast.host.devices import ChipDevice, ReferenceDevice
-from hypercast.host.driver import Driver
-from hypercast.host.link.serial_transport import SerialTransport
-from hypercast.host.training import open_device
-from hypercast.host.transport import TransportError
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
+from hypercast.host.runtime.driver import Driver
+from hypercast.host.runtime.serial.serial_transport import SerialTransport
+from hypercast.host.runtime.transport import TransportError
+from hypercast.host.training.prepare import open_device
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.registers import Space
 from hypercast.sim.line_faults import FaultyLine

@@ -3,7 +3,7 @@
 import ast
 from pathlib import Path
 
-from hypercast.host.reading.regular_file import read_text
+from hypercast.host.files.reading.regular_file import read_text
 
 __all__ = ["mirrored_tests", "own_test"]
 
@@ -11,7 +11,7 @@ __all__ = ["mirrored_tests", "own_test"]
 def mirrored_tests(root, modules):
     """The tests of modules.
 
-    ``rtl/array/pe.py`` is tested by ``tests/rtl/array/test_pe.py``. What has no such file is tested
+    ``rtl/array/row_unpacker.py`` is tested by ``tests/rtl/array/test_row_unpacker.py``. What has no such file is tested
     through the nearest modules that import it and have one; those of its folder, if there are any.
 
     Parameters

@@ -6,9 +6,9 @@ import numpy as np
 
 from hypercast.host.benches.figure import Figure
 from hypercast.host.benches.steps import synthetic_graph
-from hypercast.host.model.prediction import predict
-from hypercast.host.model.workload import Workload
-from hypercast.host.training import open_device, prepare
+from hypercast.host.cycle_model.prediction import predict
+from hypercast.host.cycle_model.workload import Workload
+from hypercast.host.training.prepare import open_device, prepare
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import Config

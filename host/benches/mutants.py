@@ -19,7 +19,7 @@ from hypercast.host.benches.figure import Figure
 from hypercast.host.benches.mirrored_tests import mirrored_tests, own_test
 from hypercast.host.benches.mutation import Mutant, mutants, same_code
 from hypercast.host.benches.source_copy import SourceCopy, checkout
-from hypercast.host.reading.regular_file import read_text
+from hypercast.host.files.reading.regular_file import read_text
 
 __all__ = ["COMPILER", "run"]
 

@@ -15,7 +15,7 @@ from hypercast import rtl
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.control.control_unit import ControlUnit
 from hypercast.rtl.core import Core
-from hypercast.rtl.link.serial_link import SerialLink
+from hypercast.rtl.serial.serial_link import SerialLink
 
 __all__ = ["lines_and_digest"]
 

@@ -4,13 +4,13 @@ from functools import cache
 
 import numpy as np
 
-from hypercast.host import datasets
 from hypercast.host.benches.figure import Figure
-from hypercast.host.noc.loads import link_loads
+from hypercast.host.compiler.network_loads import link_loads
+from hypercast.host.compiler.plane_choice import choose_planes
+from hypercast.host.graphs import datasets
+from hypercast.host.graphs.rank_order import rank_order
 from hypercast.host.noc.measurement import measure
 from hypercast.host.noc.patterns import Traffic, graph_traffic, pattern_traffic
-from hypercast.host.plane_choice import choose_planes
-from hypercast.host.rank_order import rank_order
 from hypercast.rtl.config import Config
 from hypercast.sim.network_simulation import NetworkSimulation, narrow
 

@@ -1,11 +1,11 @@
 """Every model, loss, optimiser and sampler on the simulated sixteen-core chip, in every word."""
 
-from hypercast.host import datasets
 from hypercast.host.benches.figure import Figure
-from hypercast.host.description.device import Device
-from hypercast.host.description.model import Model
-from hypercast.host.description.sampling import Sampling
-from hypercast.host.trainer import Trainer
+from hypercast.host.graphs import datasets
+from hypercast.host.training.description.device import Device
+from hypercast.host.training.description.model import Model
+from hypercast.host.training.description.sampling import Sampling
+from hypercast.host.training.trainer import Trainer
 
 __all__ = ["on_chip_figures"]
 

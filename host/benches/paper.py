@@ -9,14 +9,14 @@ import statistics
 from dataclasses import replace
 
 from hypercast.host.benches.figure import Figure
-from hypercast.host.model.orders import choose_orders
-from hypercast.host.model.prediction import predict
-from hypercast.host.model.workload import Workload
-from hypercast.host.study.baseline import HP_GNN, like_ours, step_seconds
-from hypercast.host.study.batch import SAMPLINGS, Batch
-from hypercast.host.study.graphs import GRAPHS
-from hypercast.host.study.sampling import ConfigurationModel
-from hypercast.host.study.traffic import gathering_cycles, ours, textbook
+from hypercast.host.benches.study.baseline import HP_GNN, like_ours, step_seconds
+from hypercast.host.benches.study.batch import SAMPLINGS, Batch
+from hypercast.host.benches.study.graphs import GRAPHS
+from hypercast.host.benches.study.sampling import ConfigurationModel
+from hypercast.host.benches.study.traffic import gathering_cycles, ours, textbook
+from hypercast.host.cycle_model.orders import choose_orders
+from hypercast.host.cycle_model.prediction import predict
+from hypercast.host.cycle_model.workload import Workload
 from hypercast.reference.network import Network
 from hypercast.rtl.config import PRESETS
 

@@ -6,8 +6,8 @@ from itertools import pairwise
 import numpy as np
 import scipy.sparse
 
-from hypercast.host.graph import Graph
-from hypercast.host.training import loss_of, prepare
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.training.prepare import loss_of, prepare
 from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe

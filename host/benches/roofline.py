@@ -1,9 +1,9 @@
 """How close a training step comes to what its busiest resource allows, on the simulated chip."""
 
-from hypercast.host import datasets
 from hypercast.host.benches.figure import Figure
 from hypercast.host.benches.steps import chip, measure, predicted, synthetic_graph
-from hypercast.host.datasets import DatasetError
+from hypercast.host.graphs import datasets
+from hypercast.host.graphs.datasets import DatasetError
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import Engine
 

@@ -3,9 +3,9 @@
 import numpy as np
 
 from hypercast.host.benches.figure import Figure
-from hypercast.host.datasets import communities
-from hypercast.host.rank_order import rank_order
-from hypercast.host.training import loss_of, prepare
+from hypercast.host.graphs.datasets import communities
+from hypercast.host.graphs.rank_order import rank_order
+from hypercast.host.training.prepare import loss_of, prepare
 from hypercast.reference.float_gcn import FloatGcn
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe

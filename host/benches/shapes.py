@@ -10,12 +10,12 @@ import numpy as np
 from hypercast.host.benches.figure import Figure
 from hypercast.host.benches.random_trainings import draw_config, draw_training
 from hypercast.host.benches.trainings import compare_training
-from hypercast.host.comparison import Comparison
-from hypercast.host.compiler import compile_job
-from hypercast.host.devices import ReferenceDevice
-from hypercast.host.driver import DeviceError
-from hypercast.host.memory_map import CapacityError
-from hypercast.host.training import open_device
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.compiler.memory_map import CapacityError
+from hypercast.host.runtime.comparison import Comparison
+from hypercast.host.runtime.devices import ReferenceDevice
+from hypercast.host.runtime.driver import DeviceError
+from hypercast.host.training.prepare import open_device
 from hypercast.reference.exponents import AlignmentError, ExponentError
 from hypercast.rtl.isa import OperandSource, decode
 

@@ -3,8 +3,8 @@
 import time
 
 from hypercast.host.benches.figure import Figure
-from hypercast.host.driver import Driver
-from hypercast.host.transport import Transport
+from hypercast.host.runtime.driver import Driver
+from hypercast.host.runtime.transport import Transport
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import Engine, Opcode, encode
 from hypercast.rtl.registers import COUNTERS, CoreSpace, Space, register

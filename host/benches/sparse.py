@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hypercast.host import datasets
 from hypercast.host.benches.figure import Figure
-from hypercast.host.comparison import compare
-from hypercast.host.compiler import compile_job
-from hypercast.host.datasets import DatasetError
-from hypercast.host.devices import ChipDevice, ReferenceDevice
-from hypercast.host.training import prepare
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.graphs import datasets
+from hypercast.host.graphs.datasets import DatasetError
+from hypercast.host.runtime.comparison import compare
+from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
+from hypercast.host.training.prepare import prepare
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import PRESETS

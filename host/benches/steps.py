@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hypercast.host.graph import Graph
-from hypercast.host.model.prediction import predict
-from hypercast.host.model.workload import Workload
-from hypercast.host.timeline import Profile
-from hypercast.host.training import open_device, prepare
-from hypercast.host.utilisation import utilisation
+from hypercast.host.cycle_model.prediction import predict
+from hypercast.host.cycle_model.workload import Workload
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.runtime.timeline import Profile
+from hypercast.host.runtime.utilisation import utilisation
+from hypercast.host.training.prepare import open_device, prepare
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.isa import Engine

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from hypercast.host import datasets
-from hypercast.host.comparison import Comparison, compare
-from hypercast.host.devices import ReferenceDevice
-from hypercast.host.training import prepare
+from hypercast.host.graphs import datasets
+from hypercast.host.runtime.comparison import Comparison, compare
+from hypercast.host.runtime.devices import ReferenceDevice
+from hypercast.host.training.prepare import prepare
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import Config

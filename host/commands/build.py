@@ -86,7 +86,7 @@ def _hbm(name, config, folder, run, as_json):
 
 def _serial(name, config, folder, run, as_json):
     from hypercast.boards.serial_project import PROJECT, chip_source, project
-    from hypercast.host.board_build import build_bitstream
+    from hypercast.host.eda.board_build import build_bitstream
 
     board = SERIAL_BOARDS[name]
     plan = project(board, config, chip_source(board, config))

@@ -6,16 +6,16 @@ from pathlib import Path
 import click
 
 from hypercast.host.commands.options import parse_overrides
-from hypercast.host.description.conversion import DescriptionError
-from hypercast.host.description.description import Description, load_description
-from hypercast.host.description.device import Device
-from hypercast.host.description.document import SUFFIXES
-from hypercast.host.description.model import ORDERS, Model
-from hypercast.host.description.recipe import recipe_values
-from hypercast.host.description.sampling import SAMPLERS, SAMPLING_DEFAULTS
-from hypercast.host.description.stopping import MONITORS
-from hypercast.host.reading.whole_numbers import whole_number
-from hypercast.host.run_folder import RunFolder
+from hypercast.host.files.reading.whole_numbers import whole_number
+from hypercast.host.training.description.conversion import DescriptionError
+from hypercast.host.training.description.description import Description, load_description
+from hypercast.host.training.description.device import Device
+from hypercast.host.training.description.document import SUFFIXES
+from hypercast.host.training.description.model import ORDERS, Model
+from hypercast.host.training.description.recipe import recipe_values
+from hypercast.host.training.description.sampling import SAMPLERS, SAMPLING_DEFAULTS
+from hypercast.host.training.description.stopping import MONITORS
+from hypercast.host.training.run_folder import RunFolder
 from hypercast.reference.models import MODELS
 from hypercast.reference.recipe import (
     DEFAULT_LEARNING_RATES,

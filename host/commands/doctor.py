@@ -15,7 +15,7 @@ __all__ = ["doctor"]
 @json_option
 def doctor(as_json):
     """Check this machine for what Hypercast needs; exit status 1 if something is missing."""
-    from hypercast.host.doctor import examine
+    from hypercast.host.commands.diagnosis import examine
 
     results = examine()
     if as_json:

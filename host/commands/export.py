@@ -5,7 +5,7 @@ import click
 
 from hypercast.host.commands.kept_run import kept_run
 from hypercast.host.commands.options import OUTPUT
-from hypercast.host.interchange.weights import save_weights
+from hypercast.host.graphs.interchange.weights import save_weights
 
 __all__ = ["export"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from hypercast.host.trainer import Trainer
+from hypercast.host.training.trainer import Trainer
 
 __all__ = ["kept_run"]
 

@@ -4,7 +4,6 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from hypercast.host import datasets
 from hypercast.host.commands.options import (
     configuration,
     json_option,
@@ -12,10 +11,11 @@ from hypercast.host.commands.options import (
     order_option,
     print_json,
 )
-from hypercast.host.model.aggregations import DEGREE_LAWS
-from hypercast.host.model.workload import Workload
-from hypercast.host.reading.whole_numbers import whole_number
-from hypercast.host.training import loss_of, prepare
+from hypercast.host.cycle_model.aggregations import DEGREE_LAWS
+from hypercast.host.cycle_model.workload import Workload
+from hypercast.host.files.reading.whole_numbers import whole_number
+from hypercast.host.graphs import datasets
+from hypercast.host.training.prepare import loss_of, prepare
 from hypercast.reference.network import COMBINE_FIRST, Network
 from hypercast.reference.recipe import NORMALISATIONS, Recipe
 
@@ -51,8 +51,8 @@ class _Widths(click.ParamType):
 @json_option
 def model(dataset, config, vertices, edges, degree_law, widths, order, normalisation, as_json):
     """Predict cycles, words and flits of a training step on DATASET, or on a graph like it."""
-    from hypercast.host.model.orders import choose_orders
-    from hypercast.host.model.prediction import predict
+    from hypercast.host.cycle_model.orders import choose_orders
+    from hypercast.host.cycle_model.prediction import predict
 
     orders = COMBINE_FIRST if order == "auto" else order
     if (dataset is None) == (vertices is None):

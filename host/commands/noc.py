@@ -5,10 +5,10 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from hypercast.host import datasets
 from hypercast.host.commands.options import OUTPUT, json_option, print_json
+from hypercast.host.graphs import datasets
+from hypercast.host.graphs.rank_order import rank_order
 from hypercast.host.noc.patterns import PATTERNS, creation_cycles, graph_traffic, pattern_traffic
-from hypercast.host.rank_order import rank_order
 from hypercast.rtl.config import Config
 
 __all__ = ["noc"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hypercast.host.reading.whole_numbers import whole_number
+from hypercast.host.files.reading.whole_numbers import whole_number
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.rtl.config import PRESETS, Config, ConfigurationError
 

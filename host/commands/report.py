@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from hypercast.host.commands.options import OUTPUT
-from hypercast.host.durable_file import write_durably
+from hypercast.host.files.durable_file import write_durably
 
 __all__ = ["report", "write_report"]
 

@@ -6,8 +6,8 @@ import sys
 import click
 from rich.console import Console
 
-from hypercast.host.chip_transport import RTL, open_transport
 from hypercast.host.commands.options import configuration, json_option, print_json
+from hypercast.host.runtime.chip_transport import RTL, open_transport
 from hypercast.host.selftest.run import SECTIONS, self_test
 
 __all__ = ["selftest"]

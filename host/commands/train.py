@@ -18,12 +18,12 @@ from hypercast.host.commands.options import (
     scores,
 )
 from hypercast.host.commands.report import write_report
-from hypercast.host.compiler import compile_job
-from hypercast.host.durable_file import require_writable
-from hypercast.host.image import write_image
-from hypercast.host.trace import write_trace
-from hypercast.host.trainer import Trainer
-from hypercast.host.utilisation import utilisation
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.files.durable_file import require_writable
+from hypercast.host.runtime.image import write_image
+from hypercast.host.runtime.trace import write_trace
+from hypercast.host.runtime.utilisation import utilisation
+from hypercast.host.training.trainer import Trainer
 
 __all__ = ["train"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from hypercast.host.commands.options import configuration, json_option, print_json
-from hypercast.host.reading.regular_file import read_text
+from hypercast.host.files.reading.regular_file import read_text
 
 __all__ = ["verilog"]
 
@@ -28,12 +28,12 @@ def verilog(config, output, as_json):
     registers.md    registers, to be read
     manifest.json   ports, registers, counters and memories
     """
-    from hypercast.host.integration.c_header import c_header
-    from hypercast.host.integration.ipxact import ipxact
-    from hypercast.host.integration.register_page import register_page
-    from hypercast.host.integration.svd import svd
-    from hypercast.rtl.manifest import manifest
-    from hypercast.rtl.netlist import LINT_WAIVERS, to_verilog
+    from hypercast.host.eda.integration.c_header import c_header
+    from hypercast.host.eda.integration.ipxact import ipxact
+    from hypercast.host.eda.integration.register_page import register_page
+    from hypercast.host.eda.integration.svd import svd
+    from hypercast.rtl.export.manifest import manifest
+    from hypercast.rtl.export.netlist import LINT_WAIVERS, to_verilog
 
     description = manifest(config)
     files = {"hypercast.v": to_verilog(config), "hypercast.vlt": read_text(LINT_WAIVERS),

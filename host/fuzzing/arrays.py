@@ -3,7 +3,6 @@
 import numpy as np
 import scipy.sparse
 
-from hypercast.host.description.model import Model
 from hypercast.host.fuzzing.graph_formats import draw_graph
 from hypercast.host.fuzzing.reading import Reading, edges_of, entries_of, labels_of, of_graph
 from hypercast.host.fuzzing.trial import (
@@ -15,9 +14,10 @@ from hypercast.host.fuzzing.trial import (
     require,
 )
 from hypercast.host.fuzzing.value_damage import damaged_array
-from hypercast.host.graph import Graph
-from hypercast.host.graph_checks import GraphError
-from hypercast.host.trainer import Trainer
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.graph_checks import GraphError
+from hypercast.host.training.description.model import Model
+from hypercast.host.training.trainer import Trainer
 
 __all__ = ["try_arrays"]
 

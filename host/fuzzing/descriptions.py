@@ -5,12 +5,12 @@ import tomllib
 import tomli_w
 import yaml
 
-from hypercast.host.description.conversion import DescriptionError
-from hypercast.host.description.description import Description, load_description
 from hypercast.host.fuzzing.command import run_command
 from hypercast.host.fuzzing.file_damage import damage_file
 from hypercast.host.fuzzing.trial import READ, REFUSED, SAME, refused, require
 from hypercast.host.fuzzing.value_damage import damaged_tree
+from hypercast.host.training.description.conversion import DescriptionError
+from hypercast.host.training.description.description import Description, load_description
 
 __all__ = ["draw_sections", "quick", "try_description"]
 

@@ -1,11 +1,11 @@
 """Damaged files and folders of graphs, of all formats."""
 
-from hypercast.host import datasets
 from hypercast.host.fuzzing.command import run_command
 from hypercast.host.fuzzing.file_damage import damage_file
 from hypercast.host.fuzzing.graph_formats import FORMATS, draw_graph
 from hypercast.host.fuzzing.reading import of_graph
 from hypercast.host.fuzzing.trial import READ, REFUSED, SAME, refused, require
+from hypercast.host.graphs import datasets
 
 __all__ = ["try_graph_file"]
 

@@ -7,16 +7,16 @@ import shutil
 import numpy as np
 from safetensors.numpy import load
 
-from hypercast.host.checkpoint_file import load_checkpoint
-from hypercast.host.description.description import Description
 from hypercast.host.fuzzing.bytes_damage import damaged_bytes
 from hypercast.host.fuzzing.command import run_command
 from hypercast.host.fuzzing.file_damage import damage_file, replace_file
 from hypercast.host.fuzzing.trial import READ, REFUSED, SAME, WrongError, refused, require
 from hypercast.host.fuzzing.value_damage import damaged_tree
 from hypercast.host.report.folder import load_run
-from hypercast.host.run_folder import EPOCHS, RUN
-from hypercast.host.trainer import Trainer
+from hypercast.host.training.checkpoint_file import load_checkpoint
+from hypercast.host.training.description.description import Description
+from hypercast.host.training.run_folder import EPOCHS, RUN
+from hypercast.host.training.trainer import Trainer
 
 __all__ = ["short_runs", "try_checkpoint", "try_run_folder"]
 

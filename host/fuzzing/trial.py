@@ -1,6 +1,6 @@
 """A trial: what it is given, and what can come of it."""
 
-from hypercast.host.reading.regular_file import FileError
+from hypercast.host.files.reading.regular_file import FileError
 
 __all__ = ["READ", "REFUSED", "SAME", "Trial", "WrongError", "check_refusal", "refused", "require"]
 

@@ -4,14 +4,14 @@ import json
 
 import numpy as np
 
-from hypercast.host.datasets import karate
-from hypercast.host.description.model import Model
 from hypercast.host.fuzzing.bytes_damage import damaged_bytes
 from hypercast.host.fuzzing.command import run_command
 from hypercast.host.fuzzing.file_damage import damage_file
 from hypercast.host.fuzzing.trial import READ, REFUSED, SAME, refused, require
 from hypercast.host.fuzzing.value_damage import damaged_array, damaged_tree
-from hypercast.host.interchange.weights import load_weights, save_weights, tensors_of
+from hypercast.host.graphs.datasets import karate
+from hypercast.host.graphs.interchange.weights import load_weights, save_weights, tensors_of
+from hypercast.host.training.description.model import Model
 from hypercast.reference.models import MODELS
 
 __all__ = ["try_weights_file"]

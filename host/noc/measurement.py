@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hypercast.host.noc.loads import Bound, bound
-from hypercast.host.plane_choice import choose_planes
+from hypercast.host.compiler.network_loads import Bound, bound
+from hypercast.host.compiler.plane_choice import choose_planes
 from hypercast.sim.network_scoreboard import check_deliveries
 from hypercast.sim.network_simulation import NetworkRun
 

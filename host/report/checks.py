@@ -1,7 +1,7 @@
 """Checks what the files of a run say, before it is drawn."""
 
-from hypercast.host.numbers import TensorNumbers
-from hypercast.host.timeline import ENGINES, WORK_COUNTERS
+from hypercast.host.runtime.timeline import ENGINES, WORK_COUNTERS
+from hypercast.host.training.numbers import TensorNumbers
 from hypercast.reference.require import require
 
 __all__ = ["check_numbers", "check_records", "check_run", "check_slices", "check_step"]

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.ticker import PercentFormatter
 
 from hypercast.host.report.drawing import CAUSES, figure
-from hypercast.host.utilisation import utilisation
+from hypercast.host.runtime.utilisation import utilisation
 from hypercast.rtl.registers import COUNTERS
 
 __all__ = ["draw", "table"]

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from hypercast.host.numbers import TensorNumbers
-from hypercast.host.reading.arrays import opened_archive
-from hypercast.host.reading.json_file import read_json
+from hypercast.host.files.reading.arrays import opened_archive
+from hypercast.host.files.reading.json_file import read_json
 from hypercast.host.report.checks import (
     check_numbers,
     check_records,
@@ -15,8 +14,17 @@ from hypercast.host.report.checks import (
     check_slices,
     check_step,
 )
-from hypercast.host.run_folder import EPOCHS, NUMBERS, RUN, SLICES, STEP, RunError, RunFolder
-from hypercast.host.timeline import Phase, Slices
+from hypercast.host.runtime.timeline import Phase, Slices
+from hypercast.host.training.numbers import TensorNumbers
+from hypercast.host.training.run_folder import (
+    EPOCHS,
+    NUMBERS,
+    RUN,
+    SLICES,
+    STEP,
+    RunError,
+    RunFolder,
+)
 from hypercast.rtl.config import Config
 
 __all__ = ["Run", "load_run"]

@@ -7,7 +7,7 @@ from matplotlib import colormaps
 from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.ticker import MaxNLocator
 
-from hypercast.host.program import ONE
+from hypercast.host.compiler.lowering import ONE
 from hypercast.host.report.drawing import SERIES, figure
 
 __all__ = ["draw", "table"]

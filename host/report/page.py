@@ -4,7 +4,7 @@ from html import escape
 
 from hypercast.host.report import curves, engines, links, memory, numbers, roofline, timeline
 from hypercast.host.report.drawing import picture
-from hypercast.host.trace import CLOCK_MHZ
+from hypercast.host.runtime.trace import CLOCK_MHZ
 
 __all__ = ["page"]
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from hypercast.host.driver import DeviceError
-from hypercast.host.packing import pack_rows, unpack_rows
+from hypercast.host.compiler.packing import pack_rows, unpack_rows
+from hypercast.host.runtime.driver import DeviceError
 from hypercast.host.selftest.finding import Finding
 from hypercast.host.selftest.program import HALT, load_program, set_exponents, set_rows
 from hypercast.reference.arithmetic import requantize

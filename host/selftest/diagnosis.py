@@ -1,6 +1,6 @@
 """Tells from the counters which link has failed."""
 
-from hypercast.host.driver import DeviceError
+from hypercast.host.runtime.driver import DeviceError
 from hypercast.host.selftest.finding import Finding
 from hypercast.host.selftest.program import HALT, load_program
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hypercast.host.packing import pack_records
+from hypercast.host.compiler.packing import pack_records
 
 __all__ = ["Case", "cases", "messages_of", "patterns", "words_of"]
 

@@ -7,9 +7,9 @@ here; gradients and updates have them all.
 
 import numpy as np
 
-from hypercast.host.driver import DeviceError
-from hypercast.host.memory_map import require_capacity
-from hypercast.host.packing import pack_rows, unpack_rows
+from hypercast.host.compiler.memory_map import require_capacity
+from hypercast.host.compiler.packing import pack_rows, unpack_rows
+from hypercast.host.runtime.driver import DeviceError
 from hypercast.host.selftest.diagnosis import idle_faults, what_stopped
 from hypercast.host.selftest.finding import Finding
 from hypercast.host.selftest.link_messages import cases, messages_of, patterns, words_of

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hypercast.host.runtime.transport import TransportError
 from hypercast.host.selftest.finding import Finding, hexadecimal
-from hypercast.host.transport import TransportError
 from hypercast.rtl.isa import INSTRUCTION_WORDS
 from hypercast.rtl.registers import ROW_TABLE, CoreSpace, Error, Space
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hypercast.host.image import Block, instruction_block
+from hypercast.host.runtime.image import Block, instruction_block
 from hypercast.rtl.isa import Opcode, encode
 from hypercast.rtl.registers import CoreSpace, Space
 

@@ -4,8 +4,8 @@ import itertools
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from hypercast.host.driver import Driver
-from hypercast.host.memory_map import CapacityError
+from hypercast.host.compiler.memory_map import CapacityError
+from hypercast.host.runtime.driver import Driver
 from hypercast.host.selftest.arrays import check_arrays
 from hypercast.host.selftest.gradients import check_gradients
 from hypercast.host.selftest.links import check_links

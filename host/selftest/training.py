@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from hypercast.host.compiler import compile_job
-from hypercast.host.datasets import bundled
-from hypercast.host.devices import ChipDevice, ReferenceDevice
-from hypercast.host.driver import DeviceError
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.graphs.datasets import bundled
+from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
+from hypercast.host.runtime.driver import DeviceError
 from hypercast.host.selftest.finding import Finding
-from hypercast.host.training import prepare
+from hypercast.host.training.prepare import prepare
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.placement import core_of

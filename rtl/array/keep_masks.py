@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.array.array_job import ArrayJob
-from hypercast.rtl.vector.dropout import Dropout
+from hypercast.rtl.lib.dropout import Dropout
 
 __all__ = ["KeepMasks", "place"]
 

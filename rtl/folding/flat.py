@@ -6,7 +6,7 @@ from pathlib import Path
 
 from amaranth.back import rtlil
 
-from hypercast.rtl.yosys import run_yosys
+from hypercast.rtl.export.yosys import run_yosys
 
 __all__ = ["convert_changed"]
 

@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from hypercast.rtl.vector.dropout import Dropout
+from hypercast.rtl.lib.dropout import Dropout
 
 __all__ = ["KeepStream"]
 

@@ -13,7 +13,7 @@ from hypercast.boards.hbm_top import HbmTop
 from hypercast.boards.xdma_port import CROSSING_MODULE, XDMA_MODULE
 from hypercast.rtl.chip import CONTROL_MODULE, CORE_MODULE
 from hypercast.rtl.config import PRESETS
-from hypercast.rtl.verilog import write_verilog
+from hypercast.rtl.export.verilog import write_verilog
 from tests.boards.vivado_stub import record
 
 CONFIG = PRESETS["vcu128"].replace(channel_words=1 << 20)

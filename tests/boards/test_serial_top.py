@@ -5,13 +5,13 @@ from amaranth.back import rtlil
 from amaranth.sim import Simulator
 
 from hypercast.boards.serial_top import SerialTop
-from hypercast.host.link.frames import FrameDecoder, encode
+from hypercast.host.runtime.serial.frames import FrameDecoder, encode
 from hypercast.rtl.chip import CONTROL_MODULE, CORE_MODULE
 from hypercast.rtl.config import PRESETS
-from hypercast.rtl.link.protocol import Access, Kind, access_word, header_word
-from hypercast.rtl.netlist import parts_to_rtlil
+from hypercast.rtl.export.netlist import parts_to_rtlil
+from hypercast.rtl.export.verilog import write_verilog
 from hypercast.rtl.registers import register
-from hypercast.rtl.verilog import write_verilog
+from hypercast.rtl.serial.protocol import Access, Kind, access_word, header_word
 
 TINY = PRESETS["tiny"]
 

@@ -10,7 +10,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import ReadOnly, RisingEdge
 from cocotbext.axi.stream import define_stream
 
-from hypercast.rtl.verilog import write_verilog
+from hypercast.rtl.export.verilog import write_verilog
 from hypercast.sim.cocotb_runner import run
 from hypercast.sim.simulators import missing
 

@@ -12,10 +12,10 @@ from cocotb.task import bridge
 
 from hypercast.host.benches.bits import run_verilated
 from hypercast.host.benches.trainings import Training
-from hypercast.host.driver import Driver
+from hypercast.host.runtime.driver import Driver
 from hypercast.rtl.chip import CORE_MODULE
 from hypercast.rtl.config import PRESETS
-from hypercast.rtl.netlist import TOP_MODULE, to_verilog
+from hypercast.rtl.export.netlist import TOP_MODULE, to_verilog
 from hypercast.rtl.registers import Space
 from hypercast.sim.cocotb_runner import run
 from hypercast.sim.cocotb_transport import CocotbTransport

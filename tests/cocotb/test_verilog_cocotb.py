@@ -8,7 +8,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from cocotb.triggers import Timer
 
-from hypercast.rtl.verilog import write_verilog
+from hypercast.rtl.export.verilog import write_verilog
 from hypercast.sim.simulators import SIMULATORS
 from tests.cocotb.benches import simulate
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hypercast.host.description.description import Description
+from hypercast.host.training.description.description import Description
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from hypercast.host.integration.c_header import c_header
-from hypercast.host.transport import TransportError
+from hypercast.host.eda.integration.c_header import c_header
+from hypercast.host.runtime.transport import TransportError
 
 __all__ = ["FLAGS", "SOURCES", "CDriver", "CDriverError"]
 

@@ -5,15 +5,15 @@ import subprocess
 import numpy as np
 import pytest
 
-from hypercast.host.compiler import compile_job
-from hypercast.host.driver import Driver
-from hypercast.host.image import HEADER, NO_ENTRY, write_image
-from hypercast.host.integration.c_header import c_header
-from hypercast.host.transport import TransportError
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.eda.integration.c_header import c_header
+from hypercast.host.runtime.driver import Driver
+from hypercast.host.runtime.image import HEADER, NO_ENTRY, write_image
+from hypercast.host.runtime.transport import TransportError
 from hypercast.rtl.registers import COUNTERS, Control, CoreSpace, Error, Space, Status, register
 from tests.examples.c_driver import FLAGS, SOURCES, CDriver, CDriverError
-from tests.host.fake_chip import FakeChip
 from tests.host.models import SMALL, small_model
+from tests.host.runtime.fake_chip import FakeChip
 
 LIMIT = 5000
 RECIPE = {"schedule": ((2, 0.5),)}

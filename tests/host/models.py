@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from hypercast.host.graph import Graph
-from hypercast.host.training import prepare
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.training.prepare import prepare
 from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe

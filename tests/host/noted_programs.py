@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from hypercast.host.compiler import compile_job
-from hypercast.host.graph import Graph
-from hypercast.host.model.prediction import predict
-from hypercast.host.model.workload import Workload
-from hypercast.host.training import prepare
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.cycle_model.prediction import predict
+from hypercast.host.cycle_model.workload import Workload
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.training.prepare import prepare
 from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, Recipe

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hypercast.host.packing import unpack_rows
+from hypercast.host.compiler.packing import unpack_rows
 
 
 def integers(image):

@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.host.compiler import compile_job
-from hypercast.host.datasets import DatasetError, load_npz, split_per_class
-from hypercast.host.devices import ReferenceDevice
-from hypercast.host.graph import Graph, GraphError
-from hypercast.host.memory_map import CapacityError
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.compiler.memory_map import CapacityError
+from hypercast.host.graphs.datasets import DatasetError, load_npz, split_per_class
+from hypercast.host.graphs.graph import Graph, GraphError
+from hypercast.host.runtime.devices import ReferenceDevice
 from hypercast.reference.network import Network
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Split
 from hypercast.rtl.placement import rows_of
+from tests.host.graphs.test_datasets import npz_parts
 from tests.host.models import SMALL, small_graph, small_model
-from tests.host.test_datasets import npz_parts
 
 #: Errors that come with a message for the user.
 DOCUMENTED = (ArithmeticError, CapacityError, GraphError, ValueError)

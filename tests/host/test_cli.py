@@ -5,17 +5,18 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from hypercast.host import datasets, doctor
 from hypercast.host.benches import BENCHES
 from hypercast.host.cli import main
-from hypercast.host.compiler import compile_job
-from hypercast.host.image import write_image
-from hypercast.host.training import prepare
+from hypercast.host.commands import diagnosis as doctor
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.graphs import datasets
+from hypercast.host.runtime.image import write_image
+from hypercast.host.training.prepare import prepare
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import PRESETS
 from hypercast.sim import compilers
-from tests.host.test_datasets import folder  # noqa: F401 - a fixture
+from tests.host.graphs.test_datasets import folder  # noqa: F401 - a fixture
 
 
 def run(*arguments, status=0):
@@ -260,7 +261,8 @@ def test_doctor(monkeypatch):
 
 
 def test_verilog_refuses_a_file_as_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr("hypercast.rtl.netlist.to_verilog", lambda config: "module hypercast;")
+    monkeypatch.setattr("hypercast.rtl.export.netlist.to_verilog",
+                        lambda config: "module hypercast;")
     (tmp_path / "file").write_text("")
     assert "File exists; check the path" in refused(
         "verilog", "--preset", "tiny", "-o", tmp_path / "file", status=1)

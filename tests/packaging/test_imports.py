@@ -10,7 +10,7 @@ from tests.packaging.source_tree import FOLDERS, ROOT, imports, module_name, mod
 PURE = (
     "hypercast.rtl.config",
     "hypercast.rtl.isa",
-    "hypercast.rtl.link.protocol",
+    "hypercast.rtl.serial.protocol",
     "hypercast.rtl.network.deadlock",
     "hypercast.rtl.network.routing",
     "hypercast.rtl.network.topology",

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from amaranth.lib import fifo as amaranth_fifo
 
-from hypercast.proofs import control, folding, lib, link, memory, network, vector
+from hypercast.proofs import control, folding, lib, memory, network, vector
+from hypercast.proofs import serial as link
 from hypercast.proofs.catalogue import PROOFS
 from hypercast.rtl.control import axi_lite, controller, window
 from hypercast.rtl.folding import fold, pace, slots
@@ -18,7 +19,6 @@ from hypercast.rtl.lib import (
     stream_merge,
     unpacker,
 )
-from hypercast.rtl.link import frame_buffer, session
 from hypercast.rtl.memory import axi_reader, axi_writer, read_crossbar, write_crossbar
 from hypercast.rtl.network import (
     ejection_port,
@@ -27,6 +27,7 @@ from hypercast.rtl.network import (
     request_queue,
     router,
 )
+from hypercast.rtl.serial import frame_buffer, session
 from hypercast.rtl.vector import credit_fifo
 
 __all__ = ["MISTAKES", "Mistake", "mistaken"]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hypercast.host.graph import Graph
+from hypercast.host.graphs.graph import Graph
 from hypercast.reference.float_gcn import FloatGcn
 from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.network import LINEAR, ROOT_IDENTITY, ROOT_WEIGHTS

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.host.datasets import karate
-from hypercast.host.training import prepare
+from hypercast.host.graphs.datasets import karate
+from hypercast.host.training.prepare import prepare
 from hypercast.reference.fixed_layers import Gradient
 from hypercast.reference.models import model_network
 from hypercast.reference.momentum_exponents import MomentumExponents

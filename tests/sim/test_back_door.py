@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hypercast.host.transport import TransportError
+from hypercast.host.runtime.transport import TransportError
 from hypercast.sim.back_door import BackDoor
 
 #: Bits of a word, pieces it is read in, banks.

@@ -6,7 +6,7 @@ The long version sends 50,000 messages through each of 42 networks.
 import numpy as np
 import pytest
 
-from hypercast.host.noc.loads import bound, link_loads
+from hypercast.host.compiler.network_loads import bound, link_loads
 from hypercast.host.noc.patterns import Traffic, creation_cycles
 from hypercast.rtl.config import Config
 from hypercast.sim.network_scoreboard import check_deliveries

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hypercast.host.benches.trainings import compare_training
-from hypercast.host.graph import Graph
-from hypercast.host.training import loss_of, open_device, prepare
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.training.prepare import loss_of, open_device, prepare
 from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.network import COMBINE_FIRST, Network
 from hypercast.reference.recipe import Recipe

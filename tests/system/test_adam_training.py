@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hypercast.host.datasets import karate
+from hypercast.host.graphs.datasets import karate
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from tests.system.chips import NARROW, WIDE, GraphTraining, random_graph
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from hypercast.host.compiler import compile_job
-from hypercast.host.image import write_image
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.runtime.image import write_image
 from hypercast.reference.metrics import Metrics
 from hypercast.rtl.isa import Split
 from hypercast.rtl.registers import COUNTERS

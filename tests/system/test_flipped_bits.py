@@ -4,11 +4,11 @@
 import numpy as np
 import pytest
 
-from hypercast.host.comparison import compare
-from hypercast.host.compiler import compile_job
-from hypercast.host.devices import ChipDevice, ReferenceDevice
-from hypercast.host.driver import DeviceError
-from hypercast.host.transport import TransportError
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.runtime.comparison import compare
+from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
+from hypercast.host.runtime.driver import DeviceError
+from hypercast.host.runtime.transport import TransportError
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport
 from tests.system.chips import NARROW, WIDE, GraphTraining, random_graph
 

@@ -3,9 +3,9 @@
 import pytest
 
 from hypercast.host.benches.trainings import Training, compare_training
-from hypercast.host.compiler import compile_job
-from hypercast.host.devices import ChipDevice
-from hypercast.host.link.serial_transport import SerialTransport
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.runtime.devices import ChipDevice
+from hypercast.host.runtime.serial.serial_transport import SerialTransport
 from hypercast.rtl.config import PRESETS
 from hypercast.sim.serial_board import SerialBoard
 from hypercast.sim.simulators import missing

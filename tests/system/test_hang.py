@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from hypercast.host.compiler import compile_job
-from hypercast.host.devices import ChipDevice
-from hypercast.host.driver import DeviceError, DeviceTimeoutError
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.runtime.devices import ChipDevice
+from hypercast.host.runtime.driver import DeviceError, DeviceTimeoutError
 from hypercast.rtl.isa import Opcode, decode
 from hypercast.rtl.registers import Space
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hypercast.host.run_folder import RunError, RunFolder
+from hypercast.host.training.run_folder import RunError, RunFolder
 from hypercast.rtl.config import PRESETS
 from tests.host.test_cli import run
 from tests.system.chips import WIDE

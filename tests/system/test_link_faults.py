@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from hypercast.host.compiler import compile_job
-from hypercast.host.devices import ChipDevice, ReferenceDevice
-from hypercast.host.driver import DeviceError
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
+from hypercast.host.runtime.driver import DeviceError
 from hypercast.rtl.control.watchdog import PATIENCE
 from hypercast.rtl.layouts import flit
 from hypercast.rtl.network.topology import links

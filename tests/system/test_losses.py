@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from hypercast.host.benches.trainings import compare_training
-from hypercast.host.datasets import communities
-from hypercast.host.training import open_device
+from hypercast.host.graphs.datasets import communities
+from hypercast.host.training.prepare import open_device
 from tests.system.chips import NARROW, SLOW_MEMORY, WIDE, GraphTraining, random_graph
 
 _CHIPS = pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from hypercast.host.compiler import compile_job
-from hypercast.host.graph import Graph
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.graphs.graph import Graph
 from hypercast.reference.network import AGGREGATE_FIRST
 from tests.system.chips import (
     CHIPS,

@@ -2,13 +2,13 @@
 
 from functools import partial
 
-from hypercast.host import compiler
 from hypercast.host.benches.steps import synthetic_graph
-from hypercast.host.model.prediction import predict
-from hypercast.host.model.workload import Workload
-from hypercast.host.program import Program
-from hypercast.host.reduction import gradient_slices
-from hypercast.host.training import open_device, prepare
+from hypercast.host.compiler import compiler
+from hypercast.host.compiler.lowering import Program
+from hypercast.host.compiler.reduction import gradient_slices
+from hypercast.host.cycle_model.prediction import predict
+from hypercast.host.cycle_model.workload import Workload
+from hypercast.host.training.prepare import open_device, prepare
 from hypercast.reference.network import AGGREGATE_FIRST, Network
 from hypercast.reference.recipe import Recipe
 from tests.system.chips import WIDE

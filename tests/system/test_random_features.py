@@ -5,9 +5,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from hypercast.host.compiler import compile_job
-from hypercast.host.graph import Graph
-from hypercast.host.memory_map import CapacityError
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.compiler.memory_map import CapacityError
+from hypercast.host.graphs.graph import Graph
 from hypercast.reference.network import COMBINE_FIRST
 from tests.system.chips import (
     NARROW,

@@ -5,15 +5,15 @@ import dataclasses
 import numpy as np
 import pytest
 
-from hypercast.host.comparison import compare
-from hypercast.host.compiler import compile_job
-from hypercast.host.datasets import karate
-from hypercast.host.devices import ChipDevice
-from hypercast.host.trace import CLOCK_MHZ, trace_events
-from hypercast.host.training import open_device, open_transport
-from hypercast.host.utilisation import utilisation
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.graphs.datasets import karate
+from hypercast.host.runtime.comparison import compare
+from hypercast.host.runtime.devices import ChipDevice
+from hypercast.host.runtime.trace import CLOCK_MHZ, trace_events
+from hypercast.host.runtime.utilisation import utilisation
+from hypercast.host.training.prepare import open_device, open_transport
 from hypercast.rtl.isa import Engine, Opcode, encode
-from tests.host.test_trace import check_format
+from tests.host.runtime.test_trace import check_format
 from tests.system.chips import NARROW, SLOW_MEMORY, WIDE, GraphTraining
 
 

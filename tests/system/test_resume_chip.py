@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from hypercast.host.datasets import karate
-from hypercast.host.description.device import Device
-from hypercast.host.description.model import Model
-from hypercast.host.trainer import Trainer
+from hypercast.host.graphs.datasets import karate
+from hypercast.host.training.description.device import Device
+from hypercast.host.training.description.model import Model
+from hypercast.host.training.trainer import Trainer
 from tests.system.chips import NARROW, WIDE
 
 EPOCHS = 6

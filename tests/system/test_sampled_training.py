@@ -5,16 +5,16 @@ from functools import partial
 import numpy as np
 import pytest
 
-from hypercast.host.comparison import Comparison, compare
-from hypercast.host.compiler import compile_job
-from hypercast.host.devices import ChipDevice, ReferenceDevice
-from hypercast.host.sample_plan import Room
-from hypercast.host.sampling.edge import EdgeDraw
-from hypercast.host.sampling.neighbour import NeighbourSampler
-from hypercast.host.sampling.node import NodeDraw
-from hypercast.host.sampling.random_walk import RandomWalkDraw
-from hypercast.host.sampling.saint import SaintSampler
-from hypercast.host.sampling.samples import SampleMaker
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.compiler.sample_plan import Room
+from hypercast.host.graphs.sampling.edge import EdgeDraw
+from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
+from hypercast.host.graphs.sampling.node import NodeDraw
+from hypercast.host.graphs.sampling.random_walk import RandomWalkDraw
+from hypercast.host.graphs.sampling.saint import SaintSampler
+from hypercast.host.graphs.sampling.samples import SampleMaker
+from hypercast.host.runtime.comparison import Comparison, compare
+from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
 from hypercast.reference.fixed_gcn import FixedGcn
 from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from hypercast.host.checked_device import CheckedDevice
-from hypercast.host.devices import ReferenceDevice
-from hypercast.host.training import open_device, prepare
+from hypercast.host.runtime.checked_device import CheckedDevice
+from hypercast.host.runtime.devices import ReferenceDevice
+from hypercast.host.training.prepare import open_device, prepare
 from hypercast.reference.network import Network, initial_parameters
 from hypercast.reference.recipe import Recipe
 from tests.system.chips import NARROW, random_graph

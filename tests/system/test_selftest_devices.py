@@ -7,12 +7,12 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
-from hypercast.host import xdma_transport
-from hypercast.host.chip_transport import open_transport
 from hypercast.host.cli import main
-from hypercast.host.link.serial_transport import SerialTransport
+from hypercast.host.runtime import xdma_transport
+from hypercast.host.runtime.chip_transport import open_transport
+from hypercast.host.runtime.serial.serial_transport import SerialTransport
+from hypercast.host.runtime.transport import TransportError
 from hypercast.host.selftest.run import SECTIONS, self_test
-from hypercast.host.transport import TransportError
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.layouts import flit
 from hypercast.rtl.registers import register

@@ -9,13 +9,13 @@ from click.testing import CliRunner
 
 from hypercast.host.benches.trainings import Training, compare_training
 from hypercast.host.cli import main
-from hypercast.host.compiler import compile_job
-from hypercast.host.devices import ChipDevice, ReferenceDevice
-from hypercast.host.driver import Driver, MismatchError
-from hypercast.host.link.discovery import discover
-from hypercast.host.link.port import Port
-from hypercast.host.link.serial_transport import SerialTransport
-from hypercast.host.transport import TransportError
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
+from hypercast.host.runtime.driver import Driver, MismatchError
+from hypercast.host.runtime.serial.discovery import discover
+from hypercast.host.runtime.serial.port import Port
+from hypercast.host.runtime.serial.serial_transport import SerialTransport
+from hypercast.host.runtime.transport import TransportError
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.registers import Control, Space, Status, register
 from hypercast.sim.line_faults import FaultyLine

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from hypercast.host.compiler import compile_job
-from hypercast.host.graph import Graph
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.graphs.graph import Graph
 from hypercast.rtl.isa import OperandSource, decode
 from tests.system.chips import CHIPS, NARROW, ONE_CORE, WIDE, GraphTraining, ModelTraining
 

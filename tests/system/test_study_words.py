@@ -4,9 +4,9 @@ import itertools
 
 import pytest
 
-from hypercast.host.model.prediction import predict
-from hypercast.host.model.workload import Workload
-from hypercast.host.training import open_device
+from hypercast.host.cycle_model.prediction import predict
+from hypercast.host.cycle_model.workload import Workload
+from hypercast.host.training.prepare import open_device
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from tests.system.chips import WIDE, GraphTraining, random_graph
 

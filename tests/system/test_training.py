@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from hypercast.host.comparison import compare
-from hypercast.host.datasets import karate
-from hypercast.host.devices import ReferenceDevice
-from hypercast.host.graph import Graph
-from hypercast.host.training import open_device
+from hypercast.host.graphs.datasets import karate
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.runtime.comparison import compare
+from hypercast.host.runtime.devices import ReferenceDevice
+from hypercast.host.training.prepare import open_device
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from tests.system.chips import (
     CHIPS,

@@ -6,9 +6,9 @@ import pytest
 
 from hypercast.boards import serial_project
 from hypercast.host.benches import board, hbm_resources
-from hypercast.host.board_build import BoardReport
-from hypercast.host.place_and_route import Clock
-from hypercast.host.synthesis import Area
+from hypercast.host.eda.board_build import BoardReport
+from hypercast.host.eda.place_and_route import Clock
+from hypercast.host.eda.synthesis import Area
 
 
 def clock(reached):

@@ -3,7 +3,7 @@
 import pytest
 
 from hypercast.host.benches import hbm_resources
-from hypercast.host.synthesis import FAMILIES, Area
+from hypercast.host.eda.synthesis import FAMILIES, Area
 from hypercast.rtl.config import PRESETS
 
 CONFIG = PRESETS["tiny"]

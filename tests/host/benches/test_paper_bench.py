@@ -2,8 +2,8 @@
 
 import pytest
 
-from hypercast.host import issue_order
 from hypercast.host.benches import paper
+from hypercast.host.compiler import issue_order
 
 
 @pytest.fixture(scope="module")

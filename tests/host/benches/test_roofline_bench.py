@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hypercast.host.benches import roofline
-from hypercast.host.utilisation import Utilisation
+from hypercast.host.runtime.utilisation import Utilisation
 
 #: Cycles of the synthetic graph on one core, and of Cora.
 CYCLES, CORA = 1_600_000, 14_000

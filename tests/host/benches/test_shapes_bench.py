@@ -5,8 +5,8 @@ import pytest
 
 from hypercast.host import benches
 from hypercast.host.benches import random_trainings, shapes
-from hypercast.host.comparison import Comparison
-from hypercast.host.driver import DeviceError
+from hypercast.host.runtime.comparison import Comparison
+from hypercast.host.runtime.driver import DeviceError
 from tests.system.chips import WIDE
 
 

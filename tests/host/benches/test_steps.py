@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from hypercast.host.benches.steps import Step, chip, synthetic_graph
-from hypercast.host.timeline import Phase, Profile, Slices
-from hypercast.host.utilisation import Utilisation
+from hypercast.host.runtime.timeline import Phase, Profile, Slices
+from hypercast.host.runtime.utilisation import Utilisation
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import Engine
 

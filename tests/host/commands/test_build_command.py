@@ -8,11 +8,11 @@ import pytest
 from click.testing import CliRunner
 
 from hypercast.boards import hbm_project, serial_project
-from hypercast.host import board_build
-from hypercast.host.board_build import BoardReport
 from hypercast.host.cli import main
-from hypercast.host.place_and_route import Clock
-from hypercast.host.synthesis import Area
+from hypercast.host.eda import board_build
+from hypercast.host.eda.board_build import BoardReport
+from hypercast.host.eda.place_and_route import Clock
+from hypercast.host.eda.synthesis import Area
 
 FILES = ["build.tcl", "floorplan.xdc", "hypercast.v", "ip.tcl", "pins.xdc"]
 

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from hypercast.host.checkpoint_file import load_checkpoint
+from hypercast.host.training.checkpoint_file import load_checkpoint
 from tests.host.test_cli import refused, run
 
 TRAINING = ("karate", "--hidden", "4", "--seed", "3")

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from hypercast.host.cli import main
 from hypercast.rtl.config import INTERFACE_VERSION, PRESETS
 from hypercast.rtl.registers import MAGIC, register
-from tests.host.fake_chip import FakeChip
+from tests.host.runtime.fake_chip import FakeChip
 
 OPTIONS = ("-P", "channel_words=64", "-P", "weight_rows=16", "-P", "program_rows=16")
 CONFIG = PRESETS["tiny"].replace(channel_words=64, weight_rows=16, program_rows=16)

@@ -4,7 +4,7 @@ import pytest
 from click.testing import CliRunner
 
 from hypercast.host.cli import main
-from hypercast.host.link import discovery
+from hypercast.host.runtime.serial import discovery
 
 
 @pytest.mark.parametrize(("arguments", "status", "message"), [

@@ -5,6 +5,7 @@ import random
 import numpy as np
 import pytest
 
+from hypercast.host.files.reading.regular_file import FileError
 from hypercast.host.fuzzing import (
     arrays,
     descriptions,
@@ -17,8 +18,7 @@ from hypercast.host.fuzzing.catalogue import KINDS
 from hypercast.host.fuzzing.graph_formats import FORMATS, draw_graph
 from hypercast.host.fuzzing.reading import of_graph
 from hypercast.host.fuzzing.trial import Trial, WrongError, check_refusal, refused
-from hypercast.host.graph import Graph, GraphError
-from hypercast.host.reading.regular_file import FileError
+from hypercast.host.graphs.graph import Graph, GraphError
 
 
 def outcomes(tmp_path, attempt, count, seed=0):
@@ -93,7 +93,7 @@ def test_a_seed_that_is_not_that_of_the_file_is_found(tmp_path, monkeypatch):
 
 
 def test_a_checkpoint_without_digest_is_found(tmp_path, monkeypatch):
-    from hypercast.host import checkpoint_file
+    from hypercast.host.training import checkpoint_file
 
     read = checkpoint_file._read
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from hypercast.host.messages import compile_messages
+from hypercast.host.compiler.messages import compile_messages
 from hypercast.host.noc.patterns import (
     PATTERNS,
     PatternError,

@@ -7,20 +7,20 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from hypercast.host.compiler import compile_job
-from hypercast.host.description.description import Description
-from hypercast.host.description.device import Device
-from hypercast.host.devices import ReferenceDevice
+from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.report.folder import load_run
 from hypercast.host.report.page import page
 from hypercast.host.report.roofline import operations, traffic
 from hypercast.host.report.timeline import coverage
-from hypercast.host.run_folder import RunError, RunFolder
-from hypercast.host.timeline import profile
+from hypercast.host.runtime.devices import ReferenceDevice
+from hypercast.host.runtime.timeline import profile
+from hypercast.host.training.description.description import Description
+from hypercast.host.training.description.device import Device
+from hypercast.host.training.run_folder import RunError, RunFolder
 from hypercast.rtl.config import Config
 from hypercast.rtl.registers import COUNTERS
 from tests.host.models import SMALL, small_model
-from tests.host.test_timeline import FIRST, STEP, recording
+from tests.host.runtime.test_timeline import FIRST, STEP, recording
 
 FACTS = {"data set": "ring <of & vertices>", "device": "rtl", "features": [5, 4, 3]}
 

@@ -1,6 +1,6 @@
 """A chip of one core with broken processing elements, in Amaranth's simulator."""
 
-from hypercast.host.driver import Driver
+from hypercast.host.runtime.driver import Driver
 from hypercast.rtl.array import systolic_array
 from hypercast.rtl.config import Config
 from hypercast.sim.pysim_transport import PysimTransport

@@ -4,14 +4,14 @@ import re
 
 import pytest
 
-from hypercast.host.driver import Driver
-from hypercast.host.link.serial_transport import SerialTransport
+from hypercast.host.runtime.driver import Driver
+from hypercast.host.runtime.serial.serial_transport import SerialTransport
+from hypercast.host.runtime.transport import TransportError
 from hypercast.host.selftest.memories import check_memories, memories
-from hypercast.host.transport import TransportError
 from hypercast.rtl.config import Config
 from hypercast.rtl.registers import Space, register
 from hypercast.sim.bridge_model import BridgeModel
-from tests.host.fake_chip import FakeChip
+from tests.host.runtime.fake_chip import FakeChip
 
 #: Memory words of two pieces, of which the weight bank uses all.
 CONFIG = Config(dimensions=1, lanes=4, planes=1, accumulator_rows=16, weight_rows=16,

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from hypercast.host.sparse_words import SparseWords
+from hypercast.host.compiler.sparse_words import SparseWords
 from hypercast.reference import arithmetic
 from hypercast.rtl.array.array_engine import ArrayEngine
 from hypercast.rtl.config import PRESETS

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hypercast.host.packing import pack_records
+from hypercast.host.compiler.packing import pack_records
 from hypercast.rtl.array.panel_index import PanelIndex
 from hypercast.rtl.config import PRESETS
 from tests.bench import MemoryModel, get, run

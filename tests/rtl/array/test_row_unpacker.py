@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hypercast.host.sparse_words import SparseWords
+from hypercast.host.compiler.sparse_words import SparseWords
 from hypercast.rtl.array.row_unpacker import RowUnpacker
 from hypercast.rtl.config import PRESETS
 from tests.bench import get, put, run

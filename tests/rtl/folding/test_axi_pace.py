@@ -7,7 +7,7 @@ from amaranth.lib.wiring import connect
 
 from hypercast.rtl.control.axi_lite import AxiLiteSubordinate
 from hypercast.rtl.folding.axi_pace import AxiPace
-from hypercast.rtl.link.axi_lite_manager import AxiLiteManager
+from hypercast.rtl.serial.axi_lite_manager import AxiLiteManager
 from tests.bench import run
 
 PERIOD = 5

@@ -5,8 +5,8 @@ import pytest
 
 from hypercast.reference import arithmetic
 from hypercast.rtl.config import PRESETS
+from hypercast.rtl.lib.dropout import Dropout
 from hypercast.rtl.placement import rank_of
-from hypercast.rtl.vector.dropout import Dropout
 from hypercast.rtl.vector.keep_stream import KeepStream
 from tests.bench import get, run
 

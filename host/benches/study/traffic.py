@@ -1,0 +1,121 @@
+"""Words of memory that a step moves and stores, against a dataflow that stores transposes.
+
+The textbook's dataflow is ours with its orders and its buffers, but each product reads its operands
+in rows: a weight gradient needs X^T (combine first) or (AX)^T (aggregate first), a backward
+aggregation A^T, the gradient of a layer's input W^T. Each is written once and what it is made of is
+read once more.
+"""
+
+from dataclasses import dataclass
+
+from hypercast.host.benches.study.baseline import EFFICIENCY_AFTER, RANDOM_EFFICIENCY
+from hypercast.reference.network import COMBINE_FIRST
+
+__all__ = ["Traffic", "gathering_cycles", "ours", "textbook"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traffic:
+    """Words of ``config.word_width`` bits, all cores together.
+
+    Parameters
+    ----------
+    moved : int
+        Words read and written in a step.
+    stored : int
+        Words that batch, tensors and optimiser state occupy.
+    """
+
+    moved: int
+    stored: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Shape:
+    """A layer: rows and panels of its input and output, and what is multiplied by its weights."""
+
+    number: int
+    sources: int
+    targets: int
+    inputs: int
+    outputs: int
+    combines: bool
+
+    @property
+    def left(self):
+        """Words of the left operand of its weight gradient."""
+        return self.inputs * (self.sources if self.combines else self.targets)
+
+    @property
+    def aggregates_backwards(self):
+        return self.number > 1 or self.combines
+
+
+def ours(workload, prediction, *, symmetric):
+    """The ``Traffic`` of a ``Workload``.
+
+    Parameters
+    ----------
+    workload : Workload
+        The step.
+    prediction : Prediction
+        Of the step.
+    symmetric : bool
+        Whether the aggregation backwards takes the very lists of the one forwards.
+    """
+    config, vertices = workload.config, workload.vertices
+    moved = sum(prediction.work[f"{channel}_{what}"] for channel in ("features", "gradients")
+                for what in ("read", "written"))
+    shapes = _shapes(workload)
+    stored = vertices[0] * shapes[0].inputs + vertices[-1] / config.info_rows
+    for shape in shapes:
+        stored += 2 * shape.targets * shape.outputs  # results and their gradients
+        if shape is not shapes[-1]:
+            stored += shape.targets * shape.outputs / config.mask_rows
+        # Products before aggregation, or sums over neighbours, and their gradients.
+        middle = shape.sources * shape.outputs if shape.combines else shape.targets * shape.inputs
+        ahead = workload.ahead and shape.number == 1  # the sums of two batches
+        stored += middle * (2 if shape.aggregates_backwards or ahead else 1)
+        stored += _lists(workload, shape.number, False)
+        if not symmetric and shape.aggregates_backwards:
+            stored += _lists(workload, shape.number, True)
+        stored += (shape.inputs * config.lanes + 1) * shape.outputs * 2 * config.state_words
+    return Traffic(moved=moved, stored=round(stored))
+
+
+def textbook(workload, prediction, *, symmetric):
+    """The same with the transposes that the step's orders need."""
+    own = ours(workload, prediction, symmetric=symmetric)
+    copies = 0
+    for shape in _shapes(workload):
+        copies += shape.left
+        if shape.number > 1:
+            copies += shape.inputs * shape.outputs * workload.config.lanes
+        if symmetric and shape.aggregates_backwards:
+            copies += _lists(workload, shape.number, False)
+    return Traffic(moved=own.moved + round(2 * copies), stored=own.stored + round(copies))
+
+
+def gathering_cycles(workload):
+    """Cycles to copy a batch's features from the whole graph's, if nothing else goes on meanwhile.
+
+    All channels read at random and write in order, with the efficiencies of HP-GNN's formulas.
+    """
+    words = workload.vertices[0] * _shapes(workload)[0].inputs
+    return words / (2 * workload.config.cores) * (1 / RANDOM_EFFICIENCY + 1 / EFFICIENCY_AFTER)
+
+
+def _shapes(workload):
+    lanes, vertices = workload.config.lanes, workload.vertices
+    return [_Shape(
+        number=number, sources=vertices[number - 1], targets=vertices[number],
+        inputs=-(-layer.features_in // lanes), outputs=-(-layer.features_out // lanes),
+        combines=layer.order == COMBINE_FIRST)
+        for number, layer in enumerate(workload.network.layers, 1)]
+
+
+def _lists(workload, layer, backward):
+    """Words of the edge sets and send lists of an aggregation."""
+    record = workload.config.send_record_width / workload.config.word_width
+    return sum(load.total_words + load.total_rows * record
+               for load in workload.loads(layer, backward))

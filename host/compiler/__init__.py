@@ -1,0 +1,1 @@
+"""From a graph and a recipe to programs and memory images: the compiler to the chip."""

@@ -1,0 +1,304 @@
+"""Compiles a training job: memory map, images and program for one configuration."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from hypercast.host.compiler.emitter import Emitter
+from hypercast.host.compiler.features import Features, fill_dense
+from hypercast.host.compiler.gradient_emitter import GradientEmitter
+from hypercast.host.compiler.job import Job, Weights
+from hypercast.host.compiler.kept_map import KeptMap
+from hypercast.host.compiler.label_list import LabelFormat, fill_labels
+from hypercast.host.compiler.lowering import Program
+from hypercast.host.compiler.memory_map import CapacityError, MemoryMap, require_capacity
+from hypercast.host.compiler.operand_map import OperandMap, Parts
+from hypercast.host.compiler.operands import Operands
+from hypercast.host.compiler.packing import pack_rows
+from hypercast.host.compiler.reduction import first_panels, gradient_slices, plan_reductions
+from hypercast.host.compiler.sample_plan import SamplePlan
+from hypercast.host.compiler.state import store_state, weight_rows
+from hypercast.host.compiler.timing import Timing
+from hypercast.host.compiler.verification import verify
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
+from hypercast.rtl.isa import OPERANDS, Keep, Opcode, Split, decode, encode
+
+__all__ = [
+    "compile_job", "place_operands", "place_tensors", "place_weights", "updates_at", "with_sample",
+]
+
+#: Classes a label record can name.
+_MAXIMUM_CLASSES = 512
+#: Panels an instruction can sum over, and rows of a core it can start from.
+_MAXIMUM_PANELS = (1 << dict(OPERANDS[Opcode.MATMUL])["panels"]) - 1
+_MAXIMUM_ROWS = 1 << dict(OPERANDS[Opcode.MATMUL])["row_start"]
+
+_SMALLER_SAMPLES = "take smaller samples: --batch, --fan-outs"
+
+
+def compile_job(model, config, *, word_sparse=True, room=None):
+    """Compile a model, as it stands before its first step.
+
+    Parameters
+    ----------
+    model : FixedGcn
+        Network, recipe, graph, initial state and calibrated exponents.
+    config : Config
+        Configuration of the chip.
+    word_sparse : bool
+        Whether input features may be stored without their zero words, where that is less.
+    room : Room, optional
+        What other samples take, if the program is to train on others, too.
+
+    Raises
+    ------
+    CapacityError
+        If something does not fit the configuration; names what, and which field to raise.
+    """
+    _check(model, config)
+    plan = SamplePlan(model.network, config, model.sample, room)
+    rows = [max(1, level.rows) for level in plan.vertices]
+    memory = MemoryMap(config, rows)
+    place_tensors(model.network, memory, config)
+    plan.place(memory)
+    labels = LabelFormat.of(model, several_samples=bool(room))
+    memory.labels(labels.records(model.network.classes, config))
+    weights, used = place_weights(
+        model.network, memory, config, adam=model.recipe.optimiser == "adam")
+    features = Features(model, rows[0], config, word_sparse=word_sparse and not room)
+    firsts = first_panels([weights[weight.name] for weight in model.network.inputs], config)
+    features.place(memory, firsts)
+    memory.check(dict.fromkeys(memory.regions, _SMALLER_SAMPLES) if room else features.remedies)
+
+    images = plan.images(model.sample)
+    features.fill(memory, images)
+    fill_labels(model.sample, labels, images, config)
+    bank = np.zeros((used, config.lanes), dtype=np.int64)
+    for name, place in weights.items():
+        operands = weight_rows(_matrix(model.tensors[name]), place, config)
+        bank[place.base:place.base + len(operands)] = operands
+    _fill_state(model, weights, images, config)
+
+    tensors = {name: number for number, (name, _) in enumerate(model.exponents.items())}
+    require_capacity(config, "tensors", len(tensors), "the network has that many tensors")
+    sparse = {} if features.words is None else {"X": features.words}
+    emitter = Emitter(
+        config=config, regions=memory.regions, weights=weights, tensors=tensors,
+        slot=model.network.slot,
+        messages=plan.messages, roots=plan.roots,
+        operands=place_operands(
+            config, model.network, memory, plan.vertices, features.operand(firsts)),
+        timing=Timing(config, sparse), headroom=model.recipe.headroom_of,
+        labels=labels)
+    slices = dict.fromkeys(weights, config.slices) if room else gradient_slices(model, config)
+    program = Program(network=model.network, emitter=emitter, gradient_emitter=GradientEmitter(
+        emitter=emitter, slices=slices))
+    entries = {}
+    for name in ("train", "evaluate") if room else ("load", "train", "evaluate"):
+        row = len(emitter.schedule.issued)
+        getattr(program, name)()
+        if row < len(emitter.schedule.issued):
+            entries[name] = row
+    words = emitter.schedule.words
+    require_capacity(config, "program_rows", len(words), "the program has that many instructions")
+    job = Job(
+        config=config, plan=plan, labels=labels, rows=model.sample.rows, program=words,
+        row_table=plan.row_table(model.sample),
+        entries=entries, phases=program.phases,
+        updates=tuple(emitter.schedule.labels), tensors=tensors,
+        exponents=dict(model.exponents.items()), regions=memory.regions, images=images,
+        weights=weights, weight_bank=pack_rows(bank, config),
+        split_sizes=_split_sizes(model.sample), **plan.traffic)
+    for row, word in updates_at(job, model, 0):
+        words[row] = word
+    verify(job)
+    return job
+
+
+def with_sample(job, sample):
+    """A job that goes on with another ``Sample``; program and parameters stay.
+
+    Raises
+    ------
+    CapacityError
+        If there is not enough room for it.
+    """
+    row_table, images = job.plan.row_table(sample), job.plan.images(sample)
+    fill_dense(sample.features.values, job.regions["X"], images, job.config)
+    fill_labels(sample, job.labels, images, job.config)
+    exponents = {"A": sample.edge_exponent, "X": sample.features.exponent}
+    return replace(job, rows=sample.rows, row_table=row_table, images=images,
+                   exponents=job.exponents | exponents, split_sizes=_split_sizes(sample))
+
+
+def updates_at(job, model, epoch):
+    """The program rows of UPDATEs, and the instructions with the constants of ``epoch``."""
+    for row, name in job.updates:
+        fields = decode(job.program[row]) | model.rates(name, epoch)._asdict()
+        fields["momentum_exponent"] = model.momentum_exponents[name]
+        yield row, encode(fields.pop("opcode"), **fields)
+
+
+def _check(model, config):
+    if model.recipe.element_width != config.element_width:
+        raise CapacityError(
+            f"the model has {model.recipe.element_width}-bit elements, the configuration "
+            f"{config.element_width}-bit; give both the same element_width")
+    if model.network.classes > _MAXIMUM_CLASSES:
+        raise CapacityError(f"the network has {model.network.classes} classes, but the loss unit "
+                            f"takes {_MAXIMUM_CLASSES} at most")
+    features = max(layer.features_in for layer in model.network.layers)
+    if features > _MAXIMUM_PANELS * config.lanes:
+        raise CapacityError(f"a layer has {features} input features, but with lanes = "
+                            f"{config.lanes} there can be {_MAXIMUM_PANELS * config.lanes}; raise "
+                            f"lanes, or reduce the features")
+    if len(model.labels) >= _MAXIMUM_ROWS * config.cores:
+        raise CapacityError(f"the graph has {len(model.labels)} vertices, but with dimensions = "
+                            f"{config.dimensions} there must be fewer than "
+                            f"{_MAXIMUM_ROWS * config.cores}; raise dimensions")
+    if model.recipe.optimiser == "adam" and not config.adam:
+        raise CapacityError("the recipe's optimiser is adam, but the configuration's adam is "
+                            "False: its chip has no unit for it; set adam to True, or train with "
+                            "sgd")
+
+
+def _matrix(values):
+    return np.atleast_2d(values)
+
+
+def place_tensors(network, memory, config):
+    """Allocate matrices and masks: operands that meet lie in different channels."""
+    for number, layer in enumerate(network.layers, 1):
+        last = number == len(network.layers)
+        forward, backward = _products(network, number)
+        # What is aggregated first is multiplied while more is aggregated. LOSS writes to channel 1.
+        summed = int(layer.order == AGGREGATE_FIRST and not layer.root and not last)
+        for name, columns in forward:
+            _place(memory, name, summed, columns)
+        _place(memory, f"{'Z' if last else 'H'}{number}", 0, layer.features_out)
+        # Where dZ is only sent, it leaves channel 1 to edges and dT.
+        sent = layer.order == COMBINE_FIRST and not layer.root and not last
+        memory.matrix(f"dZ{number}", 0 if sent or summed else 1, layer.features_out)
+        for name, columns in backward:
+            memory.matrix(name, 1, columns)
+        if not last:
+            memory.packed(f"mask{number}", 1, config.mask_rows, layer.features_out)
+
+
+def _place(memory, name, channel, columns):
+    """Allocate a matrix; evaluation uses the same words."""
+    memory.regions[f"{name}.eval"] = memory.matrix(name, channel, columns)
+
+
+def _products(network, number):
+    """Names and columns of what a layer's products are stored in, forward and backward."""
+    layer = network.layers[number - 1]
+    forward, backward = [], []
+    if layer.order == AGGREGATE_FIRST:
+        forward.append((f"M{number}", layer.features_in))
+    if layer.order == COMBINE_FIRST:
+        forward.append((f"T{number}", layer.features_out))
+        backward.append((f"dT{number}", layer.features_out))
+    if layer.root:
+        forward.append((f"S{number}", layer.features_out))
+    if number > 1 and network.sums_gradients(number):
+        backward.append((f"dM{number}", layer.features_in))
+        if layer.root:
+            backward.append((f"dS{number}", layer.features_in))
+    if number in network.jumping[:-1]:
+        backward.append((f"dC{number}", layer.features_out))
+    return forward, backward
+
+
+def place_weights(network, memory, config, *, adam=False):
+    """Give every parameter its weight bank rows and its state's region; returns rows used.
+
+    With ``adam``, state has second moments.
+    """
+    weights, base = {}, 0
+    chunks = plan_reductions(network, config)
+    for number, layer in enumerate(network.layers, 1):
+        panels = -(-layer.features_out // config.lanes)
+        shapes = [(weight.name, weight.shape[0], -(-weight.shape[0] // config.lanes) * config.lanes)
+                  for weight in network.weights(number)]
+        for name, features, height in (*shapes, (f"b{number}", 1, 1)):
+            rows = panels * height
+            values = 3 if adam else 2
+            state = memory.words(f"state of {name}", 1,
+                                 -(-rows // config.cores) * values * config.state_words)
+            weights[name] = Weights(
+                name=name, shape=(features, layer.features_out), base=base, height=height,
+                panels=panels, state=state, chunks=tuple(chunks[name]), adam=adam)
+            base += rows
+    require_capacity(config, "weight_rows", base,
+                     "the network's weights take that many rows of the weight bank")
+    return weights, base
+
+
+def place_operands(config, network, memory, vertices, inputs):
+    """Choose what is kept close to the engines; ``inputs`` are the features' ``Parts``."""
+    return Operands(
+        regions=memory.regions, vertices=vertices,
+        buffer=OperandMap(config, _left_operands(network, memory, inputs)),
+        kept=KeptMap(config, _kept_panels(network, memory, vertices)))
+
+
+def _left_operands(network, memory, inputs):
+    """The matrices that the array reads more than once."""
+    if network.layers[0].order != AGGREGATE_FIRST:
+        yield inputs
+    names = []
+    for number, layer in enumerate(network.layers, 1):
+        if layer.order == AGGREGATE_FIRST:
+            names.append(f"M{number}")
+        else:
+            names += [f"H{weight.source}" for weight in network.weights(number) if weight.source]
+        if number > 1:
+            direct = layer.order == COMBINE_FIRST and not network.sums_gradients(number)
+            names.append(f"dT{number}" if direct else f"dZ{number}")
+    for name in dict.fromkeys(names):
+        region = memory[name]
+        yield Parts.dense(name, region.panels, region.stride)
+
+
+def _kept_panels(network, memory, vertices):
+    """Rows to be sent, and right operands of gradients, of matrices that are not tiled.
+
+    If not all fit: chaining gains most where a matrix is a panel or two, in the last layers;
+    gradients gain most where the array takes most panels, in the first.
+    """
+    last = len(network.layers)
+    combines = [layer.order == COMBINE_FIRST for layer in network.layers]
+    sent, right = [], []
+    for number, (layer, combine) in enumerate(zip(network.layers, combines, strict=True), 1):
+        right.append(f"dT{number}" if combine else f"dZ{number}")
+        if combine:
+            sent += [f"dZ{number}", f"T{number}"]
+        if number > 1 and network.sums_gradients(number):
+            sent.append(f"dM{number}")
+        if number > 1 and layer.order == AGGREGATE_FIRST:
+            sent.append(f"H{number - 1}")
+    # Biases, and weights of roots, have gradients, too.
+    right += [f"dZ{number}" for number, combine in enumerate(combines, 1) if combine]
+    if any(len(rows.tiles) > 1 for rows in vertices):
+        return
+    for target, names in ((Keep.SEND, reversed(sent)), (Keep.RIGHT, right)):
+        for name in names:
+            # LOSS writes several panels row by row.
+            if name != f"dZ{last}" or memory[name].panels == 1:
+                yield target, name, memory[name].panels, memory[name].stride
+
+
+def _split_sizes(sample):
+    return tuple(int(np.count_nonzero(sample.splits == split))
+                 for split in (Split.TRAIN, Split.VALIDATION, Split.TEST))
+
+
+def _fill_state(model, weights, images, config):
+    for name, place in weights.items():
+        parts = [np.zeros((place.state.words, config.chunks), dtype=np.uint32)
+                 for _ in range(config.cores)]
+        store_state([_matrix(values) for values in model.optimiser(name).values()], place, config,
+                    parts)
+        for image, part in zip(images, parts, strict=True):
+            image.append((place.state.name, part))

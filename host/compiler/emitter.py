@@ -1,0 +1,291 @@
+"""Emits the instructions of products and the loss.
+
+Loops over tiles of rows and panels of columns are unrolled here; loops over the panels that a sum
+runs over are in the array. What an instruction reads and writes is named by tensor, panel and tile,
+so that the schedule can overlap whatever is independent.
+"""
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import NamedTuple
+
+from hypercast.host.compiler.label_list import LabelFormat
+from hypercast.host.compiler.load import Load
+from hypercast.host.compiler.operands import Operands, Use
+from hypercast.host.compiler.schedule import Accumulators, Schedule
+from hypercast.host.compiler.tensors import of_training
+from hypercast.host.compiler.timing import Timing
+from hypercast.rtl.config import Config
+from hypercast.rtl.isa import DrainSource, Opcode
+
+__all__ = ["ONE", "Emitter", "Messages", "dropout_fields"]
+
+#: Exponent-file name of the constant one.
+ONE = "one"
+
+
+class Messages(NamedTuple):
+    """What brings a tile of rows their sums.
+
+    Addresses of send list and edge set, the load, and the row table entry of the rows walked.
+    """
+
+    send_list: int
+    edge_set: int
+    load: Load
+    entry: int = 0
+
+
+@dataclass(kw_only=True)
+class Emitter:
+    """Adds instructions to a schedule.
+
+    A matrix whose index is in the memory map is word-sparse.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration of the chip.
+    regions : dict
+        Where tensors lie: name to ``Region``.
+    weights : dict
+        Where parameters lie: name to ``Weights``.
+    tensors : dict
+        Name of an entry of the exponent file to its number.
+    slot : callable
+        Gives the name of a tensor's entry.
+    messages : dict
+        (layer, backward) to the ``Messages`` of each tile of rows that are aggregated.
+    roots : dict
+        Likewise, of rows that are added to those sums, unless the network does not.
+    operands : Operands
+        Where instructions find what they read, and leave what they write.
+    timing : Timing
+        How long instructions take.
+    headroom : callable
+        Bits left free above a tensor's last peak; negative if the largest values may saturate.
+    labels : LabelFormat
+        What is known of each vertex.
+
+    Attributes
+    ----------
+    schedule : Schedule
+        The instructions.
+    """
+
+    config: Config
+    regions: dict
+    weights: dict
+    tensors: dict
+    slot: Callable
+    messages: dict
+    roots: dict
+    operands: Operands
+    timing: Timing
+    headroom: Callable
+    labels: LabelFormat
+    schedule: Schedule = field(default_factory=Schedule)
+    _drained: set = field(default_factory=set)
+    _openers: dict = field(default_factory=dict)  # first result of each slot
+    _prefetched: bool = False
+
+    # Products.
+
+    def combine(self, phase, source, name, result, *, transposed=False, feed=None,
+                panels=None, also=(), **finish):
+        """``result = source @ W`` (or its transpose), with dropout ``feed`` on ``source``.
+
+        All panels of it, or the first ``panels``. The products of the pairs of source and weights
+        in ``also`` are added.
+        """
+        weights, vertices = self.weights[name], self.operands.vertices_of(source)
+        outer = weights.height // self.config.lanes if transposed else weights.panels
+        for panel in range(outer if panels is None else panels):
+            for tile in vertices.tiles:
+                accumulators = Accumulators("array")
+                for factor, other in ((source, name), *also):
+                    self._multiply(phase, accumulators, factor, self.weights[other], panel, tile,
+                                   transposed=transposed, feed=feed)
+                self._drain(phase, DrainSource.ARRAY, accumulators, (source, name), result, tile,
+                            panel, **finish)
+
+    def _multiply(self, phase, accumulators, source, weights, panel, tile, *, transposed, feed):
+        """Add a panel of a product: MATMULs on the runs of panels that it sums over."""
+        lanes, vertices = self.config.lanes, self.operands.vertices_of(source)
+        inner = weights.height // lanes
+        stride, step = lanes, inner * lanes
+        if transposed:
+            inner, stride, step = weights.panels, step, stride
+        for first, count in self._parts_of_sum(source, panel, inner):
+            read = range(first, first + count) if transposed else [panel]
+            left = self.operands.left(source, first, count, tile)
+            self.schedule.add(
+                Opcode.MATMUL, phase=phase,
+                duration=self.timing.matmul(
+                    source, vertices.count, tile.rows, first, count,
+                    self.regions[source].channel, reading=left.memory),
+                reads=[*left.reads, *self._weights(weights, read)], writes=left.writes,
+                follows=left.follows, accumulators=accumulators, vertices=vertices.entry,
+                row_start=tile.first, row_limit=tile.rows, channel=self.regions[source].channel,
+                panels=count, panel=first, weights=weights.base + panel * step + first * stride,
+                weight_stride=stride, transposed=transposed, **left.fields, **dropout_fields(feed))
+
+    def aggregate(self, phase, source, layer, result, *, backward=False, linear=False, roots=(),
+                  **finish):
+        """``result = A @ source`` (or A's transpose), with the adjacency of a layer.
+
+        The rows of ``roots`` are added; if ``linear``, ``A`` is the identity.
+        """
+        key = layer, backward
+        terms = [(source, self.roots[key] if linear else self.messages[key]),
+                 *((root, self.roots[key]) for root in roots)]
+        tiles = self.operands.vertices_of(result).tiles
+        for panel, (index, tile) in itertools.product(
+                range(self.regions[source].panels), enumerate(tiles)):
+            accumulators = Accumulators("aggregation")
+            for name, messages in terms:
+                self._send(phase, accumulators, name, panel, messages[index])
+            self._drain(phase, DrainSource.AGGREGATION, accumulators, ("A", source), result,
+                        tile, panel, **finish)
+
+    def _send(self, phase, accumulators, source, panel, messages):
+        """Add a panel's rows to the rows that messages lead to."""
+        region = self.regions[source]
+        self._prefetch(phase, messages.edge_set)
+        sent = self.operands.sent(source, panel, region.panel(panel))
+        self.schedule.add(
+            Opcode.AGGREGATE, phase=phase,
+            duration=self.timing.aggregate(messages.load, region.channel, kept=not sent.memory),
+            reads=[*sent.reads, ("edges", messages.edge_set)], follows=sent.follows,
+            accumulators=accumulators, vertices=messages.entry, channel=region.channel,
+            send_list=messages.send_list, edge_set=messages.edge_set, **sent.fields)
+
+    def _prefetch(self, phase, edge_set):
+        """Before the first AGGREGATE of a program: its edges come while others are at work."""
+        if not self._prefetched:
+            self.schedule.add(Opcode.AGGREGATE, phase=phase, duration=self.timing.prefetch(),
+                              writes=[("edges", edge_set)], edge_set=edge_set, prefetch=1)
+            self._prefetched = True
+
+    def _drain(self, phase, source, accumulators, factors, result, tile, panel, *, scale=None,
+               dropout=None, bias=None, relu=False, mask_write=None, mask_read=None):
+        region, vertices = self.regions[result], self.operands.vertices_of(result)
+        self._drained.add(result)
+        written = self.operands.result(result, panel, tile)
+        reads, writes, operands = [], list(written.writes), dict(written.fields)
+        if source == DrainSource.ARRAY:
+            # The exponent of the weights, which their update changes.
+            reads += [part for name, weights in self.weights.items()
+                      if self.slot(name) == self.slot(factors[1])
+                      for part in self._weights(weights)]
+        entry = self.slot(result)
+        if entry not in self._openers:
+            self._openers[entry] = result
+            writes.append(("exponent", entry))
+        elif self._openers[entry] != result:
+            reads.append(("exponent", entry))  # which is chosen by the factors of the opener
+        if bias:
+            weights = self.weights[bias]
+            reads += self._weights(weights)
+            operands |= {"bias": 1, "bias_tensor": self.tensor(bias),
+                         "bias_weights": weights.base + panel}
+        if mask_write:
+            writes += self.operands.parts(mask_write, [panel], tile)
+        if mask_read:
+            reads += self.operands.parts(mask_read, [panel], tile)
+        if mask := mask_write or mask_read:
+            operands["side_address"] = self._mask_address(mask, tile, panel)
+        if scale:
+            operands |= {"exponent_bias": scale.exponent, "scale": scale.multiplier}
+        a, b = factors
+        self.schedule.add(
+            Opcode.DRAIN, phase=phase, duration=self.timing.drain(
+                vertices.count, tile.rows, region.channel,
+                aggregation=source == DrainSource.AGGREGATION, bias=bool(bias),
+                mask_read=bool(mask_read), mask_write=bool(mask_write)),
+            reads=reads, writes=writes, accumulators=accumulators, opens=entry,
+            vertices=vertices.entry, row_start=tile.first, row_limit=tile.rows, source=source,
+            channel=region.channel, address=region.panel(panel, tile.first), a=self.tensor(a),
+            b=self.tensor(b), o=self.tensor(result),
+            peak_of=self.tensor(of_training(result)), headroom=self.headroom(result),
+            relu=relu, mask_write=bool(mask_write), mask_read=bool(mask_read), panel=panel,
+            **dropout_fields(dropout), **operands)
+
+    def loss(self, phase, logits, gradient, classes, *, train):
+        """Loss and metrics; with ``train``, also the gradient of the logits."""
+        region, vertices = self.regions[logits], self.operands.vertices_of(logits)
+        panels = region.panels
+        # It writes all tiles of rows, and can keep a single panel.
+        whole = panels == len(vertices.tiles) == 1
+        written = self.operands.result(gradient, 0, vertices.tiles[0]) if whole else Use(
+            {}, writes=self.operands.parts(gradient, range(panels)))
+        self.schedule.add(
+            Opcode.LOSS, phase=phase,
+            duration=self.timing.loss(vertices.count, vertices.rows, panels, classes),
+            reads=self.operands.parts(logits, range(panels)),
+            writes=written.writes if train else (),
+            vertices=vertices.entry, channel=region.channel, address=region.address,
+            stride=region.stride, panels=panels, classes=classes,
+            info=self.regions["labels"].address, **self.labels._asdict(),
+            destination=self.regions[gradient].address,
+            a=self.tensor(logits), o=self.tensor(gradient), peak_of=self.tensor(gradient),
+            open=train, headroom=self.headroom(gradient), train=train,
+            **(written.fields if train else {}))
+
+    def load(self, phase, source, name, result):
+        """Bring a matrix into the operand buffer, to stay there for all programs that follow.
+
+        It is read by a product with a panel of weights, which goes to ``result``. Without effect,
+        and False, if it has no place or is only read in tiles of rows.
+        """
+        tiles = self.operands.vertices_of(source).tiles
+        if len(tiles) > 1 or not self.operands.buffer.holds(source):
+            return False
+        self.combine(phase, source, name, result, panels=1)
+        self.operands.stay()
+        return True
+
+    def halt(self, *, phase, step):
+        """End the program; with ``step``, also the training step."""
+        self.schedule.halt(phase=phase, step=step)
+        self.operands.halt()
+        self._drained.clear()
+        self._openers.clear()
+        self._prefetched = False
+
+    def tensor(self, name):
+        """A tensor's number in the exponent file."""
+        return self.tensors[self.slot(name)]
+
+    # Helpers.
+
+    def _parts_of_sum(self, source, panel, count):
+        """Panels that a MATMUL sums over: (first, count) of each instruction.
+
+        What is drained in this program comes panel by panel: the first sums begin with the panels
+        that are there.
+        """
+        firsts = [cut for cut in self.operands.cuts(source) if cut < count] or [0]
+        if panel == 0 and source in self._drained:
+            firsts = range(count)
+        return [(first, last - first) for first, last in pairwise([*firsts, count])]
+
+    @staticmethod
+    def _weights(weights, panels=None):
+        """Names of a parameter's chunks, of those with some panels or of all."""
+        return [("weights", weights.name, chunk.rows.start) for chunk in weights.chunks
+                if panels is None or any(panel in panels for panel, _ in weights.parts(chunk.rows))]
+
+    def _mask_address(self, name, tile, panel):
+        region = self.regions[name]
+        words = -(-region.stride // self.config.mask_rows)
+        return region.address + panel * words + tile.first // self.config.mask_rows
+
+
+def dropout_fields(dropout):
+    """An instruction's fields for ``Dropout`` on what it reads or writes, if any."""
+    if dropout is None or dropout.threshold == 0:
+        return {}
+    return {"dropout": 1, "dropout_threshold": dropout.threshold, "dropout_key": dropout.key}

@@ -1,0 +1,129 @@
+"""Places the input features in memory: all words, or only the non-zero ones if that is less."""
+
+from itertools import pairwise
+
+import numpy as np
+import scipy.sparse
+
+from hypercast.host.compiler.memory_map import index_name, raising
+from hypercast.host.compiler.operand_map import Parts
+from hypercast.host.compiler.packing import deal, pack_panels
+from hypercast.host.compiler.sparse_words import MAXIMUM_ROWS, SparseWords, index_words
+from hypercast.reference.network import AGGREGATE_FIRST
+
+__all__ = ["Features", "fill_dense"]
+
+_NAME = "X"
+
+
+class Features:
+    """The input features of a job, word-sparse if the busiest core then reads fewer words.
+
+    Parameters
+    ----------
+    model : FixedGcn
+        Gives features and network. Messages take whole panels: what a first layer aggregates
+        before it combines is dense.
+    rows : int
+        Rows a core has to hold at most.
+    config : Config
+        Configuration of the chip.
+    word_sparse : bool
+        False to store all words in any case.
+
+    Attributes
+    ----------
+    remedies : dict
+        How to store fewer words, as text by the name of their region.
+    """
+
+    def __init__(self, model, rows, config, *, word_sparse=True):
+        self._config = config
+        self._columns = model.network.features
+        self._rows = rows
+        self._panels = -(-self._columns // config.lanes)
+        self._parts = [deal(_rows(model.tensors[_NAME]), core, config)
+                       for core in range(config.cores)]
+        self._sparse = None
+        combined = model.network.layers[0].order != AGGREGATE_FIRST
+        if word_sparse and combined and rows <= min(config.accumulator_rows, MAXIMUM_ROWS):
+            sparse = [SparseWords.of(part, config) for part in self._parts]
+            read = max(len(part.words) for part in sparse)
+            if read + index_words(self._panels, config) < rows * self._panels:
+                self._sparse = sparse
+        self._indices = []  # (region, first panel, panels)
+        self.remedies = {}
+        if word_sparse and combined and rows > config.accumulator_rows:
+            self._find_remedy()
+
+    def _find_remedy(self):
+        """Whether too many rows a core are what keeps features from being word-sparse."""
+        remedy = raising(self._config, "accumulator_rows", self._rows)
+        entries = max(np.count_nonzero(part.data if scipy.sparse.issparse(part) else part)
+                      for part in self._parts)
+        if remedy and 2 * (entries + self._panels) < self._rows * self._panels:
+            self.remedies[_NAME] = (f"{remedy}: with the {self._rows} rows of a core in one tile, "
+                                    f"words of zeros are not stored")
+
+    @property
+    def words(self):
+        """Words of every core and panel: (cores, panels) array, or None if all are stored."""
+        return self._sparse and np.stack([part.counts for part in self._sparse])
+
+    def operand(self, firsts):
+        """How the array takes them, in pieces that begin with panels ``firsts``: ``Parts``."""
+        if self._sparse is None:
+            return Parts.dense(_NAME, self._panels, self._rows)
+        return Parts.sparse(_NAME, firsts, self.words)
+
+    def place(self, memory, firsts):
+        """Allocate the words, and indices if they are word-sparse.
+
+        The index from panel 0 is of all panels, since products may read the whole matrix. Others
+        end where the next one begins.
+
+        Parameters
+        ----------
+        memory : MemoryMap
+            Where to.
+        firsts : sequence of int
+            First panels of the pieces that are read on their own; 0 is the first of them.
+        """
+        if self._sparse is None:
+            memory.matrix(_NAME, 0, self._columns)
+            return
+        memory.words(_NAME, 0, max(len(part.words) for part in self._sparse))
+        for first, last in pairwise([*firsts, self._panels]):
+            last = last if first else self._panels
+            words = index_words(last - first, self._config)
+            self._indices.append(
+                (memory.words(index_name(_NAME, first), 1, words), first, last - first))
+
+    def fill(self, memory, images):
+        """Append what was placed to every core's image."""
+        region = memory[_NAME]
+        if self._sparse is None:
+            _fill(self._parts, region, images, self._config)
+            return
+        for part, image in zip(self._sparse, images, strict=True):
+            image.append((_NAME, part.words))
+            for index, first, panels in self._indices:
+                image.append((index.name,
+                              part.index(region.address, self._config, first, panels)))
+
+
+def fill_dense(matrix, region, images, config):
+    """Append all words of a matrix (vertices, columns) to every core's image."""
+    matrix = _rows(matrix)
+    _fill([deal(matrix, core, config) for core in range(config.cores)], region, images, config)
+
+
+def _fill(parts, region, images, config):
+    for part, image in zip(parts, images, strict=True):
+        dense = part.toarray() if scipy.sparse.issparse(part) else part
+        image.append((region.name, pack_panels(dense, region.stride, config)))
+
+
+def _rows(matrix):
+    """A matrix of which rows can be taken."""
+    return matrix.tocsr() if scipy.sparse.issparse(matrix) else matrix

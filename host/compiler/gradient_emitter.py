@@ -1,0 +1,154 @@
+"""Emits the instructions that reduce gradients and update parameters."""
+
+import itertools
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from hypercast.host.compiler.emitter import Emitter, dropout_fields
+from hypercast.host.compiler.memory_map import index_name
+from hypercast.host.compiler.schedule import Accumulators
+from hypercast.rtl.isa import Opcode
+
+__all__ = ["GradientEmitter"]
+
+
+@dataclass(kw_only=True)
+class GradientEmitter:
+    """Adds instructions to the schedule of an ``Emitter``, after those of the products.
+
+    Parameters
+    ----------
+    emitter : Emitter
+        Emits the products.
+    slices : dict
+        Parameter name to number of digits that a core's sum of its gradient takes.
+    """
+
+    emitter: Emitter
+    slices: dict
+    _groups: dict = field(default_factory=dict)
+
+    def gradients(self, phase, number, factors):
+        """Reduce the gradients of a layer's weights and bias. Their UPDATEs follow with ``update``.
+
+        Parameters
+        ----------
+        phase : int
+            Phase counter.
+        number : int
+            The layer.
+        factors : dict
+            Of each matrix of weights, by name: rows and columns, whose product its gradient is
+            (rows transposed), and dropout on the rows.
+        """
+        bias, outputs = f"b{number}", f"dZ{number}"
+        carrier = next((name for name, (rows, columns, _) in factors.items()
+                        if columns == outputs
+                        and index_name(rows, 0) not in self.emitter.regions), None)
+        sums = self._passing_sums(bias, carrier) if carrier else {}
+        self._bias_gradient(phase, bias, outputs, without=sums)
+        for name, (rows, columns, dropout) in factors.items():
+            self._weight_gradient(phase, name, rows, columns, dropout, bias,
+                                  sums if name == carrier else {})
+
+    def update(self, phase, name, rows, columns):
+        """Update a parameter whose gradient has been reduced, with constants of the epoch."""
+        emitter = self.emitter
+        weights = emitter.weights[name]
+        for chunk in weights.chunks:
+            own = weights.state_values * emitter.config.state_words
+            state = chunk.rows.start // emitter.config.cores * own
+            emitter.schedule.add(
+                Opcode.UPDATE, phase=phase,
+                duration=emitter.timing.update(len(chunk.rows), weights.state_values),
+                writes=[("weights", name, chunk.rows.start)],
+                accumulators=self._group(chunk.group), first_row=chunk.first_row,
+                rows=len(chunk.rows), weights=weights.base + chunk.rows.start,
+                state=weights.state.address + state, a=emitter.tensor(rows),
+                b=emitter.tensor(columns), o=emitter.tensor(name), peak_of=emitter.tensor(name),
+                opens=emitter.slot(name), label=name, headroom=emitter.headroom(name),
+                adam=weights.adam)
+
+    def halt(self, *, phase):
+        """End the program, and the training step."""
+        self.emitter.halt(phase=phase, step=1)
+        self._groups.clear()
+
+    def _passing_sums(self, bias, carrier):
+        """Panels of a bias, to their reduction rows, whose sums can be taken while the first tile
+        of a weight gradient passes: those that are reduced in the same group.
+        """
+        weights = self.emitter.weights[carrier]
+        passing = {(panel, chunk.group) for chunk in weights.chunks
+                   for panel, part in weights.parts(chunk.rows) if part.start == 0}
+        return {panel: chunk.first_row + panel - chunk.rows.start
+                for chunk in self.emitter.weights[bias].chunks for panel in chunk.rows
+                if (panel, chunk.group) in passing}
+
+    def _weight_gradient(self, phase, name, rows, columns, dropout, bias, sums):
+        emitter, operands = self.emitter, self.emitter.operands
+        weights, vertices = emitter.weights[name], operands.vertices_of(columns)
+        whole = [(None, vertices.entry)]
+        tiles = whole if dropout or None in vertices.entries else list(
+            zip(vertices.tiles, vertices.entries, strict=True))
+        for chunk in weights.chunks:
+            pieces = self._pieces(weights, chunk, rows)
+            # A tile can stay in the operand buffer, and its right panel is read once.
+            for (panel, first, count, row), (tile, entry) in itertools.product(pieces, tiles):
+                left = operands.left(rows, first, count, tile)
+                right = operands.right(columns, panel, tile)
+                with_sums = first == 0 and panel in sums
+                slices = max(self.slices[each] for each in (name, *[bias] * with_sums))
+                self._reduce(
+                    phase, chunk.group, slices, entry,
+                    reads=[*left.reads, *right.reads], writes=left.writes, follows=right.follows,
+                    duration=emitter.timing.gradient(
+                        rows, vertices.count_of(tile) if tile else vertices.count, first, count,
+                        slices, emitter.regions[columns].channel, reading=left.memory,
+                        kept=not right.memory, sums=with_sums),
+                    panels=count, panel=first, first_row=row, **left.fields, **right.fields,
+                    **({"sums": 1, "sums_row": sums[panel]} if with_sums else {}),
+                    **dropout_fields(dropout))
+
+    def _bias_gradient(self, phase, name, columns, without):
+        """The sums of ``columns``' rows, of the panels of a bias that are not in ``without``."""
+        emitter, operands = self.emitter, self.emitter.operands
+        vertices, region = operands.vertices_of(columns), emitter.regions[columns]
+        for chunk in emitter.weights[name].chunks:
+            # Panels in memory can be taken together, those that are kept as they come.
+            alone = [panel for panel in chunk.rows if panel not in without]
+            rights = [(panel, operands.right(columns, panel)) for panel in alone]
+            together = any(right.memory for _, right in rights)
+            for panel, right in rights[:1] if together else rights:
+                panels = alone if together else [panel]
+                self._reduce(
+                    phase, chunk.group, self.slices[name], vertices.entry,
+                    reads=operands.parts(columns, panels) if together else right.reads,
+                    follows=right.follows,
+                    duration=emitter.timing.bias_gradient(
+                        vertices.count, len(panels), self.slices[name], region.channel,
+                        kept=not together),
+                    panels=len(panels), first_row=chunk.first_row + panel - chunk.rows.start,
+                    ones=1, stride=region.stride, **right.fields)
+
+    def _reduce(self, phase, group, slices, entry, **fields):
+        self.emitter.schedule.add(
+            Opcode.GRADIENT, phase=phase, accumulators=self._group(group), vertices=entry,
+            slices=slices, **fields)
+
+    def _pieces(self, weights, chunk, rows):
+        """(panel, first tile, tiles, reduction row) of the GRADIENTs of a chunk."""
+        tile = min(self.emitter.config.lanes, weights.height)
+        for panel, part in weights.parts(chunk.rows):
+            cuts = [cut for cut in self.emitter.operands.starts(rows)
+                    if part.start < cut * tile < part.stop]
+            row = chunk.first_row + panel * weights.height - chunk.rows.start
+            for first, last in pairwise([part.start // tile, *cuts, part.stop // tile]):
+                yield panel, first, last - first, row + first * tile
+
+    def _group(self, number):
+        """Accumulators of a group of reductions."""
+        if number not in self._groups:
+            self._groups[number] = Accumulators(
+                "aggregation", after=self._group(number - 1) if number else None)
+        return self._groups[number]

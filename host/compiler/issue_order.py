@@ -1,0 +1,209 @@
+"""Chooses the order in which a program's instructions are issued.
+
+List scheduling by critical path (Graham, Bounds on Multiprocessing Timing Anomalies, 1969) on a
+model of the controller, which issues in order. A greedy schedule may begin a long instruction just
+before one of a longer path becomes ready, and paths say nothing of engines that are busy. So
+several degrees of patience and somewhat different paths give several orders.
+"""
+
+import math
+import random
+from bisect import bisect_left, insort
+from collections import Counter
+
+from hypercast.host.compiler.timing import issue_interval, turnaround
+from hypercast.rtl import isa
+
+__all__ = ["ARRIVALS", "CHAINED", "ENGINES", "TRIALS", "issue_orders"]
+
+#: The engine of each opcode.
+ENGINES = {
+    isa.Opcode.AGGREGATE: isa.Engine.AGGREGATE,
+    isa.Opcode.MATMUL: isa.Engine.ARRAY,
+    isa.Opcode.GRADIENT: isa.Engine.ARRAY,
+    isa.Opcode.DRAIN: isa.Engine.VECTOR,
+    isa.Opcode.LOSS: isa.Engine.VECTOR,
+    isa.Opcode.UPDATE: isa.Engine.VECTOR,
+}
+#: Engines that go on working for an instruction after its own has finished.
+ARRIVALS = {
+    isa.Opcode.GRADIENT: isa.Engine.REDUCTION,
+    isa.Opcode.UPDATE: isa.Engine.WEIGHTS,
+}
+#: Cycles from the storing of a panel's last row until an instruction chained to it ends.
+CHAINED = 25
+#: Buffers of each kind of accumulators.
+_BUFFERS = {"array": 2, "aggregation": 2}
+#: Share of an instruction's cycles for which its engine is kept idle for one of a longer path.
+_PATIENCE = (0.0, 0.2, 0.5, 1.0)
+#: Instructions of an engine, those of longest path, that are compared in each step.
+_CANDIDATES = 8
+#: How many different paths are tried.
+TRIALS = 12
+#: Instructions scheduled at most with all of them, and the range of the paths' factors.
+_EFFORT, _CHANGES = 4_000, (80, 121)
+
+
+def issue_orders(program, trials=TRIALS):
+    """Orders of a program that are worth a try, always the same ones.
+
+    Parameters
+    ----------
+    program : list of Instruction
+        With dependencies and paths.
+    trials : int
+        How many different paths are tried, each with every patience; fewer if the program is long.
+
+    Yields
+    ------
+    tuple
+        The instructions in order, and a dictionary of the buffer of each ``Accumulators``.
+    """
+    generator = random.Random(0)
+    for trial in range(max(1, min(trials, _EFFORT // max(1, len(program))))):
+        for patience in _PATIENCE:
+            paths = {instruction: instruction.path if not trial else
+                     instruction.path * generator.randrange(*_CHANGES) for instruction in program}
+            order, controller = _schedule(program, paths, patience)
+            yield order, controller.buffers
+
+
+def _schedule(program, paths, patience):
+    """The instructions in order, and the controller that issued them."""
+    controller = _Controller(program)
+    ready: dict[isa.Engine, list] = {instruction.engine: [] for instruction in program}
+    missing = {instruction: len(instruction.before) for instruction in program}
+    number = {instruction: index for index, instruction in enumerate(program)}
+    order = []
+
+    def offer(instruction):
+        controller.offer(instruction)
+        insort(ready[instruction.engine],
+               (-paths[instruction], number[instruction], instruction))
+
+    for instruction in program:
+        if not missing[instruction]:
+            offer(instruction)
+    for _ in program:
+        choices = [choice for queue in ready.values()
+                   if (choice := _choose(queue, controller, patience))]
+        start, entry = min(choices)
+        chosen = entry[-1]
+        queue = ready[chosen.engine]
+        del queue[bisect_left(queue, entry)]
+        controller.issue(chosen, start)
+        order.append(chosen)
+        for later in chosen.after:
+            missing[later] -= 1
+            if not missing[later]:
+                offer(later)
+    return order, controller
+
+
+def _choose(queue, controller, patience):
+    """Start and entry of the instruction that an engine should do next; None if it can do none."""
+    found: list = []
+    for entry in queue:
+        if controller.has_buffer(entry[-1]):
+            found.append((controller.start(entry[-1]), entry))
+            if len(found) == _CANDIDATES:
+                break
+    if not found:
+        return None
+    earliest, (*_, first) = min(found)
+    limit = earliest + math.floor(patience * first.duration.cycles)
+    return next(choice for choice in found if choice[0] <= limit)
+
+
+class _Controller:
+    """What the chip's controller does, in estimated cycles.
+
+    Attributes
+    ----------
+    buffers : dict
+        The buffer of each ``Accumulators``.
+    """
+
+    def __init__(self, program):
+        self.buffers = {}
+        self._time = 0  # of the last issue
+        self._finish = {}  # when an instruction's effects are there
+        self._idle = dict.fromkeys(isa.Engine, 0)
+        self._free = {kind: [(0, buffer) for buffer in range(count)]
+                      for kind, count in _BUFFERS.items()}
+        self._held = {kind: set() for kind in _BUFFERS}  # accumulators that have a buffer now
+        self._takers = Counter(instruction.accumulators for instruction in program
+                               if instruction.accumulators and not instruction.adds)
+        #: Additions that still depend on others.
+        self._unready = Counter(instruction.accumulators for instruction in program
+                                if instruction.adds)
+        self._reducing = None  # accumulators that the last GRADIENT adds to
+
+    def offer(self, instruction):
+        """Everything that an instruction depends on has been issued."""
+        if instruction.adds:
+            self._unready[instruction.accumulators] -= 1
+
+    def has_buffer(self, instruction):
+        """Whether accumulators can be had.
+
+        One buffer of each kind is left to those to which nothing is added that still depends on
+        others: it becomes free again.
+        """
+        accumulators = instruction.accumulators
+        if accumulators is None or accumulators in self.buffers:
+            return True
+        if not self._free[accumulators.kind]:
+            return False
+        waiting = sum(self._unready[one] > 0
+                      for one in (*self._held[accumulators.kind], accumulators))
+        return waiting < _BUFFERS[accumulators.kind]
+
+    def start(self, instruction):
+        """When it would start if it were the next to be issued."""
+        start = max(self._time + issue_interval(instruction.opcode),
+                    self._idle[instruction.engine] + turnaround(instruction.opcode),
+                    max((self._finish[earlier] for earlier in instruction.before
+                         if earlier is not instruction.chain), default=0))
+        if instruction.chain:
+            # Begun earlier, it would keep its engine from others and end no earlier.
+            start = max(start, self._stored(instruction) - instruction.duration.cycles)
+        accumulators = instruction.accumulators
+        if accumulators and accumulators not in self.buffers:
+            start = max(start, min(self._free[accumulators.kind])[0])
+        if instruction.opcode == isa.Opcode.GRADIENT and accumulators is not self._reducing:
+            start = max(start, self._idle[isa.Engine.REDUCTION])
+        return start
+
+    def _stored(self, instruction):
+        """When an instruction that is chained to another one ends at the earliest."""
+        if instruction.chain is None:
+            return 0
+        return self._finish[instruction.chain] - instruction.chain.duration.visible + CHAINED
+
+    def issue(self, instruction, start):
+        self._time = start
+        done = max(start + instruction.duration.cycles, self._stored(instruction))
+        finish = done + instruction.duration.tail
+        self._finish[instruction] = finish
+        self._idle[instruction.engine] = done
+        if arrivals := ARRIVALS.get(instruction.opcode):
+            self._idle[arrivals] = max(self._idle[arrivals], finish)
+        if instruction.opcode == isa.Opcode.GRADIENT:
+            self._reducing = instruction.accumulators
+        if accumulators := instruction.accumulators:
+            self._place(accumulators, instruction.adds, done)
+
+    def _place(self, accumulators, adds, done):
+        free = self._free[accumulators.kind]
+        if adds:
+            if accumulators not in self.buffers:
+                chosen = min(free)
+                free.remove(chosen)
+                self.buffers[accumulators] = chosen[1]
+                self._held[accumulators.kind].add(accumulators)
+            return
+        self._takers[accumulators] -= 1
+        if not self._takers[accumulators]:
+            free.append((done, self.buffers[accumulators]))
+            self._held[accumulators.kind].remove(accumulators)

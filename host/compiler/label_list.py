@@ -1,0 +1,84 @@
+"""How labels and loss weights lie in memory: the list that LOSS reads besides the logits."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hypercast.host.compiler.packing import deal, pack_records
+from hypercast.reference.arithmetic import WEIGHT_ONE
+from hypercast.reference.recipe import BINARY_CROSS_ENTROPY
+
+__all__ = ["LabelFormat", "fill_labels", "label_words"]
+
+
+class LabelFormat(NamedTuple):
+    """What the list holds of each vertex, besides its label record.
+
+    Attributes
+    ----------
+    sigmoid : bool
+        Several labels, a bit for each class.
+    weighted : bool
+        A loss weight.
+    """
+
+    sigmoid: bool = False
+    weighted: bool = False
+
+    @classmethod
+    def of(cls, model, *, several_samples=False):
+        """That of a ``FixedGcn``: weights are left out if all are one, of all samples."""
+        return cls(sigmoid=model.recipe.loss == BINARY_CROSS_ENTROPY,
+                   weighted=several_samples or bool(np.any(model.loss_weights != WEIGHT_ONE)))
+
+    def records(self, classes, config):
+        """16-bit records of a vertex."""
+        return 1 + self.weighted + (-(-classes // config.lanes) if self.sigmoid else 0)
+
+
+def fill_labels(sample, layout, images, config):
+    """Append the list to every core's image."""
+    for core, image in enumerate(images):
+        image.append(("labels", label_words(sample, layout, core, config)))
+
+
+def label_words(sample, layout, core, config):
+    """The list of a core, see ``docs/blocks.md``.
+
+    Parameters
+    ----------
+    sample : Sample
+        Has labels, splits and loss weights.
+    layout : LabelFormat
+        What of it is in the list.
+    core : int
+        Core.
+    config : Config
+        Configuration of the chip.
+
+    Returns
+    -------
+    numpy.ndarray
+        (words, chunks) ``uint32``.
+    """
+    if layout.sigmoid:
+        records = [sample.splits[:, None] << 13]
+    else:
+        known = sample.labels >= 0
+        records = [(np.where(known, sample.labels, 0) | sample.splits * known << 13)[:, None]]
+    if layout.weighted:
+        records.append(sample.loss_weights[:, None])
+    if layout.sigmoid:
+        records.append(_label_bits(sample.labels, config))
+    parts = [deal(part, core, config).astype("<u2") for part in records]
+    blocks = [pack_records(part[first:first + config.info_rows], config)
+              for first in range(0, len(parts[0]), config.info_rows) for part in parts]
+    return np.concatenate([pack_records(np.zeros(0, "<u2"), config), *blocks])
+
+
+def _label_bits(labels, config):
+    """(V, panels) records with a bit for each lane."""
+    vertices, classes = labels.shape
+    padded = np.zeros((vertices, -(-classes // config.lanes), config.lanes), dtype=np.int64)
+    padded.reshape(vertices, -1)[:, :classes] = labels
+    return (padded << np.arange(config.lanes)).sum(axis=2)

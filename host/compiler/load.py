@@ -1,0 +1,62 @@
+"""What an aggregation of one panel asks of the engines, the network and the memory channels."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hypercast.host.compiler.network_loads import ejection_loads, injection_loads, link_loads
+
+__all__ = ["Load"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Load:
+    """What one AGGREGATE moves.
+
+    Parameters
+    ----------
+    rows : int
+        Rows that the largest core walks.
+    sent, links, ejected, arrivals, words : int
+        Flits of the core that sends most, of the busiest link and of the busiest ejection port,
+        edges of the lane that adds most, and words of the longest edge set without its header.
+    total_rows, messages, edges, total_words : int
+        Rows, flits, edges and words of edges of all cores.
+    """
+
+    rows: int
+    sent: int
+    links: int
+    ejected: int
+    arrivals: int
+    words: int
+    total_rows: int
+    messages: int
+    edges: int
+    total_words: int
+
+    @classmethod
+    def of(cls, sender, masks, planes, sizes, config):
+        """That of messages.
+
+        Parameters
+        ----------
+        sender, masks, planes : (sources,) array of int
+            Core of each row, destinations relative to it (0: not sent), and plane.
+        sizes : (cores, streams) array of int
+            Edges of each core's streams.
+        config : Config
+            Configuration of the chip.
+        """
+        sent = np.flatnonzero(masks)
+        messages = sender[sent], masks[sent], planes[sent]
+        lanes = sizes.reshape(config.cores, -1, config.eject, config.cores).sum(axis=(1, 3))
+        words = -(-sizes // config.chunks)
+        return cls(
+            rows=-(-len(sender) // config.cores),
+            sent=int(injection_loads(messages[0], config.dimensions).max(initial=0)),
+            links=int(link_loads(*messages, config.dimensions).max(initial=0)),
+            ejected=int(ejection_loads(*messages, config).max(initial=0)),
+            arrivals=int(lanes.max(initial=0)), words=int(words.sum(axis=1).max(initial=0)),
+            total_rows=len(sender), messages=len(sent), edges=int(sizes.sum()),
+            total_words=int(words.sum()))

@@ -1,0 +1,161 @@
+"""Emits the program of a network: a training step, and an evaluation.
+
+Tensor names are those of ``reference.fixed_gcn``.
+"""
+
+from dataclasses import dataclass, field
+from functools import partial
+
+from hypercast.host.compiler.emitter import ONE, Emitter
+from hypercast.host.compiler.gradient_emitter import GradientEmitter
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Network
+from hypercast.rtl.registers import PHASES
+
+__all__ = ["Program"]
+
+
+@dataclass
+class Program:
+    """Emits instructions for one network.
+
+    Parameters
+    ----------
+    network : Network
+        What is trained.
+    emitter : Emitter
+        Emits products and the loss.
+    gradient_emitter : GradientEmitter
+        Emits the rest of a training step, with that emitter.
+    ahead : bool
+        Whether a training step aggregates the next batch's features: a first layer that aggregates
+        first finds its own in M1, made in the step before, and leaves those in M1.next.
+
+    Attributes
+    ----------
+    phases : list of str
+        Names of the phase counters.
+    """
+
+    network: Network
+    emitter: Emitter
+    gradient_emitter: GradientEmitter
+    ahead: bool = False
+    phases: list = field(default_factory=list)
+
+    def load(self):
+        """What runs once, before all else; False if there is nothing to do."""
+        order = self.network.layers[0].order
+        if order == AGGREGATE_FIRST:
+            return False
+        phase = self._phase("forward 1")
+        result = "T1" if order == COMBINE_FIRST else self._output(1)
+        loaded = self.emitter.load(phase, "X", "W1", f"{result}.eval")
+        if loaded:
+            self.emitter.halt(phase=phase, step=0)
+        return loaded
+
+    def train(self):
+        """A training step: forward, loss, backward, update."""
+        last = len(self.network.layers)
+        self._forward(suffix="", training=True)
+        self.emitter.loss(self._phase("loss"), f"Z{last}", f"dZ{last}", self.network.classes,
+                          train=True)
+        for number in range(last, 0, -1):
+            self._backward(number)
+            phase = self._phase(f"update {number}")
+            self.gradient_emitter.gradients(phase, number, {
+                weight.name: self._factors(number, weight)
+                for weight in self.network.weights(number)})
+        for number in range(last, 0, -1):
+            phase = self._phase(f"update {number}")
+            self.gradient_emitter.update(phase, f"b{number}", ONE, f"dZ{number}")
+            for weight in self.network.weights(number):
+                self.gradient_emitter.update(phase, weight.name, *self._factors(number, weight)[:2])
+        self.gradient_emitter.halt(phase=self._phase("update"))
+
+    def evaluate(self):
+        """A forward pass without dropout, for its metrics."""
+        last = len(self.network.layers)
+        self._forward(suffix=".eval", training=False)
+        self.emitter.loss(self._phase("evaluate"), f"Z{last}.eval", f"dZ{last}",
+                          self.network.classes, train=False)
+        self.emitter.halt(phase=self._phase("evaluate"), step=0)
+
+    def _forward(self, suffix, training):
+        for number, layer in enumerate(self.network.layers, 1):
+            phase = self._phase(f"forward {number}" if training else "evaluate")
+            last = number == len(self.network.layers)
+            result = f"{self._output(number)}{suffix}"
+            dropout = self.network.dropouts[number - 1] if training else None
+            finish = {"bias": f"b{number}", "relu": not last}
+            if training and not last:
+                finish["mask_write"] = f"mask{number}"
+                finish["dropout"] = self.network.dropouts[number]
+            if layer.order == AGGREGATE_FIRST:
+                source = f"{self._output(number - 1)}{suffix}" if number > 1 else "X"
+                middle = f"M{number}{suffix}"
+                aggregated = f"{middle}.next" if (
+                    training and self.ahead and number == 1) else middle
+                self.emitter.aggregate(phase, source, number, aggregated, scale=dropout)
+                self.emitter.combine(phase, middle, f"W{number}", result, **finish)
+                continue
+            feed = {"scale": dropout, "feed": dropout if number == 1 else None}
+            (source, name), *others = [
+                (f"{self._output(weight.source)}{suffix if weight.source else ''}", weight.name)
+                for weight in self.network.weights(number)]
+            if layer.order == LINEAR:
+                self.emitter.combine(phase, source, name, result, also=others, **feed, **finish)
+                continue
+            middle, roots = f"T{number}{suffix}", [f"S{number}{suffix}"][:len(others)]
+            self.emitter.combine(phase, source, name, middle, **feed)
+            for root, factors in zip(roots, others, strict=True):
+                self.emitter.combine(phase, *factors, root, **feed)
+            self.emitter.aggregate(phase, middle, number, result, roots=roots, **finish)
+
+    def _backward(self, number):
+        layer, weights = self.network.layers[number - 1], self.network.weights(number)
+        phase = self._phase(f"backward {number}")
+        gradient, below = f"dZ{number}", f"dZ{number - 1}"
+        combine = partial(self.emitter.combine, phase, gradient, transposed=True)
+        if layer.order == COMBINE_FIRST:
+            self.emitter.aggregate(phase, gradient, number, f"dT{number}", backward=True)
+        if number == len(self.network.layers):
+            for weight in weights[:-1] if self.network.jumping else ():
+                combine(weight.name, f"dC{weight.source}")
+        if number == 1:
+            return
+        finish = {"scale": self.network.dropouts[number - 1], "mask_read": f"mask{number - 1}"}
+        if not self.network.sums_gradients(number):
+            factor = f"dT{number}" if layer.order == COMBINE_FIRST else gradient
+            self.emitter.combine(phase, factor, weights[-1].name, below, transposed=True, **finish)
+            return
+        roots = [f"dC{number - 1}"] if number - 1 in self.network.jumping[:-1] else []
+        combine(weights[0].name, f"dM{number}")
+        if layer.root:
+            roots.append(f"dS{number}")
+            combine(weights[1].name, roots[-1])
+        self.emitter.aggregate(phase, f"dM{number}", number, below, backward=True,
+                               linear=layer.order == LINEAR, roots=roots, **finish)
+
+    def _output(self, number):
+        """Name of a layer's output; of layer 0, the input features."""
+        if number == 0:
+            return "X"
+        return f"{'H' if number < len(self.network.layers) else 'Z'}{number}"
+
+    def _factors(self, number, weight):
+        """What the gradient of weights is the product of, and dropout on the first."""
+        order = self.network.layers[number - 1].order
+        if order == AGGREGATE_FIRST:
+            return f"M{number}", f"dZ{number}", None
+        combined = order == COMBINE_FIRST and not weight.root
+        return (self._output(weight.source), f"{'dT' if combined else 'dZ'}{number}",
+                None if weight.source else self.network.dropouts[0])
+
+    def _phase(self, name):
+        """Number of a phase's counter; layers share counters if there are not enough."""
+        if 3 * len(self.network.layers) + 3 > PHASES:
+            name = name.split()[0]
+        if name not in self.phases:
+            self.phases.append(name)
+        return self.phases.index(name)

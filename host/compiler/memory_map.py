@@ -1,0 +1,173 @@
+"""Where every tensor and list lies in a core's two memory channels.
+
+All cores use the same addresses; only row counts differ. Nothing is ever stored transposed.
+"""
+
+from dataclasses import dataclass
+
+from hypercast.host.compiler.tensors import level
+from hypercast.rtl.config import ConfigurationError
+from hypercast.rtl.registers import Space
+
+__all__ = ["CapacityError", "MemoryMap", "Region", "index_name", "raising",
+           "require_capacity"]
+
+_CHANNELS = (Space.FEATURES, Space.GRADIENTS)
+
+
+class CapacityError(ValueError):
+    """A problem does not fit the configuration; says what, and which field to raise."""
+
+
+def raising(config, field, needed):
+    """What raises a power-of-two field to ``needed`` at least, as text; empty if nothing does."""
+    sufficient = 1 << (needed - 1).bit_length()
+    try:
+        config.replace(**{field: sufficient})
+    except ConfigurationError:
+        return ""
+    return f"raise {field} to {sufficient} (-P {field}={sufficient})"
+
+
+def require_capacity(config, field, needed, why, otherwise=""):
+    """Check that a power-of-two field of a configuration is large enough.
+
+    Parameters
+    ----------
+    config : Config
+        The configuration.
+    field : str
+        Its field.
+    needed : int
+        The least value.
+    why : str
+        What needs it.
+    otherwise : str
+        Another remedy, if there is one.
+
+    Raises
+    ------
+    CapacityError
+        If it is below ``needed``; names a value that is not, if the design supports one.
+    """
+    if needed <= getattr(config, field):
+        return
+    remedy = raising(config, field, needed) or (
+        "no configuration has as many: use more lanes or cores, or a smaller network")
+    raise CapacityError(f"{field} is {getattr(config, field)}, but {needed} are needed: {why}; "
+                        f"{remedy}{otherwise and f'; or {otherwise}'}")
+
+
+def index_name(matrix, panel):
+    """Name of the index of a word-sparse matrix, from a panel on."""
+    return f"index of {matrix}, panels from {panel}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Region:
+    """Consecutive words of one channel, at the same place in every core.
+
+    Parameters
+    ----------
+    name : str
+        What lies there.
+    channel : int
+        0 (features) or 1 (gradients).
+    address, words : int
+        First word and number of words.
+    stride : int
+        Words per panel, 0 if it is no matrix.
+    columns : int
+        Columns of the matrix, 0 if it is none.
+    """
+
+    name: str
+    channel: int
+    address: int
+    words: int
+    stride: int = 0
+    columns: int = 0
+
+    @property
+    def space(self):
+        """The window space of the channel."""
+        return _CHANNELS[self.channel]
+
+    @property
+    def panels(self):
+        """Panels of the matrix, 0 if it is none."""
+        return self.words // self.stride if self.stride else 0
+
+    def panel(self, index, row=0):
+        """Address of ``row`` of a panel."""
+        return self.address + index * self.stride + row
+
+
+class MemoryMap:
+    """Allocates regions one after another.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration of the chip.
+    rows : sequence of int
+        Rows a core has to hold at most of the input, and of every layer's output: the strides of
+        matrices.
+    """
+
+    def __init__(self, config, rows):
+        self._config = config
+        self._rows = rows
+        self._used = [0, 0]
+        self.regions = {}
+
+    def matrix(self, name, channel, columns):
+        """A matrix of ``columns`` columns, panel by panel."""
+        panels, rows = -(-columns // self._config.lanes), self._rows[level(name)]
+        return self._add(name, channel, panels * rows, stride=rows, columns=columns)
+
+    def words(self, name, channel, count):
+        """``count`` words."""
+        return self._add(name, channel, count)
+
+    def packed(self, name, channel, per_word, columns):
+        """One record a row and panel of ``columns``, ``per_word`` of them in a word."""
+        panels, rows = -(-columns // self._config.lanes), self._rows[level(name)]
+        return self._add(name, channel, panels * -(-rows // per_word), stride=rows)
+
+    def labels(self, records):
+        """Labels of the last layer's output, in channel 1: ``records`` of 16 bits a row."""
+        words = records * -(-self._rows[-1] // self._config.info_rows)
+        return self._add("labels", 1, words, stride=self._rows[-1])
+
+    def _add(self, name, channel, words, **shape):
+        region = Region(name=name, channel=channel, address=self._used[channel], words=words,
+                        **shape)
+        self._used[channel] += words
+        self.regions[name] = region
+        return region
+
+    def check(self, remedies):
+        """Compare what was allocated with the channels' size.
+
+        Parameters
+        ----------
+        remedies : dict
+            How a region can be made smaller, as text by its name.
+
+        Raises
+        ------
+        CapacityError
+            If a channel is too small.
+        """
+        used = max(self._used)
+        channel = self._used.index(used)
+        largest = max((region for region in self.regions.values() if region.channel == channel),
+                      key=lambda region: region.words)
+        require_capacity(
+            self._config, "channel_words", used,
+            f"memory channel {channel} of a core holds that many words, {largest.words} of them "
+            f"of {largest.name}", remedies.get(largest.name, ""))
+
+    def __getitem__(self, name):
+        return self.regions[name]

@@ -1,0 +1,146 @@
+"""Where instructions find their operands: in memory, or kept closer to an engine."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from hypercast.host.compiler.kept_map import KeptMap
+from hypercast.host.compiler.memory_map import index_name
+from hypercast.host.compiler.operand_map import OperandMap
+from hypercast.host.compiler.tensors import level, of_training
+from hypercast.rtl.isa import Keep
+
+__all__ = ["Operands", "Use"]
+
+
+class Use(NamedTuple):
+    """How an instruction uses a matrix.
+
+    Attributes
+    ----------
+    fields : dict
+        The instruction's fields.
+    reads, writes, follows : tuple
+        Names for the schedule, see ``Schedule.add``.
+    memory : bool
+        Whether it is read from memory.
+    """
+
+    fields: dict
+    reads: tuple = ()
+    writes: tuple = ()
+    follows: tuple = ()
+    memory: bool = False
+
+
+@dataclass(kw_only=True)
+class Operands:
+    """Knows what is kept where at each place in the program.
+
+    Parameters
+    ----------
+    regions : dict
+        Where tensors lie: name to ``Region``.
+    vertices : sequence of Vertices
+        Those of the input, and of every layer's output.
+    buffer : OperandMap
+        Which left operands the array's operand buffer has room for.
+    kept : KeptMap
+        Which rows to be sent, and right operands, are kept.
+    """
+
+    regions: dict
+    vertices: tuple
+    buffer: OperandMap
+    kept: KeptMap
+    _present: dict = field(default_factory=dict)  # parts in the operand buffer, to their rows
+    _resident: dict = field(default_factory=dict)
+
+    def parts(self, name, panels, tile=None):
+        """Names of panels of a tensor, of all tiles or of one."""
+        tiles = [tile] if tile else self.vertices_of(name).tiles
+        return tuple((name, panel, each.first) for panel in panels for each in tiles)
+
+    def vertices_of(self, name):
+        """The vertices that a tensor has rows of."""
+        return self.vertices[level(name)]
+
+    def cuts(self, name):
+        """Where a left operand's panels have to be parted, as ``OperandMap.cuts``."""
+        return self.buffer.cuts(of_training(name))
+
+    def starts(self, name):
+        """Where panels that are not the whole matrix have to be parted."""
+        return self.buffer.starts(of_training(name))
+
+    def left(self, name, first, count, tile=None):
+        """The left operand of a MATMUL or GRADIENT: panels of a tile of rows, or of all.
+
+        What is taken from the operand buffer has to be kept by an instruction with the same rows.
+        """
+        parts = self.parts(name, range(first, first + count), tile)
+        region, row = self.regions[name], tile.first if tile else 0
+        fields = {"address": region.panel(first, row), "stride": region.stride} \
+            if region.stride else {
+            "sparse": 1, "address": self.regions[index_name(name, first)].address}
+        place = of_training(name)
+        whole = tile is None and len(self.vertices_of(name).tiles) > 1
+        if whole or not self.buffer.holds(place, first, count):
+            return Use(fields, parts, memory=True)
+        rows = tile.rows if tile else self.vertices_of(name).rows
+        keep = any(self._present.get(part) != (row, rows) for part in parts)
+        self._present.update(dict.fromkeys(parts, (row, rows)))
+        fields |= self.buffer.fields(place, first, row, keep=keep)
+        entries = _entries(parts)
+        if keep:
+            return Use(fields, parts, entries, memory=True)
+        return Use(fields, entries, follows=entries if count == 1 and region.stride else ())
+
+    def sent(self, name, panel, address):
+        """The rows of an AGGREGATE, from an address on."""
+        return self._source(Keep.SEND, name, panel, {"address": address})
+
+    def right(self, name, panel, tile=None):
+        """The right operand of a GRADIENT, of a tile of rows or of all."""
+        region, row = self.regions[name], tile.first if tile else 0
+        return self._source(
+            Keep.RIGHT, name, panel,
+            {"gradient_channel": region.channel, "gradient_address": region.panel(panel, row)},
+            tile)
+
+    def result(self, name, panel, tile):
+        """What DRAIN, or LOSS with one panel, writes: to memory, and where it is kept."""
+        parts, place = self.parts(name, [panel], tile), of_training(name)
+        fields, names = {"keep": 0}, list(parts)
+        if self.buffer.holds(place, panel):
+            fields["keep"] |= 1 << Keep.LEFT
+            fields["left_base"] = self.buffer.entry(place, panel, tile.first)
+            names += _entries(parts)
+            self._present.update(dict.fromkeys(parts, (tile.first, tile.rows)))
+        for target, base in ((Keep.RIGHT, "right_base"), (Keep.SEND, "send_base")):
+            entry = self.kept.base(target, place, panel)
+            if entry is not None:
+                fields["keep"] |= 1 << target
+                fields[base] = entry
+                names.append((target, name, panel))
+        return Use(fields if fields["keep"] else {}, writes=tuple(names))
+
+    def stay(self):
+        """What is in the operand buffer stays there for all programs that follow."""
+        self._resident = dict(self._present)
+
+    def halt(self):
+        """A program ends."""
+        self._present = dict(self._resident)
+
+    def _source(self, target, name, panel, fields, tile=None):
+        """A panel that may be kept, or else is read from memory."""
+        base = self.kept.base(target, of_training(name), panel)
+        if base is None:
+            return Use(fields, self.parts(name, [panel], tile), memory=True)
+        names = ((target, name, panel),)
+        return Use(fields | {"kept": 1, "kept_base": base}, names, follows=names)
+
+
+def _entries(parts):
+    """Names of the places of parts in the operand buffer."""
+    return tuple(("operand", *part) for part in parts)

@@ -1,0 +1,135 @@
+"""Plans which rows of the weight gradients are reduced together, and in how many digits.
+
+A *group* is reduced into one buffer of accumulators, one parameter's rows after the other's; then
+its parameters are updated, while the next group is reduced. So a group is as large as fits, but the
+last one is kept small: its update is what a training step ends with.
+"""
+
+import math
+from bisect import bisect_left
+from dataclasses import dataclass
+
+from hypercast.host.compiler.packing import deal
+from hypercast.reference.bounds import gradient_bounds
+
+__all__ = ["Chunk", "first_panels", "gradient_slices", "plan_reductions", "slices_for"]
+
+#: Share of the last weight gradient that is left to the last group.
+_LAST_SHARE = 0.2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chunk:
+    """Rows of a parameter that one UPDATE works on.
+
+    Parameters
+    ----------
+    rows : range
+        Rows of those the parameter has in the weight bank, from a multiple of ``cores`` on.
+    group : int
+        The group they are reduced in.
+    first_row : int
+        Reduction row of the first one, a multiple of ``cores``.
+    """
+
+    rows: range
+    group: int
+    first_row: int
+
+
+def plan_reductions(network, config):
+    """The chunks of every parameter.
+
+    Parameters
+    ----------
+    network : Network
+        Its parameters are reduced in the order of the backward pass.
+    config : Config
+        Configuration of the chip.
+
+    Returns
+    -------
+    dict
+        Parameter name (W1, b1, ...) to a list of ``Chunk``.
+    """
+    lanes, cores = config.lanes, config.cores
+    capacity, unit = config.accumulator_rows * cores, max(lanes, cores)
+    plan: dict[str, list] = {}
+    group, used = 0, 0
+    for number in range(len(network.layers), 0, -1):
+        layer = network.layers[number - 1]
+        panels = -(-layer.features_out // lanes)
+        shapes = [(f"b{number}", panels, 1)]
+        for weight in reversed(network.weights(number)):
+            height = -(-weight.shape[0] // lanes) * lanes
+            shapes.append((weight.name, panels * height, height))
+        for name, count, height in shapes:
+            plan[name] = []
+            done, tail = 0, _tail(count, height, unit) if name == "W1" else 0
+            while done < count:
+                left = count - done - (tail if done < count - tail else 0)
+                room = (capacity - used) // unit * unit
+                if used and room < min(left, height):  # rather than a small part
+                    group, used = group + 1, 0
+                    continue
+                size = min(left, room)
+                plan[name].append(Chunk(
+                    rows=range(done, done + size), group=group, first_row=used))
+                done += size
+                used += -(-size // cores) * cores
+                if tail and done == count - tail:
+                    group, used = group + 1, 0
+    return plan
+
+
+def _tail(count, height, unit):
+    """Rows to leave to the last group, from a multiple of ``unit`` on: whole panels if they can be.
+    """
+    share = int(count * _LAST_SHARE)
+    panels = math.lcm(height, unit)
+    step = panels if share >= panels else unit
+    return max(0, count - -(-(count - share) // step) * step)
+
+
+def first_panels(matrices, config):
+    """First panels of the runs of a left operand that the parts of its weight gradients take.
+
+    Parameters
+    ----------
+    matrices : iterable of Weights
+        Those that it is multiplied by.
+    config : Config
+        Gives the lanes.
+    """
+    return sorted({part.start // config.lanes for weights in matrices for chunk in weights.chunks
+                   for _, part in weights.parts(chunk.rows)})
+
+
+def gradient_slices(model, config, network=None):
+    """Digits that any core's sum of each parameter's gradient takes, by parameter name.
+
+    Parameters
+    ----------
+    model : FixedGcn
+        Gives input features and network.
+    config : Config
+        Configuration of the chip.
+    network : Network, optional
+        The model's with other orders.
+    """
+    bounds = [gradient_bounds(network or model.network, deal(model.tensors["X"], core, config),
+                              config.element_width) for core in range(config.cores)]
+    return {name: slices_for(max(bound[name] for bound in bounds), config) for name in bounds[0]}
+
+
+def slices_for(bound, config):
+    """Digits that hold any sum of magnitude up to ``bound``, all of an accumulator at most.
+
+    Every digit is signed, so ``n`` of them end before ``2**(n * E - 1)``: with 16 bits,
+    ``0x7FFF7FFF`` is the largest number of two digits.
+    """
+    width = config.element_width
+    largest = (1 << width - 1) - 1
+    ends = [sum(largest << width * digit for digit in range(count))
+            for count in range(1, config.slices)]
+    return 1 + bisect_left(ends, bound)

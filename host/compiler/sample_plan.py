@@ -1,0 +1,188 @@
+"""Where what a sample brings lies in memory: its edges, and how many rows of each kind it has."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from hypercast.host.compiler.edge_matrices import edge_matrices
+from hypercast.host.compiler.emitter import Messages
+from hypercast.host.compiler.memory_map import CapacityError
+from hypercast.host.compiler.messages import compile_messages, relocate
+from hypercast.host.compiler.vertices import RowTable, Vertices
+
+__all__ = ["Room", "SamplePlan"]
+
+#: Room is this share larger than the samples that are known.
+_SLACK = 0.15
+
+
+@dataclass(frozen=True, kw_only=True)
+class Room:
+    """What the samples of a training take at most.
+
+    Parameters
+    ----------
+    rows : tuple of int
+        Rows of the input, and of every layer's output.
+    edges : float
+        Words of edges, as a multiple of what the first sample takes.
+    """
+
+    rows: tuple
+    edges: float
+
+    @classmethod
+    def of(cls, samples):
+        """Room for samples like the given ones, the first one among them, and some more."""
+        rows = np.max([sample.rows for sample in samples], axis=0)
+        edges = np.array([_edges(sample) for sample in samples])
+        return cls(rows=tuple(math.ceil(count * (1 + _SLACK)) for count in rows),
+                   edges=(1 + _SLACK) * float((edges.max(axis=0) / edges[0]).max()))
+
+
+def _edges(sample):
+    """Those of a sample's largest matrix, and those of rows that are added; at least 1 each."""
+    return np.array([max(1, *map(sample.sent_edges, sample.edges)), max(1, sample.sent_roots)])
+
+
+class SamplePlan:
+    """Lays out the parts of a program's memory that are a sample's.
+
+    Parameters
+    ----------
+    network : Network
+        What is trained.
+    config : Config
+        Configuration of the chip.
+    sample : Sample
+        The first one.
+    room : Room, optional
+        What all samples take; if there are no others, the first one gets just what it needs.
+
+    Attributes
+    ----------
+    room : Room or None
+        As given.
+    vertices : tuple of Vertices
+        Those of the input, and of every layer's output.
+    messages, roots : dict
+        (layer, backward) to the ``emitter.Messages`` of each tile of rows that are aggregated, and
+        of rows that are added to those sums. Made by ``place``.
+    traffic : dict
+        "messages", "deliveries", "edges" and "imbalance" of one aggregation of a panel, as in
+        ``Job``. Made by ``place``.
+    """
+
+    def __init__(self, network, config, sample, room=None):
+        self._network = network
+        self._config = config
+        self.room = room
+        self._table = RowTable()
+        # Levels with the same vertices share their entries of the row table.
+        self._levels = [0 if sample.square else level for level in range(len(sample.rows))]
+        self.vertices = tuple(
+            Vertices.of(count, config, self._table, level)
+            for count, level in zip(room.rows if room else sample.rows, self._levels, strict=True))
+        self._regions = {}
+        self._compiled = (None, ())
+        self.messages, self.roots, self.traffic = {}, {}, {}
+        self._first = sample
+
+    def place(self, memory):
+        """Allocate regions for edges in a ``MemoryMap``."""
+        for edges, tiles in self._tiles(self._first):
+            places = []
+            for tile, messages in tiles:
+                lists, sets = self._regions[edges.name, tile.first] = (
+                    memory.words(f"send list of {edges.name}, rows from {tile.first}", 1,
+                                 self._list_words(edges, messages)),
+                    memory.words(f"edge set of {edges.name}, rows from {tile.first}", 1,
+                                 self._set_words(messages)))
+                places.append(Messages(lists.address, sets.address, messages.load,
+                                       self.vertices[edges.source].entry))
+            users = self.roots if edges.root else self.messages
+            users.update(dict.fromkeys(edges.uses, places))
+            if edges.name.startswith("A") and not self.traffic:
+                self.traffic = self._traffic([messages for _, messages in tiles])
+
+    def _list_words(self, edges, messages):
+        if not self.room:
+            return max(len(words) for words in messages.send_lists)
+        bits = self.vertices[edges.source].rows * self._config.send_record_width
+        return -(-bits // self._config.word_width)
+
+    def _set_words(self, messages):
+        words = max(len(words) for words in messages.edge_sets)
+        # Streams end in words of their own.
+        return words if not self.room else (
+            math.ceil(words * self.room.edges) + self._config.streams)
+
+    def _traffic(self, tiles):
+        by_core = np.sum([messages.edges for messages in tiles], axis=0)
+        edges = int(by_core.sum())
+        return {"messages": sum(messages.messages for messages in tiles),
+                "deliveries": sum(messages.deliveries for messages in tiles), "edges": edges,
+                "imbalance": float(by_core.max() * self._config.cores / edges) if edges else 1.0}
+
+    def _tiles(self, sample):
+        """Pairs of an ``EdgeMatrix`` and its pairs of tile and compiled messages."""
+        if self._compiled[0] is not sample:
+            self._compiled = sample, [
+                (edges, [(tile, compile_messages(edges.matrix, self._config, first_row=tile.first,
+                                                 rows=tile.rows))
+                         for tile in self.vertices[edges.result].tiles])
+                for edges in edge_matrices(self._network, sample, symmetric=not self.room)]
+        return self._compiled[1]
+
+    def room_for(self, sample):
+        """``Room`` for a sample that is too large, too; it has to be the first one then.
+
+        It is more than was there, so that samples that differ in kind cannot ask for it in turn
+        forever.
+        """
+        own = Room.of([sample])
+        edges = float((self.room.edges * _edges(self._first) / _edges(sample)).max())
+        return Room(rows=tuple(map(max, self.room.rows, own.rows)),
+                    edges=max(own.edges, (1 + _SLACK) * edges))
+
+    def rows_of(self, entry):
+        """Range of rows, of the largest core, that an entry of the row table is of."""
+        return self._table.rows(entry)
+
+    def row_table(self, sample):
+        """The row table of each core.
+
+        Raises
+        ------
+        CapacityError
+            If the sample has too many rows.
+        """
+        most = tuple(level.count for level in self.vertices)
+        if any(count > limit for count, limit in zip(sample.rows, most, strict=True)):
+            raise CapacityError(f"a sample has {sample.rows} rows of input and layers, but there "
+                                f"is room for {most}; compile the job with more room")
+        rows = dict(zip(self._levels, sample.rows, strict=True))
+        return [self._table.counts(core, self._config.cores, rows)
+                for core in range(self._config.cores)]
+
+    def images(self, sample):
+        """For each core, (region name, words) pairs of the edges.
+
+        Raises
+        ------
+        CapacityError
+            If a region is too small.
+        """
+        images = [[] for _ in range(self._config.cores)]
+        for edges, tiles in self._tiles(sample):
+            for tile, messages in tiles:
+                lists, sets = self._regions[edges.name, tile.first]
+                for core, image in enumerate(images):
+                    words = relocate(messages.edge_sets[core], sets.address, self._config)
+                    if len(words) > sets.words:
+                        raise CapacityError(
+                            f"{sets.name} takes {len(words)} words, but there is room for "
+                            f"{sets.words}; compile the job with more room")
+                    image += [(lists.name, messages.send_lists[core]), (sets.name, words)]
+        return images

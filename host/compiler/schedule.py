@@ -1,0 +1,294 @@
+"""Orders a program's instructions so that engines overlap, each waiting for just what it needs.
+
+Every instruction states what it reads and writes, and how long it takes. From that follows a graph
+of dependencies, and from the graph some orders (``issue_orders``), of which the one is taken that
+the cycle model finishes first. An engine runs one instruction at a time, so what may still be under
+way when an instruction is issued is at most the last instruction of each engine, and the arrivals
+that GRADIENT and UPDATE announce. An instruction waits for those engines of which something
+conflicts with it, and for no others.
+"""
+
+from dataclasses import dataclass, field
+from graphlib import TopologicalSorter
+
+from hypercast.host.compiler.execution import execute
+from hypercast.host.compiler.issue_order import ARRIVALS, ENGINES, TRIALS, issue_orders
+from hypercast.host.compiler.timing import Duration
+from hypercast.rtl import isa
+
+__all__ = ["Accumulators", "Issued", "Schedule"]
+
+#: Instructions that add to accumulators; the others of those that use any take them out.
+_ADDING = (isa.Opcode.AGGREGATE, isa.Opcode.MATMUL, isa.Opcode.GRADIENT)
+
+
+@dataclass(eq=False)
+class Accumulators:
+    """A buffer of accumulators, from the first addition until all is taken out again.
+
+    All that add come before all that take. The schedule chooses the buffer.
+
+    Parameters
+    ----------
+    kind : str
+        ``"array"`` or ``"aggregation"``.
+    after : Accumulators or None
+        Additions begin after the last of those to ``after`` has been issued.
+    """
+
+    kind: str
+    after: "Accumulators | None" = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Issued:
+    """An instruction in its place in a program.
+
+    Parameters
+    ----------
+    opcode : isa.Opcode
+        What it does.
+    waits : int
+        Engines it waits for besides its own.
+    duration : Duration
+        Cycles it is expected to take.
+    operands : dict
+        Its other fields, ``phase`` included.
+    """
+
+    opcode: isa.Opcode
+    waits: int
+    duration: Duration
+    operands: dict
+
+    def encode(self):
+        """The instruction's word."""
+        return isa.encode(self.opcode, waits=self.waits, **self.operands)
+
+
+@dataclass(eq=False)
+class Instruction:
+    opcode: isa.Opcode
+    duration: Duration
+    reads: set
+    writes: set
+    accumulators: Accumulators | None
+    opens: str | None
+    label: str | None
+    operands: dict
+    before: set = field(default_factory=set)  # instructions that have to be issued first
+    after: list = field(default_factory=list)
+    follows: frozenset = frozenset()  # names that it may read while they are written
+    chain: "Instruction | None" = None  # of ``before``, the one it may run at the same time as
+    path: int = 0  # cycles from its start to the end of the program, at least
+
+    @property
+    def engine(self):
+        return ENGINES[self.opcode]
+
+    @property
+    def adds(self):
+        return self.opcode in _ADDING
+
+
+class Schedule:
+    """Programs, one after the other, each ordered when it is halted.
+
+    Parameters
+    ----------
+    trials : int
+        How many orders are tried, see ``issue_orders``.
+
+    Attributes
+    ----------
+    issued : list of Issued
+        Instructions in the order of their rows.
+    labels : list of (int, str)
+        Rows of the instructions that were given a label.
+    """
+
+    def __init__(self, trials=TRIALS):
+        self.issued = []
+        self.labels = []
+        self._trials = trials
+        self._program = []
+
+    @property
+    def words(self):
+        """Encoded instructions."""
+        return [instruction.encode() for instruction in self.issued]
+
+    def add(self, opcode, *, duration=None, reads=(), writes=(), follows=(), accumulators=None,
+            opens=None, label=None, **operands):
+        """Add an instruction to the program, after those that it depends on.
+
+        Parameters
+        ----------
+        opcode : isa.Opcode
+            What to do.
+        duration : Duration, optional
+            Cycles it is expected to take.
+        reads, writes : iterable of hashable
+            Names of what it uses: parts of tensors, weights.
+        follows : iterable of hashable
+            Of those read, the names of what it can take while the vector unit still writes it.
+            If it may have to, that becomes the field ``chained``.
+        accumulators : Accumulators, optional
+            What it adds to or takes out; becomes the field ``buffer``.
+        opens : str, optional
+            The tensor that the first instruction to be issued with this name has to open; becomes
+            the field ``open``.
+        label : str, optional
+            Entered into ``labels``.
+        **operands
+            Fields of the instruction.
+        """
+        self._program.append(Instruction(
+            opcode, duration or Duration(), set(reads), set(writes), accumulators, opens, label,
+            operands, follows=frozenset(follows)))
+
+    def halt(self, *, phase, step):
+        """End the program; with ``step``, also the training step. Waits for every engine."""
+        _find_dependencies(self._program)
+        halt = Issued(
+            opcode=isa.Opcode.HALT, waits=(1 << len(isa.Engine)) - 1, duration=Duration(),
+            operands={"phase": phase, "step": step})
+        phases = 1 + max(one.operands["phase"] for one in [halt, *self._program])
+        programs = ((order, [*_issued(order, buffers), halt])
+                    for order, buffers in issue_orders(self._program, self._trials))
+        order, issued = min(programs, key=lambda program: execute(program[1], phases)[0])
+        self.labels += [(len(self.issued) + row, instruction.label)
+                        for row, instruction in enumerate(order) if instruction.label]
+        self.issued += issued
+        self._program = []
+
+
+def _issued(order, buffers):
+    """Instructions in order, as they are issued."""
+    waits = _Waits(buffers)
+    opened = set()
+    for instruction in order:
+        fields = dict(instruction.operands)
+        if instruction.accumulators:
+            fields["buffer"] = buffers[instruction.accumulators]
+        if instruction.opens:
+            fields["open"] = instruction.opens not in opened
+            opened.add(instruction.opens)
+        needed, chained = waits.issue(instruction)
+        if chained:
+            fields["chained"] = 1
+        yield Issued(opcode=instruction.opcode, waits=needed, duration=instruction.duration,
+                     operands=fields)
+
+
+# --- Dependencies -------------------------------------------------------------------------------
+
+
+def _find_dependencies(program):
+    """Fill in ``before``, ``after`` and ``path``."""
+    writers, readers, users = {}, {}, {}
+    for instruction in program:
+        for name in instruction.reads:
+            if name in writers:
+                instruction.before.add(writers[name])
+            readers.setdefault(name, []).append(instruction)
+        for name in instruction.writes:
+            instruction.before.update(readers.pop(name, ()))
+            if name in writers:
+                instruction.before.add(writers[name])
+            writers[name] = instruction
+        instruction.before.discard(instruction)
+        _chain(instruction, writers)
+        if accumulators := instruction.accumulators:
+            users.setdefault(accumulators, []).append(instruction)
+    for accumulators, sharing in users.items():
+        _order_users(sharing, users.get(accumulators.after))
+    for instruction in program:
+        for earlier in instruction.before:
+            earlier.after.append(instruction)
+    order = TopologicalSorter({one: one.before for one in program}).static_order()
+    for instruction in reversed(list(order)):
+        rest = max((later.path for later in instruction.after), default=0)
+        instruction.path = instruction.duration.cycles + instruction.duration.tail + rest
+
+
+def _chain(instruction, writers):
+    """Fill in ``chain``."""
+    written = {writers[name] for name in instruction.follows if name in writers}
+    whole = {writers[name] for name in instruction.reads - instruction.follows if name in writers}
+    if len(written) == 1 and not written & whole:
+        [instruction.chain] = written
+
+
+def _order_users(sharing, preceding):
+    """Make those who take accumulators follow those who add.
+
+    The schedule must not get stuck with all buffers in use, so nothing may need another buffer
+    between the additions and the taking. Reductions may: they take a single buffer at a time, and
+    the next one begins when nothing of that kind is left to do. (Nothing that a GRADIENT reads may
+    be written later in the program, and of its buffers' other users each has one addition.)
+    """
+    adding = {one for one in sharing if one.adds}
+    others = set().union(*(one.before for one in sharing if not one.adds)) - adding
+    if sharing[0].opcode == isa.Opcode.GRADIENT:
+        others = set()
+    if preceding:
+        others = set().union(*(one.before for one in preceding)) | {
+            one for one in preceding if one.adds}
+    for one in sharing:
+        one.before |= others - {one} if one.adds else adding
+
+
+# --- Waits --------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Access:
+    reads: set
+    writes: set
+    adds: set = field(default_factory=set)
+
+    def conflicts(self, other):
+        return bool(self.writes & (other.reads | other.writes | other.adds)
+                    or self.reads & (other.writes | other.adds)
+                    or self.adds & (other.reads | other.writes))
+
+
+class _Waits:
+    """What of the instructions issued so far may be under way."""
+
+    def __init__(self, buffers):
+        self._buffers = buffers
+        self._running = {}
+
+    def issue(self, instruction):
+        """The engines the next instruction has to wait for, and whether it is chained to another.
+        """
+        access = _Access(instruction.reads, set(instruction.writes))
+        gradient = instruction.opcode == isa.Opcode.GRADIENT
+        if accumulators := instruction.accumulators:
+            used = access.adds if instruction.adds else access.writes
+            used.add((accumulators.kind, self._buffers[accumulators]))
+        own = instruction.engine
+        waits, chained = 0, False
+        unchained = _Access(access.reads - instruction.follows, access.writes, access.adds)
+        for engine, running in list(self._running.items()):
+            # Slices go to the buffer that the last GRADIENT named.
+            mixed = (gradient and engine == isa.Engine.REDUCTION
+                     and any(other.adds != access.adds for other in running))
+            if engine == own or not (mixed or any(access.conflicts(other) for other in running)):
+                continue
+            if engine == isa.Engine.VECTOR and not any(
+                    unchained.conflicts(other) for other in running):
+                chained = True
+                continue
+            waits |= 1 << engine
+            del self._running[engine]
+        # The engine itself is free when the instruction is issued: its last one is done.
+        self._running[own] = [access]
+        if arrivals := ARRIVALS.get(instruction.opcode):
+            # What arrives is slices for the accumulators, or rows of weights.
+            arriving = (_Access(set(), set(), access.adds) if gradient
+                        else _Access(set(), instruction.writes))
+            self._running.setdefault(arrivals, []).append(arriving)
+        return waits, chained

@@ -1,0 +1,149 @@
+"""What the aggregations of a training step load: counted on its matrices, or expected."""
+
+from functools import lru_cache
+
+import numpy as np
+import scipy.sparse
+
+from hypercast.host.compiler.load import Load
+from hypercast.host.compiler.messages import compile_messages
+from hypercast.host.compiler.vertices import RowTable, Vertices
+
+__all__ = ["DEGREE_LAWS", "Counted", "Expected", "identity_loads"]
+
+#: Shapes of the degree distribution that statistics can name.
+DEGREE_LAWS = ("uniform", "power")
+#: Exponent of the degree over the rank in law "power", as of scale-free networks with gamma = 3
+#: (Barabasi and Albert, Emergence of Scaling in Random Networks, 1999).
+_POWER = -0.5
+
+
+class Counted:
+    """Loads of the messages that the compiler makes of matrices.
+
+    Parameters
+    ----------
+    matrices : sequence of scipy.sparse array
+        Of each layer: (targets, sources) mantissas, loops included, in rank order.
+    config : Config
+        Configuration of the chip.
+    """
+
+    def __init__(self, matrices, config):
+        self._matrices = matrices
+        self._config = config
+        self._found = {}
+
+    @property
+    def vertices(self):
+        """Vertices of the input, and of every layer's output."""
+        return (self._matrices[0].shape[1], *(matrix.shape[0] for matrix in self._matrices))
+
+    def loads(self, layer, backward):
+        """A ``Load`` for each tile of rows of a layer's result, or of its input if ``backward``.
+
+        Parameters
+        ----------
+        layer : int
+            The layer, from 1.
+        backward : bool
+            Whether the transposed matrix is meant.
+        """
+        matrix = self._matrices[layer - 1]
+        key = id(matrix), backward
+        if key not in self._found:
+            matrix = scipy.sparse.csr_array(matrix.T if backward else matrix)
+            self._found[key] = [
+                compile_messages(matrix, self._config, first_row=tile.first, rows=tile.rows).load
+                for tile in _tiles(matrix.shape[0], self._config)]
+        return self._found[key]
+
+
+class Expected:
+    """Loads of edges that are drawn at random, by expected values.
+
+    A vertex that is read has an edge, or it would not be there; the others leave the vertices by a
+    law of degrees. An edge leads to any core with the same probability.
+
+    Parameters
+    ----------
+    vertices : sequence of int
+        Vertices of the input, and of every layer's output.
+    edges : sequence of int
+        Entries of every layer's adjacency matrix: edges in both directions, and loops.
+    config : Config
+        Configuration of the chip.
+    law : str
+        One of ``DEGREE_LAWS``.
+    """
+
+    def __init__(self, vertices, edges, config, law="power"):
+        self.vertices = tuple(vertices)
+        self._edges = edges
+        self._config = config
+        self._law = law
+
+    def loads(self, layer, backward):
+        """As ``Counted.loads``."""
+        sources, targets = self.vertices[layer - 1:layer + 1]
+        if backward:
+            sources, targets = targets, sources
+        entries = _entries(sources, self._edges[layer - 1], self._law)
+        # The rows of a square matrix have the same law, and low ranks come first.
+        law = self._law if sources == targets else "uniform"
+        return [self._expect(entries, _share(targets, tile, law, self._config.cores))
+                for tile in _tiles(targets, self._config)]
+
+    def _expect(self, entries, share):
+        """The load of a tile that gets a share of the entries."""
+        config, cores = self._config, self._config.cores
+
+        def reached(part):
+            """Messages with an entry in a part of the cores."""
+            return float(-np.expm1(entries * np.log1p(-min(part * share, 1 - 1e-12))).sum())
+
+        messages = round(reached(1))
+        rows = len(entries)
+        edges = round(entries.sum() * share)
+        # Whatever the order of dimensions, step s of a multicast has 2**s links, and 2**-(s + 1)
+        # of the cores lie beyond each.
+        flits = sum(2**step * reached(0.5 ** (step + 1)) for step in range(config.dimensions))
+        words = edges / config.chunks + cores * config.streams / 2  # a stream's last is half full
+        return Load(
+            rows=-(-rows // cores), sent=-(-messages // cores),
+            links=round(flits / cores / max(config.dimensions, 1)),
+            ejected=_busiest(cores * reached(1 / cores) / cores / config.eject),
+            arrivals=_busiest(edges / cores / config.eject), words=round(words / cores),
+            total_rows=rows, messages=messages, edges=edges, total_words=round(words))
+
+
+@lru_cache(maxsize=16)
+def identity_loads(targets, sources, config, weight=1):
+    """``Counted.loads`` of the first of ``sources`` vertices' rows, times a ``weight``."""
+    identity = weight * scipy.sparse.eye_array(targets, sources, dtype=np.int64)
+    return Counted([identity], config).loads(1, backward=False)
+
+
+def _busiest(mean):
+    """What the busiest of some tens has of independent events: two standard deviations more."""
+    return round(mean + 2 * mean**0.5)
+
+
+@lru_cache(maxsize=8)
+def _entries(sources, edges, law):
+    """Entries of each source: (sources,) array of int."""
+    each = 1 if edges >= sources else 0
+    sums = np.cumsum(np.arange(1, sources + 1) ** (_POWER if law == "power" else 0.0))
+    more = np.rint(sums * ((edges - each * sources) / sums[-1])).astype(np.int64)
+    return each + np.diff(more, prepend=0)
+
+
+def _share(vertices, tile, law, cores):
+    """Share of the edges that lead to a tile."""
+    ranks = np.minimum(np.array([tile.first, tile.first + tile.rows]) * cores, vertices)
+    power = 1 + (_POWER if law == "power" else 0)
+    return float(np.diff(ranks ** power)[0] / vertices ** power)
+
+
+def _tiles(vertices, config):
+    return Vertices.of(vertices, config, RowTable()).tiles

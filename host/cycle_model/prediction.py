@@ -1,0 +1,184 @@
+"""Predicts a training step: its program, and when the controller would issue each instruction."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from hypercast.host.compiler.compiler import (
+    first_panels,
+    place_operands,
+    place_tensors,
+    place_weights,
+)
+from hypercast.host.compiler.emitter import ONE, Emitter, Messages
+from hypercast.host.compiler.execution import execute
+from hypercast.host.compiler.gradient_emitter import GradientEmitter
+from hypercast.host.compiler.issue_order import TRIALS
+from hypercast.host.compiler.label_list import LabelFormat
+from hypercast.host.compiler.lowering import Program
+from hypercast.host.compiler.memory_map import MemoryMap
+from hypercast.host.compiler.operand_map import Parts
+from hypercast.host.compiler.schedule import Schedule
+from hypercast.host.compiler.timing import Timing
+from hypercast.host.compiler.vertices import RowTable, Vertices
+from hypercast.reference.recipe import Recipe
+
+__all__ = ["Phase", "Prediction", "predict"]
+
+#: Name of each resource, and the counters of what it moves, one a cycle.
+_RESOURCES = {
+    "array": ("array_words",),
+    "aggregation lanes": ("edges",),
+    "injection": ("sent",),
+    "vector unit": ("vector_words",),
+    "memory channel 0": ("features_read", "features_written"),
+    "memory channel 1": ("gradients_read", "gradients_written"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Phase:
+    """Cycles of a phase as the chip's counters have them, and the work of its instructions.
+
+    Parameters
+    ----------
+    name : str
+        Name.
+    cycles : int
+        Cycles counted for it.
+    loads : dict
+        Resource to the cycles that it is busy for, spread evenly over the cores.
+    """
+
+    name: str
+    cycles: int
+    loads: dict
+
+    @property
+    def limit(self):
+        """The resource that is busy longest."""
+        return max(self.loads, key=self.loads.get)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prediction:
+    """A predicted training step.
+
+    Parameters
+    ----------
+    cycles : int
+        Cycles of the step.
+    phases : list of Phase
+        What it consists of.
+    work : dict
+        Counter to its value, all cores together.
+    """
+
+    cycles: int
+    phases: list
+    work: dict
+
+    @property
+    def loads(self):
+        """Resource to the cycles that it is busy for, spread evenly over the cores."""
+        return {name: sum(phase.loads[name] for phase in self.phases) for name in _RESOURCES}
+
+    @property
+    def limit(self):
+        """The resource that is busy longest."""
+        return max(self.loads, key=self.loads.get)
+
+    @property
+    def bound(self):
+        """The cycles that the busiest resource needs, in a perfect overlap."""
+        return max(self.loads.values())
+
+
+def predict(workload, *, trials=TRIALS):
+    """The ``Prediction`` of a ``Workload``.
+
+    Parameters
+    ----------
+    workload : Workload
+        The step.
+    trials : int
+        How hard the schedule tries, see ``issue_orders``.
+    """
+    emitter = _emitter(workload, Schedule(trials=trials))
+    weights, config = emitter.weights, workload.config
+    gradient_emitter = GradientEmitter(
+        emitter=emitter,
+        slices=dict.fromkeys(weights, config.slices) | workload.slices(workload.network))
+    program = Program(network=workload.network, emitter=emitter,
+                      gradient_emitter=gradient_emitter, ahead=workload.ahead)
+    if not workload.sampled:
+        program.load()
+    loaded = len(emitter.schedule.issued)
+    program.train()
+    issued = emitter.schedule.issued[loaded:]
+    cycles, spent = execute(issued, len(program.phases))
+    phases = []
+    for number, name in enumerate(program.phases):
+        work = _work(one for one in issued if one.operands["phase"] == number)
+        phases.append(Phase(name=name, cycles=spent[number],
+                            loads=_loads(work, workload.config)))
+    return Prediction(cycles=cycles, phases=phases, work=dict(_work(issued)))
+
+
+def _emitter(workload, schedule):
+    """An emitter with a schedule, on the memory map that the compiler would make."""
+    config, network = workload.config, workload.network
+    table = RowTable()
+    vertices = tuple(Vertices.of(count, config, table) for count in workload.vertices)
+    memory = MemoryMap(config, [max(1, level.rows) for level in vertices])
+    place_tensors(network, memory, config)
+    labels = LabelFormat()
+    memory.labels(labels.records(network.classes, config))
+    weights, _ = place_weights(network, memory, config)
+    inputs = memory.matrix("X", 0, network.features)
+    if workload.ahead:
+        memory.matrix("M1.next", memory.regions["M1"].channel, network.features)
+    operand, sparse = Parts.dense("X", inputs.panels, inputs.stride), {}
+    if workload.words is not None and workload.combines_first:
+        operand = Parts.sparse("X", first_panels(
+            [weights[weight.name] for weight in network.inputs], config), workload.words)
+        sparse["X"] = workload.words
+    names = {"A", ONE, *map(network.slot, (*memory.regions, *weights))}
+    return Emitter(
+        config=config, regions=memory.regions, weights=weights,
+        tensors={name: number for number, name in enumerate(sorted(names))},
+        slot=network.slot, messages=_messages(workload, vertices),
+        roots=_messages(workload, vertices, roots=True) if network.adds_roots else {},
+        operands=place_operands(config, network, memory, vertices, operand),
+        timing=Timing(config, sparse), headroom=Recipe().headroom_of, labels=labels,
+        schedule=schedule)
+
+
+def _messages(workload, vertices, *, roots=False):
+    """Of all aggregations that the orders of the layers ask for, or of the rows added to them."""
+    found, sets = {}, {}
+    loads = workload.root_loads if roots else workload.loads
+    for layer in range(1, len(workload.network.layers) + 1):
+        for backward in (False, True) if layer > 1 or workload.combines_first else (False,):
+            entry = vertices[layer if backward else layer - 1].entry
+            # Tiles of the same load have the same edges: those of a symmetric matrix, both ways,
+            # unless they are of different batches.
+            ahead = workload.ahead and layer == 1
+            keys = [(tile, load, ahead) for tile, load in enumerate(loads(layer, backward))]
+            found[layer, backward] = [
+                Messages(0, 2 * sets.setdefault(key, len(sets)) + roots, key[1], entry)
+                for key in keys]
+    return found
+
+
+def _work(issued):
+    total: Counter = Counter()
+    for one in issued:
+        total.update(one.duration.work)
+    return total
+
+
+def _loads(work, config):
+    loads = {name: sum(work.get(counter, 0) for counter in counters) / config.cores
+             for name, counters in _RESOURCES.items()}
+    loads["aggregation lanes"] /= config.eject
+    return loads

@@ -1,0 +1,134 @@
+"""What the cycle model is asked about: a network on a graph, or on a graph's statistics."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from hypercast.host.compiler.features import Features
+from hypercast.host.compiler.reduction import gradient_slices
+from hypercast.host.cycle_model.aggregations import Counted, Expected, identity_loads
+from hypercast.reference.network import AGGREGATE_FIRST, Network
+from hypercast.rtl.config import Config
+
+__all__ = ["Workload"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workload:
+    """A training step.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration of the chip.
+    network : Network
+        What is trained.
+    aggregations : Counted or Expected
+        Vertices of the input and of every layer's output, and what aggregations load.
+    sampled : bool
+        Whether each step has a batch of its own, whose input features have to be read from memory.
+    pipelined : bool
+        Whether a step of sampled batches aggregates the next batch's input features, if the first
+        layer aggregates first: that depends on nothing that the step computes.
+    root_weight : int
+        ``Sample.root_weight`` of rows that are added; the larger, the more edges.
+    words : (cores, panels) array of int, optional
+        Words of the input features, if they are word-sparse where the first layer combines first.
+    slices : callable
+        Gives the digits that gradients are sent in: a dictionary by parameter, from a network; as
+        many as an accumulator has where it says nothing.
+    """
+
+    config: Config
+    network: Network
+    aggregations: Counted | Expected
+    sampled: bool = False
+    pipelined: bool = False
+    root_weight: int = 1
+    words: np.ndarray | None = None
+    slices: Callable = lambda network: {}
+
+    @classmethod
+    def of_graph(cls, adjacency, network, config, **known):
+        """A full-batch step on a graph.
+
+        Parameters
+        ----------
+        adjacency : scipy.sparse array
+            (V, V) mantissas of the edges as they are aggregated, loops included, in rank order.
+        **known
+            ``words``, ``root_weight`` and ``slices``.
+        """
+        return cls(config=config, network=network, aggregations=Counted(
+            [adjacency] * len(network.layers), config), **known)
+
+    @classmethod
+    def of_batch(cls, matrices, network, config, **known):
+        """A step on a sampled batch: like ``of_graph``, with a matrix (targets, sources) a layer;
+        ``known`` also ``pipelined``.
+        """
+        return cls(config=config, network=network, aggregations=Counted(matrices, config),
+                   sampled=True, **known)
+
+    @classmethod
+    def of_model(cls, model, config):
+        """The full-batch step that ``compile_job`` makes of a ``FixedGcn``."""
+        rows = -(-len(model.labels) // config.cores)
+        return cls.of_graph(model.sample.edges[0], model.network, config,
+                            root_weight=model.sample.root_weight,
+                            words=Features(model, rows, config).words,
+                            slices=partial(gradient_slices, model, config))
+
+    @classmethod
+    def of_statistics(cls, vertices, edges, network, config, *, law="power", **known):
+        """A step on random graphs, by expected values.
+
+        Parameters
+        ----------
+        vertices : sequence of int
+            Vertices of the input, and of every layer's output.
+        edges : sequence of int
+            Entries of every layer's adjacency matrix: edges in both directions, and loops.
+        law : str
+            One of ``DEGREE_LAWS``: how edges are distributed over the vertices they come from.
+        **known
+            ``words``, ``slices``, ``sampled`` and ``pipelined``.
+        """
+        return cls(config=config, network=network,
+                   aggregations=Expected(vertices, edges, config, law), **known)
+
+    def ordered(self, orders):
+        """The same with other orders of the layers."""
+        return replace(self, network=self.network.ordered(orders))
+
+    @property
+    def vertices(self):
+        """Rows of the input, and of every layer's output."""
+        return self.aggregations.vertices
+
+    def loads(self, layer, backward):
+        """The ``Load`` of every tile of rows that are aggregated in a layer."""
+        return self.aggregations.loads(layer, backward)
+
+    def root_loads(self, layer, backward):
+        """Likewise, of the rows that are added to those sums: each stays in its core."""
+        sources, targets = self.vertices[layer - 1:layer + 1]
+        return identity_loads(*(sources, targets) if backward else (targets, sources), self.config,
+                              self.root_weight)
+
+    @property
+    def orders(self):
+        """Order of every layer."""
+        return tuple(layer.order for layer in self.network.layers)
+
+    @property
+    def combines_first(self):
+        """Whether the first layer does, or sums nothing over neighbours."""
+        return self.orders[0] != AGGREGATE_FIRST
+
+    @property
+    def ahead(self):
+        """Whether a step aggregates the next batch's input features."""
+        return self.sampled and self.pipelined and not self.combines_first

@@ -1,0 +1,1 @@
+"""Tools of electronic design: synthesis, place and route, board builds, integration files."""

@@ -1,0 +1,48 @@
+"""The registers and the configuration as a C header."""
+
+from hypercast.rtl.export.notice import notice
+from hypercast.rtl.registers import COUNTERS, PHASES, REGISTERS, ROW_TABLE, CoreSpace, Space
+
+__all__ = ["c_header"]
+
+_GUARD = "HYPERCAST_H"
+#: Derived values of ``Config`` that a driver needs.
+_DERIVED = ("cores", "chunks")
+
+
+def c_header(config):
+    """The header of a configuration, as text: constants only, all unsigned."""
+    sections: list = [
+        ("Byte offsets of the registers",
+         [(f"REG_{register.name}", f"{register.offset:#04x}", register.description)
+          for register in REGISTERS]),
+        ("What the first registers read",
+         [(f"{register.name}_VALUE", f"{register.reset_value(config):#010x}", "")
+          for register in REGISTERS[:3]]),
+        *((f"Bits of register {register.name}",
+           [(f"{register.name}_{field.name}", f"{1 << field.low:#x}", field.description)
+            for field in register.fields])
+          for register in REGISTERS if any(field.width == 1 for field in register.fields)),
+        ("Address spaces of the window: register space",
+         [(f"SPACE_{space.name}", int(space), space.description) for space in Space]),
+        ("Addresses within the space of a core",
+         [(f"CORE_SPACE_{place.name}", int(place), place.description) for place in CoreSpace]),
+        ("Performance counters, from CORE_SPACE_COUNTERS on",
+         [*((f"COUNTER_{name}", index, text) for index, (name, text) in enumerate(COUNTERS)),
+          ("COUNTERS", len(COUNTERS), "Number of counters of a core")]),
+        ("Sizes", [("PHASES", PHASES, "Registers phase_0, phase_1 and so on"),
+                   ("ROW_TABLE", ROW_TABLE, "Row counts of a core")]),
+        ("Configuration, see rtl/config.py",
+         [(f"CONFIG_{name}", int(value), "") for name, value in config.to_dict().items()]
+         + [(f"CONFIG_{name}", getattr(config, name), "") for name in _DERIVED]),
+    ]
+    lines = ["/*", *(f" * {line}".rstrip() for line in notice(config)), " */",
+             f"#ifndef {_GUARD}", f"#define {_GUARD}"]
+    for title, constants in sections:
+        lines += ["", f"/* {title}. */", *(_define(*constant) for constant in constants)]
+    return "\n".join([*lines, "", f"#endif /* {_GUARD} */", ""])
+
+
+def _define(name, value, description):
+    comment = f" /* {description}. */" if description else ""
+    return f"#define HYPERCAST_{name.upper()} {value}u{comment}"

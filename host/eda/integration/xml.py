@@ -1,0 +1,41 @@
+"""XML as the standard library builds it: elements with text, and a document with its notice."""
+
+from xml.etree import ElementTree
+
+from hypercast.rtl.export.notice import notice
+
+__all__ = ["add", "document"]
+
+
+def add(parent, tag, content=None, attributes=None):
+    """Append an element to ``parent``.
+
+    Parameters
+    ----------
+    tag : str
+        Its tag.
+    content : str, int, dict or None
+        Its text, or tag and content of its children in order.
+    attributes : dict of str or None
+        Its attributes.
+
+    Returns
+    -------
+    xml.etree.ElementTree.Element
+        The new element.
+    """
+    element = ElementTree.SubElement(parent, tag, attributes or {})
+    if isinstance(content, dict):
+        for name, inner in content.items():
+            add(element, name, inner)
+    elif content is not None:
+        element.text = str(content)
+    return element
+
+
+def document(root, config):
+    """The text of a document with root element ``root``, made for a configuration."""
+    ElementTree.indent(root)
+    head = "\n".join(notice(config))
+    body = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<!--\n{head}\n-->\n{body}\n'

@@ -1,0 +1,112 @@
+"""Placing and routing on an ECP5 with nextpnr: what its report says, and one block alone."""
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from amaranth.back import rtlil
+from amaranth.hdl import Module, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In
+
+from hypercast.boards.serial_project import tools
+from hypercast.host.files.reading.json_file import read_json
+from hypercast.sim.build_step import run
+
+__all__ = ["Clock", "block_clock", "reported_clock"]
+
+#: FPGA and speed grade of the ULX3S.
+_DEVICE = ("--85k", "--package", "CABGA381", "--speed", "6")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clock:
+    """How fast a clock can be, and what limits it.
+
+    Parameters
+    ----------
+    asked, reached : float
+        Frequency in MHz that was asked for, and that the slowest path allows.
+    begin, end : str
+        Nets, or cells where a net has no name, at which the slowest path begins and ends.
+    cells : int
+        Cells that a signal passes on it.
+    wires : float
+        Share of its time that is spent on wires.
+    """
+
+    asked: float
+    reached: float
+    begin: str
+    end: str
+    cells: int
+    wires: float
+
+    @property
+    def met(self):
+        """Whether it is as fast as was asked."""
+        return self.reached >= self.asked
+
+
+def reported_clock(report):
+    """The slowest of the clocks in nextpnr's report, a dictionary."""
+    name, clock = min(report["fmax"].items(), key=lambda item: item[1]["achieved"])
+    [steps] = [path["path"] for path in report["critical_paths"]
+               if path["from"] == path["to"] == f"posedge {name}"]
+    routing = [step for step in steps if step["type"] == "routing"]
+    return Clock(
+        asked=clock["constraint"], reached=clock["achieved"],
+        begin=routing[0]["net"], end=steps[-1]["to"]["cell"],
+        cells=sum(step["type"] == "logic" for step in steps),
+        wires=sum(step["delay"] for step in routing) / sum(step["delay"] for step in steps))
+
+
+class _Enclosed(wiring.Component):
+    """A component between registers: what is at its ports counts in the clock like all else."""
+
+    def __init__(self, inner):
+        self._inner = inner
+        super().__init__(inner.signature)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.inner = self._inner
+        for path, member, value in self.signature.flatten(self):
+            inner = self._inner
+            for step in path:
+                inner = inner[step] if isinstance(step, int) else getattr(inner, step)
+            outside, inside = Value.cast(value), Value.cast(inner)
+            source, target = (outside, inside) if member.flow == In else (inside, outside)
+            register = Signal(len(source))
+            m.d.sync += register.eq(source)
+            m.d.comb += target.eq(register)
+        return m
+
+
+def block_clock(block, *, asked):
+    """Clock of a block that has an ECP5-85F of speed grade 6 for itself, between registers.
+
+    Parameters
+    ----------
+    block : Component
+        Block.
+    asked : float
+        Frequency in MHz to aim for.
+
+    Raises
+    ------
+    BuildError
+        If a tool fails.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "block.il").write_text(
+            rtlil.convert(_Enclosed(block), name="block"), encoding="utf-8")
+        programs = tools()
+        # Yosys gives a bit of an array port the name that its element has, and stops.
+        run([programs["YOSYS"], "-q", "-p", r"read_rtlil block.il; rename -hide w:*\[*; "
+             "synth_ecp5 -nowidelut -top block; write_json block.json"], folder, "yosys")
+        run([programs["NEXTPNR_ECP5"], "--quiet", "--out-of-context", *_DEVICE, "--freq",
+             str(asked), "--timing-allow-fail", "--json", "block.json", "--report",
+             "timing.json"], folder, "nextpnr")
+        return reported_clock(read_json(folder / "timing.json"))

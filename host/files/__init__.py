@@ -1,0 +1,1 @@
+"""Files: the only readers of data, and durable writing."""

@@ -1,0 +1,86 @@
+"""Sparse matrices from files, checked whole before SciPy's compiled code follows their indices."""
+
+import numpy as np
+import scipy.sparse
+
+from hypercast.host.files.reading.arrays import opened_archive
+from hypercast.host.files.reading.regular_file import FileError
+
+__all__ = ["checked_csr", "read_csr"]
+
+_REMEDY = "save the matrix again"
+
+
+def checked_csr(data, indices, starts, shape, place):
+    """A CSR array of its parts.
+
+    Parameters
+    ----------
+    data : (N,) array
+        Its entries: real numbers.
+    indices : (N,) array of int
+        Their columns.
+    starts : (rows + 1,) array of int
+        Where rows begin in these (``indptr``): from 0, never decreasing, up to N.
+    shape : pair of int
+        Rows and columns.
+    place : path-like
+        Where it is from, for messages.
+
+    Raises
+    ------
+    FileError
+        If the parts are anything else.
+    """
+    data = _vector(data, "data", "biuf", place)
+    indices, starts, shape = (_vector(part, name, "iu", place) for part, name in (
+        (indices, "indices"), (starts, "index pointers"), (shape, "shape")))
+    if len(shape) != 2 or shape.min() < 0:
+        raise FileError(f"{place}: shape {shape.tolist()} is not of rows and columns; {_REMEDY}")
+    rows, columns = shape.tolist()
+    if len(starts) != rows + 1:
+        raise FileError(f"{place}: there are {len(starts)} index pointers for {rows} rows, not "
+                        f"one more than rows; {_REMEDY}")
+    if len(data) != len(indices) or starts[0] != 0 or starts[-1] != len(data):
+        raise FileError(f"{place}: index pointers go from {starts[0]} to {starts[-1]}, but there "
+                        f"are {len(indices)} indices and {len(data)} values; {_REMEDY}")
+    back = np.flatnonzero(starts[1:] < starts[:-1])
+    if back.size:
+        raise FileError(f"{place}: index pointer {back[0] + 1} is {starts[back[0] + 1]}, after "
+                        f"{starts[back[0]]}; {_REMEDY}")
+    outside = np.flatnonzero((indices < 0) | (indices >= columns))
+    if outside.size:
+        raise FileError(f"{place}: index {outside[0]} is {indices[outside[0]]}, but columns are 0 "
+                        f"to {columns - 1}; {_REMEDY}")
+    kind = scipy.sparse.get_index_dtype(maxval=max(len(data), rows, columns))
+    return scipy.sparse.csr_array(
+        (data, indices.astype(kind), starts.astype(kind)), shape=(rows, columns))
+
+
+def _vector(values, name, kinds, place):
+    """A vector as it is, or of integers as int64."""
+    values = np.asarray(values)
+    if values.ndim != 1 or (values.dtype.kind not in kinds and values.size):
+        raise FileError(f"{place}: {name} of shape {values.shape} and type {values.dtype} are no "
+                        f"vector of {'whole' if kinds == 'iu' else 'real'} numbers; {_REMEDY}")
+    if kinds != "iu":
+        return values
+    if values.size and values.max() >= 1 << 63:
+        raise FileError(f"{place}: {name} reach {values.max()}; {_REMEDY}")
+    return values.astype(np.int64)
+
+
+def read_csr(path):
+    """The CSR array that ``scipy.sparse.save_npz`` wrote.
+
+    Raises
+    ------
+    FileError
+        If the file is damaged, or holds a matrix of another format.
+    """
+    with opened_archive(path) as parts:
+        form = parts["format"]
+        if form.ndim or form.tobytes().replace(b"\0", b"") != b"csr":
+            raise FileError(f"{path} holds a matrix of another format than csr; save its tocsr()")
+        return checked_csr(*(parts[name] for name in ("data", "indices", "indptr", "shape")),
+                           place=path)

@@ -1,0 +1,127 @@
+"""Tables of numbers with commas between, also compressed by gzip."""
+
+import gzip
+import re
+import warnings
+
+import numpy as np
+
+from hypercast.host.files.reading.regular_file import FileError, check_size, intact, opened
+from hypercast.host.files.reading.whole_numbers import whole_number
+
+__all__ = ["read_real_numbers", "read_whole_numbers"]
+
+_BLOCK = 1 << 24
+_MARK = b"\xef\xbb\xbf"
+_REAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf)",
+                   re.ASCII | re.IGNORECASE)
+#: All that such tables consist of; what NumPy makes of these is what they say.
+_ALPHABETS = {np.int64: b"-0123456789,\r\n", np.float32: b"+-.0123456789eEnaifNAIF,\r\n",
+              np.float64: b"+-.0123456789eEnaifNAIF,\r\n"}
+
+
+def read_whole_numbers(path, *, names=False):
+    """A (rows, columns) int64 array.
+
+    Parameters
+    ----------
+    path : path-like
+        The file; it is compressed if it ends in ``.gz``.
+    names : bool
+        Whether the first line may name the columns; it does if none of its fields is a number.
+
+    Raises
+    ------
+    FileError
+        If it cannot be read, or holds anything but as many whole numbers in every line.
+    """
+    return _read(path, np.int64, names)
+
+
+def read_real_numbers(path, dtype):
+    """A (rows, columns) array of float32 or float64; otherwise like ``read_whole_numbers``."""
+    return _read(path, dtype, False)
+
+
+def _read(path, dtype, names):
+    parts, done = [], 0
+    with opened(path) as file, intact(path, "a table of numbers"):
+        stream = gzip.GzipFile(fileobj=file) if str(path).endswith(".gz") else file
+        for lines in _blocks(stream, path):
+            if not done:
+                lines[0] = lines[0].removeprefix(_MARK)
+                if names and _are_names(lines[0]):
+                    lines[0] = b""
+            parts.append(_numbers(lines, dtype, done, path))
+            done += len(lines)
+            check_size(path, sum(part.nbytes for part in parts))
+    parts = [part for part in parts if len(part)]
+    if not parts:
+        return np.zeros((0, 2), dtype)
+    for part in parts:
+        if part.shape[1] != parts[0].shape[1]:
+            raise FileError(f"{path} has lines of {parts[0].shape[1]} and of {part.shape[1]} "
+                            f"numbers; correct the file")
+    return np.concatenate(parts)
+
+
+def _blocks(stream, path):
+    """Lines, many at a time; one that has no end is not waited for."""
+    rest = b""
+    while block := stream.read(_BLOCK):
+        *lines, rest = (rest + block).split(b"\n")
+        if len(rest) > _BLOCK:
+            raise FileError(f"{path} has a line of more than {_BLOCK:,} bytes; correct the file")
+        if lines:
+            yield lines
+    if rest:
+        yield [rest]
+
+
+def _are_names(line):
+    fields = [field.strip() for field in line.decode("utf-8").split(",")]
+    return not any(_is_number(field) for field in fields)
+
+
+def _is_number(field):
+    try:
+        float(field)
+    except ValueError:
+        return not field
+    return True
+
+
+def _numbers(lines, dtype, done, path):
+    """Numbers of some lines, of which ``done`` come before; the slow way only if they are bad."""
+    if not b"".join(lines).translate(None, _ALPHABETS[dtype]):
+        try:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "loadtxt: input contained no data")
+                return np.loadtxt([line.decode("ascii") for line in lines], dtype=dtype,
+                                  delimiter=",", ndmin=2, comments=None)
+        except ValueError:
+            pass  # where and why is found out below
+    columns = None
+    for number, line in enumerate(lines, done + 1):
+        text = line.decode("utf-8", "backslashreplace").rstrip("\r")
+        fields = text.split(",") if text else []
+        for field in fields:
+            if not _spells(field, dtype):
+                kind = "whole number" if dtype is np.int64 else "number"
+                raise FileError(f"{path}, line {number}: {field[:40]!r} is no {kind}; correct the "
+                                f"file")
+        if fields and columns not in (None, len(fields)):
+            raise FileError(f"{path}, line {number} has {len(fields)} numbers, but lines before "
+                            f"have {columns}; correct the file")
+        columns = len(fields) or columns
+    raise FileError(f"{path} is no table of numbers; correct the file")
+
+
+def _spells(field, dtype):
+    if dtype is not np.int64:
+        return _REAL.fullmatch(field)
+    try:
+        whole_number(field)
+    except ValueError:
+        return False
+    return True

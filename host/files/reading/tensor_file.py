@@ -1,0 +1,59 @@
+"""Tensors by name: safetensors, and the files that PyTorch writes."""
+
+import numpy as np
+import safetensors
+
+from hypercast.host.files.reading.json_file import parse_json
+from hypercast.host.files.reading.regular_file import FileError, intact, opened, read_bytes
+
+__all__ = ["read_safetensors", "read_torch"]
+
+_TYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I8": "<i1", "I16": "<i2", "I32": "<i4",
+          "I64": "<i8", "U8": "<u1", "U16": "<u2", "U32": "<u4", "U64": "<u8"}
+_LENGTH = 8
+
+
+def read_safetensors(path):
+    """Tensors and metadata, both dictionaries by name.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be read, is damaged, or has a tensor of a type that NumPy lacks.
+    """
+    content = read_bytes(path)
+    with intact(path, "a file of safetensors"):
+        parts = safetensors.deserialize(content)
+        # The library takes keys that are there twice, and does not give metadata of bytes.
+        length = int.from_bytes(content[:_LENGTH], "little")
+        facts = parse_json(content[_LENGTH:_LENGTH + length].decode(), path)
+        tensors = {}
+        for name, part in parts:
+            if part["dtype"] not in _TYPES:
+                raise FileError(f"{path}: {name} is of type {part['dtype']}; save it as float32 "
+                                f"(tensor.float())")
+            values = np.frombuffer(part["data"], _TYPES[part["dtype"]])
+            tensors[name] = values.reshape(part["shape"])
+        return tensors, facts.get("__metadata__", {})
+
+
+def read_torch(path, torch, classes=()):
+    """What ``torch.save`` wrote, on the CPU; nothing is executed but what PyTorch calls harmless.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    torch : module
+        PyTorch.
+    classes : sequence of type
+        What is harmless as well.
+
+    Raises
+    ------
+    FileError
+        If it cannot be read, is damaged, or asks for anything else.
+    """
+    with opened(path) as file, intact(path, "a file of PyTorch"), \
+            torch.serialization.safe_globals(list(classes)):
+        return torch.load(file, map_location="cpu", weights_only=True)

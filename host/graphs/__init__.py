@@ -1,0 +1,1 @@
+"""Graphs: their checks and orders, files they are read from, and samples of them."""

@@ -1,0 +1,58 @@
+"""NumPy archives of an edge list, features and classes."""
+
+import re
+from pathlib import Path
+
+from hypercast.host.files.reading.arrays import opened_archive
+from hypercast.host.graphs.datasets.error import DatasetError, reading
+from hypercast.host.graphs.datasets.splits import random_split
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.graph_checks import checked_labels
+
+__all__ = ["load_edge_list"]
+
+_ORIGIN = "where it came from"
+_SPLITS = ("train", "validation", "test")
+
+
+def load_edge_list(path, *, seed=0):
+    """A graph from an .npz file with arrays ``edges``, ``features`` and ``labels``.
+
+    Arrays are what ``Graph.from_edges`` takes; edges are undirected. Those of the MUSAE graphs that
+    PyTorch Geometric downloads have ``target`` for ``labels``.
+
+    Parameters
+    ----------
+    path : path-like
+        The file, with arrays ``train``, ``validation`` and ``test``, too, or ``random_split``
+        makes a split; nothing in it is executed.
+    seed : int
+        Of the split.
+
+    Raises
+    ------
+    DatasetError
+        If the file is missing, damaged, or of another layout.
+    """
+    path = Path(path)
+    with reading(path, "an edge list with features and labels", _ORIGIN), \
+            opened_archive(path) as arrays:
+        kinds = {"labels", "target"} & {*arrays.names}
+        if len(kinds) != 1:
+            found = "both labels and target" if kinds else "no labels"
+            raise DatasetError(f"{path} has arrays {', '.join(arrays.names)}, but {found}; give "
+                               f"one: a class per vertex, or a row of 0 and 1")
+        labels = checked_labels(arrays[kinds.pop()])
+        splits = {name: arrays[name] for name in _splits(path, arrays.names)}
+        return Graph.from_edges(arrays["edges"], arrays["features"], labels,
+                                **(splits or random_split(labels, seed=seed)))
+
+
+def _splits(path, names):
+    """Names of arrays that are splits; none, or those of a split to train on at least."""
+    found = [name for name in names
+             if re.fullmatch(r"(train|val|valid|validation|test)(_\w+)?", name)]
+    if found and not {"train"} <= {*found} <= {*_SPLITS}:
+        raise DatasetError(f"{path} has splits {', '.join(found)}; name them train (which is "
+                           f"needed), validation and test")
+    return found

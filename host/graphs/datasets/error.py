@@ -1,0 +1,42 @@
+"""What goes wrong with data sets."""
+
+from contextlib import contextmanager
+
+from hypercast.host.files.reading.regular_file import FileError, intact, one_line
+from hypercast.host.graphs.graph_checks import GraphError
+
+__all__ = ["DatasetError", "reading"]
+
+
+class DatasetError(ValueError):
+    """A data set that cannot be loaded; names the file and what to do."""
+
+    def __init__(self, text):
+        super().__init__(one_line(text))
+
+
+@contextmanager
+def reading(path, layout, origin, files=None):
+    """Turns whatever goes wrong while ``path`` is read into a ``DatasetError``.
+
+    A file that can be read, but holds what is no graph to train on, is not called damaged.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file or folder.
+    layout : str
+        What it was taken for.
+    origin : str
+        Where it is to be had.
+    files : dict, optional
+        The file of each part of the graph, by ``GraphError.part``, if they are several.
+    """
+    try:
+        with intact(path, layout, known=(DatasetError, GraphError)):
+            yield
+    except GraphError as error:
+        place = (files or {}).get(error.part, path)
+        raise DatasetError(f"{place} can be read, but not trained on: {error}") from error
+    except FileError as error:
+        raise DatasetError(f"{error}, or download it again from {origin}") from error

@@ -1,0 +1,50 @@
+"""The .npz layout of gnn-benchmark: Amazon, Coauthor, and citation graphs."""
+
+from pathlib import Path
+
+import numpy as np
+
+from hypercast.host.files.reading.arrays import opened_archive
+from hypercast.host.files.reading.csr import checked_csr
+from hypercast.host.graphs.datasets.error import reading
+from hypercast.host.graphs.datasets.splits import split_per_class
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.graph_checks import checked_labels
+
+__all__ = ["load_npz"]
+
+_ORIGIN = "https://github.com/shchur/gnn-benchmark (data/npz)"
+_PARTS = ("data", "indices", "indptr", "shape")
+
+
+def load_npz(path, *, train=20, validation=30, seed=0):
+    """A graph from an .npz file with ``adj_*`` and ``attr_*`` CSR parts and ``labels``.
+
+    The format has no split: ``split_per_class`` makes one. Edges are taken as undirected and
+    unweighted.
+
+    Parameters
+    ----------
+    path : path-like
+        The file; nothing in it is executed.
+    train, validation : int
+        Vertices per class.
+    seed : int
+        Of the split.
+
+    Raises
+    ------
+    DatasetError
+        If the file is missing, damaged, or of another layout.
+    """
+    path = Path(path)
+    with reading(path, "a graph in gnn-benchmark's layout", _ORIGIN):
+        with opened_archive(path) as arrays:
+            adjacency, features = (
+                checked_csr(*(arrays[f"{name}_{part}"] for part in _PARTS),
+                            place=f"{path}, {name}_*")
+                for name in ("adj", "attr"))
+            labels = checked_labels(arrays["labels"])
+        adjacency.data = np.ones(len(adjacency.data))
+        parts = split_per_class(labels, train=train, validation=validation, seed=seed)
+        return Graph.from_scipy(adjacency, features, labels, **parts)

@@ -1,0 +1,92 @@
+"""Folders of the Open Graph Benchmark's node property prediction, without its package.
+
+(Hu et al., Open Graph Benchmark: Datasets for Machine Learning on Graphs, 2020.)
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from hypercast.host.files.reading.arrays import opened_archive
+from hypercast.host.files.reading.number_table import read_real_numbers, read_whole_numbers
+from hypercast.host.graphs.datasets.error import DatasetError, reading
+from hypercast.host.graphs.graph import Graph
+
+__all__ = ["load_ogb"]
+
+_ORIGIN = "https://ogb.stanford.edu/docs/nodeprop"
+#: Name of each split here to its file's.
+_SPLITS = {"train": "train", "validation": "valid", "test": "test"}
+
+
+def load_ogb(folder, *, directed=False):
+    """A graph from a folder with ``raw/`` and ``split/NAME/``, with the benchmark's split.
+
+    Parameters
+    ----------
+    folder : path-like
+        Such as ``ogbn_arxiv``: with comma-separated values (``raw/edge.csv.gz``,
+        ``node-feat.csv.gz``, ``node-label.csv.gz``) or arrays (``raw/data.npz``,
+        ``node-label.npz``). Several columns of labels make a multi-label graph. A label that is
+        not a number is not known: so the benchmark marks it.
+    directed : bool
+        Whether an edge leads only from source to target, not back as well.
+
+    Raises
+    ------
+    DatasetError
+        If a file is missing, damaged, or of another layout.
+    """
+    folder = Path(folder)
+    raw, files = folder / "raw", {}
+    with reading(folder, "a data set in OGB's layout", _ORIGIN, files):
+        files |= _split_files(folder / "split")
+        splits = {name: _members(files[name]) for name in _SPLITS}
+        read = _arrays if (raw / "data.npz").exists() else _tables
+        edges, features, labels = read(raw, files)
+        return Graph.from_edges(edges, features, _known(labels), directed=directed, **splits)
+
+
+def _arrays(raw, files):
+    """Edges (E, 2), features and labels; notes their files."""
+    files |= {"edges": raw / "data.npz", "features": raw / "data.npz",
+              "labels": raw / "node-label.npz"}
+    with opened_archive(raw / "data.npz") as arrays:
+        edges, features = arrays["edge_index"].T, arrays["node_feat"]
+    with opened_archive(raw / "node-label.npz") as arrays:
+        return edges, features, arrays["node_label"]
+
+
+def _tables(raw, files):
+    """Edges (E, 2), features and labels; notes their files."""
+    files |= {"edges": raw / "edge.csv.gz", "features": raw / "node-feat.csv.gz",
+              "labels": raw / "node-label.csv.gz"}
+    if not files["features"].exists():
+        raise DatasetError(f"{raw} has no node-feat.csv.gz: the data set has no features of "
+                           f"vertices; make some and use Graph.from_edges")
+    return (read_whole_numbers(files["edges"]), read_real_numbers(files["features"], np.float32),
+            read_real_numbers(files["labels"], np.float64))
+
+
+def _known(labels):
+    """Labels, -1 where the benchmark has none for a vertex."""
+    if labels.dtype.kind == "f" and labels.shape[1:] in ((), (1,)):
+        return np.where(np.isnan(labels), -1, labels)
+    return labels
+
+
+def _split_files(folder):
+    """The file of each split."""
+    names = sorted(path for path in folder.iterdir() if path.is_dir())
+    if len(names) != 1:
+        raise DatasetError(f"{folder} has {len(names)} folders, but one with the split is needed; "
+                           f"remove the others")
+    return {name: names[0] / f"{file}.csv.gz" for name, file in _SPLITS.items()}
+
+
+def _members(path):
+    numbers = read_whole_numbers(path)
+    if len(numbers) and numbers.shape[1] != 1:
+        raise DatasetError(f"{path} has {numbers.shape[1]} numbers in a line, but one is the "
+                           f"number of a vertex; make it again")
+    return numbers[:, 0]

@@ -1,0 +1,56 @@
+"""Files in which PyTorch Geometric keeps a graph."""
+
+from pathlib import Path
+
+from hypercast.host.files.reading.tensor_file import read_torch
+from hypercast.host.graphs.datasets.error import DatasetError, reading
+from hypercast.host.graphs.datasets.splits import random_split
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.graph_checks import checked_labels
+from hypercast.host.graphs.interchange.tensors import as_array
+
+__all__ = ["load_pyg"]
+
+_ORIGIN = "where it came from"
+
+
+def load_pyg(path, *, seed=0):
+    """A graph from a file that ``torch.save`` wrote of a ``torch_geometric.data.Data``.
+
+    That is also what its data sets keep as ``processed/data.pt``. A graph without masks gets a
+    ``random_split``.
+
+    Parameters
+    ----------
+    path : path-like
+        The file; nothing in it is executed but what PyTorch takes for harmless.
+    seed : int
+        Of the split.
+
+    Raises
+    ------
+    DatasetError
+        If the file is missing or damaged, or a package is missing to read it.
+    """
+    path = Path(path)
+    try:
+        import torch
+        from torch_geometric.data import Data
+        from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
+        from torch_geometric.data.storage import GlobalStorage
+    except ImportError as error:
+        raise DatasetError(f"{path} is read by PyTorch Geometric, and {error.name} is not "
+                           f"installed; `pip install torch torch_geometric`, or save the arrays "
+                           f"edges, features and labels by numpy.savez") from error
+    parts_of_data = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]
+    with reading(path, "a Data of PyTorch Geometric", _ORIGIN):
+        data = read_torch(path, torch, parts_of_data)
+        if isinstance(data, tuple):  # a data set: attributes, where each graph's start, and more
+            data, slices = data[:2]
+            if slices and any(len(starts) > 2 for starts in slices.values()):
+                raise DatasetError(f"{path} holds several graphs; torch.save the one that is meant")
+        if isinstance(data, dict):
+            data = Data.from_dict(data)
+        parts = None if hasattr(data, "train_mask") else random_split(
+            checked_labels(as_array(data.y)), seed=seed)
+        return Graph.from_pyg(data, parts=parts)

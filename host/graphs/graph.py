@@ -1,0 +1,300 @@
+"""Graphs to train on: vertices with features, classes and splits, and weighted edges."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse
+
+from hypercast.host.graphs.graph_checks import (
+    GraphError,
+    about,
+    checked_features,
+    checked_labels,
+    checked_splits,
+    merged_edges,
+)
+from hypercast.host.graphs.interchange.dgl import dgl_arguments
+from hypercast.host.graphs.interchange.pyg import pyg_arguments
+from hypercast.reference.recipe import NORMALISATIONS
+
+__all__ = ["Graph", "GraphError"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Graph:
+    """A graph; make one with ``load``, ``from_edges``, ``from_scipy``, ``from_networkx``,
+    ``from_pyg`` or ``from_dgl``.
+
+    Attributes
+    ----------
+    edges : (V, V) scipy.sparse.csr_array of float64
+        Row i holds the weights of the edges towards vertex i; every edge at most once.
+    features : (V, F) scipy.sparse.csr_array or numpy.ndarray, float64
+        Of each vertex.
+    labels : (V,) numpy.ndarray of int64, or (V, C) numpy.ndarray of bool
+        Class of each vertex, -1 where it is not known; or, of a multi-label graph, which of the
+        classes each vertex has.
+    splits : (V,) numpy.ndarray of int64
+        ``Split`` of each vertex.
+    """
+
+    edges: scipy.sparse.csr_array
+    features: scipy.sparse.csr_array | np.ndarray
+    labels: np.ndarray
+    splits: np.ndarray
+
+    # Constructors.
+
+    @classmethod
+    def load(cls, source):
+        """A bundled data set by its name, or that of a file or folder by its path.
+
+        Raises
+        ------
+        DatasetError
+            If there is no such thing, or a file is damaged.
+        """
+        from hypercast.host.graphs import datasets
+
+        return datasets.load(source)
+
+    @classmethod
+    def from_edges(cls, edges, features, labels, *, train, validation=(), test=(), weights=None,
+                   directed=False):
+        """A graph from a list of edges.
+
+        Parameters
+        ----------
+        edges : (E, 2) array of int
+            Source and target of each edge. Duplicates are merged; loops are kept (see
+            ``normalised``).
+        features : (V, F) array or scipy.sparse array
+            Sparse ones stay sparse.
+        labels : (V,) or (V, 1) array of int, or (V, C) array of 0 and 1
+            Class of each vertex, from 0, -1 where it is not known; or the classes of a multi-label
+            graph.
+        train, validation, test : array
+            Vertex numbers of each split, or V booleans. They must not overlap.
+        weights : (E,) array, optional
+            One per edge; 1 if not given. Duplicates must agree.
+        directed : bool
+            Whether an edge leads only from source to target, not back as well.
+
+        Raises
+        ------
+        GraphError
+            If anything does not fit.
+        """
+        with about("labels"):
+            labels = checked_labels(labels)
+        vertices = len(labels)
+        with about("features"):
+            features = checked_features(features)
+            if features.shape[0] != vertices:
+                raise GraphError(f"there are {features.shape[0]} rows of features, but {vertices} "
+                                 f"labels; give one of each per vertex")
+        splits = checked_splits(labels, train, validation, test)
+        with about("edges"):
+            merged = merged_edges(edges, weights, vertices, directed)
+        return cls(edges=merged, features=features, labels=labels, splits=splits)
+
+    @classmethod
+    def from_scipy(cls, adjacency, features, labels, *, train, validation=(), test=(),
+                   directed=False):
+        """A graph from an adjacency matrix: entry (i, j) is the weight of the edge from j to i.
+
+        Zeros are no edges. Other parameters as for ``from_edges``.
+        """
+        if adjacency.shape != (len(labels), len(labels)):
+            raise GraphError(f"the adjacency matrix has shape {adjacency.shape}, but there are "
+                             f"{len(labels)} labels; it must be square with a row per vertex")
+        entries = scipy.sparse.coo_array(adjacency)
+        entries.eliminate_zeros()
+        return cls.from_edges(np.stack([entries.col, entries.row], axis=1), features, labels,
+                              train=train, validation=validation, test=test,
+                              weights=entries.data, directed=directed)
+
+    @classmethod
+    def from_networkx(cls, graph, features, labels, *, train, validation=(), test=(), weight=None):
+        """A graph from networkx: vertices are numbered in the order of ``graph.nodes``.
+
+        Parameters
+        ----------
+        graph : networkx.Graph or networkx.DiGraph
+            Vertices and edges.
+        weight : str, optional
+            Edge attribute that holds the weight; every edge weighs 1 if not given.
+        features, labels, train, validation, test
+            As for ``from_edges``.
+        """
+        number = {vertex: index for index, vertex in enumerate(graph.nodes)}
+        if len(number) != len(labels):
+            raise GraphError(f"the graph has {len(number)} vertices, but there are {len(labels)} "
+                             f"labels; give one per vertex, in the order of graph.nodes")
+        edges = [(number[source], number[target]) for source, target in graph.edges()]
+        weights = None
+        if weight is not None:
+            weights = [value for _, _, value in graph.edges(data=weight, default=1.0)]
+        return cls.from_edges(np.array(edges, dtype=np.int64).reshape(-1, 2), features, labels,
+                              train=train, validation=validation, test=test, weights=weights,
+                              directed=graph.is_directed())
+
+    @classmethod
+    def from_pyg(cls, data, *, weight=None, parts=None):
+        """A graph from a ``torch_geometric.data.Data``, with the edges and directions it has.
+
+        Parameters
+        ----------
+        data : torch_geometric.data.Data
+            With ``x``, ``y``, and ``edge_index`` or ``adj_t``. Of masks that hold several splits,
+            one per column, the first is taken.
+        weight : str, optional
+            Attribute that holds a number per edge, such as ``"edge_weight"``; every edge weighs 1
+            if not given, and those of ``adj_t`` what that says.
+        parts : dict, optional
+            Splits, as ``random_split`` makes them, instead of ``train_mask``, ``val_mask`` and
+            ``test_mask``.
+
+        Raises
+        ------
+        GraphError
+            If anything is missing or does not fit.
+        """
+        return cls.from_edges(**pyg_arguments(data, weight, parts), directed=True)
+
+    @classmethod
+    def from_dgl(cls, graph, *, features="feat", labels="label", weight=None, parts=None):
+        """A graph from a homogeneous ``dgl.DGLGraph``, with the edges and directions it has.
+
+        Parameters
+        ----------
+        graph : dgl.DGLGraph
+            Vertices and edges.
+        features, labels : str
+            Names of the vertices' data.
+        weight : str, optional
+            Name of the edges' data that holds a number each; every edge weighs 1 if not given.
+        parts : dict, optional
+            As for ``from_pyg``.
+
+        Raises
+        ------
+        GraphError
+            If anything is missing or does not fit.
+        """
+        return cls.from_edges(**dgl_arguments(graph, features, labels, weight, parts),
+                              directed=True)
+
+    # Derived graphs and matrices.
+
+    @property
+    def vertices(self):
+        """Number of vertices."""
+        return len(self.labels)
+
+    @property
+    def multi_label(self):
+        """Whether a vertex can have several classes, or none."""
+        return self.labels.ndim == 2
+
+    @property
+    def classes(self):
+        """Number of classes: one more than the largest label, or columns of labels."""
+        return self.labels.shape[1] if self.multi_label else int(self.labels.max()) + 1
+
+    def with_splits(self, *, train, validation=(), test=()):
+        """The same graph with other splits, given as for ``from_edges``."""
+        return replace(self, splits=checked_splits(self.labels, train, validation, test))
+
+    def among(self, vertices):
+        """The graph of some vertices and the edges among them; vertex ``vertices[k]`` is number k.
+
+        Of the vertices to train on, it is the graph that inductive training takes.
+        """
+        vertices = np.asarray(vertices)
+        return Graph(edges=scipy.sparse.csr_array(self.edges[vertices][:, vertices]),
+                     features=self.features[vertices], labels=self.labels[vertices],
+                     splits=self.splits[vertices])
+
+    def permuted(self, order):
+        """The same graph with vertex ``order[k]`` as number k."""
+        rows = self.edges[order]
+        number = np.empty(self.vertices, dtype=rows.indices.dtype)
+        number[order] = np.arange(self.vertices)
+        edges = scipy.sparse.csr_array(
+            (rows.data, number[rows.indices], rows.indptr), shape=rows.shape)
+        edges.sort_indices()
+        return Graph(edges=edges, features=self.features[order], labels=self.labels[order],
+                     splits=self.splits[order])
+
+    def with_normalised_features(self):
+        """The same graph with each row of features divided by the sum of its magnitudes."""
+        sums = np.asarray(abs(self.features).sum(axis=1)).ravel()
+        inverse = np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > 0)
+        if scipy.sparse.issparse(self.features):
+            features = scipy.sparse.csr_array(scipy.sparse.diags_array(inverse) @ self.features)
+        else:
+            features = self.features * inverse[:, None]
+        return replace(self, features=features)
+
+    def normalised(self, kind, epsilon=0.0):
+        """Edge weights for aggregation.
+
+        Parameters
+        ----------
+        kind : str
+            ``"symmetric"``: ``D**-1/2 (A + I) D**-1/2`` (Kipf and Welling, Semi-Supervised
+            Classification with Graph Convolutional Networks, 2017); ``"mean"``:
+            ``D**-1 (A + I)``; ``"given"``: the weights as they are. ``D`` holds the sums of the
+            rows of ``A + I``, and the loops ``I`` replace loops of the graph. ``"neighbours"``:
+            the mean of GraphSAGE, each row of ``A`` divided by its sum; a row without edges stays
+            zero. ``"sum"``: that of GIN, ``A + (1 + epsilon) I``. To these two, loops of the graph
+            are edges like others.
+        epsilon : float
+            Of ``"sum"``.
+
+        Returns
+        -------
+        scipy.sparse.csr_array
+            (V, V) float64.
+
+        Raises
+        ------
+        GraphError
+            If the weights towards some vertex do not have a positive sum.
+        """
+        if kind not in NORMALISATIONS:
+            raise GraphError(f"normalisation must be one of {', '.join(NORMALISATIONS)}, "
+                             f"not {kind!r}")
+        if kind == "given":
+            return self.edges
+        if kind == "neighbours":
+            return self._neighbour_means()
+        if kind == "sum":
+            own = scipy.sparse.diags_array(np.full(self.vertices, 1.0 + epsilon))
+            return scipy.sparse.csr_array(self.edges + own)
+        loops = scipy.sparse.diags_array(1.0 - self.edges.diagonal())
+        looped = scipy.sparse.csr_array(self.edges + loops)
+        sums = np.asarray(looped.sum(axis=1)).ravel()
+        if sums.min() <= 0:
+            vertex = int(sums.argmin())
+            raise GraphError(f"the edge weights of vertex {vertex} and its loop sum to "
+                             f"{sums[vertex]}; normalise the weights yourself and use 'given'")
+        scale = sums**-(1.0 if kind == "mean" else 0.5)
+        weights = np.repeat(scale, np.diff(looped.indptr)) * looped.data
+        if kind == "symmetric":
+            weights *= scale[looped.indices]
+        return scipy.sparse.csr_array(
+            (weights, looped.indices, looped.indptr), shape=looped.shape)
+
+    def _neighbour_means(self):
+        """Each row of edge weights divided by its sum, rows without edges zero."""
+        degrees = np.diff(self.edges.indptr)
+        sums = np.asarray(self.edges.sum(axis=1)).ravel()
+        bad = np.flatnonzero((sums <= 0) & (degrees > 0))
+        if bad.size:
+            raise GraphError(f"the edge weights of vertex {bad[0]} sum to {sums[bad[0]]}; "
+                             f"normalise the weights yourself and use 'given'")
+        return scipy.sparse.csr_array(
+            (self.edges.data / np.repeat(sums, degrees), self.edges.indices, self.edges.indptr),
+            shape=self.edges.shape)

@@ -1,0 +1,174 @@
+"""Weights by the names of PyTorch Geometric's models GCN, GraphSAGE and GIN, in files.
+
+A convolution is ``convs.0`` with ``lin`` (GCN), ``lin_l`` and ``lin_r`` (GraphSAGE), or
+``nn.lins.0`` and ``nn.lins.1`` (GIN); what ends jumping knowledge is ``lin``. Matrices have a row
+per output there, a row per input here. The identity of a residual connection is not among them.
+"""
+
+import itertools
+
+import numpy as np
+from safetensors.numpy import save
+
+from hypercast.host.files.durable_file import require_writable, write_durably
+from hypercast.host.files.reading.regular_file import FileError
+from hypercast.host.files.reading.tensor_file import read_safetensors, read_torch
+from hypercast.reference.masters import master_weights
+from hypercast.reference.network import LINEAR, ROOT_WEIGHTS
+
+__all__ = ["WeightsError", "load_weights", "parameters_of", "save_weights", "tensors_of"]
+
+_TORCH = (".pt", ".pth")
+_SUFFIXES = ("*.safetensors", *(f"*{suffix}" for suffix in _TORCH))
+
+
+class WeightsError(ValueError):
+    """Weights that do not fit the network, or a file that holds none; says what to do."""
+
+
+def _names(network):
+    """Name of each tensor, and the matrices that it has side by side, or the bias that it is."""
+    convolutions, convolution = itertools.count(), ""
+    linears = len(network.layers) - bool(network.jumping)  # all beyond is no convolution's
+    for number, layer in enumerate(network.layers, 1):
+        weights = [weight.name for weight in network.weights(number) if weight.name[0] != "I"]
+        if number > linears:
+            places = "lin", "lin.bias"
+        elif layer.order == LINEAR:
+            places = f"{convolution}.nn.lins.1", f"{convolution}.nn.lins.1.bias"
+        else:
+            convolution = f"convs.{next(convolutions)}"
+            if number < linears and network.layers[number].order == LINEAR:
+                places = f"{convolution}.nn.lins.0", f"{convolution}.nn.lins.0.bias"
+            elif layer.root == ROOT_WEIGHTS:
+                places = f"{convolution}.lin_l", f"{convolution}.lin_l.bias"
+                yield f"{convolution}.lin_r.weight", [weights.pop()]
+            else:
+                places = f"{convolution}.lin", f"{convolution}.bias"
+        yield f"{places[0]}.weight", weights
+        yield places[1], f"b{number}"
+
+
+def tensors_of(network, parameters):
+    """Tensors by PyTorch Geometric's names.
+
+    Parameters
+    ----------
+    network : Network
+        What the parameters are of.
+    parameters : dict
+        Arrays by name (W1, b1, ...).
+
+    Returns
+    -------
+    dict
+        float32 arrays.
+    """
+    found = {}
+    for name, source in _names(network):
+        values = parameters[source] if isinstance(source, str) else \
+            np.concatenate([parameters[matrix] for matrix in source]).T
+        found[name] = np.ascontiguousarray(values, dtype=np.float32)
+    return found
+
+
+def parameters_of(network, tensors):
+    """The inverse of ``tensors_of``, as float64.
+
+    Raises
+    ------
+    WeightsError
+        If a tensor is missing or has another shape, there are others, or a value is out of range.
+    """
+    names = dict(_names(network))
+    others = [name for name in tensors if name not in names and not name.endswith(".eps")]
+    if others:
+        raise WeightsError(f"the network has no {others[0]}; its weights are {', '.join(names)}")
+    shapes = {weight.name: weight.shape for number in range(1, len(network.layers) + 1)
+              for weight in network.weights(number)}
+    found = {name: np.eye(*shape) for name, shape in shapes.items() if name.startswith("I")}
+    for name, source in names.items():
+        if isinstance(source, str):
+            expected = (network.layers[int(source[1:]) - 1].features_out,)
+        else:
+            rows = [shapes[matrix][0] for matrix in source]
+            expected = (shapes[source[0]][1], sum(rows))
+        values = np.asarray(tensors[name]) if name in tensors else None
+        if values is None or values.shape != expected:
+            shape = "missing" if values is None else f"of shape {values.shape}"
+            raise WeightsError(f"{name} is {shape}, but the network's is of shape {expected}; give "
+                               f"weights of the same model, layers and widths")
+        try:
+            master_weights(values, name)
+        except ValueError as error:
+            raise WeightsError(str(error)) from error
+        values = values.astype(np.float64)
+        if isinstance(source, str):
+            found[source] = values
+        else:
+            parts = np.split(values.T, np.cumsum(rows)[:-1])
+            found |= dict(zip(source, parts, strict=True))
+    return found
+
+
+def save_weights(path, network, parameters):
+    """Write float32 weights: safetensors, or, to a ``.pt`` file, a state dictionary of PyTorch.
+
+    Raises
+    ------
+    WeightsError
+        If the file's name ends in neither, or PyTorch is needed and missing.
+    OSError
+        If it cannot be written.
+    """
+    tensors = tensors_of(network, parameters)
+    if path.suffix in _TORCH:
+        torch = _torch(path)
+        require_writable(path)
+        torch.save({name: torch.from_numpy(values) for name, values in tensors.items()}, path)
+    elif path.suffix == ".safetensors":
+        write_durably(path, save(tensors, metadata={"format": "pt"}))
+    else:
+        raise WeightsError(f"{path} must end in one of {', '.join(_SUFFIXES)}")
+
+
+def load_weights(path, network):
+    """Parameters from a file as ``save_weights`` writes it, or PyTorch Geometric's models do.
+
+    Raises
+    ------
+    WeightsError
+        If the file holds no weights, or such that do not fit; or PyTorch is needed and missing.
+    FileError
+        If it cannot be read, or is damaged.
+    """
+    tensors = _of_torch(path) if path.suffix in _TORCH else read_safetensors(path)[0]
+    try:
+        return parameters_of(network, tensors)
+    except WeightsError as error:
+        raise WeightsError(f"{path}: {error}") from error
+
+
+def _of_torch(path):
+    """Arrays by name, from a state dictionary."""
+    loaded = read_torch(path, _torch(path))
+    if not isinstance(loaded, dict):
+        raise FileError(f"{path} holds a {type(loaded).__name__}, not a state dictionary; "
+                        f"torch.save(model.state_dict(), ...)")
+    tensors = {}
+    for name, tensor in loaded.items():
+        try:
+            tensors[name] = tensor.detach().numpy()
+        except (AttributeError, TypeError, RuntimeError) as error:
+            raise FileError(f"{path}: {name} is no tensor that NumPy takes ({error}); save it as "
+                            f"float32 (tensor.float())") from error
+    return tensors
+
+
+def _torch(path):
+    try:
+        import torch
+    except ImportError:
+        raise WeightsError(f"{path} needs PyTorch, which is not installed; use a file that ends in "
+                           f".safetensors") from None
+    return torch

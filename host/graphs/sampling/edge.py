@@ -1,0 +1,42 @@
+"""GraphSAINT's edge sampler."""
+
+import numpy as np
+
+from hypercast.host.graphs.sampling.neighbourhoods import Neighbourhoods
+from hypercast.host.graphs.sampling.weighted import WeightedDraw
+
+__all__ = ["EdgeDraw"]
+
+
+class EdgeDraw:
+    """Both ends of edges, drawn by the sum of the inverses of their degrees.
+
+    (Zeng et al., GraphSAINT: Graph Sampling Based Inductive Learning Method, 2020, section 3.3.)
+
+    Parameters
+    ----------
+    matrix : (V, V) scipy.sparse array
+        What is aggregated; its loops are no edges here. A vertex's degree counts the edges that
+        lead to it and from it.
+    budget : int
+        Edges drawn per sample, with replacement.
+    """
+
+    def __init__(self, matrix, budget):
+        if budget < 1:
+            raise ValueError(f"budget must be at least 1, not {budget}")
+        of = Neighbourhoods(matrix)
+        if not of.columns.size:
+            raise ValueError("there is nothing to draw from: the graph, of the vertices to train "
+                             "on, has no edges; draw nodes or walks instead")
+        self._targets = np.repeat(np.arange(of.vertices), of.degrees)
+        self._sources = of.columns
+        degrees = of.degrees + np.bincount(of.columns, minlength=of.vertices)
+        inverse = np.divide(1.0, degrees, out=np.zeros(of.vertices), where=degrees > 0)
+        self._drawn = WeightedDraw(inverse[self._targets] + inverse[self._sources])
+        self._budget = budget
+
+    def __call__(self, generator):
+        """The vertices of a sample: increasing, (S,) int64."""
+        edges = self._drawn(self._budget, generator)
+        return np.unique(np.concatenate([self._targets[edges], self._sources[edges]]))

@@ -1,0 +1,115 @@
+"""GraphSAINT: a sample is a subgraph, and weights make up for how likely its parts are.
+
+(Zeng et al., GraphSAINT: Graph Sampling Based Inductive Learning Method, 2020.)
+"""
+
+import itertools
+from functools import lru_cache
+
+import numpy as np
+import scipy.sparse
+
+from hypercast.host.graphs.sampling.minibatch import MiniBatch
+from hypercast.host.graphs.sampling.neighbourhoods import entries_of, numbers_of
+from hypercast.host.graphs.sampling.prefetch import prefetched
+from hypercast.host.graphs.sampling.seeds import generator_of
+
+__all__ = ["SaintSampler"]
+
+
+class SaintSampler:
+    """Mini-batches that are subgraphs, from a pool that is sampled in advance.
+
+    ``C(v)`` of the pool's N subgraphs hold vertex v, ``C(u, v)`` both ends of the edge from u to v.
+    Weights of edges are multiplied by ``C(v) / C(u, v)``: the mean of what a vertex aggregates,
+    over its subgraphs, is what it aggregates in the graph. Its loss is multiplied by
+    ``N / (C(v) V)``: the mean of a batch's loss, over the pool, is the mean loss of the graph's
+    vertices. The pool is not kept; a subgraph is drawn again from the seed of its number.
+
+    Parameters
+    ----------
+    matrix : (V, V) scipy.sparse array
+        What is aggregated, of the graph to train on (see ``Graph.among``).
+    draw : NodeDraw, EdgeDraw or RandomWalkDraw
+        Draws the vertices of a subgraph.
+    layers : int
+        Layers of the network; all have the same matrix.
+    coverage : float
+        How often a vertex is in the pool, in the mean. A pool lasts for that many epochs; then it
+        is gone through in another order.
+    seed : int
+        Of everything that is drawn.
+    workers : int
+        Threads that sample the pool; it is the same with any number.
+
+    Attributes
+    ----------
+    visits : (V,) numpy.ndarray of int64
+        Subgraphs of the pool with each vertex; those with 0 are never trained on.
+    pool : int
+        Subgraphs of the pool.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    """
+
+    def __init__(self, matrix, draw, *, layers, coverage=50, seed=0, workers=2):
+        if layers < 1 or not coverage > 0:
+            raise ValueError(f"layers must be at least 1 and coverage above 0, not {layers} and "
+                             f"{coverage}")
+        self._matrix = scipy.sparse.csr_array(matrix, dtype=np.float64)
+        self._starts = self._matrix.indptr.astype(np.int64)
+        self._draw = draw
+        self._layers = layers
+        self._coverage = coverage
+        self._seed = seed
+        self._order = lru_cache(maxsize=2)(self._shuffle)
+        self._sample_pool(workers)
+
+    def __len__(self):
+        """Batches of an epoch."""
+        return max(1, round(self.pool / self._coverage))
+
+    @property
+    def heaviest(self):
+        """Largest loss weight of any batch."""
+        return self.pool / (self.visits[self.visits > 0].min() * len(self.visits))
+
+    def batch(self, epoch, number):
+        """The ``MiniBatch`` of this number, below ``len``, of an epoch; any thread may ask."""
+        turn, place = divmod(epoch * len(self) + number, self.pool)
+        vertices, positions, row, column = self._subgraph(int(self._order(turn)[place]))
+        weights = (self._matrix.data[positions] * self.visits[vertices][row]
+                   / self._edge_visits[positions])
+        starts = np.concatenate(([0], np.cumsum(np.bincount(row, minlength=len(vertices)))))
+        matrix = scipy.sparse.csr_array((weights, column, starts), shape=(len(vertices),) * 2)
+        return MiniBatch(
+            levels=(vertices,) * (self._layers + 1), matrices=(matrix,) * self._layers,
+            loss_weights=self.pool / (self.visits[vertices] * len(self.visits)))
+
+    def _shuffle(self, turn):
+        return generator_of(self._seed, 1, turn).permutation(self.pool)
+
+    def _sample_pool(self, workers):
+        vertices = self._matrix.shape[0]
+        self.visits = np.zeros(vertices, dtype=np.int64)
+        self._edge_visits = np.zeros(self._matrix.nnz, dtype=np.int32)
+        drawn = self.pool = 0
+        subgraphs = prefetched(self._subgraph, itertools.count(), workers=workers)
+        while drawn < self._coverage * vertices:
+            members, positions, *_ = next(subgraphs)
+            self.visits[members] += 1
+            self._edge_visits[positions] += 1
+            drawn += len(members)
+            self.pool += 1
+        subgraphs.close()
+
+    def _subgraph(self, number):
+        """Vertices of a subgraph of the pool; positions, rows and columns of its entries."""
+        vertices = self._draw(generator_of(self._seed, 0, number))
+        positions, row = entries_of(self._starts, vertices)
+        column = numbers_of(vertices, self._matrix.indices[positions], self._matrix.shape[1])
+        kept = column >= 0
+        return vertices, positions[kept], row[kept], column[kept]

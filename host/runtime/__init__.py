@@ -1,0 +1,1 @@
+"""Chips that are reached: transports, the driver, devices and what is compared."""

@@ -1,0 +1,45 @@
+"""A device of which every tensor is compared with the reference after every step."""
+
+from hypercast.host.runtime.comparison import Comparison, compare
+from hypercast.host.runtime.wrapped_device import WrappedDevice
+
+__all__ = ["CheckedDevice"]
+
+
+class CheckedDevice(WrappedDevice):
+    """Trains the reference as well.
+
+    Parameters
+    ----------
+    device : TrainingDevice
+        What is checked.
+    reference : ReferenceDevice
+        Of the same model, in its initial state.
+    lanes : int
+        Elements of a word.
+
+    Attributes
+    ----------
+    words : Comparison
+        How many words were equal so far.
+    """
+
+    def __init__(self, device, reference, lanes):
+        super().__init__(device)
+        self._reference = reference
+        self._lanes = lanes
+        self.words = Comparison()
+
+    def train_step(self, *, record=False):
+        metrics = super().train_step(record=record)
+        self._reference.train_step()
+        self.words.add(compare(self._reference.snapshot(), self.snapshot(), self._lanes))
+        return metrics
+
+    def take(self, sample):
+        super().take(sample)
+        self._reference.take(sample)
+
+    def load_state(self, state):
+        super().load_state(state)
+        self._reference.load_state(state)

@@ -1,0 +1,40 @@
+"""Opens the transport to a chip: simulated, on a serial port, or on PCIe."""
+
+from hypercast.host.runtime.serial.discovery import open_serial, serial_address
+from hypercast.host.runtime.xdma_transport import XDMA, open_xdma
+
+__all__ = ["RTL", "open_transport"]
+
+#: The device that is the whole chip, simulated.
+RTL = "rtl"
+
+
+def open_transport(name, config, *, progress=lambda text: None):
+    """The transport to a chip that holds nothing of a program that was broken off.
+
+    Parameters
+    ----------
+    name : str
+        ``rtl``, ``serial[:PORT][@BAUD]`` or ``xdma:FILE``.
+    config : Config
+        Configuration of the chip.
+    progress : callable
+        Called with a line of text before each slow step.
+
+    Raises
+    ------
+    TransportError
+        If there is no such board, or its chip cannot be used as it is.
+    ValueError
+        If no device is called so.
+    """
+    if name == RTL:
+        from hypercast.sim.cxxrtl_transport import CxxrtlTransport  # brings the hardware with it
+        return CxxrtlTransport(config, progress=progress)
+    if name.startswith(XDMA):
+        return open_xdma(name)
+    try:
+        serial_address(name)
+    except ValueError as error:
+        raise ValueError(f"{error}; or {XDMA}FILE or {RTL}") from None
+    return open_serial(name, config)

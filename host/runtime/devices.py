@@ -1,0 +1,301 @@
+"""Devices that train: the NumPy reference, and a chip behind a driver. One interface for both."""
+
+import abc
+
+import numpy as np
+
+from hypercast.host.compiler.compiler import compile_job, updates_at, with_sample
+from hypercast.host.compiler.memory_map import CapacityError
+from hypercast.host.compiler.state import STATE
+from hypercast.host.runtime.driver import DeviceError, Driver
+from hypercast.host.runtime.state_transfer import read_state, write_state
+from hypercast.host.runtime.timeline import profile
+from hypercast.reference.metrics import Metrics
+from hypercast.rtl.isa import STEP_KEY_INCREMENT, Split
+
+__all__ = ["ChipDevice", "ReferenceDevice", "TrainingDevice"]
+
+
+class TrainingDevice(abc.ABC):
+    """Trains one job, step by step.
+
+    Attributes
+    ----------
+    saturations : int
+        Elements, master weights or momenta that saturated in the last training step.
+    """
+
+    @abc.abstractmethod
+    def train_step(self, *, record=False):
+        """One training step; returns the ``Metrics`` of its forward pass.
+
+        With ``record``, a simulated chip keeps its ``profile``; other devices have none and refuse.
+        """
+
+    @abc.abstractmethod
+    def take(self, sample):
+        """Go on with another ``Sample``.
+
+        Raises
+        ------
+        CapacityError
+            If the device has not enough memory for it.
+        """
+
+    @abc.abstractmethod
+    def evaluate(self):
+        """A forward pass without dropout; returns its ``Metrics``."""
+
+    @abc.abstractmethod
+    def snapshot(self):
+        """Every tensor of the last training step, and the parameters after it.
+
+        Returns
+        -------
+        dict
+            Name to integers: mantissas by tensor name, ``NAME.master``, ``NAME.momentum`` and, with
+            Adam, ``NAME.second_moment`` by parameter, ``exponents`` (one for each tensor, in order
+            of names).
+        """
+
+    @abc.abstractmethod
+    def exponents(self):
+        """Exponent of each tensor of a training step, by name."""
+
+    @abc.abstractmethod
+    def logits(self):
+        """Of the last evaluation: (V, C) mantissas in rank order, and their exponent."""
+
+    @abc.abstractmethod
+    def state(self):
+        """The ``TrainingState`` now; the same bits on every device."""
+
+    @abc.abstractmethod
+    def load_state(self, state):
+        """Go on from the ``TrainingState`` of a training of the same model, on any device."""
+
+    def close(self):  # noqa: B027 - nothing to release by default
+        """Release the device."""
+
+
+def _training_names(job):
+    """Matrices that a training step leaves in the memory channels."""
+    return [name for name, region in job.regions.items()
+            if region.columns and name != "X" and not name.endswith(".eval")]
+
+
+def _logits(model):
+    """The tensor of an evaluation that holds the logits."""
+    return f"Z{len(model.network.layers)}.eval"
+
+
+def _of_training(items):
+    """A dictionary of the pairs whose name is that of a training step's tensor, in order."""
+    return {name: value for name, value in sorted(items) if not name.endswith(".eval")}
+
+
+class ReferenceDevice(TrainingDevice):
+    """The fixed-point reference.
+
+    Parameters
+    ----------
+    model : FixedGcn
+        Model in its initial state; it is trained in place.
+    """
+
+    def __init__(self, model):
+        self.model = model
+        self.saturations = 0
+
+    def train_step(self, *, record=False):
+        if record:
+            raise ValueError("the reference has no timeline to record; train on a simulated chip")
+        before = self.model.saturations.total()
+        metrics = self.model.train_step()
+        self.saturations = self.model.saturations.total() - before
+        return metrics
+
+    def take(self, sample):
+        self.model.take(sample)
+
+    def evaluate(self):
+        return self.model.evaluate()
+
+    def snapshot(self):
+        model = self.model
+        values = {name: tensor for name, tensor in model.tensors.items()
+                  if not name.endswith(".eval") and name not in ("A", "X")}
+        for name in model.masters:
+            for kind, state in model.optimiser(name).items():
+                values[f"{name}.{kind}"] = np.atleast_2d(state)
+            values[name] = np.atleast_2d(model.tensors[name])
+        values["exponents"] = np.array([list(self.exponents().values())])
+        return values
+
+    def exponents(self):
+        return _of_training(self.model.exponents.items())
+
+    def logits(self):
+        name = _logits(self.model)
+        return self.model.tensors[name], self.model.exponents[name]
+
+    def state(self):
+        return self.model.state()
+
+    def load_state(self, state):
+        self.model.load_state(state)
+
+
+class ChipDevice(TrainingDevice):
+    """A chip, real or simulated, that runs a compiled job.
+
+    Parameters
+    ----------
+    transport : Transport
+        How to reach it.
+    job : Job
+        What it runs.
+    model : FixedGcn
+        The model the job was compiled from, for its constants: it is not run.
+    limit : int
+        Cycles after which a step is given up.
+    progress : callable
+        Called with a line of text before each slow step.
+
+    Attributes
+    ----------
+    train_cycles, evaluate_cycles : int
+        Cycles of all training steps and evaluations so far.
+    phase_cycles : dict
+        Phase name to cycles of the last run.
+    counters : dict
+        Counter name to a value per core, of the last run.
+    profile : Profile or None
+        Of the last training step that was recorded.
+    """
+
+    def __init__(self, transport, job, model, *, limit=50_000_000, progress=lambda text: None):
+        self._transport = transport
+        self._model = model
+        self._limit = limit
+        self._progress = progress
+        self._epoch = 0
+        self.train_cycles = 0
+        self.evaluate_cycles = 0
+        self.phase_cycles = {}
+        self.counters = {}
+        self.saturations = 0
+        self.profile = None
+        self.driver = Driver(transport, job.config)
+        self._load(job)
+        self._set_step()
+
+    def _load(self, job):
+        self.job = job
+        self._program = list(job.program)  # as it stands in the device
+        self.driver.load(job)
+        if "load" in job.entries:
+            self.driver.run(job.entries["load"], limit=self._limit)
+
+    def _set_step(self):
+        key = self._model.recipe.seed + self._epoch * STEP_KEY_INCREMENT
+        self.driver.set_step(self._epoch, key)
+
+    def train_step(self, *, record=False):
+        """One training step; returns the ``Metrics`` of its forward pass.
+
+        With ``record``, its ``profile`` is kept; the transport raises ``TransportError`` if it
+        cannot record.
+        """
+        self._model.exponents.load(self.driver.exponent_file(self.job))
+        self._model.follow_gradients()
+        for row, instruction in updates_at(self.job, self._model, self._epoch):
+            if instruction != self._program[row]:
+                self.driver.patch(row, instruction)
+                self._program[row] = instruction
+        if record:
+            self._transport.record()
+        metrics, cycles = self._run("train")
+        if record:
+            self.profile = profile(self._transport.timeline(), self.job,
+                                   self.job.entries["train"], cycles, self.counters)
+        self.saturations = sum(self.counters["saturations"])
+        self.train_cycles += cycles
+        self._epoch += 1
+        return metrics
+
+    def go_on_counting(self, train_cycles, evaluate_cycles):
+        """Count cycles from those of a training that this one goes on with."""
+        self.train_cycles, self.evaluate_cycles = train_cycles, evaluate_cycles
+
+    def take(self, sample):
+        try:
+            job = with_sample(self.job, sample)
+        except CapacityError:
+            if self.job.plan.room is None:
+                raise
+            self._make_room(sample)
+            job = with_sample(self.job, sample)
+        self.job = job
+        self.driver.load_sample(job)
+
+    def _make_room(self, sample):
+        """Go on with a program that has room for ``sample``, in the same state."""
+        self._progress("a sample takes more room than those before; compiling the program again")
+        state = self.state()
+        self._model.take(sample)
+        self._load(compile_job(self._model, self.job.config, room=self.job.plan.room_for(sample)))
+        self.load_state(state)
+
+    def evaluate(self):
+        metrics, cycles = self._run("evaluate")
+        self.evaluate_cycles += cycles
+        return metrics
+
+    def _run(self, entry):
+        cycles = self.driver.run(self.job.entries[entry], limit=self._limit)
+        phases = self.driver.phase_cycles()
+        self.phase_cycles = dict(zip(self.job.phases, phases, strict=False))
+        self.counters = counters = self.driver.counters()
+        loss, correct, wrong = np.zeros((3, 4), dtype=np.int64)
+        for split in (Split.TRAIN, Split.VALIDATION, Split.TEST):
+            name = split.name.lower()
+            loss[split] = sum(counters[f"loss_{name}"]) + (sum(counters[f"loss_{name}_high"]) << 32)
+            correct[split] = sum(counters[f"correct_{name}"])
+            wrong[split] = sum(counters[f"wrong_{name}"])
+        sizes = self.job.split_sizes
+        vertices = np.array([self.job.vertices - sum(sizes), *sizes])
+        return Metrics(loss=loss, correct=correct, wrong=wrong, vertices=vertices,
+                       unit=self._model.loss_unit), cycles
+
+    def snapshot(self):
+        job, driver = self.job, self.driver
+        values = {name: driver.matrix(job, name) for name in _training_names(job)}
+        for name in job.weights:
+            operands = [driver.operand(job, name, core) for core in range(job.config.cores)]
+            for core, operand in enumerate(operands):
+                if not np.array_equal(operand, operands[0]):
+                    raise DeviceError(f"core {core} holds other weights {name} than core 0")
+            values[name] = operands[0]
+            for kind, state in zip(STATE, driver.optimiser(job, name), strict=False):
+                values[f"{name}.{kind}"] = state
+        values["exponents"] = np.array([list(self.exponents().values())])
+        return values
+
+    def exponents(self):
+        return _of_training(self.driver.exponents(self.job).items())
+
+    def logits(self):
+        name = _logits(self._model)
+        return self.driver.matrix(self.job, name), self.driver.exponents(self.job)[name]
+
+    def state(self):
+        return read_state(self.driver, self.job, self._model, self._epoch)
+
+    def load_state(self, state):
+        write_state(self.driver, self.job, self._model, state)
+        self._epoch = state.step
+        self._set_step()
+
+    def close(self):
+        self._transport.close()

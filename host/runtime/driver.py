@@ -1,0 +1,392 @@
+"""Drives a chip through its AXI4-Lite port: identify, load, run with a limit, read back."""
+
+import numpy as np
+
+from hypercast.host.compiler.packing import undeal, unpack_entry, unpack_panels, unpack_rows
+from hypercast.host.compiler.state import load_state, matrix_of
+from hypercast.host.compiler.tensors import level
+from hypercast.host.runtime.image import Block, instruction_block, load_blocks, sample_blocks
+from hypercast.host.runtime.loaded_program import LoadedProgram
+from hypercast.host.runtime.transport import TransportError
+from hypercast.rtl.config import INTERFACE_VERSION
+from hypercast.rtl.isa import STEP_KEY_INCREMENT, Engine, Opcode
+from hypercast.rtl.placement import rows_of
+from hypercast.rtl.registers import (
+    COUNTERS,
+    MAGIC,
+    PHASES,
+    Control,
+    CoreSpace,
+    Error,
+    Space,
+    Status,
+    register,
+)
+
+__all__ = ["DeviceError", "DeviceTimeoutError", "Driver", "MismatchError"]
+
+#: A register's bits.
+_WORD = 0xFFFFFFFF
+#: Registers that count training steps.
+_COUNTING = ("step", "step_key")
+#: Cycles between two looks at the status register.
+_POLL = 500
+#: Spaces that a transport may have a back door to.
+_MEMORIES = (Space.FEATURES, Space.GRADIENTS, Space.WEIGHTS)
+#: Counters of faults, and the memories that they are of.
+_MEMORY_FAULTS = {
+    "features_faults": "memory channel 0", "gradients_faults": "memory channel 1",
+    "weights_faults": "weight bank", "buffer_faults": "what is kept close to engines",
+}
+
+
+def _engines(mask):
+    """The names of engines, for people."""
+    return ", ".join(engine.name.lower() for engine in Engine if mask >> engine & 1) or "none"
+
+
+def _require_count(found, expected, advice):
+    """Raise ``DeviceError`` if ``_COUNTING`` are not what is expected."""
+    if found != expected:
+        different = "; ".join(
+            f"{name} is {one:#x}, not {other:#x}"
+            for name, one, other in zip(_COUNTING, found, expected, strict=True) if one != other)
+        raise DeviceError(f"the device lost count of training steps ({different}): {advice}")
+
+
+class DeviceError(RuntimeError):
+    """The device stopped with an error; the message names it and where the program was."""
+
+
+class DeviceTimeoutError(DeviceError):
+    """The device did not finish within the limit; the message holds its last state."""
+
+
+class MismatchError(DeviceError):
+    """Device and job do not fit: another chip, version or configuration."""
+
+
+class Driver:
+    """One chip behind a transport.
+
+    Parameters
+    ----------
+    transport : Transport
+        How to reach the chip.
+    config : Config
+        Configuration the chip is expected to have.
+
+    Raises
+    ------
+    MismatchError
+        If the chip is no Hypercast, or of another version or configuration.
+    """
+
+    def __init__(self, transport, config):
+        self._transport = transport
+        self._program = LoadedProgram()
+        self._counted = None  # training steps and their key, as registers were left
+        self.config = config
+        for name, expected, reason in (
+                ("magic", MAGIC, "there is no Hypercast at this address; check the connection"),
+                ("version", INTERFACE_VERSION, "the device was built from another version of "
+                 "Hypercast; build it again, or use that version"),
+                ("config_hash", config.hash, "the device was built for another configuration; use "
+                 "the preset it was built with, or build it again")):
+            found = self._read(name)
+            if found != expected:
+                raise MismatchError(f"register {name} reads {found:#010x}, expected "
+                                    f"{expected:#010x}: {reason}")
+
+    def _read(self, name):
+        return self._transport.read(register(name))
+
+    def _write(self, name, value):
+        self._transport.write(register(name), value & _WORD)
+
+    # Window.
+
+    def _select(self, core, space, address):
+        self._write("core", core)
+        self._write("space", space)
+        self._write("address", address)
+
+    def _write_window(self, core, space, address, values):
+        self._select(core, space, address)
+        values = np.asarray(values).tolist()
+        self._transport.write_stream(register("data"), values)
+        if space == Space.PROGRAM:
+            self._program.write(address, values)
+
+    def write_window(self, core, space, address, values):
+        """Write 32-bit values to consecutive addresses of a space, through the window.
+
+        Raises
+        ------
+        DeviceError
+            If the chip is at work; nothing is written then. So does all else that writes.
+        """
+        self._require_idle()
+        self._write_window(core, space, address, values)
+
+    def _require_idle(self):
+        if Status(self._read("status")) & Status.RUNNING:
+            raise DeviceError("the device is running a program, perhaps of another process; wait "
+                              "until it ends, or reset the device")
+        if busy := self._read("busy"):
+            raise DeviceError(f"engines of the device are still busy ({_engines(busy)}) though its "
+                              f"program ended; reset the device")
+
+    def read_window(self, core, space, address, count):
+        """Read ``count`` consecutive addresses of a space through the window, in a list."""
+        self._select(core, space, address)
+        return self._transport.read_stream(register("data"), count)
+
+    def flush(self):
+        """Wait until all writes are done; a ``TransportError`` if one of them was refused."""
+        self._transport.flush()
+
+    def answers(self):
+        """Whether the chip is still there."""
+        try:
+            return self._read("magic") == MAGIC
+        except TransportError:
+            return False
+
+    def write(self, block):
+        """Write a ``Block``."""
+        self._require_idle()
+        self._write_block(block)
+
+    def _write_block(self, block):
+        memory = self._memory(block.core, block.space)
+        if memory is None:
+            self._write_window(*block)
+        else:
+            chunks = self.config.chunks
+            memory.write(block.address // chunks, block.words.reshape(-1, chunks))
+
+    def write_words(self, core, space, address, words):
+        """Write (words, chunks) ``uint32`` to a memory of a core."""
+        self.write(Block(core, space, address * self.config.chunks, words.ravel()))
+
+    def read_words(self, core, space, address, count):
+        """Read (words, chunks) ``uint32`` from a memory of a core.
+
+        Raises
+        ------
+        DeviceError
+            If the memory failed, or a word in it had changed.
+        """
+        memory, chunks = self._memory(core, space), self.config.chunks
+        if memory is not None:
+            return memory.read(address, count)
+        values = self.read_window(core, space, address * chunks, count * chunks)
+        if self._read("error") & Error.MEMORY:
+            raise DeviceError(f"what was read is void{self._advice(Error.MEMORY)}")
+        return np.array(values, dtype=np.uint32).reshape(count, chunks)
+
+    def _memory(self, core, space):
+        return self._transport.memory(core, space) if space in _MEMORIES else None
+
+    # Jobs.
+
+    def load(self, job):
+        """Load program, exponents, row counts, memory images and weights.
+
+        Raises
+        ------
+        MismatchError
+            If the job was compiled for another configuration; nothing is written then.
+        """
+        if job.config.hash != self.config.hash:
+            raise MismatchError(
+                f"the job was compiled for configuration {job.config.hash:#010x}, the device has "
+                f"{self.config.hash:#010x}; compile it again for this device")
+        self._require_idle()
+        self._program.clear()
+        for block in load_blocks(job):
+            self._write_block(block)
+
+    def load_sample(self, job):
+        """Load what differs in a job with another sample: row counts, edges, features, labels."""
+        self._require_idle()
+        for block in sample_blocks(job):
+            self._write_block(block)
+
+    def set_step(self, step, key):
+        """Set the number of training steps done, and the key that dropout gets from it."""
+        self._require_idle()
+        self._counted = step & _WORD, key & _WORD
+        for name, value in zip(_COUNTING, self._counted, strict=True):
+            self._write(name, value)
+
+    def patch(self, row, instruction):
+        """Replace one instruction of the loaded program."""
+        self.write(instruction_block(row, instruction))
+
+    def run(self, entry, *, repeat=1, limit):
+        """Run the program from row ``entry`` to HALT, ``repeat`` times.
+
+        Parameters
+        ----------
+        limit : int
+            Cycles after which the device is given up.
+
+        Returns
+        -------
+        int
+            Cycles it took.
+
+        Raises
+        ------
+        DeviceError
+            If there is no program at ``entry``, the device is at work, stops with an error, or
+            counts other training steps than those of the program.
+        DeviceTimeoutError
+            If it does not finish within ``limit`` cycles.
+        """
+        self._require_idle()
+        before, steps = self._count_before(), repeat * self._steps(entry)
+        self._write("entry", entry)
+        self._write("repeat", repeat)
+        self._write("control", Control.START)
+        while True:
+            status = Status(self._read("status"))
+            if not status & Status.RUNNING:
+                break
+            if self.cycles() > limit:
+                state = self.state()  # before STOP, which makes it wait for nothing
+                self._write("control", Control.STOP)
+                raise DeviceTimeoutError(
+                    f"the device did not finish within {limit} cycles; {state}")
+            self._transport.wait(_POLL)
+        if status & Status.ERROR:
+            error = self.clear_errors()
+            raise DeviceError(f"the device stopped with error {error!r}{self._advice(error)}; "
+                              f"{self.state()}")
+        self._counted = self._read_count()
+        _require_count(
+            self._counted,
+            (before[0] + steps & _WORD, before[1] + steps * STEP_KEY_INCREMENT & _WORD),
+            "the program did not do what it was to do, and its results are void; load the device "
+            "again from the last checkpoint")
+        return self.cycles()
+
+    def _steps(self, entry):
+        """Training steps of the program at row ``entry``."""
+        try:
+            return self._program.steps(entry)
+        except ValueError as error:
+            raise DeviceError(str(error)) from error
+
+    def _read_count(self):
+        return tuple(self._read(name) for name in _COUNTING)
+
+    def _count_before(self):
+        """Training steps and their key before a run, which makes them unknown until it ends."""
+        left, self._counted = self._counted, None
+        found = self._read_count()
+        if left:
+            _require_count(found, left, "it was reset, or another process uses it; load it again "
+                                        "from the last checkpoint")
+        return found
+
+    def clear_errors(self):
+        """The ``Error`` bits that are set; they are cleared."""
+        error = Error(self._read("error"))
+        self._write("error", error)
+        return error
+
+    def _advice(self, error):
+        """What an error of the numbers or of the network means, and what to do."""
+        advice = ""
+        if error & (Error.EXPONENT | Error.ALIGNMENT):
+            advice += (": numbers grew too large; lower the learning rate, train with adam, or "
+                       "scale the features down")
+        if error & Error.LINK:
+            faults = self.counters()["link_faults"]
+            cores = ", ".join(str(core) for core, count in enumerate(faults) if count)
+            advice += f": flits came corrupted over links to cores {cores}"
+        if error & Error.STALLED:
+            advice += ": nothing moved any more, a flit or a credit may be lost"
+        if error & Error.MEMORY:
+            advice += f": memories failed, or words in them had changed: {self._memory_faults()}"
+        if error & Error.PROGRAM:
+            advice += ": an instruction or a tensor's exponent had changed in memory"
+        if error & (Error.MEMORY | Error.PROGRAM):
+            advice += ("; results are void, load the device again from the last checkpoint; if "
+                       "that does not help, hypercast selftest tests the memories")
+        if error & (Error.LINK | Error.STALLED | Error.NETWORK):
+            advice += "; results are void, reset the device before the next run"
+        return advice
+
+    def _memory_faults(self):
+        """Which memories had faults, and of which cores."""
+        counters = self.counters()
+        return "; ".join(
+            f"{what} of core{'s' * (len(cores) > 1)} {', '.join(map(str, cores))}"
+            for name, what in _MEMORY_FAULTS.items()
+            if (cores := [core for core, count in enumerate(counters[name]) if count]))
+
+    def cycles(self):
+        """Cycles since the last start, until the program ended."""
+        low = self._read("cycles_low")
+        return self._read("cycles_high") << 32 | low
+
+    def state(self):
+        """One line on where the device is."""
+        row = self._read("pc")
+        opcode = self.read_window(0, Space.PROGRAM, row * 16, 1)[0] & 0xF \
+            if not Status(self._read("status")) & Status.RUNNING else None
+        what = f" ({Opcode(opcode).name})" if opcode in set(Opcode) else ""
+        return (f"program row {row}{what}, waiting for {_engines(self._read('waits'))}, busy: "
+                f"{_engines(self._read('busy'))}, step {self._read('step')}, "
+                f"{self.cycles()} cycles")
+
+    def phase_cycles(self):
+        """Cycles of each phase in the last run."""
+        return [self._read(f"phase_{index}") for index in range(PHASES)]
+
+    def counters(self):
+        """Performance counters of the last run: name to a value for each core."""
+        values = [self.read_window(core, Space.CORE, CoreSpace.COUNTERS, len(COUNTERS))
+                  for core in range(self.config.cores)]
+        return {name: [row[index] for row in values]
+                for index, (name, _) in enumerate(COUNTERS)}
+
+    # Tensors.
+
+    def matrix(self, job, name):
+        """A matrix of the memory channels as (vertices, columns) mantissas, in rank order."""
+        region, vertices = job.regions[name], job.rows[level(name)]
+        parts = []
+        for core in range(self.config.cores):
+            words = self.read_words(core, region.space, region.address, region.words)
+            rows = rows_of(core, vertices, self.config.cores)
+            parts.append(unpack_panels(words, rows, region.columns, region.stride, self.config))
+        return undeal(parts, vertices, self.config)
+
+    def operand(self, job, name, core=0):
+        """A weight matrix (or bias) as mantissas, from one core's weight bank."""
+        weights = job.weights[name]
+        words = self.read_words(core, Space.WEIGHTS, weights.base, weights.rows)
+        return matrix_of(unpack_rows(words, self.config), weights, self.config)
+
+    def optimiser(self, job, name):
+        """State of a weight matrix (or bias): masters, momenta and, with Adam, second moments."""
+        weights = job.weights[name]
+        region = weights.state
+        images = [self.read_words(core, region.space, region.address, region.words)
+                  for core in range(self.config.cores)]
+        return load_state(weights, self.config, images)
+
+    def exponents(self, job):
+        """Exponent of every tensor now."""
+        return {name: exponent for name, (exponent, _) in self.exponent_file(job).items()}
+
+    def exponent_file(self, job):
+        """Exponent and peak (``None`` if not valid) of every tensor now."""
+        words = self.read_window(0, Space.TENSORS, 0, self.config.tensors)
+        return {name: unpack_entry(words[number]) for name, number in job.tensors.items()}
+

@@ -1,0 +1,142 @@
+"""A job as a file that a driver in any language can load: blocks of words for the chip's window.
+
+The file is little-endian 32-bit words: ``HEADER`` fields, then for each parameter the ``PARAMETER``
+fields, then blocks, each the ``BLOCK`` fields and ``count`` words, in the order in which they are
+to be written. ``examples/c`` has a driver that reads it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hypercast.host.compiler.compiler import updates_at
+from hypercast.rtl.config import INTERFACE_VERSION
+from hypercast.rtl.isa import INSTRUCTION_WORDS
+from hypercast.rtl.registers import CoreSpace, Space
+
+__all__ = ["BLOCK", "HEADER", "MAGIC", "NO_ENTRY", "PARAMETER", "Block", "instruction_block",
+           "load_blocks", "sample_blocks", "write_image"]
+
+#: First word of an image: "HCIM".
+MAGIC = 0x4843494D
+#: Stands for the row of a program that there is not.
+NO_ENTRY = 0xFFFFFFFF
+#: Words an image begins with: identity of file and chip; the dropout key of the first step; program
+#: rows at which ``load`` (run once, first), ``train`` and ``evaluate`` start; training steps that
+#: the optimiser's constants are for; and the numbers of parameters and of blocks.
+HEADER = ("magic", "version", "config_hash", "step_key", "load", "train", "evaluate", "steps",
+          "parameters", "blocks")
+#: Words that describe a parameter: its tensor number, rows and columns, and where it lies in the
+#: weight bank: element (r, c) is lane ``c mod lanes`` of row ``base + (c div lanes) * height + r``.
+PARAMETER = ("tensor", "rows", "columns", "base", "height")
+#: Words before a block's contents: the training step (from 0) before which it is written, and where
+#: to, address and ``count`` in units of 32 bits.
+BLOCK = ("step", "core", "space", "address", "count")
+
+
+class Block(NamedTuple):
+    """Words for consecutive addresses of a window space.
+
+    Attributes
+    ----------
+    core : int
+        Core, 0 if the space is the chip's.
+    space : Space
+        Space.
+    address : int
+        First address, in units of 32 bits.
+    words : numpy.ndarray
+        (n,) ``uint32``.
+    """
+
+    core: int
+    space: Space
+    address: int
+    words: np.ndarray
+
+
+def instruction_block(row, instruction):
+    """The block that puts an encoded instruction into a row of the program memory."""
+    octets = instruction.to_bytes(4 * INSTRUCTION_WORDS, "little")
+    return Block(0, Space.PROGRAM, row * 16, np.frombuffer(octets, dtype="<u4"))
+
+
+def load_blocks(job):
+    """All that has to be written before a job runs: program, exponents, row counts, memories."""
+    for row, instruction in enumerate(job.program):
+        yield instruction_block(row, instruction)
+    exponents = np.zeros(job.config.tensors, dtype=np.uint32)
+    for name, number in job.tensors.items():
+        exponents[number] = job.exponents[name] & 0xFF
+    yield Block(0, Space.TENSORS, 0, exponents)
+    for core in range(job.config.cores):
+        yield from _core_blocks(job, core)
+        yield Block(core, Space.WEIGHTS, 0, job.weight_bank.ravel())
+
+
+def sample_blocks(job):
+    """What has to be written of a job that goes on with another sample (``with_sample``)."""
+    for name in ("A", "X"):
+        yield Block(0, Space.TENSORS, job.tensors[name],
+                    np.array([job.exponents[name] & 0xFF], dtype=np.uint32))
+    for core in range(job.config.cores):
+        yield from _core_blocks(job, core)
+
+
+def _core_blocks(job, core):
+    """Row counts and memory channels of a core."""
+    yield Block(core, Space.CORE, CoreSpace.ROWS, np.array(job.row_table[core], dtype=np.uint32))
+    for name, words in job.images[core]:
+        region = job.regions[name]
+        yield Block(core, region.space, region.address * job.config.chunks, words.ravel())
+
+
+def write_image(path, job, model):
+    """Write a job as an image.
+
+    Constants of the optimiser follow gradients as they grow, so the model is trained to know those
+    of each step.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        File.
+    job : Job
+        What is to run.
+    model : FixedGcn
+        What the job was compiled from, in its initial state; it is trained in place.
+
+    Raises
+    ------
+    ExponentError, AlignmentError
+        Where the training would stop; nothing is written.
+    """
+    blocks = [(0, block) for block in load_blocks(job)]
+    blocks += _changes(job, model)
+    fields = {
+        "magic": MAGIC, "version": INTERFACE_VERSION, "config_hash": job.config.hash,
+        "step_key": model.recipe.seed & 0xFFFFFFFF,
+        **{name: job.entries.get(name, NO_ENTRY) for name in ("load", "train", "evaluate")},
+        "steps": model.recipe.epochs, "parameters": len(job.weights), "blocks": len(blocks)}
+    with path.open("wb") as file:
+        _put(file, [fields[name] for name in HEADER])
+        for name, weights in job.weights.items():
+            _put(file, [job.tensors[name], *weights.shape, weights.base, weights.height])
+        for step, block in blocks:
+            _put(file, [step, block.core, block.space, block.address, len(block.words)])
+            _put(file, block.words)
+
+
+def _changes(job, model):
+    """(step, block) of every UPDATE whose constants differ from those of the step before."""
+    program = dict(enumerate(job.program))
+    for step in range(model.recipe.epochs):
+        model.train_step()  # whose constants are now the model's
+        for row, instruction in updates_at(job, model, step):
+            if instruction != program[row]:
+                program[row] = instruction
+                yield step, instruction_block(row, instruction)
+
+
+def _put(file, words):
+    file.write(np.asarray(words, dtype="<u4").tobytes())

@@ -1,0 +1,80 @@
+"""What a session sends and receives through, and the serial ports of this machine."""
+
+import abc
+import contextlib
+
+import serial
+
+from hypercast.host.runtime.transport import TransportError
+from hypercast.rtl.serial.protocol import FRAME_WORDS
+
+__all__ = ["Port", "SerialPort"]
+
+#: Seconds that operating system and adapter may take, both ways.
+_LATENCY = 0.2
+#: Seconds after which a port takes no more bytes for good.
+_STUCK = 20
+
+
+class Port(abc.ABC):
+    """Bytes to and from a board."""
+
+    @abc.abstractmethod
+    def send(self, data):
+        """Send bytes."""
+
+    @abc.abstractmethod
+    def receive(self):
+        """What has come; nothing after a silence in which every answer due would have come."""
+
+    def close(self):  # noqa: B027 - nothing to do is a fine default
+        """Release the port."""
+
+
+class SerialPort(Port):
+    """A serial port of this machine, through pyserial.
+
+    Parameters
+    ----------
+    name : str
+        As the system calls it: ``/dev/ttyUSB0``, ``COM3``.
+    baud : int
+        Bits per second.
+
+    Raises
+    ------
+    TransportError
+        If it cannot be opened, or another program uses it.
+    """
+
+    def __init__(self, name, baud):
+        longest = 2 * FRAME_WORDS * 4 * 10 / baud  # seconds of a frame with all bytes escaped
+        try:
+            self._serial = serial.Serial(name, baud, timeout=_LATENCY + longest,
+                                         write_timeout=_STUCK, exclusive=True)
+        except (serial.SerialException, ValueError) as error:
+            raise TransportError(f"serial port {name} at {baud} baud cannot be used: {error}; "
+                                 f"check its name, your permissions, and that no other program "
+                                 f"has it open") from error
+        self._name = name
+
+    def send(self, data):
+        with self._failures():
+            self._serial.write(data)
+
+    def receive(self):
+        with self._failures():
+            first = self._serial.read(1)
+            return first + self._serial.read(self._serial.in_waiting) if first else b""
+
+    @contextlib.contextmanager
+    def _failures(self):
+        """Say which port failed."""
+        try:
+            yield
+        except OSError as error:  # pyserial's errors are among these
+            raise TransportError(f"serial port {self._name} failed: {error}; check the cable, and "
+                                 f"start again") from error
+
+    def close(self):
+        self._serial.close()

@@ -1,0 +1,86 @@
+"""A board on a serial port as a transport of the driver."""
+
+from hypercast.host.runtime.serial.command import Command
+from hypercast.host.runtime.serial.session import Session
+from hypercast.host.runtime.transport import Transport
+
+__all__ = ["SerialTransport"]
+
+
+class SerialTransport(Transport):
+    """A chip behind the serial link.
+
+    Writes are gathered into frames and sent without waiting: that one was refused is known, and
+    raised, at the next read or ``flush``.
+
+    Parameters
+    ----------
+    port : Port
+        The line to the board.
+    **options
+        See ``Session``.
+
+    Raises
+    ------
+    TransportError
+        If nobody answers.
+    """
+
+    def __init__(self, port, **options):
+        self._session = Session(port, **options)
+        self._command = Command()  # being gathered
+        self._posted = []  # commands whose results were not looked at
+
+    def read(self, address):
+        return self.read_stream(address, 1)[0]
+
+    def write(self, address, value):
+        self.write_stream(address, [value])
+
+    def read_stream(self, address, count):
+        left = count
+        while left:
+            if not (taken := self._command.read(address, left)):
+                self._post()
+            left -= taken
+        return self._results()
+
+    def write_stream(self, address, values):
+        values = list(values)
+        while values:
+            if not (taken := self._command.write(address, values)):
+                self._post()
+            values = values[taken:]
+
+    def wait(self, cycles):
+        """Only send what was gathered: the next look at the chip takes long enough."""
+        self._post()
+
+    def reset(self):
+        """Reset the chip, whatever it is doing; its memories stay as they are."""
+        self._post()
+        self._command.reset()
+        self.flush()
+
+    def flush(self):
+        self._results()
+
+    def _results(self):
+        """Wait until everything is done; the words read since the last time."""
+        self._post()
+        posted, self._posted = self._posted, []
+        results = self._session.results()
+        return [word for command, result in zip(posted, results, strict=True)
+                for word in command.check(result)]
+
+    def _post(self):
+        if self._command.words:
+            self._session.post(self._command.words)
+            self._posted.append(self._command)
+            self._command = Command()
+
+    def close(self):
+        try:
+            self.flush()
+        finally:
+            self._session.close()

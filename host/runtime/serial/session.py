@@ -1,0 +1,143 @@
+"""Commands over a line that garbles, loses and repeats: each is carried out once, and answered."""
+
+import secrets
+from dataclasses import dataclass
+
+from hypercast.host.runtime.serial.frames import FrameDecoder, encode
+from hypercast.host.runtime.transport import TransportError
+from hypercast.rtl.serial.protocol import FRAME_WORDS, SEQUENCES, WINDOW, Kind, header_word
+
+__all__ = ["Session"]
+
+#: Bytes without an answer among them after which commands are sent again, as after a silence.
+_BABBLE = 2 * 4 * FRAME_WORDS * WINDOW
+#: Sixteen bits of the header; zero is no session.
+_SESSIONS = 0xFFFF
+
+
+@dataclass
+class _Command:
+    frame: bytes
+    result: list | None = None
+
+
+class Session:
+    """The host's end of the link.
+
+    Up to ``WINDOW`` commands are under way. What is not answered is sent again, after a silence,
+    or as soon as the board says that it missed a command.
+
+    Parameters
+    ----------
+    port : Port
+        The line.
+    attempts : int
+        How often a command is sent before the board is given up.
+    number : int, optional
+        The session's, 1 to 65535, where all bytes are to be the same again. By default it is
+        random, so that the board tells this session from those before it.
+
+    Raises
+    ------
+    TransportError
+        If nobody answers.
+    ValueError
+        If there is no session of that number.
+    """
+
+    def __init__(self, port, *, attempts=10, number=None):
+        if number is None:
+            number = 1 + secrets.randbelow(_SESSIONS)
+        if not 1 <= number <= _SESSIONS:
+            raise ValueError(f"session number {number}: give one of 1 to {_SESSIONS}")
+        self._port = port
+        self._attempts = attempts
+        self._decoder = FrameDecoder()
+        self._number = number
+        self._next = None  # sequence number; None until the board has told
+        self._commands = []  # whose results nobody has taken
+        self._unanswered = {}  # sequence number to command, the oldest first
+        self._failures = 0  # time-outs in a row
+        self._repeated = False  # the unanswered were sent again, and none answered since
+        self._babble = 0
+        self._opening = encode([header_word(Kind.OPEN, 0, self._number)])
+        port.send(self._opening)
+        while self._next is None:
+            self._receive()
+
+    def post(self, words):
+        """Send a command; waits if too many are under way.
+
+        Parameters
+        ----------
+        words : sequence of int
+            What follows the header.
+        """
+        while self._unanswered and (self._next - next(iter(self._unanswered))) % SEQUENCES \
+                >= WINDOW:
+            self._receive()
+        header = header_word(Kind.COMMAND, self._next, self._number)
+        command = _Command(encode([header, *words]))
+        self._commands.append(command)
+        self._unanswered[self._next] = command
+        self._next = (self._next + 1) % SEQUENCES
+        self._port.send(command.frame)
+
+    def results(self):
+        """Wait for all results that were not taken yet: their words, in the order of commands.
+
+        Raises
+        ------
+        TransportError
+            If the board does not answer, or was reset meanwhile.
+        """
+        while self._unanswered:
+            self._receive()
+        commands, self._commands = self._commands, []
+        return [command.result for command in commands]
+
+    def close(self):
+        """Release the port."""
+        self._port.close()
+
+    def _receive(self):
+        data = self._port.receive()
+        self._babble += len(data)
+        for header, *words in self._decoder.feed(data):
+            self._handle(header, words)
+        if not data or self._babble > _BABBLE:
+            self._failures += 1
+            if self._failures >= self._attempts:
+                raise TransportError(
+                    f"the board did not answer {self._failures} times; check that it is on, its "
+                    f"cable, and the baud rate")
+            self._repeat()
+
+    def _handle(self, header, words):
+        kind, sequence, session = header & 0xFF, header >> 8 & 0xFF, header >> 16
+        if self._next is None:
+            if kind == Kind.STATE and session == self._number:
+                self._next = sequence
+                self._progress()
+        elif session != self._number:
+            if kind == Kind.STATE:
+                raise TransportError("the board was reset, or another program opened it: its state "
+                                     "is lost; start again")
+        elif kind == Kind.STATE:
+            if not self._repeated:
+                self._repeat()
+        elif kind == Kind.RESULT and sequence in self._unanswered:
+            self._unanswered.pop(sequence).result = words
+            self._progress()
+
+    def _progress(self):
+        self._failures = self._babble = 0
+        self._repeated = False
+
+    def _repeat(self):
+        self._repeated = True
+        self._babble = 0
+        if self._next is None:
+            self._port.send(self._opening)
+        for command in self._unanswered.values():
+            self._port.send(command.frame)

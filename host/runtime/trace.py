@@ -1,0 +1,131 @@
+"""Writes a run as a Chrome trace event file, which opens in Perfetto (ui.perfetto.dev).
+
+The format is the JSON one of "Trace Event Format" (Google, 2016): complete events (``X``),
+counters (``C``) and metadata (``M``). Times are microseconds at ``CLOCK_MHZ``: a cycle is 4 ns.
+"""
+
+import json
+
+import numpy as np
+
+from hypercast.host.files.durable_file import write_durably
+from hypercast.host.runtime.timeline import ENGINES
+from hypercast.host.runtime.utilisation import utilisation
+from hypercast.rtl.isa import Engine
+
+__all__ = ["CLOCK_MHZ", "trace_events", "write_trace"]
+
+#: Clock that cycles are converted to time with; assumed, not measured.
+CLOCK_MHZ = 250
+#: Process of the program; the counters have the next one, the cores those after it.
+_PROGRAM, _COUNTERS, _CORES = 1, 2, 3
+#: Threads of the program.
+_PHASES, _WAITING = 1, 2
+
+
+def write_trace(path, profile, config):
+    """Write a run to a file.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file, usually ``.json``.
+    profile : Profile
+        The run.
+    config : Config
+        Configuration of the chip.
+    """
+    write_durably(path, json.dumps({
+        "displayTimeUnit": "ns",
+        "otherData": {"clock": f"{CLOCK_MHZ} MHz, assumed", "cycles": profile.cycles},
+        "traceEvents": list(trace_events(profile, config))}).encode())
+
+
+def trace_events(profile, config):
+    """The events of a run, as dictionaries.
+
+    The program's process has a slice for each stretch of a phase, and one from each instruction's
+    issue to the next, named by the instruction that was then waiting. Each core is a process with
+    a thread per engine and a slice per instruction. A counter for each resource has its
+    utilisation in percent, from issue to issue, averaged over the cores.
+    """
+    yield from _names(_PROGRAM, "program", {_PHASES: "phase", _WAITING: "next instruction"})
+    yield from _names(_COUNTERS, "utilisation, mean over cores", {})
+    for core in range(config.cores):
+        yield from _names(_CORES + core, f"core {core}", {
+            _thread(core, engine): engine.name.lower() for engine in ENGINES})
+    yield from _program(profile)
+    yield from _counters(profile, config)
+    for core, engine, start, end, number in zip(*map(list, profile.slices), strict=True):
+        yield _slice(_CORES + core, _thread(core, engine), start, end,
+                     profile.instructions[number])
+
+
+def _time(cycles):
+    """Cycles as microseconds, with whole nanoseconds."""
+    return round(int(cycles) / CLOCK_MHZ, 3)
+
+
+def _thread(core, engine):
+    """Perfetto wants a thread's number to be unique over all processes, and not zero."""
+    return int((_CORES + core) * len(Engine) + engine)
+
+
+def _names(process, name, threads):
+    common = {"ph": "M", "ts": 0, "pid": process}
+    yield {**common, "tid": 0, "name": "process_name", "args": {"name": name}}
+    yield {**common, "tid": 0, "name": "process_sort_index", "args": {"sort_index": process}}
+    for order, (thread, label) in enumerate(threads.items()):
+        yield {**common, "tid": thread, "name": "thread_name", "args": {"name": label}}
+        yield {**common, "tid": thread, "name": "thread_sort_index", "args": {"sort_index": order}}
+
+
+def _slice(process, thread, start, end, instruction, name=None, **arguments):
+    kind, _, layer = instruction.phase.partition(" ")
+    return {"ph": "X", "pid": int(process), "tid": int(thread), "ts": _time(start),
+            "dur": _time(end - start), "name": name or instruction.name, "cat": kind,
+            "args": {"phase": kind, **({"layer": int(layer)} if layer else {}),
+                     "program row": instruction.row, "issued in cycle": instruction.cycle,
+                     **arguments}}
+
+
+def _program(profile):
+    instructions, first = profile.instructions, 0
+    ends = [*(following.cycle for following in instructions[1:]), profile.cycles]
+    for number, (instruction, end) in enumerate(zip(instructions, ends, strict=True)):
+        following = instructions[number + 1] if number + 1 < len(instructions) else None
+        if following is None or following.phase != instruction.phase:
+            yield _slice(_PROGRAM, _PHASES, instructions[first].cycle, end, instruction,
+                         name=instruction.phase)
+            first = number + 1
+        if following:
+            waits = following.fields["waits"]
+            yield _slice(_PROGRAM, _WAITING, instruction.cycle, end, following, waits=", ".join(
+                engine.name.lower() for engine in Engine if waits >> engine & 1) or "own engine")
+
+
+def _counters(profile, config):
+    starts = [instruction.cycle for instruction in profile.instructions]
+    lengths = np.diff([*starts, profile.cycles])
+    spans = [utilisation(instruction.counters, 1, config) for instruction in profile.instructions]
+    for number, row in enumerate(spans[0] if spans else ()):
+        # In cycles' worth of work.
+        work = _in_time(np.array([rows[number].work for rows in spans]), lengths)
+        for start, length, done in zip(starts, lengths, work, strict=True):
+            if length:
+                yield {"ph": "C", "pid": _COUNTERS, "tid": 0, "ts": _time(start),
+                       "name": row.name, "args": {"percent": round(float(100 * done / length), 1)}}
+
+
+def _in_time(work, lengths):
+    """Work of spans of time, none of which has more than its length.
+
+    A word is counted some cycles after the one that moved it: what a span has no room for is of
+    the one before.
+    """
+    work = work.copy()
+    for number in range(len(work) - 1, 0, -1):
+        late = max(work[number] - lengths[number], 0)
+        work[number] -= late
+        work[number - 1] += late
+    return work

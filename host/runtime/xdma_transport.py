@@ -1,0 +1,124 @@
+"""A board on PCIe, behind AMD's XDMA driver, as a transport of the driver."""
+
+import os
+
+from hypercast.host.runtime.transport import Transport, TransportError
+from hypercast.rtl.registers import MAGIC, Status, register
+
+__all__ = ["XDMA", "XdmaTransport", "open_xdma", "xdma_path"]
+
+#: What names of such devices begin with.
+XDMA = "xdma:"
+
+#: What a host reads where nobody answers, or where an access failed.
+_NOBODY = 0xFFFFFFFF
+_BYTES = 4
+
+
+def xdma_path(name):
+    """File of device ``xdma:FILE``.
+
+    Raises
+    ------
+    ValueError
+        If it has not that form.
+    """
+    path = name.removeprefix(XDMA)
+    if path in ("", name) or "\0" in path:
+        raise ValueError(f"device {name!r} is not of the form xdma:FILE, for instance "
+                         f"xdma:/dev/xdma0_user")
+    return path
+
+
+def open_xdma(name):
+    """The transport to a board whose chip holds nothing of a program that was broken off.
+
+    Such a board has no reset but its bitstream, and a program that stopped before its end may have
+    left sums in the accumulators.
+
+    Parameters
+    ----------
+    name : str
+        ``xdma:FILE``.
+
+    Raises
+    ------
+    TransportError
+        If there is no such board, or its last program did not reach its end.
+    ValueError
+        If the name is wrong.
+    """
+    path = xdma_path(name)
+    transport = XdmaTransport(path)
+    status = Status(transport.read(register("status")))
+    started = any(transport.read(register(half)) for half in ("cycles_low", "cycles_high"))
+    if status not in (Status(0), Status.DONE) or (started and not status & Status.DONE):
+        transport.close()
+        raise TransportError(
+            f"the chip of {path} runs a program, or the last one did not reach its end (status "
+            f"{status!r}); wait for it, or load the board's bitstream again and rescan the PCI bus")
+    return transport
+
+
+class XdmaTransport(Transport):
+    """A chip whose registers are the bytes of a file.
+
+    Parameters
+    ----------
+    path : str
+        The file: the driver's ``/dev/xdmaN_user``.
+
+    Raises
+    ------
+    TransportError
+        If it cannot be opened.
+    """
+
+    def __init__(self, path):
+        self._path = path
+        try:
+            self._file = os.open(path, os.O_RDWR | os.O_SYNC)
+        except OSError as error:
+            raise TransportError(f"device {path} cannot be opened: {error.strerror}; load the "
+                                 f"xdma driver, and check its permissions") from error
+
+    def read(self, address):
+        return self.read_stream(address, 1)[0]
+
+    def read_stream(self, address, count):
+        values = [self._read(address) for _ in range(count)]
+        if _NOBODY in values:
+            self._check_presence(address)
+        return values
+
+    def _check_presence(self, address):
+        if self._read(register("magic")) != MAGIC:
+            raise TransportError(
+                f"read at {address:#x} failed: {self._path} answers with ones only, so the board "
+                f"is gone; load its bitstream again, then rescan the PCI bus")
+
+    def _read(self, address):
+        try:
+            data = os.pread(self._file, _BYTES, address)
+        except OSError as error:
+            raise self._refused("read", address, error.strerror) from error
+        if len(data) != _BYTES:
+            raise self._refused("read", address, f"{len(data)} bytes came")
+        return int.from_bytes(data, "little")
+
+    def write(self, address, value):
+        try:
+            written = os.pwrite(self._file, value.to_bytes(_BYTES, "little"), address)
+        except OSError as error:
+            raise self._refused("write", address, error.strerror) from error
+        if written != _BYTES:
+            raise self._refused("write", address, f"{written} bytes were taken")
+
+    def _refused(self, access, address, reason):
+        return TransportError(f"{access} at {address:#x} of {self._path} failed: {reason}")
+
+    def wait(self, cycles):
+        """Nothing: the next look at the chip takes about as long."""
+
+    def close(self):
+        os.close(self._file)

@@ -1,0 +1,1 @@
+"""Training: recipes, the trainer, its run folder and checkpoints, and its measures."""

@@ -1,0 +1,144 @@
+"""A whole training, described; and the file that describes one."""
+
+import difflib
+from dataclasses import dataclass, field, fields, replace
+
+import tomli_w
+
+from hypercast.host.training.description.conversion import DescriptionError, checked
+from hypercast.host.training.description.device import Device
+from hypercast.host.training.description.document import read_document
+from hypercast.host.training.description.model import Model
+from hypercast.host.training.description.recipe import make_recipe, recipe_values
+from hypercast.host.training.description.sampling import Sampling
+from hypercast.host.training.description.source import Source
+from hypercast.host.training.description.stopping import Stopping
+from hypercast.reference.recipe import Recipe
+
+__all__ = ["Description", "load_description"]
+
+_SECTIONS = ("graph", "model", "recipe", "sampling", "device", "stopping")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Description:
+    """What is trained, how, and where.
+
+    Parameters
+    ----------
+    graph : Source or None
+        None for a graph that was made in Python.
+    model : Model
+    recipe : Recipe
+    sampling : Sampling
+    device : Device
+    stopping : Stopping
+    """
+
+    graph: Source | None = None
+    model: Model = field(default_factory=Model)
+    recipe: Recipe = field(default_factory=Recipe)
+    sampling: Sampling = field(default_factory=Sampling)
+    device: Device = field(default_factory=Device)
+    stopping: Stopping = field(default_factory=Stopping)
+
+    @classmethod
+    def of_sections(cls, sections):
+        """From section name to a dictionary of its keys; what is missing has its default.
+
+        Raises
+        ------
+        DescriptionError
+            If a section or key is unknown, or a value makes no sense.
+        """
+        for name in sections:
+            if name not in _SECTIONS:
+                near = difflib.get_close_matches(name, _SECTIONS, n=1)
+                advice = f"did you mean [{near[0]}]?" if near else \
+                    f"there are {', '.join(_SECTIONS)}"
+                raise DescriptionError(f"there is no section [{name}]; {advice}", name)
+            if not isinstance(sections[name], dict):
+                raise DescriptionError(f"{name} must be a section [{name}]", name)
+        parts = {name: sections.get(name, {}) for name in _SECTIONS}
+        device = Device(**checked("device", parts["device"], Device.HINTS))
+        if parts["graph"] and "source" not in parts["graph"]:
+            raise DescriptionError("[graph] needs source, the name of a bundled graph or a path",
+                                   "graph")
+        if parts["sampling"] and "sampler" not in parts["sampling"]:
+            raise DescriptionError("[sampling] needs sampler, or steps work on the whole graph",
+                                   "sampling")
+        graph = _made(Source, "graph", parts) if parts["graph"] else None
+        model = _made(Model, "model", parts)
+        return cls(graph=graph, model=model,
+                   recipe=make_recipe(parts["recipe"], model, device.config),
+                   sampling=_made(Sampling, "sampling", parts), device=device,
+                   stopping=_made(Stopping, "stopping", parts))
+
+    def sections(self):
+        """What ``of_sections`` makes this description from; a graph made in Python is missing."""
+        return {"graph": {} if self.graph is None else self.graph.values(),
+                "model": self.model.values(), "recipe": recipe_values(self.recipe),
+                "sampling": self.sampling.values() if self.sampling.sampler else {},
+                "device": self.device.values(), "stopping": self.stopping.values()}
+
+    def located(self, folder):
+        """The same with full paths; those that are none yet are in ``folder``."""
+        return replace(self, graph=self.graph and self.graph.located(folder),
+                       model=self.model.located(folder))
+
+    def on(self, device):
+        """The same on another device, given by its name."""
+        return replace(self, device=self.device.named(device))
+
+    def text(self):
+        """The description as a TOML file, which ``load_description`` reads."""
+        return tomli_w.dumps({name: {key: _short(value) for key, value in keys.items()}
+                              for name, keys in self.sections().items()})
+
+
+def _short(value):
+    """A number for a tuple of it alone."""
+    alone = isinstance(value, tuple) and len(value) == 1 and not isinstance(value[0], tuple)
+    return value[0] if alone else value
+
+
+def _made(kind, section, parts):
+    hints = {one.name: one.type for one in fields(kind)}
+    return kind(**checked(section, parts[section], hints))
+
+
+def load_description(path, changes=None):
+    """The ``Description`` in a TOML or YAML file; paths in it are relative to its folder.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+    changes : dict, optional
+        Sections with keys that count instead of the file's.
+
+    Raises
+    ------
+    DescriptionError
+        If it makes no sense, and names the line; or cannot be read.
+    """
+    document = read_document(path)
+    changes = changes or {}
+    merged = _merged(document.sections, changes)
+    try:
+        description = Description.of_sections(merged)
+    except DescriptionError as error:
+        if error.key in changes.get(error.section, {}):
+            raise
+        place = document.place(error.section, error.key)
+        raise DescriptionError(f"{path}{place}: {error}", error.section, error.key) from error
+    return description.located(path.parent)
+
+
+def _merged(sections, changes):
+    """Sections with the keys of ``changes``; what is no section stays, to be refused."""
+    found = dict(sections)
+    for name, keys in changes.items():
+        if keys and isinstance(found.setdefault(name, {}), dict):
+            found[name] = {**found[name], **keys}
+    return found

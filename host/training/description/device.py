@@ -1,0 +1,80 @@
+"""The device to train on, and the configuration of its chip."""
+
+from dataclasses import fields
+
+from hypercast.host.runtime.serial.discovery import serial_address
+from hypercast.host.runtime.xdma_transport import XDMA, xdma_path
+from hypercast.host.training.description.conversion import DescriptionError, checked
+from hypercast.rtl.config import PRESETS, Config, ConfigurationError
+
+__all__ = ["DEVICES", "Device"]
+
+#: Names of the devices that every machine has; besides, there are boards on serial ports and PCIe.
+DEVICES = ("reference", "rtl")
+
+_FIELDS = {field.name: field.type for field in fields(Config)}
+
+
+class Device:
+    """A device to train on.
+
+    Parameters
+    ----------
+    name : str
+        ``reference``: NumPy. ``rtl``: the whole chip, simulated. ``serial[:PORT][@BAUD]``: a board
+        on a serial port, found if PORT is left out. ``xdma:FILE``: a board on PCIe.
+    preset : str
+        One of ``PRESETS``.
+    elements : int, optional
+        Bits of a tensor element, 8 or 16; the preset's if not given.
+    **changes
+        Fields of ``Config`` that differ from the preset.
+
+    Attributes
+    ----------
+    config : Config
+        The chip's configuration.
+
+    Raises
+    ------
+    DescriptionError
+        If there is no such device, preset or configuration.
+    """
+
+    #: Keys of a description, and their types.
+    HINTS = {"name": str, "preset": str, "elements": int | None, **_FIELDS}
+
+    def __init__(self, name="reference", *, preset="demo", elements=None, **changes):
+        given = checked("device", {
+            "name": name, "preset": preset, "elements": elements, **changes}, self.HINTS)
+        self.name, self.preset = given.pop("name"), given.pop("preset")
+        elements = given.pop("elements")
+        self._check_name()
+        if self.preset not in PRESETS:
+            raise DescriptionError(f"[device] preset must be one of {', '.join(PRESETS)}, not "
+                                   f"{self.preset!r}", "device", "preset")
+        if elements is not None:
+            given["element_width"] = elements
+        try:
+            self.config = PRESETS[self.preset].replace(**given)
+        except ConfigurationError as error:
+            raise DescriptionError(f"[device] {error}", "device") from error
+
+    def _check_name(self):
+        if self.name not in DEVICES:
+            try:
+                (xdma_path if self.name.startswith(XDMA) else serial_address)(self.name)
+            except ValueError as error:
+                raise DescriptionError(f"{error}; or {' or '.join(('xdma:FILE', *DEVICES))}",
+                                       "device", "name") from None
+
+    def named(self, name):
+        """The same configuration on another device."""
+        return Device(name, preset=self.preset, **self.config.to_dict())
+
+    def values(self):
+        """What ``Device`` is made from, but for what is the preset's."""
+        preset = PRESETS[self.preset]
+        return {"name": self.name, "preset": self.preset, **{
+            key: value for key, value in self.config.to_dict().items()
+            if value != getattr(preset, key)}}

@@ -1,0 +1,121 @@
+"""Files of sections with keys: TOML and YAML."""
+
+import re
+import tomllib
+
+import yaml
+
+from hypercast.host.files.reading.regular_file import DESCRIPTION_BYTES, FileError, read_text
+from hypercast.host.training.description.conversion import DescriptionError
+
+__all__ = ["SUFFIXES", "Document", "read_document"]
+
+_YAML = (".yaml", ".yml")
+#: How the names of such files end.
+SUFFIXES = (".toml", *_YAML)
+
+
+class Document:
+    """What a file says, and where.
+
+    Parameters
+    ----------
+    text : str
+        The file.
+    sections : dict
+        Section name to a dictionary of its keys, as read.
+    header, entry : str
+        Regular expressions of the line that begins a section, whose name is group 1, and of what
+        follows a key's name.
+    """
+
+    def __init__(self, text, sections, header, entry):
+        self.sections = sections
+        self._lines = text.splitlines()
+        self._header = re.compile(header)
+        self._entry = entry
+
+    def place(self, section, key):
+        """Where a key, or else its section, is: ``", line 3"``, or nothing if there is none."""
+        begins = re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?{self._entry}")
+        found, inside = 0, False
+        for number, line in enumerate(self._lines, 1):
+            if header := self._header.match(line):
+                inside = header[1] == section
+                found = number if inside else found
+            elif inside and key and begins.match(line):
+                return f", line {number}"
+        return f", line {found}" if found else ""
+
+
+def read_document(path):
+    """The ``Document`` in a file, by its suffix one of ``SUFFIXES``.
+
+    Raises
+    ------
+    DescriptionError
+        If it cannot be read, is damaged, or holds anything but sections.
+    """
+    try:
+        text = read_text(path, most=DESCRIPTION_BYTES)
+        if path.suffix in _YAML:
+            return _yaml_document(text)
+        return Document(text, tomllib.loads(text), r"\s*\[\s*([^\]\s]+)\s*\]", r"\s*=")
+    except FileError as error:
+        raise DescriptionError(str(error)) from error
+    except RecursionError as error:
+        raise DescriptionError(f"{path} has too many brackets in each other; correct the file"
+                               ) from error
+    except yaml.MarkedYAMLError as error:
+        raise DescriptionError(f"{path}, line {error.problem_mark.line + 1}: {error.problem}; "
+                               f"correct the file") from error
+    except (ValueError, yaml.YAMLError) as error:  # also numbers of too many digits
+        text = " ".join(str(error).split())
+        raise DescriptionError(f"{path}: {text}; correct the file") from error
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML without what would be lost or misread silently.
+
+    Plain values are what YAML 1.2 takes them for, so that 010 is not eight, 1:30 not ninety, and
+    no is a text. References to other values are not taken: a short file could make large ones.
+    """
+
+    yaml_implicit_resolvers = {}  # those of YAML 1.1
+
+    def compose_node(self, parent, index):
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()
+            raise yaml.MarkedYAMLError(problem=f"*{event.anchor} refers to another value; write "
+                                               f"it out", problem_mark=event.start_mark)
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node, deep=False):
+        known = set()
+        for key, _ in node.value:
+            name = self.construct_object(key)
+            if not isinstance(name, str):
+                raise yaml.MarkedYAMLError(
+                    problem=f"the key {name!r} is no text", problem_mark=key.start_mark)
+            if name in known:
+                raise yaml.MarkedYAMLError(
+                    problem=f"the key {name} is there twice", problem_mark=key.start_mark)
+            known.add(name)
+        return super().construct_mapping(node, deep)
+
+
+for _kind, _pattern, _first in (
+        ("null", r"(?:~|null|)$", ["~", "n", ""]), ("bool", r"(?:true|false)$", ["t", "f"]),
+        ("int", r"[-+]?(?:0|[1-9][0-9]*)$", list("-+0123456789")),
+        ("float", r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$",
+         list("-+.0123456789"))):
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_kind}", re.compile(_pattern), _first)
+
+
+def _yaml_document(text):
+    sections = yaml.load(text, _Loader)  # a safe loader
+    if not isinstance(sections, dict):
+        raise yaml.YAMLError(f"it holds {'nothing' if sections is None else repr(sections)} "
+                             f"where sections like graph: and model: should be")
+    sections = {name: {} if keys is None else keys for name, keys in sections.items()}
+    return Document(text, sections, r"[\"']?(\w+)[\"']?\s*:", r"\s*:")

@@ -1,0 +1,120 @@
+"""The model, described without the graph it is trained on."""
+
+import os
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+
+from hypercast.host.training.description.conversion import DescriptionError, checked
+from hypercast.reference.models import MODELS, model_network
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR
+
+__all__ = ["AUTO", "ORDERS", "Model"]
+
+#: The order of products of the fewest predicted cycles.
+AUTO = "auto"
+ORDERS = (AUTO, COMBINE_FIRST, AGGREGATE_FIRST)
+#: More than these is a slip, and no machine's memory.
+_MOST_FEATURES, _MOST_LAYERS = 16_384, 1_000
+
+
+@dataclass(frozen=True)
+class Model:
+    """A graph neural network.
+
+    Parameters
+    ----------
+    name : str
+        One of ``MODELS``: ``gcn``, ``sage`` (GraphSAGE with means) or ``gin``.
+    layers : int, optional
+        Graph convolutions; as many as ``hidden`` asks for if not given.
+    hidden : int or tuple of int
+        Features of each hidden layer; one number holds for all.
+    dropout : float or tuple of float
+        Probability with which an element of a convolution's input is dropped; the last number holds
+        for all beyond.
+    residual : bool
+        Whether hidden convolutions of as many outputs as inputs add these to their sums.
+    jumping : bool
+        Whether a linear layer takes the outputs of all convolutions side by side.
+    order : str
+        One of ``ORDERS``: of each convolution's products, features times weights first, adjacency
+        times features first, or the faster, by the cycle model.
+    weights : str, optional
+        File with the initial weights, see ``interchange.weights``.
+
+    Raises
+    ------
+    DescriptionError
+        If they do not fit each other.
+    """
+
+    name: str = "gcn"
+    layers: int | None = None
+    hidden: tuple[int, ...] = (16,)
+    dropout: tuple[float, ...] = (0.5,)
+    residual: bool = False
+    jumping: bool = False
+    order: str = AUTO
+    weights: str | None = None
+
+    def __post_init__(self):
+        hints = {field.name: field.type for field in fields(self)}
+        for key, value in checked("model", asdict(self), hints).items():
+            object.__setattr__(self, key, value)
+        for key, known in (("name", MODELS), ("order", ORDERS)):
+            if getattr(self, key) not in known:
+                raise DescriptionError(f"[model] {key} must be one of {', '.join(known)}, not "
+                                       f"{getattr(self, key)!r}", "model", key)
+        if self.weights == "":
+            raise DescriptionError("[model] weights is empty; give the path of a file, or leave "
+                                   "it out", "model", "weights")
+        if not self.dropout:
+            raise DescriptionError("[model] dropout must not be empty", "model", "dropout")
+        if not all(0 <= rate < 1 for rate in self.dropout):
+            raise DescriptionError(f"[model] dropout must be at least 0 and below 1, not "
+                                   f"{list(self.dropout)}", "model", "dropout")
+        if not all(1 <= features <= _MOST_FEATURES for features in self.hidden):
+            raise DescriptionError(f"[model] hidden must be 1 to {_MOST_FEATURES} features, not "
+                                   f"{list(self.hidden)}", "model", "hidden")
+        if self.layers is not None and not 1 <= self.layers <= _MOST_LAYERS:
+            raise DescriptionError(f"[model] layers must be 1 to {_MOST_LAYERS}, not "
+                                   f"{self.layers}", "model", "layers")
+        if self.layers and len(self.hidden) not in (1, self._hidden_layers):
+            raise DescriptionError(
+                f"[model] hidden has {len(self.hidden)} numbers, but {self.layers} layers have "
+                f"{self._hidden_layers} hidden ones; give as many, or one for all", "model",
+                "hidden")
+
+    @property
+    def _hidden_layers(self):
+        """Convolutions that do not give the logits."""
+        return len(self.hidden) if self.layers is None else self.layers - 1 + self.jumping
+
+    def located(self, folder):
+        """The same with a full path to the weights; one that is none yet is in ``folder``."""
+        if self.weights is None:
+            return self
+        return replace(self, weights=os.path.abspath(Path(folder) / self.weights))
+
+    def network(self, graph):
+        """The ``Network`` for a graph."""
+        hidden = self.hidden * self._hidden_layers if len(self.hidden) == 1 else self.hidden
+        network = model_network(self.name, graph.features.shape[1], hidden, graph.classes,
+                                residual=self.residual, jumping=self.jumping)
+        network = replace(network, layers=tuple(self._with_dropout(network)))
+        if self.order == AUTO:
+            return network
+        return network.ordered(self.order if self.order in layer.orders else layer.orders[0]
+                               for layer in network.layers)
+
+    def _with_dropout(self, network):
+        """The layers, those with dropout being convolutions and what jumping knowledge ends in."""
+        rates = [*self.dropout, *self.dropout[-1:] * len(network.layers)]
+        for number, layer in enumerate(network.layers, 1):
+            last = self.jumping and number == len(network.layers)
+            drops = layer.order != LINEAR or last
+            yield replace(layer, dropout=rates.pop(0)) if drops else layer
+
+    def values(self):
+        """What ``Model`` is made from, but for what is not given."""
+        return {key: value for key, value in asdict(self).items() if value is not None}

@@ -1,0 +1,79 @@
+"""What training steps work on: the whole graph, or samples of it."""
+
+from dataclasses import asdict, dataclass, fields
+
+from hypercast.host.training.description.conversion import DescriptionError, checked
+
+__all__ = ["SAMPLERS", "SAMPLING_DEFAULTS", "Sampling"]
+
+#: Neighbour sampling, and what GraphSAINT draws; and the keys that each takes.
+SAMPLERS = {"neighbours": ("batch", "fan_outs"), "nodes": ("batch", "coverage"),
+            "edges": ("batch", "coverage"), "walks": ("batch", "walk", "coverage")}
+#: What keys are that are not given.
+SAMPLING_DEFAULTS = {"batch": 512, "fan_outs": (10, 25), "walk": 2, "coverage": 20.0}
+#: More than these is a slip, and no machine's memory.
+_MOST = {"batch": 1 << 24, "walk": 1 << 16, "coverage": 1e6}
+#: More vertices than that no graph has here.
+_MOST_NEIGHBOURS = (1 << 31) - 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling:
+    """How samples are drawn; keys that the sampler does not take stay None.
+
+    Parameters
+    ----------
+    sampler : str, optional
+        One of ``SAMPLERS``; every step works on the whole graph if not given.
+    batch : int, optional
+        Vertices to train on (neighbours), or nodes, edges or walks drawn, for a sample.
+    fan_outs : tuple of int, optional
+        Neighbours that are drawn at most (neighbours), of each convolution from the last one down;
+        the last number holds for all beyond.
+    walk : int, optional
+        Steps of a walk (walks).
+    coverage : float, optional
+        How often each vertex is in the pool of subgraphs, in the mean (nodes, edges and walks).
+
+    Raises
+    ------
+    DescriptionError
+        If a value is out of range, or of another sampler.
+    """
+
+    sampler: str | None = None
+    batch: int | None = None
+    fan_outs: tuple[int, ...] | None = None
+    walk: int | None = None
+    coverage: float | None = None
+
+    def __post_init__(self):
+        hints = {field.name: field.type for field in fields(self)}
+        for key, value in checked("sampling", asdict(self), hints).items():
+            object.__setattr__(self, key, value)
+        if self.sampler is not None and self.sampler not in SAMPLERS:
+            raise DescriptionError(f"[sampling] sampler must be one of {', '.join(SAMPLERS)}, not "
+                                   f"{self.sampler!r}", "sampling", "sampler")
+        for key, most in _MOST.items():
+            value = getattr(self, key)
+            if value is not None and not 0 < value <= most:
+                raise DescriptionError(f"[sampling] {key} must be above 0, and at most {most}, not "
+                                       f"{value}", "sampling", key)
+        if self.fan_outs is not None and not (
+                self.fan_outs and all(1 <= one <= _MOST_NEIGHBOURS for one in self.fan_outs)):
+            raise DescriptionError(
+                f"[sampling] fan_outs must be one or more numbers from 1 to {_MOST_NEIGHBOURS}, "
+                f"not {list(self.fan_outs)}", "sampling", "fan_outs")
+        for key, default in SAMPLING_DEFAULTS.items():
+            if key in SAMPLERS.get(self.sampler, ()):
+                if getattr(self, key) is None:
+                    object.__setattr__(self, key, default)
+            elif getattr(self, key) is not None:
+                users = " or ".join(name for name, keys in SAMPLERS.items() if key in keys)
+                raise DescriptionError(
+                    f"[sampling] {key} is of sampler {users}, not of {self.sampler}; leave it out",
+                    "sampling", key)
+
+    def values(self):
+        """What ``Sampling`` is made from, but for what is not given."""
+        return {key: value for key, value in asdict(self).items() if value is not None}

@@ -1,0 +1,72 @@
+"""Where a graph comes from, and how it is split."""
+
+import os
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+
+from hypercast.host.graphs import datasets
+from hypercast.host.training.description.conversion import DescriptionError, checked
+
+__all__ = ["Source"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """A graph's source.
+
+    Parameters
+    ----------
+    source : str
+        Name of a bundled data set, or path of a file or folder of graphs.
+    split : tuple of float, optional
+        Percentages of the vertices to train, validate and test on, drawn at random; the data
+        set's own split if not given.
+    split_seed : int, optional
+        Of the choice; 0 if not given.
+
+    Raises
+    ------
+    DescriptionError
+        If the percentages do not sum up to 100, or there is a seed of no split.
+    """
+
+    source: str
+    split: tuple[float, float, float] | None = None
+    split_seed: int | None = None
+
+    def __post_init__(self):
+        hints = {field.name: field.type for field in fields(self)}
+        for key, value in checked("graph", asdict(self), hints).items():
+            object.__setattr__(self, key, value)
+        if self.split and not (min(self.split) >= 0 and abs(sum(self.split) - 100) <= 1e-6):
+            raise DescriptionError(f"[graph] split must be three percentages that sum up to 100, "
+                                   f"not {list(self.split)}", "graph", "split")
+        if self.split_seed is not None and self.split_seed < 0:
+            raise DescriptionError(f"[graph] split_seed must be at least 0, not {self.split_seed}",
+                                   "graph", "split_seed")
+        if not self.source:
+            raise DescriptionError("[graph] source is empty; give the name of a bundled graph or "
+                                   "a path", "graph", "source")
+        if self.split_seed is not None and self.split is None:
+            raise DescriptionError("[graph] split_seed is the seed of split; give that as well",
+                                   "graph", "split_seed")
+
+    def load(self):
+        """The ``Graph``."""
+        graph = datasets.load(self.source)
+        if self.split is None:
+            return graph
+        train, validation, _ = self.split
+        return graph.with_splits(**datasets.random_split(
+            graph.labels, train=train / 100, validation=validation / 100,
+            seed=self.split_seed or 0))
+
+    def located(self, folder):
+        """The same source with a full path; one that is none yet is in ``folder``."""
+        if self.source in datasets.BUNDLED:
+            return self
+        return replace(self, source=os.path.abspath(Path(folder) / self.source))
+
+    def values(self):
+        """What ``Source`` is made from, but for what is not given."""
+        return {key: value for key, value in asdict(self).items() if value is not None}

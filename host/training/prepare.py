@@ -1,0 +1,128 @@
+"""Prepares a graph for the chip, and opens devices."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.compiler.memory_map import CapacityError
+from hypercast.host.cycle_model.orders import choose_orders
+from hypercast.host.cycle_model.workload import Workload
+from hypercast.host.graphs.rank_order import rank_order
+from hypercast.host.runtime.chip_transport import open_transport
+from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
+from hypercast.reference.fixed_gcn import FixedGcn
+from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, CROSS_ENTROPY
+
+__all__ = ["loss_of", "open_device", "prepare", "prepare_sampled", "training_data"]
+
+
+def loss_of(graph):
+    """The loss (of ``reference.recipe.LOSSES``) that takes a graph's labels."""
+    return BINARY_CROSS_ENTROPY if graph.multi_label else CROSS_ENTROPY
+
+
+def prepare(graph, network, recipe, config=None, parameters=None, *, loss_weights=None):
+    """The model of a graph in its initial state: vertices in rank order, everything normalised.
+
+    Parameters
+    ----------
+    graph : Graph
+        What to train on.
+    network : Network
+        What to train.
+    recipe : Recipe
+        How.
+    config : Config, optional
+        Configuration for which the order of every layer's products is chosen, whatever it is in
+        ``network``: that of the fewest predicted cycles, or, if the network does not fit the
+        configuration, features times weights first. The bits follow from the orders.
+    parameters : dict, optional
+        Initial weights and biases by name, instead of those of the recipe's seed.
+    loss_weights : (V,) array of float, optional
+        Factor of each vertex's loss, in the graph's order of vertices; see ``Sample``.
+
+    Returns
+    -------
+    FixedGcn
+        Ready for ``ReferenceDevice`` or ``compile_job``.
+
+    Raises
+    ------
+    ValueError
+        If the recipe's loss does not take the graph's labels, or something else does not fit.
+    """
+    data = training_data(graph, recipe, loss_weights)
+    if config is None:
+        return FixedGcn(network, recipe, *data, parameters=parameters)
+    combining = network.ordered(layer.orders[0] for layer in network.layers)
+    model = FixedGcn(combining, recipe, *data, parameters=parameters)
+    try:
+        chosen = choose_orders(Workload.of_model(model, config)).network
+    except CapacityError:
+        return model
+    return model if chosen == combining else FixedGcn(
+        chosen, recipe, *data, parameters=parameters)
+
+
+def prepare_sampled(source, network, recipe, config=None, parameters=None):
+    """The model of a graph's samples in its initial state; the first one chooses the orders.
+
+    Parameters
+    ----------
+    source : SampleSource
+        The samples.
+    network, recipe, config, parameters
+        As those of ``prepare``; epochs of the recipe's schedule count whole epochs.
+    """
+    recipe = replace(recipe, schedule=tuple(
+        (epoch * len(source), factor) for epoch, factor in recipe.schedule))
+    if config is not None:
+        try:
+            network = choose_orders(
+                Workload.of_batch(source.first.edges, network, config)).network
+        except CapacityError:
+            network = network.ordered(layer.orders[0] for layer in network.layers)
+    return FixedGcn(network, recipe, source.first, parameters=parameters)
+
+
+def training_data(graph, recipe, loss_weights=None):
+    """Edge weights, features, labels, splits and loss weights: normalised, in rank order."""
+    order = rank_order(graph)
+    if loss_weights is not None:
+        loss_weights = np.asarray(loss_weights)[order]
+    graph = graph.permuted(order)
+    if recipe.normalise_features:
+        graph = graph.with_normalised_features()
+    return (graph.normalised(recipe.normalisation, recipe.gin_epsilon), graph.features,
+            graph.labels, graph.splits, loss_weights)
+
+
+def open_device(name, model, config, *, room=None, progress=lambda text: None):
+    """A device that trains ``model``.
+
+    Parameters
+    ----------
+    name : str
+        ``reference``, or that of a chip, see ``open_transport``.
+    model : FixedGcn
+        Model in its initial state; ``reference`` trains it in place.
+    config : Config
+        Configuration of the chip.
+    room : Room, optional
+        For samples, if it is to train on others, too.
+    progress : callable
+        Called with a line of text before each slow step.
+
+    Raises
+    ------
+    CapacityError
+        If the job does not fit the configuration.
+    TransportError
+        If there is no such board.
+    """
+    if name == "reference":
+        return ReferenceDevice(model)
+    job = compile_job(model, config, room=room)
+    transport = open_transport(name, config, progress=progress)
+    return ChipDevice(transport, job, model, progress=progress)

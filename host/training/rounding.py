@@ -1,0 +1,91 @@
+"""What rounding to elements loses: warned of where it is much, refused where a column vanishes."""
+
+import math
+import warnings
+
+import numpy as np
+import scipy.sparse
+
+from hypercast.host.graphs.graph_checks import GraphError
+from hypercast.reference.edge_weights import rounding_error
+from hypercast.reference.quantization import lowest_exponent, quantize
+
+__all__ = ["RoundingWarning", "check_edges", "check_features"]
+
+#: A smaller share of the values is not warned of: some of any are near zero.
+_SHARE = 0.01
+#: Mean relative error of a vertex's values that is not warned of.
+_ERROR = 1 / 8
+
+
+class RoundingWarning(UserWarning):
+    """Numbers that are others to the chip than to the graph."""
+
+
+def check_features(features, width):
+    """Warn of features that are not zero, but will be rounded to it, or are rounded coarsely.
+
+    All have one exponent, by the largest of them.
+
+    Parameters
+    ----------
+    features : (V, F) array or scipy.sparse.csr_array of float64
+        As they are trained on.
+    width : int
+        Bits of an element.
+
+    Raises
+    ------
+    GraphError
+        If all that a column has are rounded to zero.
+    """
+    sparse = scipy.sparse.issparse(features)
+    magnitudes = abs(features.data if sparse else features)
+    largest = float(magnitudes.max(initial=0))
+    unit = math.ldexp(1.0, lowest_exponent(largest, width))
+    there, lost = magnitudes > 0, (magnitudes > 0) & (magnitudes <= unit / 2)
+    if sparse:
+        counts, gone = (np.bincount(features.indices[chosen], minlength=features.shape[1])
+                        for chosen in (there, lost))
+    else:
+        counts, gone = (np.count_nonzero(chosen, axis=0) for chosen in (there, lost))
+    rounding = (f"all features are rounded to multiples of {unit:.3g}, so that {width}-bit "
+                f"elements hold the largest, {largest:.3g}")
+    empty = np.flatnonzero((gone == counts) & (counts > 0))
+    if empty.size:
+        columns = f"feature {empty[0]}" if empty.size == 1 else \
+            f"{empty.size} features, such as {empty[0]},"
+        values = magnitudes[features.indices == empty[0]] if sparse else magnitudes[:, empty[0]]
+        raise GraphError(
+            f"{columns} would be zero at all vertices: {rounding}, and it is at most "
+            f"{values.max():.3g}; scale features to like sizes, correct outliers, or leave it out")
+    share = gone.sum() / max(counts.sum(), 1)
+    if share > _SHARE:
+        warnings.warn(
+            f"{share:.1%} of the features that are not zero will be: {rounding}; scale features to "
+            f"like sizes, or correct outliers", RoundingWarning, stacklevel=2)
+    else:
+        _check_error(_features_error(features, width), "features", width)
+
+
+def check_edges(sample):
+    """Warn where the edge weights of a ``Sample`` are rounded coarsely."""
+    _check_error(sample.edge_error, "edge weights", sample.element_width)
+
+
+def _check_error(error, what, width):
+    if error > _ERROR:
+        remedy = "use 16-bit elements" if width < 16 else f"scale {what} to like sizes"
+        warnings.warn(
+            f"{width}-bit elements change the {what} of a vertex by {error:.0%} on average, for "
+            f"all have one exponent; {remedy}", RoundingWarning, stacklevel=3)
+
+
+def _features_error(features, width):
+    """Mean relative rounding error of a vertex's features."""
+    mantissas, exponent = quantize(features, width)
+    if scipy.sparse.issparse(features):
+        rows = np.repeat(np.arange(features.shape[0]), np.diff(features.indptr))
+        return rounding_error(features.data, mantissas.data, exponent, rows)
+    rows = np.repeat(np.arange(features.shape[0]), features.shape[1])
+    return rounding_error(features.ravel(), mantissas.ravel(), exponent, rows)

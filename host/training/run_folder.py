@@ -1,0 +1,231 @@
+"""The folder of a run: its description, what happened in each epoch, and its checkpoint."""
+
+import hashlib
+import io
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from hypercast.host.files.durable_file import flush_folder, write_durably
+from hypercast.host.files.reading.regular_file import FileError, read_bytes
+from hypercast.host.runtime.trace import write_trace
+from hypercast.host.training.checkpoint import Checkpoint, CheckpointError
+from hypercast.host.training.checkpoint_file import load_checkpoint, save_checkpoint
+from hypercast.host.training.description.description import load_description
+from hypercast.host.training.folder_lock import FolderLock
+
+__all__ = ["EPOCHS", "NUMBERS", "RUN", "SLICES", "STEP", "RunError", "RunFolder"]
+
+#: Files that ``hypercast report`` draws.
+RUN, EPOCHS, STEP, SLICES, NUMBERS = (
+    "run.json", "epochs.jsonl", "step.json", "slices.npz", "numbers.json")
+_DESCRIPTION, _CHECKPOINT, _TRACE = "run.toml", "checkpoint.safetensors", "trace.json"
+#: Initial weights, if they came from a file; with its suffix.
+_WEIGHTS = "initial_weights"
+
+
+class RunError(ValueError):
+    """A folder holds no run, or a damaged one; says which file, and what to do."""
+
+
+class RunFolder:
+    """Where a run is kept.
+
+    Parameters
+    ----------
+    folder : pathlib.Path or str
+        The folder.
+    """
+
+    def __init__(self, folder):
+        self._folder = Path(folder)
+        self._recorded = hashlib.sha256()  # what is recorded of the epochs so far
+        self._lock = None
+
+    # Reading.
+
+    @property
+    def checkpoint_path(self):
+        """The checkpoint's file."""
+        return self._folder / _CHECKPOINT
+
+    @property
+    def has_checkpoint(self):
+        """Whether there is one."""
+        return self.checkpoint_path.exists()
+
+    @property
+    def description_path(self):
+        """The description's file.
+
+        Raises
+        ------
+        RunError
+            If there is none.
+        """
+        path = self._folder / _DESCRIPTION
+        if not path.exists():
+            raise RunError(f"{self._folder} holds no run (there is no {_DESCRIPTION}); make one by "
+                           f"hypercast train --run {self._folder}")
+        return path
+
+    def description(self):
+        """The ``Description`` of what was run; raises ``RunError`` if there is none."""
+        return load_description(self.description_path)
+
+    def load_checkpoint(self):
+        """The ``Checkpoint``; raises ``CheckpointError`` if there is none."""
+        return load_checkpoint(self.checkpoint_path)
+
+    def records(self):
+        """The record of each epoch, up to one that was not written to its end."""
+        return [json.loads(line) for line in self._record_lines()]
+
+    def records_of(self, checkpoint):
+        """The records of a ``Checkpoint``'s epochs.
+
+        Raises
+        ------
+        CheckpointError
+            If there are too few, or they are not those that were written before it.
+        """
+        path, count = self._folder / EPOCHS, checkpoint.state.step
+        try:
+            lines = self._record_lines()
+        except FileError as error:
+            raise CheckpointError(f"{error}, put back a copy of it, or train again") from error
+        if len(lines) < count:
+            raise CheckpointError(
+                f"{self.checkpoint_path} is of epoch {count}, but only {len(lines)} epochs are "
+                f"recorded in {path}; put back a copy of that, or train again")
+        if hashlib.sha256(b"".join(lines[:count])).hexdigest() != checkpoint.records:
+            raise CheckpointError(
+                f"{path} has changed since {self.checkpoint_path} was written; put back a copy of "
+                f"it, or train again")
+        return [json.loads(line) for line in lines[:count]]
+
+    def _record_lines(self):
+        """The lines of all records that were written to their end."""
+        lines = read_bytes(self._folder / EPOCHS).splitlines(keepends=True)
+        return [line for line in lines if line.endswith(b"\n")]
+
+    # Writing.
+
+    def lock(self):
+        """Keep other processes from writing; make the folder if there is none.
+
+        Raises
+        ------
+        FolderLockError
+            If another process is writing.
+        """
+        self._lock = FolderLock(self._folder)
+
+    def release(self):
+        """Let other processes write."""
+        if self._lock:
+            self._lock.release()
+
+    def begin(self, description, facts, job, records):
+        """Write what is trained, and how, and the records of the epochs that have been.
+
+        Without any, an earlier run is removed. Whenever the machine stops, the folder holds this
+        run, an earlier one, or none.
+
+        Parameters
+        ----------
+        description : Description
+            From which the run can be made again.
+        facts : dict
+            What the report shows.
+        job : Job or None
+            What a chip runs, for its memory map.
+        records : list of dict
+            A record per epoch.
+        """
+        described, weights = self._kept_description(description)
+        if not records:
+            self._clear(described, weights)
+        for name, content in weights.items():
+            write_durably(self._folder / name, content)
+        # The records of earlier epochs must outlive a kill at any time.
+        lines = b"".join(_line(record) for record in records)
+        write_durably(self._folder / EPOCHS, lines)
+        self._recorded = hashlib.sha256(lines)
+        self._write(RUN, {"facts": facts, "config": description.device.config.to_dict(),
+                          "memory": _memory_map(job) if job else {}})
+        write_durably(self._folder / _DESCRIPTION, described)
+
+    def _kept_description(self, description):
+        """The description's file, and the contents of those that are to be kept beside it."""
+        model, weights = description.model, {}
+        if model.weights:
+            source = Path(model.weights)
+            kept = self._folder / f"{_WEIGHTS}{source.suffix}"
+            if not (kept.exists() and kept.samefile(source)):
+                weights[kept.name] = read_bytes(source)
+            description = replace(description, model=replace(model, weights=kept.name))
+        return description.text().encode(), weights
+
+    def _clear(self, described, weights):
+        """Remove an earlier run; its description first, unless it is that of the new one."""
+        path = self._folder / _DESCRIPTION
+        same = not weights and path.exists() and read_bytes(path) == described
+        for name in (*([] if same else [_DESCRIPTION]),
+                     _CHECKPOINT, RUN, EPOCHS, STEP, SLICES, NUMBERS, _TRACE):
+            (self._folder / name).unlink(missing_ok=True)
+            flush_folder(self._folder)
+
+    def _write(self, name, value):
+        write_durably(self._folder / name, f"{json.dumps(value, indent=1)}\n".encode())
+
+    def epoch(self, record):
+        """Add the record of an epoch."""
+        line = _line(record)
+        with (self._folder / EPOCHS).open("ab") as file:
+            file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+        self._recorded.update(line)
+
+    def numbers(self, numbers):
+        """Keep ``TensorNumbers`` for the report."""
+        self._write(NUMBERS, [tensor._asdict() for tensor in numbers])
+
+    def checkpoint(self, identity, state, best):
+        """Replace the ``Checkpoint``; parameters are its own. Records of its epochs are there."""
+        save_checkpoint(self.checkpoint_path, Checkpoint(
+            identity=identity, state=state, best=best, records=self._recorded.hexdigest()))
+
+    def step(self, number, profile, config):
+        """Keep the profile of training step ``number``, from 1."""
+        self._write(STEP, {"number": number, "cycles": profile.cycles,
+                            "phases": [phase._asdict() for phase in profile.phases]})
+        names = [phase.name for phase in profile.phases]
+        phases = np.array([names.index(instruction.phase) for instruction in profile.instructions])
+        # The report needs the phase of a slice, not its instruction.
+        slices = profile.slices._replace(instruction=phases[profile.slices.instruction])
+        archive = io.BytesIO()
+        np.savez_compressed(archive, **slices._asdict())
+        write_durably(self._folder / SLICES, archive.getvalue())
+        write_trace(self._folder / _TRACE, profile, config)
+
+
+def _line(record):
+    return f"{json.dumps(record)}\n".encode()
+
+
+def _memory_map(job):
+    """Places of everything: memory to (name, first word, words) in order of addresses."""
+    places: dict[str, dict] = {"channel 0": {}, "channel 1": {}, "weight bank": {}}
+    for name, region in job.regions.items():
+        if region.words and not name.endswith(".eval"):  # which lie where the others do
+            places[f"channel {region.channel}"][name] = region.address, region.words
+    for name, weights in job.weights.items():
+        places["weight bank"][name] = weights.base, weights.rows
+    return {memory: sorted(([name, *place] for name, place in regions.items()),
+                           key=lambda place: place[1])
+            for memory, regions in places.items()}

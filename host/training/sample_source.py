@@ -1,0 +1,103 @@
+"""Samples of the vertices to train on, epoch by epoch."""
+
+from functools import partial
+from itertools import islice
+
+import numpy as np
+
+from hypercast.host.compiler.sample_plan import Room
+from hypercast.host.graphs.sampling.edge import EdgeDraw
+from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
+from hypercast.host.graphs.sampling.node import NodeDraw
+from hypercast.host.graphs.sampling.prefetch import prefetched
+from hypercast.host.graphs.sampling.random_walk import RandomWalkDraw
+from hypercast.host.graphs.sampling.saint import SaintSampler
+from hypercast.host.graphs.sampling.samples import SampleMaker
+from hypercast.reference.network import LINEAR
+from hypercast.rtl.isa import Split
+
+__all__ = ["SampleSource"]
+
+#: Samples that are drawn to see how much room samples take.
+_TRIALS = 8
+
+
+class SampleSource:
+    """The ``Sample`` s of a training.
+
+    Neighbours are drawn from the whole graph, subgraphs from the graph of the vertices to train on.
+
+    Parameters
+    ----------
+    graph : Graph
+        What is sampled.
+    network : Network
+        What is trained.
+    recipe : Recipe
+        How; its seed is also that of the samples.
+    sampling : Sampling
+        How samples are drawn; its ``sampler`` is given.
+
+    Attributes
+    ----------
+    first : Sample
+        The first one.
+
+    Raises
+    ------
+    ValueError
+        If samples reach less than half of the vertices to train on.
+    """
+
+    def __init__(self, graph, network, recipe, sampling):
+        train = np.flatnonzero(graph.splits == Split.TRAIN)
+        if recipe.normalise_features:
+            graph = graph.with_normalised_features()
+        layers = sum(layer.order != LINEAR for layer in network.layers)
+        if sampling.sampler == "neighbours":
+            fan_outs = [sampling.fan_outs[min(layer, len(sampling.fan_outs) - 1)]
+                        for layer in range(layers)]
+            self._sampler = NeighbourSampler(
+                graph.normalised(recipe.normalisation, recipe.gin_epsilon), train, fan_outs,
+                batch_size=min(sampling.batch, len(train)), seed=recipe.seed)
+        else:
+            graph = graph.among(train)
+            matrix = graph.normalised(recipe.normalisation, recipe.gin_epsilon)
+            subgraphs = SaintSampler(
+                matrix, _draw(matrix, sampling), layers=layers, coverage=sampling.coverage,
+                seed=recipe.seed)
+            _check_reached(subgraphs.visits, sampling.sampler)
+            self._sampler = subgraphs
+        self._make = SampleMaker(network, recipe, graph, self._sampler)
+        self.first = self._sample(0, 0)
+
+    def __len__(self):
+        """Samples of an epoch."""
+        return len(self._sampler)
+
+    def _sample(self, epoch, number):
+        return self._make(self._sampler.batch(epoch, number))
+
+    def epoch(self, number):
+        """The samples of an epoch (from 0), in order; threads make the next ones."""
+        return prefetched(partial(self._sample, number), range(len(self)))
+
+    def room(self):
+        """``Room`` for all samples, by what the first ones take."""
+        return Room.of([self.first, *islice(self.epoch(0), 1, _TRIALS)])
+
+
+def _check_reached(visits, sampler):
+    """Refuse samples that leave out most of the vertices to train on."""
+    reached = np.count_nonzero(visits)
+    if 2 * reached < len(visits):
+        raise ValueError(f"samples of {sampler} reach only {reached} of {len(visits)} vertices to "
+                         f"train on; draw walks or neighbours instead if these have few edges "
+                         f"among them, or else raise coverage")
+
+
+def _draw(matrix, sampling):
+    """What draws the vertices of a subgraph."""
+    if sampling.sampler == "walks":
+        return RandomWalkDraw(matrix, sampling.batch, sampling.walk)
+    return {"nodes": NodeDraw, "edges": EdgeDraw}[sampling.sampler](matrix, sampling.batch)

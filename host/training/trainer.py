@@ -1,0 +1,429 @@
+"""Trains a model of a graph, epoch by epoch: for Python and for the command line alike."""
+
+import contextlib
+from pathlib import Path
+
+import numpy as np
+
+from hypercast.host.graphs.interchange.weights import load_weights
+from hypercast.host.graphs.rank_order import rank_order
+from hypercast.host.runtime.checked_device import CheckedDevice
+from hypercast.host.runtime.comparison import Comparison
+from hypercast.host.runtime.devices import ReferenceDevice
+from hypercast.host.runtime.sampled_device import SampledDevice
+from hypercast.host.training.checkpoint import identity
+from hypercast.host.training.description.conversion import DescriptionError
+from hypercast.host.training.description.description import Description
+from hypercast.host.training.description.device import Device
+from hypercast.host.training.description.model import AUTO, Model
+from hypercast.host.training.description.recipe import make_recipe, recipe_values
+from hypercast.host.training.description.sampling import Sampling
+from hypercast.host.training.description.stopping import Stopping
+from hypercast.host.training.measures import macro_f1, measures
+from hypercast.host.training.numbers import step_numbers
+from hypercast.host.training.predictions import Predictions
+from hypercast.host.training.prepare import (
+    loss_of,
+    open_device,
+    prepare,
+    prepare_sampled,
+    training_data,
+)
+from hypercast.host.training.rounding import check_edges, check_features
+from hypercast.host.training.run_folder import RunError, RunFolder
+from hypercast.host.training.sample_source import SampleSource
+from hypercast.host.training.trainer_arguments import check_arguments
+from hypercast.rtl.isa import MASTER_EXPONENT, Split
+
+__all__ = ["Trainer"]
+
+
+class Trainer:
+    """Trains a model of a graph on a device.
+
+    ``for record in trainer`` trains epoch by epoch; ``fit`` goes through all of them. The device is
+    opened when it is needed first; ``close`` it, or use the trainer in a ``with`` statement.
+
+    Parameters
+    ----------
+    graph : Graph
+        What to train on.
+    model : Model, optional
+        What to train.
+    device : Device, optional
+        Where.
+    sampling : Sampling, optional
+        What steps work on; the whole graph if not given.
+    run : pathlib.Path or str, optional
+        Folder to keep the run in: description, metrics of every epoch, checkpoint. No other
+        process can keep one there until ``close``.
+    every : int
+        Epochs from one checkpoint to the next.
+    resume : bool
+        Go on from the checkpoint in ``run``, if there is one, with the same bits as if the training
+        had never stopped, on whatever device. Otherwise, an earlier run there is replaced after
+        the first epoch.
+    check : bool
+        Compare every tensor with the reference after every training step.
+    record_step : int, optional
+        The training step, from 1, whose timeline is recorded; only on ``rtl``.
+    patience, monitor
+        As in ``Stopping``.
+    source : Source, optional
+        Where the graph comes from, for the run's description.
+    progress : callable
+        Called with a line of text before each slow step.
+    **recipe
+        How to train: fields of ``Recipe``, but ``learning_rate``, ``bias_learning_rate`` and
+        ``weight_decay`` are in the singular, and may be one number, or one per layer.
+
+    Attributes
+    ----------
+    network : Network
+        What is trained.
+    history : list of dict
+        A record of each epoch: ``epoch`` (from 0), ``training_loss`` (of the training step, with
+        dropout); ``train_loss``, ``train_accuracy`` (of several labels per vertex,
+        ``train_micro_f1``), ``validation_loss``, ... (after it, without
+        dropout, None where there are no vertices); ``saturations`` in the training step; of a chip,
+        ``train_cycles`` and ``evaluate_cycles`` so far; if the run is kept, ``exponents``.
+    last_step : dict
+        Of a chip, ``phases`` (cycles by name) and ``counters`` of the last training step.
+    progress : callable
+        As given; it may be replaced.
+
+    Raises
+    ------
+    ValueError
+        If an argument is of another kind.
+    DescriptionError
+        If a value makes no sense.
+    CheckpointError
+        If the checkpoint is damaged, or of another graph, network or recipe.
+    FolderLockError
+        If another process keeps a run in the folder.
+    GraphError
+        If the graph cannot be trained on.
+    """
+
+    def __init__(self, graph, model=None, device=None, *, sampling=None, run=None, every=1,
+                 resume=False, check=False, record_step=None, patience=None,
+                 monitor=None, source=None, progress=lambda text: None, **recipe):
+        check_arguments(graph=graph, model=model, device=device, sampling=sampling, every=every,
+                        record_step=record_step, run=run, progress=progress)
+        self.graph = graph
+        self.model = model or Model()
+        self.device = device or Device()
+        self.sampling = sampling or Sampling()
+        self.recipe = make_recipe(
+            recipe, self.model, self.device.config, loss_of(graph)).explicit()
+        self.stopping = Stopping(patience=patience, monitor=monitor)
+        self.stopping.check(graph)
+        check_features((graph.with_normalised_features() if self.recipe.normalise_features
+                        else graph).features, self.recipe.element_width)
+        network = self.model.network(graph)
+        self._weights = self.model.weights and load_weights(Path(self.model.weights), network)
+        self._samples = SampleSource(graph, network, self.recipe, self.sampling) \
+            if self.sampling.sampler else None
+        self._initial = self._prepared(
+            network, self.device.config if self.model.order == AUTO else None)
+        check_edges(self._initial.sample)
+        self.network = self._initial.network
+        self.history = []
+        self.last_step = {}
+        self._every = every
+        self._check = check
+        self._record_step = record_step
+        self._source = source
+        self.progress = progress
+        self._target = None
+        self._state = self._best = None
+        self._folder = None
+        self._begun = False
+        if run:
+            self._keep_in(RunFolder(run), resume)
+
+    def _keep_in(self, folder, resume):
+        """Keep the run in a folder, which nobody else writes to meanwhile."""
+        folder.lock()
+        try:
+            if resume and folder.has_checkpoint:
+                self._resume(folder)
+        except BaseException:
+            folder.release()
+            raise
+        self._folder = folder
+
+    @classmethod
+    def of_description(cls, description, *, graph=None, **options):
+        """The trainer of a ``Description``; ``options`` are further parameters.
+
+        A ``graph`` is taken instead of that of the description.
+        """
+        source = description.graph
+        if graph is None:
+            if source is None:
+                raise DescriptionError("[graph] needs source, the name of a bundled graph or a "
+                                       "path; give a graph that was made in Python itself")
+            graph = source.load()
+        return cls(graph, description.model, description.device,
+                   sampling=description.sampling, source=source,
+                   **description.stopping.values(), **recipe_values(description.recipe), **options)
+
+    @classmethod
+    def of_run(cls, folder, device="reference", *, graph=None, **options):
+        """The trainer of a run that was kept, at its best epoch if it stops early, else its last.
+
+        Parameters
+        ----------
+        folder : pathlib.Path or str
+            The run's folder; nothing is written to it.
+        device : str
+            Name of the device to open; the bits are the same on all.
+        graph : Graph, optional
+            What was trained on, if it was made in Python.
+        **options
+            Further parameters.
+        """
+        kept = RunFolder(folder)
+        description = kept.description().on(device)
+        if graph is None and description.graph is None:
+            raise RunError(f"{kept.description_path} names no graph, as that was made in Python; "
+                           f"give it there, by Trainer.of_run(..., graph=...)")
+        trainer = cls.of_description(description, graph=graph, **options)
+        trainer._resume(kept)
+        trainer._state = trainer._best or trainer._state
+        return trainer
+
+    def _resume(self, folder):
+        checkpoint = folder.load_checkpoint()
+        checkpoint.check(self._identity(), self._initial.state(), folder.checkpoint_path)
+        self.history = folder.records_of(checkpoint)
+        self._state, self._best = checkpoint.state, checkpoint.best
+
+    def _identity(self):
+        return identity(self.graph, self.network, self.recipe, self._weights,
+                        self.sampling if self._samples else None)
+
+    # State.
+
+    @property
+    def description(self):
+        """The ``Description`` of this training."""
+        return Description(graph=self._source, model=self.model, recipe=self.recipe,
+                           sampling=self.sampling, device=self.device, stopping=self.stopping)
+
+    @property
+    def facts(self):
+        """What is trained, and how, as the report shows it."""
+        source = self._source.values() if self._source else {"source": "made in Python"}
+        return {"data set": source.pop("source"), **source, "vertices": self.graph.vertices,
+                "edges": self.graph.edges.nnz, "model": self.model.name, "features": self.widths,
+                "orders": [layer.order for layer in self.network.layers],
+                "dropout": [layer.dropout for layer in self.network.layers],
+                "device": self.device.name, **recipe_values(self.recipe),
+                **(self.sampling.values() if self._samples else {})}
+
+    @property
+    def widths(self):
+        """Features of the input and of the output of every layer."""
+        return [self.network.features, *(layer.features_out for layer in self.network.layers)]
+
+    @property
+    def unit(self):
+        """What an epoch is, for people: of samples, it has a training step for each of them."""
+        return f"epoch of {len(self._samples)} samples" if self._samples else "training step"
+
+    @property
+    def epoch(self):
+        """Epochs done."""
+        return len(self.history)
+
+    @property
+    def finished(self):
+        """Whether the last epoch has been, or early stopping wants no more."""
+        waited = self.epoch - self._best.step if self._best else 0
+        return self.epoch >= self.recipe.epochs or (
+            self.stopping.patience is not None and waited >= self.stopping.patience)
+
+    @property
+    def final(self):
+        """Record of the epoch whose parameters are kept: with patience the best, else the last."""
+        return self.history[self._best.step - 1 if self._best else -1]
+
+    @property
+    def saturations(self):
+        """Elements, master weights and momenta that saturated in all training steps."""
+        return sum(record["saturations"] for record in self.history)
+
+    @property
+    def target(self):
+        """The ``TrainingDevice``, open."""
+        if self._target is None:
+            self._target = self._open()
+            if self._state is not None:
+                self._target.load_state(self._state)
+                self._go_on_counting()
+        return self._target
+
+    def _open(self):
+        device = open_device(self.device.name, self._initial, self.device.config,
+                             room=self._samples and self._samples.room(),
+                             progress=lambda text: self.progress(text))
+        if self._check:
+            device = CheckedDevice(
+                device, ReferenceDevice(self.fresh_model()), self.device.config.lanes)
+        if self._samples:
+            judge = prepare(self.graph, self.network, self.recipe)
+            device = SampledDevice(device, self._samples, judge)
+        return device
+
+    @property
+    def words(self):
+        """With ``check``, how many words were equal: a ``Comparison``."""
+        return getattr(self._target, "words", Comparison())
+
+    def fresh_model(self):
+        """The model in its initial state, whatever has been trained."""
+        return self._prepared(self.network)
+
+    def _prepared(self, network, config=None):
+        if self._samples:
+            return prepare_sampled(self._samples, network, self.recipe, config, self._weights)
+        return prepare(self.graph, network, self.recipe, config, self._weights)
+
+    @property
+    def job(self):
+        """The ``Job`` of an open chip; None on the reference."""
+        return getattr(self.target, "job", None)
+
+    def _go_on_counting(self):
+        """Cycles of a chip go on from those recorded, if it was a chip."""
+        if self.job and self.history:
+            self.target.go_on_counting(*(
+                self.history[-1].get(name, 0) for name in ("train_cycles", "evaluate_cycles")))
+
+    def parameters(self):
+        """Weights and biases as float64 arrays by name (W1, b1, W2, ...)."""
+        return {name: np.ldexp(arrays["master"].astype(np.float64), MASTER_EXPONENT)
+                for name, arrays in self.target.state().parameters.items()}
+
+    # Training.
+
+    def __iter__(self):
+        while not self.finished:
+            yield self.step()
+        if self._best:
+            self.target.load_state(self._best)
+
+    def fit(self):
+        """Train to the end; returns ``history``."""
+        for _ in self:
+            pass
+        return self.history
+
+    def step(self):
+        """Train an epoch; returns its record."""
+        target = self.target
+        recorded = self.epoch + 1 == self._record_step
+        trained = target.train_step(record=recorded)
+        if self.job:
+            self.last_step = {"phases": {name: cycles for name, cycles
+                                         in target.phase_cycles.items() if cycles},
+                              "counters": target.counters}
+        record = {"epoch": self.epoch, "training_loss": trained.mean_loss(Split.TRAIN),
+                  **measures(target.evaluate(), self.graph.multi_label),
+                  "saturations": target.saturations}
+        if self.job:
+            record |= {"train_cycles": target.train_cycles,
+                       "evaluate_cycles": target.evaluate_cycles}
+        if self._folder:
+            record["exponents"] = target.exponents()
+            self._begin()
+        self.history.append(record)
+        self._watch(record)
+        if self._folder:
+            self._keep(record, recorded)
+        return record
+
+    def _begin(self):
+        """Replace an earlier run in the folder, now that an epoch of this one has been."""
+        if not self._begun:
+            self._folder.begin(self.description, self.facts, self.job, self.history)
+            self._begun = True
+
+    def _watch(self, record):
+        """Take in whether the epoch was the best so far."""
+        if self.stopping.patience is None:
+            return
+        monitor = self.stopping.monitor
+        if self._best is None or self.stopping.better(
+                record[monitor], self.history[self._best.step - 1][monitor]):
+            self._best = self.target.state()
+
+    def _keep(self, record, recorded):
+        self._folder.epoch(record)
+        if recorded:
+            self._folder.step(self.epoch, self.target.profile, self.device.config)
+        if self.epoch % self._every == 0 or self.finished:
+            self._folder.checkpoint(self._identity(), self.target.state(), self._best)
+
+    # Use.
+
+    def evaluate(self):
+        """Loss and accuracy of each split by name, as in a record.
+
+        Of several labels per vertex, micro and macro F1 instead of accuracy.
+        """
+        several = self.graph.multi_label
+        found = measures(self.target.evaluate(), several)
+        return found | (macro_f1(self._predictions().classes, self.graph) if several else {})
+
+    def predict(self):
+        """The ``Predictions`` for all vertices, in the graph's order."""
+        self.target.evaluate()
+        return self._predictions()
+
+    def _predictions(self):
+        mantissas, exponent = self.target.logits()
+        logits = np.empty(mantissas.shape)
+        logits[rank_order(self.graph)] = np.ldexp(mantissas.astype(np.float64), exponent)
+        return Predictions.of_logits(logits, several=self.graph.multi_label)
+
+    def numbers(self):
+        """``TensorNumbers`` of all tensors in the training step that would come next.
+
+        It is tried on the reference; the training goes on as if it had not been.
+
+        Raises
+        ------
+        ValueError
+            If the training is on samples.
+        """
+        if self._samples:
+            raise ValueError("numbers are those of a step on the whole graph; this training is on "
+                             "samples")
+        model = self.fresh_model()
+        model.load_state(self.target.state())
+        adjacency, features, *_ = training_data(self.graph, self.recipe)
+        return step_numbers(model, adjacency, features)
+
+    def keep_numbers(self):
+        """Keep ``numbers`` in the run's folder, unless the next step would stop, or is on a sample.
+        """
+        if self._samples is None:
+            with contextlib.suppress(ArithmeticError):
+                self._folder.numbers(self.numbers())
+
+    def close(self):
+        """Release the device, and the run's folder."""
+        if self._target is not None:
+            self._target.close()
+        if self._folder:
+            self._folder.release()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()

@@ -1,0 +1,42 @@
+"""Checks of what ``Trainer`` is given in Python."""
+
+import os
+
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.training.description.device import Device
+from hypercast.host.training.description.model import Model
+from hypercast.host.training.description.sampling import Sampling
+
+__all__ = ["check_arguments"]
+
+_OBJECTS = {"graph": (Graph, "Graph.load(...)"), "model": (Model, "Model(hidden=16)"),
+            "device": (Device, 'Device("rtl")'), "sampling": (Sampling, "Sampling(...)")}
+
+
+def check_arguments(*, every, record_step, run, progress, **objects):
+    """Raise ``ValueError`` for an argument of the wrong kind, or out of range; names a remedy.
+
+    Parameters
+    ----------
+    every, record_step, run, progress
+        As ``Trainer`` takes them.
+    **objects
+        Graph, model, device and sampling; all but the graph may be None.
+    """
+    for name, value in objects.items():
+        kind, example = _OBJECTS[name]
+        if not isinstance(value, kind) and (value is not None or name == "graph"):
+            raise ValueError(f"{name} must be a {kind.__name__}, not {_text(value)}; give "
+                             f"{example}")
+    for name, value in (("every", every), ("record_step", record_step)):
+        if (type(value) is not int or value < 1) and (value is not None or name == "every"):
+            raise ValueError(f"{name} must be a whole number, at least 1, not {_text(value)}")
+    if run is not None and not (isinstance(run, (str, os.PathLike)) and str(run)):
+        raise ValueError(f"run must be the path of a folder, not {_text(run)}")
+    if not callable(progress):
+        raise ValueError(f"progress must be callable with a line of text, not {_text(progress)}")
+
+
+def _text(value):
+    return repr(value) if isinstance(value, (str, int, float, type(None))) else \
+        f"a {type(value).__name__}"

@@ -1,0 +1,1 @@
+"""The chip as files for other tools: Verilog, netlists and their manifest."""

@@ -1,0 +1,78 @@
+"""Writes RTLIL as Verilog that simulates as it synthesises."""
+
+import re
+import tempfile
+from pathlib import Path
+
+from hypercast.rtl.export.yosys import run_yosys
+
+__all__ = ["write_verilog"]
+
+#: Attributes that mean something to Amaranth and Yosys only.
+_ATTRIBUTES = " ".join(f"-remove {name}" for name in (
+    "generator", "top", "src", "amaranth.hierarchy", "amaranth.decoding"))
+#: What ``proc -nomux -norom`` does, without ``proc_prune``. That, as ``amaranth.back.verilog`` uses
+#: it, makes ``always @*`` processes that read nothing, as for a constant field of a structure;
+#: simulators never run those.
+_PASSES = ("delete s:0",  # wires without a bit, which Verilog would give two
+           "proc_clean", "proc_rmdead", "proc_init", "proc_arst", "proc_dlatch", "proc_dff",
+           "proc_memwr", "proc_clean", "opt_expr -keepdc", "memory_collect",
+           f"attrmap {_ATTRIBUTES}", f"attrmap -modattr {_ATTRIBUTES}")
+#: What Yosys writes into each module with ``always @*``: a register that all of them mention, so
+#: that they run when a simulation begins.
+_TRIGGER = re.compile(r"\\\$auto\$verilog_backend\S*")
+_DECLARATION = re.compile(r"^( *)reg \\\$start +(?:<?=) *0;$", re.MULTILINE)
+#: The register of what is read from a memory.
+_READ = re.compile(r"^( *)(reg (?:\[\d+:0\] )?)(_\d+_);$", re.MULTILINE)
+
+
+def _start_processes(text):
+    """Make the triggers of ``always @*`` change when a simulation begins.
+
+    Yosys declares them with a value, which in SystemVerilog (IEEE 1800-2017, 6.8) no process sees
+    as a change. A process whose inputs are as they begin then never runs, and what it drives stays
+    unknown. So triggers are unknown first, and assigned when all processes wait.
+    """
+    text, count = _DECLARATION.subn(
+        r"\1reg \\$start ;\n\1initial \\$start <= 1'h0;", _TRIGGER.sub(r"\\$start", text))
+    modules = sum("always @*" in module for module in text.split("\nendmodule\n"))
+    if count != modules:
+        raise RuntimeError(f"Yosys wrote {modules} modules with processes, but {count} triggers "
+                           f"that start them; use the version in pyproject.toml")
+    return text
+
+
+def _clear_reads(text):
+    """Let simulations begin with zero in the registers of what is read from memories.
+
+    Nothing depends on what was never read, but in a simulation it is unknown, and so would be all
+    that is computed from it. A synthesis does not see this: not every RAM has such a value.
+    """
+    return _READ.sub(r"\1\2\3;\n`ifndef SYNTHESIS\n\1initial \3 = 0;\n`endif", text)
+
+
+def write_verilog(*designs):
+    """One text with the modules of all ``designs``.
+
+    It is Verilog 2001 and SystemVerilog at once, and simulates alike as either.
+
+    Parameters
+    ----------
+    designs : str
+        RTLIL texts, as from ``amaranth.back.rtlil``.
+
+    Raises
+    ------
+    RuntimeError
+        If Yosys refuses them; holds its message. Or if it does not write processes as expected.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        names = [f"{index}.il" for index in range(len(designs))]
+        for name, text in zip(names, designs, strict=True):
+            Path(folder, name).write_text(text)
+        script = "; ".join((*(f"read_rtlil {name}" for name in names), *_PASSES,
+                            "write_verilog -norename design.v"))
+        run_yosys(script, folder)
+        text = Path(folder, "design.v").read_text()
+        # The first line says how Yosys was compiled.
+        return _clear_reads(_start_processes(text[text.index("*/\n") + 3:].lstrip("\n")))

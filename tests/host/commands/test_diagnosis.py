@@ -1,0 +1,106 @@
+"""The doctor finds what is missing or wrong, and every finding comes with a remedy."""
+
+import importlib.metadata
+import os
+import shutil
+import sys
+from collections import namedtuple
+
+import pytest
+
+from hypercast.host.commands import diagnosis as doctor
+from hypercast.host.commands.diagnosis import examine
+
+
+def find(name):
+    matches = [check for check in examine() if check.name == name]
+    assert len(matches) == 1, f"{len(matches)} checks called {name}"
+    return matches[0]
+
+
+@pytest.fixture
+def no_programs(monkeypatch, tmp_path):
+    """A machine without any program."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+
+def test_remedies_come_exactly_with_findings_and_required_come_first():
+    checks = examine()
+    for check in checks:
+        assert check.state in ("ok", "missing", "wrong")
+        assert bool(check.remedy) == (check.state != "ok"), check
+    required = [check.required for check in checks]
+    assert required == sorted(required, reverse=True)
+
+
+def test_packages_installed_here_are_the_pinned_ones():
+    assert find("amaranth").found == "0.5.10"
+    assert {"numpy", "cocotb", "pytest"} <= {check.name for check in examine()}
+    assert find("numpy").required and not find("pytest").required
+
+
+def test_old_python(monkeypatch):
+    version = namedtuple("version", "major minor micro releaselevel serial")
+    monkeypatch.setattr(sys, "version_info", version(3, 10, 9, "final", 0))
+    check = find("Python")
+    assert (check.state, check.required) == ("wrong", True)
+    assert ">=3.11" in check.remedy
+
+
+def test_package_of_another_version_and_missing_package(monkeypatch):
+    real = importlib.metadata.version
+
+    def version(name):
+        if name == "numpy":
+            raise importlib.metadata.PackageNotFoundError(name)
+        return "0.0.1" if name == "amaranth" else real(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    assert find("numpy").state == "missing"
+    amaranth = find("amaranth")
+    assert (amaranth.state, amaranth.found) == ("wrong", "0.0.1")
+    assert "0.5.10" in amaranth.remedy
+
+
+def test_requirements_of_an_installed_package(monkeypatch, tmp_path):
+    monkeypatch.setattr(doctor, "_PROJECT", tmp_path / "pyproject.toml")
+    assert find("amaranth").required and not find("pytest").required
+
+
+def test_no_compiler(monkeypatch, no_programs):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    check = find("C++ compiler")
+    assert (check.state, check.required) == ("missing", True)
+    assert "g++" in check.remedy
+
+
+def test_compiler_that_does_not_run(monkeypatch, tmp_path):
+    broken = tmp_path / "clang++"
+    broken.write_text("#!/nowhere\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert find("C++ compiler").state == "wrong"
+
+
+def test_no_simulators(no_programs):
+    for name in ("Icarus Verilog", "Verilator"):
+        check = find(name)
+        assert (check.state, check.required) == ("missing", False)
+        assert "apt-get install" in check.remedy
+
+
+def test_cache_folder_that_cannot_be_written(monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("HYPERCAST_CACHE", str(tmp_path / "file"))
+    check = find("cache folder")
+    assert (check.state, check.required) == ("wrong", True)
+    assert "HYPERCAST_CACHE" in check.remedy
+
+
+def test_full_disk(monkeypatch, tmp_path):
+    monkeypatch.setenv("HYPERCAST_CACHE", str(tmp_path / "not" / "yet" / "there"))
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(1, 1, 0))
+    check = find("cache folder")
+    assert check.state == "wrong" and "0.0 GiB free" in check.found
+    assert not os.listdir(tmp_path), "an examination changes nothing"

@@ -1,0 +1,282 @@
+"""What compile_job places and refuses."""
+
+import re
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hypercast.host.compiler.compiler import compile_job, with_sample
+from hypercast.host.compiler.memory_map import CapacityError
+from hypercast.host.compiler.packing import unpack_rows
+from hypercast.host.compiler.sample_plan import Room
+from hypercast.host.compiler.state import load_state, matrix_of
+from hypercast.reference.fixed_gcn import FixedGcn
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
+from hypercast.rtl.config import Config
+from hypercast.rtl.isa import Split, decode
+from tests.host.compiler.test_sample_plan import CONFIG as SAMPLED
+from tests.host.compiler.test_sample_plan import RECIPE, samples_of
+from tests.host.models import SMALL, named_model, small_graph, small_model
+from tests.host.noted_programs import CASES, noted, summary
+
+ROOMY = SMALL.replace(weight_rows=1024, channel_words=16384, program_rows=4096, tensors=64)
+CONFIGS = [
+    ROOMY,
+    ROOMY.replace(dimensions=0),
+    ROOMY.replace(dimensions=3, lanes=4, planes=4, element_width=8),
+    ROOMY.replace(dimensions=2, lanes=16, planes=2, accumulator_rows=64),
+]
+
+
+@st.composite
+def jobs(draw):
+    """Any small network on any small graph: the model and its configuration."""
+    vertices = draw(st.integers(1, 70))
+    vertex = st.integers(0, vertices - 1)
+    graph = small_graph(
+        vertices, draw(st.integers(1, 40)), draw(st.integers(1, min(vertices, 5))),
+        edges=draw(st.lists(st.tuples(vertex, vertex), max_size=60)), directed=draw(st.booleans()))
+    hidden = tuple(draw(st.lists(st.integers(1, 9), max_size=3)))
+    if name := draw(st.sampled_from([None, None, None, "gcn", "sage", "gin"])):
+        hidden = hidden[:1 if name == "gin" else 2]
+        additions = {"jumping": bool(hidden) and draw(st.booleans())}
+        if name == "gcn" and hidden and draw(st.booleans()):
+            additions["residual"], hidden = True, hidden[:1] * 2
+        config = draw(st.sampled_from(CONFIGS))
+        return named_model(name, graph, hidden=hidden, config=config, dropout=0.5,
+                           **additions), config
+    dropout = draw(st.sampled_from([0.0, 0.3]))
+    either = st.sampled_from([COMBINE_FIRST, AGGREGATE_FIRST])
+    orders = (COMBINE_FIRST if dropout else draw(either), *(draw(either) for _ in hidden))
+    config = draw(st.sampled_from(CONFIGS))
+    return small_model(graph, hidden=hidden, config=config, dropout=dropout,
+                       orders=orders), config
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_programs_are_those_noted(name):
+    assert summary(name) == noted(name)
+
+
+def test_another_sample_changes_what_is_of_samples():
+    """Its exponents, among all; rows, and the sizes of splits."""
+    network, (small, other) = samples_of(100, 60)
+    job = compile_job(FixedGcn(network, RECIPE, small), SAMPLED, room=Room.of([small]))
+    found = with_sample(job, other)
+    assert found.rows == other.rows and found.program == job.program
+    assert found.exponents.keys() == job.exponents.keys()
+    assert {name for name in job.exponents if found.exponents[name] != job.exponents[name]} <= {
+        "A", "X"}
+    assert (found.exponents["A"], found.exponents["X"]) == (
+        other.edge_exponent, other.features.exponent)
+    assert sum(found.split_sizes) == 60 and sum(job.split_sizes) == 100
+    anew = compile_job(FixedGcn(network, RECIPE, other), SAMPLED, room=job.plan.room)
+    for image, expected in zip(found.images, anew.images, strict=True):
+        words, all_words = dict(image), dict(expected)
+        assert {"labels", "X"} < words.keys()
+        for name in ("labels", "X"):
+            np.testing.assert_array_equal(words[name], all_words[name])
+
+
+@given(jobs())
+def test_regions_lie_apart_and_inside(case):
+    model, config = case
+    regions = compile_job(model, config).regions
+    for channel in range(2):
+        spans = sorted({(region.address, region.words) for region in regions.values()
+                        if region.channel == channel and region.words})
+        end = 0
+        for address, words in spans:
+            assert address >= end, "regions overlap"
+            end = address + words
+        assert end <= config.channel_words
+
+
+@given(jobs())
+def test_images_fit_their_regions(case):
+    model, config = case
+    job = compile_job(model, config)
+    assert len(job.images) == config.cores
+    for image in job.images:
+        for name, words in image:
+            assert words.shape[1:] == (config.chunks,)
+            assert len(words) <= job.regions[name].words
+    assert sum(job.split_sizes) == np.count_nonzero(model.splits != Split.NONE)
+
+
+@given(jobs())
+def test_weights_are_whole_and_apart(case):
+    """Bank rows do not overlap; chunks cover each once, and their parts are whole tiles of one
+    panel; bank and state hold the model."""
+    model, config = case
+    job = compile_job(model, config)
+    used = set()
+    for name, weights in job.weights.items():
+        rows = range(weights.base, weights.base + weights.rows)
+        assert not used & set(rows)
+        used |= set(rows)
+        chunks = [chunk.rows for chunk in weights.chunks]
+        assert [row for chunk in chunks for row in chunk] == list(range(len(rows)))
+        assert all(chunk.start % config.cores == 0 for chunk in chunks)
+        for chunk in chunks:
+            parts = list(weights.parts(chunk))
+            assert [panel * weights.height + row for panel, part in parts for row in part] == \
+                list(chunk)
+            assert all(len(part) and part.start % config.lanes == len(part) % config.lanes == 0
+                       for _, part in parts) or weights.height == 1
+        bank = unpack_rows(job.weight_bank[rows.start:rows.stop], config)
+        assert np.array_equal(matrix_of(bank, weights, config),
+                              np.atleast_2d(model.tensors[name]))
+        images = [dict(image)[weights.state.name] for image in job.images]
+        master, *moments = load_state(weights, config, images)
+        assert np.array_equal(master, np.atleast_2d(model.masters[name]))
+        assert len(moments) == len(model.optimiser(name)) - 1
+        assert not any(moment.any() for moment in moments)
+    assert len(used) == len(job.weight_bank) <= config.weight_rows
+
+
+@given(jobs())
+def test_groups_of_reductions_fit_the_accumulators(case):
+    """Chunks of a group have reduction rows of their own, all of one buffer at most."""
+    model, config = case
+    used = {}
+    for weights in compile_job(model, config).weights.values():
+        for chunk in weights.chunks:
+            assert chunk.first_row % config.cores == 0
+            rows = range(chunk.first_row, chunk.first_row + len(chunk.rows))
+            assert rows.stop <= config.accumulator_rows * config.cores
+            group = used.setdefault(chunk.group, set())
+            assert not group & set(rows)
+            group |= set(rows)
+    assert sorted(used) == list(range(len(used)))
+
+
+@given(jobs())
+def test_program(case):
+    """The program decodes, fits, ends where it should, and updates every chunk once."""
+    model, config = case
+    job = compile_job(model, config)
+    names = [decode(word)["opcode"].name for word in job.program]
+    ends = [row for row, name in enumerate(names) if name == "HALT"]
+    assert ends == [*sorted(row - 1 for row in job.entries.values() if row), len(names) - 1]
+    assert {"train", "evaluate"} <= set(job.entries) <= {"load", "train", "evaluate"}
+    assert [row for row, name in enumerate(names) if name == "UPDATE"] == \
+        [row for row, _ in job.updates]
+    chunks = [name for name, weights in job.weights.items() for _ in weights.chunks]
+    assert sorted(name for _, name in job.updates) == sorted(chunks)
+    assert len(set(job.tensors.values())) == len(job.tensors) <= config.tensors
+
+
+FIELD = re.compile(r"raise (\w+) to (\d+)")
+
+
+@pytest.mark.parametrize(("field", "change", "shape"), [
+    ("channel_words", {"channel_words": 64}, {}),
+    ("weight_rows", {"weight_rows": 16}, {}),
+    ("program_rows", {"program_rows": 16}, {}),
+    ("tensors", {"tensors": 8}, {}),
+    ("channel_words", {}, {"vertices": 2000}),
+    ("weight_rows", {}, {"features": 700}),
+])
+def test_raising_what_is_named_suffices(field, change, shape):
+    """Every refusal names a field and a value with which that field is no problem any more."""
+    config, named = SMALL.replace(**change), []
+    model = small_model(small_graph(**shape))
+    while True:
+        try:
+            compile_job(model, config)
+            break
+        except CapacityError as error:
+            name, value = FIELD.search(str(error)).groups()
+            assert str(error).startswith(f"{name} is {getattr(config, name)}, but ")
+            assert int(value) > getattr(config, name)
+            config = config.replace(**{name: int(value)})
+            named.append(name)
+    assert field in named
+    assert len(named) == len(set(named)), f"{named}: a named value did not suffice"
+
+
+def test_features_that_would_be_word_sparse():
+    """More rows a core than accumulators keep words of zeros in memory; that is said, and helps."""
+    graph = small_graph(vertices=200, features=64)
+    sparse = replace(graph, features=scipy.sparse.csr_array(np.eye(200, 64)))
+    config = ROOMY.replace(accumulator_rows=16, channel_words=2048)
+    model = small_model(sparse, hidden=(2,))
+    with pytest.raises(CapacityError, match=r"words of zeros are not stored$") as info:
+        compile_job(model, config)
+    value = int(re.search(r"-P accumulator_rows=(\d+)", str(info.value))[1])
+    assert compile_job(model, config.replace(accumulator_rows=value)).program
+    with pytest.raises(CapacityError, match=r"channel_words=\d+\)$"):
+        compile_job(small_model(graph, hidden=(2,)), config)
+
+
+def test_smaller_samples_are_another_remedy():
+    model = small_model(small_graph(vertices=40))
+    with pytest.raises(CapacityError, match=r"channel_words=\d+\); or take smaller samples: --b"):
+        compile_job(model, SMALL.replace(channel_words=64), room=Room.of([model.sample]))
+
+
+def test_named_value_is_the_smallest():
+    config = SMALL.replace(weight_rows=16)
+    with pytest.raises(CapacityError) as info:
+        compile_job(small_model(), config)
+    value = int(FIELD.search(str(info.value))[2])
+    with pytest.raises(CapacityError, match="weight_rows"):
+        compile_job(small_model(), config.replace(weight_rows=value // 2))
+
+
+def test_too_large_for_any_configuration():
+    graph = small_graph(features=30000)
+    with pytest.raises(CapacityError, match=r"weight_rows is 65536, but 120.* are needed: .* no "
+                                            r"configuration has as many: use more lanes or cores"):
+        compile_job(small_model(graph, hidden=(7,), dropout=0.0),
+                    SMALL.replace(weight_rows=65536, channel_words=2**24))
+
+
+def test_too_many_classes():
+    graph = small_graph(vertices=520, classes=513)
+    with pytest.raises(CapacityError, match="513 classes, but the loss unit takes 512 at most"):
+        compile_job(small_model(graph, hidden=()), ROOMY)
+
+
+def test_most_classes():
+    graph = small_graph(vertices=512, features=1, classes=512)
+    config = Config(dimensions=2, lanes=16, accumulator_rows=256)
+    assert compile_job(small_model(graph, hidden=(), config=config), config).program
+
+
+def _sized(*, features=1, vertices=1):
+    """Just as much of a model as the first checks look at."""
+    return SimpleNamespace(
+        recipe=SimpleNamespace(element_width=16), labels=range(vertices),
+        network=SimpleNamespace(classes=2, layers=[SimpleNamespace(features_in=features)]))
+
+
+def test_more_panels_than_an_instruction_takes():
+    with pytest.raises(CapacityError, match="32767 input features, but with lanes = 2 there can "
+                                            "be 32766; raise lanes"):
+        compile_job(_sized(features=32767), SMALL)
+
+
+def test_more_rows_than_an_instruction_takes():
+    with pytest.raises(CapacityError, match="2097152 vertices, but with dimensions = 1 there must "
+                                            "be fewer than 2097152; raise dimensions"):
+        compile_job(_sized(vertices=2**21), SMALL)
+
+
+def test_element_width_of_another_configuration():
+    with pytest.raises(CapacityError, match="16-bit elements, the configuration 8-bit; give both"):
+        compile_job(small_model(), SMALL.replace(element_width=8))
+
+
+def test_chip_without_adam():
+    model, config = small_model(optimiser="adam"), ROOMY.replace(adam=False)
+    assert compile_job(small_model(), config).program
+    with pytest.raises(CapacityError, match=r"optimiser is adam, but the configuration's adam is "
+                                            r"False: .* set adam to True, or train with sgd"):
+        compile_job(model, config)

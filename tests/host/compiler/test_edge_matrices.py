@@ -1,0 +1,91 @@
+"""The matrices that steps aggregate with: which, how often, and where each is used."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from hypercast.host.compiler.edge_matrices import edge_matrices
+from hypercast.reference.network import (
+    AGGREGATE_FIRST,
+    COMBINE_FIRST,
+    LINEAR,
+    ROOT_IDENTITY,
+    Layer,
+    Network,
+)
+from hypercast.reference.recipe import Recipe
+from hypercast.reference.sample import Sample
+from hypercast.rtl.isa import Split
+
+SYMMETRIC = np.array([[1.0, 0.5, 0], [0.5, 1, 0], [0, 0, 1]])
+DIRECTED = np.array([[1.0, 0.5, 0], [0, 1, 0], [0, 0, 1]])
+
+
+def network(*orders, root=None):
+    return Network(layers=tuple(
+        Layer(features_in=3, features_out=3, order=order, root=root if not number else None)
+        for number, order in enumerate(orders)))
+
+
+def listed(found, adjacency, *, symmetric=True):
+    """(name, result, source, uses, root) of each, and the matrices by name."""
+    matrices = [scipy.sparse.csr_array(matrix) for matrix in adjacency] if isinstance(
+        adjacency, list) else scipy.sparse.csr_array(adjacency)
+    last = adjacency[-1] if isinstance(adjacency, list) else adjacency
+    first = adjacency[0] if isinstance(adjacency, list) else adjacency
+    sample = Sample.of(found, Recipe(), matrices, np.ones((first.shape[1], 3)),
+                       np.arange(len(last)) % 3, np.full(len(last), Split.TRAIN))
+    edges = edge_matrices(found, sample, symmetric=symmetric)
+    return sample, [(one.name, one.result, one.source, one.uses, one.root) for one in edges], {
+        one.name: one.matrix.todense() for one in edges}
+
+
+BOTH = COMBINE_FIRST, COMBINE_FIRST
+WAYS = ((1, False), (2, False)), ((1, True), (2, True))
+
+
+def test_a_symmetric_matrix_serves_both_ways():
+    _, found, _ = listed(network(*BOTH), SYMMETRIC)
+    assert found == [("A", 1, 0, WAYS[0] + WAYS[1], False)]
+    _, apart, _ = listed(network(*BOTH), SYMMETRIC, symmetric=False)
+    assert apart == [("A", 1, 0, WAYS[0], False), ("A^T", 0, 1, WAYS[1], False)]
+
+
+def test_a_directed_one_does_not():
+    sample, found, matrices = listed(network(*BOTH), DIRECTED)
+    assert found == [("A", 1, 0, WAYS[0], False), ("A^T", 0, 1, WAYS[1], False)]
+    np.testing.assert_array_equal(matrices["A"], sample.edges[0].todense())
+    np.testing.assert_array_equal(matrices["A^T"], sample.edges[0].todense().T)
+
+
+@pytest.mark.parametrize(("orders", "forward", "backward"), [
+    ((AGGREGATE_FIRST, COMBINE_FIRST), (1, 2), (2,)),  # features have no gradient
+    ((COMBINE_FIRST, AGGREGATE_FIRST), (1, 2), (1, 2)),
+    ((COMBINE_FIRST, LINEAR, AGGREGATE_FIRST), (1, 3), (1, 3)),
+    ((LINEAR, COMBINE_FIRST), (2,), (2,)), ((LINEAR, LINEAR), (), ()), ((AGGREGATE_FIRST,), (1,),
+                                                                        ())])
+def test_uses(orders, forward, backward):
+    _, found, _ = listed(network(*orders), DIRECTED)
+    uses = {name: uses for name, _, _, uses, _ in found}
+    assert uses.get("A", ()) == tuple((number, False) for number in forward)
+    assert uses.get("A^T", ()) == tuple((number, True) for number in backward)
+
+
+def test_layers_of_fewer_vertices():
+    first, second = np.ones((2, 3)), np.ones((1, 2))
+    _, found, _ = listed(network(*BOTH), [first, second])
+    assert found == [
+        ("A1", 1, 0, ((1, False),), False), ("A1^T", 0, 1, ((1, True),), False),
+        ("A2", 2, 1, ((2, False),), False), ("A2^T", 1, 2, ((2, True),), False)]
+
+
+def test_rows_that_are_added():
+    """The identity, times one as an edge weight."""
+    sample, found, matrices = listed(network(*BOTH, root=ROOT_IDENTITY), DIRECTED)
+    assert found[-1] == ("I", 1, 0, WAYS[0] + WAYS[1], True) and len(found) == 3
+    np.testing.assert_array_equal(matrices["I"], sample.root_weight * np.eye(3, dtype=int))
+    sample, found, matrices = listed(network(*BOTH, root=ROOT_IDENTITY),
+                                     [np.ones((2, 3)), np.ones((1, 2))])
+    assert [entry[:3] + entry[4:] for entry in found if entry[4]] == [
+        ("I1", 1, 0, True), ("I1^T", 0, 1, True), ("I2", 2, 1, True), ("I2^T", 1, 2, True)]
+    np.testing.assert_array_equal(matrices["I1^T"], sample.root_weight * np.eye(3, 2, dtype=int))

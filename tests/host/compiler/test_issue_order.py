@@ -1,0 +1,85 @@
+"""Orders are those of the shortest schedule found, and never run out of buffers."""
+
+import pytest
+
+from hypercast.host.compiler import issue_order
+from hypercast.host.compiler.schedule import Accumulators, Schedule
+from hypercast.host.compiler.timing import Duration
+from hypercast.rtl.isa import Opcode
+from tests.host.noted_programs import noted, summary
+
+
+def add(schedule, opcode, cycles, label, *, reads=(), writes=(), accumulators=None):
+    schedule.add(opcode, phase=0, duration=Duration(cycles=cycles), reads=reads, writes=writes,
+                 accumulators=accumulators, label=label)
+
+
+def ordered(schedule):
+    """Labels in order of issue."""
+    schedule.halt(phase=0, step=0)
+    return [label for _, label in schedule.labels]
+
+
+def add_late_product(schedule):
+    """When the array is free, a long product could begin; soon, one on which much depends."""
+    filler, short = Accumulators("array"), Accumulators("array")
+    add(schedule, Opcode.MATMUL, 100, "before", writes=["z"])
+    add(schedule, Opcode.LOSS, 120, "first", writes=["a"])
+    add(schedule, Opcode.MATMUL, 1000, "filler", reads=["z"], accumulators=filler)
+    add(schedule, Opcode.DRAIN, 10, "filler out", accumulators=filler)
+    add(schedule, Opcode.MATMUL, 50, "urgent", reads=["a"], accumulators=short)
+    add(schedule, Opcode.DRAIN, 10, "urgent out", writes=["b"], accumulators=short)
+    add(schedule, Opcode.LOSS, 1000, "rest", reads=["b"])
+
+
+def test_an_engine_waits_for_the_longer_path():
+    """Greedily, the array would begin the long product just before the urgent one is ready."""
+    schedule = Schedule()
+    add_late_product(schedule)
+    order = ordered(schedule)
+    assert order.index("urgent") < order.index("filler")
+
+
+def test_without_patience_it_would_not(monkeypatch):
+    monkeypatch.setattr(issue_order, "_PATIENCE", (0.0,))
+    schedule = Schedule()
+    add_late_product(schedule)
+    order = ordered(schedule)
+    assert order.index("filler") < order.index("urgent")
+
+
+@pytest.mark.parametrize("sums", [2, 3, 5])
+def test_what_could_not_finish_leaves_a_buffer(sums):
+    """Sums that could begin, but need a product that is made last: one buffer is left to it.
+
+    Each of their paths is longer than that of the first part of that product.
+    """
+    schedule = Schedule()
+    first, last = Accumulators("array"), Accumulators("array")
+    add(schedule, Opcode.LOSS, 500, "given", writes=["given"])
+    for name, accumulators, reads in (("first", first, ["given"]), ("last", last, ["first"])):
+        add(schedule, Opcode.MATMUL, 10, name, reads=reads, accumulators=accumulators)
+        add(schedule, Opcode.DRAIN, 10, f"{name} out", writes=[name], accumulators=accumulators)
+    for number in range(sums):
+        waiting = Accumulators("array")
+        add(schedule, Opcode.MATMUL, 10, f"begin {number}", accumulators=waiting)
+        add(schedule, Opcode.MATMUL, 10, f"end {number}", reads=["last"], accumulators=waiting)
+        add(schedule, Opcode.DRAIN, 500, f"out {number}", accumulators=waiting)
+    order = ordered(schedule)
+    assert len(order) == 3 * sums + 5
+    begun = [label for label in order[:order.index("last out")] if label.startswith("begin")]
+    assert len(begun) <= 1
+
+
+def test_an_order_is_always_the_same():
+    orders = []
+    for _ in range(2):
+        schedule = Schedule()
+        add_late_product(schedule)
+        orders.append(ordered(schedule))
+    assert orders[0] == orders[1]
+
+
+@pytest.mark.parametrize("name", ["plain", "residual", "GraphSAGE", "jumping", "slow memory"])
+def test_programs_are_those_noted(name):
+    assert summary(name) == noted(name)

@@ -1,0 +1,68 @@
+"""Places in the operand buffer do not overlap, and what does not fit has none."""
+
+import numpy as np
+import pytest
+
+from hypercast.host.compiler.operand_map import OperandMap, Parts
+from hypercast.rtl.isa import OperandSource
+from tests.host.models import SMALL
+from tests.host.noted_programs import noted, summary
+
+CONFIG = SMALL.replace(operand_words=64)
+
+
+def test_first_come_first_served():
+    places = OperandMap(CONFIG, [Parts.dense("X", 4, 10), Parts.dense("H1", 5, 5),
+                                 Parts.dense("dT2", 4, 6)])
+    assert [places.holds(name) for name in ("X", "H1", "dT2", "H2")] == [True, False, True, False]
+    assert places.fields("dT2", 0, 0, keep=True)["operand_base"] == 40
+
+
+def test_all_of_the_buffer_can_be_used():
+    assert OperandMap(CONFIG, [Parts.dense("X", 8, 8)]).holds("X")
+
+
+def test_a_matrix_larger_than_the_buffer_gets_what_is_left():
+    """Its first panels, and instructions are parted behind them."""
+    places = OperandMap(CONFIG, [Parts.dense("X", 2, 10), Parts.dense("H1", 5, 13),
+                                 Parts.dense("H2", 5, 1)])
+    assert places.holds("H1", 0, 3) and places.holds("H1", 2)
+    assert not places.holds("H1", 2, 2) and not places.holds("H1", 3)
+    assert places.cuts("H1") == (0, 3) and places.cuts("X") == ()
+    assert places.entry("H1", 2, 12) == 20 + 3 * 13 - 1
+    assert places.holds("H2", 0, 5) and places.entry("H2", 0, 0) == 20 + 3 * 13
+    assert not OperandMap(CONFIG, [Parts.dense("X", 2, 30), Parts.dense("H1", 13, 5)]).holds("H1")
+
+
+def test_panels_no_instruction_can_name_stay_in_memory():
+    """One panel of as many rows as the largest buffer has entries."""
+    config = CONFIG.replace(operand_words=65536)
+    assert OperandMap(config, [Parts.dense("X", 1, 65535)]).holds("X")
+    assert not OperandMap(config, [Parts.dense("X", 1, 65536)]).holds("X")
+
+
+def test_panels_and_rows_of_a_dense_matrix():
+    places = OperandMap(CONFIG, [Parts.dense("X", 4, 10), Parts.dense("H1", 4, 5)])
+    assert places.fields("H1", 2, 3, keep=True) == {
+        "operand": OperandSource.KEEP, "operand_base": 40 + 2 * 5 + 3, "operand_stride": 5}
+    assert places.fields("H1", 2, 3, keep=False)["operand"] == OperandSource.BUFFER
+    assert places.cuts("H1") == places.cuts("H2") == ()
+
+
+def test_pieces_of_a_sparse_matrix_begin_at_the_same_entry_in_every_core():
+    """Two cores, five panels in pieces of two, one and two: each as large as any core needs."""
+    words = np.array([[3, 1, 0, 5, 2],
+                      [1, 2, 4, 1, 1]])
+    parts = Parts.sparse("X", [0, 2, 3], words)
+    assert parts.sizes == (4, 4, 7) and parts.total == 15
+    places = OperandMap(CONFIG, [Parts.dense("H1", 4, 5), parts])
+    assert places.cuts("X") == (0, 2, 3)
+    assert [places.fields("X", first, 0, keep=False)["operand_base"] for first in (0, 2, 3)] == [
+        20, 24, 28]
+    assert places.fields("X", 2, 0, keep=False)["operand_stride"] == 0
+
+
+@pytest.mark.parametrize("name", [
+    "plain", "nothing kept", "two kept panels", "GraphSAGE", "jumping"])
+def test_programs_are_those_noted(name):
+    assert summary(name) == noted(name)

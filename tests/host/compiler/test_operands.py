@@ -1,0 +1,180 @@
+"""Programs take operands only from buffer entries that hold them."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.graphs.graph import Graph
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
+from hypercast.rtl.isa import Engine, Keep, Opcode, OperandSource, decode
+from tests.host.models import SMALL, left_channel, small_graph, small_model
+from tests.host.noted_programs import noted, summary
+
+CONFIG = SMALL.replace(weight_rows=1024, channel_words=16384, program_rows=2048, tensors=64)
+
+
+def passes(model, config):
+    """The job, and decoded instructions: of loading and a training step, and an evaluation."""
+    job = compile_job(model, config)
+    load = job.instructions("load") if "load" in job.entries else []
+    return job, [[decode(word) for word in [*load, *job.instructions(entry)]]
+                 for entry in ("train", "evaluate")]
+
+
+def operands(program):
+    """The instructions with a left operand from memory or buffer."""
+    return [entry for entry in program
+            if entry["opcode"] in (Opcode.MATMUL, Opcode.GRADIENT) and not entry.get("ones")]
+
+
+def tensor(entry, job):
+    """Name and region of an instruction's left operand; the index stands for X."""
+    if entry["sparse"]:
+        return "X"
+    channel = left_channel(entry)
+    return next(region.name for region in job.regions.values()
+                if region.columns and region.channel == channel
+                and 0 <= entry["address"] - region.address < region.words)
+
+
+def drained(entry, job):
+    """Name of the matrix that a DRAIN writes."""
+    return next(region.name for region in job.regions.values()
+                if region.columns and region.channel == entry["channel"]
+                and 0 <= entry["address"] - region.address < region.words)
+
+
+def check_kept(program, job):
+    """Rows to be sent and right operands are those that were kept, once they are there."""
+    rows = -(-job.vertices // job.config.cores)
+    kept = {Keep.RIGHT: {}, Keep.SEND: {}}
+    taken, storing = {Keep.RIGHT: set(), Keep.SEND: set()}, None
+    for entry in program:
+        opcode, waited = entry["opcode"], entry["waits"] >> Engine.VECTOR & 1
+        if opcode in (Opcode.DRAIN, Opcode.LOSS, Opcode.UPDATE):
+            storing = set()
+        elif waited:
+            storing = None
+        if opcode in (Opcode.DRAIN, Opcode.LOSS):
+            channel, address = (entry["channel"], entry["address"]) if opcode == Opcode.DRAIN \
+                else (1, entry["destination"])
+            for target, base in ((Keep.RIGHT, "right_base"), (Keep.SEND, "send_base")):
+                if entry["keep"] >> target & 1:
+                    assert entry[base] + rows <= job.config.kept_rows
+                    kept[target] |= {entry[base] + row: (channel, address + row)
+                                     for row in range(rows)}
+                    storing.add((target, entry[base]))
+        elif entry.get("kept"):
+            target, place = (Keep.SEND, (entry["channel"], entry["address"])) \
+                if opcode == Opcode.AGGREGATE else (
+                    Keep.RIGHT, (entry["gradient_channel"], entry["gradient_address"]))
+            base = entry["kept_base"]
+            assert [kept[target][base + row] for row in range(rows)] == [
+                (place[0], place[1] + row) for row in range(rows)]
+            assert entry["chained"] == (storing is not None and (target, base) in storing)
+            taken[target].add(place)
+    return {target: len(places) for target, places in taken.items()}
+
+
+def check(program, job):
+    """Simulate the buffer, entry by entry."""
+    config = job.config
+    rows = -(-job.vertices // config.cores)
+    entries = {}
+    for entry in program:
+        if entry["opcode"] == Opcode.DRAIN:  # what it writes is no longer what was kept
+            count = min(rows - entry["row_start"], entry["row_limit"])
+            written = {(region.name, entry["address"] + row) for region in job.regions.values()
+                       if region.columns and region.channel == entry["channel"]
+                       for row in range(count)}
+            entries = {place: value for place, value in entries.items() if value not in written}
+            if entry["keep"] >> Keep.LEFT & 1:
+                name = drained(entry, job)
+                entries |= {entry["left_base"] + row: (name, entry["address"] + row)
+                            for row in range(count)}
+        if entry not in operands([entry]) or entry["operand"] == OperandSource.MEMORY:
+            continue
+        name, tile = tensor(entry, job), entry.get("row_start", 0)
+        count = min(max(table[entry["vertices"]] for table in job.row_table) - tile,
+                    entry.get("row_limit", rows))
+        region = job.regions[name]
+        if entry["sparse"]:
+            places = {entry["operand_base"]: (name, entry["address"])}
+        else:
+            assert count <= entry["operand_stride"]
+            first = entry["address"] - tile
+            places = {entry["operand_base"] + panel * entry["operand_stride"] + row:
+                      (name, first + panel * region.stride + tile + row)
+                      for panel in range(entry["panels"]) for row in range(count)}
+        assert all(0 <= place < config.operand_words for place in places)
+        if entry["operand"] == OperandSource.KEEP:
+            assert all(entries.get(place, value)[0] == value[0]
+                       for place, value in places.items()), "another tensor's entries"
+            entries |= places
+        else:
+            assert all(entries.get(place) == value for place, value in places.items())
+
+
+@pytest.mark.parametrize("vertices", [3, 32, 70])
+@pytest.mark.parametrize("orders", [COMBINE_FIRST, (COMBINE_FIRST, AGGREGATE_FIRST),
+                                    AGGREGATE_FIRST])
+@pytest.mark.parametrize("words", [16, 64, 1024])
+def test_entries_hold_what_is_taken(vertices, orders, words):
+    dropout = 0.0 if orders == AGGREGATE_FIRST else 0.5
+    model = small_model(small_graph(vertices, features=37), hidden=(9,), orders=orders,
+                        dropout=dropout)
+    job, programs = passes(model, CONFIG.replace(operand_words=words))
+    for program in programs:
+        check(program, job)
+        check_kept(program, job)
+
+
+def test_what_fits_is_read_once():
+    model = small_model(small_graph(30, features=9), hidden=(9,))
+    job, (train, _) = passes(model, CONFIG.replace(operand_words=1024))
+    reads = [(tensor(entry, job), entry["address"] + panel * entry["stride"])
+             for entry in operands(train) if entry["operand"] != OperandSource.BUFFER
+             for panel in range(entry["panels"])]
+    assert len(set(reads)) == len(reads) == job.regions["X"].panels
+
+
+@pytest.mark.parametrize("rows,expected", [(512, 5 + 2 + 5), (16, 0)])
+def test_what_fits_is_kept_for_its_next_use(rows, expected):
+    """T1 (5 panels), T2 (2) and dZ1 (5) to be sent, dT2, dT1 and dZ1 as right operands; not dZ2.
+
+    LOSS keeps nothing that has several panels.
+    """
+    model = small_model(small_graph(32, features=9), hidden=(9,))
+    job, (train, _) = passes(model, CONFIG.replace(kept_rows=rows))
+    assert set(check_kept(train, job).values()) == {expected}
+
+
+def test_nothing_fits():
+    model = small_model(small_graph(34, features=40), hidden=(9,))
+    _, programs = passes(model, CONFIG.replace(operand_words=16, accumulator_rows=32))
+    assert {entry["operand"] for program in programs for entry in operands(program)} == {
+        OperandSource.MEMORY}
+
+
+@pytest.mark.parametrize("features,chunks", [(30, 1), (40, 2), (75, 3)])
+def test_word_sparse_operands(features, chunks):
+    """A run of panels begins at the same entry in every core, so gradients know where."""
+    values = np.zeros((30, features))
+    values[::7, ::5] = 1.0
+    graph = Graph.from_edges([[v, v + 1] for v in range(29)], scipy.sparse.csr_array(values),
+                             np.arange(30) % 3, train=range(0, 30, 2))
+    job, (train, evaluate) = passes(small_model(graph, hidden=(3,)),
+                                    CONFIG.replace(operand_words=256))
+    check(train, job)
+    check(evaluate, job)
+    gradients = [entry for entry in train if entry["opcode"] == Opcode.GRADIENT
+                 and entry["sparse"]]
+    assert all(entry["operand"] == OperandSource.BUFFER for entry in gradients)
+    assert len({entry["operand_base"] for entry in gradients}) > chunks - 1
+
+
+@pytest.mark.parametrize("name", [
+    "plain", "nothing kept", "two kept panels", "residual", "several tiles"])
+def test_programs_are_those_noted(name):
+    assert summary(name) == noted(name)

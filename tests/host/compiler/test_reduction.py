@@ -1,0 +1,147 @@
+"""Gradients are sent as few digits, and rebuilt from them."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.compiler.job import Weights
+from hypercast.host.compiler.memory_map import Region
+from hypercast.host.compiler.reduction import (
+    Chunk,
+    first_panels,
+    gradient_slices,
+    plan_reductions,
+    slices_for,
+)
+from hypercast.reference.network import AGGREGATE_FIRST, Network
+from hypercast.rtl.config import Config
+from hypercast.rtl.isa import Opcode, decode
+from tests.host.models import SMALL, small_graph, small_model
+from tests.host.noted_programs import noted, summary
+
+
+def rebuilt(value, slices, width):
+    """What a receiver adds up of a sum: signed digits, lowest first, the last one cut off."""
+    total = 0
+    for number in range(slices):
+        digit = (value + (1 << width - 1)) % (1 << width) - (1 << width - 1)
+        total += digit << width * number
+        value = value - digit >> width
+    return total
+
+
+@pytest.mark.parametrize("width", [8, 16])
+def test_digits_hold_every_sum_up_to_the_bound(width):
+    config = Config(element_width=width)
+    edges = {(1 << bit) + offset for bit in range(config.accumulator_width - 1)
+             for offset in (-1, 0, 1)}
+    for digits in range(1, config.slices):
+        end = int("7F" + "FF" * (width // 8 - 1), 16) * sum(1 << width * i for i in range(digits))
+        edges |= {end - 1, end, end + 1}
+    for bound in sorted(edges):
+        slices = slices_for(bound, config)
+        wrap = 1 << config.accumulator_width
+        for value in (bound, -bound, bound - 1):
+            assert (rebuilt(value, slices, width) - value) % wrap == 0
+            assert rebuilt(value, slices, width) == value or slices == config.slices
+        if slices > 1:
+            assert rebuilt(bound, slices - 1, width) != bound, "one digit less would do"
+
+
+def slices_of(model, config=SMALL):
+    """``slices`` of the program's GRADIENTs, in order."""
+    job = compile_job(model, config.replace(program_rows=512, channel_words=2048))
+    return [entry["slices"] for entry in map(decode, job.program)
+            if entry["opcode"] == Opcode.GRADIENT]
+
+
+def test_known_input_features_count_as_they_are():
+    """Features of few bits take two digits, unless they are aggregated first."""
+    features = [[1.0, 0], [0, 1], [1, 1], [0, 0]]
+    graph = small_graph(vertices=4, features=2, classes=2)
+    model = small_model(graph, hidden=())
+    model.tensors["X"] = np.array(features, dtype=np.int64)
+    assert gradient_slices(model, SMALL) == {"W1": 2, "b1": 2}
+    model.tensors["X"][2, 0] = 1 << 14
+    assert gradient_slices(model, SMALL) == {"W1": 2, "b1": 2}
+    model.tensors["X"] *= 4
+    assert gradient_slices(model, SMALL) == {"W1": 3, "b1": 2}
+    late = small_model(graph, hidden=(), orders=AGGREGATE_FIRST, dropout=0.0)
+    late.tensors["X"] = np.array(features, dtype=np.int64)
+    assert gradient_slices(late, SMALL) == {"W1": 3, "b1": 2}
+
+
+def test_the_busiest_core_counts():
+    """Mantissas of 80000 in all are too many for one core, not for two."""
+    model = small_model(small_graph(vertices=4, features=1, classes=2), hidden=())
+    model.tensors["X"] = np.array([[20000], [20000], [20000], [20000]])
+    assert gradient_slices(model, SMALL)["W1"] == 2
+    assert gradient_slices(model, SMALL.replace(dimensions=0))["W1"] == 3
+
+
+def test_program_sends_them():
+    model = small_model(small_graph(vertices=9, features=5, classes=2), hidden=(2,))
+    slices = gradient_slices(model, SMALL)
+    assert sorted(slices_of(model)) == sorted(slices[name] for name in ("b2", "W2", "b1", "W1"))
+    assert set(slices.values()) == {2, 3}
+
+
+def chunks(config, *widths):
+    """The planned chunks of a network: name to (group, first reduction row, rows)."""
+    plan = plan_reductions(Network.of_widths(list(widths)), config)
+    return {name: [(chunk.group, chunk.first_row, chunk.rows) for chunk in parts]
+            for name, parts in plan.items()}
+
+
+def test_the_last_group_is_small():
+    """Four cores, P = 4: eight panels of W1 go with all else, and two are left to the end."""
+    config = Config(dimensions=2, lanes=4)
+    assert chunks(config, 16, 40, 3) == {
+        "b2": [(0, 0, range(1))], "W2": [(0, 4, range(40))], "b1": [(0, 44, range(10))],
+        "W1": [(0, 56, range(128)), (1, 0, range(128, 160))]}
+
+
+@given(dimensions=st.integers(0, 5), lanes=st.sampled_from((2, 4, 8, 16)),
+       widths=st.lists(st.integers(1, 90), min_size=2, max_size=4))
+def test_chunks_are_whole_rows_of_all_cores(dimensions, lanes, widths):
+    """Wherever a panel ends: the owner of a row is its number modulo the cores."""
+    config = Config(dimensions=dimensions, lanes=lanes, accumulator_rows=64)
+    for number, (inputs, outputs) in enumerate(pairwise(widths), 1):
+        tiles, panels = -(-inputs // lanes), -(-outputs // lanes)
+        for name, count in ((f"W{number}", panels * tiles * lanes), (f"b{number}", panels)):
+            parts = chunks(config, *widths)[name]
+            assert [row for _, _, rows in parts for row in rows] == list(range(count))
+            for _, first, rows in parts:
+                assert rows.start % config.cores == first % config.cores == 0
+                assert first + len(rows) <= config.accumulator_rows * config.cores
+
+
+def test_groups_fill_the_accumulators():
+    """One core with 16 rows of accumulators: a parameter is cut at whole tiles."""
+    config = Config(dimensions=0, lanes=4, planes=1, accumulator_rows=16)
+    assert chunks(config, 30, 3) == {
+        "b1": [(0, 0, range(1))],
+        "W1": [(1, 0, range(16)), (2, 0, range(16, 28)), (3, 0, range(28, 32))]}
+
+
+def test_first_panels_of_parts():
+    """Chunks that begin in the middle of a panel, and in the next one."""
+    state = Region(name="state", channel=1, address=0, words=0)
+    parts = [range(0, 8), range(8, 14), range(14, 30)]
+    weights = Weights(name="W1", shape=(10, 6), base=0, height=10, panels=3, state=state,
+                      chunks=tuple(Chunk(rows=rows, group=0, first_row=rows.start)
+                                   for rows in parts))
+    assert [list(weights.parts(rows)) for rows in parts] == [
+        [(0, range(8))],
+        [(0, range(8, 10)), (1, range(4))],
+        [(1, range(4, 10)), (2, range(10))]]
+    assert first_panels([weights], SMALL) == [0, 2, 4]
+
+
+@pytest.mark.parametrize("name", ["plain", "one core", "sixteen cores", "two kept panels"])
+def test_programs_are_those_noted(name):
+    assert summary(name) == noted(name)

@@ -1,0 +1,154 @@
+"""Room for samples, and devices that make more of it."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hypercast.host.compiler.compiler import compile_job, with_sample
+from hypercast.host.compiler.memory_map import CapacityError
+from hypercast.host.compiler.sample_plan import _SLACK, Room
+from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
+from hypercast.host.graphs.sampling.samples import SampleMaker
+from hypercast.host.runtime.devices import ChipDevice
+from hypercast.reference.fixed_gcn import FixedGcn
+from hypercast.reference.network import Network
+from hypercast.reference.recipe import Recipe
+from hypercast.rtl.placement import rank_of, rows_of
+from tests.host.models import SMALL, named_model, small_graph
+from tests.host.runtime.fake_chip import FakeChip
+
+CONFIG = SMALL.replace(accumulator_rows=32, channel_words=4096, program_rows=512)
+RECIPE = Recipe(normalisation="mean")
+
+
+def samples_of(*sizes, vertices=300):
+    """A sample of a ring for each number of targets; all have one unit of loss weights."""
+    graph = small_graph(vertices)
+    network = Network.of_widths([5, 4, 3])
+    sampler = NeighbourSampler(graph.normalised("mean"), np.arange(vertices), (2, 2),
+                               batch_size=vertices)
+    make = SampleMaker(network, RECIPE, graph, sampler)
+    parts = (NeighbourSampler(graph.normalised("mean"), np.arange(size), (2, 2), batch_size=size)
+             for size in sizes)
+    return network, [make(replace(part.batch(0, 0), loss_weights=np.full(size, 1 / vertices)))
+                     for part, size in zip(parts, sizes, strict=True)]
+
+
+def device_of(network, sample, config=CONFIG, room=True):
+    """A chip that trains on a sample, with room for others like it, and what it tells."""
+    model, notices = FixedGcn(network, RECIPE, sample), []
+    job = compile_job(model, config, room=Room.of([sample]) if room else None)
+    return ChipDevice(FakeChip(config), job, model, progress=notices.append), notices
+
+
+def test_room_is_made_once_for_all_samples_of_a_size():
+    """Also for rows of a tile that the first sample had no edges in."""
+    network, (small, large, other) = samples_of(20, 100, 95)
+    device, notices = device_of(network, small)
+    assert len(device.job.plan.vertices[0].tiles) == 1
+    for sample in (small, large, other, small):
+        device.take(sample)
+        assert device.job.rows == sample.rows
+    assert len(device.job.plan.vertices[0].tiles) == 2
+    assert notices == [
+        "a sample takes more room than those before; compiling the program again"]
+
+
+def test_the_state_stays():
+    network, (small, large) = samples_of(20, 100)
+    device, notices = device_of(network, small)
+    for _ in range(3):
+        device.train_step()
+    model = FixedGcn(network, RECIPE, small)
+    model.train_step()
+    device.load_state(model.state())
+    before = device.state()
+    device.take(large)
+    after = device.state()
+    assert notices and after.step == before.step == 1
+    for name, arrays in before.parameters.items():
+        for kind, values in arrays.items():
+            np.testing.assert_array_equal(after.parameters[name][kind], values)
+    of_samples = {"A", "X"}
+    assert {name: entry for name, entry in after.exponents.items() if name not in of_samples} == {
+        name: entry for name, entry in before.exponents.items() if name not in of_samples}
+
+
+def test_room_grows_whenever_there_is_too_little():
+    """So samples of which each takes more in another place cannot ask for it in turn forever."""
+    network, [sample] = samples_of(20)
+    device, _ = device_of(network, sample)
+    old, new = device.job.plan.room, device.job.plan.room_for(sample)
+    assert new.edges > old.edges and new.rows == old.rows
+
+
+def test_memory_that_is_too_small():
+    """What the chip holds stays as it is."""
+    network, (small, large) = samples_of(20, 280)
+    device, _ = device_of(network, small, CONFIG.replace(channel_words=1024))
+    with pytest.raises(CapacityError, match="raise channel_words to"):
+        device.take(large)
+    device.take(small)
+
+
+def test_a_job_without_room():
+    network, (small, large) = samples_of(20, 100)
+    device, notices = device_of(network, small, room=False)
+    with pytest.raises(CapacityError, match="compile the job with more room"):
+        device.take(large)
+    assert not notices
+
+
+def test_regions_are_checked_too():
+    """As many rows, but more edges."""
+    network, (small, large) = samples_of(60, 100)
+    model = FixedGcn(network, RECIPE, small)
+    job = compile_job(model, CONFIG, room=Room(rows=large.rows, edges=1.0))
+    with pytest.raises(CapacityError, match="words, but there is room for"):
+        with_sample(job, large)
+
+
+def test_room():
+    """A slack beyond the largest sample, relative to the first one; edges by the matrix that grows
+    most.
+    """
+    _, (small, large) = samples_of(20, 100)
+    assert Room.of([small]).edges == 1 + _SLACK
+    assert Room.of([large]).rows == tuple(math.ceil(count * (1 + _SLACK)) for count in large.rows)
+    assert Room.of([small, large]).rows == Room.of([large, small]).rows == Room.of([large]).rows
+    ratio = max(map(large.sent_edges, large.edges)) / max(map(small.sent_edges, small.edges))
+    assert Room.of([small, large]).edges == pytest.approx((1 + _SLACK) * ratio)
+    assert Room.of([large, small]).edges == 1 + _SLACK
+
+
+@pytest.mark.parametrize(("name", "additions"), [
+    ("gcn", {}), ("gcn", {"residual": True, "hidden": (3, 3)}), ("sage", {})])
+def test_traffic_is_that_of_the_adjacency(name, additions):
+    """Of the first matrix that sums over neighbours, forward; not of roots or of its transpose."""
+    ends = [[0, target] for target in range(1, 9)]
+    graph = small_graph(edges=ends, directed=True)
+    model = named_model(name, graph, config=CONFIG, **additions)
+    job = compile_job(model, CONFIG)
+    matrix = model.sample.edges[0]
+    assert job.edges == matrix.nnz
+    assert job.messages == np.count_nonzero(np.diff(matrix.tocsc().indptr))
+    by_core = [matrix[rank_of(core, np.arange(rows_of(core, 9, 2)), 2)].nnz for core in range(2)]
+    assert job.imbalance == pytest.approx(max(by_core) * 2 / matrix.nnz)
+
+
+def test_regions_have_room():
+    """For send lists of all rows, and as many more words of edges."""
+    network, [sample] = samples_of(20)
+    model, room = FixedGcn(network, RECIPE, sample), Room.of([sample])
+    plain, roomy = compile_job(model, CONFIG), compile_job(model, CONFIG, room=room)
+    for name, region in roomy.regions.items():
+        if name.startswith("send list"):
+            level = next(level for level in roomy.plan.vertices
+                         if -(-level.rows * CONFIG.send_record_width // CONFIG.word_width)
+                         == region.words)
+            assert level.count in room.rows
+        if name.startswith("edge set"):
+            assert region.words == math.ceil(plain.regions[name].words * room.edges) + \
+                CONFIG.streams

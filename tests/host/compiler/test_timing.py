@@ -1,0 +1,84 @@
+"""Durations: those that `hypercast bench model` has compared with the chip, and what they count."""
+
+import hashlib
+
+import numpy as np
+import pytest
+
+from hypercast.host.compiler.load import Load
+from hypercast.host.compiler.timing import Timing, issue_interval, turnaround
+from hypercast.rtl.config import PRESETS
+from hypercast.rtl.isa import Opcode
+
+TEST = PRESETS["test"]
+CONFIGS = {
+    "test": TEST, "one core": TEST.replace(dimensions=0), "wide": PRESETS["vcu128"],
+    "slow": TEST.replace(memory_latency=2), "stalls": TEST.replace(memory_stalls=True),
+    "large": PRESETS["cora"].replace(dimensions=3, accumulator_rows=128)}
+#: What can limit an aggregation, and what one moves.
+BUSIEST = ("rows", "sent", "links", "ejected", "arrivals", "words")
+COUNTS = {"total_rows": 600, "messages": 550, "edges": 900, "total_words": 450}
+#: Digests of the durations below; after a change, run the bench and note the new ones.
+NOTED = {
+    "test": "be19e8474007",
+    "one core": "ce81c2d25163",
+    "wide": "8b403e31a982",
+    "slow": "60b265713e35",
+    "stalls": "9d3750e5af42",
+    "large": "c184ed48bf4b",
+}
+
+
+def durations(config):
+    """Of every instruction, in a few variants."""
+    sparse = {"X": np.arange(config.cores)[:, None] * 3 + np.arange(20)}
+    timing = Timing(config, sparse)
+    rows = -(-300 // config.cores)
+    for most in BUSIEST:  # by what each is limited
+        load = Load(**{**dict.fromkeys(BUSIEST, 7), **COUNTS, most: 500})
+        yield from (timing.aggregate(load, channel, kept=kept)
+                    for channel in (0, 1) for kept in (False, True))
+    yield timing.prefetch()
+    for name in ("X", "H"):
+        for reading in (False, True):
+            yield timing.matmul(name, 300, rows, 1, 5, 0, reading=reading)
+            yield timing.matmul(name, 300, 2, 0, 3, 1, reading=reading)
+            for kept in (False, True):
+                yield timing.gradient(name, 300, 2, 4, 3, 1, reading=reading, kept=kept)
+                yield timing.gradient(name, 9, 0, 3, 2, 0, reading=reading, kept=kept, sums=True)
+    for kept in (False, True):
+        yield timing.bias_gradient(300, 3, 2, 0, kept=kept)
+        yield timing.bias_gradient(3, 1, 3, 1, kept=kept)
+    for bias in (False, True):
+        for masks in ({}, {"mask_read": True}, {"mask_write": True}):
+            yield timing.drain(300, rows, 0, bias=bias, **masks)
+            yield timing.drain(300, 3, 1, aggregation=True, bias=bias, **masks)
+    yield from (timing.loss(300, rows, panels, classes) for panels, classes in ((1, 3), (3, 40)))
+    yield from (timing.update(count, values) for count in (5, 100) for values in (2, 3))
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_durations_are_those_noted(name):
+    text = repr([(one.cycles, one.tail, one.fill, one.visible, sorted(one.work.items()),
+                  sorted((key, round(float(value), 6)) for key, value in one.demands.items()))
+                 for one in durations(CONFIGS[name])])
+    assert hashlib.sha256(text.replace("np.int64", "").encode()).hexdigest()[:12] == NOTED[name]
+
+
+@pytest.mark.parametrize(("opcode", "interval", "after"), [
+    (Opcode.DRAIN, 9, 8), (Opcode.LOSS, 9, 8), (Opcode.UPDATE, 9, 8), (Opcode.MATMUL, 2, 0),
+    (Opcode.GRADIENT, 2, 0), (Opcode.AGGREGATE, 2, 0)])
+def test_intervals(opcode, interval, after):
+    assert (issue_interval(opcode), turnaround(opcode)) == (interval, after)
+
+
+def test_counted_words():
+    """Of 30 rows on 4 cores, 8 at most on a core: a row is a word for each panel."""
+    timing = Timing(TEST)
+    work = timing.matmul("H", 30, 8, 0, 3, 0, reading=True).work
+    assert (work["array_words"], work["features_read"]) == (90, 90)
+    assert "features_read" not in timing.matmul("H", 30, 8, 0, 3, 0, reading=False).work
+    work = timing.drain(30, 8, 1, mask_write=True).work
+    assert (work["gradients_written"], work["features_written"]) == (30 + 4, 0)
+    work = timing.update(10, 3).work
+    assert work["sent"] == 10 and work["gradients_read"] == 10 * 3 * TEST.state_words

@@ -1,0 +1,82 @@
+"""Orders and tiles are those of the fewest predicted cycles."""
+
+import itertools
+
+import pytest
+
+from hypercast.host.benches.steps import synthetic_graph
+from hypercast.host.cycle_model.orders import choose_orders
+from hypercast.host.cycle_model.prediction import predict
+from hypercast.host.cycle_model.workload import Workload
+from hypercast.host.graphs.datasets import karate
+from hypercast.host.training.prepare import prepare
+from hypercast.reference.models import model_network
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Network
+from hypercast.reference.recipe import Recipe
+from hypercast.rtl.config import PRESETS
+
+CONFIG = PRESETS["test"]
+
+
+def batch(dropout=0.0):
+    """Ten times as many inputs as outputs: aggregating first leaves fewer rows to the array."""
+    return Workload.of_statistics(
+        (1_200, 120, 40), (2_400, 300), Network.of_widths((16, 16, 4), dropout=dropout), CONFIG)
+
+
+def test_no_order_is_faster():
+    chosen = choose_orders(batch())
+    assert chosen.orders[0] == AGGREGATE_FIRST
+    orders = itertools.product((COMBINE_FIRST, AGGREGATE_FIRST), repeat=2)
+    assert predict(chosen).cycles == min(predict(batch().ordered(one)).cycles for one in orders)
+
+
+@pytest.mark.parametrize("widths", [(4, 12, 3), (12, 4, 3), (4, 12, 12, 3)])
+def test_no_order_of_a_model_is_faster(widths):
+    graph, recipe = synthetic_graph(300, 1_500, widths[0], widths[-1]), Recipe(epochs=1)
+
+    def cycles(network, config=None):
+        return predict(Workload.of_model(prepare(graph, network, recipe, config), CONFIG)).cycles
+
+    networks = [Network.of_widths(widths, orders=orders) for orders in itertools.product(
+        (COMBINE_FIRST, AGGREGATE_FIRST), repeat=len(widths) - 1)]
+    assert cycles(networks[-1], CONFIG) == min(map(cycles, networks))
+
+
+def test_what_does_not_fit_combines_first():
+    """The reference trains it all the same."""
+    graph = synthetic_graph(50, 100, 500, 3)
+    network = Network.of_widths([500, 9, 3], orders=AGGREGATE_FIRST)
+    model = prepare(graph, network, Recipe(epochs=1), CONFIG)
+    assert {layer.order for layer in model.network.layers} == {COMBINE_FIRST}
+
+
+@pytest.mark.parametrize(("name", "dropout"), [("gin", 0.0), ("sage", 0.5)])
+def test_only_orders_that_layers_can_have_are_tried(name, dropout):
+    graph = synthetic_graph(300, 1_500, 4, 3)
+    network = model_network(name, 4, (12, 12), 3, dropout=dropout)
+    model = prepare(graph, network, Recipe(epochs=1), CONFIG)
+    linear = [layer.order == LINEAR for layer in network.layers]
+    assert [layer.order == LINEAR for layer in model.network.layers] == linear
+    found = [layer.order for layer in model.network.layers if layer.order != LINEAR]
+    assert (AGGREGATE_FIRST in found) == (name == "gin")
+
+    def cycles(network):
+        return predict(Workload.of_model(prepare(graph, network, Recipe(epochs=1)), CONFIG)).cycles
+
+    assert cycles(model.network) <= cycles(network)
+
+
+def test_digits_are_those_of_the_order():
+    """Binary features have sums of fewer digits than what is aggregated from them."""
+    model = prepare(karate(), Network.of_widths([34, 3, 2]), Recipe(epochs=1))
+    workload = Workload.of_model(model, CONFIG)
+    combining, aggregating = (
+        workload.slices(workload.ordered((order, COMBINE_FIRST)).network)
+        for order in (COMBINE_FIRST, AGGREGATE_FIRST))
+    assert combining["W1"] < aggregating["W1"]
+    assert combining["W2"] == aggregating["W2"]
+
+
+def test_a_first_layer_with_dropout_combines_first():
+    assert choose_orders(batch(dropout=0.5)).orders[0] == COMBINE_FIRST

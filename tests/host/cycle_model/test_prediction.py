@@ -1,0 +1,103 @@
+"""The cycle model counts the work exactly, and its parts add up."""
+
+from dataclasses import replace
+
+import pytest
+
+from hypercast.host.benches.steps import synthetic_graph
+from hypercast.host.cycle_model.aggregations import DEGREE_LAWS
+from hypercast.host.cycle_model.prediction import predict
+from hypercast.host.cycle_model.workload import Workload
+from hypercast.host.training.prepare import prepare
+from hypercast.reference.models import model_network
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
+from hypercast.reference.recipe import Recipe
+from hypercast.rtl.config import PRESETS
+
+CONFIG = PRESETS["test"]
+
+
+def workload(orders=COMBINE_FIRST, config=CONFIG):
+    network = Network.of_widths([9, 6, 3], orders=orders)
+    model = prepare(synthetic_graph(70, 200, 9, 3), network, Recipe(epochs=1))
+    return Workload.of_graph(model.tensors["A"], network, config), model
+
+
+@pytest.mark.parametrize("orders", [COMBINE_FIRST, AGGREGATE_FIRST])
+def test_phases_add_up(orders):
+    prediction = predict(workload(orders)[0])
+    assert sum(phase.cycles for phase in prediction.phases) == prediction.cycles
+    assert prediction.cycles > prediction.bound > 0
+
+
+def test_work_is_that_of_the_matrices():
+    """Panels of 4 lanes: 9, 6 and 3 features are 3, 2 and 1 panels."""
+    asked, model = workload()
+    work = predict(asked).work
+    vertices, edges = 70, model.tensors["A"].nnz
+    matmul = 2 * 3 + 1 * 2 + 2 * 1
+    gradient = 2 * 3 + 1 * 2 + 2 + 1
+    assert work["array_words"] == vertices * (matmul + gradient)
+    assert work["edges"] == edges * (2 + 1 + 1 + 2)
+
+
+def test_work_of_rows_that_are_added():
+    """Each of the sums takes a row more."""
+    graph = synthetic_graph(70, 200, 9, 3)
+    model = prepare(graph, model_network("sage", 9, (6,), 3),
+                    Recipe(epochs=1, normalisation="neighbours"))
+    work = predict(Workload.of_model(model, CONFIG)).work
+    edges = model.tensors["A"].nnz
+    assert work["edges"] == edges * (2 + 1 + 1 + 2 + 2) + 70 * (2 + 1 + 2)
+    statistics = Workload.of_statistics([70] * 3, [edges] * 2, model.network, CONFIG)
+    assert predict(statistics).work["edges"] == pytest.approx(work["edges"], rel=0.02)
+
+
+def test_linear_layers_aggregate_nothing():
+    network = model_network("gin", 9, (6,), 3)
+    model = prepare(synthetic_graph(70, 200, 9, 3), network,
+                    Recipe(epochs=1, normalisation="sum"))
+    work = predict(Workload.of_model(model, CONFIG)).work
+    assert work["edges"] == model.tensors["A"].nnz * (2 + 2 + 2 + 2)
+
+
+@pytest.mark.parametrize("law", DEGREE_LAWS)
+def test_statistics_of_a_graph_give_about_what_the_graph_does(law):
+    asked, model = workload()
+    expected = predict(asked).work
+    found = predict(Workload.of_statistics(
+        [70] * 3, [model.tensors["A"].nnz] * 2, asked.network, CONFIG, law=law)).work
+    for counter in ("array_words", "edges", "features_written"):
+        assert found[counter] == pytest.approx(expected[counter], rel=0.02), counter
+    assert found["sent"] == pytest.approx(expected["sent"], rel=0.25)
+
+
+def test_pipelined_batches_do_the_same_work_in_fewer_cycles():
+    batch = Workload.of_statistics([2_000, 400, 90], [4_000, 900], Network.of_widths(
+        [24, 16, 4], orders=AGGREGATE_FIRST), CONFIG, sampled=True)
+    alone, pipelined = predict(batch), predict(replace(batch, pipelined=True))
+    # The two panels of sums that the operand buffer has room for come out of memory once.
+    assert pipelined.work == alone.work | {
+        "gradients_read": alone.work["gradients_read"] + 2 * 400}
+    assert alone.bound <= pipelined.cycles < alone.cycles
+
+
+def test_only_what_aggregates_first_can_be_done_ahead():
+    batch = replace(workload()[0], sampled=True)
+    assert predict(replace(batch, pipelined=True)) == predict(batch)
+
+
+def test_features_of_a_batch_are_read_in_its_step():
+    """Those of a whole graph stay in the operand buffer."""
+    graph, _ = workload()
+    words = predict(graph).work
+    again = predict(replace(graph, sampled=True)).work
+    assert again["features_read"] == words["features_read"] + 70 * 3
+
+
+def test_large_graphs_need_no_graph():
+    """A million vertices, from statistics: rows in tens of tiles."""
+    network = Network.of_widths([100, 32, 10])
+    prediction = predict(Workload.of_statistics(
+        [1_000_000] * 3, [14_000_000] * 2, network, PRESETS["vcu128"]))
+    assert prediction.cycles > prediction.bound > 0

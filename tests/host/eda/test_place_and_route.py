@@ -1,0 +1,51 @@
+"""One block alone on an ECP5: registers around it, and a clock that can be foreseen."""
+
+import pytest
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from hypercast.boards.serial_project import tools
+from hypercast.host.eda.place_and_route import _Enclosed, block_clock
+from tests.bench import run
+
+
+class _Sum(wiring.Component):
+    """Adds, with an array and a structure at its ports."""
+
+    def __init__(self, width):
+        terms = wiring.Signature({"a": Out(width), "b": Out(width)})
+        super().__init__({"i": In(terms).array(2), "o": Out(width)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += self.o.eq(sum(getattr(terms, name) for terms in self.i for name in "ab"))
+        return m
+
+
+def test_registers_on_both_sides():
+    dut = _Enclosed(_Sum(8))
+
+    async def bench(ctx):
+        expected = [0, 0]
+        for cycle in range(9):
+            for index, terms in enumerate(dut.i):
+                ctx.set(terms.a, cycle + index)
+                ctx.set(terms.b, 3 * cycle)
+            expected.append(8 * cycle + 1)
+            assert ctx.get(dut.o) == expected[cycle]
+            await ctx.tick()
+
+    run(dut, bench)
+
+
+def test_a_wide_sum_is_slower():
+    try:
+        tools()
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
+    narrow, wide = (block_clock(_Sum(width), asked=300) for width in (4, 64))
+    assert wide.reached < narrow.reached
+    assert wide.asked == 300 and wide.cells > narrow.cells
+    assert 0 < wide.wires < 1
+    assert wide.begin and wide.end

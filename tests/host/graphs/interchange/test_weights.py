@@ -1,0 +1,186 @@
+"""Weights go out and come in by PyTorch Geometric's names, and mean the same there."""
+
+import contextlib
+import sys
+import types
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from hypercast import Graph, Model, Trainer
+from hypercast.host.files.reading.regular_file import FileError
+from hypercast.host.graphs.interchange.weights import (
+    WeightsError,
+    load_weights,
+    parameters_of,
+    save_weights,
+    tensors_of,
+)
+from hypercast.reference.float_gcn import FloatGcn
+from hypercast.reference.network import initial_parameters
+
+KARATE = Graph.load("karate")
+MODELS = {
+    "gcn": (Model(hidden=(5, 4)), [
+        "convs.0.lin.weight", "convs.0.bias", "convs.1.lin.weight", "convs.1.bias",
+        "convs.2.lin.weight", "convs.2.bias"]),
+    "sage": (Model("sage", hidden=5), [
+        "convs.0.lin_r.weight", "convs.0.lin_l.weight", "convs.0.lin_l.bias",
+        "convs.1.lin_r.weight", "convs.1.lin_l.weight", "convs.1.lin_l.bias"]),
+    "gin": (Model("gin", hidden=5), [
+        f"convs.{convolution}.nn.lins.{linear}.{kind}" for convolution in (0, 1)
+        for linear in (0, 1) for kind in ("weight", "bias")]),
+    "residual": (Model(hidden=(5, 5), residual=True), [
+        "convs.0.lin.weight", "convs.0.bias", "convs.1.lin.weight", "convs.1.bias",
+        "convs.2.lin.weight", "convs.2.bias"]),
+    "jumping": (Model("sage", layers=2, hidden=5, jumping=True), [
+        "convs.0.lin_r.weight", "convs.0.lin_l.weight", "convs.0.lin_l.bias",
+        "convs.1.lin_r.weight", "convs.1.lin_l.weight", "convs.1.lin_l.bias",
+        "lin.weight", "lin.bias"]),
+    "gin, jumping": (Model("gin", layers=1, hidden=5, jumping=True), [
+        "convs.0.nn.lins.0.weight", "convs.0.nn.lins.0.bias", "convs.0.nn.lins.1.weight",
+        "convs.0.nn.lins.1.bias", "lin.weight", "lin.bias"]),
+}
+
+
+@pytest.mark.parametrize(("model", "names"), MODELS.values(), ids=MODELS)
+def test_names_and_round_trip(model, names):
+    network = model.network(KARATE)
+    parameters = {name: np.float32(values).astype(float)
+                  for name, values in initial_parameters(network, 0).items()}
+    tensors = tensors_of(network, parameters)
+    assert list(tensors) == names
+    assert all(values.dtype == np.float32 for values in tensors.values())
+    found = parameters_of(network, tensors)
+    assert found.keys() == parameters.keys()
+    assert all(np.array_equal(found[name], parameters[name]) for name in found)
+
+
+@pytest.mark.parametrize(("model", "names"), MODELS.values(), ids=MODELS)
+def test_the_same_model_in_floats_says_the_same(tmp_path, model, names):
+    """The float64 model, with what was exported, is as near as 16-bit elements let it be."""
+    with Trainer(KARATE, model, epochs=20, learning_rate=0.1) as trainer:
+        trainer.fit()
+        path = tmp_path / "weights.safetensors"
+        save_weights(path, trainer.network, trainer.parameters())
+        found = trainer.predict().logits
+    edges = KARATE.normalised(trainer.recipe.normalisation)
+    model = FloatGcn(trainer.network, trainer.recipe, edges, KARATE.features, KARATE.labels,
+                     KARATE.splits)
+    model.parameters = load_weights(path, trainer.network)
+    expected = model.forward(training=False)[-1][1]
+    assert np.abs(found - expected).max() < 2e-3 * np.abs(expected).max()
+
+
+def test_training_begins_with_given_weights(tmp_path):
+    path = tmp_path / "weights.safetensors"
+    with Trainer(KARATE, Model(hidden=5), epochs=5, seed=1) as first:
+        first.fit()
+        save_weights(path, first.network, first.parameters())
+        expected = first.parameters()
+    with Trainer(KARATE, Model(hidden=5, weights=str(path)), run=tmp_path / "run",
+                 epochs=4) as second:
+        for name, values in second.parameters().items():
+            assert np.allclose(values, expected[name], atol=1e-6)
+        whole = second.fit()
+    with Trainer(KARATE, Model(hidden=5, weights=str(path)), run=tmp_path / "run", resume=True,
+                 epochs=6) as resumed:
+        assert resumed.fit()[:4] == whole
+    save_weights(path, first.network, initial_parameters(first.network, 2))
+    with pytest.raises(ValueError, match=r"is of another training: weights\.sha256"):
+        Trainer(KARATE, Model(hidden=5, weights=str(path)), run=tmp_path / "run", resume=True)
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    (lambda tensors: tensors.pop("convs.0.bias"), r"convs\.0\.bias is missing, but the network's "
+                                                  r"is of shape \(5,\); give weights of the same"),
+    (lambda tensors: tensors.update(other=np.zeros(3)), r"the network has no other; its weights "
+                                                        r"are convs\.0\.lin\.weight, convs"),
+    (lambda tensors: tensors.update({"convs.1.lin.weight": np.zeros((5, 2))}),
+     r"convs\.1\.lin\.weight is of shape \(5, 2\), but the network's is of shape \(2, 5\)"),
+    (lambda tensors: tensors["convs.0.bias"].fill(np.nan), r"convs\.0\.bias\[0\] is nan, but"),
+    (lambda tensors: tensors["convs.0.lin.weight"].__setitem__((2, 7), 40),
+     r"convs\.0\.lin\.weight\[2, 7\] is 40, but weights are at least -32 and below 32.*scale"),
+    (lambda tensors: tensors["convs.1.bias"].__setitem__(1, -np.inf),
+     r"convs\.1\.bias\[1\] is -inf"),
+    (lambda tensors: tensors.update({"convs.0.bias": np.zeros(5, complex)}), "of type complex128"),
+])
+def test_weights_of_another_network(change, message):
+    network = Model(hidden=5).network(KARATE)
+    tensors = tensors_of(network, initial_parameters(network, 0))
+    change(tensors)
+    with pytest.raises(WeightsError, match=message):
+        parameters_of(network, tensors)
+
+
+def test_files(tmp_path, monkeypatch):
+    network = Model(hidden=5).network(KARATE)
+    parameters = initial_parameters(network, 0)
+    with pytest.raises(WeightsError, match=r"must end in one of \*\.safetensors, \*\.pt"):
+        save_weights(tmp_path / "weights.bin", network, parameters)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(WeightsError, match="needs PyTorch, which is not installed"):
+        save_weights(tmp_path / "weights.pt", network, parameters)
+    (tmp_path / "bad.safetensors").write_bytes(b"nothing of the kind")
+    with pytest.raises(FileError, match=r"bad\.safetensors is damaged or not a file of safetens"):
+        load_weights(tmp_path / "bad.safetensors", network)
+
+
+def test_a_state_dictionary_has_what_the_safetensors_have(tmp_path, monkeypatch):
+    """With as much of PyTorch as it takes."""
+    kept = {}
+
+    def tensor(values):
+        return types.SimpleNamespace(numpy=lambda: values, detach=lambda: tensor(values))
+
+    def save(values, path):
+        kept[path] = values
+        path.touch()
+    torch = types.SimpleNamespace(
+        from_numpy=tensor, save=save,
+        load=lambda file, weights_only, map_location: kept[tmp_path / "weights.pt"],
+        serialization=types.SimpleNamespace(safe_globals=contextlib.nullcontext))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    network = Model(hidden=5).network(KARATE)
+    parameters = initial_parameters(network, 0)
+    for name in ("weights.pt", "weights.safetensors"):
+        save_weights(tmp_path / name, network, parameters)
+    expected = load_file(tmp_path / "weights.safetensors")
+    found = kept[tmp_path / "weights.pt"]
+    assert {name: tensor.numpy().tolist() for name, tensor in found.items()} == {
+        name: values.tolist() for name, values in expected.items()}
+    assert load_weights(tmp_path / "weights.pt", network).keys() == parameters.keys()
+
+
+@pytest.mark.parametrize("model", [
+    Model(layers=3, hidden=5), Model("sage", layers=2, hidden=5),
+    Model("sage", layers=2, hidden=5, jumping=True), Model("gin", layers=2, hidden=5, jumping=True),
+], ids=["gcn", "sage", "sage, jumping", "gin, jumping"])
+def test_pytorch_geometric_predicts_the_same(tmp_path, model):
+    torch = pytest.importorskip("torch")
+    models = pytest.importorskip("torch_geometric.nn")
+    kinds = {"gcn": models.GCN, "sage": models.GraphSAGE, "gin": models.GIN}
+    with Trainer(KARATE, model, epochs=20, learning_rate=0.1) as trainer:
+        trainer.fit()
+        save_weights(tmp_path / "weights.pt", trainer.network, trainer.parameters())
+        found = trainer.predict()
+    theirs = kinds[model.name](34, 5, model.layers, 2, norm=None,
+                               jk="cat" if model.jumping else None)
+    # Only GIN's constant epsilon is theirs alone.
+    missing, others = theirs.load_state_dict(torch.load(tmp_path / "weights.pt"), strict=False)
+    assert all(name.endswith(".eps") for name in missing) and not others
+    theirs.eval()
+    edges = torch.tensor(np.stack(KARATE.edges.tocoo().coords[::-1]), dtype=torch.long)
+    with torch.no_grad():
+        expected = theirs(torch.eye(34), edges).numpy()
+    assert np.abs(found.logits - expected).max() < 2e-3 * np.abs(expected).max()
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path):
+    network = Model(hidden=5).network(KARATE)
+    for path in (tmp_path / f"{'x' * 300}.safetensors", tmp_path / "none" / "x.safetensors"):
+        with pytest.raises(OSError) as error:
+            save_weights(path, network, initial_parameters(network, 0))
+        assert error.value.filename == str(path)
+    assert not list(tmp_path.iterdir())

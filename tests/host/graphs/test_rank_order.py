@@ -1,0 +1,45 @@
+"""Every core gets as many rows as the others, and about as many edges, at any number of cores."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.rank_order import rank_order
+from hypercast.rtl.placement import core_of
+
+
+def make(edges, vertices, **changes):
+    return Graph.from_edges(np.reshape(edges, (-1, 2)), np.eye(vertices, 3),
+                            np.zeros(vertices, dtype=int), train=[0], **changes)
+
+
+@given(st.integers(1, 150).flatmap(lambda count: st.tuples(st.just(count), st.lists(
+    st.tuples(st.integers(0, count - 1), st.integers(0, count - 1)), max_size=200))))
+def test_order_is_a_permutation(case):
+    vertices, edges = case
+    graph = make(edges, vertices)
+    order = rank_order(graph)
+    assert sorted(order) == list(range(vertices))
+    permuted = graph.permuted(order)
+    assert np.array_equal(permuted.edges.todense(), graph.edges.todense()[order][:, order])
+    assert np.array_equal(permuted.features, graph.features[order])
+
+
+def test_the_busiest_come_first():
+    """Edges count in both directions, loops do not."""
+    edges = [[1, 0], [2, 0], [2, 3], [1, 1]]
+    assert rank_order(make(edges, 4, directed=True)).tolist() == [0, 2, 1, 3]
+
+
+@pytest.mark.parametrize("cores", [2, 4, 8, 16, 32, 64])
+def test_edges_are_balanced(cores):
+    """A power law, with a vertex that has a tenth of a core's edges and more."""
+    vertices = 6_000
+    generator = np.random.default_rng(0)
+    weights = np.arange(1, vertices + 1) ** -0.5
+    graph = make(generator.choice(vertices, (40_000, 2), p=weights / weights.sum()), vertices)
+    graph = graph.permuted(rank_order(graph))
+    loads = np.bincount(core_of(np.arange(vertices), cores), weights=np.diff(graph.edges.indptr))
+    assert loads.max() < 1.03 * loads.mean()

@@ -1,0 +1,87 @@
+"""A chip as the driver sees it: registers and window, but nothing behind them computes.
+
+It does count training steps, as its program says.
+"""
+
+from hypercast.host.runtime.loaded_program import LoadedProgram
+from hypercast.host.runtime.transport import Transport
+from hypercast.rtl.config import INTERFACE_VERSION
+from hypercast.rtl.isa import STEP_KEY_INCREMENT
+from hypercast.rtl.registers import MAGIC, Control, Space, Status, register
+
+
+class FakeChip(Transport):
+    """Registers by offset and window contents by (core, space); no back door to memories.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration that the chip claims.
+    cycles : int
+        How long a program takes.
+    error : Error
+        With which every program ends.
+    **changes
+        Registers that read otherwise.
+    """
+
+    def __init__(self, config, *, cycles=1200, error=0, **changes):
+        self.registers = {register(name): value for name, value in {
+            "magic": MAGIC, "version": INTERFACE_VERSION, "config_hash": config.hash,
+            **changes}.items()}
+        self.window = {}
+        self.writes = []
+        self.closed = False
+        self._cycles = cycles
+        self._error = error
+
+    def __getitem__(self, name):
+        return self.registers.get(register(name), 0)
+
+    def __setitem__(self, name, value):
+        self.registers[register(name)] = value
+
+    def _memory(self):
+        core = 0 if self["space"] <= Space.TENSORS else self["core"]
+        return self.window.setdefault((core, Space(self["space"])), {})
+
+    def read(self, address):
+        if address == register("data"):
+            value = self._memory().get(self["address"], 0)
+            self["address"] += 1
+            return value
+        return self.registers.get(address, 0)
+
+    def write(self, address, value):
+        assert 0 <= value < 1 << 32
+        self.writes.append((address, value))
+        if address == register("data"):
+            self._memory()[self["address"]] = value
+            self["address"] += 1
+        elif address == register("error"):
+            self["error"] &= ~value
+            self["status"] &= ~Status.ERROR
+        elif address == register("control"):
+            if value & Control.START:
+                self["status"], self["cycles_low"], self["cycles_high"] = Status.RUNNING, 0, 0
+        else:
+            self.registers[address] = value
+
+    def wait(self, cycles):
+        self["cycles_low"] += cycles
+        if self["cycles_low"] >= self._cycles:
+            self["error"] = int(self._error)
+            self["status"] = Status.ERROR if self._error else Status.DONE
+            if not self._error:
+                self._count()
+
+    def _count(self):
+        program = LoadedProgram()
+        for address, value in self.window[0, Space.PROGRAM].items():
+            program.write(address, [value])
+        steps = self["repeat"] * program.steps(self["entry"])
+        self["step"] = self["step"] + steps & 0xFFFFFFFF
+        self["step_key"] = self["step_key"] + steps * STEP_KEY_INCREMENT & 0xFFFFFFFF
+
+    def close(self):
+        self.closed = True

@@ -1,0 +1,152 @@
+"""Devices: what a chip is told and asked in each step."""
+
+import numpy as np
+import pytest
+
+from hypercast.host.compiler.compiler import compile_job, updates_at
+from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
+from hypercast.host.runtime.driver import DeviceError, MismatchError
+from hypercast.host.runtime.transport import TransportError
+from hypercast.rtl.isa import INSTRUCTION_WORDS, Split
+from hypercast.rtl.registers import COUNTERS, CoreSpace, Error, Space
+from tests.host.models import SMALL, small_model
+from tests.host.runtime.fake_chip import FakeChip
+
+
+def model():
+    return small_model(seed=5, schedule=((1, 0.5), (3, 0.25)))
+
+
+def program(chip, row):
+    words = chip.window[0, Space.PROGRAM]
+    return sum(words[row * 16 + index] << 32 * index for index in range(INSTRUCTION_WORDS))
+
+
+def test_rates_are_patched_in_every_step():
+    chip, trained = FakeChip(SMALL), model()
+    job = compile_job(trained, SMALL)
+    device = ChipDevice(chip, job, trained)
+    for epoch in range(5):
+        device.train_step()
+        for row, instruction in updates_at(job, trained, epoch):
+            assert program(chip, row) == instruction
+
+
+def test_a_job_can_be_loaded_again():
+    """Rates that were patched into one device do not stay in the job."""
+    job = compile_job(model(), SMALL)
+    words = list(job.program)
+    first = ChipDevice(FakeChip(SMALL), job, model())
+    for _ in range(4):
+        first.train_step()
+    assert job.program == words
+    chip = FakeChip(SMALL)
+    ChipDevice(chip, job, model()).train_step()
+    assert [program(chip, row) for row in range(len(words))] == words
+
+
+def test_first_step_and_key():
+    chip = FakeChip(SMALL)
+    ChipDevice(chip, compile_job(model(), SMALL), model())
+    assert (chip["step"], chip["step_key"]) == (0, 5)
+
+
+def test_metrics_are_summed_over_the_cores():
+    chip = FakeChip(SMALL)
+    device = ChipDevice(chip, compile_job(model(), SMALL), model())
+    numbers = {name: index for index, (name, _) in enumerate(COUNTERS)}
+    for core, values in enumerate(({"loss_train": 100, "loss_train_high": 1, "correct_train": 2},
+                                   {"loss_train": 50, "correct_train": 1, "loss_test": 7})):
+        for name, value in values.items():
+            chip.window[core, Space.CORE][CoreSpace.COUNTERS + numbers[name]] = value
+    metrics = device.evaluate()
+    assert metrics.loss[Split.TRAIN] == (1 << 32) + 150
+    assert metrics.loss[Split.TEST] == 7
+    assert metrics.correct[Split.TRAIN] == 3
+    expected = np.bincount(model().splits, minlength=4)
+    assert metrics.vertices.tolist() == expected.tolist()
+    assert device.counters["correct_train"] == [2, 1]
+    assert (device.evaluate_cycles, device.train_cycles) == (1500, 0)
+
+
+def test_phases_are_named():
+    job = compile_job(model(), SMALL)
+    cycles = {"forward 1": 40, "backward 2": 2}
+    registers = {f"phase_{job.phases.index(name)}": count for name, count in cycles.items()}
+    device = ChipDevice(FakeChip(SMALL, **registers), job, model())
+    device.train_step()
+    assert device.phase_cycles == dict.fromkeys(job.phases, 0) | cycles
+
+
+def test_snapshots_have_the_same_tensors():
+    trained = model()
+    device = ChipDevice(FakeChip(SMALL), compile_job(trained, SMALL), trained)
+    reference = ReferenceDevice(trained)
+    reference.train_step()
+    expected, found = reference.snapshot(), device.snapshot()
+    assert expected.keys() == found.keys()
+    assert all(expected[name].shape == found[name].shape for name in expected)
+
+
+def test_evaluation_does_not_show_in_a_snapshot():
+    """So one device may evaluate more often than the other one."""
+    reference = ReferenceDevice(model())
+    reference.train_step()
+    before = reference.snapshot()
+    for _ in range(2):
+        reference.evaluate()
+    after = reference.snapshot()
+    assert before.keys() == after.keys()
+    assert all(np.array_equal(before[name], after[name]) for name in before)
+
+
+def test_cores_with_different_weights():
+    chip = FakeChip(SMALL)
+    device = ChipDevice(chip, compile_job(model(), SMALL), model())
+    chip.window[1, Space.WEIGHTS][0] ^= 1
+    with pytest.raises(DeviceError, match="core 1 holds other weights W1 than core 0"):
+        device.snapshot()
+
+
+def test_error_and_mismatch_reach_the_caller():
+    job = compile_job(model(), SMALL)
+    with pytest.raises(DeviceError, match="ALIGNMENT"):
+        ChipDevice(FakeChip(SMALL, error=Error.ALIGNMENT), job, model()).train_step()
+    with pytest.raises(MismatchError):
+        ChipDevice(FakeChip(SMALL, config_hash=1), job, model())
+
+
+def test_close():
+    chip = FakeChip(SMALL)
+    ChipDevice(chip, compile_job(model(), SMALL), model()).close()
+    assert chip.closed
+
+
+def test_recording_needs_a_simulation():
+    chip = FakeChip(SMALL)
+    device = ChipDevice(chip, compile_job(model(), SMALL), model())
+    with pytest.raises(TransportError, match="keeps no timeline, only the compiled simulation"):
+        device.train_step(record=True)
+
+
+def test_exponents_are_those_of_training():
+    trained = model()
+    job = compile_job(trained, SMALL)
+    expected = ReferenceDevice(trained).exponents()
+    assert expected == ChipDevice(FakeChip(SMALL), job, trained).exponents()
+    assert {"X", "W1", "dZ2"} <= set(expected)
+    assert not any(name.endswith(".eval") for name in expected)
+
+
+def test_saturations_are_those_of_the_last_step():
+    chip = FakeChip(SMALL)
+    device = ChipDevice(chip, compile_job(model(), SMALL), model())
+    number = [name for name, _ in COUNTERS].index("saturations")
+    for core in range(SMALL.cores):
+        chip.window[core, Space.CORE][CoreSpace.COUNTERS + number] = 2 + core
+    device.train_step()
+    assert device.saturations == 5
+    reference = ReferenceDevice(model())
+    reference.model.saturations["W1"] = 7  # of before
+    reference.train_step()
+    assert reference.saturations == reference.model.saturations.total() - 7

@@ -1,0 +1,225 @@
+"""The driver against registers alone."""
+
+import numpy as np
+import pytest
+
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.runtime.driver import DeviceError, DeviceTimeoutError, Driver, MismatchError
+from hypercast.rtl.config import INTERFACE_VERSION
+from hypercast.rtl.isa import (
+    INSTRUCTION_WORDS,
+    STEP_KEY_INCREMENT,
+    Engine,
+    Opcode,
+    decode,
+    encode,
+)
+from hypercast.rtl.registers import Control, CoreSpace, Error, Space, Status, register
+from tests.host.models import SMALL, small_graph, small_model
+from tests.host.runtime.fake_chip import FakeChip
+
+LIMIT = 5000
+
+
+@pytest.fixture(scope="module")
+def job():
+    return compile_job(small_model(), SMALL)
+
+
+@pytest.mark.parametrize(("name", "message"), [
+    ("magic", "expected 0x48435354: there is no Hypercast at this address"),
+    ("version",
+     f"expected {INTERFACE_VERSION:#010x}: the device was built from another version"),
+    ("config_hash", f"expected {SMALL.hash:#010x}: the device was built for another "
+                    f"configuration; use the preset"),
+])
+def test_another_device_is_refused(name, message):
+    chip = FakeChip(SMALL, **{name: 0xFFFFFFFF})
+    with pytest.raises(MismatchError, match=f"register {name} reads 0xffffffff, {message}"):
+        Driver(chip, SMALL)
+    assert not chip.writes
+
+
+def test_job_for_another_configuration_is_refused(job):
+    other = SMALL.replace(buffer_depth=8)
+    chip = FakeChip(other)
+    with pytest.raises(MismatchError, match=f"compiled for configuration {SMALL.hash:#010x}, the "
+                                            f"device has {other.hash:#010x}; compile it again"):
+        Driver(chip, other).load(job)
+    assert not chip.writes
+
+
+def test_load_through_the_window(job):
+    chip = FakeChip(SMALL)
+    driver = Driver(chip, SMALL)
+    driver.load(job)
+    program = chip.window[0, Space.PROGRAM]
+    for row, instruction in enumerate(job.program):
+        pieces = [program[row * 16 + index] for index in range(INSTRUCTION_WORDS)]
+        assert sum(piece << 32 * index for index, piece in enumerate(pieces)) == instruction
+    assert driver.exponents(job) == job.exponents
+    assert [chip.window[core, Space.CORE][CoreSpace.ROWS] for core in range(2)] == [5, 4]
+    model = small_model()
+    assert np.array_equal(driver.matrix(job, "X"), model.tensors["X"])
+    for name in job.weights:
+        assert np.array_equal(driver.operand(job, name, 1), np.atleast_2d(model.tensors[name]))
+        master, momentum = driver.optimiser(job, name)
+        assert np.array_equal(master, np.atleast_2d(model.masters[name]))
+        assert not momentum.any()
+
+
+def test_matrix_of_cores_without_vertices():
+    model = small_model(small_graph(vertices=1, classes=1))
+    job = compile_job(model, SMALL)
+    driver = Driver(FakeChip(SMALL), SMALL)
+    driver.load(job)
+    assert np.array_equal(driver.matrix(job, "X"), model.tensors["X"])
+
+
+def test_patch(job):
+    chip = FakeChip(SMALL)
+    driver = Driver(chip, SMALL)
+    driver.patch(3, 0x12345678 << 32 | 0x9ABCDEF0)
+    program = chip.window[0, Space.PROGRAM]
+    assert [program[48 + index] for index in range(INSTRUCTION_WORDS)] == \
+        [0x9ABCDEF0, 0x12345678] + [0] * (INSTRUCTION_WORDS - 2)
+
+
+def started(chip, *instructions):
+    """A driver of a chip with a program at row 17."""
+    driver = Driver(chip, SMALL)
+    for row, instruction in enumerate(instructions or [encode(Opcode.HALT)], 17):
+        driver.patch(row, instruction)
+    return driver
+
+
+def test_run():
+    chip = FakeChip(SMALL)
+    assert started(chip).run(17, repeat=3, limit=LIMIT) == 1500
+    assert (chip["entry"], chip["repeat"]) == (17, 3)
+
+
+@pytest.mark.parametrize(("entry", "row"), [(16, 16), (18, 19), (20, 20), (0xFFFFFFFF, 0xFFFFFFFF)])
+def test_a_program_that_was_not_loaded_is_not_started(entry, row):
+    chip = FakeChip(SMALL)
+    driver = started(chip, encode(Opcode.HALT), encode(Opcode.MATMUL))
+    written = len(chip.writes)
+    with pytest.raises(DeviceError, match=f"there is no program at row {entry}: row {row} was not"):
+        driver.run(entry, limit=LIMIT)
+    assert len(chip.writes) == written
+
+
+def test_a_job_replaces_the_program(job):
+    driver = Driver(FakeChip(SMALL), SMALL)
+    driver.patch(len(job.program), encode(Opcode.HALT))
+    driver.load(job)
+    driver.run(job.entries["train"], limit=LIMIT)
+    with pytest.raises(DeviceError, match="there is no program at row"):
+        driver.run(len(job.program), limit=LIMIT)
+
+
+def test_training_steps_are_counted(job):
+    chip = FakeChip(SMALL)
+    driver = Driver(chip, SMALL)
+    driver.load(job)
+    driver.set_step(0xFFFFFFFF, 5)
+    driver.run(job.entries["evaluate"], limit=LIMIT)
+    assert (chip["step"], chip["step_key"]) == (0xFFFFFFFF, 5)
+    driver.run(job.entries["train"], limit=LIMIT)
+    assert (chip["step"], chip["step_key"]) == (0, STEP_KEY_INCREMENT + 5)
+
+
+@pytest.mark.parametrize(("entry", "name", "change", "message"), [
+    ("train", "step", -1, "step is 0x3, not 0x4"),
+    ("train", "step", 1, "step is 0x5, not 0x4"),
+    ("evaluate", "step", 1, "step is 0x4, not 0x3"),
+    ("train", "step_key", 1, f"step_key is {STEP_KEY_INCREMENT + 8:#x}, not "
+                             f"{STEP_KEY_INCREMENT + 7:#x}"),
+])
+def test_a_step_that_is_counted_otherwise_is_found(job, entry, name, change, message, monkeypatch):
+    chip = FakeChip(SMALL)
+    driver = Driver(chip, SMALL)
+    driver.load(job)
+    driver.set_step(3, 7)
+    count = chip._count
+
+    def miscount():
+        count()
+        chip[name] += change
+    monkeypatch.setattr(chip, "_count", miscount)
+    with pytest.raises(DeviceError, match=rf"lost count of training steps \({message}\): the "
+                                          r"program did not do .* void; load the device again"):
+        driver.run(job.entries[entry], limit=LIMIT)
+
+
+def test_a_chip_that_was_reset_is_found(job):
+    chip = FakeChip(SMALL)
+    driver = Driver(chip, SMALL)
+    driver.load(job)
+    driver.set_step(3, 7)
+    driver.run(job.entries["train"], limit=LIMIT)
+    chip["step"] = 0
+    with pytest.raises(DeviceError, match=r"\(step is 0x0, not 0x4\): it was reset, or another"):
+        driver.run(job.entries["train"], limit=LIMIT)
+
+
+@pytest.mark.parametrize(("register_name", "value", "message"), [
+    ("status", Status.RUNNING, "the device is running a program, perhaps of another process"),
+    ("busy", 1 << Engine.ARRAY, r"engines of the device are still busy \(array\)"),
+])
+@pytest.mark.parametrize("use", [
+    lambda driver, job: driver.load(job), lambda driver, job: driver.load_sample(job),
+    lambda driver, job: driver.patch(0, 0), lambda driver, job: driver.set_step(1, 2),
+    lambda driver, job: driver.write_window(0, Space.PROGRAM, 0, [1]),
+    lambda driver, job: driver.write_words(0, Space.FEATURES, 0, np.zeros((1, SMALL.chunks))),
+    lambda driver, job: driver.run(17, limit=LIMIT),
+], ids=["load", "load_sample", "patch", "set_step", "write_window", "write_words", "run"])
+def test_a_chip_at_work_is_left_alone(job, use, register_name, value, message):
+    chip = FakeChip(SMALL)
+    driver = started(chip)
+    chip[register_name] = value
+    written = len(chip.writes)
+    with pytest.raises(DeviceError, match=message):
+        use(driver, job)
+    assert len(chip.writes) == written
+
+
+def test_cycles_have_64_bits():
+    chip = FakeChip(SMALL, cycles_low=5, cycles_high=2)
+    assert Driver(chip, SMALL).cycles() == 2 << 32 | 5
+
+
+def test_step_key_is_cut_to_32_bits():
+    chip = FakeChip(SMALL)
+    Driver(chip, SMALL).set_step(3, 1 << 40 | 7)
+    assert (chip["step"], chip["step_key"]) == (3, 7)
+
+
+def test_timeout_is_reported_with_state():
+    chip = FakeChip(SMALL, cycles=10**9, pc=12, step=4, waits=1 << Engine.REDUCTION)
+    driver = started(chip)
+    start = chip.wait
+
+    def work(cycles):
+        chip["busy"] = 1 << Engine.REDUCTION | 1 << Engine.ARRAY
+        start(cycles)
+    chip.wait = work
+    with pytest.raises(DeviceTimeoutError, match=(
+            "did not finish within 5000 cycles; program row 12, waiting for reduction, busy: "
+            "array, reduction, step 4, 5500 cycles")):
+        driver.run(17, limit=LIMIT)
+    assert chip.writes[-1] == (register("control"), Control.STOP)
+
+
+def test_errors_are_reported_and_cleared(job):
+    row = job.entries["evaluate"] - 2
+    chip = FakeChip(SMALL, error=Error.EXPONENT | Error.NETWORK, pc=row)
+    driver = Driver(chip, SMALL)
+    driver.load(job)
+    name = decode(job.program[row])["opcode"].name
+    with pytest.raises(DeviceError, match=rf"stopped with error <Error\.EXPONENT\|NETWORK: 18>: "
+                                          rf"numbers grew .* scale the features down; "
+                                          rf"results are void, .*; program row {row} \({name}\), "
+                                          rf"waiting for none"):
+        driver.run(0, limit=LIMIT)
+    assert chip["error"] == 0

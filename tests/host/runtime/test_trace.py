@@ -1,0 +1,109 @@
+"""The trace events are what the format wants, and say what the run was."""
+
+import itertools
+import json
+
+import pytest
+
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.runtime.timeline import profile
+from hypercast.host.runtime.trace import CLOCK_MHZ, trace_events, write_trace
+from hypercast.rtl.isa import Engine
+from hypercast.rtl.registers import COUNTERS
+from tests.host.models import SMALL, small_model
+from tests.host.runtime.test_timeline import FIRST, STEP, recording
+
+
+@pytest.fixture(scope="module")
+def run():
+    job = compile_job(small_model(), SMALL)
+    timeline = recording(job)
+    cycles = FIRST + STEP * len(timeline.issued)
+    return profile(timeline, job, job.entries["train"], cycles,
+                   {name: [5000, 5000] for name, _ in COUNTERS})
+
+
+def check_format(events):
+    """Hold events against the "Trace Event Format"."""
+    names = {}
+    for event in events:
+        assert {"ph", "ts", "pid", "tid", "name", "args"} <= event.keys()
+        assert isinstance(event["pid"], int) and isinstance(event["tid"], int)
+        assert event["pid"] > 0 and event["ts"] >= 0
+        assert isinstance(event["name"], str) and isinstance(event["args"], dict)
+        if event["ph"] == "M":
+            assert event["name"] in ("process_name", "process_sort_index", "thread_name",
+                                     "thread_sort_index")
+            kind = event["name"].split("_")
+            assert event["args"].keys() == {"name" if kind[1] == "name" else "sort_index"}
+            if event["name"] == "thread_name":
+                assert event["tid"] not in {tid for _, tid in names}, "not unique"
+            if kind[1] == "name":
+                names[event["pid"], event["tid"]] = event["args"]["name"]
+        elif event["ph"] == "X":
+            assert event["dur"] > 0 and (event["pid"], event["tid"]) in names
+        else:
+            assert event["ph"] == "C" and (event["pid"], 0) in names
+            assert all(isinstance(value, float) for value in event["args"].values())
+
+
+def tracks(events):
+    """Slices of each thread, in order."""
+    found = {}
+    for event in sorted((one for one in events if one["ph"] == "X"), key=lambda one: one["ts"]):
+        found.setdefault(event["tid"], []).append(event)
+    return found
+
+
+def test_format(run):
+    check_format(list(trace_events(run, SMALL)))
+
+
+def test_slices_of_a_thread_do_not_overlap(run):
+    for slices in tracks(trace_events(run, SMALL)).values():
+        for before, after in itertools.pairwise(slices):
+            assert before["ts"] + before["dur"] <= after["ts"] + 1e-9
+
+
+def test_phases_and_layers(run):
+    phases = tracks(trace_events(run, SMALL))[1]
+    stretches = [name for name, _ in itertools.groupby(one.phase for one in run.instructions)]
+    assert [event["name"] for event in phases] == stretches
+    for phase in run.phases:
+        assert sum(event["dur"] for event in phases if event["name"] == phase.name) == \
+            pytest.approx((phase.cycles - FIRST * (phase.name == stretches[0])) / CLOCK_MHZ)
+    assert phases[0]["args"]["layer"] == 1 and phases[0]["cat"] == "forward"
+    loss = next(event for event in phases if event["name"] == "loss")
+    assert "layer" not in loss["args"] and loss["args"]["phase"] == "loss"
+    end = phases[-1]["ts"] + phases[-1]["dur"]
+    assert end == pytest.approx(run.cycles / CLOCK_MHZ)
+
+
+def test_engines_of_every_core(run):
+    events = list(trace_events(run, SMALL))
+    cores = {event["pid"] for event in events
+             if event["name"] == "process_name" and event["args"]["name"].startswith("core ")}
+    assert len(cores) == SMALL.cores
+    slices = [event for event in events if event["ph"] == "X" and event["pid"] in cores]
+    assert len(slices) == len(run.slices.core)
+    assert slices[0]["dur"] == pytest.approx(10 / CLOCK_MHZ)
+
+
+def test_waiting_instructions_name_what_they_wait_for(run):
+    waiting = tracks(trace_events(run, SMALL))[2]
+    assert [event["name"] for event in waiting] == [
+        instruction.name for instruction in run.instructions[1:]]
+    for event, instruction in zip(waiting, run.instructions[1:], strict=True):
+        waits = [engine.name.lower() for engine in Engine
+                 if instruction.fields["waits"] >> engine & 1]
+        assert event["args"]["waits"] == (", ".join(waits) if waits else "own engine")
+    first = next(event for event in waiting if event["name"] == "AGGREGATE T1")
+    assert first["args"]["waits"] == "own engine"  # it follows the DRAIN of T1
+
+
+def test_file(run, tmp_path):
+    path = tmp_path / "trace.json"
+    write_trace(path, run, SMALL)
+    content = json.loads(path.read_text())
+    check_format(content["traceEvents"])
+    assert content["otherData"]["clock"].startswith(f"{CLOCK_MHZ} MHz")

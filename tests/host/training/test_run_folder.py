@@ -1,0 +1,117 @@
+"""Folders of runs: one process writes, and what fails changes nothing."""
+
+import json
+import os
+import shutil
+
+import pytest
+
+from hypercast.host.graphs.datasets import karate
+from hypercast.host.runtime.devices import ReferenceDevice
+from hypercast.host.training.description.model import Model
+from hypercast.host.training.description.source import Source
+from hypercast.host.training.folder_lock import FolderLockError
+from hypercast.host.training.run_folder import RunFolder
+from hypercast.host.training.trainer import Trainer
+from tests.host.test_cli import refused, run
+
+
+def trainer(folder, **options):
+    return Trainer(karate(), Model(hidden=4), run=folder, source=Source(source="karate"),
+                   **{"epochs": 3, "seed": 3, **options})
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.fixture
+def kept(tmp_path):
+    """A folder with a finished run."""
+    with trainer(tmp_path) as found:
+        found.fit()
+    return tmp_path
+
+
+def test_a_second_process_is_refused(kept):
+    before = contents(kept)
+    with trainer(kept, resume=True):
+        for arguments in (["karate"], ["--resume"]):
+            message = refused("train", *arguments, "--run", kept, status=2)
+            assert f"{kept} is in use by process {os.getpid()}; wait until" in message
+        with pytest.raises(FolderLockError):
+            trainer(kept)
+        run("evaluate", kept)  # who only reads may
+    with trainer(kept, resume=True):
+        assert contents(kept) == before
+
+
+def test_a_refused_one_holds_nothing(kept):
+    with pytest.raises(ValueError, match="is of another training"):
+        trainer(kept, seed=4, resume=True)
+    trainer(kept).close()
+
+
+def test_a_first_epoch_that_fails_leaves_the_earlier_run(kept, monkeypatch):
+    before = contents(kept)
+
+    def fail(*_, **__):
+        raise ArithmeticError("numbers grew too large")
+    monkeypatch.setattr(ReferenceDevice, "train_step", fail)
+    for options in ({"seed": 4}, {"epochs": 9, "resume": True}):
+        with trainer(kept, **options) as found, pytest.raises(ArithmeticError):
+            found.fit()
+        assert contents(kept) == before
+
+
+def test_an_earlier_run_is_replaced_by_the_first_epoch(kept):
+    with trainer(kept, seed=4) as found:
+        found.step()
+        assert RunFolder(kept).description().recipe.seed == 4
+        assert RunFolder(kept).load_checkpoint().state.step == 1
+        assert len(RunFolder(kept).records()) == 1
+
+
+class Died(BaseException):
+    """The process ended here."""
+
+
+@pytest.mark.parametrize("seed", [3, 4], ids=["the same training", "another"])
+@pytest.mark.parametrize("removed", [0, 1, 2])
+def test_an_earlier_run_that_is_half_removed_is_not_taken_for_the_new_one(kept, seed, removed,
+                                                                          monkeypatch):
+    unlink, left = type(kept).unlink, [removed]
+
+    def die(path, **options):
+        if not left[0]:
+            raise Died
+        left[0] -= 1
+        unlink(path, **options)
+
+    with monkeypatch.context() as patched, trainer(kept, seed=seed) as found:
+        patched.setattr(type(kept), "unlink", die)
+        with pytest.raises(Died):
+            found.step()
+    if seed == 3 or not removed:
+        run("train", "--resume", "--run", kept)
+        assert RunFolder(kept).description().recipe.seed == 3
+        assert len(RunFolder(kept).records()) == 3
+    else:
+        assert "holds no run" in refused("train", "--resume", "--run", kept, status=2)
+
+
+def test_weights_are_kept_beside_it(kept, tmp_path):
+    weights = tmp_path / "some.safetensors"
+    run("export", kept, "-o", weights)
+    with trainer(kept) as found:
+        network = found.network
+    model = Model(hidden=4, weights=str(weights))
+    for _ in range(2):  # the second time, over the first
+        with Trainer(karate(), model, run=kept, source=Source(source="karate"), epochs=1) as found:
+            found.fit()
+            assert found.network == network
+    copy = kept / "initial_weights.safetensors"
+    assert copy.read_bytes() == weights.read_bytes()
+    shutil.move(weights, tmp_path / "elsewhere")
+    run("train", "--resume", "--run", kept, "--epochs", 2)
+    assert json.loads((kept / "epochs.jsonl").read_text().splitlines()[1])["epoch"] == 1

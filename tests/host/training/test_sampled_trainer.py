@@ -1,0 +1,146 @@
+"""Training on samples, by the same trainer as on whole graphs."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hypercast.host.graphs.datasets import communities, load
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.runtime.devices import ChipDevice
+from hypercast.host.runtime.sampled_device import SampledDevice
+from hypercast.host.training.description.conversion import DescriptionError
+from hypercast.host.training.description.description import Description
+from hypercast.host.training.description.model import Model
+from hypercast.host.training.description.sampling import SAMPLERS, Sampling
+from hypercast.host.training.trainer import Trainer
+from tests.host.test_cli import refused
+
+
+def trainer(sampler="neighbours", *, graph=None, model="gcn", epochs=3, **options):
+    values = {"batch": 20, "fan_outs": (4,), "coverage": 4.0}
+    chosen = Sampling(sampler=sampler, **{
+        key: value for key, value in values.items() if key in SAMPLERS.get(sampler, ())})
+    return Trainer(graph or load("blocks"), Model(name=model, hidden=(8,), dropout=(0.2,)),
+                   sampling=chosen, epochs=epochs, **options)
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_every_sampler_learns(sampler):
+    with trainer(sampler, epochs=15, learning_rate=0.2) as training:
+        first, *_, last = training.fit()
+    assert last["training_loss"] < 0.7 * first["training_loss"]
+    assert last["validation_accuracy"] > first["validation_accuracy"]
+
+
+@pytest.mark.parametrize(("model", "rate"), [("sage", 1.0), ("gin", 0.02)])
+def test_models_and_several_labels(model, rate):
+    with trainer(graph=communities(vertices=80), model=model, epochs=20,
+                 learning_rate=rate) as training:
+        first, *_, last = training.fit()
+        scores = training.evaluate()
+        predictions = training.predict()
+    assert last["training_loss"] < first["training_loss"]
+    assert 0 < scores["test_macro_f1"] < 1
+    assert predictions.classes.shape == (80, 5)
+
+
+def test_samples_that_leave_out_most_vertices():
+    """Vertices to train on that have no edges among them are in no sample of edges."""
+    edges = [[0, 1], *([vertex, 31] for vertex in range(31))]
+    graph = Graph.from_edges(edges, np.eye(32), np.arange(32) % 2, train=range(30))
+    with pytest.raises(ValueError, match=r"samples of edges reach only 2 of 30 vertices to train "
+                                         r"on; draw walks or neighbours instead"):
+        trainer("edges", graph=graph)
+    assert trainer("walks", graph=graph).epoch == 0
+
+
+def test_a_schedule_counts_epochs():
+    training = trainer(schedule=((1, 0.5),))
+    model = training.fresh_model()
+    steps = len(training._samples)
+    assert steps > 1
+    rates = [model.recipe.learning_rate("W1", step) for step in (0, steps - 1, steps)]
+    assert rates == [0.05, 0.05, 0.025]
+
+
+def test_resumed_training_has_equal_bits(tmp_path):
+    with trainer("walks", epochs=4) as whole:
+        whole.fit()
+        expected = whole.parameters()
+    with trainer("walks", epochs=2, run=tmp_path / "run") as begun:
+        begun.fit()
+    with trainer("walks", epochs=4, run=tmp_path / "run", resume=True) as resumed:
+        assert resumed.epoch == 2
+        resumed.fit()
+        assert [record["validation_loss"] for record in resumed.history] == [
+            record["validation_loss"] for record in whole.history]
+        for name, values in resumed.parameters().items():
+            np.testing.assert_array_equal(values, expected[name])
+
+
+def test_another_sampler_is_not_resumed(tmp_path):
+    with trainer("walks", run=tmp_path / "run", epochs=1) as begun:
+        begun.fit()
+    with pytest.raises(ValueError, match="sampling"):
+        trainer("nodes", run=tmp_path / "run", resume=True)
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ({"sampler": "layers"}, "sampler must be one of neighbours, nodes, edges, walks"),
+    ({"batch": 0}, "batch must be above 0, and at most 16777216, not 0"),
+    ({"fan_outs": (3, 0)}, "fan_outs must be one or more numbers from 1 to 2147483647"),
+    ({"coverage": -1.0}, "coverage must be above 0"),
+    ({"fan_outs": ()}, "fan_outs must be one or more numbers from 1 to 2147483647"),
+    ({"batch": 5}, "batch is of sampler neighbours or nodes or edges or walks, not of None"),
+    ({"sampler": "edges", "fan_outs": (3,)}, "fan_outs is of sampler neighbours, not of edges"),
+    ({"sampler": "nodes", "walk": 2}, "walk is of sampler walks, not of nodes; leave it out"),
+    ({"sampler": "neighbours", "coverage": 2.0}, "coverage is of sampler nodes or edges or walks"),
+])
+def test_refusals(change, message):
+    with pytest.raises(DescriptionError, match=message):
+        Sampling(**change)
+
+
+def test_what_needs_a_sampler():
+    with pytest.raises(DescriptionError, match="needs sampler"):
+        Description.of_sections({"sampling": {"batch": 5}})
+    assert "leave one of them out" in refused(
+        "train", "blocks", "--sampler", "walks", "--image", "image.bin", status=2)
+
+
+def test_samples_have_one_unit_of_loss_weights():
+    training = trainer("walks")
+    model = training.fresh_model()
+    other = replace(model.sample, loss_unit=2 * model.sample.loss_unit)
+    with pytest.raises(ValueError, match="make all samples with one unit"):
+        model.take(other)
+
+
+def test_cycles_are_counted_by_the_device_itself():
+    """Also those of a training that was gone on with."""
+    class Chip:
+        train_cycles = evaluate_cycles = 0
+        go_on_counting = ChipDevice.go_on_counting
+
+    chip = Chip()
+    sampled = SampledDevice(chip, source=None, judge=None)
+    sampled.go_on_counting(100, 7)
+    chip.train_cycles += 5
+    assert (sampled.train_cycles, sampled.evaluate_cycles) == (105, 7)
+
+
+def test_the_monitor_is_what_there_is():
+    with pytest.raises(ValueError, match="watch validation_micro_f1"):
+        trainer(None, graph=communities(vertices=80), patience=2, monitor="validation_accuracy")
+
+
+def test_numbers_are_of_whole_graphs():
+    with pytest.raises(ValueError, match="this training is on samples"):
+        trainer().numbers()
+
+
+def test_the_unit_of_an_epoch():
+    training = trainer("walks")
+    assert training.unit == f"epoch of {len(training._samples)} samples"
+    assert trainer(None).unit == "training step"

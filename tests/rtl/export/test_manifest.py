@@ -1,0 +1,82 @@
+"""The manifest says what the Verilog is: ports and their widths, and the large memories."""
+
+import json
+import re
+from collections import Counter
+
+import pytest
+
+from hypercast.rtl.config import PRESETS, Config
+from hypercast.rtl.control.axi_lite import AxiLite
+from hypercast.rtl.export.manifest import manifest, memories
+from hypercast.rtl.export.netlist import TOP_MODULE, to_verilog
+from hypercast.rtl.registers import REGISTERS
+
+#: Memories that are listed are larger than any that is not, as in a chip of useful size.
+CONFIGS = {
+    "narrow": PRESETS["tiny"].replace(
+        accumulator_rows=512, operand_words=512, kept_rows=512, weight_rows=512),
+    "wide": Config(dimensions=2, lanes=4, planes=2, eject=2, element_width=8,
+                   accumulator_rows=1024, weight_rows=2048, channel_words=4096, program_rows=64),
+}
+
+_MODULE = re.compile(r"^module (\S+?) ?\(.*?^endmodule", re.MULTILINE | re.DOTALL)
+_PORT = re.compile(r"^  (input|output) (?:\[(\d+):0\] )?(\S+);", re.MULTILINE)
+_MEMORY = re.compile(r"^  reg \[(\d+):0\] \S+ +\[(\d+):0\];", re.MULTILINE)
+_INSTANCE = re.compile(r"^  (\S+) +\S+ +\($", re.MULTILINE)
+
+
+@pytest.fixture(scope="module", params=CONFIGS.values(), ids=CONFIGS)
+def chip(request):
+    """A configuration, and the bodies of its modules by name."""
+    text = to_verilog(request.param)
+    return request.param, {match[1].strip("\\"): match[0] for match in _MODULE.finditer(text)}
+
+
+def instances(modules, name=TOP_MODULE):
+    """How often each module occurs in ``name``, itself included."""
+    count = Counter({name: 1})
+    for child in _INSTANCE.findall(modules[name]):
+        count += instances(modules, child.strip("\\"))
+    return count
+
+
+def test_ports(chip):
+    config, modules = chip
+    found = [{"name": name, "direction": direction, "width": int(high or 0) + 1}
+             for direction, high, name in _PORT.findall(modules[TOP_MODULE])]
+    described = manifest(config)["ports"]
+    assert sorted(described, key=lambda port: port["name"]) == sorted(
+        found, key=lambda port: port["name"])
+
+
+def test_ports_are_clock_reset_and_axi():
+    names = {port["name"] for port in manifest(PRESETS["tiny"])["ports"]}
+    assert names == {"clk", "rst", *(f"axi__{name}" for name in AxiLite().members)}
+
+
+def test_memories(chip):
+    """As many memories of each size as listed, and none larger than the smallest of them."""
+    config, modules = chip
+    listed, found = Counter(), Counter()
+    for item in memories(config):
+        listed[item["words"], item["width"]] += item["instances"]
+    for name, count in instances(modules).items():
+        for high, last in _MEMORY.findall(modules[name]):
+            found[int(last) + 1, int(high) + 1] += count
+    smallest = min(words * width for words, width in listed)
+    assert listed == {shape: count for shape, count in found.items()
+                      if shape[0] * shape[1] >= smallest}
+
+
+@pytest.mark.parametrize("config", PRESETS.values(), ids=PRESETS)
+def test_contents(config):
+    description = manifest(config)
+    assert json.loads(json.dumps(description)) == description
+    assert description["top"] == TOP_MODULE
+    assert int(description["configuration_hash"], 16) == config.hash
+    assert Config(**description["configuration"]) == config
+    assert len(description["registers"]) == len(REGISTERS)
+    assert description["multipliers"] == config.cores * config.lanes ** 2
+    assert description["memory_bits"] == sum(
+        item["instances"] * item["words"] * item["width"] for item in description["memories"])
