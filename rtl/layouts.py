@@ -5,16 +5,14 @@ from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl import isa
+from hypercast.rtl.limits import BURST
 from hypercast.rtl.network.age import EPOCH_WIDTH
 
 __all__ = [
-    "BURST", "CONTROL", "OPERANDS", "AccumulatorPort", "Channel", "FlitKind", "HostRequest",
+    "CONTROL", "OPERANDS", "AccumulatorPort", "Channel", "FlitKind", "HostRequest",
     "Issue", "KeptPort", "Link", "ReadPort", "WeightPort", "WritePort", "accumulator_row", "flit",
     "operands", "weight_row",
 ]
-
-#: Longest read burst, in words.
-BURST = 16
 
 
 class FlitKind(enum.Enum, shape=2):

@@ -5,8 +5,7 @@ import re
 
 import numpy as np
 
-from hypercast.host.runtime.timeline import Timeline
-from hypercast.host.runtime.transport import Transport, TransportError
+from hypercast.host.runtime.transport import Timeline, Transport, TransportError
 from hypercast.rtl.layouts import flit
 from hypercast.rtl.registers import COUNTERS, Space
 from hypercast.sim.back_door import BackDoor

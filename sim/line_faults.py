@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from hypercast.host.runtime.serial.port import Port
+from hypercast.host.runtime.transport import Port
 
 __all__ = ["FAULTS", "FaultyLine"]
 

@@ -2,7 +2,7 @@
 
 import ctypes
 
-from hypercast.host.runtime.serial.port import Port
+from hypercast.host.runtime.transport import Port
 from hypercast.rtl.serial.bit_period import FRACTION
 from hypercast.sim.library import load_library
 from hypercast.sim.serial_build import BIT_PERIOD, build_board

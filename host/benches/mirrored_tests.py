@@ -11,8 +11,9 @@ __all__ = ["mirrored_tests", "own_test"]
 def mirrored_tests(root, modules):
     """The tests of modules.
 
-    ``rtl/array/row_unpacker.py`` is tested by ``tests/rtl/array/test_row_unpacker.py``. What has no such file is tested
-    through the nearest modules that import it and have one; those of its folder, if there are any.
+    ``rtl/array/tile_sums.py`` is tested by ``tests/rtl/array/test_tile_sums.py``. What has no such
+    file is tested through the nearest modules that import it and have one; those of its folder, if
+    there are any.
 
     Parameters
     ----------

@@ -22,13 +22,12 @@ from hypercast.host.compiler.timing import Timing
 from hypercast.host.compiler.verification import verify
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.rtl.isa import OPERANDS, Keep, Opcode, Split, decode, encode
+from hypercast.rtl.limits import CLASSES
 
 __all__ = [
     "compile_job", "place_operands", "place_tensors", "place_weights", "updates_at", "with_sample",
 ]
 
-#: Classes a label record can name.
-_MAXIMUM_CLASSES = 512
 #: Panels an instruction can sum over, and rows of a core it can start from.
 _MAXIMUM_PANELS = (1 << dict(OPERANDS[Opcode.MATMUL])["panels"]) - 1
 _MAXIMUM_ROWS = 1 << dict(OPERANDS[Opcode.MATMUL])["row_start"]
@@ -144,9 +143,9 @@ def _check(model, config):
         raise CapacityError(
             f"the model has {model.recipe.element_width}-bit elements, the configuration "
             f"{config.element_width}-bit; give both the same element_width")
-    if model.network.classes > _MAXIMUM_CLASSES:
+    if model.network.classes > CLASSES:
         raise CapacityError(f"the network has {model.network.classes} classes, but the loss unit "
-                            f"takes {_MAXIMUM_CLASSES} at most")
+                            f"takes {CLASSES} at most")
     features = max(layer.features_in for layer in model.network.layers)
     if features > _MAXIMUM_PANELS * config.lanes:
         raise CapacityError(f"a layer has {features} input features, but with lanes = "

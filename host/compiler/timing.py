@@ -10,9 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hypercast.rtl.isa import Opcode
-from hypercast.rtl.layouts import BURST
-from hypercast.rtl.vector.loss_layouts import group_size
-from hypercast.rtl.vector.normalizer import row_interval
+from hypercast.rtl.limits import BURST, group_size, row_interval
 
 __all__ = ["Duration", "Timing", "issue_interval", "turnaround"]
 

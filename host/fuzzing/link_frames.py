@@ -2,12 +2,11 @@
 
 from hypercast.host.fuzzing.bytes_damage import damaged_bytes
 from hypercast.host.fuzzing.trial import READ, REFUSED, SAME, WrongError, check_refusal, require
+from hypercast.host.runtime.serial.bridge_model import BridgeModel
 from hypercast.host.runtime.serial.frames import FrameDecoder, encode
-from hypercast.host.runtime.serial.port import Port
 from hypercast.host.runtime.serial.serial_transport import SerialTransport
-from hypercast.host.runtime.transport import Transport, TransportError
+from hypercast.host.runtime.transport import Port, Transport, TransportError
 from hypercast.rtl.serial.protocol import LONGEST_ACCESS, Kind, header_word
-from hypercast.sim.bridge_model import BridgeModel
 
 __all__ = ["try_link_frames"]
 

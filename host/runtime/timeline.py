@@ -8,8 +8,7 @@ import numpy as np
 from hypercast.rtl.isa import Engine, Opcode, decode
 from hypercast.rtl.registers import COUNTERS
 
-__all__ = ["ENGINES", "WORK_COUNTERS", "Instruction", "Phase", "Profile", "Slices", "Timeline",
-           "profile"]
+__all__ = ["ENGINES", "WORK_COUNTERS", "Instruction", "Phase", "Profile", "Slices", "profile"]
 
 #: Instructions that keep each engine busy.
 ENGINES = {
@@ -22,28 +21,6 @@ ENGINES = {
 #: Counters that grow while a program runs; the others are results.
 WORK_COUNTERS = tuple(name for name, _ in COUNTERS
                       if not name.startswith(("loss_", "correct_", "wrong_")))
-
-
-class Timeline(NamedTuple):
-    """A recording of one program. Cycles count from its start, as the device counts them.
-
-    Attributes
-    ----------
-    cycle, core, busy : (B,) numpy.ndarray
-        From ``cycle`` on, the engines of ``core`` that are busy are ``busy`` (bits as in
-        ``isa.Engine``, seen one cycle late); in order of cycles.
-    issue_cycle, issued : (I,) numpy.ndarray
-        Cycle of every instruction's issue, and the instruction's low 32 bits.
-    counters : (I, cores, len(COUNTERS)) numpy.ndarray of uint32
-        Counters at every issue, in order of ``COUNTERS``; zero where a core has none.
-    """
-
-    cycle: np.ndarray
-    core: np.ndarray
-    busy: np.ndarray
-    issue_cycle: np.ndarray
-    issued: np.ndarray
-    counters: np.ndarray
 
 
 class Instruction(NamedTuple):

@@ -1,12 +1,37 @@
-"""How the driver reaches a chip: registers, time, and perhaps a back door to memories."""
+"""How the driver reaches a chip: registers, time, perhaps a back door to memories; or bytes."""
 
 import abc
+from typing import NamedTuple
 
-__all__ = ["Transport", "TransportError"]
+import numpy as np
+
+__all__ = ["Port", "Timeline", "Transport", "TransportError"]
 
 
 class TransportError(RuntimeError):
     """The chip did not answer, or refused an access; names the access and its address."""
+
+
+class Timeline(NamedTuple):
+    """A recording of one program. Cycles count from its start, as the device counts them.
+
+    Attributes
+    ----------
+    cycle, core, busy : (B,) numpy.ndarray
+        From ``cycle`` on, the engines of ``core`` that are busy are ``busy`` (bits as in
+        ``isa.Engine``, seen one cycle late); in order of cycles.
+    issue_cycle, issued : (I,) numpy.ndarray
+        Cycle of every instruction's issue, and the instruction's low 32 bits.
+    counters : (I, cores, len(COUNTERS)) numpy.ndarray of uint32
+        Counters at every issue, in order of ``COUNTERS``; zero where a core has none.
+    """
+
+    cycle: np.ndarray
+    core: np.ndarray
+    busy: np.ndarray
+    issue_cycle: np.ndarray
+    issued: np.ndarray
+    counters: np.ndarray
 
 
 class Transport(abc.ABC):
@@ -68,3 +93,18 @@ class Transport(abc.ABC):
 
     def close(self):  # noqa: B027 - nothing to do is a fine default
         """Release the chip."""
+
+
+class Port(abc.ABC):
+    """Bytes to and from a board."""
+
+    @abc.abstractmethod
+    def send(self, data):
+        """Send bytes."""
+
+    @abc.abstractmethod
+    def receive(self):
+        """What has come; nothing after a silence in which every answer due would have come."""
+
+    def close(self):  # noqa: B027 - nothing to do is a fine default
+        """Release the port."""

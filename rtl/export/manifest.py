@@ -7,8 +7,8 @@ from hypercast.rtl.array.left_word import left_word
 from hypercast.rtl.config import INTERFACE_VERSION
 from hypercast.rtl.control.axi_lite import AxiLite
 from hypercast.rtl.isa import INSTRUCTION_WIDTH, INSTRUCTION_WORDS
+from hypercast.rtl.limits import CLASSES
 from hypercast.rtl.registers import COUNTERS, REGISTERS, Space
-from hypercast.rtl.vector.loss_layouts import CLASSES
 
 __all__ = ["manifest", "memories"]
 

@@ -5,7 +5,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
-from hypercast.rtl.layouts import BURST, ReadPort
+from hypercast.rtl.layouts import ReadPort
+from hypercast.rtl.limits import BURST
 
 __all__ = ["BurstReader", "read_command"]
 

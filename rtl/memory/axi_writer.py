@@ -5,7 +5,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
-from hypercast.rtl.layouts import BURST, Channel
+from hypercast.rtl.layouts import Channel
+from hypercast.rtl.limits import BURST
 from hypercast.rtl.memory.axi4 import BOUNDARY, Axi4Write, Response, byte_address
 
 __all__ = ["AxiWriter"]

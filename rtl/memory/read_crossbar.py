@@ -5,8 +5,9 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
-from hypercast.rtl.layouts import BURST, Channel, ReadPort
+from hypercast.rtl.layouts import Channel, ReadPort
 from hypercast.rtl.lib.stream_merge import StreamMerge
+from hypercast.rtl.limits import BURST
 
 __all__ = ["ReadCrossbar"]
 

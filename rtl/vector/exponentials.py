@@ -7,6 +7,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl import isa
+from hypercast.rtl.limits import row_interval
 from hypercast.rtl.vector.credit_fifo import CreditFIFO
 from hypercast.rtl.vector.exponential import Exponential
 from hypercast.rtl.vector.logarithm import Logarithm
@@ -18,7 +19,6 @@ from hypercast.rtl.vector.loss_layouts import (
     maximum_row,
     summed_row,
 )
-from hypercast.rtl.vector.normalizer import row_interval
 from hypercast.rtl.vector.pipeline import delayed, popcount, tree, tree_latency
 
 __all__ = ["Exponentials"]

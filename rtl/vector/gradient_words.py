@@ -4,7 +4,8 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from hypercast.rtl.vector.loss_layouts import element_group, group_limit, group_size
+from hypercast.rtl.limits import group_size
+from hypercast.rtl.vector.loss_layouts import element_group, group_limit
 
 __all__ = ["GradientWords"]
 

@@ -7,12 +7,13 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl import isa
 from hypercast.rtl.layouts import Issue
+from hypercast.rtl.limits import group_size
 from hypercast.rtl.vector.exponentials import Exponentials
 from hypercast.rtl.vector.gradient_words import GradientWords
 from hypercast.rtl.vector.label_reader import LabelReader
 from hypercast.rtl.vector.logit_groups import LogitGroups
 from hypercast.rtl.vector.loss_gradient import GRADIENT_WIDTH, LossGradient
-from hypercast.rtl.vector.loss_layouts import group_limit, group_size, labelled_group
+from hypercast.rtl.vector.loss_layouts import group_limit, labelled_group
 from hypercast.rtl.vector.maximum import Maximum
 from hypercast.rtl.vector.metrics import Metrics
 from hypercast.rtl.vector.normalizer import Normalizer

@@ -4,15 +4,14 @@ from amaranth.hdl import signed, unsigned
 from amaranth.lib import data
 
 from hypercast.rtl.config import Config
+from hypercast.rtl.limits import CLASSES, group_size
 
 __all__ = [
-    "CLASSES", "EXPONENTIAL_WIDTH", "FACTOR_WIDTH", "WEIGHT_ONE", "WEIGHT_WIDTH", "LabelRecord",
-    "NormalizedRow", "RowLabel", "element_group", "exponential_group", "group_limit", "group_size",
+    "EXPONENTIAL_WIDTH", "FACTOR_WIDTH", "WEIGHT_ONE", "WEIGHT_WIDTH", "LabelRecord",
+    "NormalizedRow", "RowLabel", "element_group", "exponential_group", "group_limit",
     "labelled_group", "maximum_row", "panel_limit", "summed_row",
 ]
 
-#: Most classes a row can have.
-CLASSES = 512
 #: Bits of an exponential, at most 1, with 16 fraction bits.
 EXPONENTIAL_WIDTH = 17
 #: Bits of what makes a probability of it.
@@ -25,14 +24,6 @@ WEIGHT_ONE = 1 << 15
 def panel_limit(config: Config):
     """Most panels a row of logits can have."""
     return CLASSES // config.lanes
-
-
-def group_size(config: Config):
-    """Logits that LOSS works on in a cycle: a panel of narrow chips, a part of one of wide ones.
-
-    A lane takes much area, and few steps wait for LOSS.
-    """
-    return min(config.lanes, 4)
 
 
 def group_limit(config: Config):

@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl import isa
-from hypercast.rtl.vector.loss_layouts import CLASSES
+from hypercast.rtl.limits import CLASSES
 
 __all__ = ["Metrics"]
 

@@ -5,21 +5,14 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl import isa
+from hypercast.rtl.limits import CLASSES, row_interval
 from hypercast.rtl.vector.credit_fifo import CreditFIFO
 from hypercast.rtl.vector.logarithm import Logarithm
-from hypercast.rtl.vector.loss_layouts import CLASSES, NormalizedRow, summed_row
+from hypercast.rtl.vector.loss_layouts import NormalizedRow, summed_row
 from hypercast.rtl.vector.pipeline import bit_length, delayed
 from hypercast.rtl.vector.reciprocal import Reciprocal
 
-__all__ = ["Normalizer", "row_interval"]
-
-
-def row_interval(config):
-    """Cycles from a row to the next, at least.
-
-    With two lanes, where rows of many classes have many panels, a small divider will do.
-    """
-    return Reciprocal.LATENCY if config.lanes == 2 else 1
+__all__ = ["Normalizer"]
 
 
 class Normalizer(wiring.Component):

@@ -5,8 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hypercast.rtl.layouts import BURST
-from hypercast.rtl.vector.loss_layouts import CLASSES
+from hypercast.rtl.limits import BURST, CLASSES
 from hypercast.rtl.vector.panel_addresses import PanelAddresses
 from hypercast.rtl.vector.pipeline import bit_length
 from hypercast.rtl.vector.ports import WordSource

@@ -4,14 +4,15 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.limits import QUOTIENT_CYCLES
 from hypercast.rtl.vector.pipeline import delayed
 
 __all__ = ["Reciprocal"]
 
-#: Bits of a quotient.
-_BITS = 18
 #: Bits found in a cycle.
 _RADIX_BITS = 2
+#: Bits of a quotient.
+_BITS = _RADIX_BITS * QUOTIENT_CYCLES
 
 
 class Reciprocal(wiring.Component):
@@ -46,7 +47,7 @@ class Reciprocal(wiring.Component):
     """
 
     #: Cycles from ``divisor`` to ``o``.
-    LATENCY = _BITS // _RADIX_BITS
+    LATENCY = QUOTIENT_CYCLES
 
     def __init__(self, width, interval=1):
         if interval < 1 or self.LATENCY % interval:

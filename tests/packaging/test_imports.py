@@ -10,6 +10,7 @@ from tests.packaging.source_tree import FOLDERS, ROOT, imports, module_name, mod
 PURE = (
     "hypercast.rtl.config",
     "hypercast.rtl.isa",
+    "hypercast.rtl.limits",
     "hypercast.rtl.serial.protocol",
     "hypercast.rtl.network.deadlock",
     "hypercast.rtl.network.routing",
@@ -68,14 +69,17 @@ def exported(tree):
     return None
 
 
-def test_pure_modules_bring_no_amaranth():
-    for name in PURE:
+def test_pure_modules_and_the_compiler_bring_no_amaranth():
+    compiler = [name for name in NAMES if name.startswith("hypercast.host.compiler.")]
+    assert compiler
+    for name in (*PURE, "hypercast", *compiler):
         for module in import_closure(name):
             assert "amaranth" not in top_packages(NAMES[module]), f"{module}, imported by {name}"
 
 
 def test_pure_modules_run_without_amaranth():
-    code = f"import sys, {', '.join(PURE)}; sys.exit('amaranth' in sys.modules)"
+    names = ", ".join((*PURE, "hypercast", "hypercast.host.compiler.compiler"))
+    code = f"import sys, {names}; sys.exit('amaranth' in sys.modules)"
     assert subprocess.run([sys.executable, "-I", "-c", code]).returncode == 0
 
 

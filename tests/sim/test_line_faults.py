@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from hypercast.host.runtime.serial.port import Port
+from hypercast.host.runtime.transport import Port
 from hypercast.sim.line_faults import FAULTS, FaultyLine
 
 

@@ -10,13 +10,13 @@ from click.testing import CliRunner
 from hypercast.host.cli import main
 from hypercast.host.runtime import xdma_transport
 from hypercast.host.runtime.chip_transport import open_transport
+from hypercast.host.runtime.serial.bridge_model import BridgeModel
 from hypercast.host.runtime.serial.serial_transport import SerialTransport
 from hypercast.host.runtime.transport import TransportError
 from hypercast.host.selftest.run import SECTIONS, self_test
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.layouts import flit
 from hypercast.rtl.registers import register
-from hypercast.sim.bridge_model import BridgeModel
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport
 from hypercast.sim.faults import Fault, FaultKind
 from hypercast.sim.serial_board import SerialBoard

@@ -13,9 +13,8 @@ from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
 from hypercast.host.runtime.driver import Driver, MismatchError
 from hypercast.host.runtime.serial.discovery import discover
-from hypercast.host.runtime.serial.port import Port
 from hypercast.host.runtime.serial.serial_transport import SerialTransport
-from hypercast.host.runtime.transport import TransportError
+from hypercast.host.runtime.transport import Port, TransportError
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.registers import Control, Space, Status, register
 from hypercast.sim.line_faults import FaultyLine

@@ -17,6 +17,7 @@ from hypercast.host.files.reading.whole_numbers import whole_number, whole_numbe
 from hypercast.host.graphs.datasets.error import DatasetError, reading
 from hypercast.host.graphs.datasets.splits import random_split
 from hypercast.host.graphs.graph import Graph
+from hypercast.rtl.limits import CLASSES
 
 __all__ = ["load_musae"]
 
@@ -25,8 +26,6 @@ _ORIGIN = "https://github.com/benedekrozemberczki/MUSAE or https://snap.stanford
 #: ``id`` is the user's, and its graph has numbers of its own.
 _NUMBERS = ("new_id", "id")
 _CLASSES = ("page_type", "ml_target", "target", "mature")
-#: More than that are no classes but numbers to be regressed, such as Wikipedia's traffic.
-_MAXIMUM_CLASSES = 512
 #: Beyond is a slip, and no machine's memory.
 _MAXIMUM_FEATURE = (1 << 24) - 1
 
@@ -91,9 +90,9 @@ def _labels(path):
     except ValueError:
         values = texts  # names
     names, classes = np.unique(values, return_inverse=True)
-    if len(names) > _MAXIMUM_CLASSES:
+    if len(names) > CLASSES:  # numbers to be regressed, such as Wikipedia's traffic
         raise DatasetError(f"column {name} of {path} has {len(names)} different values; only "
-                           f"classes, at most {_MAXIMUM_CLASSES}, can be trained")
+                           f"classes, at most {CLASSES}, can be trained")
     if numbers.min() < 0 or numbers.max() >= 2 * len(numbers):
         raise DatasetError(f"column {number} of {path} goes from {numbers.min()} to "
                            f"{numbers.max()} in {len(numbers)} rows; number the vertices from 0")

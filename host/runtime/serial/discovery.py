@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from serial.tools import list_ports
 
 from hypercast.host.files.reading.whole_numbers import whole_number
-from hypercast.host.runtime.serial.port import SerialPort
+from hypercast.host.runtime.serial.serial_port import SerialPort
 from hypercast.host.runtime.serial.serial_transport import SerialTransport
 from hypercast.host.runtime.transport import TransportError
 from hypercast.rtl.config import INTERFACE_VERSION

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from hypercast.host.compiler.compiler import compile_job
-from hypercast.host.runtime.timeline import ENGINES, WORK_COUNTERS, Timeline, profile
+from hypercast.host.runtime.timeline import ENGINES, WORK_COUNTERS, profile
+from hypercast.host.runtime.transport import Timeline
 from hypercast.rtl.isa import Engine, Opcode, decode
 from hypercast.rtl.registers import COUNTERS
 from tests.host.models import SMALL, small_model

@@ -5,12 +5,12 @@ import re
 import pytest
 
 from hypercast.host.runtime.driver import Driver
+from hypercast.host.runtime.serial.bridge_model import BridgeModel
 from hypercast.host.runtime.serial.serial_transport import SerialTransport
 from hypercast.host.runtime.transport import TransportError
 from hypercast.host.selftest.memories import check_memories, memories
 from hypercast.rtl.config import Config
 from hypercast.rtl.registers import Space, register
-from hypercast.sim.bridge_model import BridgeModel
 from tests.host.runtime.fake_chip import FakeChip
 
 #: Memory words of two pieces, of which the weight bank uses all.

@@ -8,13 +8,12 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out, connect, flipped
 
+from hypercast.host.runtime.serial.bridge_model import BridgeModel
 from hypercast.host.runtime.serial.frames import encode
-from hypercast.host.runtime.serial.port import Port
-from hypercast.host.runtime.transport import Transport
+from hypercast.host.runtime.transport import Port, Transport
 from hypercast.rtl.control.axi_lite import AxiLiteSubordinate, RegisterBus
 from hypercast.rtl.serial.bridge import Bridge
 from hypercast.rtl.serial.protocol import Access, Kind, access_word, header_word
-from hypercast.sim.bridge_model import BridgeModel
 from hypercast.sim.line_faults import FaultyLine
 from tests.bench import get, run
 

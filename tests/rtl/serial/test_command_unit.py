@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from hypercast.host.runtime.serial.bridge_model import BridgeModel
 from hypercast.host.runtime.transport import Transport, TransportError
 from hypercast.rtl.serial.command_unit import CommandUnit
 from hypercast.rtl.serial.protocol import LONGEST_ACCESS, Access, Kind, access_word, header_word
-from hypercast.sim.bridge_model import BridgeModel
 from tests.bench import put, run
 
 #: Registers from here on refuse.

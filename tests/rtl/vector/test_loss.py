@@ -7,7 +7,7 @@ import pytest
 from hypercast.reference import arithmetic
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import Opcode, Split
-from hypercast.rtl.vector.loss_layouts import group_size
+from hypercast.rtl.limits import group_size
 from tests.rtl.vector.vector_bench import VectorBench, pack, pack_list, unpack
 
 _LOGITS = 5

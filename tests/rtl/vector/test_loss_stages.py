@@ -9,9 +9,9 @@ import pytest
 from hypercast.reference import arithmetic
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import Split
+from hypercast.rtl.limits import group_size
 from hypercast.rtl.vector.exponentials import Exponentials
 from hypercast.rtl.vector.loss_gradient import LossGradient
-from hypercast.rtl.vector.loss_layouts import group_size
 from hypercast.rtl.vector.maximum import Maximum
 from hypercast.rtl.vector.normalizer import Normalizer
 from tests.bench import get, put, run

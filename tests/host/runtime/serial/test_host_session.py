@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.host.runtime.serial.port import Port
+from hypercast.host.runtime.serial.bridge_model import BridgeModel
 from hypercast.host.runtime.serial.session import Session
-from hypercast.host.runtime.transport import Transport, TransportError
+from hypercast.host.runtime.transport import Port, Transport, TransportError
 from hypercast.rtl.serial.protocol import WINDOW, Access, access_word
-from hypercast.sim.bridge_model import BridgeModel
 from hypercast.sim.line_faults import FaultyLine
 
 REGISTER = 0x44

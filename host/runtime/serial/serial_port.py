@@ -1,34 +1,18 @@
-"""What a session sends and receives through, and the serial ports of this machine."""
+"""The serial ports of this machine."""
 
-import abc
 import contextlib
 
 import serial
 
-from hypercast.host.runtime.transport import TransportError
+from hypercast.host.runtime.transport import Port, TransportError
 from hypercast.rtl.serial.protocol import FRAME_WORDS
 
-__all__ = ["Port", "SerialPort"]
+__all__ = ["SerialPort"]
 
 #: Seconds that operating system and adapter may take, both ways.
 _LATENCY = 0.2
 #: Seconds after which a port takes no more bytes for good.
 _STUCK = 20
-
-
-class Port(abc.ABC):
-    """Bytes to and from a board."""
-
-    @abc.abstractmethod
-    def send(self, data):
-        """Send bytes."""
-
-    @abc.abstractmethod
-    def receive(self):
-        """What has come; nothing after a silence in which every answer due would have come."""
-
-    def close(self):  # noqa: B027 - nothing to do is a fine default
-        """Release the port."""
 
 
 class SerialPort(Port):

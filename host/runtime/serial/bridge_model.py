@@ -1,8 +1,7 @@
 """The board's end of the link in Python, with any transport as its chip."""
 
 from hypercast.host.runtime.serial.frames import FrameDecoder, encode
-from hypercast.host.runtime.serial.port import Port
-from hypercast.host.runtime.transport import TransportError
+from hypercast.host.runtime.transport import Port, TransportError
 from hypercast.rtl.serial.protocol import (
     LONGEST_ACCESS,
     SEQUENCES,

@@ -1,0 +1,28 @@
+"""Limits and paces of blocks, which hardware and compiler share."""
+
+from hypercast.rtl.config import Config
+
+__all__ = ["BURST", "CLASSES", "QUOTIENT_CYCLES", "group_size", "row_interval"]
+
+#: Most words a read or write burst can have.
+BURST = 16
+#: Most classes a row of logits can have.
+CLASSES = 512
+#: Cycles from a divisor to its quotient, in LOSS.
+QUOTIENT_CYCLES = 9
+
+
+def group_size(config: Config):
+    """Logits that LOSS works on in a cycle: a panel of narrow chips, a part of one of wide ones.
+
+    A lane takes much area, and few steps wait for LOSS.
+    """
+    return min(config.lanes, 4)
+
+
+def row_interval(config: Config):
+    """Cycles from a row of LOSS to the next, at least.
+
+    With two lanes, where rows of many classes have many panels, a small divider will do.
+    """
+    return QUOTIENT_CYCLES if config.lanes == 2 else 1

@@ -1,0 +1,61 @@
+"""Which room may import which: every pair is listed, and no import runs backwards."""
+
+from graphlib import TopologicalSorter
+
+from tests.packaging.source_tree import FOLDERS, imports, module_name, modules
+
+#: Room to the rooms that its modules import. ``host/cli`` is the command line's entry, and
+#: ``host/runtime/transport`` the interface that simulations implement. Benches are loaded by name.
+ROOMS = {
+    "rtl": "",
+    "reference": "rtl",
+    "proofs": "rtl",
+    "boards": "rtl",
+    "host/runtime/transport": "",
+    "sim": "boards host/runtime/transport rtl",
+    "host/files": "",
+    "host/graphs": "host/files reference rtl",
+    "host/compiler": "reference rtl",
+    "host/cycle_model": "host/compiler reference rtl",
+    "host/runtime": "host/compiler host/files host/runtime/transport reference rtl sim",
+    "host/training":
+        "host/compiler host/cycle_model host/files host/graphs host/runtime reference rtl",
+    "host/noc": "host/compiler rtl sim",
+    "host/eda":
+        "boards host/compiler host/files host/graphs host/training reference rtl sim",
+    "host/report":
+        "host/compiler host/files host/noc host/runtime host/training reference rtl",
+    "host/selftest":
+        "host/compiler host/graphs host/runtime host/runtime/transport host/training reference rtl",
+    "host/commands":
+        "boards host/compiler host/cycle_model host/eda host/files host/graphs host/noc "
+        "host/report host/runtime host/selftest host/training proofs reference rtl sim",
+    "host/cli": "host/commands",
+    "host/fuzzing":
+        "host/cli host/commands host/files host/graphs host/report host/runtime "
+        "host/runtime/transport host/training reference rtl",
+    "host/benches":
+        "boards host/compiler host/cycle_model host/eda host/files host/fuzzing host/graphs "
+        "host/noc host/runtime host/runtime/transport host/training reference rtl sim",
+}
+MODULES = {module_name(path): path for path in modules(*FOLDERS) if path.name != "__init__.py"}
+
+
+def room(name):
+    """The room of the module ``name``."""
+    _, folder, *rest = name.split(".")
+    if rest[:2] == ["runtime", "transport"]:
+        return "host/runtime/transport"
+    return f"host/{rest[0]}" if folder == "host" else folder
+
+
+def test_every_pair_of_rooms_is_listed():
+    found = {name: set() for name in ROOMS}
+    for name, path in MODULES.items():
+        found[room(name)] |= {room(other) for other in imports(path) & MODULES.keys()}
+    assert {name: " ".join(sorted(others - {name})) for name, others in found.items()} == ROOMS
+
+
+def test_no_import_runs_backwards():
+    order = TopologicalSorter({name: others.split() for name, others in ROOMS.items()})
+    assert set(order.static_order()) == set(ROOMS)  # a CycleError otherwise
