@@ -11,7 +11,7 @@ from dataclasses import dataclass
 __all__ = ["PRESETS", "Config", "ConfigurationError"]
 
 #: Changes whenever registers, instructions or memory formats change meaning.
-INTERFACE_VERSION = 9
+INTERFACE_VERSION = 10
 
 
 class ConfigurationError(ValueError):
@@ -218,11 +218,6 @@ class Config:
     def info_rows(self):
         """Rows of label records, weights or bits (16 bits each) packed in one memory word."""
         return self.word_width // 16
-
-    @property
-    def scale_rows(self):
-        """Rows of row scales (``element_width`` bits each) packed in one memory word."""
-        return self.word_width // self.element_width
 
     @property
     def index_width(self):

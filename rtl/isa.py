@@ -33,7 +33,7 @@ class Opcode(enum.IntEnum):
     AGGREGATE = 1  #: Aggregate engine: send a panel's rows, add what arrives.
     MATMUL = 2     #: Array, weight-stationary: rows times a panel of weights.
     GRADIENT = 3   #: Array, output-stationary: a weight gradient, sent to its rows' owners.
-    DRAIN = 4      #: Vector unit: accumulators (or scaled words) to memory.
+    DRAIN = 4      #: Vector unit: accumulators to memory.
     LOSS = 5       #: Vector unit: cross-entropy, its gradient and the metrics.
     UPDATE = 6     #: Vector unit: optimiser on the owned rows, new weights to all cores.
 
@@ -61,7 +61,6 @@ class DrainSource(enum.IntEnum):
 
     ARRAY = 0        #: The array's accumulators.
     AGGREGATION = 1  #: The aggregation lanes' accumulators, summed.
-    SCALED = 2       #: Memory words, each multiplied by its row's scale.
 
 
 class Keep(enum.IntEnum):
@@ -117,10 +116,10 @@ OPERANDS = {
         ("gradient_address", 24), ("first_row", 20), ("slices", 3), ("sums", 1), ("sums_row", 20),
         *_DROPOUT, ("panel", 14), *_OPERAND, *_KEPT),
     Opcode.DRAIN: (
-        *_ROWS, ("source", 2), ("buffer", 1), ("source_channel", 1), ("source_address", 24),
-        ("side_address", 24), ("channel", 1), ("address", 24), *_TENSORS, ("exponent_bias", -6),
-        ("scale", 16), ("bias", 1), ("bias_tensor", 8), ("bias_weights", 16), ("relu", 1),
-        ("mask_write", 1), ("mask_read", 1), *_DROPOUT, ("panel", 14), *_KEEP),
+        *_ROWS, ("source", 1), ("buffer", 1), ("channel", 1), ("address", 24), *_TENSORS,
+        ("exponent_bias", -6), ("scale", 16), ("bias", 1), ("bias_tensor", 8),
+        ("bias_weights", 16), ("relu", 1), ("mask_write", 1), ("mask_read", 1),
+        ("mask_address", 24), *_DROPOUT, ("panel", 14), *_KEEP),
     Opcode.LOSS: (
         ("vertices", 4), ("channel", 1), ("address", 24), ("stride", 24), ("panels", 9),
         ("classes", 10), ("info", 24), ("destination", 24), *_TENSORS, ("train", 1),

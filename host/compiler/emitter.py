@@ -196,7 +196,7 @@ class Emitter:
         if mask_read:
             reads += self.operands.parts(mask_read, [panel], tile)
         if mask := mask_write or mask_read:
-            operands["side_address"] = self._mask_address(mask, tile, panel)
+            operands["mask_address"] = self._mask_address(mask, tile, panel)
         if scale:
             operands |= {"exponent_bias": scale.exponent, "scale": scale.multiplier}
         a, b = factors

@@ -7,7 +7,7 @@ this looks at what it did emit, without its means.
 
 import numpy as np
 
-from hypercast.rtl.isa import DrainSource, Keep, Opcode, OperandSource, decode
+from hypercast.rtl.isa import Keep, Opcode, OperandSource, decode
 
 __all__ = ["ProgramError", "verify"]
 
@@ -107,9 +107,7 @@ class _Checks:
         self._within("accumulators", 0, rows, self._config.accumulator_rows)
         self._matrix(entry["channel"], entry["address"], 0, 1, range(start, start + rows))
         if entry["mask_read"] or entry["mask_write"]:
-            self._words("mask", 1, entry["side_address"], -(-rows // self._config.mask_rows))
-        if entry["source"] == DrainSource.SCALED:
-            self._words("row", entry["source_channel"], entry["source_address"], rows)
+            self._words("mask", 1, entry["mask_address"], -(-rows // self._config.mask_rows))
         if entry["bias"]:
             self._places(entry["bias_weights"], [(0, 1)])
         self._keep(entry, rows)

@@ -1,17 +1,17 @@
-"""DRAIN: accumulators, or scaled words, to memory."""
+"""DRAIN: accumulators to memory."""
 
 from amaranth.hdl import Module, Mux, Signal, signed
-from amaranth.lib import data, wiring
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl import isa
-from hypercast.rtl.layouts import AccumulatorPort, Issue, WeightPort, accumulator_row
+from hypercast.rtl.layouts import AccumulatorPort, Issue, WeightPort
 from hypercast.rtl.vector.bias_aligner import BiasAligner
 from hypercast.rtl.vector.credit_fifo import CreditFIFO
-from hypercast.rtl.vector.drain_reader import DrainReader
 from hypercast.rtl.vector.drain_writer import DrainWriter, drained_row
 from hypercast.rtl.vector.epilogue import Epilogue
 from hypercast.rtl.vector.keep_stream import KeepStream
+from hypercast.rtl.vector.mask_reader import MaskReader
 from hypercast.rtl.vector.pipeline import delayed
 from hypercast.rtl.vector.ports import WordSource, write_request
 
@@ -21,8 +21,8 @@ __all__ = ["Drain"]
 class Drain(wiring.Component):
     """Engine of the DRAIN instruction: one row per cycle, memory permitting.
 
-    A row starts when its dropout decisions, whatever it needs from memory, and room for its result
-    are there; the first also waits for the bias. Its accumulators are then fetched and pass the
+    A row starts when its dropout decisions, its mask if it needs one, and room for its result are
+    there; the first also waits for the bias. Its accumulators are then fetched and pass the
     epilogue, which never stalls.
 
     Parameters
@@ -40,10 +40,8 @@ class Drain(wiring.Component):
         This core's address.
     busy : Out(1)
         High from the cycle after ``start`` until the last write is accepted.
-    primary : Out(WordSource(config))
-        The words of source SCALED.
     secondary : Out(WordSource(config))
-        Row scales, or the mask.
+        The mask.
     array, aggregation : Out(AccumulatorPort(config))
         The accumulators.
     weights : Out(WeightPort(config))
@@ -71,7 +69,6 @@ class Drain(wiring.Component):
             "rows": In(20),
             "core": In(config.dimensions),
             "busy": Out(1),
-            "primary": Out(WordSource(config)),
             "secondary": Out(WordSource(config)),
             "array": Out(AccumulatorPort(config)),
             "aggregation": Out(AccumulatorPort(config)),
@@ -88,13 +85,12 @@ class Drain(wiring.Component):
         config = self._config
         operands = self.issue.view(isa.Opcode.DRAIN)
         m.submodules.keep = keep = KeepStream(config)
-        m.submodules.reader = reader = DrainReader(config)
+        m.submodules.mask_reader = mask = MaskReader(config)
         m.submodules.bias = bias = BiasAligner(config)
         m.submodules.epilogue = epilogue = Epilogue(config)
         m.submodules.output = output = CreditFIFO(drained_row(config), self._ROWS)
         m.submodules.writer = writer = DrainWriter(config)
-        connect(m, reader.primary, flipped(self.primary))
-        connect(m, reader.secondary, flipped(self.secondary))
+        connect(m, mask.source, flipped(self.secondary))
         connect(m, bias.weights, flipped(self.weights))
         connect(m, output.o, writer.i)
         connect(m, writer.write, flipped(self.write))
@@ -119,10 +115,7 @@ class Drain(wiring.Component):
                 with m.If(~self.busy):
                     m.next = "IDLE"
 
-        scaled = Signal()
-        needs_memory = count != 0
         m.d.comb += [
-            scaled.eq(operands.source == isa.DrainSource.SCALED),
             keep.start.eq(begin & operands.dropout),
             keep.core.eq(self.core),
             keep.row_start.eq(operands.row_start),
@@ -130,13 +123,10 @@ class Drain(wiring.Component):
             keep.key.eq(self.issue.dropout_key),
             keep.threshold.eq(operands.dropout_threshold),
             keep.panel.eq(operands.panel),
-            reader.start.eq(begin & needs_memory),
-            reader.scaled.eq(scaled),
-            reader.masked.eq(operands.mask_read),
-            reader.count.eq(count),
-            reader.channel.eq(operands.source_channel),
-            reader.address.eq(operands.source_address),
-            reader.side_address.eq(operands.side_address),
+            mask.start.eq(begin & (count != 0)),
+            mask.masked.eq(operands.mask_read),
+            mask.count.eq(count),
+            mask.address.eq(operands.mask_address),
             bias.start.eq(self.start & operands.bias),
             bias.clear.eq(self.start & ~operands.bias),
             bias.row.eq(operands.bias_weights),
@@ -146,7 +136,7 @@ class Drain(wiring.Component):
             writer.channel.eq(operands.channel),
             writer.masked.eq(operands.mask_write),
             writer.address.eq(operands.address),
-            writer.mask_address.eq(operands.side_address),
+            writer.mask_address.eq(operands.mask_address),
             self.written.eq(writer.written),
         ]
 
@@ -157,10 +147,10 @@ class Drain(wiring.Component):
         m.d.comb += [
             ready.eq((left != 0) & (keep.o.valid | ~operands.dropout)
                      & output.credit & ~bias.busy),
-            go.eq(ready & reader.o.valid),
-            self.starved.eq(ready & ~reader.o.valid),
+            go.eq(ready & mask.o.valid),
+            self.starved.eq(ready & ~mask.o.valid),
             keep.o.ready.eq(go),
-            reader.o.ready.eq(ready),
+            mask.o.ready.eq(ready),
             output.take.eq(go),
         ]
         with m.If(go):
@@ -175,24 +165,11 @@ class Drain(wiring.Component):
                 port.row.eq(row),
             ]
 
-        # A word's product with its scale takes as long as reading accumulators.
         latency = AccumulatorPort.LATENCY
-        elements = data.ArrayLayout(signed(config.element_width), config.lanes)
-        word = elements(delayed(m, reader.o.p.word, 1))
-        scale = delayed(m, reader.o.p.scale, 1)
-        product = Signal(accumulator_row(config))
-        for lane in range(config.lanes):
-            m.d.comb += product[lane].eq(word[lane] * scale)
-        product = delayed(m, product, latency - 1)
-        with m.Switch(operands.source):
-            with m.Case(isa.DrainSource.ARRAY):
-                m.d.comb += epilogue.row.eq(self.array.data)
-            with m.Case(isa.DrainSource.AGGREGATION):
-                m.d.comb += epilogue.row.eq(self.aggregation.data)
-            with m.Default():
-                m.d.comb += epilogue.row.eq(product)
-        kept = (keep.o.payload | (~operands.dropout).replicate(config.lanes)) & reader.o.p.mask
+        kept = (keep.o.payload | (~operands.dropout).replicate(config.lanes)) & mask.o.payload
         m.d.comb += [
+            epilogue.row.eq(Mux(operands.source == isa.DrainSource.ARRAY, self.array.data,
+                                self.aggregation.data)),
             epilogue.valid.eq(delayed(m, go, latency)),
             epilogue.keep.eq(delayed(m, kept, latency)),
             epilogue.bias.eq(bias.bias),

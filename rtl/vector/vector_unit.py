@@ -55,9 +55,9 @@ class VectorUnit(wiring.Component):
         Bit length of the instruction's largest magnitude, 0 if that is zero; valid while not
         ``busy``, until the next ``start``.
     primary : Out(ReadPort(config))
-        Scaled words, logits, optimiser state.
+        Logits, optimiser state.
     secondary : Out(ReadPort(config))
-        Masks, row scales, labels.
+        Masks, labels.
     write : Out(WritePort(config))
         All results.
     kept : Out(KeptPort(config)), one for each of ``isa.Keep``
@@ -157,6 +157,8 @@ class VectorUnit(wiring.Component):
         def lend(engine):
             m.d.comb += engine.start.eq(start)
             _forward(m, engine.write, self.write.request)
+
+        def lend_primary(engine):
             _forward(m, engine.primary.command, primary.command)
             _forward(m, primary.o, engine.primary.words)
 
@@ -181,9 +183,11 @@ class VectorUnit(wiring.Component):
                 lend_aggregation(drain)
             with m.Case(isa.Opcode.LOSS):
                 lend(loss)
+                lend_primary(loss)
                 lend_secondary(loss)
             with m.Case(isa.Opcode.UPDATE):
                 lend(update)
+                lend_primary(update)
                 lend_aggregation(update)
 
         # An engine that is not at work has no magnitude, saturates nothing and waits for nothing.

@@ -124,11 +124,11 @@ def test_figures_are_of_these_presets():
     (Config(lanes=2, element_width=8, dimensions=0, accumulator_rows=32, weight_rows=16), {
         "word_width": 32, "data_width": 16, "chunks": 1, "slices": 5, "accumulator_width": 40,
         "reset_cycles": 65, "state_words": 2, "send_record_width": 32, "mask_rows": 16,
-        "info_rows": 2, "scale_rows": 4, "index_width": 5}),
+        "info_rows": 2, "index_width": 5}),
     (Config(lanes=16, dimensions=5, channel_words=128), {
         "word_width": 256, "data_width": 256, "chunks": 8, "slices": 3, "accumulator_width": 48,
         "state_words": 2, "send_record_width": 64, "mask_rows": 16, "info_rows": 16,
-        "scale_rows": 16, "index_width": 11, "address_width": 7, "streams": 128}),
+        "index_width": 11, "address_width": 7, "streams": 128}),
     (Config(dimensions=6), {"send_record_width": 128, "cores": 64})])
 def test_derived(config, derived):
     assert {name: getattr(config, name) for name in derived} == derived
@@ -150,8 +150,7 @@ def test_derived_widths(config):
     assert config.state_words * config.word_width >= 32 * config.lanes
     assert config.streams == config.planes * config.cores
     assert config.send_record_width >= config.cores + 2
-    for packed, bits in ((config.mask_rows, config.lanes), (config.info_rows, 16),
-                         (config.scale_rows, config.element_width)):
+    for packed, bits in ((config.mask_rows, config.lanes), (config.info_rows, 16)):
         assert packed * bits == config.word_width
     assert 2 ** config.index_width == max(config.accumulator_rows, config.weight_rows)
     assert 2 ** config.address_width == config.channel_words

@@ -364,12 +364,6 @@ def test_evaluation_has_no_dropout_and_leaves_training_alone():
     assert program[-1]["step"] == 0
 
 
-def test_scaled_words_are_not_used():
-    for orders in (COMBINE_FIRST, (COMBINE_FIRST, AGGREGATE_FIRST)):
-        program = instructions(small_model(orders=orders))
-        assert not of(Opcode.DRAIN, program, source=DrainSource.SCALED)
-
-
 # --- GraphSAGE, GIN, residual connections, jumping knowledge ------------------------------------
 
 

@@ -120,7 +120,7 @@ def test_indices_that_are_too_short_are_found():
     (Opcode.DRAIN, {}, "address", 1),
     (Opcode.DRAIN, {}, "row_limit", 20),
     (Opcode.DRAIN, {"bias": 1}, "bias_weights", 8000),
-    (Opcode.DRAIN, {"mask_write": 1}, "side_address", 60000),
+    (Opcode.DRAIN, {"mask_write": 1}, "mask_address", 60000),
     (Opcode.LOSS, {"train": 1}, "destination", 1),
     (Opcode.LOSS, {}, "panels", 1),
     (Opcode.LOSS, {}, "info", 60000),
@@ -197,7 +197,7 @@ def test_the_last_place_is_the_last(opcode, which, field, room):
 
 
 @pytest.mark.parametrize(("opcode", "which", "field", "kind"), [
-    (Opcode.DRAIN, {"mask_write": 1}, "side_address", lambda job, entry: (
+    (Opcode.DRAIN, {"mask_write": 1}, "mask_address", lambda job, entry: (
         1, -(-entry["row_limit"] // job.config.mask_rows))),
     (Opcode.LOSS, {}, "info", lambda job, entry: (
         1, -(-len(job.plan.rows_of(entry["vertices"])) // job.config.info_rows))),
@@ -229,8 +229,7 @@ def test_words_are_in_one_region(opcode, which, field, kind):
     (Opcode.GRADIENT, {"sums": 0}, ("sums_row",)),
     (Opcode.GRADIENT, {"kept": 0}, ("kept_base",)),
     (Opcode.GRADIENT, {"kept": 1}, ("gradient_address",)),
-    (Opcode.DRAIN, {"mask_read": 0, "mask_write": 0, "source": 0}, ("side_address",
-                                                                     "source_address")),
+    (Opcode.DRAIN, {"mask_read": 0, "mask_write": 0, "source": 0}, ("mask_address",)),
     (Opcode.DRAIN, {"bias": 0}, ("bias_weights",)),
     (Opcode.DRAIN, {"keep": 0}, ("left_base", "right_base", "send_base")),
     (Opcode.LOSS, {"train": 0}, ("destination", "left_base", "right_base", "send_base")),

@@ -11,7 +11,7 @@ from hypercast.rtl.placement import rank_of
 from tests.rtl.vector.vector_bench import VectorBench, pack, pack_list, unpack
 
 #: Where things are in memory.
-_SOURCE, _SIDE, _RESULT, _OTHER_SIDE = 3, 401, 700, 1201
+_MASK, _RESULT, _OTHER_MASK = 401, 700, 1201
 _CONFIGS = {
     "2x16": PRESETS["tiny"],
     "2x8": PRESETS["tiny"].replace(element_width=8),
@@ -23,10 +23,7 @@ _CONFIGS = {
 
 
 def _expected(bench, rows, sums, instruction):
-    """Words (as arrays), mask, bit length of the magnitude and saturations of a DRAIN.
-
-    ``sums`` are the accumulators, or the words' products with their scales.
-    """
+    """A DRAIN's words (as arrays), mask, bit length of the magnitude, and saturations."""
     config = bench.config
     operands = instruction["operands"]
     sums = np.array(sums[:rows], dtype=np.int64).reshape(rows, config.lanes)
@@ -72,13 +69,13 @@ def _memory_rows(bench, channel, address, rows):
 
 
 def _random_instruction(bench, core):
-    """A random DRAIN that reads accumulators, and what surrounds it, set up in ``bench``."""
+    """A random DRAIN, and what surrounds it, set up in ``bench``."""
     rng, config = bench.rng, bench.config
     row_start = int(rng.integers(0, 9))
     operands = {
         "vertices": 3, "row_start": row_start, "row_limit": int(rng.integers(1, 40)),
         "source": int(rng.integers(2)), "buffer": int(rng.integers(2)),
-        "channel": int(rng.integers(2)), "address": _RESULT, "side_address": _SIDE,
+        "channel": int(rng.integers(2)), "address": _RESULT, "mask_address": _MASK,
         "bias": int(rng.integers(2)), "bias_weights": int(rng.integers(config.weight_rows)),
         "relu": int(rng.integers(2)), "panel": int(rng.integers(1 << 14)),
         "dropout": int(rng.integers(2)), "dropout_threshold": int(rng.integers(1 << 16)),
@@ -127,7 +124,7 @@ def test_random_instructions_back_to_back(name, stall, latency):
             if operands.get("mask_read"):
                 packed = pack_list([pack(row, 1) for row in instruction["stored_mask"]],
                                    config.lanes, config.word_width)
-                bench.channels[1][_SIDE:_SIDE + len(packed)] = packed
+                bench.channels[1][_MASK:_MASK + len(packed)] = packed
             beyond = bench.channels[operands["channel"]][_RESULT + rows]
 
             _, peak = await _execute(bench, ctx, instruction)
@@ -141,47 +138,11 @@ def test_random_instructions_back_to_back(name, stall, latency):
             if operands.get("mask_write"):
                 packed = pack_list([pack(row, 1) for row in mask], config.lanes,
                                    config.word_width)
-                assert list(bench.channels[1][_SIDE:_SIDE + len(packed)]) == packed
+                assert list(bench.channels[1][_MASK:_MASK + len(packed)]) == packed
                 written += len(packed)
             saturations += saturated
             assert bench.counters["words"] == written
             assert bench.counters["saturations"] == saturations
-
-    bench.run(testbench)
-
-
-@pytest.mark.parametrize("name, stall, latency", [
-    ("2x16", 0.3, 20), ("4x8", 0.0, 1), ("4x8", 0.3, 20), ("16x16", 0.3, 20)])
-def test_scaled_words(name, stall, latency):
-    config = _CONFIGS[name]
-    bench = VectorBench(config, seed=latency, latency=latency, stall=stall)
-    rng = bench.rng
-    width = config.element_width
-
-    async def testbench(ctx):
-        for rows in (37, 0, 1, 5, config.scale_rows, 2 * config.scale_rows + 1):
-            values = rng.integers(-1 << width - 1, 1 << width - 1, size=(rows, config.lanes))
-            scales = rng.integers(1 << width, size=rows)
-            scales[:2] = [(1 << width) - 1, 0][:rows]
-            values[:1] = -1 << width - 1
-            channel = int(rng.integers(2))
-            bench.channels[channel][_SOURCE:_SOURCE + rows] = [pack(row, width) for row in values]
-            packed = pack_list(scales, width, config.word_width)
-            bench.channels[1][_SIDE:_SIDE + len(packed)] = packed
-            instruction = {
-                "rows": rows, "shift": int(rng.integers(width)), "aux_shift": 0,
-                "dropout_key": 77, "core": 0,
-                "operands": {
-                    "row_limit": 1000, "source": DrainSource.SCALED, "source_channel": channel,
-                    "source_address": _SOURCE, "side_address": _SIDE, "address": _RESULT,
-                    "channel": int(rng.integers(2)), "dropout": 1, "dropout_threshold": 1 << 14,
-                    "scale": 50000}}
-            _, peak = await _execute(bench, ctx, instruction)
-            words, _, expected_peak, _ = _expected(
-                bench, rows, values * scales[:, None], instruction)
-            result = _memory_rows(bench, instruction["operands"]["channel"], _RESULT, rows)
-            np.testing.assert_array_equal(result, words)
-            assert peak == expected_peak
 
     bench.run(testbench)
 
@@ -198,7 +159,7 @@ def test_written_mask_can_be_read(name):
         backward = bench.rng.integers(-100, 100, size=(rows, config.lanes))
         bench.array[0, :rows] = forward
         bench.aggregation[1, :rows] = backward
-        common = {"row_limit": rows, "side_address": _OTHER_SIDE, "address": _RESULT}
+        common = {"row_limit": rows, "mask_address": _OTHER_MASK, "address": _RESULT}
         await bench.execute(ctx, Opcode.DRAIN, local_rows=rows, shift=4, relu=1, mask_write=1,
                             source=DrainSource.ARRAY, **common)
         await bench.execute(ctx, Opcode.DRAIN, local_rows=rows, mask_read=1, buffer=1,
@@ -223,7 +184,7 @@ def test_takes_a_row_per_cycle(name, latency, operands, overhead):
 
     async def testbench(ctx):
         cycles, _ = await bench.execute(
-            ctx, Opcode.DRAIN, local_rows=rows, row_limit=rows, address=_RESULT, side_address=_SIDE,
+            ctx, Opcode.DRAIN, local_rows=rows, row_limit=rows, address=_RESULT, mask_address=_MASK,
             **operands)
         assert cycles <= rows + masks + overhead + latency
 
@@ -234,7 +195,7 @@ def test_starved_and_blocked_are_counted():
     config = _CONFIGS["4x16"]
     slow = VectorBench(config, latency=60)
     stalling = VectorBench(config, stall=0.5)
-    operands = {"local_rows": 20, "row_limit": 20, "address": _RESULT, "side_address": _SIDE,
+    operands = {"local_rows": 20, "row_limit": 20, "address": _RESULT, "mask_address": _MASK,
                 "mask_read": 1}
 
     async def starve(ctx):
@@ -255,8 +216,7 @@ def test_waiting_for_memory_is_counted(latency, least, most):
     bench = VectorBench(PRESETS["test"], latency=latency)
 
     async def testbench(ctx):
-        await bench.execute(ctx, Opcode.DRAIN, local_rows=3, row_limit=3,
-                            source=DrainSource.SCALED)
+        await bench.execute(ctx, Opcode.DRAIN, local_rows=3, row_limit=3, mask_read=1)
         assert least <= bench.counters["starved"] < most
 
     bench.run(testbench)

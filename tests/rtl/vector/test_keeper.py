@@ -54,7 +54,7 @@ def test_drain(keep, stall, latency):
             bench.array[0, :count] = bench.rng.integers(-99, 99, (count, _CONFIG.lanes))
             await bench.execute(
                 ctx, Opcode.DRAIN, local_rows=local_rows, row_start=row_start,
-                row_limit=row_limit, source=DrainSource.ARRAY, address=50, side_address=60,
+                row_limit=row_limit, source=DrainSource.ARRAY, address=50, mask_address=60,
                 mask_write=1, keep=keep, **_BASES)
             for target, base in zip(Keep, _BASES.values(), strict=True):
                 expected = {base + row: (row_start + row, int(row == count - 1),

@@ -52,7 +52,7 @@ def test_engines_take_turns(stall, latency):
 
 
 @pytest.mark.parametrize("opcode, operands", [
-    (Opcode.DRAIN, {"row_limit": 3, "source": DrainSource.SCALED}),
+    (Opcode.DRAIN, {"row_limit": 3, "mask_read": 1}),
     (Opcode.LOSS, {"panels": 1, "classes": 3, "info": _INFO}),
     (Opcode.UPDATE, {"rows": 4, "state": _STATE})])
 def test_waiting_for_memory_is_counted(opcode, operands):
