@@ -21,20 +21,14 @@ from hypercast.host.benches.mutation import Mutant, mutants, same_code
 from hypercast.host.benches.source_copy import SourceCopy, checkout
 from hypercast.host.files.reading.regular_file import read_text
 
-__all__ = ["COMPILER", "run"]
+__all__ = ["run"]
 
 #: Mutants that count.
 _MUTANTS = 220
 #: Share of them that must be caught.
 _BAR = 0.95
-#: Packages that are mutated whole.
-_PACKAGES = ("rtl", "reference")
-#: Modules of ``host`` that make programs and the contents of memories.
-COMPILER = (
-    "compiler", "edge_matrices", "emitter", "execution", "features", "gradient_emitter",
-    "issue_order", "job", "kept_map", "label_list", "load", "memory_map", "messages",
-    "operand_map", "operands", "packing", "plane_choice", "program", "reduction", "sample_plan",
-    "schedule", "sparse_words", "tensors", "timing", "verification", "vertices")
+#: Folders that are mutated.
+_FOLDERS = ("host/compiler", "reference", "rtl")
 #: Packages whose modules import each other.
 _USERS = ("boards", "host", "reference", "rtl")
 #: A test hangs after so many times what it takes without mutants, and seconds besides.
@@ -57,8 +51,8 @@ class _Trial:
         return self.mutant.apply(self.source)
 
     @property
-    def package(self):
-        return "compiler" if self.module.parts[0] == "host" else self.module.parts[0]
+    def folder(self):
+        return _folder(self.module)
 
 
 def run(data, progress, *, seed=0):
@@ -73,7 +67,7 @@ def run(data, progress, *, seed=0):
     modules = [path.relative_to(root) for package in _USERS
                for path in sorted((root / package).rglob("*.py")) if path.name != "__init__.py"]
     tests = mirrored_tests(root, modules)
-    mutated = [module for module in modules if _is_mutated(module)]
+    mutated = [module for module in modules if _folder(module)]
     if untested := [str(module) for module in mutated if not tests[module]]:
         raise RuntimeError(f"neither these nor what imports them have tests: {', '.join(untested)}")
     trials = _draw(root, mutated, seed)
@@ -88,9 +82,9 @@ def run(data, progress, *, seed=0):
     return _figures(counted, tests)
 
 
-def _is_mutated(module):
-    return module.parts[0] in _PACKAGES or (
-        module.parts[0] == "host" and len(module.parts) == 2 and module.stem in COMPILER)
+def _folder(module):
+    """Which of ``_FOLDERS`` a module is in, or None."""
+    return next((folder for folder in _FOLDERS if module.is_relative_to(folder)), None)
 
 
 def _draw(root, modules, seed):
@@ -141,7 +135,7 @@ class _Laboratory:
             self._seconds[tests] = seconds
         caught = self._each(self._catch, trials, "mutants")
         survivors = [trial for trial, found in zip(trials, caught, strict=True) if not found]
-        if self._netlists is None and any(trial.package == "rtl" for trial in survivors):
+        if self._netlists is None and any(trial.folder == "rtl" for trial in survivors):
             [self._netlists] = self._each(_netlists, ["--lines"], "netlists without mutants")
         ineffective = {trial for trial, without in zip(
             survivors, self._each(self._changes_nothing, survivors, "survivors"), strict=True)
@@ -163,7 +157,7 @@ class _Laboratory:
         if same_code(trial.source, trial.text):
             return True
         lines = self._netlists and self._netlists["lines"].get("/".join(trial.module.parts[1:]), ())
-        if trial.package != "rtl" or trial.mutant.line not in lines:
+        if trial.folder != "rtl" or trial.mutant.line not in lines:
             return False
         copy.write(trial.module, trial.text)
         try:
@@ -192,15 +186,15 @@ def _netlists(copy, *options):
 
 
 def _figures(counted, tests):
-    total = Counter(trial.package for trial, _ in counted)
-    caught = Counter(trial.package for trial, found in counted if found)
+    total = Counter(trial.folder for trial, _ in counted)
+    caught = Counter(trial.folder for trial, found in counted if found)
     borrowed = {trial.module for trial, _ in counted
                 if tests[trial.module] != (own_test(trial.module),)}
     return [
         Figure(name="mutants that count", value=len(counted), bar=200),
-        *(figure for package in sorted(total) for figure in (
-            Figure(name=f"{package}: mutants", value=total[package]),
-            Figure(name=f"{package}: caught", value=caught[package] / total[package]))),
+        *(figure for folder in sorted(total) for figure in (
+            Figure(name=f"{folder}: mutants", value=total[folder]),
+            Figure(name=f"{folder}: caught", value=caught[folder] / total[folder]))),
         *(Figure(name=f"survives: {trial}", value=1) for trial in sorted(
             str(trial) for trial, found in counted if not found)),
         *(Figure(name=f"tested through its users only: {module}", value=1)
