@@ -7,8 +7,8 @@ import numpy as np
 from hypercast.host.benches.figure import Figure
 from hypercast.host.benches.on_chip import on_chip_figures
 from hypercast.host.benches.several_labels import micro_f1_figures
-from hypercast.host.graphs import datasets
-from hypercast.host.graphs.datasets import DatasetError
+from hypercast.host.graphs.datasets import DatasetError, random_split
+from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.description.model import Model
 from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.prepare import prepare, training_data
@@ -48,7 +48,7 @@ def run(data, progress):
         raise DatasetError(f"this bench needs MUSAE's graph of Facebook pages: set {FACEBOOK} to "
                            f"the folder with its files "
                            f"(https://github.com/benedekrozemberczki/MUSAE, input)")
-    cora = datasets.load(str(data))
+    cora = Graph.load(str(data))
     figures = []
     for model in MODELS:
         figures += _on_cora(cora, model, progress)
@@ -90,8 +90,8 @@ def _trained(model):
 
 def _on_facebook(folder, progress):
     """GCN on a random split, on the whole graph and on samples of neighbours."""
-    graph = datasets.load(folder)
-    graph = graph.with_splits(**datasets.random_split(graph.labels, seed=0))
+    graph = Graph.load(folder)
+    graph = graph.with_splits(**random_split(graph.labels, seed=0))
     found = {}
     for name, sampling, epochs in (
             ("whole graph", None, 200),

@@ -14,7 +14,7 @@ from hypercast.host.eda.board_build import build_bitstream
 from hypercast.host.eda.capacity import largest_graph, largest_layer
 from hypercast.host.eda.place_and_route import block_clock
 from hypercast.host.eda.synthesis import FAMILIES, submodules, synthesise
-from hypercast.host.graphs.datasets.bundled import karate
+from hypercast.host.graphs.graph import Graph
 from hypercast.rtl.config import PRESETS, Config
 
 __all__ = ["run"]
@@ -103,5 +103,5 @@ def _capacity():
         Figure(name=f"{_BOARD}: largest graph of degree 4, layers 16-16-4",
                value=largest_graph(_CONFIG), unit="vertices"),
         Figure(name=f"{_BOARD}: widest hidden layer for karate",
-               value=largest_layer(_CONFIG, karate()), unit="features"),
+               value=largest_layer(_CONFIG, Graph.load("karate")), unit="features"),
     ]

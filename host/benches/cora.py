@@ -5,8 +5,8 @@ import time
 import numpy as np
 
 from hypercast.host.benches.figure import Figure
-from hypercast.host.graphs import datasets
 from hypercast.host.graphs.datasets import DatasetError
+from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.comparison import Comparison, compare
 from hypercast.host.runtime.devices import ReferenceDevice
 from hypercast.host.training.prepare import open_device, prepare
@@ -37,7 +37,7 @@ def run(data, progress):
         raise DatasetError("this bench needs Cora: give the folder with the Planetoid files "
                            "ind.cora.* by --data or HYPERCAST_CORA "
                            "(https://github.com/kimiyoung/planetoid, data)")
-    graph = datasets.load(str(data))
+    graph = Graph.load(str(data))
     figures = []
     for width, bar in BARS.items():
         accuracies = []

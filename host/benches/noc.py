@@ -7,7 +7,7 @@ import numpy as np
 from hypercast.host.benches.figure import Figure
 from hypercast.host.compiler.network_loads import link_loads
 from hypercast.host.compiler.plane_choice import choose_planes
-from hypercast.host.graphs import datasets
+from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.rank_order import rank_order
 from hypercast.host.noc.measurement import measure
 from hypercast.host.noc.patterns import Traffic, graph_traffic, pattern_traffic
@@ -98,7 +98,7 @@ def _balance(data):
             _imbalance(pattern_traffic(pattern, _DIMENSIONS, _MESSAGES, seed))
             for seed in range(_SEEDS)))
         for pattern, bar in _BALANCED.items()]
-    graph = datasets.load("blocks" if data is None else str(data))
+    graph = Graph.load("blocks" if data is None else str(data))
     graph = graph.permuted(rank_order(graph))
     value = _imbalance(graph_traffic(graph.normalised("symmetric"), _DIMENSIONS))
     if data is None:

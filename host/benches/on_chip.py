@@ -1,7 +1,8 @@
 """Every model, loss, optimiser and sampler on the simulated sixteen-core chip, in every word."""
 
 from hypercast.host.benches.figure import Figure
-from hypercast.host.graphs import datasets
+from hypercast.host.graphs.datasets import random_split
+from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.description.device import Device
 from hypercast.host.training.description.model import Model
 from hypercast.host.training.description.sampling import Sampling
@@ -35,9 +36,9 @@ def on_chip_figures(progress):
     figures = []
     for name, (dataset, model, sampling, recipe) in _TRAININGS.items():
         progress(f"on the chip: {name}")
-        graph = datasets.load(dataset)
+        graph = Graph.load(dataset)
         if sampling:  # which needs vertices to train on
-            graph = graph.with_splits(**datasets.random_split(graph.labels, seed=_SEED))
+            graph = graph.with_splits(**random_split(graph.labels, seed=_SEED))
         with Trainer(graph, Model(hidden=_HIDDEN, dropout=(_DROPOUT,), **model), _DEVICE,
                      sampling=Sampling(**sampling), check=True, epochs=_EPOCHS, seed=_SEED,
                      **recipe) as trainer:

@@ -2,8 +2,8 @@
 
 from hypercast.host.benches.figure import Figure
 from hypercast.host.benches.steps import chip, measure, predicted, synthetic_graph
-from hypercast.host.graphs import datasets
 from hypercast.host.graphs.datasets import DatasetError
+from hypercast.host.graphs.graph import Graph
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import Engine
 
@@ -30,7 +30,7 @@ def run(data, progress):
         raise DatasetError("this bench needs Cora: give the folder with the Planetoid files "
                            "ind.cora.* by --data or HYPERCAST_CORA "
                            "(https://github.com/kimiyoung/planetoid, data)")
-    cora = datasets.load(str(data))
+    cora = Graph.load(str(data))
     graph = synthetic_graph(*GRAPH)
     figures, cycles = [], {}
     for lanes in LANES:

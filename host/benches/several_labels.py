@@ -4,6 +4,7 @@ import numpy as np
 
 from hypercast.host.benches.figure import Figure
 from hypercast.host.graphs.datasets import communities
+from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.rank_order import rank_order
 from hypercast.host.training.prepare import loss_of, prepare
 from hypercast.reference.float_gcn import FloatGcn
@@ -40,7 +41,7 @@ def micro_f1_figures(*, vertices=512, seeds=3, epochs=100, bars=BARS):
     real, figures = [], []
     fixed = {width: [] for width in bars}
     for seed in range(seeds):
-        graph = communities(vertices=vertices, seed=seed)
+        graph = Graph(**communities(vertices=vertices, seed=seed))
         network = Network.of_widths([graph.features.shape[1], 16, graph.classes], dropout=0.2)
         recipe = {"seed": seed, "loss": loss_of(graph), "learning_rates": (1.0,),
                   "bias_learning_rates": (1.0,), "weight_decays": (5e-4,)}

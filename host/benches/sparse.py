@@ -6,8 +6,8 @@ import numpy as np
 
 from hypercast.host.benches.figure import Figure
 from hypercast.host.compiler.compiler import compile_job
-from hypercast.host.graphs import datasets
 from hypercast.host.graphs.datasets import DatasetError
+from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.comparison import compare
 from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
 from hypercast.host.training.prepare import prepare
@@ -89,7 +89,7 @@ def run(data, progress):
         raise DatasetError("this bench needs Cora: give the folder with the Planetoid files "
                            "ind.cora.* by --data or HYPERCAST_CORA "
                            "(https://github.com/kimiyoung/planetoid, data)")
-    graph = datasets.load(str(data))
+    graph = Graph.load(str(data))
     oracle = ReferenceDevice(_model(graph))
     oracle.train_step()
     figures = []

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from hypercast.host.graphs import datasets
+from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.comparison import Comparison, compare
 from hypercast.host.runtime.devices import ReferenceDevice
 from hypercast.host.training.prepare import prepare
@@ -51,7 +51,7 @@ class Training:
 
     def model(self):
         """A fresh model in its initial state."""
-        graph = datasets.load(self.dataset)
+        graph = Graph.load(self.dataset)
         widths = [graph.features.shape[1], *self.hidden, graph.classes]
         orders = {} if self.orders is None else {"orders": self.orders}
         network = Network.of_widths(widths, dropout=self.dropout, **orders)

@@ -14,7 +14,7 @@ from hypercast.host.commands.options import (
 from hypercast.host.cycle_model.aggregations import DEGREE_LAWS
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.files.reading.whole_numbers import whole_number
-from hypercast.host.graphs import datasets
+from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.prepare import loss_of, prepare
 from hypercast.reference.network import COMBINE_FIRST, Network
 from hypercast.reference.recipe import NORMALISATIONS, Recipe
@@ -69,7 +69,7 @@ def model(dataset, config, vertices, edges, degree_law, widths, order, normalisa
         if order == "auto":
             workload = choose_orders(workload)
     else:
-        graph = datasets.load(dataset)
+        graph = Graph.load(dataset)
         network = Network.of_widths(
             [graph.features.shape[1], *(widths or (128,)), graph.classes], orders=orders)
         recipe = Recipe(epochs=1, element_width=config.element_width, normalisation=normalisation,

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from hypercast.host.commands.options import OUTPUT, json_option, print_json
-from hypercast.host.graphs import datasets
+from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.rank_order import rank_order
 from hypercast.host.noc.patterns import PATTERNS, creation_cycles, graph_traffic, pattern_traffic
 from hypercast.rtl.config import Config
@@ -73,7 +73,7 @@ def noc(pattern, graph, panels, dimensions, planes, eject, depth, messages, seed
 
 
 def _graph_traffic(dataset, dimensions, panels):
-    loaded = datasets.load(dataset)
+    loaded = Graph.load(dataset)
     graph = loaded.permuted(rank_order(loaded))
     return graph_traffic(graph.normalised("symmetric"), dimensions, panels)
 

@@ -2,7 +2,8 @@
 
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.memory_map import CapacityError
-from hypercast.host.graphs.datasets.bundled import blocks
+from hypercast.host.graphs.datasets import blocks
+from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
@@ -23,8 +24,8 @@ def largest_graph(config, *, features=16, hidden=16, classes=4, degree=4.0):
         Mean number of neighbours.
     """
     # Each class needs vertices of every split.
-    return _largest(64, 16, lambda vertices: _fits(config, hidden, blocks(
-        vertices=vertices, classes=classes, features=features, degree=degree)))
+    return _largest(64, 16, lambda vertices: _fits(config, hidden, Graph(**blocks(
+        vertices=vertices, classes=classes, features=features, degree=degree))))
 
 
 def largest_layer(config, graph):

@@ -5,7 +5,7 @@ from hypercast.host.fuzzing.file_damage import damage_file
 from hypercast.host.fuzzing.graph_formats import FORMATS, draw_graph
 from hypercast.host.fuzzing.reading import of_graph
 from hypercast.host.fuzzing.trial import READ, REFUSED, SAME, refused, require
-from hypercast.host.graphs import datasets
+from hypercast.host.graphs.graph import Graph
 
 __all__ = ["try_graph_file"]
 
@@ -28,7 +28,7 @@ def try_graph_file(trial):
             require(not whole, "a graph that is not damaged is refused")
             return REFUSED
     try:
-        graph = datasets.load(str(path))
+        graph = Graph.load(str(path))
     except Exception as error:
         require(not whole, f"a graph that is not damaged is refused: {error}")
         return refused(error, [str(trial.folder)])

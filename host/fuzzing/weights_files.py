@@ -9,7 +9,7 @@ from hypercast.host.fuzzing.command import run_command
 from hypercast.host.fuzzing.file_damage import damage_file
 from hypercast.host.fuzzing.trial import READ, REFUSED, SAME, refused, require
 from hypercast.host.fuzzing.value_damage import damaged_array, damaged_tree
-from hypercast.host.graphs.datasets import karate
+from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.interchange.weights import load_weights, save_weights, tensors_of
 from hypercast.host.training.description.model import Model
 from hypercast.reference.models import MODELS
@@ -70,7 +70,8 @@ def try_weights_file(trial):
     """Weights of a model for the karate club: loaded, or trained on."""
     random = trial.random
     name, hidden = random.choice(list(MODELS)), random.randint(1, 4)
-    network = Model(name=name, hidden=(hidden,), jumping=trial.chance(0.3)).network(karate())
+    model = Model(name=name, hidden=(hidden,), jumping=trial.chance(0.3))
+    network = model.network(Graph.load("karate"))
     generator = np.random.default_rng(random.getrandbits(32))
     shapes = {weight.name: weight.shape for number in range(1, len(network.layers) + 1)
               for weight in network.weights(number)}

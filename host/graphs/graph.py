@@ -5,15 +5,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse
 
-from hypercast.host.graphs.graph_checks import (
-    GraphError,
-    about,
-    checked_features,
-    checked_labels,
-    checked_splits,
-    merged_edges,
-)
+from hypercast.host.graphs import datasets
+from hypercast.host.graphs.graph_arguments import graph_arguments
+from hypercast.host.graphs.graph_checks import GraphError, checked_splits
 from hypercast.host.graphs.interchange.dgl import dgl_arguments
+from hypercast.host.graphs.interchange.matrix import matrix_edges
 from hypercast.host.graphs.interchange.pyg import pyg_arguments
 from hypercast.reference.recipe import NORMALISATIONS
 
@@ -54,9 +50,7 @@ class Graph:
         DatasetError
             If there is no such thing, or a file is damaged.
         """
-        from hypercast.host.graphs import datasets
-
-        return datasets.load(source)
+        return cls(**datasets.load(source))
 
     @classmethod
     def from_edges(cls, edges, features, labels, *, train, validation=(), test=(), weights=None,
@@ -85,18 +79,8 @@ class Graph:
         GraphError
             If anything does not fit.
         """
-        with about("labels"):
-            labels = checked_labels(labels)
-        vertices = len(labels)
-        with about("features"):
-            features = checked_features(features)
-            if features.shape[0] != vertices:
-                raise GraphError(f"there are {features.shape[0]} rows of features, but {vertices} "
-                                 f"labels; give one of each per vertex")
-        splits = checked_splits(labels, train, validation, test)
-        with about("edges"):
-            merged = merged_edges(edges, weights, vertices, directed)
-        return cls(edges=merged, features=features, labels=labels, splits=splits)
+        return cls(**graph_arguments(edges, features, labels, train=train, validation=validation,
+                                     test=test, weights=weights, directed=directed))
 
     @classmethod
     def from_scipy(cls, adjacency, features, labels, *, train, validation=(), test=(),
@@ -105,14 +89,9 @@ class Graph:
 
         Zeros are no edges. Other parameters as for ``from_edges``.
         """
-        if adjacency.shape != (len(labels), len(labels)):
-            raise GraphError(f"the adjacency matrix has shape {adjacency.shape}, but there are "
-                             f"{len(labels)} labels; it must be square with a row per vertex")
-        entries = scipy.sparse.coo_array(adjacency)
-        entries.eliminate_zeros()
-        return cls.from_edges(np.stack([entries.col, entries.row], axis=1), features, labels,
-                              train=train, validation=validation, test=test,
-                              weights=entries.data, directed=directed)
+        edges, weights = matrix_edges(adjacency, len(labels))
+        return cls.from_edges(edges, features, labels, train=train, validation=validation,
+                              test=test, weights=weights, directed=directed)
 
     @classmethod
     def from_networkx(cls, graph, features, labels, *, train, validation=(), test=(), weight=None):

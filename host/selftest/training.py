@@ -3,7 +3,8 @@
 import numpy as np
 
 from hypercast.host.compiler.compiler import compile_job
-from hypercast.host.graphs.datasets import bundled
+from hypercast.host.graphs.datasets import blocks
+from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
 from hypercast.host.runtime.driver import DeviceError
 from hypercast.host.selftest.finding import Finding
@@ -20,8 +21,8 @@ _ROWS = 4
 
 
 def _model(config):
-    graph = bundled.blocks(vertices=max(64, _ROWS * config.cores), classes=2,
-                           features=2 * config.lanes)
+    graph = Graph(**blocks(vertices=max(64, _ROWS * config.cores), classes=2,
+                           features=2 * config.lanes))
     network = Network.of_widths([2 * config.lanes, config.lanes, 2], dropout=0.3)
     return prepare(graph, network, Recipe(epochs=1, element_width=config.element_width))
 

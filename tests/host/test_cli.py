@@ -9,7 +9,7 @@ from hypercast.host.benches import BENCHES
 from hypercast.host.cli import main
 from hypercast.host.commands import diagnosis as doctor
 from hypercast.host.compiler.compiler import compile_job
-from hypercast.host.graphs import datasets
+from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.image import write_image
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.network import Network
@@ -150,7 +150,7 @@ def test_train_orders():
 
 def test_train_image(tmp_path):
     """The image is that of the model before its first step, whatever is trained."""
-    graph = datasets.load("karate")
+    graph = Graph.load("karate")
     model = prepare(graph, Network.of_widths([34, 4, 2], dropout=0.5), Recipe(epochs=2),
                     PRESETS["demo"])
     write_image(tmp_path / "expected", compile_job(model, PRESETS["demo"]), model)

@@ -23,7 +23,7 @@ def module_name(path):
         parts.pop()
     if parts == ["host", "_root"]:
         return "hypercast"
-    return ".".join(["hypercast", *parts])
+    return ".".join(["hypercast", *parts] if parts[0] in FOLDERS else parts)
 
 
 def imports(path):

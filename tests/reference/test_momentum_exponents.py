@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.host.graphs.datasets import karate
+from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.fixed_layers import Gradient
 from hypercast.reference.models import model_network
@@ -52,7 +52,7 @@ def test_follows_gradients(growth):
 
 def test_a_training_whose_gradients_grow():
     """From a start at small features: without raised exponents it stops, or saturates."""
-    graph = karate()
+    graph = Graph.load("karate")
     network = model_network("gin", graph.features.shape[1], (8,), graph.classes)
     recipe = Recipe(optimiser="adam", learning_rates=(0.1,), bias_learning_rates=(0.1,),
                     weight_decays=(0.0,), normalisation="sum", element_width=8)

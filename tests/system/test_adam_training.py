@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hypercast.host.graphs.datasets import karate
+from hypercast.host.graphs.graph import Graph
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from tests.system.chips import NARROW, WIDE, GraphTraining, random_graph
 
@@ -14,8 +14,8 @@ _RECIPE = {"optimiser": "adam", "learning_rates": (0.01,), "bias_learning_rates"
 @pytest.mark.parametrize("config", [NARROW, WIDE], ids=["8 bits", "16 bits"])
 def test_words(config):
     """Masters, moments, operands and all other tensors of three steps."""
-    training = GraphTraining(graph=karate(), config=config, hidden=(16,), dropout=0.5, epochs=3,
-                             recipe=_RECIPE)
+    training = GraphTraining(graph=Graph.load("karate"), config=config, hidden=(16,), dropout=0.5,
+                             epochs=3, recipe=_RECIPE)
     assert any(np.any(moment) for moment in _trained(training).second_moments.values())
     training.check()
 
@@ -33,7 +33,8 @@ def test_several_chunks():
 def test_gradients_that_grow(optimiser):
     """The chip's momenta change their units as the reference's do."""
     rates = (1.0,) if optimiser == "adam" else (100.0,)
-    training = GraphTraining(graph=karate(), config=NARROW, hidden=(8, 8), dropout=0.0, epochs=6,
+    training = GraphTraining(graph=Graph.load("karate"), config=NARROW, hidden=(8, 8), dropout=0.0,
+                             epochs=6,
                              recipe={"optimiser": optimiser, "learning_rates": rates,
                                      "bias_learning_rates": rates, "weight_decays": (0.01,)})
     model = training.model()

@@ -7,6 +7,7 @@ import pytest
 
 from hypercast.host.benches.trainings import compare_training
 from hypercast.host.graphs.datasets import communities
+from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.prepare import open_device
 from tests.system.chips import NARROW, SLOW_MEMORY, WIDE, GraphTraining, random_graph
 
@@ -24,7 +25,7 @@ def _weights(vertices):
 @pytest.mark.parametrize("weighted", [False, True], ids=["", "weighted"])
 @pytest.mark.parametrize("classes", [1, 5, 40])
 def test_several_labels(config, classes, weighted):
-    graph = communities(vertices=70, classes=classes, features=9, degree=5.0)
+    graph = Graph(**communities(vertices=70, classes=classes, features=9, degree=5.0))
     GraphTraining(graph=graph, config=config, hidden=(6,), dropout=0.3, epochs=3, recipe=_RATES,
                   loss_weights=_weights(70) if weighted else None).check()
 
@@ -39,8 +40,8 @@ def test_loss_weights(config, classes):
 
 def test_metrics_and_logits():
     """Losses in nats, F1 and what is predicted are the reference's, too."""
-    training = GraphTraining(graph=communities(vertices=60, classes=5), config=WIDE, hidden=(4,),
-                             recipe=_RATES, loss_weights=_weights(60))
+    training = GraphTraining(graph=Graph(**communities(vertices=60, classes=5)), config=WIDE,
+                             hidden=(4,), recipe=_RATES, loss_weights=_weights(60))
     reference, chip = (open_device(name, training.model(), WIDE) for name in ("reference", "rtl"))
     try:
         for device in (reference, chip):
@@ -58,7 +59,8 @@ def test_metrics_and_logits():
 
 def test_comparison_sees_a_wrong_label():
     """A label that only the chip knows makes other words."""
-    training = GraphTraining(graph=communities(vertices=40, classes=5), config=WIDE, recipe=_RATES)
+    training = GraphTraining(graph=Graph(**communities(vertices=40, classes=5)), config=WIDE,
+                             recipe=_RATES)
     labels = training.graph.labels.copy()
     vertex = int(np.flatnonzero(training.graph.splits == 1)[0])
     labels[vertex, 3] ^= True

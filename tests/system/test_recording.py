@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hypercast.host.compiler.compiler import compile_job
-from hypercast.host.graphs.datasets import karate
+from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.comparison import compare
 from hypercast.host.runtime.devices import ChipDevice
 from hypercast.host.runtime.trace import CLOCK_MHZ, trace_events
@@ -19,7 +19,7 @@ from tests.system.chips import NARROW, SLOW_MEMORY, WIDE, GraphTraining
 
 @pytest.mark.parametrize("config", [NARROW, WIDE], ids=["narrow", "wide"])
 def test_recording(config):
-    training = GraphTraining(graph=karate(), config=config, hidden=(8,), dropout=0.5)
+    training = GraphTraining(graph=Graph.load("karate"), config=config, hidden=(8,), dropout=0.5)
     plain, recorded = (open_device("rtl", training.model(), config) for _ in range(2))
     try:
         for device in (plain, recorded):
@@ -61,7 +61,8 @@ def test_recording(config):
 @pytest.mark.parametrize("config", [NARROW, WIDE], ids=["narrow", "wide"])
 def test_counters_of_phases_are_the_registers(config):
     """Where a phase begins, counters are what registers read if the program ends there."""
-    model = GraphTraining(graph=karate(), config=config, hidden=(8,), dropout=0.5).model()
+    model = GraphTraining(
+        graph=Graph.load("karate"), config=config, hidden=(8,), dropout=0.5).model()
     job = compile_job(model, config)
     first, program = job.entries["train"], list(job.program)
     for row in range(first, first + len(job.instructions("train"))):
@@ -106,7 +107,7 @@ def test_counters_of_phases_are_the_registers(config):
 
 @pytest.mark.parametrize("config", [NARROW, WIDE, SLOW_MEMORY], ids=["narrow", "wide", "slow"])
 def test_nothing_is_used_by_more_than_all_of_it(config):
-    training = GraphTraining(graph=karate(), config=config, hidden=(8,), dropout=0.5)
+    training = GraphTraining(graph=Graph.load("karate"), config=config, hidden=(8,), dropout=0.5)
     device = open_device("rtl", training.model(), config)
     try:
         device.train_step(record=True)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hypercast.host.graphs.datasets import karate
+from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.description.device import Device
 from hypercast.host.training.description.model import Model
 from hypercast.host.training.trainer import Trainer
@@ -20,8 +20,8 @@ OPTIMISERS = {NARROW: {"optimiser": "sgd", "learning_rate": 100.0},
 
 
 def training(device, config, **options):
-    return Trainer(karate(), MODELS[config], Device(device, **config.to_dict()), epochs=EPOCHS,
-                   seed=2, schedule=((3, 0.5),), **OPTIMISERS[config], **options)
+    return Trainer(Graph.load("karate"), MODELS[config], Device(device, **config.to_dict()),
+                   epochs=EPOCHS, seed=2, schedule=((3, 0.5),), **OPTIMISERS[config], **options)
 
 
 @pytest.fixture(scope="module", params=MODELS, ids=["narrow, gcn, sgd", "wide, sage, adam"])

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from hypercast.host.graphs.datasets import karate
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.comparison import compare
 from hypercast.host.runtime.devices import ReferenceDevice
@@ -50,7 +49,8 @@ def test_graphs(config, graph):
 
 @pytest.mark.parametrize("config", CHIPS.values(), ids=CHIPS.keys())
 def test_long_training(config):
-    GraphTraining(graph=karate(), config=config, hidden=(16,), dropout=0.5, epochs=12).check()
+    GraphTraining(graph=Graph.load("karate"), config=config, hidden=(16,), dropout=0.5,
+                  epochs=12).check()
 
 
 @pytest.mark.parametrize("normalisation", ["mean", "given"])
@@ -113,7 +113,7 @@ def test_reductions_in_chunks(features):
 
 def test_evaluations_between_steps():
     """The chip's evaluations leave no trace in its training, and have the reference's metrics."""
-    training = GraphTraining(graph=karate(), config=ONE_CORE, hidden=(4,), dropout=0.5)
+    training = GraphTraining(graph=Graph.load("karate"), config=ONE_CORE, hidden=(4,), dropout=0.5)
     reference = ReferenceDevice(training.model())
     oracle = ReferenceDevice(training.model())
     device = open_device("rtl", training.model(), ONE_CORE)

@@ -1,4 +1,7 @@
-"""Graphs to train on: bundled ones, and files and folders in the formats of others."""
+"""Graphs to train on: bundled ones, and files and folders in the formats of others.
+
+What loads or makes one returns the arguments of a ``Graph``: ``Graph(**karate())`` is the graph.
+"""
 
 from pathlib import Path
 
@@ -13,6 +16,7 @@ from hypercast.host.graphs.datasets.planetoid import load_planetoid
 from hypercast.host.graphs.datasets.pyg import load_pyg
 from hypercast.host.graphs.datasets.saint import load_saint
 from hypercast.host.graphs.datasets.splits import random_split, split_per_class
+from hypercast.host.graphs.graph_arguments import GraphArguments
 
 __all__ = [
     "BUNDLED", "DatasetError", "blocks", "communities", "karate", "load", "load_edge_list",
@@ -24,7 +28,7 @@ __all__ = [
 BUNDLED = {"karate": karate, "blocks": blocks, "communities": communities}
 
 
-def load(source):
+def load(source: str | Path) -> GraphArguments:
     """A graph by name of a bundled data set, or by path of a file or folder of a known kind.
 
     Raises
@@ -32,7 +36,7 @@ def load(source):
     DatasetError
         If there is no such thing, or a file is damaged.
     """
-    if source in BUNDLED:
+    if isinstance(source, str) and source in BUNDLED:
         return BUNDLED[source]()
     if not Path(source).exists():
         raise DatasetError(f"{source} is neither a bundled data set ({', '.join(BUNDLED)}) nor a "

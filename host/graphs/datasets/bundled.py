@@ -5,12 +5,12 @@ import numpy as np
 import scipy.sparse
 
 from hypercast.host.graphs.datasets.splits import random_split, split_per_class
-from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.graph_arguments import GraphArguments, graph_arguments
 
 __all__ = ["blocks", "communities", "karate"]
 
 
-def karate():
+def karate() -> GraphArguments:
     """Zachary's karate club: 34 members, two factions, no features but who is who.
 
     Trained on the two leaders and one member of each faction, validated on four members of each.
@@ -21,11 +21,12 @@ def karate():
     train, validation = [0, 4, 24, 33], [2, 6, 10, 12, 14, 20, 26, 28]
     test = np.setdiff1d(np.arange(len(labels)), train + validation)
     features = scipy.sparse.eye_array(len(labels), format="csr")
-    return Graph.from_networkx(club, features, labels, train=train, validation=validation,
-                               test=test)
+    return graph_arguments(np.array(club.edges), features, labels, train=train,
+                           validation=validation, test=test)
 
 
-def blocks(*, vertices=256, classes=4, features=32, degree=8.0, mixing=0.25, noise=0.1, seed=0):
+def blocks(*, vertices: int = 256, classes: int = 4, features: int = 32, degree: float = 8.0,
+           mixing: float = 0.25, noise: float = 0.1, seed: int = 0) -> GraphArguments:
     """A stochastic block model: vertices of a class prefer each other and share features.
 
     Parameters
@@ -44,25 +45,26 @@ def blocks(*, vertices=256, classes=4, features=32, degree=8.0, mixing=0.25, noi
 
     Returns
     -------
-    Graph
+    GraphArguments
         With binary features, eight training vertices and eight for validation per class.
     """
     generator = np.random.default_rng(seed)
     labels = np.arange(vertices) % classes
     same = labels[:, None] == labels[None, :]
-    inside = np.count_nonzero(same) - vertices
-    outside = vertices * vertices - np.count_nonzero(same)
+    inside = int(np.count_nonzero(same)) - vertices
+    outside = vertices * vertices - int(np.count_nonzero(same))
     chance = np.where(same, degree * (1 - mixing) * vertices / max(inside, 1),
                       degree * mixing * vertices / max(outside, 1))
     drawn = np.triu(generator.random((vertices, vertices)) < chance, 1)
     own = labels[:, None] == np.arange(features)[None, :] % classes
     present = generator.random((vertices, features)) < np.where(own, 3 * noise, noise)
     parts = split_per_class(labels, train=8, validation=8, seed=seed)
-    return Graph.from_edges(np.argwhere(drawn), present, labels, **parts)
+    return graph_arguments(np.argwhere(drawn), present, labels, **parts)
 
 
-def communities(*, vertices=512, classes=5, features=40, degree=16.0, share=0.3, mixing=0.2,
-                noise=0.1, seed=0):
+def communities(*, vertices: int = 512, classes: int = 5, features: int = 40,
+                degree: float = 16.0, share: float = 0.3, mixing: float = 0.2,
+                noise: float = 0.1, seed: int = 0) -> GraphArguments:
     """Overlapping communities: vertices prefer those they share many with; a multi-label graph.
 
     Parameters
@@ -83,7 +85,7 @@ def communities(*, vertices=512, classes=5, features=40, degree=16.0, share=0.3,
 
     Returns
     -------
-    Graph
+    GraphArguments
         With binary features; 40 % of the vertices are to train on, 20 % for validation.
     """
     generator = np.random.default_rng(seed)
@@ -96,4 +98,4 @@ def communities(*, vertices=512, classes=5, features=40, degree=16.0, share=0.3,
     own = labels[:, np.arange(features) % classes]
     present = generator.random((vertices, features)) < np.where(own, 4 * noise, noise)
     parts = random_split(labels, train=0.4, validation=0.2, seed=seed)
-    return Graph.from_edges(np.argwhere(drawn), present, labels, **parts)
+    return graph_arguments(np.argwhere(drawn), present, labels, **parts)

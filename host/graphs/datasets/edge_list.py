@@ -6,7 +6,7 @@ from pathlib import Path
 from hypercast.host.files.reading.arrays import opened_archive
 from hypercast.host.graphs.datasets.error import DatasetError, reading
 from hypercast.host.graphs.datasets.splits import random_split
-from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.graph_arguments import GraphArguments, graph_arguments
 from hypercast.host.graphs.graph_checks import checked_labels
 
 __all__ = ["load_edge_list"]
@@ -15,7 +15,7 @@ _ORIGIN = "where it came from"
 _SPLITS = ("train", "validation", "test")
 
 
-def load_edge_list(path, *, seed=0):
+def load_edge_list(path, *, seed: int = 0) -> GraphArguments:
     """A graph from an .npz file with arrays ``edges``, ``features`` and ``labels``.
 
     Arrays are what ``Graph.from_edges`` takes; edges are undirected. Those of the MUSAE graphs that
@@ -44,8 +44,8 @@ def load_edge_list(path, *, seed=0):
                                f"one: a class per vertex, or a row of 0 and 1")
         labels = checked_labels(arrays[kinds.pop()])
         splits = {name: arrays[name] for name in _splits(path, arrays.names)}
-        return Graph.from_edges(arrays["edges"], arrays["features"], labels,
-                                **(splits or random_split(labels, seed=seed)))
+        return graph_arguments(arrays["edges"], arrays["features"], labels,
+                               **(splits or random_split(labels, seed=seed)))
 
 
 def _splits(path, names):

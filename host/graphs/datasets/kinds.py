@@ -14,6 +14,7 @@ from hypercast.host.graphs.datasets.ogb import load_ogb
 from hypercast.host.graphs.datasets.planetoid import load_planetoid
 from hypercast.host.graphs.datasets.pyg import load_pyg
 from hypercast.host.graphs.datasets.saint import load_saint
+from hypercast.host.graphs.graph_arguments import GraphArguments
 
 __all__ = ["KINDS", "Kind", "load_path"]
 
@@ -28,12 +29,12 @@ class Kind(NamedTuple):
     recognised : callable
         Whether a path is one.
     load : callable
-        Makes a ``Graph`` of a path.
+        Reads a path: gives the arguments of a ``Graph``.
     """
 
     text: str
-    recognised: Callable
-    load: Callable
+    recognised: Callable[[Path], bool]
+    load: Callable[[Path], GraphArguments]
 
 
 def _holds(*patterns):
@@ -69,7 +70,7 @@ def _check_readable(path):
         raise DatasetError(str(error)) from error
 
 
-def load_path(path):
+def load_path(path) -> GraphArguments:
     """A graph from a file or folder of a known kind, or from a folder with one such file.
 
     Raises

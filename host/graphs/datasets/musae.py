@@ -16,7 +16,7 @@ from hypercast.host.files.reading.regular_file import read_text
 from hypercast.host.files.reading.whole_numbers import whole_number, whole_numbers
 from hypercast.host.graphs.datasets.error import DatasetError, reading
 from hypercast.host.graphs.datasets.splits import random_split
-from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.graph_arguments import GraphArguments, graph_arguments
 from hypercast.rtl.limits import CLASSES
 
 __all__ = ["load_musae"]
@@ -30,7 +30,8 @@ _CLASSES = ("page_type", "ml_target", "target", "mature")
 _MAXIMUM_FEATURE = (1 << 24) - 1
 
 
-def load_musae(folder, *, train=0.6, validation=0.2, seed=0):
+def load_musae(folder, *, train: float = 0.6, validation: float = 0.2,
+               seed: int = 0) -> GraphArguments:
     """A graph from ``X_edges.csv``, ``X_target.csv``, and ``X_features.json`` or ``X.json``.
 
     The format has no split: ``random_split`` makes one. Edges are undirected; features are 0 or 1,
@@ -58,7 +59,7 @@ def load_musae(folder, *, train=0.6, validation=0.2, seed=0):
                   "labels": folder / f"{prefix}_target.csv",
                   "features": next((path for path in names if path.exists()), names[-1])}
         labels = _labels(files["labels"])
-        return Graph.from_edges(
+        return graph_arguments(
             _edges(files["edges"]), _features(files["features"], len(labels)), labels,
             **random_split(labels, train=train, validation=validation, seed=seed))
 

@@ -8,8 +8,9 @@ from hypercast.host.files.reading.arrays import opened_archive
 from hypercast.host.files.reading.csr import checked_csr
 from hypercast.host.graphs.datasets.error import reading
 from hypercast.host.graphs.datasets.splits import split_per_class
-from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.graph_arguments import GraphArguments, graph_arguments
 from hypercast.host.graphs.graph_checks import checked_labels
+from hypercast.host.graphs.interchange.matrix import matrix_edges
 
 __all__ = ["load_npz"]
 
@@ -17,7 +18,7 @@ _ORIGIN = "https://github.com/shchur/gnn-benchmark (data/npz)"
 _PARTS = ("data", "indices", "indptr", "shape")
 
 
-def load_npz(path, *, train=20, validation=30, seed=0):
+def load_npz(path, *, train: int = 20, validation: int = 30, seed: int = 0) -> GraphArguments:
     """A graph from an .npz file with ``adj_*`` and ``attr_*`` CSR parts and ``labels``.
 
     The format has no split: ``split_per_class`` makes one. Edges are taken as undirected and
@@ -47,4 +48,5 @@ def load_npz(path, *, train=20, validation=30, seed=0):
             labels = checked_labels(arrays["labels"])
         adjacency.data = np.ones(len(adjacency.data))
         parts = split_per_class(labels, train=train, validation=validation, seed=seed)
-        return Graph.from_scipy(adjacency, features, labels, **parts)
+        edges, weights = matrix_edges(adjacency, len(labels))
+        return graph_arguments(edges, features, labels, weights=weights, **parts)

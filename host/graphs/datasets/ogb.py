@@ -10,7 +10,7 @@ import numpy as np
 from hypercast.host.files.reading.arrays import opened_archive
 from hypercast.host.files.reading.number_table import read_real_numbers, read_whole_numbers
 from hypercast.host.graphs.datasets.error import DatasetError, reading
-from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.graph_arguments import GraphArguments, graph_arguments
 
 __all__ = ["load_ogb"]
 
@@ -19,7 +19,7 @@ _ORIGIN = "https://ogb.stanford.edu/docs/nodeprop"
 _SPLITS = {"train": "train", "validation": "valid", "test": "test"}
 
 
-def load_ogb(folder, *, directed=False):
+def load_ogb(folder, *, directed: bool = False) -> GraphArguments:
     """A graph from a folder with ``raw/`` and ``split/NAME/``, with the benchmark's split.
 
     Parameters
@@ -44,7 +44,7 @@ def load_ogb(folder, *, directed=False):
         splits = {name: _members(files[name]) for name in _SPLITS}
         read = _arrays if (raw / "data.npz").exists() else _tables
         edges, features, labels = read(raw, files)
-        return Graph.from_edges(edges, features, _known(labels), directed=directed, **splits)
+        return graph_arguments(edges, features, _known(labels), directed=directed, **splits)
 
 
 def _arrays(raw, files):

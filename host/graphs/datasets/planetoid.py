@@ -17,7 +17,7 @@ from hypercast.host.files.reading.pickles import (
 from hypercast.host.files.reading.regular_file import read_bytes
 from hypercast.host.files.reading.whole_numbers import whole_number, whole_numbers
 from hypercast.host.graphs.datasets.error import DatasetError, reading
-from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.graph_arguments import GraphArguments, graph_arguments
 
 __all__ = ["load_planetoid"]
 
@@ -67,7 +67,8 @@ _READERS = {"x": read_pickled_csr, "y": _onehot, "tx": read_pickled_csr, "ty": _
 
 
 
-def load_planetoid(folder, *, name=None, verify=True):
+def load_planetoid(folder, *, name: str | None = None,
+                   verify: bool = True) -> GraphArguments:
     """A graph from a folder of Planetoid files, with Planetoid's split.
 
     Trained on the vertices of ``x``, validated on the next 500, tested on those of
@@ -121,7 +122,7 @@ def _only_name(folder):
 
 
 def _assembled(parts, files):
-    """The graph, if the parts fit each other."""
+    """Arguments of ``Graph``, if the parts fit each other."""
     known, tested, numbers = parts["allx"], parts["tx"], parts["test.index"]
     _check_sizes(parts, files)
     onehot = np.concatenate([parts["ally"], parts["ty"]])
@@ -135,7 +136,7 @@ def _assembled(parts, files):
     train = len(parts["y"])
     splits = {"train": np.arange(train), "test": numbers,
               "validation": np.arange(train, min(train + 500, known.shape[0]))}
-    return Graph.from_edges(
+    return graph_arguments(
         _edges(parts["graph"], files["graph"]),
         spread @ scipy.sparse.vstack([known, tested], format="csr"), labels,
         **{name: members[labels[members] >= 0] for name, members in splits.items()})

@@ -5,8 +5,9 @@ from pathlib import Path
 from hypercast.host.files.reading.tensor_file import read_torch
 from hypercast.host.graphs.datasets.error import DatasetError, reading
 from hypercast.host.graphs.datasets.splits import random_split
-from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.graph_arguments import GraphArguments, graph_arguments
 from hypercast.host.graphs.graph_checks import checked_labels
+from hypercast.host.graphs.interchange.pyg import pyg_arguments
 from hypercast.host.graphs.interchange.tensors import as_array
 
 __all__ = ["load_pyg"]
@@ -14,7 +15,7 @@ __all__ = ["load_pyg"]
 _ORIGIN = "where it came from"
 
 
-def load_pyg(path, *, seed=0):
+def load_pyg(path, *, seed: int = 0) -> GraphArguments:
     """A graph from a file that ``torch.save`` wrote of a ``torch_geometric.data.Data``.
 
     That is also what its data sets keep as ``processed/data.pt``. A graph without masks gets a
@@ -53,4 +54,4 @@ def load_pyg(path, *, seed=0):
             data = Data.from_dict(data)
         parts = None if hasattr(data, "train_mask") else random_split(
             checked_labels(as_array(data.y)), seed=seed)
-        return Graph.from_pyg(data, parts=parts)
+        return graph_arguments(**pyg_arguments(data, None, parts), directed=True)

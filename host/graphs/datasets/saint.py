@@ -13,7 +13,7 @@ from hypercast.host.files.reading.json_file import read_json
 from hypercast.host.files.reading.regular_file import FileError
 from hypercast.host.files.reading.whole_numbers import whole_number, whole_numbers
 from hypercast.host.graphs.datasets.error import DatasetError, reading
-from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.graph_arguments import GraphArguments, graph_arguments
 
 __all__ = ["load_saint"]
 
@@ -22,7 +22,7 @@ _ORIGIN = "https://github.com/GraphSAINT/GraphSAINT"
 _ROLES = {"train": "tr", "validation": "va", "test": "te"}
 
 
-def load_saint(folder):
+def load_saint(folder) -> GraphArguments:
     """A graph from ``adj_full.npz``, ``feats.npy``, ``class_map.json`` and ``role.json``.
 
     The file ``adj_train.npz`` is not read: it holds the edges among the vertices to train on,
@@ -51,7 +51,7 @@ def load_saint(folder):
             raise DatasetError(f"{edges} is of shape {adjacency.shape}, but {features} has "
                                f"{vertices} rows; give files of the same graph")
         entries = adjacency.tocoo()
-        return Graph.from_edges(
+        return graph_arguments(
             np.stack([entries.col, entries.row], axis=1), values, _labels(classes, vertices),
             **_splits(roles, vertices))
 

@@ -4,7 +4,8 @@ import os
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
-from hypercast.host.graphs import datasets
+from hypercast.host.graphs.datasets import BUNDLED, random_split
+from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.description.conversion import DescriptionError, checked
 
 __all__ = ["Source"]
@@ -53,17 +54,17 @@ class Source:
 
     def load(self):
         """The ``Graph``."""
-        graph = datasets.load(self.source)
+        graph = Graph.load(self.source)
         if self.split is None:
             return graph
         train, validation, _ = self.split
-        return graph.with_splits(**datasets.random_split(
+        return graph.with_splits(**random_split(
             graph.labels, train=train / 100, validation=validation / 100,
             seed=self.split_seed or 0))
 
     def located(self, folder):
         """The same source with a full path; one that is none yet is in ``folder``."""
-        if self.source in datasets.BUNDLED:
+        if self.source in BUNDLED:
             return self
         return replace(self, source=os.path.abspath(Path(folder) / self.source))
 

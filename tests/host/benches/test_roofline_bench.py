@@ -30,7 +30,7 @@ def figures(monkeypatch):
     monkeypatch.setattr(roofline, "measure", step)
     monkeypatch.setattr(roofline, "predicted", predicted)
     monkeypatch.setattr(roofline, "synthetic_graph", lambda *shape: "graph")
-    monkeypatch.setattr(roofline.datasets, "load", lambda path: "cora")
+    monkeypatch.setattr(roofline.Graph, "load", lambda path: "cora")
     return asked, roofline.run("folder", progress=lambda text: None)
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from hypercast.host.compiler.label_list import LabelFormat, label_words
 from hypercast.host.graphs.datasets import communities
+from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.prepare import loss_of, prepare
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
@@ -37,7 +38,7 @@ def _rows(words, layout, panels, config):
 @pytest.mark.parametrize("config", _CONFIGS)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_several_labels(config, weighted):
-    graph = communities(vertices=101, classes=7)
+    graph = Graph(**communities(vertices=101, classes=7))
     model = _model(graph, np.linspace(0, 3, 101) if weighted else None)
     layout, panels = LabelFormat.of(model), -(-7 // config.lanes)
     assert layout == (True, weighted)

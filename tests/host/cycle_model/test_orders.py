@@ -8,7 +8,7 @@ from hypercast.host.benches.steps import synthetic_graph
 from hypercast.host.cycle_model.orders import choose_orders
 from hypercast.host.cycle_model.prediction import predict
 from hypercast.host.cycle_model.workload import Workload
-from hypercast.host.graphs.datasets import karate
+from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.models import model_network
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Network
@@ -69,7 +69,7 @@ def test_only_orders_that_layers_can_have_are_tried(name, dropout):
 
 def test_digits_are_those_of_the_order():
     """Binary features have sums of fewer digits than what is aggregated from them."""
-    model = prepare(karate(), Network.of_widths([34, 3, 2]), Recipe(epochs=1))
+    model = prepare(Graph.load("karate"), Network.of_widths([34, 3, 2]), Recipe(epochs=1))
     workload = Workload.of_model(model, CONFIG)
     combining, aggregating = (
         workload.slices(workload.ordered((order, COMBINE_FIRST)).network)

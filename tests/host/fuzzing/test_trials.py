@@ -63,7 +63,7 @@ def without_an_edge(load):
 
 
 def test_a_lost_edge_is_found(tmp_path, monkeypatch):
-    monkeypatch.setattr(graph_files.datasets, "load", without_an_edge(graph_files.datasets.load))
+    monkeypatch.setattr(graph_files.Graph, "load", without_an_edge(Graph.load))
     found, _ = outcomes(tmp_path, graph_files.try_graph_file, 12)
     assert WrongError in found and not {"still", "as it says"} & {*map(str, found)}
 

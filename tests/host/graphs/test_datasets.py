@@ -10,19 +10,18 @@ from hypercast.host.graphs.datasets import (
     DatasetError,
     blocks,
     communities,
-    karate,
-    load,
     load_npz,
     load_planetoid,
     split_per_class,
 )
+from hypercast.host.graphs.graph import Graph
 from hypercast.rtl.isa import Split
 
 # --- Bundled ------------------------------------------------------------------------------------
 
 
 def test_karate():
-    graph = karate()
+    graph = Graph.load("karate")
     assert (graph.vertices, graph.edges.nnz, graph.classes) == (34, 2 * 78, 2)
     assert np.bincount(graph.splits).tolist() == [0, 4, 8, 22]
     for split in Split(1), Split(2):
@@ -31,7 +30,7 @@ def test_karate():
 
 
 def test_communities():
-    graph = communities(degree=16.0, share=0.3)
+    graph = Graph(**communities(degree=16.0, share=0.3))
     assert graph.multi_label and graph.classes == 5
     assert abs(graph.labels.mean() - 0.3) < 0.05
     assert abs(graph.edges.nnz / graph.vertices - 16) < 2
@@ -39,12 +38,12 @@ def test_communities():
     targets, sources = graph.edges.tocoo().coords
     assert shared[targets, sources].mean() > 1.5 * shared.mean()
     assert [np.count_nonzero(graph.splits == split) for split in (1, 2, 3)] == [205, 102, 205]
-    assert (communities(seed=1).labels != graph.labels).any()
-    assert not communities(vertices=20, share=0.0).labels.any()
+    assert (communities(seed=1)["labels"] != graph.labels).any()
+    assert not communities(vertices=20, share=0.0)["labels"].any()
 
 
 def test_blocks():
-    graph = blocks()
+    graph = Graph.load("blocks")
     assert (graph.vertices, graph.classes, graph.features.shape) == (256, 4, (256, 32))
     edges = graph.edges.tocoo()
     # 256 * 8 / 2 edges expected: five standard deviations of a Poisson variable.
@@ -57,16 +56,16 @@ def test_blocks():
 
 
 def test_blocks_depend_on_the_seed_only():
-    one, same, other = blocks(seed=3), blocks(seed=3), blocks(seed=4)
+    one, same, other = (Graph(**blocks(seed=seed)) for seed in (3, 3, 4))
     assert (one.edges != same.edges).nnz == 0
     assert np.array_equal(one.features, same.features)
     assert (one.edges != other.edges).nnz > 0
 
 
 def test_blocks_of_other_sizes():
-    graph = blocks(vertices=50, classes=3, features=7, degree=4.0)
+    graph = Graph(**blocks(vertices=50, classes=3, features=7, degree=4.0))
     assert (graph.vertices, graph.classes, graph.features.shape) == (50, 3, (50, 7))
-    assert blocks(vertices=20, classes=1).classes == 1
+    assert Graph(**blocks(vertices=20, classes=1)).classes == 1
 
 
 def test_split_per_class():
@@ -118,7 +117,7 @@ def folder(tmp_path):
 
 
 def test_planetoid(folder):
-    graph = load_planetoid(folder)
+    graph = Graph.load(folder)
     assert graph.labels.tolist() == [-1 if label is None else label for label in LABELS]
     expected = [features_of(vertex) * (vertex != 8) for vertex in range(10)]
     assert graph.features.todense().tolist() == np.array(expected).tolist()
@@ -131,7 +130,7 @@ def test_planetoid_label_row_of_zeros_is_no_label(folder):
     labels = rows(range(6))[1]
     labels[5] = 0
     write(folder, "ally", labels)
-    graph = load_planetoid(folder)
+    graph = Graph.load(folder)
     assert graph.labels.tolist() == [0, 1, 0, 1, 1, -1, 1, 0, -1, 0]
     assert graph.splits.tolist() == [1, 1, 2, 2, 2, 0, 3, 3, 0, 3]
 
@@ -199,20 +198,20 @@ def test_planetoid_checksum(folder):
     with pytest.raises(DatasetError, match=r"ind\.cora\.x is not the original: SHA-256 should be "
                                            r"23cfa55d.*load with verify=False"):
         load_planetoid(folder)
-    assert load_planetoid(folder, verify=False).vertices == 10
+    assert Graph(**load_planetoid(folder, verify=False)).vertices == 10
 
 
 def test_planetoid_name(folder):
     write(folder, "graph", {}, name="other")
     with pytest.raises(DatasetError, match=r"several data sets \(other, tiny\); give a name"):
         load_planetoid(folder)
-    assert load_planetoid(folder, name="tiny").vertices == 10
+    assert Graph(**load_planetoid(folder, name="tiny")).vertices == 10
 
 
 def test_planetoid_name_with_a_point(folder):
     for path in folder.iterdir():
         path.rename(path.with_name(path.name.replace("tiny", "tiny.0.01")))
-    assert load_planetoid(folder).vertices == 10
+    assert Graph.load(folder).vertices == 10
 
 
 def test_planetoid_nothing_there(tmp_path):
@@ -236,7 +235,7 @@ def npz_parts():
 def test_npz(tmp_path):
     path = tmp_path / "tiny.npz"
     np.savez(path, **npz_parts())
-    graph = load_npz(path, train=1, validation=1)
+    graph = Graph(**load_npz(path, train=1, validation=1))
     assert np.array_equal(graph.edges.todense(), np.eye(12, k=1) + np.eye(12, k=-1))
     assert graph.features.shape == (12, 5)
     assert np.bincount(graph.splits).tolist() == [0, 3, 3, 6]
@@ -291,12 +290,12 @@ def test_npz_missing(tmp_path):
 
 def test_load(folder):
     np.savez(folder / "tiny.npz", **npz_parts())
-    assert load("karate").vertices == 34
-    assert load("blocks").vertices == 256
-    assert load(str(folder)).vertices == 10
-    assert load(folder / "tiny.npz").vertices == 12
+    assert Graph.load("karate").vertices == 34
+    assert Graph.load("blocks").vertices == 256
+    assert Graph.load(str(folder)).vertices == 10
+    assert Graph.load(folder / "tiny.npz").vertices == 12
 
 
 def test_load_nothing(tmp_path):
     with pytest.raises(DatasetError, match=r"bundled data set \(karate, blocks, communities\)"):
-        load(tmp_path / "none")
+        Graph.load(tmp_path / "none")

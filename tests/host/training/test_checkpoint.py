@@ -5,17 +5,18 @@ import dataclasses
 import numpy as np
 import pytest
 
-from hypercast.host.graphs.datasets import karate
+from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.checkpoint import Checkpoint, CheckpointError, identity
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from tests.host.runtime.test_state_transfer import trained
 
+KARATE = Graph.load("karate")
 NETWORK = Network.of_widths([34, 4, 2])
 
 
 def kept(steps, best=None):
-    return Checkpoint(identity=identity(karate(), NETWORK, Recipe()), state=trained(steps).state(),
+    return Checkpoint(identity=identity(KARATE, NETWORK, Recipe()), state=trained(steps).state(),
                       best=best and trained(best).state(), records="0" * 64)
 
 
@@ -28,16 +29,15 @@ def test_the_same_training():
 
 
 def test_the_number_of_epochs_may_change():
-    assert identity(karate(), NETWORK, Recipe(epochs=5)) == identity(karate(), NETWORK, Recipe())
+    assert identity(KARATE, NETWORK, Recipe(epochs=5)) == identity(KARATE, NETWORK, Recipe())
 
 
 @pytest.mark.parametrize("field", ["edges", "features", "labels", "splits"])
 def test_any_change_of_the_graph_is_seen(tmp_path, field):
-    graph = karate()
-    changed = getattr(graph, field).copy()
+    changed = getattr(KARATE, field).copy()
     values = changed.data if hasattr(changed, "indptr") else changed
     values[np.flatnonzero(values)[0]] += 1
-    other = dataclasses.replace(graph, **{field: changed})
+    other = dataclasses.replace(KARATE, **{field: changed})
     with pytest.raises(CheckpointError, match=r"c is of another training: graph\.sha256 is"):
         check(kept(1), identity(other, NETWORK, Recipe()))
 
@@ -46,7 +46,7 @@ def test_any_change_of_the_graph_is_seen(tmp_path, field):
 def test_any_change_of_the_recipe_is_named(change):
     [name] = change
     with pytest.raises(CheckpointError, match=rf"c is of another training: recipe\.{name}"):
-        check(kept(1), identity(karate(), NETWORK, Recipe(**change)))
+        check(kept(1), identity(KARATE, NETWORK, Recipe(**change)))
 
 
 def without(items, name):

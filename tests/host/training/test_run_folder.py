@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from hypercast.host.graphs.datasets import karate
+from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.devices import ReferenceDevice
 from hypercast.host.training.description.model import Model
 from hypercast.host.training.description.source import Source
@@ -15,9 +15,11 @@ from hypercast.host.training.run_folder import RunFolder
 from hypercast.host.training.trainer import Trainer
 from tests.host.test_cli import refused, run
 
+KARATE = Graph.load("karate")
+
 
 def trainer(folder, **options):
-    return Trainer(karate(), Model(hidden=4), run=folder, source=Source(source="karate"),
+    return Trainer(KARATE, Model(hidden=4), run=folder, source=Source(source="karate"),
                    **{"epochs": 3, "seed": 3, **options})
 
 
@@ -107,7 +109,7 @@ def test_weights_are_kept_beside_it(kept, tmp_path):
         network = found.network
     model = Model(hidden=4, weights=str(weights))
     for _ in range(2):  # the second time, over the first
-        with Trainer(karate(), model, run=kept, source=Source(source="karate"), epochs=1) as found:
+        with Trainer(KARATE, model, run=kept, source=Source(source="karate"), epochs=1) as found:
             found.fit()
             assert found.network == network
     copy = kept / "initial_weights.safetensors"

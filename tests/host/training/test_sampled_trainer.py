@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hypercast.host.graphs.datasets import communities, load
+from hypercast.host.graphs.datasets import communities
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.devices import ChipDevice
 from hypercast.host.runtime.sampled_device import SampledDevice
@@ -21,7 +21,7 @@ def trainer(sampler="neighbours", *, graph=None, model="gcn", epochs=3, **option
     values = {"batch": 20, "fan_outs": (4,), "coverage": 4.0}
     chosen = Sampling(sampler=sampler, **{
         key: value for key, value in values.items() if key in SAMPLERS.get(sampler, ())})
-    return Trainer(graph or load("blocks"), Model(name=model, hidden=(8,), dropout=(0.2,)),
+    return Trainer(graph or Graph.load("blocks"), Model(name=model, hidden=(8,), dropout=(0.2,)),
                    sampling=chosen, epochs=epochs, **options)
 
 
@@ -35,7 +35,7 @@ def test_every_sampler_learns(sampler):
 
 @pytest.mark.parametrize(("model", "rate"), [("sage", 1.0), ("gin", 0.02)])
 def test_models_and_several_labels(model, rate):
-    with trainer(graph=communities(vertices=80), model=model, epochs=20,
+    with trainer(graph=Graph(**communities(vertices=80)), model=model, epochs=20,
                  learning_rate=rate) as training:
         first, *_, last = training.fit()
         scores = training.evaluate()
@@ -132,7 +132,8 @@ def test_cycles_are_counted_by_the_device_itself():
 
 def test_the_monitor_is_what_there_is():
     with pytest.raises(ValueError, match="watch validation_micro_f1"):
-        trainer(None, graph=communities(vertices=80), patience=2, monitor="validation_accuracy")
+        trainer(None, graph=Graph(**communities(vertices=80)), patience=2,
+                monitor="validation_accuracy")
 
 
 def test_numbers_are_of_whole_graphs():

@@ -5,7 +5,8 @@ import sys
 import numpy as np
 import pytest
 
-from hypercast.host.graphs.datasets import DatasetError, load
+from hypercast.host.graphs.datasets import DatasetError
+from hypercast.host.graphs.graph import Graph
 from tests.host.graphs.datasets.test_musae import write as write_musae
 from tests.host.graphs.datasets.test_ogb import values  # noqa: F401 - a fixture
 from tests.host.graphs.datasets.test_saint_folder import saint  # noqa: F401 - a fixture
@@ -15,43 +16,43 @@ ARRAYS = {"edges": np.array([[0, 1], [1, 2]]), "features": np.eye(3), "labels": 
 
 
 def test_planetoid_folder(folder):  # noqa: F811
-    assert load(folder).vertices == 10
+    assert Graph.load(folder).vertices == 10
 
 
 def test_saint_folder(saint):  # noqa: F811
-    assert load(saint).vertices == 4
+    assert Graph.load(saint).vertices == 4
 
 
 def test_ogb_folder(values):  # noqa: F811
-    assert load(values).vertices == 4
+    assert Graph.load(values).vertices == 4
 
 
 def test_musae_folder(tmp_path):
     write_musae(tmp_path)
-    assert load(tmp_path).vertices == 4
+    assert Graph.load(tmp_path).vertices == 4
 
 
 @pytest.mark.parametrize("inside", [False, True])
 def test_archives(tmp_path, inside):
     path = tmp_path / "data.npz"
     np.savez(path, **npz_parts())
-    assert load(tmp_path if inside else path).vertices == 12
+    assert Graph.load(tmp_path if inside else path).vertices == 12
     np.savez(path, **ARRAYS)
-    assert load(tmp_path if inside else path).vertices == 3
+    assert Graph.load(tmp_path if inside else path).vertices == 3
 
 
 def test_edge_lists(tmp_path):
     path = tmp_path / "data.npz"
     splits = {"train": np.array([2]), "test": np.array([True, False, False])}
     np.savez(path, **ARRAYS, **splits)
-    graph = load(path)
+    graph = Graph.load(path)
     assert graph.edges.todense().tolist() == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
     assert graph.splits.tolist() == [3, 0, 1]
     np.savez(path, edges=ARRAYS["edges"], features=ARRAYS["features"], target=ARRAYS["labels"])
-    assert sorted(load(path).splits.tolist()) == [1, 1, 3]
+    assert sorted(Graph.load(path).splits.tolist()) == [1, 1, 3]
     np.savez(path, **ARRAYS | {"edges": np.array([[0, 7]])})
     with pytest.raises(DatasetError, match=r"can be read, but not trained on: edge .*0 to 7"):
-        load(path)
+        Graph.load(path)
 
 
 @pytest.mark.parametrize(("names", "message"), [
@@ -62,14 +63,14 @@ def test_no_split_of_another_name_is_ignored(tmp_path, names, message):
     path = tmp_path / "data.npz"
     np.savez(path, **ARRAYS, **{name: np.array([index]) for index, name in enumerate(names)})
     with pytest.raises(DatasetError, match=message):
-        load(path)
+        Graph.load(path)
 
 
 def test_edge_list_without_labels(tmp_path):
     path = tmp_path / "data.npz"
     np.savez(path, edges=ARRAYS["edges"], features=ARRAYS["features"])
     with pytest.raises(DatasetError, match="arrays edges, features, but no labels; give"):
-        load(path)
+        Graph.load(path)
 
 
 def test_folder_of_data_sets(tmp_path):
@@ -77,7 +78,7 @@ def test_folder_of_data_sets(tmp_path):
         (tmp_path / name).mkdir()
         write_musae(tmp_path / name)
     with pytest.raises(DatasetError, match=r"give one of them: \S+/DE, \S+/EN$"):
-        load(tmp_path)
+        Graph.load(tmp_path)
 
 
 @pytest.mark.parametrize("content", [None, b"", b"nothing", "folder"])
@@ -93,14 +94,14 @@ def test_unknown(tmp_path, content):
         message = (r"data set \(karate, blocks, communities\) nor a file or folder that exists; "
                    r"check the path")
     with pytest.raises(DatasetError, match=message):
-        load(path)
+        Graph.load(path)
 
 
 def test_pyg_file_without_pyg(tmp_path, monkeypatch):
     (tmp_path / "data.pt").write_bytes(b"")
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(DatasetError, match="torch is not installed; `pip install torch "):
-        load(tmp_path / "data.pt")
+        Graph.load(tmp_path / "data.pt")
 
 
 @pytest.mark.parametrize("collated", [False, True])
@@ -111,15 +112,15 @@ def test_pyg_file(tmp_path, collated):
                     edge_index=torch.tensor([[0, 1], [1, 2]]))
     path = tmp_path / "data.pt"
     torch.save((data.to_dict(), None, {}, pyg.Data) if collated else data, path)
-    graph = load(path)
+    graph = Graph.load(path)
     assert graph.edges.todense().tolist() == [[0, 0, 0], [1, 0, 0], [0, 1, 0]]
     assert sorted(graph.splits.tolist()) == [1, 1, 3]
     data.train_mask = torch.tensor([False, True, False])
     torch.save(data, path)
-    assert load(path).splits.tolist() == [0, 1, 0]
+    assert Graph.load(path).splits.tolist() == [0, 1, 0]
     torch.save((data.to_dict(), {"x": torch.tensor([0, 1, 3])}, {}, pyg.Data), path)
     with pytest.raises(DatasetError, match="holds several graphs"):
-        load(path)
+        Graph.load(path)
     path.write_bytes(b"nothing")
     with pytest.raises(DatasetError, match="damaged or not a Data of PyTorch Geometric"):
-        load(path)
+        Graph.load(path)

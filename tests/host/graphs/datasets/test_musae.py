@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from hypercast.host.graphs.datasets import DatasetError, load_musae
+from hypercast.host.graphs.graph import Graph
 
 EDGES = "id_1,id_2\n0,1\n1,2\n2,2\n3,0\n"
 TARGETS = "id,page_name,page_type\n0,Mäuse,shop\n2,\"a, b\",city\n1,,shop\n3,x,town\n"
@@ -20,7 +21,7 @@ def write(folder, *, prefix="tiny", edges=EDGES, target=TARGETS, name="tiny.json
 @pytest.mark.parametrize("name", ["tiny.json", "tiny_features.json"])
 def test_musae(tmp_path, name):
     write(tmp_path, name=name)
-    graph = load_musae(tmp_path, train=0.5, validation=0.25)
+    graph = Graph(**load_musae(tmp_path, train=0.5, validation=0.25))
     assert graph.labels.tolist() == [1, 1, 0, 2]
     assert graph.features.todense().tolist() == [
         [1, 0, 0, 0, 0], [0] * 5, [0, 1, 0, 0, 1], [0] * 5]
@@ -32,7 +33,7 @@ def test_musae(tmp_path, name):
 @pytest.mark.parametrize("names", ["", "id_1,id_2\n", "\ufefffrom,to\n"])
 def test_no_edge_is_taken_for_names_of_columns(tmp_path, names):
     write(tmp_path, edges=names + "0,1\n1,2\n2,3\n", target="\ufeff" + TARGETS)
-    assert load_musae(tmp_path).edges.nnz == 6
+    assert Graph.load(tmp_path).edges.nnz == 6
 
 
 def test_twitch(tmp_path):
@@ -40,14 +41,14 @@ def test_twitch(tmp_path):
     write(tmp_path, prefix="musae_DE", name="musae_DE_features.json", target=(
         "id,days,mature,views,partner,new_id\n77,1,True,1,False,1\n78,1,False,1,False,0\n"
         "79,1,True,1,False,2\n80,1,False,1,False,4\n"))
-    graph = load_musae(tmp_path)
+    graph = Graph.load(tmp_path)
     assert graph.labels.tolist() == [0, 1, 1, -1, 0]
     assert graph.splits[3] == 0
 
 
 def test_numeric_classes(tmp_path):
     write(tmp_path, target="id,target\n0,10\n1,9\n2,10\n3,100\n")
-    assert load_musae(tmp_path).labels.tolist() == [1, 0, 1, 2]
+    assert Graph.load(tmp_path).labels.tolist() == [1, 0, 1, 2]
 
 
 @pytest.mark.parametrize(("changes", "message"), [

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from hypercast.host.graphs.datasets import DatasetError, load_ogb
+from hypercast.host.graphs.graph import Graph
 from hypercast.rtl.isa import Split
 
 EDGES = np.array([[0, 1], [1, 2], [3, 0]])
@@ -46,11 +47,11 @@ def arrays(tmp_path):
 @pytest.mark.parametrize("kind", ["values", "arrays"])
 def test_ogb(kind, request):
     folder = request.getfixturevalue(kind)
-    graph = load_ogb(folder)
+    graph = Graph.load(folder)
     dense = np.zeros((4, 4))
     dense[EDGES[:, 1], EDGES[:, 0]] = 1
     assert graph.edges.todense().tolist() == (dense + dense.T).tolist()
-    assert load_ogb(folder, directed=True).edges.todense().tolist() == dense.tolist()
+    assert Graph(**load_ogb(folder, directed=True)).edges.todense().tolist() == dense.tolist()
     np.testing.assert_array_equal(graph.features, FEATURES)
     assert graph.labels.tolist() == [4, 0, 1, 1]
     assert graph.splits.tolist() == [Split.TRAIN, Split.VALIDATION, Split.TRAIN, Split.TEST]
@@ -62,19 +63,19 @@ def test_labels_that_are_not_known(arrays):
         load_ogb(arrays)
     for name, members in {"train": [0], "test": [2]}.items():
         write(arrays / f"split/time/{name}.csv.gz", np.array(members))
-    assert load_ogb(arrays).labels.tolist() == [0, 1, 1, -1]
+    assert Graph.load(arrays).labels.tolist() == [0, 1, 1, -1]
 
 
 def test_several_labels(values):
     write(values / "raw/node-label.csv.gz", np.array([[0, 1], [1, 1], [0, 0], [1, 0]]))
-    graph = load_ogb(values)
+    graph = Graph.load(values)
     assert graph.multi_label
     assert graph.labels.astype(int).tolist() == [[0, 1], [1, 1], [0, 0], [1, 0]]
 
 
 def test_empty_split(values, recwarn):
     write(values / "split/time/test.csv.gz", np.zeros(0))
-    assert load_ogb(values).splits.tolist() == [1, 2, 1, 0]
+    assert Graph.load(values).splits.tolist() == [1, 2, 1, 0]
     assert not recwarn.list
 
 

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse
 
 from hypercast.host.graphs.datasets import DatasetError, load_saint
+from hypercast.host.graphs.graph import Graph
 from hypercast.rtl.isa import Split
 
 ADJACENCY = scipy.sparse.csr_matrix(np.array([[0, 1, 1, 0], [1, 0, 0, 0], [1, 0, 0, 1],
@@ -23,7 +24,7 @@ def saint(tmp_path):
 
 
 def test_one_class_per_vertex(saint):
-    graph = load_saint(saint)
+    graph = Graph.load(saint)
     assert graph.edges.todense().tolist() == ADJACENCY.todense().tolist()
     assert graph.features.tolist() == FEATURES.tolist()
     assert graph.labels.tolist() == [0, 2, 1, 2]
@@ -33,13 +34,13 @@ def test_one_class_per_vertex(saint):
 def test_several_classes_per_vertex(saint):
     lists = {"1": [0, 1], "0": [1, 1], "2": [0, 0], "3": [0, 0]}
     (saint / "class_map.json").write_text(json.dumps(lists))
-    graph = load_saint(saint)
+    graph = Graph.load(saint)
     assert graph.multi_label and graph.classes == 2
     assert graph.labels.tolist() == [[True, True], [False, True], [False, False], [False, False]]
 
 
 def test_graph_to_train_on_is_adj_train(saint):
-    graph = load_saint(saint)
+    graph = Graph.load(saint)
     train = graph.among(np.flatnonzero(graph.splits == Split.TRAIN))
     assert train.edges.todense().tolist() == [[0, 1], [1, 0]]
     assert train.features.tolist() == FEATURES[[0, 2]].tolist()

@@ -1,0 +1,52 @@
+"""What a ``Graph`` is made from, checked; what reads or makes graphs needs no more than this."""
+
+from collections.abc import Sequence
+from typing import TypedDict
+
+import numpy as np
+import scipy.sparse
+
+from hypercast.host.graphs.graph_checks import (
+    GraphError,
+    about,
+    checked_features,
+    checked_labels,
+    checked_splits,
+    merged_edges,
+)
+
+__all__ = ["GraphArguments", "graph_arguments"]
+
+
+class GraphArguments(TypedDict):
+    """Arguments of ``Graph``, by name; the attributes there say what they hold."""
+
+    edges: scipy.sparse.csr_array
+    features: scipy.sparse.csr_array | np.ndarray
+    labels: np.ndarray
+    splits: np.ndarray
+
+
+def graph_arguments(edges, features, labels, *,
+                    train: np.ndarray | Sequence[int], validation: np.ndarray | Sequence[int] = (),
+                    test: np.ndarray | Sequence[int] = (), weights=None,
+                    directed: bool = False) -> GraphArguments:
+    """Arguments of ``Graph`` from a list of edges; parameters are those of ``Graph.from_edges``.
+
+    Raises
+    ------
+    GraphError
+        If anything does not fit.
+    """
+    with about("labels"):
+        labels = checked_labels(labels)
+    vertices = len(labels)
+    with about("features"):
+        features = checked_features(features)
+        if features.shape[0] != vertices:
+            raise GraphError(f"there are {features.shape[0]} rows of features, but {vertices} "
+                             f"labels; give one of each per vertex")
+    splits = checked_splits(labels, train, validation, test)
+    with about("edges"):
+        merged = merged_edges(edges, weights, vertices, directed)
+    return {"edges": merged, "features": features, "labels": labels, "splits": splits}
