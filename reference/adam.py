@@ -15,9 +15,10 @@ roots.
 """
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from hypercast.reference.arithmetic import (
     gradient_term,
@@ -25,6 +26,7 @@ from hypercast.reference.arithmetic import (
     requantize,
     rounded_shift,
 )
+from hypercast.reference.array_types import BoolArray, IntArray
 from hypercast.reference.quantization import mantissa_and_shift
 
 __all__ = [
@@ -71,8 +73,8 @@ class AdamRates(NamedTuple):
     epsilon_exponent: int
 
     @classmethod
-    def of_step(cls, step, *, betas, epsilon, learning_rate, decay, unit, master_unit,
-                raised=False):
+    def of_step(cls, step: int, *, betas: tuple[float, float], epsilon: float, learning_rate: float,
+                decay: float, unit: float, master_unit: float, raised: bool = False) -> Self:
         """Constants of a step.
 
         Parameters
@@ -128,36 +130,37 @@ class AdamRates(NamedTuple):
 class AdamResult(NamedTuple):
     """New state, operand mantissas, operand magnitude, saturations."""
 
-    master: np.ndarray
-    momentum: np.ndarray
-    second_moment: np.ndarray
-    operand: np.ndarray
+    master: IntArray
+    momentum: IntArray
+    second_moment: IntArray
+    operand: IntArray
     magnitude: int
     saturations: int
 
 
-def pack_second_moment(mantissa, exponent):
+def pack_second_moment(mantissa: IntArray, exponent: IntArray) -> IntArray:
     """A second moment as it is stored, below ``2**31``."""
     return exponent << _MANTISSA_BITS | mantissa
 
 
-def unpack_second_moment(packed):
+def unpack_second_moment(packed: npt.ArrayLike) -> tuple[IntArray, IntArray]:
     """Mantissa and exponent of a stored second moment."""
     packed = np.asarray(packed, dtype=np.int64)
     return packed & (1 << _MANTISSA_BITS) - 1, packed >> _MANTISSA_BITS
 
 
-def _length(value):
+def _length(value: IntArray) -> IntArray:
     """Bit length of every element, which is not negative and below ``2**53``."""
     return np.frexp(value.astype(np.float64))[1].astype(np.int64)
 
 
-def _shifted(value, places):
+def _shifted(value: IntArray, places: IntArray) -> IntArray:
     """``value`` divided by ``2**places``, and rounded down."""
     return value >> np.minimum(places, 63)
 
 
-def next_second_moment(packed, gradient, rates):
+def next_second_moment(packed: npt.ArrayLike, gradient: npt.ArrayLike,
+                       rates: AdamRates) -> IntArray:
     """The second moment after a gradient; both stored ones are packed.
 
     Of the gradient's magnitude 18 leading bits are squared, of the square 26 are taken; the smaller
@@ -193,7 +196,8 @@ def next_second_moment(packed, gradient, rates):
         np.where(above, total >> 2, np.where(below, total << 2, total)), common + above - below)
 
 
-def direction(momentum, packed, rates):
+def direction(momentum: npt.ArrayLike, packed: npt.ArrayLike,
+              rates: AdamRates) -> tuple[IntArray, BoolArray]:
     """``2**24 * m / (sqrt(V) + epsilon)``, rounded half to even and saturated to 32 bits.
 
     Root and epsilon are rounded down to 18 bits of the larger, and so is their sum: it is too small
@@ -234,8 +238,9 @@ def direction(momentum, packed, rates):
     return result, result != exact
 
 
-def adam_update(gradient, master, momentum, second_moment, rates, gradient_shift, operand_shift,
-                width):
+def adam_update(gradient: IntArray, master: IntArray, momentum: IntArray, second_moment: IntArray,
+                rates: AdamRates, gradient_shift: int, operand_shift: int,
+                width: int) -> AdamResult:
     """One step of Adam; weight decay is added to the gradient, as in ``torch.optim.Adam``.
 
     As ``arithmetic.update``, but that what stays of the momenta is rounded towards zero: else a

@@ -7,6 +7,9 @@ arrays and are exact; shifts and exponents are plain integers.
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+
+from hypercast.reference.array_types import BoolArray, IntArray
 
 __all__ = [
     "EXP_TABLE", "LOG_TABLE", "RECIPROCAL_TABLE", "WEIGHT_ONE", "LossRow", "Rates", "UpdateResult",
@@ -19,18 +22,19 @@ _MASK32 = np.uint64(0xFFFFFFFF)
 # --- Rounding -----------------------------------------------------------------------------------
 
 
-def rounded_shift(value, shift):
+def rounded_shift(value: npt.ArrayLike, shift: int) -> IntArray:
     """``value / 2**shift`` rounded half to even; ``0 <= shift <= 63``."""
     value = np.asarray(value, dtype=np.int64)
     if shift == 0:
         return value.copy()
-    floor = value >> shift
+    floor: IntArray = value >> shift
     rest = value - (floor << shift) if shift < 63 else value & np.int64((1 << 63) - 1)
     half = np.int64(1) << np.int64(shift - 1)
-    return floor + ((rest > half) | ((rest == half) & (floor & 1 == 1)))
+    up: BoolArray = (rest > half) | ((rest == half) & (floor & 1 == 1))
+    return floor + up
 
 
-def requantize(value, shift, width):
+def requantize(value: npt.ArrayLike, shift: int, width: int) -> tuple[IntArray, int]:
     """Round ``value / 2**shift`` half to even and saturate to ``width`` signed bits.
 
     Returns
@@ -44,13 +48,13 @@ def requantize(value, shift, width):
     return clipped, int(np.count_nonzero(clipped != rounded))
 
 
-def align(value, shift):
+def align(value: npt.ArrayLike, shift: int) -> IntArray:
     """``value * 2**shift``: left if ``shift`` is positive, else right with ``rounded_shift``."""
     value = np.asarray(value, dtype=np.int64)
     return value << shift if shift >= 0 else rounded_shift(value, min(-shift, 63))
 
 
-def magnitude(value):
+def magnitude(value: npt.ArrayLike) -> int:
     """OR over all elements of ``x XOR sign(x)``: its bit length bounds every element's.
 
     Zero for an empty or all-zero array (and for one that holds only 0 and -1).
@@ -59,7 +63,7 @@ def magnitude(value):
     return int(np.bitwise_or.reduce((value ^ (value >> 63)).ravel(), initial=0))
 
 
-def bit_length(value):
+def bit_length(value: npt.ArrayLike) -> int:
     """Bits of ``magnitude(value)``: every element fits in that many bits plus sign."""
     return magnitude(value).bit_length()
 
@@ -73,7 +77,8 @@ ROUND_CONSTANTS = (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344,
 VERTEX_ROUNDS = 3
 
 
-def _round(a, b, constant):
+def _round(a: npt.NDArray[np.uint64], b: npt.NDArray[np.uint64],
+           constant: int) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
     """One add-rotate-xor round (after the Speck cipher's) on 32-bit words held in uint64."""
     a = ((a >> np.uint64(8)) | (a << np.uint64(24))) & _MASK32
     a = ((a + b) & _MASK32) ^ np.uint64(constant)
@@ -81,7 +86,7 @@ def _round(a, b, constant):
     return a, b ^ a
 
 
-def keep_mask(key, threshold, ranks, features):
+def keep_mask(key: int, threshold: int, ranks: npt.ArrayLike, features: npt.ArrayLike) -> BoolArray:
     """Dropout's decision for every (vertex, feature).
 
     ``(a, b)`` starts as (vertex rank, key) and passes ``VERTEX_ROUNDS`` rounds; then the number
@@ -151,42 +156,45 @@ class LossRow(NamedTuple):
         (V,) first class with the largest logit; or (V, C) bool, where the logit is positive.
     """
 
-    gradient: np.ndarray
-    loss: np.ndarray
-    predicted: np.ndarray
+    gradient: IntArray
+    loss: IntArray
+    predicted: IntArray | BoolArray
 
 
-def _interpolated(table, x, rest_bits):
+def _interpolated(table: tuple[int, ...], x: IntArray, rest_bits: int) -> IntArray:
     """A table of 65 entries at ``x / 2**rest_bits`` (0 to 64), between entries by a line.
 
     The distance from the entry below is a product of integers, floored.
     """
-    table = np.array(table, dtype=np.int64)
-    index = np.minimum(x >> rest_bits, 63)
-    rise = table[index + 1] - table[index]
-    return table[index] + np.sign(rise) * (abs(rise) * (x - (index << rest_bits)) >> rest_bits)
+    entries = np.array(table, dtype=np.int64)
+    index: IntArray = np.minimum(x >> rest_bits, 63)
+    rise = entries[index + 1] - entries[index]
+    sign: IntArray = np.sign(rise)
+    return entries[index] + sign * (abs(rise) * (x - (index << rest_bits)) >> rest_bits)
 
 
-def _bits(distance, shift):
+def _bits(distance: IntArray, shift: int) -> IntArray:
     """Mantissas of logits in bits, with 12 fraction bits."""
     return (distance * LOG2_E << 8) >> shift
 
 
-def _exponential(bits):
+def _exponential(bits: IntArray) -> IntArray:
     """``2**-bits`` with 16 fraction bits."""
-    return _interpolated(EXP_TABLE, bits & 4095, 6) >> np.minimum(bits >> 12, 31)
+    places: IntArray = np.minimum(bits >> 12, 31)
+    return _interpolated(EXP_TABLE, bits & 4095, 6) >> places
 
 
-def _log2_1p(x):
+def _log2_1p(x: IntArray) -> IntArray:
     """``log2(1 + x)`` with 12 fraction bits, of ``x`` with 16, at most 1."""
     return _interpolated(LOG_TABLE, x, 10)
 
 
-def _weighted(loss, weights):
+def _weighted(loss: IntArray, weights: IntArray) -> IntArray:
     return (loss * weights) >> 15
 
 
-def softmax_gradient(logits, labels, shift, weights=WEIGHT_ONE):
+def softmax_gradient(logits: npt.ArrayLike, labels: npt.ArrayLike, shift: int,
+                     weights: npt.ArrayLike = WEIGHT_ONE) -> LossRow:
     """Softmax cross-entropy of every row.
 
     Per row: ``d = max - z``; ``u = (d * LOG2_E << 8) >> shift`` is ``d`` in bits with 12 fraction
@@ -221,7 +229,8 @@ def softmax_gradient(logits, labels, shift, weights=WEIGHT_ONE):
                    _weighted(own + log2_total, weights), logits.argmax(axis=1))
 
 
-def sigmoid_gradient(logits, labels, shift, weights=WEIGHT_ONE):
+def sigmoid_gradient(logits: npt.ArrayLike, labels: npt.ArrayLike, shift: int,
+                     weights: npt.ArrayLike = WEIGHT_ONE) -> LossRow:
     """Binary cross-entropy of every row's labels, each with a sigmoid of its own.
 
     Per label: ``u = (abs(z) * LOG2_E << 8) >> shift`` and ``e = 2**-u``, as for the softmax;
@@ -277,14 +286,14 @@ class Rates(NamedTuple):
 class UpdateResult(NamedTuple):
     """New master weights, momenta, operand mantissas, operand magnitude, saturations."""
 
-    master: np.ndarray
-    momentum: np.ndarray
-    operand: np.ndarray
+    master: IntArray
+    momentum: IntArray
+    operand: IntArray
     magnitude: int
     saturations: int
 
 
-def gradient_term(gradient, shift):
+def gradient_term(gradient: npt.ArrayLike, shift: int) -> IntArray:
     """What an accumulated gradient adds to the momenta: ``gradient * 2**16 / 2**shift``.
 
     It saturates to 34 bits; that changes no sum that is saturated to 32 bits.
@@ -300,7 +309,8 @@ def gradient_term(gradient, shift):
     return np.clip(step, -limit, limit - 1)
 
 
-def update(gradient, master, momentum, rates, gradient_shift, operand_shift, width):
+def update(gradient: IntArray, master: IntArray, momentum: IntArray, rates: Rates,
+           gradient_shift: int, operand_shift: int, width: int) -> UpdateResult:
     """One step of SGD with momentum and weight decay.
 
     Each product is rounded once (half to even); sums saturate to 32 bits.

@@ -1,12 +1,14 @@
 """Proof, before training, that no accumulator of the chip can overflow."""
 
-from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
+from hypercast.reference.array_types import IntMatrix
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
 from hypercast.rtl.config import Config
 
 __all__ = ["accumulator_bounds", "check_accumulators", "gradient_bounds"]
 
 
-def accumulator_bounds(network, adjacency, features, element_width, root_weight=0):
+def accumulator_bounds(network: Network, adjacency: IntMatrix, features: IntMatrix,
+                       element_width: int, root_weight: int = 0) -> dict[str, int]:
     """Largest magnitude every kind of accumulator could reach, by what it sums.
 
     A sum is bounded by the sum of its terms' magnitudes, whatever the order. Mantissas that are
@@ -46,7 +48,7 @@ def accumulator_bounds(network, adjacency, features, element_width, root_weight=
     return bounds
 
 
-def gradient_bounds(network, features, element_width):
+def gradient_bounds(network: Network, features: IntMatrix, element_width: int) -> dict[str, int]:
     """Largest magnitude each parameter's gradient could reach, summed over some vertices.
 
     Parameters
@@ -75,7 +77,8 @@ def gradient_bounds(network, features, element_width):
     return bounds
 
 
-def check_accumulators(network, adjacency, features, element_width, root_weight=0):
+def check_accumulators(network: Network, adjacency: IntMatrix, features: IntMatrix,
+                       element_width: int, root_weight: int = 0) -> None:
     """Refuse what could overflow an accumulator; parameters as for ``accumulator_bounds``.
 
     Raises

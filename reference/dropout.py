@@ -2,17 +2,22 @@
 
 import math
 from dataclasses import dataclass
+from typing import Self, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse
 
 from hypercast.reference.arithmetic import keep_mask
+from hypercast.reference.array_types import BoolArray, SparseArray
 
 __all__ = ["Dropout"]
 
 #: Layer ``l`` hashes with key ``l * LAYER_KEY_INCREMENT`` (a constant of MurmurHash3), so that no
 #: two layers share a key within any realistic number of steps.
 LAYER_KEY_INCREMENT = 0x85EBCA6B
+
+Element = TypeVar("Element", bound=np.generic)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +45,7 @@ class Dropout:
     multiplier: int = 0
 
     @classmethod
-    def from_rate(cls, rate, layer):
+    def from_rate(cls, rate: float, layer: int) -> Self:
         """Constants for probability ``rate`` (below one) on the input of ``layer`` (from 1)."""
         threshold = round(rate * 65536)
         if not 0 <= threshold < 65536:
@@ -54,23 +59,24 @@ class Dropout:
                    exponent=exponent, multiplier=multiplier if 32768 < multiplier < 65536 else 0)
 
     @property
-    def scale(self):
+    def scale(self) -> float:
         """What the chip multiplies by, as a float."""
         return 2.0**self.exponent * (self.multiplier / 65536 or 1.0)
 
-    def keep(self, step_key, ranks, features):
+    def keep(self, step_key: int, ranks: npt.ArrayLike, features: npt.ArrayLike) -> BoolArray:
         """``keep_mask`` of this layer at a step."""
         key = (self.key + step_key) & 0xFFFFFFFF
         return keep_mask(key, self.threshold, ranks, features)
 
-    def apply(self, matrix, step_key):
+    def apply(self, matrix: npt.NDArray[Element] | SparseArray,
+              step_key: int) -> npt.NDArray[Element] | SparseArray:
         """``matrix`` (dense or CSR) with the dropped elements zero.
 
         Row numbers are the ranks. Nothing is scaled.
         """
         if self.threshold == 0:
             return matrix
-        if scipy.sparse.issparse(matrix):
+        if isinstance(matrix, scipy.sparse.csr_array):
             ranks = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
             keep = self.keep(step_key, ranks, matrix.indices)
             return scipy.sparse.csr_array(

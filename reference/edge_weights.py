@@ -9,7 +9,9 @@ edge: eight bits would leave most of them the mantissas 0, 1 and 2.
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from hypercast.reference.array_types import FloatArray, IntArray
 from hypercast.reference.quantization import quantize
 from hypercast.rtl.isa import MINIMUM_EXPONENT
 
@@ -36,18 +38,20 @@ class EdgeWeights(NamedTuple):
         Their ``rounding_error``.
     """
 
-    mantissas: np.ndarray
+    mantissas: IntArray
     exponent: int
     error: float
 
 
-def edge_counts(mantissas, width):
+def edge_counts(mantissas: npt.ArrayLike, width: int) -> IntArray:
     """How many edges of ``width`` bits each of an array of mantissas takes: at least one."""
     top = (1 << width - 1) - 1
-    return np.maximum(-(-np.abs(mantissas) // top), 1)
+    counts: IntArray = np.maximum(-(-np.abs(mantissas) // top), 1)
+    return counts
 
 
-def rounding_error(weights, mantissas, exponent, rows):
+def rounding_error(weights: FloatArray, mantissas: IntArray, exponent: int,
+                   rows: IntArray) -> float:
     """Mean of the relative errors of rows: the error's Euclidean norm by that of the weights.
 
     Parameters
@@ -71,7 +75,8 @@ def rounding_error(weights, mantissas, exponent, rows):
     return float(np.sqrt(np.bincount(rows, errors * errors)[counted] / norms[counted]).mean())
 
 
-def quantized_edge_weights(weights, rows, width, least=MINIMUM_EXPONENT, loops=0):
+def quantized_edge_weights(weights: FloatArray, rows: IntArray, width: int,
+                           least: int = MINIMUM_EXPONENT, loops: int = 0) -> EdgeWeights:
     """Round edge weights to mantissas of one exponent.
 
     It is that with which the largest weight fits an element; or, where small weights lose too much

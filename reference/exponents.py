@@ -1,5 +1,7 @@
 """The controller's exponent file: how every tensor's exponent is chosen, step after step."""
 
+from collections.abc import Callable, ItemsView, Mapping
+
 from hypercast.reference.arithmetic import LOSS_SHIFT
 from hypercast.rtl.isa import MAXIMUM_EXPONENT, MINIMUM_EXPONENT
 
@@ -34,39 +36,40 @@ class ExponentFile:
         one matrix, have one in common.
     """
 
-    def __init__(self, element_width, accumulator_width, headroom, slot=str):
+    def __init__(self, element_width: int, accumulator_width: int, headroom: Callable[[str], int],
+                 slot: Callable[[str], str] = str) -> None:
         self.element_width = element_width
         self.accumulator_width = accumulator_width
         self._headroom = headroom
         self._slot = slot
-        self._exponents = {}
-        self._peaks = {}
+        self._exponents: dict[str, int] = {}
+        self._peaks: dict[str, int] = {}
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> int:
         return self._exponents[self._slot(name)]
 
-    def __setitem__(self, name, exponent):
+    def __setitem__(self, name: str, exponent: int) -> None:
         self._exponents[self._slot(name)] = exponent
         self._peaks.pop(self._slot(name), None)
 
-    def items(self):
+    def items(self) -> ItemsView[str, int]:
         """Pairs of name and exponent, of all entries."""
         return self._exponents.items()
 
-    def entries(self):
+    def entries(self) -> dict[str, tuple[int, int | None]]:
         """Exponent and peak of every tensor, by name."""
         return {name: (exponent, self.peak(name)) for name, exponent in self.items()}
 
-    def load(self, entries):
+    def load(self, entries: Mapping[str, tuple[int, int | None]]) -> None:
         """Take over what ``entries`` gave."""
         self._exponents = {name: exponent for name, (exponent, _) in entries.items()}
         self._peaks = {name: peak for name, (_, peak) in entries.items() if peak is not None}
 
-    def peak(self, name):
+    def peak(self, name: str) -> int | None:
         """Peak of a tensor, ``None`` if not valid."""
         return self._peaks.get(self._slot(name))
 
-    def open(self, name, base, peak_of=None):
+    def open(self, name: str, base: int, peak_of: str | None = None) -> None:
         """Choose the exponent of a result whose accumulators have exponent ``base``.
 
         The peak that counts is that of ``peak_of``, which keeps it, or else the result's own.
@@ -90,13 +93,14 @@ class ExponentFile:
                 f"down, or lower the learning rate if they grew in training")
         self._exponents[slot] = exponent
 
-    def fold(self, name, base, bits):
+    def fold(self, name: str, base: int, bits: int) -> None:
         """Take in that the result's accumulators fit in ``bits`` bits and a sign."""
         slot = self._slot(name)
         if bits:
             self._peaks[slot] = max(self._peaks.get(slot, base + bits), base + bits)
 
-    def settle(self, name, base, bits, peak_of=None, *, opens=True):
+    def settle(self, name: str, base: int, bits: int, peak_of: str | None = None, *,
+               opens: bool = True) -> None:
         """Choose the exponent of a result, then take in its size: a whole DRAIN or LOSS.
 
         Unless it ``opens``, it is another part of what has an exponent already.
@@ -105,12 +109,12 @@ class ExponentFile:
             self.open(name, base, peak_of)
         self.fold(name, base, bits)
 
-    def calibrate(self, name, base, bits):
+    def calibrate(self, name: str, base: int, bits: int) -> None:
         """Choose the exponent from the result itself, with no step before to go by."""
         self.fold(name, base, bits)
         self.open(name, base)
 
-    def shift(self, name, base):
+    def shift(self, name: str, base: int) -> int:
         """Right shift that requantizes accumulators of exponent ``base``.
 
         Raises
@@ -123,7 +127,7 @@ class ExponentFile:
                 f"accumulators of {name} have exponent {base}, above the tensor's {self[name]}")
         return min(self[name] - base, 63)
 
-    def bias_shift(self, bias, base):
+    def bias_shift(self, bias: str, base: int) -> int:
         """Left shift that aligns ``bias`` with accumulators of exponent ``base``.
 
         Raises
@@ -139,7 +143,7 @@ class ExponentFile:
                 f"{limit}, to meet accumulators with exponent {base}")
         return max(shift, -63)
 
-    def loss_shift(self, logits):
+    def loss_shift(self, logits: str) -> int:
         """The shift ``softmax_gradient`` needs.
 
         Raises
@@ -155,7 +159,7 @@ class ExponentFile:
                 f"grew in training")
         return shift
 
-    def gradient_shift(self, name, momentum_exponent, base):
+    def gradient_shift(self, name: str, momentum_exponent: int, base: int) -> int:
         """The shift with which ``update`` takes in a gradient of exponent ``base``.
 
         Raises

@@ -5,12 +5,18 @@ the same tensors panel by panel and core by core; that changes none of their bit
 """
 
 import math
+from collections.abc import Mapping, Sequence
+from typing import Any, overload
 
 import numpy as np
+import numpy.typing as npt
 
-from hypercast.reference.adam import adam_update
+from hypercast.reference.adam import AdamRates, AdamResult, adam_update
 from hypercast.reference.arithmetic import (
     LOSS_EXPONENT,
+    LossRow,
+    Rates,
+    UpdateResult,
     align,
     bit_length,
     requantize,
@@ -18,23 +24,25 @@ from hypercast.reference.arithmetic import (
     softmax_gradient,
     update,
 )
+from hypercast.reference.array_types import BoolArray, FloatMatrix, IntArray, SparseArray
 from hypercast.reference.bounds import check_accumulators
-from hypercast.reference.fixed_layers import FixedLayers
+from hypercast.reference.fixed_layers import FixedLayers, Gradient
 from hypercast.reference.fixed_tensors import FixedTensors
 from hypercast.reference.masters import master_weights
 from hypercast.reference.metrics import LOSS_UNIT, Metrics
 from hypercast.reference.momentum_exponents import MomentumExponents
-from hypercast.reference.network import AGGREGATE_FIRST, initial_parameters
-from hypercast.reference.recipe import BINARY_CROSS_ENTROPY
+from hypercast.reference.network import AGGREGATE_FIRST, Network, initial_parameters
+from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, Recipe
 from hypercast.reference.require import require
-from hypercast.reference.sample import Sample
+from hypercast.reference.sample import Mantissas, Sample
 from hypercast.reference.training_state import TrainingState
 from hypercast.rtl.isa import MASTER_EXPONENT, STEP_KEY_INCREMENT, Split
 
 __all__ = ["FixedGcn"]
 
 
-def _initial_masters(network, seed, parameters):
+def _initial_masters(network: Network, seed: int,
+                     parameters: Mapping[str, npt.ArrayLike] | None) -> dict[str, IntArray]:
     """Master weights by name, as the network has them."""
     initial = initial_parameters(network, seed)
     parameters = parameters or initial
@@ -108,7 +116,17 @@ class FixedGcn:
         accumulator might overflow.
     """
 
-    def __init__(self, network, recipe, *data, parameters=None):
+    @overload
+    def __init__(self, network: Network, recipe: Recipe, sample: Sample, /, *,
+                 parameters: Mapping[str, npt.ArrayLike] | None = None) -> None: ...
+    @overload
+    def __init__(self, network: Network, recipe: Recipe,
+                 adjacency: SparseArray | Sequence[SparseArray], features: FloatMatrix | Mantissas,
+                 labels: npt.ArrayLike, splits: npt.ArrayLike,
+                 loss_weights: npt.ArrayLike | None = None, /, *,
+                 parameters: Mapping[str, npt.ArrayLike] | None = None) -> None: ...
+    def __init__(self, network: Network, recipe: Recipe, *data: Any,
+                 parameters: Mapping[str, npt.ArrayLike] | None = None) -> None:
         self.network = network
         self.recipe = recipe
         self._several = recipe.loss == BINARY_CROSS_ENTROPY
@@ -117,8 +135,8 @@ class FixedGcn:
         self.tensors, self.exponents = self._file.mantissas, self._file.exponents
         self.saturations = self._file.saturations
         self._layers = FixedLayers(network, self._file)
-        self.sample = None
-        self.take(data[0] if len(data) == 1 else Sample.of(network, recipe, *data))
+        self.sample: Sample = data[0] if len(data) == 1 else Sample.of(network, recipe, *data)
+        self.take(self.sample)
         self.exponents["one"] = 0
         self.masters = _initial_masters(network, recipe.seed, parameters)
         self.momenta = {name: np.zeros_like(master) for name, master in self.masters.items()}
@@ -127,13 +145,13 @@ class FixedGcn:
             if recipe.optimiser == "adam"}
         self.gains = self._gains()
         self.momentum_exponents = MomentumExponents()
-        self.gradients = {}
-        self.masks = {}
+        self.gradients: dict[str, Gradient[np.int64]] = {}
+        self.masks: dict[str, BoolArray] = {}
         self.epoch = 0
         self.step_key = recipe.seed & 0xFFFFFFFF
         self._calibrate()
 
-    def take(self, sample):
+    def take(self, sample: Sample) -> None:
         """Go on with another ``Sample``, of the same graph.
 
         The loss is still divided by the number of training vertices that the first one had.
@@ -143,7 +161,7 @@ class FixedGcn:
         ValueError
             If an accumulator might overflow, or loss weights have another unit.
         """
-        if self.sample and sample.loss_unit != self.sample.loss_unit:
+        if sample.loss_unit != self.sample.loss_unit:
             raise ValueError(f"loss weights of this sample have the unit {sample.loss_unit}, those "
                              f"before {self.sample.loss_unit}; make all samples with one unit")
         for edges in {id(edges): edges for edges in sample.edges}.values():
@@ -157,16 +175,16 @@ class FixedGcn:
         self._layers.take(sample)
 
     @property
-    def _loss_scale(self):
+    def _loss_scale(self) -> float:
         """Loss of one unit of weight, divided by the numbers of labels."""
         return self.sample.loss_unit / (self.network.classes if self._several else 1)
 
     @property
-    def loss_unit(self):
+    def loss_unit(self) -> float:
         """Nats of a unit of the metrics' losses."""
         return LOSS_UNIT * self._loss_scale
 
-    def _gains(self):
+    def _gains(self) -> dict[str, float]:
         """The chip does not divide by the numbers of training vertices and of labels, and takes
         weight gradients from inputs that are dropped but not scaled, unless a layer aggregates
         first.
@@ -182,7 +200,7 @@ class FixedGcn:
 
     # Exponents of the first step.
 
-    def _calibrate(self):
+    def _calibrate(self) -> None:
         """Choose all exponents for the first step, from a trial of it that leaves no other trace.
 
         A parameter's exponent has room for its values before and after that step.
@@ -203,11 +221,11 @@ class FixedGcn:
             for name in self.gradients:
                 self.rates(name, epoch)  # refused now rather than then
 
-    def _trial(self):
+    def _trial(self) -> None:
         self._forward(training=False)
         self._backward(self._forward(training=True))
 
-    def _set_operands(self, *values):
+    def _set_operands(self, *values: Mapping[str, IntArray]) -> None:
         """Round all parameters, with exponents that have room for dictionaries of values."""
         bits: dict[str, int] = {}
         for name in self.masters:
@@ -220,7 +238,7 @@ class FixedGcn:
 
     # A step.
 
-    def train_step(self):
+    def train_step(self) -> Metrics:
         """Forward, backward, update: one epoch.
 
         Returns
@@ -242,11 +260,11 @@ class FixedGcn:
         self.step_key = (self.step_key + STEP_KEY_INCREMENT) & 0xFFFFFFFF
         return self._metrics(rows)
 
-    def follow_gradients(self):
+    def follow_gradients(self) -> None:
         """Raise exponents of momenta whose gradients have grown: the first act of a step."""
         self.momentum_exponents.follow(self._file.base)
 
-    def evaluate(self):
+    def evaluate(self) -> Metrics:
         """Forward only, without dropout; training goes on as if it had not been.
 
         Exponents follow the peaks of the last training step's tensors.
@@ -263,24 +281,24 @@ class FixedGcn:
         """
         return self._metrics(self._forward(training=False))
 
-    def kept(self):
+    def kept(self) -> dict[str, dict[str, IntArray]]:
         """What the optimiser keeps: for each kind, in the order in which the chip stores them, the
         arrays by parameter."""
         return {"master": self.masters, "momentum": self.momenta} | (
             {"second_moment": self.second_moments} if self.second_moments else {})
 
-    def optimiser(self, name):
+    def optimiser(self, name: str) -> dict[str, IntArray]:
         """What the optimiser keeps of a parameter: arrays by kind, in the order of ``kept``."""
         return {kind: arrays[name] for kind, arrays in self.kept().items()}
 
-    def state(self):
+    def state(self) -> TrainingState:
         """The ``TrainingState`` now."""
         return TrainingState(
             step=self.epoch, exponents=self.exponents.entries(),
             parameters={name: self.optimiser(name) for name in self.masters},
             momentum_exponents=self.momentum_exponents.entries())
 
-    def load_state(self, state):
+    def load_state(self, state: TrainingState) -> None:
         """Go on from the ``TrainingState`` of a model with the same graph, network and recipe."""
         for kind, arrays in self.kept().items():
             for name in arrays:
@@ -292,13 +310,13 @@ class FixedGcn:
         self.epoch = state.step
         self.step_key = (self.recipe.seed + state.step * STEP_KEY_INCREMENT) & 0xFFFFFFFF
 
-    def operand(self, name, state):
+    def operand(self, name: str, state: TrainingState) -> IntArray:
         """Mantissas of parameter ``name`` in a ``TrainingState``."""
         exponent, _ = state.exponents[self.network.slot(name)]
         shift = min(exponent - MASTER_EXPONENT, 63)
         return requantize(state.parameters[name]["master"], shift, self._width)[0]
 
-    def judge(self, masters):
+    def judge(self, masters: Mapping[str, IntArray]) -> Metrics:
         """Evaluate other parameters, with exponents chosen from the pass itself.
 
         The model is for nothing else then: its training does not go on from here.
@@ -317,18 +335,18 @@ class FixedGcn:
         self._set_operands(self.masters)
         return self._metrics(self._file.calibrated(lambda: self._forward(training=False)))
 
-    def rates(self, name, epoch):
+    def rates(self, name: str, epoch: int) -> Rates | AdamRates:
         """Constants with which parameter ``name`` is updated in ``epoch`` (from 0), the next."""
         return self.recipe.rates(self.recipe.learning_rate(name, epoch),
                                  self.recipe.weight_decay(name), self.gains[name],
                                  self.momentum_exponents[name], epoch + 1,
                                  raised=name in self.momentum_exponents.raised)
 
-    def _metrics(self, rows):
+    def _metrics(self, rows: LossRow) -> Metrics:
         return Metrics.of_vertices(
             self.splits, rows.loss, rows.predicted, self.labels, self.loss_unit)
 
-    def _forward(self, training):
+    def _forward(self, training: bool) -> LossRow:
         """All layers and the loss; returns its ``LossRow``."""
         layers = self.network.layers
         self._file.begin()
@@ -350,7 +368,7 @@ class FixedGcn:
         return loss(self.tensors[source], self.labels, self.exponents.loss_shift(source),
                     self.loss_weights)
 
-    def _backward(self, rows):
+    def _backward(self, rows: LossRow) -> None:
         """All gradients, from the ``LossRow`` of the logits."""
         layers = len(self.network.layers)
         train = self.splits == Split.TRAIN
@@ -362,23 +380,24 @@ class FixedGcn:
                 self._file.store(f"dZ{number - 1}", sums * self.masks[f"H{number - 1}"], base,
                                  self.network.dropouts[number - 1])
 
-    def _update(self, name):
+    def _update(self, name: str) -> None:
         if self._file.opens(name):
             self.exponents.open(name, MASTER_EXPONENT)
         result = self._updated(name, self.exponents.shift(name, MASTER_EXPONENT))
         self.exponents.fold(name, MASTER_EXPONENT, result.magnitude.bit_length())
         self.masters[name], self.momenta[name] = result.master, result.momentum
-        if name in self.second_moments:
+        if isinstance(result, AdamResult):
             self.second_moments[name] = result.second_moment
         self.tensors[name] = result.operand
         self.saturations[name] += result.saturations
 
-    def _updated(self, name, operand_shift):
+    def _updated(self, name: str, operand_shift: int) -> UpdateResult | AdamResult:
         """The ``UpdateResult`` or ``AdamResult`` of a parameter; changes nothing."""
         gradient, momentum_exponent = self.gradients[name], self.momentum_exponents[name]
         shift = self.exponents.gradient_shift(name, momentum_exponent, gradient.exponent)
         values = gradient.accumulators, self.masters[name], self.momenta[name]
-        constants = self.rates(name, self.epoch), shift, operand_shift, self._width
-        if self.recipe.optimiser == "adam":
-            return adam_update(*values, self.second_moments[name], *constants)
-        return update(*values, *constants)
+        rates = self.rates(name, self.epoch)
+        if isinstance(rates, AdamRates):
+            return adam_update(*values, self.second_moments[name], rates, shift, operand_shift,
+                               self._width)
+        return update(*values, rates, shift, operand_shift, self._width)

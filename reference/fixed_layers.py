@@ -1,20 +1,47 @@
 """The products of a network's layers, forward and backward, in integers."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse
 
 from hypercast.reference.arithmetic import bit_length
+from hypercast.reference.array_types import SparseArray
 from hypercast.reference.dropout import Dropout
-from hypercast.reference.network import AGGREGATE_FIRST, LINEAR
+from hypercast.reference.network import AGGREGATE_FIRST, LINEAR, Network, Weight
 
-__all__ = ["FixedLayers", "Gradient"]
+__all__ = ["Edges", "FixedLayers", "Gradient", "Tensors"]
 
 _NO_DROPOUT = Dropout()
+#: What tensors hold: integers, or, where they stand for real numbers, those.
+Number = TypeVar("Number", np.int64, np.float64)
+Stored = TypeVar("Stored", np.int64, np.float64, contravariant=True)
 
 
-class Gradient(NamedTuple):
+class Edges(Protocol):
+    """What layers take of a ``Sample``."""
+
+    @property
+    def edges(self) -> Sequence[SparseArray]: ...
+
+    @property
+    def root_weight(self) -> int: ...
+
+
+class Tensors(Protocol[Stored]):
+    """What layers take of ``FixedTensors``, which explains each."""
+
+    mantissas: dict[str, npt.NDArray[Stored] | SparseArray]
+
+    def base(self, *factors: str) -> int: ...
+
+    def store(self, name: str, sums: npt.NDArray[Stored], base: int,
+              dropout: Dropout | None = None) -> None: ...
+
+
+class Gradient(NamedTuple, Generic[Number]):
     """A parameter's accumulated gradient, ``left.T @ right``.
 
     Attributes
@@ -29,46 +56,50 @@ class Gradient(NamedTuple):
         Names of the tensors whose exponents it is the sum of.
     """
 
-    left: np.ndarray | scipy.sparse.csr_array
-    right: np.ndarray
-    accumulators: np.ndarray
+    left: npt.NDArray[Number] | SparseArray
+    right: npt.NDArray[Number]
+    accumulators: npt.NDArray[Number]
     exponent: int
     factors: tuple[str, str]
 
     @property
-    def reach(self):
+    def reach(self) -> int:
         """Every accumulator would be below ``2**reach`` even if no two terms cancelled."""
         return self.exponent + bit_length(_product(abs(self.left).T, abs(self.right)))
 
 
-def _product(a, b):
+def _product(a: npt.NDArray[Number] | SparseArray,
+             b: npt.NDArray[Number] | SparseArray) -> npt.NDArray[Number]:
     """Exact product of integer matrices; ``check_accumulators`` has bounded its sums.
 
     They fit in 48 bits and a float64 holds 53, so a dense product may use the fast BLAS.
     """
-    if scipy.sparse.issparse(a):
+    if isinstance(a, scipy.sparse.csr_array | scipy.sparse.csc_array):
         return np.asarray((a @ b).todense() if scipy.sparse.issparse(b) else a @ b)
-    return (a.astype(np.float64) @ b.astype(np.float64)).astype(np.result_type(a, b))
+    dense: npt.NDArray[Number] = (a.astype(np.float64) @ b.astype(np.float64)).astype(
+        np.result_type(a, b))
+    return dense
 
 
-class FixedLayers:
+class FixedLayers(Generic[Number]):
     """Computes what ``FixedGcn`` stores.
 
     Parameters
     ----------
     network : Network
         The layers.
-    file : FixedTensors
+    file : Tensors
         Holds X, the weights, and everything made of them.
     """
 
-    def __init__(self, network, file):
+    def __init__(self, network: Network, file: Tensors[Number]) -> None:
         self._network = network
-        self._file = file
-        self._tensors = file.mantissas
-        self._inputs = {}  # of the last training step: name and mantissas, by name of the weights
+        self._file: Tensors[Number] = file
+        self._tensors: dict[str, npt.NDArray[Number] | SparseArray] = file.mantissas
+        # Of the last training step: name and mantissas, by name of the weights.
+        self._inputs: dict[str, tuple[str, npt.NDArray[Number] | SparseArray]] = {}
 
-    def take(self, sample):
+    def take(self, sample: Edges) -> None:
         """Use the edges of another ``Sample``."""
         transposed = {id(edges): edges.T.tocsr() for edges in sample.edges}
         self._root_weight = sample.root_weight
@@ -77,7 +108,8 @@ class FixedLayers:
             for matrices in (sample.edges, [transposed[id(edges)] for edges in sample.edges])
             for number, matrix in enumerate(matrices, 1)}
 
-    def forward(self, number, step_key=None):
+    def forward(self, number: int,
+                step_key: int | None = None) -> tuple[int, npt.NDArray[Number]]:
         """Exponent and accumulators of a layer's sums, without the bias.
 
         Parameters
@@ -104,14 +136,17 @@ class FixedLayers:
         if order == LINEAR:
             products = [self._multiply((source, name), matrix)
                         for name, (source, matrix) in inputs.items()]
-            return products[0][0] + dropout.exponent, sum(sums for _, sums in products)
+            base, sums = products[0]
+            for _, more in products[1:]:
+                sums = sums + more
+            return base + dropout.exponent, sums
         combined = [f"{letter}{number}{suffix}" for letter in "TS"[:len(weights)]]
         for result, (name, (source, matrix)) in zip(combined, inputs.items(), strict=True):
             base, sums = self._multiply((source, name), matrix)
             self._file.store(result, sums, base, dropout)
         return self._aggregate(("A", number), *combined)
 
-    def parameter_gradients(self, number):
+    def parameter_gradients(self, number: int) -> dict[str, Gradient[Number]]:
         """``Gradient`` of each parameter of a layer by name, from that of its outputs."""
         outputs = f"dZ{number}"
         order = self._network.layers[number - 1].order
@@ -130,7 +165,7 @@ class FixedLayers:
             found[weight.name] = self._gradient((source, right), inputs)
         return found
 
-    def input_gradient(self, number):
+    def input_gradient(self, number: int) -> tuple[int, npt.NDArray[Number]]:
         """Exponent and accumulators of the gradient of a layer's inputs, those of layer 2 up."""
         layer, weights = self._network.layers[number - 1], self._network.weights(number)
         outputs = f"dZ{number}"
@@ -151,24 +186,28 @@ class FixedLayers:
         edges = None if layer.order == LINEAR else ("A^T", number)
         return self._aggregate(edges, *parts)
 
-    def _input(self, weight, step_key):
+    def _input(self, weight: Weight,
+               step_key: int | None) -> tuple[str, npt.NDArray[Number] | SparseArray]:
         """Name and mantissas of what weights are multiplied by; of X, what is kept."""
         if weight.source:  # hidden features have been dropped when they were drained
             source = f"H{weight.source}{'.eval' if step_key is None else ''}"
             return source, self._tensors[source]
-        dropout = _NO_DROPOUT if step_key is None else self._network.dropouts[0]
-        return "X", dropout.apply(self._tensors["X"], step_key)
+        features = self._tensors["X"]
+        return "X", features if step_key is None else self._network.dropouts[0].apply(
+            features, step_key)
 
-    def _multiply(self, factors, matrix):
+    def _multiply(self, factors: tuple[str, str], matrix: npt.NDArray[Number] | SparseArray,
+                  ) -> tuple[int, npt.NDArray[Number]]:
         """Exponent and accumulators of a product with weights; ``matrix`` is the first factor."""
         return self._file.base(*factors), _product(matrix, self._tensors[factors[1]])
 
-    def _multiply_transposed(self, factors):
+    def _multiply_transposed(self, factors: tuple[str, str]) -> tuple[int, npt.NDArray[Number]]:
         """Likewise, with transposed weights."""
         outputs, name = factors
         return self._file.base(*factors), _product(self._tensors[outputs], self._tensors[name].T)
 
-    def _aggregate(self, edges, name, *roots):
+    def _aggregate(self, edges: tuple[str, int] | None, name: str,
+                   *roots: str) -> tuple[int, npt.NDArray[Number]]:
         """Exponent and accumulators of sums over neighbours, and of rows added to them.
 
         Parameters
@@ -187,16 +226,18 @@ class FixedLayers:
             sums[:len(rows)] += self._root_weight * rows
         return self._file.base("A", name), sums
 
-    def _gradient(self, factors, left):
+    def _gradient(self, factors: tuple[str, str],
+                  left: npt.NDArray[Number] | SparseArray) -> Gradient[Number]:
         right = self._tensors[factors[1]]
         left = left[:len(right)]  # rows of a root
         return Gradient(left, right, _product(left.T, right), self._file.base(*factors),
                         factors)
 
-    def _drain(self, name, factors, sums, dropout=_NO_DROPOUT):
+    def _drain(self, name: str, factors: tuple[str, str], sums: npt.NDArray[Number],
+               dropout: Dropout = _NO_DROPOUT) -> None:
         """The product of two tensors, times the scale of ``dropout``, becomes a tensor."""
         self._file.store(name, sums, self._file.base(*factors), dropout)
 
-    def _drain_transposed(self, name, factors):
+    def _drain_transposed(self, name: str, factors: tuple[str, str]) -> None:
         base, sums = self._multiply_transposed(factors)
         self._file.store(name, sums, base)

@@ -1,13 +1,19 @@
 """Tensors of a training step: mantissas, and the exponents that go with them."""
 
 from collections import Counter
+from collections.abc import Callable
+from typing import TypeVar
 
 from hypercast.reference.arithmetic import bit_length, requantize
+from hypercast.reference.array_types import IntArray, IntMatrix
+from hypercast.reference.dropout import Dropout
 from hypercast.reference.exponents import ExponentFile
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import MINIMUM_EXPONENT
 
 __all__ = ["FixedTensors"]
+
+Result = TypeVar("Result")
 
 
 class FixedTensors:
@@ -30,19 +36,20 @@ class FixedTensors:
         Elements that saturated so far, by tensor.
     """
 
-    def __init__(self, element_width, headroom, slot):
-        self.mantissas = {}
+    def __init__(self, element_width: int, headroom: Callable[[str], int],
+                 slot: Callable[[str], str]) -> None:
+        self.mantissas: dict[str, IntMatrix] = {}
         self.exponents = ExponentFile(
             element_width, Config(element_width=element_width).accumulator_width, headroom, slot)
-        self.saturations = Counter()
+        self.saturations: Counter[str] = Counter()
         self._calibrating = False
         self._revised = False  # whether an exponent was found too low for another of its slot
         self._width = element_width
         self._slot = slot
-        self._opened = set()  # slots of this program's tensors
-        self._least = {}  # exponents of slots that were found too low
+        self._opened: set[str] = set()  # slots of this program's tensors
+        self._least: dict[str, int] = {}  # exponents of slots that were found too low
 
-    def calibrated(self, program):
+    def calibrated(self, program: Callable[[], Result]) -> Result:
         """What ``program()`` returns, if exponents are chosen from the tensors themselves.
 
         It is tried again until no exponent is too low for another tensor of its slot; those that
@@ -56,22 +63,22 @@ class FixedTensors:
         self._calibrating = False
         return result
 
-    def begin(self):
+    def begin(self) -> None:
         """A program begins: each slot is opened by the first tensor that is stored."""
         self._opened.clear()
 
-    def opens(self, name):
+    def opens(self, name: str) -> bool:
         """Whether a tensor is the first one of its slot in this program; it is taken for stored."""
         entry = self._slot(name)
         first = entry not in self._opened
         self._opened.add(entry)
         return first
 
-    def base(self, *factors):
+    def base(self, *factors: str) -> int:
         """Exponent of the accumulators of a product."""
         return sum(self.exponents[factor] for factor in factors)
 
-    def store(self, name, sums, base, dropout=None):
+    def store(self, name: str, sums: IntArray, base: int, dropout: Dropout | None = None) -> None:
         """Requantize accumulators of exponent ``base``, scaled by what ``dropout`` asks for."""
         base += dropout.exponent if dropout else 0
         if self._calibrating:
@@ -83,11 +90,11 @@ class FixedTensors:
         if dropout and dropout.multiplier:
             self._put(name, self.mantissas[name] * dropout.multiplier, 16)
 
-    def _put(self, name, sums, shift):
+    def _put(self, name: str, sums: IntArray, shift: int) -> None:
         self.mantissas[name], saturated = requantize(sums, shift, self._width)
         self.saturations[name] += saturated
 
-    def _calibrate(self, name, bits, base):
+    def _calibrate(self, name: str, bits: int, base: int) -> None:
         """Choose the exponent; a slot that others have keeps the largest."""
         entry, first = self._slot(name), self.opens(name)
         least = self._least.get(entry, MINIMUM_EXPONENT) if first else self.exponents[name]

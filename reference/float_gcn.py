@@ -1,14 +1,16 @@
 """The same training in float64: what the integers are compared with."""
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse
 import scipy.special
 
+from hypercast.reference.array_types import BoolArray, FloatArray, FloatMatrix, SparseArray
 from hypercast.reference.dropout import Dropout
 from hypercast.reference.labels import checked_labels, checked_loss_weights
 from hypercast.reference.metrics import LOSS_UNIT, Metrics
-from hypercast.reference.network import LINEAR, initial_parameters
-from hypercast.reference.recipe import BINARY_CROSS_ENTROPY
+from hypercast.reference.network import LINEAR, Network, initial_parameters
+from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, Recipe
 from hypercast.rtl.isa import STEP_KEY_INCREMENT, Split
 
 __all__ = ["FloatGcn"]
@@ -30,7 +32,9 @@ class FloatGcn:
         32 bits, added to dropout's keys in the next step.
     """
 
-    def __init__(self, network, recipe, adjacency, features, labels, splits, loss_weights=None):
+    def __init__(self, network: Network, recipe: Recipe, adjacency: SparseArray,
+                 features: FloatMatrix, labels: npt.ArrayLike, splits: npt.ArrayLike,
+                 loss_weights: npt.ArrayLike | None = None) -> None:
         self.network = network
         self.recipe = recipe
         self.adjacency = scipy.sparse.csr_array(adjacency, dtype=np.float64)
@@ -47,7 +51,7 @@ class FloatGcn:
         self.epoch = 0
         self.step_key = recipe.seed & 0xFFFFFFFF
 
-    def forward(self, training):
+    def forward(self, training: bool) -> list[tuple[FloatMatrix, FloatArray]]:
         """All layers.
 
         Parameters
@@ -61,7 +65,7 @@ class FloatGcn:
             Of each layer the input as fed (dropped, and scaled) and the sums before ReLU; the
             last sums are the logits.
         """
-        layers = []
+        layers: list[tuple[FloatMatrix, FloatArray]] = []
         inputs = self.features
         for number, layer in enumerate(self.network.layers, 1):
             dropout = self.network.dropouts[number - 1] if training else Dropout()
@@ -77,7 +81,7 @@ class FloatGcn:
             inputs = np.maximum(sums, 0)
         return layers
 
-    def losses(self, logits):
+    def losses(self, logits: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(V,) cross-entropies in nats, and (V, C) probabilities.
 
         Of several labels, it is the mean of their binary cross-entropies. Label -1 counts as class
@@ -91,12 +95,12 @@ class FloatGcn:
         own = np.take_along_axis(shifted, np.maximum(self.labels, 0)[:, None], axis=1)[:, 0]
         return log_sums - own, np.exp(shifted - log_sums[:, None])
 
-    def loss(self, training):
+    def loss(self, training: bool) -> float:
         """Mean of the training vertices' weighted cross-entropies in nats."""
         losses, _ = self.losses(self.forward(training)[-1][1])
         return float((losses * self.loss_weights)[self.splits == Split.TRAIN].mean())
 
-    def gradients(self, layers):
+    def gradients(self, layers: list[tuple[FloatMatrix, FloatArray]]) -> dict[str, FloatArray]:
         """Gradients of the mean training loss.
 
         Parameters
@@ -116,8 +120,9 @@ class FloatGcn:
         else:
             outputs[np.arange(len(train)), self.labels] -= 1
         outputs *= (train * self.loss_weights / np.count_nonzero(train))[:, None]
-        gradients: dict[str, np.ndarray] = {}
-        fed = dict.fromkeys(range(len(layers)), 0.0)  # gradient of what each layer is fed
+        gradients: dict[str, FloatArray] = {}
+        # Gradient of what each layer is fed.
+        fed: dict[int, FloatArray | float] = dict.fromkeys(range(len(layers)), 0.0)
         for number in range(len(layers), 0, -1):
             for weight in self.network.weights(number):
                 linear = weight.root or self.network.layers[number - 1].order == LINEAR
@@ -128,11 +133,11 @@ class FloatGcn:
             gradients[f"b{number}"] = outputs.sum(axis=0)
             if number > 1:
                 dropout = self.network.dropouts[number - 1]
-                kept = dropout.apply(layers[number - 2][1] > 0, self.step_key)
-                outputs = kept * dropout.scale * fed[number - 1]
+                kept: BoolArray = dropout.apply(layers[number - 2][1] > 0, self.step_key)
+                outputs = kept * np.float64(dropout.scale) * fed[number - 1]
         return gradients
 
-    def train_step(self):
+    def train_step(self) -> Metrics:
         """Forward, backward, update; returns the forward pass's ``Metrics``."""
         layers = self.forward(training=True)
         for name, gradient in self.gradients(layers).items():
@@ -144,12 +149,12 @@ class FloatGcn:
         self.step_key = (self.step_key + STEP_KEY_INCREMENT) & 0xFFFFFFFF
         return self._metrics(layers)
 
-    def _momentum(self, name, gradient):
+    def _momentum(self, name: str, gradient: FloatArray) -> FloatArray:
         """What SGD subtracts from a parameter, for a learning rate of one."""
         self.momenta[name] = self.recipe.momentum * self.momenta[name] + gradient
         return self.momenta[name]
 
-    def _adam(self, name, gradient):
+    def _adam(self, name: str, gradient: FloatArray) -> FloatArray:
         """What Adam subtracts from a parameter, for a learning rate of one."""
         beta1, beta2 = self.recipe.betas
         self.momenta[name] = beta1 * self.momenta[name] + (1 - beta1) * gradient
@@ -158,11 +163,11 @@ class FloatGcn:
         return self.momenta[name] / (1 - beta1**step) / (
             np.sqrt(self.second_moments[name] / (1 - beta2**step)) + self.recipe.epsilon)
 
-    def evaluate(self):
+    def evaluate(self) -> Metrics:
         """``Metrics`` of the present parameters, without dropout."""
         return self._metrics(self.forward(training=False))
 
-    def _metrics(self, layers):
+    def _metrics(self, layers: list[tuple[FloatMatrix, FloatArray]]) -> Metrics:
         logits = layers[-1][1]
         losses, _ = self.losses(logits)
         predicted = logits > 0 if self.labels.ndim == 2 else logits.argmax(axis=1)

@@ -1,12 +1,22 @@
 """A training step's tensors in float64, by the names that ``FixedGcn`` gives them."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse
 import scipy.special
 
+from hypercast.reference.array_types import (
+    BoolArray,
+    FloatArray,
+    FloatMatrix,
+    IntArray,
+    SparseArray,
+)
+from hypercast.reference.dropout import Dropout
 from hypercast.reference.fixed_layers import FixedLayers
+from hypercast.reference.network import Network
 from hypercast.rtl.isa import Split
 
 __all__ = ["float_step"]
@@ -15,26 +25,28 @@ __all__ = ["float_step"]
 class _Edges(NamedTuple):
     """Stands for a ``Sample``: the whole graph in every layer."""
 
-    edges: list
-    root_weight: float
+    edges: list[SparseArray]
+    root_weight: int
 
 
 class _FloatTensors:
     """Stands for ``FixedTensors``: values are kept as they are, with exponent 0."""
 
-    def __init__(self, values):
+    def __init__(self, values: dict[str, FloatMatrix]) -> None:
         self.mantissas = values
 
-    def base(self, *factors):
+    def base(self, *factors: str) -> int:
         return 0
 
-    def store(self, name, sums, base, dropout=None):
+    def store(self, name: str, sums: FloatArray, base: int, dropout: Dropout | None = None) -> None:
         # The layers are told of a power of two in a base, which is 0 in all but a linear layer's.
         scale = dropout.scale if dropout else 1.0
         self.mantissas[name] = np.ldexp(sums * scale, base)
 
 
-def float_step(network, parameters, adjacency, features, labels, splits, step_key):
+def float_step(network: Network, parameters: Mapping[str, FloatArray], adjacency: SparseArray,
+               features: FloatMatrix, labels: IntArray, splits: IntArray,
+               step_key: int) -> dict[str, FloatMatrix]:
     """Every tensor of the forward and backward pass of a training step.
 
     The products are those of ``FixedLayers``; nothing is rounded but by float64.
@@ -57,13 +69,13 @@ def float_step(network, parameters, adjacency, features, labels, splits, step_ke
     """
     if scipy.sparse.issparse(features):
         features = scipy.sparse.csr_array(features)
-    tensors = {"A": scipy.sparse.csr_array(adjacency, dtype=np.float64), "X": features,
-               **parameters}
+    tensors: dict[str, FloatMatrix] = {
+        "A": scipy.sparse.csr_array(adjacency, dtype=np.float64), "X": features, **parameters}
     file = _FloatTensors(tensors)
-    layers = FixedLayers(network, file)
+    layers: FixedLayers[np.float64] = FixedLayers(network, file)
     last = len(network.layers)
-    layers.take(_Edges(edges=[tensors["A"]] * last, root_weight=1.0))
-    masks = {}
+    layers.take(_Edges(edges=[tensors["A"]] * last, root_weight=1))
+    masks: dict[int, BoolArray] = {}
     for number in range(1, last + 1):
         base, sums = layers.forward(number, step_key)
         sums = sums + np.ldexp(parameters[f"b{number}"], -base)
@@ -82,9 +94,11 @@ def float_step(network, parameters, adjacency, features, labels, splits, step_ke
     return tensors
 
 
-def _loss_gradient(logits, labels):
+def _loss_gradient(logits: FloatArray, labels: IntArray) -> FloatArray:
     """Of the summed cross-entropy, of one class per vertex, or of several labels."""
     if labels.ndim == 2:
-        return scipy.special.expit(logits) - labels
-    return scipy.special.softmax(logits, axis=1) - (
-        labels[:, None] == np.arange(logits.shape[1]))
+        probabilities: FloatArray = scipy.special.expit(logits)
+        return probabilities - labels
+    shares: FloatArray = scipy.special.softmax(logits, axis=1)
+    one_hot: BoolArray = labels[:, None] == np.arange(logits.shape[1])
+    return shares - one_hot

@@ -3,14 +3,16 @@
 import math
 
 import numpy as np
+import numpy.typing as npt
 
 from hypercast.reference.arithmetic import WEIGHT_ONE
+from hypercast.reference.array_types import BoolArray, FloatArray, IntArray
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY
 
 __all__ = ["checked_labels", "checked_loss_weights", "quantized_loss_weights"]
 
 
-def checked_labels(labels, loss, classes):
+def checked_labels(labels: npt.ArrayLike, loss: str, classes: int) -> IntArray | BoolArray:
     """Labels as the loss takes them: (V,) int64, or (V, classes) bool.
 
     Raises
@@ -33,7 +35,7 @@ def checked_labels(labels, loss, classes):
     return labels.astype(np.int64)
 
 
-def checked_loss_weights(weights, vertices):
+def checked_loss_weights(weights: npt.ArrayLike | None, vertices: int) -> FloatArray:
     """Loss weights as (V,) float64: ones if there are none.
 
     Raises
@@ -53,7 +55,8 @@ def checked_loss_weights(weights, vertices):
     return weights
 
 
-def quantized_loss_weights(weights, unit=None):
+def quantized_loss_weights(weights: FloatArray,
+                           unit: float | None = None) -> tuple[IntArray, float]:
     """Loss weights as the chip has them.
 
     Parameters

@@ -1,7 +1,9 @@
 """Master weights: 32-bit integers in units of ``2**MASTER_EXPONENT``, from real numbers."""
 
 import numpy as np
+import numpy.typing as npt
 
+from hypercast.reference.array_types import FloatArray, IntArray
 from hypercast.rtl.isa import MASTER_EXPONENT
 
 __all__ = ["master_weights"]
@@ -9,7 +11,7 @@ __all__ = ["master_weights"]
 _LOW, _HIGH = -(1 << 31), (1 << 31) - 1
 
 
-def master_weights(values, name):
+def master_weights(values: npt.ArrayLike, name: str) -> IntArray:
     """Real numbers rounded half to even to master weights, as int64.
 
     Parameters
@@ -28,7 +30,7 @@ def master_weights(values, name):
     if values.dtype.kind not in "biuf":
         raise ValueError(f"{name} is of type {values.dtype}; give real numbers")
     values = values.astype(np.float64)
-    masters = np.rint(np.ldexp(values, -MASTER_EXPONENT))
+    masters: FloatArray = np.rint(np.ldexp(values, -MASTER_EXPONENT))
     bad = np.argwhere(~((masters >= _LOW) & (masters <= _HIGH)))  # also what is not a number
     if bad.size:
         index = tuple(bad[0].tolist())

@@ -1,10 +1,11 @@
 """The counters a pass over all vertices leaves behind."""
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
+from hypercast.reference.array_types import BoolArray, FloatArray, IntArray
 from hypercast.rtl.isa import Split
 
 __all__ = ["LOSS_UNIT", "Metrics"]
@@ -32,14 +33,16 @@ class Metrics(NamedTuple):
         Nats of a unit of ``loss``. Where a vertex has several labels, its loss is their mean.
     """
 
-    loss: np.ndarray
-    correct: np.ndarray
-    wrong: np.ndarray
-    vertices: np.ndarray
+    loss: IntArray | FloatArray
+    correct: IntArray
+    wrong: IntArray
+    vertices: IntArray
     unit: float = LOSS_UNIT
 
     @classmethod
-    def of_vertices(cls, splits, loss, predicted, labels, unit=LOSS_UNIT):
+    def of_vertices(cls, splits: IntArray, loss: IntArray | FloatArray,
+                    predicted: IntArray | BoolArray, labels: IntArray | BoolArray,
+                    unit: float = LOSS_UNIT) -> Self:
         """Sum up per vertex.
 
         Parameters
@@ -61,17 +64,17 @@ class Metrics(NamedTuple):
         _, hits, misses, vertices = rows.astype(np.int64)
         return cls(loss=rows[0], correct=hits, wrong=misses, vertices=vertices, unit=unit)
 
-    def mean_loss(self, split):
+    def mean_loss(self, split: Split) -> float:
         """Mean cross-entropy of ``split`` in nats; not a number if it is empty."""
         count = self.vertices[split]
         return float(self.loss[split] / count) * self.unit if count else math.nan
 
-    def accuracy(self, split):
+    def accuracy(self, split: Split) -> float:
         """Fraction of ``split`` predicted correctly; not a number if it is empty."""
         count = self.vertices[split]
         return float(self.correct[split] / count) if count else math.nan
 
-    def micro_f1(self, split):
+    def micro_f1(self, split: Split) -> float:
         """Micro F1 of ``split``, whose vertices have several labels each.
 
         Not a number if it is empty, or no label is predicted or meant.

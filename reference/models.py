@@ -1,6 +1,7 @@
 """The networks that go by a name: GCN, GraphSAGE and GIN, with what may be added to them."""
 
 import itertools
+from collections.abc import Sequence
 
 from hypercast.reference.network import LINEAR, ROOT_IDENTITY, ROOT_WEIGHTS, Layer, Network
 
@@ -10,7 +11,8 @@ __all__ = ["MODELS", "model_network"]
 MODELS = {"gcn": "symmetric", "sage": "neighbours", "gin": "sum"}
 
 
-def model_network(model, features, hidden, classes, *, dropout=0.0, residual=False, jumping=False):
+def model_network(model: str, features: int, hidden: Sequence[int], classes: int, *,
+                  dropout: float = 0.0, residual: bool = False, jumping: bool = False) -> Network:
     """The network of a model.
 
     ``"gcn"``: ``A H W + b`` (Kipf and Welling, Semi-Supervised Classification with Graph

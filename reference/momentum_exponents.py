@@ -1,6 +1,11 @@
 """Exponents of the parameters' momenta: chosen for the first step, raised as gradients grow."""
 
 import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from hypercast.reference.fixed_layers import Gradient
 
 __all__ = ["MomentumExponents"]
 
@@ -28,16 +33,16 @@ class MomentumExponents:
         Parameters whose exponent was raised by the last ``follow``.
     """
 
-    def __init__(self):
-        self._exponents = {}
-        self._factors = {}
-        self._largest = {}  # of a gradient's exponent minus its momentum's
-        self.raised = frozenset()
+    def __init__(self) -> None:
+        self._exponents: dict[str, int] = {}
+        self._factors: dict[str, tuple[str, str]] = {}
+        self._largest: dict[str, int] = {}  # of a gradient's exponent minus its momentum's
+        self.raised: frozenset[str] = frozenset()
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> int:
         return self._exponents[name]
 
-    def choose(self, name, gradient, *, kept, least):
+    def choose(self, name: str, gradient: Gradient[np.int64], *, kept: float, least: int) -> None:
         """Choose an exponent for the first step.
 
         There is room for 16 times what such gradients build up to.
@@ -60,7 +65,7 @@ class MomentumExponents:
         self._factors[name] = gradient.factors
         self._largest[name] = gradient.exponent - exponent + _SLACK
 
-    def follow(self, base):
+    def follow(self, base: Callable[[str, str], int]) -> None:
         """Raise exponents by one where gradients have grown, before a step.
 
         Parameters
@@ -74,10 +79,10 @@ class MomentumExponents:
         for name in self.raised:
             self._exponents[name] += 1
 
-    def entries(self):
+    def entries(self) -> dict[str, int]:
         """Exponents by parameter."""
         return dict(self._exponents)
 
-    def load(self, entries):
+    def load(self, entries: Mapping[str, int]) -> None:
         """Take over what ``entries`` gave."""
         self._exponents = dict(entries)

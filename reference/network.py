@@ -2,11 +2,13 @@
 
 import itertools
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
+from hypercast.reference.array_types import FloatArray
 from hypercast.reference.dropout import Dropout
 from hypercast.reference.require import require
 from hypercast.reference.slots import slot
@@ -48,7 +50,7 @@ class Weight(NamedTuple):
     shape: tuple[int, int]
 
     @property
-    def root(self):
+    def root(self) -> bool:
         """Whether the product is added as it is, not summed over neighbours."""
         return self.name[0] in "RI"
 
@@ -82,7 +84,7 @@ class Layer:
     dropout: float = 0.0
     root: str | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("features_in", "features_out"):
             value = getattr(self, name)
             require(value >= 1, f"{name} must be at least 1, not {value}")
@@ -103,7 +105,7 @@ class Layer:
                  f"{self.dropout}")
 
     @property
-    def orders(self):
+    def orders(self) -> tuple[str, ...]:
         """The orders that a layer of this kind can have."""
         if self.root:
             return (COMBINE_FIRST,)
@@ -133,7 +135,7 @@ class Network:
     layers: tuple[Layer, ...]
     jumping: tuple[int, ...] = ()
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         require(self.layers, "a network needs at least one layer")
         pairs = list(enumerate(itertools.pairwise(self.layers), 1))
         for number, (layer, following) in pairs[:-1] if self.jumping else pairs:
@@ -147,7 +149,7 @@ class Network:
         if self.jumping:
             self._check_jumping()
 
-    def _check_jumping(self):
+    def _check_jumping(self) -> None:
         last, found = self.layers[-1], self.jumping
         before = len(self.layers) - 1
         require(sorted({*found}) == list(found) and found[0] >= 1 and found[-1] == before,
@@ -163,7 +165,8 @@ class Network:
                                   f"{', '.join(map(str, sorted(rates)))}")
 
     @classmethod
-    def of_widths(cls, widths, *, dropout=0.0, orders=COMBINE_FIRST):
+    def of_widths(cls, widths: Sequence[int], *, dropout: float = 0.0,
+                  orders: str | Sequence[str] = COMBINE_FIRST) -> Self:
         """A network of ``len(widths) - 1`` layers with the same dropout everywhere.
 
         ``orders`` is one order for all layers, or a sequence of one per layer.
@@ -175,12 +178,12 @@ class Network:
                   dropout=dropout)
             for (features_in, features_out), order in zip(pairs, orders, strict=True)))
 
-    def ordered(self, orders):
+    def ordered(self, orders: Iterable[str]) -> Self:
         """The same network with other orders of its layers' products."""
         layers = zip(self.layers, orders, strict=True)
         return replace(self, layers=tuple(replace(layer, order=order) for layer, order in layers))
 
-    def weights(self, number):
+    def weights(self, number: int) -> tuple[Weight, ...]:
         """The ``Weight`` matrices of a layer (from 1), the ones of its root last."""
         layer = self.layers[number - 1]
         if self.jumping and number == len(self.layers):
@@ -191,7 +194,7 @@ class Network:
         return tuple(Weight(f"{letter}{number}", number - 1,
                             (layer.features_in, layer.features_out)) for letter in f"W{roots}")
 
-    def sums_gradients(self, number):
+    def sums_gradients(self, number: int) -> bool:
         """Whether the gradient of a layer's inputs is a sum over neighbours, or of other rows.
 
         If not, it is a product with transposed weights.
@@ -200,45 +203,45 @@ class Network:
         return (layer.order == AGGREGATE_FIRST or layer.root is not None
                 or number - 1 in self.jumping[:-1])
 
-    def slot(self, name):
+    def slot(self, name: str) -> str:
         """The exponent file's entry of a tensor, see ``slots``."""
         return slot(name, jumping=bool(self.jumping))
 
     @property
-    def inputs(self):
+    def inputs(self) -> list[Weight]:
         """The ``Weight`` matrices that multiply the input features."""
         return [weight for weight in self.weights(1) if weight.source == 0]
 
     @property
-    def adds_roots(self):
+    def adds_roots(self) -> bool:
         """Whether rows are added to sums over neighbours anywhere, forward or backward."""
         return len(self.jumping) > 1 or any(layer.root for layer in self.layers)
 
     @property
-    def features(self):
+    def features(self) -> int:
         """Input features of a vertex."""
         return self.layers[0].features_in
 
     @property
-    def classes(self):
+    def classes(self) -> int:
         """Number of logits."""
         return self.layers[-1].features_out
 
     @property
-    def dropouts(self):
+    def dropouts(self) -> tuple[Dropout, ...]:
         """Dropout constants, one per layer."""
         return tuple(Dropout.from_rate(layer.dropout, number)
                      for number, layer in enumerate(self.layers, 1))
 
 
-def initial_parameters(network, seed):
+def initial_parameters(network: Network, seed: int) -> dict[str, FloatArray]:
     """Glorot-uniform weights and zero biases, as a dictionary of float64 arrays W1, b1, W2, ...
 
     (Glorot and Bengio, Understanding the difficulty of training deep feedforward neural networks,
     2010.)
     """
     generator = np.random.default_rng(seed)
-    parameters = {}
+    parameters: dict[str, FloatArray] = {}
     for number, layer in enumerate(network.layers, 1):
         limit = math.sqrt(6 / (layer.features_in + layer.features_out))
         for weight in network.weights(number):

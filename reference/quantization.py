@@ -1,16 +1,19 @@
 """Real matrices as integer mantissas with one exponent."""
 
 import math
+from typing import overload
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse
 
+from hypercast.reference.array_types import IntArray, IntMatrix, SparseArray
 from hypercast.rtl.isa import MINIMUM_EXPONENT
 
 __all__ = ["lowest_exponent", "mantissa_and_shift", "quantize", "without_common_factor"]
 
 
-def mantissa_and_shift(value, source):
+def mantissa_and_shift(value: float, source: str) -> tuple[int, int]:
     """An optimiser constant as ``mantissa / 2**shift``, 16 and 6 bits.
 
     Parameters
@@ -35,13 +38,20 @@ def mantissa_and_shift(value, source):
     return round(math.ldexp(value, shift)), shift
 
 
-def lowest_exponent(largest, width, least=MINIMUM_EXPONENT):
+def lowest_exponent(largest: float, width: int, least: int = MINIMUM_EXPONENT) -> int:
     """The lowest exponent, from ``least`` on, with which ``width`` bits hold a magnitude."""
     exponent = max(math.frexp(largest)[1] - (width - 1), least)
     return exponent + (round(math.ldexp(largest, -exponent)) == 1 << width - 1)
 
 
-def quantize(matrix, width, least=MINIMUM_EXPONENT):
+@overload
+def quantize(matrix: npt.NDArray[np.floating], width: int,
+             least: int = MINIMUM_EXPONENT) -> tuple[IntArray, int]: ...
+@overload
+def quantize(matrix: SparseArray, width: int,
+             least: int = MINIMUM_EXPONENT) -> tuple[SparseArray, int]: ...
+def quantize(matrix: npt.ArrayLike | SparseArray, width: int,
+             least: int = MINIMUM_EXPONENT) -> tuple[IntMatrix, int]:
     """Round a real matrix half to even to mantissas.
 
     Parameters
@@ -70,7 +80,7 @@ def quantize(matrix, width, least=MINIMUM_EXPONENT):
     return np.rint(np.ldexp(matrix, -exponent)).astype(np.int64), exponent
 
 
-def without_common_factor(mantissas, exponent):
+def without_common_factor(mantissas: IntMatrix, exponent: int) -> tuple[IntMatrix, int]:
     """The same values by mantissas that have no common factor of two, and their exponent.
 
     Parameters
@@ -80,11 +90,10 @@ def without_common_factor(mantissas, exponent):
     exponent : int
         Theirs.
     """
-    sparse = scipy.sparse.issparse(mantissas)
-    values = mantissas.data if sparse else mantissas
-    common = int(np.bitwise_or.reduce(values.ravel(), initial=0))
+    if isinstance(mantissas, scipy.sparse.csr_array):
+        values, exponent = without_common_factor(mantissas.data, exponent)
+        return scipy.sparse.csr_array(
+            (values, mantissas.indices, mantissas.indptr), shape=mantissas.shape), exponent
+    common = int(np.bitwise_or.reduce(mantissas.ravel(), initial=0))
     zeros = max((common & -common).bit_length() - 1, 0)
-    values = values >> zeros
-    return (scipy.sparse.csr_array((values, mantissas.indices, mantissas.indptr),
-                                   shape=mantissas.shape) if sparse else values,
-            exponent + zeros)
+    return mantissas >> zeros, exponent + zeros

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from typing import Self
 
 from hypercast.reference.adam import AdamRates
 from hypercast.reference.arithmetic import Rates
@@ -35,7 +36,7 @@ _MOST_DECAY = 65535
 _FEATURES = "HMSTZ"
 
 
-def _of_layer(values, name):
+def _of_layer(values: tuple[float, ...], name: str) -> float:
     """Entry of a parameter's layer (from 1); the last one holds for all beyond."""
     layer = int(name[1:].partition(".")[0])
     return values[min(layer, len(values)) - 1]
@@ -116,7 +117,7 @@ class Recipe:
     normalise_features: bool = False
     loss: str = CROSS_ENTROPY
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         require(1 <= self.epochs <= _MOST_EPOCHS,
                 f"epochs must be 1 to {_MOST_EPOCHS}, not {self.epochs}")
         require(self.optimiser in OPTIMISERS,
@@ -140,14 +141,16 @@ class Recipe:
         require(self.seed >= 0, f"seed must be at least 0, not {self.seed}")
         require(self.element_width in (8, 16),
                  f"element_width must be 8 or 16, not {self.element_width}")
-        if self.headroom is None:
-            object.__setattr__(self, "headroom", 1 if self.element_width == 16 else 0)
-        require(0 <= self.headroom <= 3, f"headroom must be 0 to 3, not {self.headroom}")
-        if self.feature_headroom is None:
+        headroom, features = self.headroom, self.feature_headroom
+        if headroom is None:
+            headroom = 1 if self.element_width == 16 else 0
+            object.__setattr__(self, "headroom", headroom)
+        require(0 <= headroom <= 3, f"headroom must be 0 to 3, not {headroom}")
+        if features is None:
             spread = self.element_width == 8 and self.normalisation == "sum"
-            object.__setattr__(self, "feature_headroom", -2 if spread else self.headroom)
-        require(-4 <= self.feature_headroom <= 3,
-                f"feature_headroom must be -4 to 3, not {self.feature_headroom}")
+            features = -2 if spread else headroom
+            object.__setattr__(self, "feature_headroom", features)
+        require(-4 <= features <= 3, f"feature_headroom must be -4 to 3, not {features}")
         require(self.normalisation in NORMALISATIONS,
                  f"normalisation must be one of {', '.join(NORMALISATIONS)}, "
                  f"not {self.normalisation!r}")
@@ -155,7 +158,7 @@ class Recipe:
                  f"gin_epsilon must be finite, not {self.gin_epsilon}")
         require(self.loss in LOSSES, f"loss must be one of {', '.join(LOSSES)}, not {self.loss!r}")
 
-    def _check_schedule(self):
+    def _check_schedule(self) -> None:
         for epoch, factor in self.schedule:
             require(epoch >= 0 and 0 <= factor < math.inf,
                     f"schedule has factor {factor} from epoch {epoch} on; epochs must be at least "
@@ -164,12 +167,14 @@ class Recipe:
         require(starts == sorted(set(starts)),
                 f"schedule must be in order of epochs, each there once, not {starts}")
 
-    def headroom_of(self, name):
+    def headroom_of(self, name: str) -> int:
         """Bits left free above the last peak of tensor ``name``; negative if it may saturate."""
-        return self.feature_headroom if name[0] in _FEATURES else self.headroom
+        bits = self.feature_headroom if name[0] in _FEATURES else self.headroom
+        assert bits is not None  # it was chosen when the recipe was made
+        return bits
 
     @property
-    def _default_learning_rate(self):
+    def _default_learning_rate(self) -> float:
         """Adam's steps are as long as their rate. SGD's are as long as gradients, too: those of
         GIN's sums are large, and those of a mean over many labels small."""
         rates = DEFAULT_LEARNING_RATES
@@ -178,13 +183,13 @@ class Recipe:
         return rates["sgd"] * (1 / 16 if self.normalisation == "sum" else 1) * (
             16 if self.loss == BINARY_CROSS_ENTROPY else 1)
 
-    def explicit(self):
+    def explicit(self) -> Self:
         """The same recipe, with all learning rates given."""
         default = (self._default_learning_rate,)
         return replace(self, learning_rates=self.learning_rates or default,
                        bias_learning_rates=self.bias_learning_rates or default)
 
-    def learning_rate(self, name, epoch):
+    def learning_rate(self, name: str, epoch: int) -> float:
         """Learning rate of parameter ``name`` (W1, b1, ...) in ``epoch`` (from 0).
 
         The identity (I2, ...) stays as it is.
@@ -196,17 +201,17 @@ class Recipe:
         factors = [factor for start, factor in self.schedule if start <= epoch]
         return _of_layer(rates, name) * (factors[-1] if factors else 1.0)
 
-    def weight_decay(self, name):
+    def weight_decay(self, name: str) -> float:
         """Weight decay of parameter ``name``."""
         return 0.0 if name[0] in "bI" else _of_layer(self.weight_decays, name)
 
     @property
-    def kept_momentum(self):
+    def kept_momentum(self) -> float:
         """Share of the momenta that each step keeps."""
         return self.betas[0] if self.optimiser == "adam" else self.momentum
 
-    def rates(self, learning_rate, weight_decay, gain, momentum_exponent, step=1, *,
-              raised=False):
+    def rates(self, learning_rate: float, weight_decay: float, gain: float, momentum_exponent: int,
+              step: int = 1, *, raised: bool = False) -> Rates | AdamRates:
         """Constants of an UPDATE.
 
         The chip's momenta are in units of ``2**momentum_exponent`` and take in the accumulated

@@ -3,7 +3,7 @@
 __all__ = ["require"]
 
 
-def require(condition, message):
+def require(condition: object, message: str) -> None:
     """Raise ValueError with a message unless a condition holds."""
     if not condition:
         raise ValueError(message)

@@ -1,20 +1,29 @@
 """What a training step works on, in integers: a whole graph, or a sample of it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse
 
-from hypercast.reference.edge_weights import edge_counts, quantized_edge_weights
+from hypercast.reference.array_types import (
+    BoolArray,
+    FloatMatrix,
+    IntArray,
+    IntMatrix,
+    SparseArray,
+)
+from hypercast.reference.edge_weights import EdgeWeights, edge_counts, quantized_edge_weights
 from hypercast.reference.labels import (
     checked_labels,
     checked_loss_weights,
     quantized_loss_weights,
 )
-from hypercast.reference.network import LINEAR
+from hypercast.reference.network import LINEAR, Network
 from hypercast.reference.quantization import quantize, without_common_factor
+from hypercast.reference.recipe import Recipe
 from hypercast.rtl.isa import MINIMUM_EXPONENT, Split
 
 __all__ = ["Mantissas", "Sample"]
@@ -31,11 +40,11 @@ class Mantissas(NamedTuple):
         Their exponent.
     """
 
-    values: np.ndarray | scipy.sparse.csr_array
+    values: IntMatrix
     exponent: int
 
     @classmethod
-    def of_features(cls, matrix, width):
+    def of_features(cls, matrix: FloatMatrix, width: int) -> Self:
         """Input features, rounded to ``width`` bits.
 
         Smaller mantissas have smaller sums: fewer digits of them are sent.
@@ -76,20 +85,21 @@ class Sample:
         The weight that ``WEIGHT_ONE`` stands for.
     """
 
-    edges: tuple[scipy.sparse.csr_array, ...]
+    edges: tuple[SparseArray, ...]
     edge_exponent: int
     edge_error: float
     root_weight: int
     element_width: int
     features: Mantissas
-    labels: np.ndarray
-    splits: np.ndarray
-    loss_weights: np.ndarray
+    labels: IntArray | BoolArray
+    splits: IntArray
+    loss_weights: IntArray
     loss_unit: float
 
     @classmethod
-    def of(cls, network, recipe, adjacency, features, labels, splits, loss_weights=None,
-           loss_unit=None):
+    def of(cls, network: Network, recipe: Recipe, adjacency: SparseArray | Sequence[SparseArray],
+           features: FloatMatrix | Mantissas, labels: npt.ArrayLike, splits: npt.ArrayLike,
+           loss_weights: npt.ArrayLike | None = None, loss_unit: float | None = None) -> Self:
         """Round real matrices.
 
         Parameters
@@ -142,26 +152,27 @@ class Sample:
                    loss_unit=unit)
 
     @property
-    def rows(self):
+    def rows(self) -> tuple[int, ...]:
         """Rows of the input, and of every layer's output."""
         return (self.edges[0].shape[1], *(matrix.shape[0] for matrix in self.edges))
 
-    def sent_edges(self, matrix):
+    def sent_edges(self, matrix: SparseArray) -> int:
         """How many edges one of the matrices is sent as."""
         return int(edge_counts(matrix.data, self.element_width).sum())
 
     @property
-    def sent_roots(self):
+    def sent_roots(self) -> int:
         """How many edges the rows that are added are sent as, if all rows of the input are."""
         return int(edge_counts(self.root_weight, self.element_width)) * self.rows[0]
 
     @property
-    def square(self):
+    def square(self) -> bool:
         """Whether all layers have the same vertices."""
         return len(set(self.rows)) == 1
 
 
-def _check(network, matrices, labels, splits):
+def _check(network: Network, matrices: Sequence[SparseArray], labels: IntArray | BoolArray,
+           splits: IntArray) -> None:
     if len(matrices) != len(network.layers):
         raise ValueError(f"there must be {len(network.layers)} matrices of edges, one for each "
                          f"layer, not {len(matrices)}")
@@ -181,7 +192,7 @@ def _check(network, matrices, labels, splits):
         raise ValueError("there is no vertex to train on: none is in Split.TRAIN")
 
 
-def _distinct_rows(matrices):
+def _distinct_rows(matrices: Iterable[SparseArray]) -> Iterator[IntArray]:
     """Row of each entry of several CSR arrays, different rows of different arrays."""
     first = 0
     for matrix in matrices:
@@ -189,7 +200,9 @@ def _distinct_rows(matrices):
         first += matrix.shape[0]
 
 
-def _quantized_edges(network, width, matrices):
+def _quantized_edges(
+        network: Network, width: int,
+        matrices: Sequence[SparseArray]) -> tuple[tuple[SparseArray, ...], EdgeWeights, int]:
     """CSR arrays of mantissas, their ``EdgeWeights``, and the mantissa of 1 for rows that are
     added."""
     distinct = {id(matrix): scipy.sparse.csr_array(matrix) for matrix in matrices}

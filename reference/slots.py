@@ -12,7 +12,7 @@ _SAME = {"W": "W", "R": "W", "I": "W", "S": "T", "dS": "dM", "H": "H", "dM": "dM
 _JUMPING = {"H": "H", "dM": "dM", "dS": "dM", "dC": "dM"}
 
 
-def slot(name, *, jumping=False):
+def slot(name: str, *, jumping: bool = False) -> str:
     """The exponent file's entry of a tensor.
 
     Parameters

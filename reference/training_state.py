@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from hypercast.reference.array_types import IntArray
+
 __all__ = ["TrainingState"]
 
 
@@ -23,6 +25,6 @@ class TrainingState:
     """
 
     step: int
-    parameters: dict
-    exponents: dict
-    momentum_exponents: dict
+    parameters: dict[str, dict[str, IntArray]]
+    exponents: dict[str, tuple[int, int | None]]
+    momentum_exponents: dict[str, int]

@@ -55,7 +55,7 @@ def wires(config):
     on one side and read by registers only on the other, so that a simulator may exchange them
     once per cycle.
     """
-    pairs = []
+    pairs: list[tuple[tuple[int | str, str], tuple[int | str, str]]] = []
     for core in range(config.cores):
         pairs += [(("control", port), (core, port))
                   for port in ("issue", "issue_valid", "clear", "request", "request_valid")]

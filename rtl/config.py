@@ -7,6 +7,7 @@ import dataclasses
 import hashlib
 import json
 from dataclasses import dataclass
+from typing import Any, Self
 
 __all__ = ["PRESETS", "Config", "ConfigurationError"]
 
@@ -18,7 +19,7 @@ class ConfigurationError(ValueError):
     """A configuration the design does not support; names field, value and reason."""
 
 
-def _is_power_of_two(value):
+def _is_power_of_two(value: int) -> bool:
     return value > 0 and value & (value - 1) == 0
 
 
@@ -95,9 +96,10 @@ class Config:
     memory_latency: int = 1
     memory_stalls: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
+            assert isinstance(field.type, type)
             if type(value) is not field.type:
                 raise ConfigurationError(
                     f"{field.name} must be of type {field.type.__name__}, not {value!r}")
@@ -122,24 +124,24 @@ class Config:
         self._check_power("tensors", 8, 256)
         self._check_range("memory_latency", 1, 1024)
 
-    def _check_range(self, name, low, high):
+    def _check_range(self, name: str, low: int, high: int) -> None:
         value = getattr(self, name)
         if not low <= value <= high:
             raise ConfigurationError(f"{name} must be {low} to {high}, not {value}")
 
-    def _check_choice(self, name, choices):
+    def _check_choice(self, name: str, choices: tuple[int, ...]) -> None:
         value = getattr(self, name)
         if value not in choices:
             listed = ", ".join(str(choice) for choice in choices)
             raise ConfigurationError(f"{name} must be one of {listed}, not {value}")
 
-    def _check_power(self, name, low, high):
+    def _check_power(self, name: str, low: int, high: int) -> None:
         value = getattr(self, name)
         if not (_is_power_of_two(value) and low <= value <= high):
             raise ConfigurationError(
                 f"{name} must be a power of two from {low} to {high}, not {value}")
 
-    def replace(self, **changes):
+    def replace(self, **changes: Any) -> Self:
         """A copy with some fields changed.
 
         Raises
@@ -157,52 +159,52 @@ class Config:
     # Derived values.
 
     @property
-    def cores(self):
+    def cores(self) -> int:
         """Number of cores."""
         return 1 << self.dimensions
 
     @property
-    def data_width(self):
+    def data_width(self) -> int:
         """Bits of a word of ``lanes`` elements."""
         return self.lanes * self.element_width
 
     @property
-    def word_width(self):
+    def word_width(self) -> int:
         """Bits of a memory channel's word: ``data_width``, but at least 32."""
         return max(32, self.data_width)
 
     @property
-    def chunks(self):
+    def chunks(self) -> int:
         """32-bit pieces of a memory word, as the host port sees it."""
         return self.word_width // 32
 
     @property
-    def slices(self):
+    def slices(self) -> int:
         """Element-wide slices of an accumulator."""
         return 3 if self.element_width == 16 else 5
 
     @property
-    def accumulator_width(self):
+    def accumulator_width(self) -> int:
         """Bits of an accumulator: 48 for 16-bit elements, 40 for 8-bit."""
         return self.slices * self.element_width
 
     @property
-    def reset_cycles(self):
+    def reset_cycles(self) -> int:
         """Cycles of reset that clear all accumulators, of which a memory holds two buffers."""
         return 2 * self.accumulator_rows + 1
 
     @property
-    def state_words(self):
+    def state_words(self) -> int:
         """Memory words that hold ``lanes`` 32-bit values (a row of master weights)."""
         return -(-32 * self.lanes // self.word_width)
 
     @property
-    def streams(self):
+    def streams(self) -> int:
         """Edge streams a core receives: one per plane and (relative) source."""
         return self.planes * self.cores
 
     @property
-    def send_record_width(self):
+    def send_record_width(self) -> int:
         """Bits of a send-list record: the destination mask, then two bits of plane, padded."""
         width = 32
         while width < self.cores + 2:
@@ -210,31 +212,31 @@ class Config:
         return width
 
     @property
-    def mask_rows(self):
+    def mask_rows(self) -> int:
         """Rows of ReLU mask (``lanes`` bits each) packed in one memory word."""
         return self.word_width // self.lanes
 
     @property
-    def info_rows(self):
+    def info_rows(self) -> int:
         """Rows of label records, weights or bits (16 bits each) packed in one memory word."""
         return self.word_width // 16
 
     @property
-    def index_width(self):
+    def index_width(self) -> int:
         """Bits of a flit's index: enough for an accumulator row or a weight row."""
         return max(self.accumulator_rows, self.weight_rows).bit_length() - 1
 
     @property
-    def address_width(self):
+    def address_width(self) -> int:
         """Bits of a memory channel's word address."""
         return self.channel_words.bit_length() - 1
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, int]:
         """Field names and values, in order."""
         return dataclasses.asdict(self)
 
     @property
-    def hash(self):
+    def hash(self) -> int:
         """32-bit configuration hash, in the hardware's register and in every compiled program."""
         canonical = json.dumps([INTERFACE_VERSION, self.to_dict()], sort_keys=True)
         return int.from_bytes(hashlib.sha256(canonical.encode()).digest()[:4], "big")

@@ -135,7 +135,7 @@ for _opcode, _fields in OPERANDS.items():
     assert sum(abs(width) for _, width in (*HEADER, *_fields)) <= INSTRUCTION_WIDTH, _opcode
 
 
-def encode(opcode, *, waits=0, phase=0, **operands):
+def encode(opcode: Opcode, *, waits: int = 0, phase: int = 0, **operands: int) -> int:
     """Encode an instruction as an integer of ``INSTRUCTION_WIDTH`` bits.
 
     Fields not named are zero.
@@ -161,10 +161,10 @@ def encode(opcode, *, waits=0, phase=0, **operands):
     return word
 
 
-def decode(word):
+def decode(word: int) -> dict[str, int]:
     """Decode an integer into a dictionary of the fields, ``opcode`` as an ``Opcode``."""
     opcode = Opcode(word & 0xF)
-    fields = {}
+    fields: dict[str, int] = {}
     offset = 0
     for name, width in (*HEADER, *OPERANDS[opcode]):
         size = abs(width)

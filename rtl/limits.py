@@ -12,7 +12,7 @@ CLASSES = 512
 QUOTIENT_CYCLES = 9
 
 
-def group_size(config: Config):
+def group_size(config: Config) -> int:
     """Logits that LOSS works on in a cycle: a panel of narrow chips, a part of one of wide ones.
 
     A lane takes much area, and few steps wait for LOSS.
@@ -20,7 +20,7 @@ def group_size(config: Config):
     return min(config.lanes, 4)
 
 
-def row_interval(config: Config):
+def row_interval(config: Config) -> int:
     """Cycles from a row of LOSS to the next, at least.
 
     With two lanes, where rows of many classes have many panels, a small divider will do.

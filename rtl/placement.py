@@ -6,25 +6,33 @@ A vertex's rank is what dropout hashes, so it is the same at any number of cores
 derives it from core and row with a few gates. This module imports no Amaranth.
 """
 
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
 __all__ = ["core_of", "rank_of", "row_of", "rows_of"]
 
+#: An integer, or an array of them.
+Number = TypeVar("Number", int, npt.NDArray[np.integer[Any]])
 
-def core_of(rank, cores):
+
+def core_of(rank: Number, cores: int) -> Number:
     """Core that holds ``rank`` (integers or integer arrays); ``cores`` is a power of two."""
     return (rank % cores) ^ ((cores - 1) * ((rank // cores) & 1))
 
 
-def row_of(rank, cores):
+def row_of(rank: Number, cores: int) -> Number:
     """Local row of ``rank`` on its core."""
     return rank // cores
 
 
-def rank_of(core, row, cores):
+def rank_of(core: int | Number, row: Number, cores: int) -> Number:
     """Rank of the vertex in ``row`` of ``core``: the inverse of ``core_of`` and ``row_of``."""
     return row * cores + (core ^ ((cores - 1) * (row & 1)))
 
 
-def rows_of(core, vertices, cores):
+def rows_of(core: int, vertices: int, cores: int) -> int:
     """Number of rows ``core`` holds when ``vertices`` are dealt to ``cores``."""
     full, rest = divmod(vertices, cores)
     return full + (1 if core_of(full * cores + (core ^ ((cores - 1) * (full & 1))), cores) == core

@@ -4,9 +4,11 @@ This module imports no Amaranth; the hardware, the driver and the manifest share
 """
 
 import enum
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Self
 
-from hypercast.rtl.config import INTERFACE_VERSION
+from hypercast.rtl.config import INTERFACE_VERSION, Config
 from hypercast.rtl.isa import INSTRUCTION_WORDS, Engine
 
 __all__ = [
@@ -22,20 +24,26 @@ PHASES = 16
 ROW_TABLE = 16
 
 
-def _described(cls, value, description):
-    """``__new__`` of enumerations whose members are written as value and description."""
-    member = int.__new__(cls, value)
-    member._value_ = value
-    member.description = description
-    return member
-
-
 class _Flags(enum.IntFlag):
-    __new__ = _described
+    """Flags that are written as value and description."""
+
+    description: str
+
+    def __new__(cls, value: int, description: str = "") -> Self:
+        member = int.__new__(cls, value)
+        member._value_, member.description = value, description
+        return member
 
 
 class _Numbers(enum.IntEnum):
-    __new__ = _described
+    """Numbers that are written as value and description."""
+
+    description: str
+
+    def __new__(cls, value: int, description: str = "") -> Self:
+        member = int.__new__(cls, value)
+        member._value_, member.description = value, description
+        return member
 
 
 class Status(_Flags):
@@ -106,7 +114,7 @@ class Field:
     low: int
     width: int
     description: str
-    values: type | None = None
+    values: type[enum.IntEnum] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,22 +146,22 @@ class Register:
     access: str
     description: str
     reset: int | None = 0
-    fields: tuple = ()
+    fields: tuple[Field, ...] = ()
     read_acts: bool = False
     ones_clear: bool = False
 
-    def reset_value(self, config):
+    def reset_value(self, config: Config) -> int:
         """What it reads after reset in a configuration."""
         return config.hash if self.reset is None else self.reset
 
 
-def _bits(flags):
+def _bits(flags: Iterable[_Flags]) -> tuple[Field, ...]:
     """A field for each flag."""
-    return tuple(Field(name=flag.name.lower(), low=flag.bit_length() - 1, width=1,
+    return tuple(Field(name=str(flag.name).lower(), low=flag.bit_length() - 1, width=1,
                        description=flag.description) for flag in flags)
 
 
-def _engines(text):
+def _engines(text: str) -> tuple[Field, ...]:
     """A field for each engine."""
     return tuple(Field(name=engine.name.lower(), low=int(engine), width=1,
                        description=f"{text} {engine.name}") for engine in Engine)
@@ -203,7 +211,7 @@ REGISTERS = (
 )
 
 
-def register(name):
+def register(name: str) -> int:
     """The byte offset of the register called ``name``."""
     return next(entry.offset for entry in REGISTERS if entry.name == name)
 

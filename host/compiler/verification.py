@@ -34,10 +34,11 @@ def verify(job):
         try:
             checks.check(entry)
         except _BeyondError as error:
+            name = Opcode(entry["opcode"]).name
             raise ProgramError(
-                f"the compiled program is wrong in row {row}, {entry['opcode'].name}: {error}; "
-                f"this is a defect of the compiler, please report it with the training's "
-                f"description and the configuration") from None
+                f"the compiled program is wrong in row {row}, {name}: {error}; this is a defect "
+                f"of the compiler, please report it with the training's description and the "
+                f"configuration") from None
 
 
 class _BeyondError(Exception):

@@ -140,8 +140,9 @@ def profile(timeline, job, entry, cycles, counters):
             raise ValueError(f"instruction {number} of the timeline is not that of program row "
                              f"{row}; record the program that was compiled")
         fields = decode(job.program[row])
+        operation = Opcode(fields["opcode"]).name
         instructions.append(Instruction(
-            cycle=int(cycle), row=row, name=f"{fields['opcode'].name} {_operand(fields, job)}",
+            cycle=int(cycle), row=row, name=f"{operation} {_operand(fields, job)}",
             phase=job.phases[fields["phase"]], fields=fields,
             counters=_work(growth[number + 1])))
     return Profile(cycles=cycles, instructions=instructions,

@@ -10,18 +10,25 @@ If the graph has no cycle, and every core goes on accepting what is ejected, som
 move (Dally and Seitz, IEEE Trans. Computers, 1987). This module imports no Amaranth.
 """
 
+from collections.abc import Iterable, Mapping
 from graphlib import CycleError, TopologicalSorter
+from typing import TypeAlias
 
 from hypercast.rtl.network.topology import neighbour
 
 __all__ = ["DeadlockError", "check", "dependencies"]
 
 
+#: A router's input buffer: core, the dimension that flits come over, plane.
+Buffer: TypeAlias = tuple[int, int, int]
+Paths: TypeAlias = Mapping[tuple[int | None, int], Iterable[tuple[int, int]]]
+
+
 class DeadlockError(ValueError):
     """A routing whose buffers can wait for each other in a circle; names them."""
 
 
-def dependencies(dimensions, paths):
+def dependencies(dimensions: int, paths: Paths) -> dict[Buffer, set[Buffer]]:
     """The channel dependency graph of a network of equal routers.
 
     Parameters
@@ -45,7 +52,7 @@ def dependencies(dimensions, paths):
             for (arrival, plane), ways in paths.items() if arrival is not None}
 
 
-def check(dimensions, paths):
+def check(dimensions: int, paths: Paths) -> None:
     """Prove that the channel dependency graph of a network of equal routers has no cycle.
 
     Parameters

@@ -14,6 +14,10 @@ free of deadlock by Dally and Seitz's condition (IEEE Trans. Computers, 1987).
 """
 
 from functools import cache
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from hypercast.rtl.network.topology import neighbour
 
@@ -22,18 +26,21 @@ __all__ = [
     "tree",
 ]
 
+#: An integer, or an array of them. Hardware values have no types that say something.
+Mask = TypeVar("Mask", int, npt.NDArray[np.integer[Any]])
 
-def dimension_order(plane, dimensions):
+
+def dimension_order(plane: int, dimensions: int) -> tuple[int, ...]:
     """Order in which ``plane`` resolves the dimensions."""
     return tuple((plane + position) % dimensions for position in range(dimensions))
 
 
-def arrivals(dimensions):
+def arrivals(dimensions: int) -> tuple[int | None, ...]:
     """Where a router's flits come from: None (injected here), or over a dimension."""
     return (None, *range(dimensions))
 
 
-def outputs(plane, arrival, dimensions):
+def outputs(plane: int, arrival: int | None, dimensions: int) -> tuple[int, ...]:
     """Dimensions a flit can still take, in order; after ``arrival`` only later ones of the plane.
 
     Parameters
@@ -46,7 +53,7 @@ def outputs(plane, arrival, dimensions):
 
 
 @cache
-def split_masks(plane, dimensions):
+def split_masks(plane: int, dimensions: int) -> tuple[int, ...]:
     """For each dimension, the destinations whose first differing bit in ``plane``'s order it is.
 
     Together with bit 0 (this core) they cut every mask in disjoint parts.
@@ -64,14 +71,15 @@ def split_masks(plane, dimensions):
     return tuple(masks)
 
 
-def hop(mask, dimension, dimensions):
+def hop(mask: Mask, dimension: int, dimensions: int) -> Mask:
     """``mask`` as the neighbour across ``dimension`` sees it: bit ``k`` moves to ``k XOR 2**d``."""
     step = 1 << dimension
     lower = sum(1 << core for core in range(1 << dimensions) if not core & step)
     return (mask & lower) << step | mask >> step & lower
 
 
-def split(mask, plane, arrival, dimensions):
+def split(mask: Mask, plane: int, arrival: int | None,
+          dimensions: int) -> tuple[Mask, dict[int, Mask]]:
     """Cut a mask into what is for this core and what goes on along each dimension.
 
     Parameters
@@ -97,7 +105,7 @@ def split(mask, plane, arrival, dimensions):
         for dimension in outputs(plane, arrival, dimensions)}
 
 
-def tree(mask, plane, dimensions, source=0):
+def tree(mask: int, plane: int, dimensions: int, source: int = 0) -> list[tuple[int, int]]:
     """The links a multicast uses, as a list of (sending core, dimension), parents first.
 
     Parameters
@@ -105,8 +113,8 @@ def tree(mask, plane, dimensions, source=0):
     mask : int
         Destinations relative to ``source``.
     """
-    edges = []
-    flits = [(source, None, mask)]
+    edges: list[tuple[int, int]] = []
+    flits: list[tuple[int, int | None, int]] = [(source, None, mask)]
     for core, arrival, held in flits:
         _, branches = split(held, plane, arrival, dimensions)
         for dimension, branch in branches.items():
@@ -117,7 +125,7 @@ def tree(mask, plane, dimensions, source=0):
 
 
 @cache
-def broadcast_links(plane, dimensions):
+def broadcast_links(plane: int, dimensions: int) -> tuple[tuple[int, int, int], ...]:
     """The links of a broadcast's tree, and what lies beyond each.
 
     A multicast uses just those of them that have one of its destinations beyond them.
@@ -128,7 +136,7 @@ def broadcast_links(plane, dimensions):
         For each link its sending core, its dimension and the mask of destinations beyond it, all
         relative to the source.
     """
-    beyond = {}
+    beyond: dict[tuple[int, int], int] = {}
     for destination in range(1, 1 << dimensions):
         for link in tree(1 << destination, plane, dimensions):
             beyond[link] = beyond.get(link, 0) | 1 << destination

@@ -7,11 +7,11 @@ module imports no Amaranth.
 __all__ = ["links", "neighbour"]
 
 
-def neighbour(core, dimension):
+def neighbour(core: int, dimension: int) -> int:
     """Address of the core at the other end of ``core``'s link along ``dimension``."""
     return core ^ 1 << dimension
 
 
-def links(dimensions):
+def links(dimensions: int) -> list[tuple[int, int]]:
     """Every directed link of the network, as (sending core, dimension)."""
     return [(core, dimension) for core in range(1 << dimensions) for dimension in range(dimensions)]

@@ -46,11 +46,11 @@ class Access(enum.IntEnum):
     RESET = 2  #: Reset the chip, but not the link; ``count`` is 1, the address 0.
 
 
-def header_word(kind, sequence, session):
+def header_word(kind: int, sequence: int, session: int) -> int:
     """First word of a frame: kind in bits 7:0, sequence number in 15:8, session in 31:16."""
     return kind | sequence << 8 | session << 16
 
 
-def access_word(access, address, count):
+def access_word(access: int, address: int, count: int) -> int:
     """An access: byte address in bits 11:0, what to do in 15:14, how often in 31:16."""
     return address | access << 14 | count << 16
