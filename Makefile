@@ -12,7 +12,7 @@ LINKS := build/types/hypercast
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo setup test test-all lint docs verilog clean
+.PHONY: help demo setup test test-all lint docs figures verilog clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -30,12 +30,15 @@ test-all: $(VENV)/.dev  ## Run the tests and the long sweeps
 
 lint: $(VENV)/.dev $(LINKS)  ## Run ruff and mypy
 	$(BIN)/ruff check .
-	MYPYPATH=build/types $(BIN)/mypy -p hypercast.boards -p hypercast.host \
+	MYPYPATH=build/types $(BIN)/mypy -p docs.figures -p hypercast.boards -p hypercast.host \
 		-p hypercast.proofs -p hypercast.reference -p hypercast.rtl \
 		-p hypercast.sim
 
 docs: $(VENV)/.docs  ## Build the documentation as a site, build/docs/index.html
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/docs
+
+figures: $(VENV)/.demo  ## Draw the figures of the documentation anew, docs/figures/*.svg
+	$(BIN)/python -m docs.figures
 
 verilog: $(VENV)/.demo  ## Write the chip's Verilog to build/verilog (PRESET=demo)
 	$(BIN)/hypercast verilog --preset $(PRESET) -o build/verilog

@@ -3,32 +3,20 @@
 import ast
 import pkgutil
 import re
-from functools import cache
 from itertools import product
 from pathlib import Path
 
 import pytest
 
+from tests.docs.named_paths import FOLDERS, exists
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-FOLDERS = ("boards", "docs", "examples", "host", "proofs", "reference", "rtl", "sim", "tests")
 #: Folders of data sets, which are the user's.
 OTHERS = {"raw/", "split/"}
 
 PATH = re.compile(r"[\w.*{},/-]+")
 QUOTED = re.compile(r"`([^`\n]+)`")
-
-
-@cache
-def tree():
-    """All files and folders of the checkout, as paths from its root; folders end in a slash."""
-    found = []
-    for folder in FOLDERS:
-        found.append(f"{folder}/")
-        for path in (ROOT / folder).rglob("*"):
-            if "__pycache__" not in path.parts:
-                found.append(path.relative_to(ROOT).as_posix() + "/" * path.is_dir())
-    return found
 
 
 def alternatives(path):
@@ -42,12 +30,6 @@ def is_source(quoted):
     return (PATH.fullmatch(quoted) is not None and quoted not in OTHERS
             and (quoted.startswith(tuple(f"{folder}/" for folder in FOLDERS))
                  or quoted.endswith(("/", ".py", ".cpp"))))
-
-
-def exists(path):
-    """Whether a file or folder of the checkout is called that, or ends so after a slash."""
-    pattern = re.escape(path).replace(r"\*", "[^/]*")
-    return any(re.search(f"(^|/){pattern}/?$", name) for name in tree())
 
 
 def resolves(name):
