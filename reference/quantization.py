@@ -10,7 +10,13 @@ import scipy.sparse
 from hypercast.reference.array_types import IntArray, IntMatrix, SparseArray
 from hypercast.rtl.isa import MINIMUM_EXPONENT
 
-__all__ = ["lowest_exponent", "mantissa_and_shift", "quantize", "without_common_factor"]
+__all__ = [
+    "ConstantError", "lowest_exponent", "mantissa_and_shift", "quantize", "without_common_factor",
+]
+
+
+class ConstantError(ValueError):
+    """An optimiser constant is out of range."""
 
 
 def mantissa_and_shift(value: float, source: str) -> tuple[int, int]:
@@ -25,13 +31,13 @@ def mantissa_and_shift(value: float, source: str) -> tuple[int, int]:
 
     Raises
     ------
-    ValueError
+    ConstantError
         If it is negative, above 65535, or not a number.
     """
     if not 0 <= value < 65535.5:
-        raise ValueError(f"{source} gives optimiser constant {value:.6g}, which is not in 0 to "
-                         f"65535: lower it, or, where gradients are large against weights, scale "
-                         f"the features down or normalise them")
+        raise ConstantError(f"{source} gives optimiser constant {value:.6g}, which is not in 0 to "
+                            f"65535: lower it, or, where gradients are large against weights, "
+                            f"scale the features down or normalise them")
     shift = min(16 - math.frexp(value)[1], 63) if value else 0
     if round(math.ldexp(value, shift)) == 65536:
         shift -= 1

@@ -17,6 +17,7 @@ from hypercast.host.runtime.devices import ReferenceDevice
 from hypercast.host.runtime.driver import DeviceError
 from hypercast.host.training.prepare import open_device
 from hypercast.reference.exponents import AlignmentError, ExponentError
+from hypercast.reference.quantization import ConstantError
 from hypercast.rtl.isa import OperandSource, decode
 
 __all__ = ["run"]
@@ -62,7 +63,7 @@ def _draw(generator, config):
     """A training that can be trained, its job, and how many were drawn in vain before it."""
     for refused in itertools.count():
         training = draw_training(generator, config)
-        with contextlib.suppress(CapacityError, AlignmentError, ExponentError):
+        with contextlib.suppress(CapacityError, AlignmentError, ExponentError, ConstantError):
             model = training.model()
             job = compile_job(model, config)
             oracle = ReferenceDevice(model)
