@@ -43,8 +43,11 @@ def resolves(name):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_paths_exist(page):
-    named = [path for quoted in QUOTED.findall(page.read_text()) if is_source(quoted)
+    text = page.read_text()
+    named = [path for quoted in QUOTED.findall(text) if is_source(quoted)
              for path in alternatives(quoted)]
+    for block in re.findall(r"^```console\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
+        named += re.findall(r"(?<= )(?:examples|tests)/[\w/.]+", block)
     assert not [path for path in named if not exists(path)]
 
 
