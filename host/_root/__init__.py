@@ -9,8 +9,9 @@ _HOMES = {"Device": "training.description.device", "Graph": "graphs.graph",
           "Trainer": "training.trainer"}
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> object:
     """The public names, imported when they are used first."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"hypercast.host.{_HOMES[name]}"), name)
+    found: object = getattr(importlib.import_module(f"hypercast.host.{_HOMES[name]}"), name)
+    return found

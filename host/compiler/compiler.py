@@ -1,5 +1,6 @@
 """Compiles a training job: memory map, images and program for one configuration."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -7,20 +8,27 @@ import numpy as np
 from hypercast.host.compiler.emitter import Emitter
 from hypercast.host.compiler.features import Features, fill_dense
 from hypercast.host.compiler.gradient_emitter import GradientEmitter
-from hypercast.host.compiler.job import Job, Weights
+from hypercast.host.compiler.images import Image
+from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.kept_map import KeptMap
 from hypercast.host.compiler.label_list import LabelFormat, fill_labels
 from hypercast.host.compiler.lowering import Program
 from hypercast.host.compiler.memory_map import CapacityError, MemoryMap, require_capacity
+from hypercast.host.compiler.model import Model
 from hypercast.host.compiler.operand_map import OperandMap, Parts
 from hypercast.host.compiler.operands import Operands
 from hypercast.host.compiler.packing import pack_rows
-from hypercast.host.compiler.reduction import first_panels, gradient_slices, plan_reductions
-from hypercast.host.compiler.sample_plan import SamplePlan
+from hypercast.host.compiler.reduction import gradient_slices, plan_reductions
+from hypercast.host.compiler.sample_plan import Room, SamplePlan
 from hypercast.host.compiler.state import store_state, weight_rows
 from hypercast.host.compiler.timing import Timing
 from hypercast.host.compiler.verification import verify
-from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
+from hypercast.host.compiler.vertices import Vertices
+from hypercast.host.compiler.weights import Weights, first_panels
+from hypercast.reference.array_types import IntArray
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
+from hypercast.reference.sample import Sample
+from hypercast.rtl.config import Config
 from hypercast.rtl.isa import OPERANDS, Keep, Opcode, Split, decode, encode
 from hypercast.rtl.limits import CLASSES
 
@@ -35,7 +43,8 @@ _MAXIMUM_ROWS = 1 << dict(OPERANDS[Opcode.MATMUL])["row_start"]
 _SMALLER_SAMPLES = "take smaller samples: --batch, --fan-outs"
 
 
-def compile_job(model, config, *, word_sparse=True, room=None):
+def compile_job(model: Model, config: Config, *, word_sparse: bool = True,
+                room: Room | None = None) -> Job:
     """Compile a model, as it stands before its first step.
 
     Parameters
@@ -114,7 +123,7 @@ def compile_job(model, config, *, word_sparse=True, room=None):
     return job
 
 
-def with_sample(job, sample):
+def with_sample(job: Job, sample: Sample) -> Job:
     """A job that goes on with another ``Sample``; program and parameters stay.
 
     Raises
@@ -130,15 +139,15 @@ def with_sample(job, sample):
                    exponents=job.exponents | exponents, split_sizes=_split_sizes(sample))
 
 
-def updates_at(job, model, epoch):
+def updates_at(job: Job, model: Model, epoch: int) -> Iterator[tuple[int, int]]:
     """The program rows of UPDATEs, and the instructions with the constants of ``epoch``."""
     for row, name in job.updates:
         fields = decode(job.program[row]) | model.rates(name, epoch)._asdict()
         fields["momentum_exponent"] = model.momentum_exponents[name]
-        yield row, encode(fields.pop("opcode"), **fields)
+        yield row, encode(Opcode(fields.pop("opcode")), **fields)
 
 
-def _check(model, config):
+def _check(model: Model, config: Config) -> None:
     if model.recipe.element_width != config.element_width:
         raise CapacityError(
             f"the model has {model.recipe.element_width}-bit elements, the configuration "
@@ -161,11 +170,11 @@ def _check(model, config):
                             "sgd")
 
 
-def _matrix(values):
+def _matrix(values: IntArray) -> IntArray:
     return np.atleast_2d(values)
 
 
-def place_tensors(network, memory, config):
+def place_tensors(network: Network, memory: MemoryMap, config: Config) -> None:
     """Allocate matrices and masks: operands that meet lie in different channels."""
     for number, layer in enumerate(network.layers, 1):
         last = number == len(network.layers)
@@ -184,12 +193,12 @@ def place_tensors(network, memory, config):
             memory.packed(f"mask{number}", 1, config.mask_rows, layer.features_out)
 
 
-def _place(memory, name, channel, columns):
+def _place(memory: MemoryMap, name: str, channel: int, columns: int) -> None:
     """Allocate a matrix; evaluation uses the same words."""
     memory.regions[f"{name}.eval"] = memory.matrix(name, channel, columns)
 
 
-def _products(network, number):
+def _products(network: Network, number: int) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
     """Names and columns of what a layer's products are stored in, forward and backward."""
     layer = network.layers[number - 1]
     forward, backward = [], []
@@ -209,7 +218,8 @@ def _products(network, number):
     return forward, backward
 
 
-def place_weights(network, memory, config, *, adam=False):
+def place_weights(network: Network, memory: MemoryMap, config: Config, *,
+                  adam: bool = False) -> tuple[dict[str, Weights], int]:
     """Give every parameter its weight bank rows and its state's region; returns rows used.
 
     With ``adam``, state has second moments.
@@ -234,7 +244,8 @@ def place_weights(network, memory, config, *, adam=False):
     return weights, base
 
 
-def place_operands(config, network, memory, vertices, inputs):
+def place_operands(config: Config, network: Network, memory: MemoryMap,
+                   vertices: Sequence[Vertices], inputs: Parts) -> Operands:
     """Choose what is kept close to the engines; ``inputs`` are the features' ``Parts``."""
     return Operands(
         regions=memory.regions, vertices=vertices,
@@ -242,7 +253,7 @@ def place_operands(config, network, memory, vertices, inputs):
         kept=KeptMap(config, _kept_panels(network, memory, vertices)))
 
 
-def _left_operands(network, memory, inputs):
+def _left_operands(network: Network, memory: MemoryMap, inputs: Parts) -> Iterator[Parts]:
     """The matrices that the array reads more than once."""
     if network.layers[0].order != AGGREGATE_FIRST:
         yield inputs
@@ -260,7 +271,8 @@ def _left_operands(network, memory, inputs):
         yield Parts.dense(name, region.panels, region.stride)
 
 
-def _kept_panels(network, memory, vertices):
+def _kept_panels(network: Network, memory: MemoryMap,
+                 vertices: Sequence[Vertices]) -> Iterator[tuple[Keep, str, int, int]]:
     """Rows to be sent, and right operands of gradients, of matrices that are not tiled.
 
     If not all fit: chaining gains most where a matrix is a panel or two, in the last layers;
@@ -288,12 +300,13 @@ def _kept_panels(network, memory, vertices):
                 yield target, name, memory[name].panels, memory[name].stride
 
 
-def _split_sizes(sample):
+def _split_sizes(sample: Sample) -> tuple[int, ...]:
     return tuple(int(np.count_nonzero(sample.splits == split))
                  for split in (Split.TRAIN, Split.VALIDATION, Split.TEST))
 
 
-def _fill_state(model, weights, images, config):
+def _fill_state(model: Model, weights: Mapping[str, Weights], images: Sequence[Image],
+                config: Config) -> None:
     for name, place in weights.items():
         parts = [np.zeros((place.state.words, config.chunks), dtype=np.uint32)
                  for _ in range(config.cores)]

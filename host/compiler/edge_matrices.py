@@ -1,10 +1,13 @@
 """The matrices that a training step aggregates with."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import scipy.sparse
 
-from hypercast.reference.network import AGGREGATE_FIRST, LINEAR
+from hypercast.reference.array_types import SparseArray
+from hypercast.reference.network import AGGREGATE_FIRST, LINEAR, Network
+from hypercast.reference.sample import Sample
 
 __all__ = ["EdgeMatrix", "edge_matrices"]
 
@@ -27,14 +30,14 @@ class EdgeMatrix(NamedTuple):
     """
 
     name: str
-    matrix: scipy.sparse.csr_array
+    matrix: SparseArray
     result: int
     source: int
-    uses: tuple
+    uses: tuple[tuple[int, bool], ...]
     root: bool = False
 
 
-def edge_matrices(network, sample, *, symmetric):
+def edge_matrices(network: Network, sample: Sample, *, symmetric: bool) -> list[EdgeMatrix]:
     """List the ``EdgeMatrix`` es of a step.
 
     Parameters
@@ -47,7 +50,7 @@ def edge_matrices(network, sample, *, symmetric):
         Whether one matrix serves both ways if it is its own transpose. If not, all samples of a
         training have the same list, but for the matrices.
     """
-    layers_of: dict[int, list] = {}
+    layers_of: dict[int, list[int]] = {}
     for number, matrix in enumerate(sample.edges, 1):
         layers_of.setdefault(id(matrix), []).append(number)
     found = []
@@ -71,7 +74,7 @@ def edge_matrices(network, sample, *, symmetric):
     return found
 
 
-def _roots(sample, tag, numbers):
+def _roots(sample: Sample, tag: str, numbers: Sequence[int]) -> list[EdgeMatrix]:
     """Those of rows that are added; the identity of a square matrix serves both ways."""
     below, above = numbers[0] - 1, numbers[0]
     identity = sample.root_weight * scipy.sparse.eye_array(

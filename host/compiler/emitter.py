@@ -6,24 +6,40 @@ so that the schedule can overlap whatever is independent.
 """
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict, Unpack
 
+from hypercast.host.compiler.instruction import Accumulators, Name
 from hypercast.host.compiler.label_list import LabelFormat
 from hypercast.host.compiler.load import Load
+from hypercast.host.compiler.memory_map import Region
 from hypercast.host.compiler.operands import Operands, Use
-from hypercast.host.compiler.schedule import Accumulators, Schedule
+from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.tensors import of_training
 from hypercast.host.compiler.timing import Timing
+from hypercast.host.compiler.vertices import Tile
+from hypercast.host.compiler.weights import Weights
+from hypercast.reference.dropout import Dropout
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import DrainSource, Opcode
 
-__all__ = ["ONE", "Emitter", "Messages", "dropout_fields"]
+__all__ = ["ONE", "Emitter", "Finish", "Messages", "dropout_fields"]
 
 #: Exponent-file name of the constant one.
 ONE = "one"
+
+
+class Finish(TypedDict, total=False):
+    """What the DRAIN of a product does besides: dropout, bias, ReLU and its mask."""
+
+    scale: Dropout | None
+    dropout: Dropout | None
+    bias: str | None
+    relu: bool
+    mask_write: str | None
+    mask_read: str | None
 
 
 class Messages(NamedTuple):
@@ -76,25 +92,26 @@ class Emitter:
     """
 
     config: Config
-    regions: dict
-    weights: dict
-    tensors: dict
-    slot: Callable
-    messages: dict
-    roots: dict
+    regions: Mapping[str, Region]
+    weights: Mapping[str, Weights]
+    tensors: Mapping[str, int]
+    slot: Callable[[str], str]
+    messages: Mapping[tuple[int, bool], Sequence[Messages]]
+    roots: Mapping[tuple[int, bool], Sequence[Messages]]
     operands: Operands
     timing: Timing
-    headroom: Callable
+    headroom: Callable[[str], int]
     labels: LabelFormat
     schedule: Schedule = field(default_factory=Schedule)
-    _drained: set = field(default_factory=set)
-    _openers: dict = field(default_factory=dict)  # first result of each slot
+    _drained: set[str] = field(default_factory=set)
+    _openers: dict[str, str] = field(default_factory=dict)  # first result of each slot
     _prefetched: bool = False
 
     # Products.
 
-    def combine(self, phase, source, name, result, *, transposed=False, feed=None,
-                panels=None, also=(), **finish):
+    def combine(self, phase: int, source: str, name: str, result: str, *, transposed: bool = False,
+                feed: Dropout | None = None, panels: int | None = None,
+                also: Iterable[tuple[str, str]] = (), **finish: Unpack[Finish]) -> None:
         """``result = source @ W`` (or its transpose), with dropout ``feed`` on ``source``.
 
         All panels of it, or the first ``panels``. The products of the pairs of source and weights
@@ -111,7 +128,8 @@ class Emitter:
                 self._drain(phase, DrainSource.ARRAY, accumulators, (source, name), result, tile,
                             panel, **finish)
 
-    def _multiply(self, phase, accumulators, source, weights, panel, tile, *, transposed, feed):
+    def _multiply(self, phase: int, accumulators: Accumulators, source: str, weights: Weights,
+                  panel: int, tile: Tile, *, transposed: bool, feed: Dropout | None) -> None:
         """Add a panel of a product: MATMULs on the runs of panels that it sums over."""
         lanes, vertices = self.config.lanes, self.operands.vertices_of(source)
         inner = weights.height // lanes
@@ -122,7 +140,7 @@ class Emitter:
             read = range(first, first + count) if transposed else [panel]
             left = self.operands.left(source, first, count, tile)
             self.schedule.add(
-                Opcode.MATMUL, phase=phase,
+                Opcode.MATMUL, left.fields | dropout_fields(feed), phase=phase,
                 duration=self.timing.matmul(
                     source, vertices.count, tile.rows, first, count,
                     self.regions[source].channel, reading=left.memory),
@@ -130,10 +148,11 @@ class Emitter:
                 follows=left.follows, accumulators=accumulators, vertices=vertices.entry,
                 row_start=tile.first, row_limit=tile.rows, channel=self.regions[source].channel,
                 panels=count, panel=first, weights=weights.base + panel * step + first * stride,
-                weight_stride=stride, transposed=transposed, **left.fields, **dropout_fields(feed))
+                weight_stride=stride, transposed=transposed)
 
-    def aggregate(self, phase, source, layer, result, *, backward=False, linear=False, roots=(),
-                  **finish):
+    def aggregate(self, phase: int, source: str, layer: int, result: str, *, backward: bool = False,
+                  linear: bool = False, roots: Iterable[str] = (),
+                  **finish: Unpack[Finish]) -> None:
         """``result = A @ source`` (or A's transpose), with the adjacency of a layer.
 
         The rows of ``roots`` are added; if ``linear``, ``A`` is the identity.
@@ -150,27 +169,31 @@ class Emitter:
             self._drain(phase, DrainSource.AGGREGATION, accumulators, ("A", source), result,
                         tile, panel, **finish)
 
-    def _send(self, phase, accumulators, source, panel, messages):
+    def _send(self, phase: int, accumulators: Accumulators, source: str, panel: int,
+              messages: Messages) -> None:
         """Add a panel's rows to the rows that messages lead to."""
         region = self.regions[source]
         self._prefetch(phase, messages.edge_set)
         sent = self.operands.sent(source, panel, region.panel(panel))
         self.schedule.add(
-            Opcode.AGGREGATE, phase=phase,
+            Opcode.AGGREGATE, sent.fields, phase=phase,
             duration=self.timing.aggregate(messages.load, region.channel, kept=not sent.memory),
             reads=[*sent.reads, ("edges", messages.edge_set)], follows=sent.follows,
             accumulators=accumulators, vertices=messages.entry, channel=region.channel,
-            send_list=messages.send_list, edge_set=messages.edge_set, **sent.fields)
+            send_list=messages.send_list, edge_set=messages.edge_set)
 
-    def _prefetch(self, phase, edge_set):
+    def _prefetch(self, phase: int, edge_set: int) -> None:
         """Before the first AGGREGATE of a program: its edges come while others are at work."""
         if not self._prefetched:
             self.schedule.add(Opcode.AGGREGATE, phase=phase, duration=self.timing.prefetch(),
                               writes=[("edges", edge_set)], edge_set=edge_set, prefetch=1)
             self._prefetched = True
 
-    def _drain(self, phase, source, accumulators, factors, result, tile, panel, *, scale=None,
-               dropout=None, bias=None, relu=False, mask_write=None, mask_read=None):
+    def _drain(self, phase: int, source: DrainSource, accumulators: Accumulators,
+               factors: tuple[str, str], result: str, tile: Tile, panel: int, *,
+               scale: Dropout | None = None, dropout: Dropout | None = None,
+               bias: str | None = None, relu: bool = False, mask_write: str | None = None,
+               mask_read: str | None = None) -> None:
         region, vertices = self.regions[result], self.operands.vertices_of(result)
         self._drained.add(result)
         written = self.operands.result(result, panel, tile)
@@ -201,7 +224,8 @@ class Emitter:
             operands |= {"exponent_bias": scale.exponent, "scale": scale.multiplier}
         a, b = factors
         self.schedule.add(
-            Opcode.DRAIN, phase=phase, duration=self.timing.drain(
+            Opcode.DRAIN, dropout_fields(dropout) | operands, phase=phase,
+            duration=self.timing.drain(
                 vertices.count, tile.rows, region.channel,
                 aggregation=source == DrainSource.AGGREGATION, bias=bool(bias),
                 mask_read=bool(mask_read), mask_write=bool(mask_write)),
@@ -210,10 +234,9 @@ class Emitter:
             channel=region.channel, address=region.panel(panel, tile.first), a=self.tensor(a),
             b=self.tensor(b), o=self.tensor(result),
             peak_of=self.tensor(of_training(result)), headroom=self.headroom(result),
-            relu=relu, mask_write=bool(mask_write), mask_read=bool(mask_read), panel=panel,
-            **dropout_fields(dropout), **operands)
+            relu=relu, mask_write=bool(mask_write), mask_read=bool(mask_read), panel=panel)
 
-    def loss(self, phase, logits, gradient, classes, *, train):
+    def loss(self, phase: int, logits: str, gradient: str, classes: int, *, train: bool) -> None:
         """Loss and metrics; with ``train``, also the gradient of the logits."""
         region, vertices = self.regions[logits], self.operands.vertices_of(logits)
         panels = region.panels
@@ -221,20 +244,19 @@ class Emitter:
         whole = panels == len(vertices.tiles) == 1
         written = self.operands.result(gradient, 0, vertices.tiles[0]) if whole else Use(
             {}, writes=self.operands.parts(gradient, range(panels)))
+        fields = written.fields if train else {}
         self.schedule.add(
-            Opcode.LOSS, phase=phase,
+            Opcode.LOSS, self.labels._asdict() | fields, phase=phase,
             duration=self.timing.loss(vertices.count, vertices.rows, panels, classes),
             reads=self.operands.parts(logits, range(panels)),
             writes=written.writes if train else (),
             vertices=vertices.entry, channel=region.channel, address=region.address,
             stride=region.stride, panels=panels, classes=classes,
-            info=self.regions["labels"].address, **self.labels._asdict(),
-            destination=self.regions[gradient].address,
+            info=self.regions["labels"].address, destination=self.regions[gradient].address,
             a=self.tensor(logits), o=self.tensor(gradient), peak_of=self.tensor(gradient),
-            open=train, headroom=self.headroom(gradient), train=train,
-            **(written.fields if train else {}))
+            open=train, headroom=self.headroom(gradient), train=train)
 
-    def load(self, phase, source, name, result):
+    def load(self, phase: int, source: str, name: str, result: str) -> bool:
         """Bring a matrix into the operand buffer, to stay there for all programs that follow.
 
         It is read by a product with a panel of weights, which goes to ``result``. Without effect,
@@ -247,7 +269,7 @@ class Emitter:
         self.operands.stay()
         return True
 
-    def halt(self, *, phase, step):
+    def halt(self, *, phase: int, step: int) -> None:
         """End the program; with ``step``, also the training step."""
         self.schedule.halt(phase=phase, step=step)
         self.operands.halt()
@@ -255,13 +277,13 @@ class Emitter:
         self._openers.clear()
         self._prefetched = False
 
-    def tensor(self, name):
+    def tensor(self, name: str) -> int:
         """A tensor's number in the exponent file."""
         return self.tensors[self.slot(name)]
 
     # Helpers.
 
-    def _parts_of_sum(self, source, panel, count):
+    def _parts_of_sum(self, source: str, panel: int, count: int) -> list[tuple[int, int]]:
         """Panels that a MATMUL sums over: (first, count) of each instruction.
 
         What is drained in this program comes panel by panel: the first sums begin with the panels
@@ -269,22 +291,22 @@ class Emitter:
         """
         firsts = [cut for cut in self.operands.cuts(source) if cut < count] or [0]
         if panel == 0 and source in self._drained:
-            firsts = range(count)
+            firsts = list(range(count))
         return [(first, last - first) for first, last in pairwise([*firsts, count])]
 
     @staticmethod
-    def _weights(weights, panels=None):
+    def _weights(weights: Weights, panels: Iterable[int] | None = None) -> list[Name]:
         """Names of a parameter's chunks, of those with some panels or of all."""
         return [("weights", weights.name, chunk.rows.start) for chunk in weights.chunks
                 if panels is None or any(panel in panels for panel, _ in weights.parts(chunk.rows))]
 
-    def _mask_address(self, name, tile, panel):
+    def _mask_address(self, name: str, tile: Tile, panel: int) -> int:
         region = self.regions[name]
         words = -(-region.stride // self.config.mask_rows)
         return region.address + panel * words + tile.first // self.config.mask_rows
 
 
-def dropout_fields(dropout):
+def dropout_fields(dropout: Dropout | None) -> dict[str, int]:
     """An instruction's fields for ``Dropout`` on what it reads or writes, if any."""
     if dropout is None or dropout.threshold == 0:
         return {}

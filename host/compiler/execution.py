@@ -5,7 +5,10 @@ needs. Instructions under way together go on at the rate at which the most used 
 can serve all of them.
 """
 
-from hypercast.host.compiler.issue_order import ARRIVALS, CHAINED, ENGINES
+from collections.abc import Iterable
+
+from hypercast.host.compiler.instruction import ARRIVALS, ENGINES, Issued
+from hypercast.host.compiler.issue_order import CHAINED
 from hypercast.host.compiler.timing import issue_interval, turnaround
 from hypercast.rtl.isa import Engine, Opcode
 
@@ -15,7 +18,7 @@ __all__ = ["execute"]
 _BEGIN = 4
 
 
-def execute(issued, phases):
+def execute(issued: Iterable[Issued], phases: int) -> tuple[int, list[int]]:
     """Cycles of a program, up to its first HALT, and of its phases.
 
     Parameters
@@ -48,14 +51,14 @@ def execute(issued, phases):
 class _Engines:
     """What is under way."""
 
-    def __init__(self):
-        self._edges = None  # the set that the edge buffers are being filled from
+    def __init__(self) -> None:
+        self._edges: int | None = None  # the set that the edge buffers are being filled from
         self._filled = 0.0  # when they are
         self._time = 0.0
-        self._running = {}  # engine to [instruction, cycles left at full rate]
+        self._running: dict[Engine, tuple[Issued, float]] = {}  # and cycles left at full rate
         self._idle = dict.fromkeys(Engine, 0.0)
 
-    def begin(self, engine, instruction):
+    def begin(self, engine: Engine, instruction: Issued) -> None:
         left = float(instruction.duration.cycles)
         if instruction.opcode == Opcode.AGGREGATE:
             if instruction.operands.get("edge_set") != self._edges:
@@ -66,41 +69,42 @@ class _Engines:
         if instruction.operands.get("chained") and Engine.VECTOR in self._running:
             stores, rest = self._running[Engine.VECTOR]
             left = max(left, rest - stores.duration.visible + CHAINED)
-        self._running[engine] = [instruction, left]
+        self._running[engine] = instruction, left
 
-    def wait(self, engine):
+    def wait(self, engine: Engine) -> float:
         """When an engine is idle; everything is brought forward to where that is known."""
         while engine in self._running or any(
                 ARRIVALS.get(one.opcode) == engine for one, _ in self._running.values()):
             self._finish_next()
         return self._idle[engine]
 
-    def advance(self, time):
+    def advance(self, time: float) -> None:
         """Go on until ``time``."""
         while self._running and self._time < time:
             self._finish_next(time)
         self._time = max(self._time, time)
 
-    def _finish_next(self, limit=None):
+    def _finish_next(self, limit: float | None = None) -> None:
         """Go on until an instruction ends, or until ``limit``."""
         rates = self._rates()
         length = min(left / rates[engine] for engine, (_, left) in self._running.items())
         if limit is not None:
             length = min(length, limit - self._time)
         self._time += length
-        for engine, entry in list(self._running.items()):
-            entry[1] -= length * rates[engine]
-            if entry[1] <= 1e-6:
+        for engine, (instruction, left) in list(self._running.items()):
+            left -= length * rates[engine]
+            self._running[engine] = instruction, left
+            if left <= 1e-6:
                 del self._running[engine]
-                self._end(engine, entry[0])
+                self._end(engine, instruction)
 
-    def _end(self, engine, instruction):
+    def _end(self, engine: Engine, instruction: Issued) -> None:
         self._idle[engine] = self._time
         if arrivals := ARRIVALS.get(instruction.opcode):
             self._idle[arrivals] = max(
                 self._idle[arrivals], self._time + instruction.duration.tail)
 
-    def _rates(self):
+    def _rates(self) -> dict[Engine, float]:
         """How fast each instruction goes on, 1 if nothing is in its way."""
         used: dict[str, float] = {}
         for one, _ in self._running.values():

@@ -1,15 +1,20 @@
 """Places the input features in memory: all words, or only the non-zero ones if that is less."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 import scipy.sparse
 
-from hypercast.host.compiler.memory_map import index_name, raising
+from hypercast.host.compiler.images import Image
+from hypercast.host.compiler.memory_map import MemoryMap, Region, index_name, raising
+from hypercast.host.compiler.model import Model
 from hypercast.host.compiler.operand_map import Parts
 from hypercast.host.compiler.packing import deal, pack_panels
 from hypercast.host.compiler.sparse_words import MAXIMUM_ROWS, SparseWords, index_words
+from hypercast.reference.array_types import IntArray, IntMatrix
 from hypercast.reference.network import AGGREGATE_FIRST
+from hypercast.rtl.config import Config
 
 __all__ = ["Features", "fill_dense"]
 
@@ -37,26 +42,27 @@ class Features:
         How to store fewer words, as text by the name of their region.
     """
 
-    def __init__(self, model, rows, config, *, word_sparse=True):
+    def __init__(self, model: Model, rows: int, config: Config, *,
+                 word_sparse: bool = True) -> None:
         self._config = config
         self._columns = model.network.features
         self._rows = rows
         self._panels = -(-self._columns // config.lanes)
         self._parts = [deal(_rows(model.tensors[_NAME]), core, config)
                        for core in range(config.cores)]
-        self._sparse = None
+        self._sparse: list[SparseWords] | None = None
         combined = model.network.layers[0].order != AGGREGATE_FIRST
         if word_sparse and combined and rows <= min(config.accumulator_rows, MAXIMUM_ROWS):
             sparse = [SparseWords.of(part, config) for part in self._parts]
             read = max(len(part.words) for part in sparse)
             if read + index_words(self._panels, config) < rows * self._panels:
                 self._sparse = sparse
-        self._indices = []  # (region, first panel, panels)
-        self.remedies = {}
+        self._indices: list[tuple[Region, int, int]] = []  # (region, first panel, panels)
+        self.remedies: dict[str, str] = {}
         if word_sparse and combined and rows > config.accumulator_rows:
             self._find_remedy()
 
-    def _find_remedy(self):
+    def _find_remedy(self) -> None:
         """Whether too many rows a core are what keeps features from being word-sparse."""
         remedy = raising(self._config, "accumulator_rows", self._rows)
         entries = max(np.count_nonzero(part.data if scipy.sparse.issparse(part) else part)
@@ -66,17 +72,20 @@ class Features:
                                     f"words of zeros are not stored")
 
     @property
-    def words(self):
+    def words(self) -> IntArray | None:
         """Words of every core and panel: (cores, panels) array, or None if all are stored."""
-        return self._sparse and np.stack([part.counts for part in self._sparse])
-
-    def operand(self, firsts):
-        """How the array takes them, in pieces that begin with panels ``firsts``: ``Parts``."""
         if self._sparse is None:
-            return Parts.dense(_NAME, self._panels, self._rows)
-        return Parts.sparse(_NAME, firsts, self.words)
+            return None
+        return np.stack([part.counts for part in self._sparse])
 
-    def place(self, memory, firsts):
+    def operand(self, firsts: Sequence[int]) -> Parts:
+        """How the array takes them, in pieces that begin with panels ``firsts``: ``Parts``."""
+        words = self.words
+        if words is None:
+            return Parts.dense(_NAME, self._panels, self._rows)
+        return Parts.sparse(_NAME, firsts, words)
+
+    def place(self, memory: MemoryMap, firsts: Sequence[int]) -> None:
         """Allocate the words, and indices if they are word-sparse.
 
         The index from panel 0 is of all panels, since products may read the whole matrix. Others
@@ -99,7 +108,7 @@ class Features:
             self._indices.append(
                 (memory.words(index_name(_NAME, first), 1, words), first, last - first))
 
-    def fill(self, memory, images):
+    def fill(self, memory: MemoryMap, images: Sequence[Image]) -> None:
         """Append what was placed to every core's image."""
         region = memory[_NAME]
         if self._sparse is None:
@@ -112,18 +121,19 @@ class Features:
                               part.index(region.address, self._config, first, panels)))
 
 
-def fill_dense(matrix, region, images, config):
+def fill_dense(matrix: IntMatrix, region: Region, images: Sequence[Image], config: Config) -> None:
     """Append all words of a matrix (vertices, columns) to every core's image."""
     matrix = _rows(matrix)
     _fill([deal(matrix, core, config) for core in range(config.cores)], region, images, config)
 
 
-def _fill(parts, region, images, config):
+def _fill(parts: Sequence[IntMatrix], region: Region, images: Sequence[Image],
+          config: Config) -> None:
     for part, image in zip(parts, images, strict=True):
-        dense = part.toarray() if scipy.sparse.issparse(part) else part
+        dense = part.toarray() if isinstance(part, scipy.sparse.sparray) else part
         image.append((region.name, pack_panels(dense, region.stride, config)))
 
 
-def _rows(matrix):
+def _rows(matrix: IntMatrix) -> IntMatrix:
     """A matrix of which rows can be taken."""
-    return matrix.tocsr() if scipy.sparse.issparse(matrix) else matrix
+    return matrix.tocsr() if isinstance(matrix, scipy.sparse.sparray) else matrix

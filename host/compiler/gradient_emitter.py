@@ -1,12 +1,18 @@
 """Emits the instructions that reduce gradients and update parameters."""
 
 import itertools
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from hypercast.host.compiler.emitter import Emitter, dropout_fields
+from hypercast.host.compiler.instruction import Accumulators, Name
 from hypercast.host.compiler.memory_map import index_name
-from hypercast.host.compiler.schedule import Accumulators
+from hypercast.host.compiler.reduction import Chunk
+from hypercast.host.compiler.timing import Duration
+from hypercast.host.compiler.vertices import Tile
+from hypercast.host.compiler.weights import Weights
+from hypercast.reference.dropout import Dropout
 from hypercast.rtl.isa import Opcode
 
 __all__ = ["GradientEmitter"]
@@ -25,10 +31,11 @@ class GradientEmitter:
     """
 
     emitter: Emitter
-    slices: dict
-    _groups: dict = field(default_factory=dict)
+    slices: Mapping[str, int]
+    _groups: dict[int, Accumulators] = field(default_factory=dict)
 
-    def gradients(self, phase, number, factors):
+    def gradients(self, phase: int, number: int,
+                  factors: Mapping[str, tuple[str, str, Dropout | None]]) -> None:
         """Reduce the gradients of a layer's weights and bias. Their UPDATEs follow with ``update``.
 
         Parameters
@@ -51,7 +58,7 @@ class GradientEmitter:
             self._weight_gradient(phase, name, rows, columns, dropout, bias,
                                   sums if name == carrier else {})
 
-    def update(self, phase, name, rows, columns):
+    def update(self, phase: int, name: str, rows: str, columns: str) -> None:
         """Update a parameter whose gradient has been reduced, with constants of the epoch."""
         emitter = self.emitter
         weights = emitter.weights[name]
@@ -69,12 +76,12 @@ class GradientEmitter:
                 opens=emitter.slot(name), label=name, headroom=emitter.headroom(name),
                 adam=weights.adam)
 
-    def halt(self, *, phase):
+    def halt(self, *, phase: int) -> None:
         """End the program, and the training step."""
         self.emitter.halt(phase=phase, step=1)
         self._groups.clear()
 
-    def _passing_sums(self, bias, carrier):
+    def _passing_sums(self, bias: str, carrier: str) -> dict[int, int]:
         """Panels of a bias, to their reduction rows, whose sums can be taken while the first tile
         of a weight gradient passes: those that are reduced in the same group.
         """
@@ -85,12 +92,15 @@ class GradientEmitter:
                 for chunk in self.emitter.weights[bias].chunks for panel in chunk.rows
                 if (panel, chunk.group) in passing}
 
-    def _weight_gradient(self, phase, name, rows, columns, dropout, bias, sums):
+    def _weight_gradient(self, phase: int, name: str, rows: str, columns: str,
+                         dropout: Dropout | None, bias: str, sums: Mapping[int, int]) -> None:
         emitter, operands = self.emitter, self.emitter.operands
         weights, vertices = emitter.weights[name], operands.vertices_of(columns)
-        whole = [(None, vertices.entry)]
-        tiles = whole if dropout or None in vertices.entries else list(
-            zip(vertices.tiles, vertices.entries, strict=True))
+        tiles: list[tuple[Tile | None, int]] = [
+            (tile, entry) for tile, entry in zip(vertices.tiles, vertices.entries, strict=True)
+            if entry is not None]
+        if dropout or len(tiles) < len(vertices.tiles):
+            tiles = [(None, vertices.entry)]
         for chunk in weights.chunks:
             pieces = self._pieces(weights, chunk, rows)
             # A tile can stay in the operand buffer, and its right panel is read once.
@@ -100,17 +110,19 @@ class GradientEmitter:
                 with_sums = first == 0 and panel in sums
                 slices = max(self.slices[each] for each in (name, *[bias] * with_sums))
                 self._reduce(
-                    phase, chunk.group, slices, entry,
+                    chunk.group,
+                    {"phase": phase, "vertices": entry, "slices": slices, "panels": count,
+                     "panel": first, "first_row": row, **left.fields, **right.fields,
+                     **({"sums": 1, "sums_row": sums[panel]} if with_sums else {}),
+                     **dropout_fields(dropout)},
                     reads=[*left.reads, *right.reads], writes=left.writes, follows=right.follows,
                     duration=emitter.timing.gradient(
                         rows, vertices.count_of(tile) if tile else vertices.count, first, count,
                         slices, emitter.regions[columns].channel, reading=left.memory,
-                        kept=not right.memory, sums=with_sums),
-                    panels=count, panel=first, first_row=row, **left.fields, **right.fields,
-                    **({"sums": 1, "sums_row": sums[panel]} if with_sums else {}),
-                    **dropout_fields(dropout))
+                        kept=not right.memory, sums=with_sums))
 
-    def _bias_gradient(self, phase, name, columns, without):
+    def _bias_gradient(self, phase: int, name: str, columns: str,
+                       without: Mapping[int, int]) -> None:
         """The sums of ``columns``' rows, of the panels of a bias that are not in ``without``."""
         emitter, operands = self.emitter, self.emitter.operands
         vertices, region = operands.vertices_of(columns), emitter.regions[columns]
@@ -122,21 +134,25 @@ class GradientEmitter:
             for panel, right in rights[:1] if together else rights:
                 panels = alone if together else [panel]
                 self._reduce(
-                    phase, chunk.group, self.slices[name], vertices.entry,
+                    chunk.group,
+                    {"phase": phase, "vertices": vertices.entry, "slices": self.slices[name],
+                     "panels": len(panels), "ones": 1, "stride": region.stride,
+                     "first_row": chunk.first_row + panel - chunk.rows.start, **right.fields},
                     reads=operands.parts(columns, panels) if together else right.reads,
                     follows=right.follows,
                     duration=emitter.timing.bias_gradient(
                         vertices.count, len(panels), self.slices[name], region.channel,
-                        kept=not together),
-                    panels=len(panels), first_row=chunk.first_row + panel - chunk.rows.start,
-                    ones=1, stride=region.stride, **right.fields)
+                        kept=not together))
 
-    def _reduce(self, phase, group, slices, entry, **fields):
+    def _reduce(self, group: int, fields: Mapping[str, int], *, duration: Duration,
+                reads: Iterable[Name], follows: Iterable[Name],
+                writes: Iterable[Name] = ()) -> None:
         self.emitter.schedule.add(
-            Opcode.GRADIENT, phase=phase, accumulators=self._group(group), vertices=entry,
-            slices=slices, **fields)
+            Opcode.GRADIENT, fields, duration=duration, reads=reads, writes=writes,
+            follows=follows, accumulators=self._group(group))
 
-    def _pieces(self, weights, chunk, rows):
+    def _pieces(self, weights: Weights, chunk: Chunk,
+                rows: str) -> Iterator[tuple[int, int, int, int]]:
         """(panel, first tile, tiles, reduction row) of the GRADIENTs of a chunk."""
         tile = min(self.emitter.config.lanes, weights.height)
         for panel, part in weights.parts(chunk.rows):
@@ -146,7 +162,7 @@ class GradientEmitter:
             for first, last in pairwise([part.start // tile, *cuts, part.stop // tile]):
                 yield panel, first, last - first, row + first * tile
 
-    def _group(self, number):
+    def _group(self, number: int) -> Accumulators:
         """Accumulators of a group of reductions."""
         if number not in self._groups:
             self._groups[number] = Accumulators(

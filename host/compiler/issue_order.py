@@ -10,26 +10,18 @@ import math
 import random
 from bisect import bisect_left, insort
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
 
+from hypercast.host.compiler.instruction import ARRIVALS, Accumulators, Instruction
 from hypercast.host.compiler.timing import issue_interval, turnaround
 from hypercast.rtl import isa
 
-__all__ = ["ARRIVALS", "CHAINED", "ENGINES", "TRIALS", "issue_orders"]
+__all__ = ["CHAINED", "TRIALS", "issue_orders"]
 
-#: The engine of each opcode.
-ENGINES = {
-    isa.Opcode.AGGREGATE: isa.Engine.AGGREGATE,
-    isa.Opcode.MATMUL: isa.Engine.ARRAY,
-    isa.Opcode.GRADIENT: isa.Engine.ARRAY,
-    isa.Opcode.DRAIN: isa.Engine.VECTOR,
-    isa.Opcode.LOSS: isa.Engine.VECTOR,
-    isa.Opcode.UPDATE: isa.Engine.VECTOR,
-}
-#: Engines that go on working for an instruction after its own has finished.
-ARRIVALS = {
-    isa.Opcode.GRADIENT: isa.Engine.REDUCTION,
-    isa.Opcode.UPDATE: isa.Engine.WEIGHTS,
-}
+#: An instruction that is ready: the longest path comes first.
+Entry: TypeAlias = tuple[int, int, Instruction]
+
 #: Cycles from the storing of a panel's last row until an instruction chained to it ends.
 CHAINED = 25
 #: Buffers of each kind of accumulators.
@@ -44,7 +36,9 @@ TRIALS = 12
 _EFFORT, _CHANGES = 4_000, (80, 121)
 
 
-def issue_orders(program, trials=TRIALS):
+def issue_orders(
+        program: Sequence[Instruction],
+        trials: int = TRIALS) -> Iterator[tuple[list[Instruction], dict[Accumulators, int]]]:
     """Orders of a program that are worth a try, always the same ones.
 
     Parameters
@@ -68,15 +62,16 @@ def issue_orders(program, trials=TRIALS):
             yield order, controller.buffers
 
 
-def _schedule(program, paths, patience):
+def _schedule(program: Sequence[Instruction], paths: Mapping[Instruction, int],
+              patience: float) -> tuple[list[Instruction], "_Controller"]:
     """The instructions in order, and the controller that issued them."""
     controller = _Controller(program)
-    ready: dict[isa.Engine, list] = {instruction.engine: [] for instruction in program}
+    ready: dict[isa.Engine, list[Entry]] = {instruction.engine: [] for instruction in program}
     missing = {instruction: len(instruction.before) for instruction in program}
     number = {instruction: index for index, instruction in enumerate(program)}
     order = []
 
-    def offer(instruction):
+    def offer(instruction: Instruction) -> None:
         controller.offer(instruction)
         insort(ready[instruction.engine],
                (-paths[instruction], number[instruction], instruction))
@@ -100,9 +95,10 @@ def _schedule(program, paths, patience):
     return order, controller
 
 
-def _choose(queue, controller, patience):
+def _choose(queue: Sequence[Entry], controller: "_Controller",
+            patience: float) -> tuple[int, Entry] | None:
     """Start and entry of the instruction that an engine should do next; None if it can do none."""
-    found: list = []
+    found: list[tuple[int, Entry]] = []
     for entry in queue:
         if controller.has_buffer(entry[-1]):
             found.append((controller.start(entry[-1]), entry))
@@ -124,27 +120,29 @@ class _Controller:
         The buffer of each ``Accumulators``.
     """
 
-    def __init__(self, program):
-        self.buffers = {}
+    def __init__(self, program: Sequence[Instruction]) -> None:
+        self.buffers: dict[Accumulators, int] = {}
         self._time = 0  # of the last issue
-        self._finish = {}  # when an instruction's effects are there
+        self._finish: dict[Instruction, int] = {}  # when an instruction's effects are there
         self._idle = dict.fromkeys(isa.Engine, 0)
         self._free = {kind: [(0, buffer) for buffer in range(count)]
                       for kind, count in _BUFFERS.items()}
-        self._held = {kind: set() for kind in _BUFFERS}  # accumulators that have a buffer now
+        # Accumulators that have a buffer now.
+        self._held: dict[str, set[Accumulators]] = {kind: set() for kind in _BUFFERS}
         self._takers = Counter(instruction.accumulators for instruction in program
                                if instruction.accumulators and not instruction.adds)
         #: Additions that still depend on others.
         self._unready = Counter(instruction.accumulators for instruction in program
                                 if instruction.adds)
-        self._reducing = None  # accumulators that the last GRADIENT adds to
+        # Accumulators that the last GRADIENT adds to.
+        self._reducing: Accumulators | None = None
 
-    def offer(self, instruction):
+    def offer(self, instruction: Instruction) -> None:
         """Everything that an instruction depends on has been issued."""
         if instruction.adds:
             self._unready[instruction.accumulators] -= 1
 
-    def has_buffer(self, instruction):
+    def has_buffer(self, instruction: Instruction) -> bool:
         """Whether accumulators can be had.
 
         One buffer of each kind is left to those to which nothing is added that still depends on
@@ -159,7 +157,7 @@ class _Controller:
                       for one in (*self._held[accumulators.kind], accumulators))
         return waiting < _BUFFERS[accumulators.kind]
 
-    def start(self, instruction):
+    def start(self, instruction: Instruction) -> int:
         """When it would start if it were the next to be issued."""
         start = max(self._time + issue_interval(instruction.opcode),
                     self._idle[instruction.engine] + turnaround(instruction.opcode),
@@ -175,13 +173,13 @@ class _Controller:
             start = max(start, self._idle[isa.Engine.REDUCTION])
         return start
 
-    def _stored(self, instruction):
+    def _stored(self, instruction: Instruction) -> int:
         """When an instruction that is chained to another one ends at the earliest."""
         if instruction.chain is None:
             return 0
         return self._finish[instruction.chain] - instruction.chain.duration.visible + CHAINED
 
-    def issue(self, instruction, start):
+    def issue(self, instruction: Instruction, start: int) -> None:
         self._time = start
         done = max(start + instruction.duration.cycles, self._stored(instruction))
         finish = done + instruction.duration.tail
@@ -194,7 +192,7 @@ class _Controller:
         if accumulators := instruction.accumulators:
             self._place(accumulators, instruction.adds, done)
 
-    def _place(self, accumulators, adds, done):
+    def _place(self, accumulators: Accumulators, adds: bool, done: int) -> None:
         free = self._free[accumulators.kind]
         if adds:
             if accumulators not in self.buffers:

@@ -2,66 +2,14 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
+from hypercast.host.compiler.images import Image, Words
 from hypercast.host.compiler.label_list import LabelFormat
 from hypercast.host.compiler.memory_map import Region
 from hypercast.host.compiler.sample_plan import SamplePlan
+from hypercast.host.compiler.weights import Weights
 from hypercast.rtl.config import Config
 
-__all__ = ["Job", "Weights"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Weights:
-    """Where a weight matrix (or bias) and its optimiser state lie.
-
-    Parameters
-    ----------
-    name : str
-        ``W1``, ``b1``, ...
-    shape : tuple of int
-        Rows (input features; 1 for a bias) and columns.
-    base : int
-        First row in the weight bank.
-    height : int
-        Rows a panel takes in the weight bank: whole tiles of ``lanes``, or 1 of a bias.
-    panels : int
-        Panels of ``lanes`` columns. Feature ``f`` of panel ``j`` is bank row ``j * height + f``
-        from ``base`` on.
-    state : Region
-        Masters and momenta, and Adam's second moments, sharded over the cores by bank rows: row
-        ``r`` is with core ``r mod cores``, as its row ``r div cores``.
-    chunks : tuple of Chunk
-        What every UPDATE works on, in order of rows.
-    adam : bool
-        Whether there are second moments.
-    """
-
-    name: str
-    shape: tuple
-    base: int
-    height: int
-    panels: int
-    state: Region
-    chunks: tuple
-    adam: bool = False
-
-    @property
-    def rows(self):
-        """Rows taken in the weight bank."""
-        return self.panels * self.height
-
-    @property
-    def state_values(self):
-        """32-bit values of state that a weight has."""
-        return 3 if self.adam else 2
-
-    def parts(self, rows):
-        """(panel, its rows) of every panel that a range of bank rows has rows of."""
-        for panel in range(rows.start // self.height, -(-rows.stop // self.height)):
-            first = panel * self.height
-            yield panel, range(max(rows.start - first, 0), min(rows.stop - first, self.height))
+__all__ = ["Job"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,30 +60,30 @@ class Job:
     config: Config
     plan: SamplePlan
     labels: LabelFormat
-    rows: tuple
-    row_table: list
-    program: list
-    entries: dict
-    phases: list
-    updates: tuple
-    tensors: dict
-    exponents: dict
-    regions: dict
-    images: list
-    weights: dict
-    weight_bank: np.ndarray
-    split_sizes: tuple
+    rows: tuple[int, ...]
+    row_table: list[list[int]]
+    program: list[int]
+    entries: dict[str, int]
+    phases: list[str]
+    updates: tuple[tuple[int, str], ...]
+    tensors: dict[str, int]
+    exponents: dict[str, int]
+    regions: dict[str, Region]
+    images: list[Image]
+    weights: dict[str, Weights]
+    weight_bank: Words
+    split_sizes: tuple[int, ...]
     messages: int
     deliveries: int
     edges: int
     imbalance: float
 
     @property
-    def vertices(self):
+    def vertices(self) -> int:
         """Vertices of the last layer's output, which have labels."""
         return self.rows[-1]
 
-    def instructions(self, entry):
+    def instructions(self, entry: str) -> list[int]:
         """The encoded instructions of a program, up to its HALT."""
         first = self.entries[entry]
         return self.program[first:min(

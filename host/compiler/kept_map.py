@@ -1,5 +1,8 @@
 """Which results the vector unit keeps for whoever sends or reduces them next, and where."""
 
+from collections.abc import Iterable
+
+from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Keep
 
 __all__ = ["KeptMap"]
@@ -18,15 +21,15 @@ class KeptMap:
         Memory, matrix, panels and rows of a panel.
     """
 
-    def __init__(self, config, wanted):
-        self._places = {}
+    def __init__(self, config: Config, wanted: Iterable[tuple[Keep, str, int, int]]) -> None:
+        self._places: dict[tuple[Keep, str], tuple[int, int]] = {}
         used = {Keep.RIGHT: 0, Keep.SEND: 0}
         for target, name, panels, rows in wanted:
             if used[target] + panels * rows <= config.kept_rows:
                 self._places[target, name] = used[target], rows
                 used[target] += panels * rows
 
-    def base(self, target, name, panel):
+    def base(self, target: Keep, name: str, panel: int) -> int | None:
         """First word of a panel, or None if the matrix has no place."""
         if (target, name) not in self._places:
             return None

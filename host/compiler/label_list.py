@@ -1,12 +1,18 @@
 """How labels and loss weights lie in memory: the list that LOSS reads besides the logits."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, Self
 
 import numpy as np
 
+from hypercast.host.compiler.images import Image, Words
+from hypercast.host.compiler.model import Model
 from hypercast.host.compiler.packing import deal, pack_records
 from hypercast.reference.arithmetic import WEIGHT_ONE
+from hypercast.reference.array_types import BoolArray, IntArray
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY
+from hypercast.reference.sample import Sample
+from hypercast.rtl.config import Config
 
 __all__ = ["LabelFormat", "fill_labels", "label_words"]
 
@@ -26,23 +32,24 @@ class LabelFormat(NamedTuple):
     weighted: bool = False
 
     @classmethod
-    def of(cls, model, *, several_samples=False):
+    def of(cls, model: Model, *, several_samples: bool = False) -> Self:
         """That of a ``FixedGcn``: weights are left out if all are one, of all samples."""
         return cls(sigmoid=model.recipe.loss == BINARY_CROSS_ENTROPY,
                    weighted=several_samples or bool(np.any(model.loss_weights != WEIGHT_ONE)))
 
-    def records(self, classes, config):
+    def records(self, classes: int, config: Config) -> int:
         """16-bit records of a vertex."""
         return 1 + self.weighted + (-(-classes // config.lanes) if self.sigmoid else 0)
 
 
-def fill_labels(sample, layout, images, config):
+def fill_labels(sample: Sample, layout: LabelFormat, images: Sequence[Image],
+                config: Config) -> None:
     """Append the list to every core's image."""
     for core, image in enumerate(images):
         image.append(("labels", label_words(sample, layout, core, config)))
 
 
-def label_words(sample, layout, core, config):
+def label_words(sample: Sample, layout: LabelFormat, core: int, config: Config) -> Words:
     """The list of a core, see ``docs/blocks.md``.
 
     Parameters
@@ -76,9 +83,10 @@ def label_words(sample, layout, core, config):
     return np.concatenate([pack_records(np.zeros(0, "<u2"), config), *blocks])
 
 
-def _label_bits(labels, config):
+def _label_bits(labels: IntArray | BoolArray, config: Config) -> IntArray:
     """(V, panels) records with a bit for each lane."""
     vertices, classes = labels.shape
     padded = np.zeros((vertices, -(-classes // config.lanes), config.lanes), dtype=np.int64)
     padded.reshape(vertices, -1)[:, :classes] = labels
-    return (padded << np.arange(config.lanes)).sum(axis=2)
+    bits: IntArray = (padded << np.arange(config.lanes)).sum(axis=2)
+    return bits

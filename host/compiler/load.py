@@ -1,10 +1,17 @@
 """What an aggregation of one panel asks of the engines, the network and the memory channels."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
-from hypercast.host.compiler.network_loads import ejection_loads, injection_loads, link_loads
+from hypercast.host.compiler.network_loads import (
+    Integers,
+    ejection_loads,
+    injection_loads,
+    link_loads,
+)
+from hypercast.rtl.config import Config
 
 __all__ = ["Load"]
 
@@ -36,7 +43,8 @@ class Load:
     total_words: int
 
     @classmethod
-    def of(cls, sender, masks, planes, sizes, config):
+    def of(cls, sender: Integers, masks: Integers, planes: Integers, sizes: Integers,
+           config: Config) -> Self:
         """That of messages.
 
         Parameters

@@ -6,9 +6,10 @@ Tensor names are those of ``reference.fixed_gcn``.
 from dataclasses import dataclass, field
 from functools import partial
 
-from hypercast.host.compiler.emitter import ONE, Emitter
+from hypercast.host.compiler.emitter import ONE, Emitter, Finish
 from hypercast.host.compiler.gradient_emitter import GradientEmitter
-from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Network
+from hypercast.reference.dropout import Dropout
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Network, Weight
 from hypercast.rtl.registers import PHASES
 
 __all__ = ["Program"]
@@ -40,9 +41,9 @@ class Program:
     emitter: Emitter
     gradient_emitter: GradientEmitter
     ahead: bool = False
-    phases: list = field(default_factory=list)
+    phases: list[str] = field(default_factory=list)
 
-    def load(self):
+    def load(self) -> bool:
         """What runs once, before all else; False if there is nothing to do."""
         order = self.network.layers[0].order
         if order == AGGREGATE_FIRST:
@@ -54,7 +55,7 @@ class Program:
             self.emitter.halt(phase=phase, step=0)
         return loaded
 
-    def train(self):
+    def train(self) -> None:
         """A training step: forward, loss, backward, update."""
         last = len(self.network.layers)
         self._forward(suffix="", training=True)
@@ -73,7 +74,7 @@ class Program:
                 self.gradient_emitter.update(phase, weight.name, *self._factors(number, weight)[:2])
         self.gradient_emitter.halt(phase=self._phase("update"))
 
-    def evaluate(self):
+    def evaluate(self) -> None:
         """A forward pass without dropout, for its metrics."""
         last = len(self.network.layers)
         self._forward(suffix=".eval", training=False)
@@ -81,13 +82,13 @@ class Program:
                           self.network.classes, train=False)
         self.emitter.halt(phase=self._phase("evaluate"), step=0)
 
-    def _forward(self, suffix, training):
+    def _forward(self, suffix: str, training: bool) -> None:
         for number, layer in enumerate(self.network.layers, 1):
             phase = self._phase(f"forward {number}" if training else "evaluate")
             last = number == len(self.network.layers)
             result = f"{self._output(number)}{suffix}"
             dropout = self.network.dropouts[number - 1] if training else None
-            finish = {"bias": f"b{number}", "relu": not last}
+            finish: Finish = {"bias": f"b{number}", "relu": not last}
             if training and not last:
                 finish["mask_write"] = f"mask{number}"
                 finish["dropout"] = self.network.dropouts[number]
@@ -99,20 +100,21 @@ class Program:
                 self.emitter.aggregate(phase, source, number, aggregated, scale=dropout)
                 self.emitter.combine(phase, middle, f"W{number}", result, **finish)
                 continue
-            feed = {"scale": dropout, "feed": dropout if number == 1 else None}
+            feed = dropout if number == 1 else None
             (source, name), *others = [
                 (f"{self._output(weight.source)}{suffix if weight.source else ''}", weight.name)
                 for weight in self.network.weights(number)]
             if layer.order == LINEAR:
-                self.emitter.combine(phase, source, name, result, also=others, **feed, **finish)
+                finish["scale"] = dropout
+                self.emitter.combine(phase, source, name, result, also=others, feed=feed, **finish)
                 continue
             middle, roots = f"T{number}{suffix}", [f"S{number}{suffix}"][:len(others)]
-            self.emitter.combine(phase, source, name, middle, **feed)
+            self.emitter.combine(phase, source, name, middle, scale=dropout, feed=feed)
             for root, factors in zip(roots, others, strict=True):
-                self.emitter.combine(phase, *factors, root, **feed)
+                self.emitter.combine(phase, *factors, root, scale=dropout, feed=feed)
             self.emitter.aggregate(phase, middle, number, result, roots=roots, **finish)
 
-    def _backward(self, number):
+    def _backward(self, number: int) -> None:
         layer, weights = self.network.layers[number - 1], self.network.weights(number)
         phase = self._phase(f"backward {number}")
         gradient, below = f"dZ{number}", f"dZ{number - 1}"
@@ -124,7 +126,8 @@ class Program:
                 combine(weight.name, f"dC{weight.source}")
         if number == 1:
             return
-        finish = {"scale": self.network.dropouts[number - 1], "mask_read": f"mask{number - 1}"}
+        finish: Finish = {
+            "scale": self.network.dropouts[number - 1], "mask_read": f"mask{number - 1}"}
         if not self.network.sums_gradients(number):
             factor = f"dT{number}" if layer.order == COMBINE_FIRST else gradient
             self.emitter.combine(phase, factor, weights[-1].name, below, transposed=True, **finish)
@@ -137,13 +140,13 @@ class Program:
         self.emitter.aggregate(phase, f"dM{number}", number, below, backward=True,
                                linear=layer.order == LINEAR, roots=roots, **finish)
 
-    def _output(self, number):
+    def _output(self, number: int) -> str:
         """Name of a layer's output; of layer 0, the input features."""
         if number == 0:
             return "X"
         return f"{'H' if number < len(self.network.layers) else 'Z'}{number}"
 
-    def _factors(self, number, weight):
+    def _factors(self, number: int, weight: Weight) -> tuple[str, str, Dropout | None]:
         """What the gradient of weights is the product of, and dropout on the first."""
         order = self.network.layers[number - 1].order
         if order == AGGREGATE_FIRST:
@@ -152,7 +155,7 @@ class Program:
         return (self._output(weight.source), f"{'dT' if combined else 'dZ'}{number}",
                 None if weight.source else self.network.dropouts[0])
 
-    def _phase(self, name):
+    def _phase(self, name: str) -> int:
         """Number of a phase's counter; layers share counters if there are not enough."""
         if 3 * len(self.network.layers) + 3 > PHASES:
             name = name.split()[0]

@@ -3,10 +3,11 @@
 All cores use the same addresses; only row counts differ. Nothing is ever stored transposed.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hypercast.host.compiler.tensors import level
-from hypercast.rtl.config import ConfigurationError
+from hypercast.rtl.config import Config, ConfigurationError
 from hypercast.rtl.registers import Space
 
 __all__ = ["CapacityError", "MemoryMap", "Region", "index_name", "raising",
@@ -19,7 +20,7 @@ class CapacityError(ValueError):
     """A problem does not fit the configuration; says what, and which field to raise."""
 
 
-def raising(config, field, needed):
+def raising(config: Config, field: str, needed: int) -> str:
     """What raises a power-of-two field to ``needed`` at least, as text; empty if nothing does."""
     sufficient = 1 << (needed - 1).bit_length()
     try:
@@ -29,7 +30,8 @@ def raising(config, field, needed):
     return f"raise {field} to {sufficient} (-P {field}={sufficient})"
 
 
-def require_capacity(config, field, needed, why, otherwise=""):
+def require_capacity(config: Config, field: str, needed: int, why: str,
+                     otherwise: str = "") -> None:
     """Check that a power-of-two field of a configuration is large enough.
 
     Parameters
@@ -58,7 +60,7 @@ def require_capacity(config, field, needed, why, otherwise=""):
                         f"{remedy}{otherwise and f'; or {otherwise}'}")
 
 
-def index_name(matrix, panel):
+def index_name(matrix: str, panel: int) -> str:
     """Name of the index of a word-sparse matrix, from a panel on."""
     return f"index of {matrix}, panels from {panel}"
 
@@ -89,16 +91,16 @@ class Region:
     columns: int = 0
 
     @property
-    def space(self):
+    def space(self) -> Space:
         """The window space of the channel."""
         return _CHANNELS[self.channel]
 
     @property
-    def panels(self):
+    def panels(self) -> int:
         """Panels of the matrix, 0 if it is none."""
         return self.words // self.stride if self.stride else 0
 
-    def panel(self, index, row=0):
+    def panel(self, index: int, row: int = 0) -> int:
         """Address of ``row`` of a panel."""
         return self.address + index * self.stride + row
 
@@ -115,39 +117,39 @@ class MemoryMap:
         matrices.
     """
 
-    def __init__(self, config, rows):
+    def __init__(self, config: Config, rows: Sequence[int]) -> None:
         self._config = config
         self._rows = rows
         self._used = [0, 0]
-        self.regions = {}
+        self.regions: dict[str, Region] = {}
 
-    def matrix(self, name, channel, columns):
+    def matrix(self, name: str, channel: int, columns: int) -> Region:
         """A matrix of ``columns`` columns, panel by panel."""
         panels, rows = -(-columns // self._config.lanes), self._rows[level(name)]
         return self._add(name, channel, panels * rows, stride=rows, columns=columns)
 
-    def words(self, name, channel, count):
+    def words(self, name: str, channel: int, count: int) -> Region:
         """``count`` words."""
         return self._add(name, channel, count)
 
-    def packed(self, name, channel, per_word, columns):
+    def packed(self, name: str, channel: int, per_word: int, columns: int) -> Region:
         """One record a row and panel of ``columns``, ``per_word`` of them in a word."""
         panels, rows = -(-columns // self._config.lanes), self._rows[level(name)]
         return self._add(name, channel, panels * -(-rows // per_word), stride=rows)
 
-    def labels(self, records):
+    def labels(self, records: int) -> Region:
         """Labels of the last layer's output, in channel 1: ``records`` of 16 bits a row."""
         words = records * -(-self._rows[-1] // self._config.info_rows)
         return self._add("labels", 1, words, stride=self._rows[-1])
 
-    def _add(self, name, channel, words, **shape):
+    def _add(self, name: str, channel: int, words: int, **shape: int) -> Region:
         region = Region(name=name, channel=channel, address=self._used[channel], words=words,
                         **shape)
         self._used[channel] += words
         self.regions[name] = region
         return region
 
-    def check(self, remedies):
+    def check(self, remedies: Mapping[str, str]) -> None:
         """Compare what was allocated with the channels' size.
 
         Parameters
@@ -169,5 +171,5 @@ class MemoryMap:
             f"memory channel {channel} of a core holds that many words, {largest.words} of them "
             f"of {largest.name}", remedies.get(largest.name, ""))
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> Region:
         return self.regions[name]

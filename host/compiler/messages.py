@@ -8,12 +8,16 @@ linear in the number of edges. A weight that is too large for an element becomes
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse
 
+from hypercast.host.compiler.images import Words
 from hypercast.host.compiler.load import Load
 from hypercast.host.compiler.packing import deal, pack_records
 from hypercast.host.compiler.plane_choice import choose_planes
+from hypercast.reference.array_types import IntArray, SparseArray
 from hypercast.reference.edge_weights import edge_counts
+from hypercast.rtl.config import Config
 from hypercast.rtl.network import routing
 from hypercast.rtl.placement import core_of, row_of
 
@@ -38,15 +42,16 @@ class Messages:
         What it asks of the busiest engines, links and channels.
     """
 
-    send_lists: list
-    edge_sets: list
+    send_lists: list[Words]
+    edge_sets: list[Words]
     messages: int
     deliveries: int
-    edges: np.ndarray
+    edges: IntArray
     load: Load
 
 
-def compile_messages(matrix, config, *, first_row=0, rows=None):
+def compile_messages(matrix: SparseArray, config: Config, *, first_row: int = 0,
+                     rows: int | None = None) -> Messages:
     """Compile ``Z = matrix @ T`` for destination rows ``first_row .. first_row + rows - 1``.
 
     Takes time linear in the tile's edges and the sources.
@@ -65,7 +70,7 @@ def compile_messages(matrix, config, *, first_row=0, rows=None):
     edges = _edges_by_source(scipy.sparse.csr_array(matrix), first_row, rows, config)
     target = np.arange(edges.shape[0], dtype=np.int32)
     receiver = core_of(target + first_row * cores, cores).astype(np.int32)
-    sender = core_of(np.arange(sources, dtype=np.int32), cores)
+    sender = core_of(np.arange(sources, dtype=np.int32), cores).astype(np.int32)
     masks = _masks(edges, receiver, sender, config)
     planes = choose_planes(sender, masks, config)
 
@@ -83,7 +88,8 @@ def compile_messages(matrix, config, *, first_row=0, rows=None):
                     load=Load.of(sender, masks, planes, sizes, config))
 
 
-def _edges_by_source(matrix, first_row, rows, config):
+def _edges_by_source(matrix: SparseArray, first_row: int, rows: int | None,
+                     config: Config) -> SparseArray:
     """A tile's edges as a CSC array of their records, but for the marks of last ones."""
     targets, sources = matrix.shape
     # Ranks are dealt row by row, so the tile of all cores is a slice of ranks.
@@ -100,7 +106,8 @@ def _edges_by_source(matrix, first_row, rows, config):
         (records, source, starts), shape=(end - first, sources)).tocsc()
 
 
-def _narrow(weights, indices, starts, width):
+def _narrow(weights: IntArray, indices: npt.NDArray[np.int32], starts: npt.NDArray[np.int32],
+            width: int) -> tuple[IntArray, npt.NDArray[np.int32], npt.NDArray[np.int32]]:
     """Data, indices and index pointers of a CSR array with elements of ``width`` bits that has
     several entries for each that does not fit one."""
     top = (1 << width - 1) - 1
@@ -114,7 +121,8 @@ def _narrow(weights, indices, starts, width):
             np.concatenate([[0], ends])[starts].astype(starts.dtype))
 
 
-def _masks(edges, receiver, sender, config):
+def _masks(edges: SparseArray, receiver: npt.NDArray[np.int32], sender: npt.NDArray[np.int32],
+           config: Config) -> npt.NDArray[np.uint64]:
     """Destination mask of each source's message, relative to its core: (sources,) uint64."""
     masks = np.zeros(edges.shape[1], dtype=f"u{max(8, config.cores) // 8}")
     sent = np.flatnonzero(np.diff(edges.indptr))
@@ -127,7 +135,7 @@ def _masks(edges, receiver, sender, config):
     return masks.astype(np.uint64)
 
 
-def _edge_sets(edges, config):
+def _edge_sets(edges: SparseArray, config: Config) -> list[Words]:
     """Each core's edge set, stream addresses relative to it.
 
     Parameters
@@ -168,17 +176,17 @@ def _edge_sets(edges, config):
     return edge_sets
 
 
-def _send_lists(masks, planes, config):
+def _send_lists(masks: npt.NDArray[np.uint64], planes: IntArray, config: Config) -> list[Words]:
     """Each core's send list: destination mask and plane of each local row."""
     width = np.dtype(f"<u{min(config.send_record_width, 64) // 8}")
-    fields = masks, planes.astype(np.uint64)
+    fields = [masks, planes.astype(np.uint64)]
     if config.send_record_width <= 64:
-        fields = (masks | fields[1] << np.uint64(config.cores),)
+        fields = [masks | fields[1] << np.uint64(config.cores)]
     records = np.stack([field.astype(width) for field in fields], axis=1)
     return [pack_records(deal(records, core, config), config) for core in range(config.cores)]
 
 
-def relocate(edge_set, address, config):
+def relocate(edge_set: Words, address: int, config: Config) -> Words:
     """The edge set as it has to look at ``address`` of a memory channel."""
     records = edge_set.copy().reshape(-1)
     records[2:2 + 2 * config.streams:2] += np.uint32(address)

@@ -1,14 +1,22 @@
 """What messages load: links, injection and ejection; and the bound on their cycles."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
+from hypercast.reference.array_types import IntArray
+from hypercast.rtl.config import Config
 from hypercast.rtl.network import routing
 
 __all__ = [
-    "Bound", "bound", "ejection_loads", "entered_cores", "injection_loads", "link_loads",
+    "Bound", "Integers", "bound", "ejection_loads", "entered_cores", "injection_loads",
+    "link_loads",
 ]
+
+
+Integers: TypeAlias = npt.NDArray[np.integer[Any]]
+Mask = TypeVar("Mask", bound=np.unsignedinteger[Any])
 
 
 class Bound(NamedTuple):
@@ -26,7 +34,7 @@ class Bound(NamedTuple):
     resource: str
 
 
-def entered_cores(mask, plane, dimensions):
+def entered_cores(mask: npt.NDArray[Mask], plane: int, dimensions: int) -> npt.NDArray[Mask]:
     """The cores that a message's flits enter: each over one link, so they stand for its links.
 
     Parameters
@@ -53,7 +61,7 @@ def entered_cores(mask, plane, dimensions):
     return entered
 
 
-def link_loads(source, mask, planes, dimensions):
+def link_loads(source: Integers, mask: Integers, planes: Integers, dimensions: int) -> IntArray:
     """Flits that go along each link.
 
     Parameters
@@ -80,21 +88,24 @@ def link_loads(source, mask, planes, dimensions):
     return loads
 
 
-def injection_loads(source, dimensions):
+def injection_loads(source: Integers, dimensions: int) -> IntArray:
     """Messages that each core injects: (cores,) int64."""
     return np.bincount(source, minlength=1 << dimensions)
 
 
-def ejection_loads(source, mask, planes, config):
+def ejection_loads(source: Integers, mask: Integers, planes: Integers, config: Config) -> IntArray:
     """Flits that leave each ejection port: (cores, ``config.eject``) int64."""
     cores, core = config.cores, np.arange(config.cores)
     counts = _count_bits(
         mask.astype(np.uint64), source * config.eject + planes % config.eject, cores,
         cores * config.eject).reshape(cores, config.eject, cores)
-    return sum(counts[core ^ relative, :, relative] for relative in range(cores))
+    loads = np.zeros((cores, config.eject), dtype=np.int64)
+    for relative in range(cores):
+        loads += counts[core ^ relative, :, relative]
+    return loads
 
 
-def _count_bits(words, group, bits, groups):
+def _count_bits(words: npt.NDArray[np.uint64], group: Integers, bits: int, groups: int) -> IntArray:
     """How often each of the low bits is set in each group's words: (groups, bits) int64.
 
     From (M,) words of uint64, by the values of their octets.
@@ -107,7 +118,7 @@ def _count_bits(words, group, bits, groups):
         for column in octets.T[:-(-bits // 8)]], axis=1)[:, :bits]
 
 
-def bound(source, mask, planes, config):
+def bound(source: Integers, mask: Integers, planes: Integers, config: Config) -> Bound:
     """The bound that injection, ejection and links set.
 
     Ejection counts a core's ports together: that a plane is tied to a port is the design's choice,

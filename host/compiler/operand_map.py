@@ -1,9 +1,13 @@
 """Which left operands stay in the array's operand buffer, and where."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
+from hypercast.reference.array_types import IntArray
+from hypercast.rtl.config import Config
 from hypercast.rtl.isa import OPERANDS, Opcode, OperandSource
 
 __all__ = ["OperandMap", "Parts"]
@@ -29,23 +33,23 @@ class Parts:
     """
 
     name: str
-    firsts: tuple
-    sizes: tuple
+    firsts: tuple[int, ...]
+    sizes: tuple[int, ...]
     stride: int = 0
 
     @classmethod
-    def dense(cls, name, panels, stride):
+    def dense(cls, name: str, panels: int, stride: int) -> Self:
         """Those of a matrix with ``panels``, each of ``stride`` words."""
         return cls(name=name, firsts=tuple(range(panels)), sizes=(stride,) * panels, stride=stride)
 
     @classmethod
-    def sparse(cls, name, firsts, words):
+    def sparse(cls, name: str, firsts: Sequence[int], words: IntArray) -> Self:
         """Those of a word-sparse matrix with ``words``, an array (cores, panels)."""
         sizes = np.add.reduceat(words, firsts, axis=1).max(axis=0)
         return cls(name=name, firsts=tuple(firsts), sizes=tuple(sizes.tolist()))
 
     @property
-    def total(self):
+    def total(self) -> int:
         """Entries of all pieces."""
         return sum(self.sizes)
 
@@ -64,9 +68,10 @@ class OperandMap:
         Left operands that are read more than once.
     """
 
-    def __init__(self, config, wanted):
-        self._places = {}
-        self._starts = {}  # word-sparse matrices, to the panels that have an index
+    def __init__(self, config: Config, wanted: Iterable[Parts]) -> None:
+        self._places: dict[str, tuple[Parts, int, int]] = {}
+        # Word-sparse matrices, to the panels that have an index.
+        self._starts: dict[str, tuple[int, ...]] = {}
         used = 0
         for parts in wanted:
             if not parts.stride:
@@ -79,7 +84,7 @@ class OperandMap:
                 self._places[parts.name] = parts, used, held
                 used += size
 
-    def cuts(self, name):
+    def cuts(self, name: str) -> tuple[int, ...]:
         """First panels of what an instruction may take together; empty for the whole matrix."""
         if name not in self._places:
             return ()
@@ -88,25 +93,25 @@ class OperandMap:
             return parts.firsts
         return (0, held) if held < len(parts.sizes) else ()
 
-    def starts(self, name):
+    def starts(self, name: str) -> tuple[int, ...]:
         """Panels that what an instruction takes together must not reach across: where a
         word-sparse matrix has an index, since it ends there; those of ``cuts`` for others.
         """
         return self._starts.get(name, self.cuts(name))
 
-    def holds(self, name, first=0, count=1):
+    def holds(self, name: str, first: int = 0, count: int = 1) -> bool:
         """Whether there is a place for panels of a matrix; word-sparse, for a whole piece."""
         if name not in self._places:
             return False
         parts, _, held = self._places[name]
         return not parts.stride or first + count <= held
 
-    def entry(self, name, panel, row):
+    def entry(self, name: str, panel: int, row: int) -> int:
         """Entry of a row of a dense matrix' panel that has a place."""
         parts, base, _ = self._places[name]
         return base + panel * parts.stride + row
 
-    def fields(self, name, first, row, *, keep):
+    def fields(self, name: str, first: int, row: int, *, keep: bool) -> dict[str, int]:
         """Operands of a MATMUL or GRADIENT on a piece of a matrix that has a place.
 
         Parameters

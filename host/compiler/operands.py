@@ -1,15 +1,21 @@
 """Where instructions find their operands: in memory, or kept closer to an engine."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
+from hypercast.host.compiler.instruction import Name
 from hypercast.host.compiler.kept_map import KeptMap
-from hypercast.host.compiler.memory_map import index_name
+from hypercast.host.compiler.memory_map import Region, index_name
 from hypercast.host.compiler.operand_map import OperandMap
 from hypercast.host.compiler.tensors import level, of_training
+from hypercast.host.compiler.vertices import Tile, Vertices
 from hypercast.rtl.isa import Keep
 
 __all__ = ["Operands", "Use"]
+
+#: A panel of a tile of a tensor: its name, the panel, and the tile's first row.
+Part: TypeAlias = tuple[str, int, int]
 
 
 class Use(NamedTuple):
@@ -25,10 +31,10 @@ class Use(NamedTuple):
         Whether it is read from memory.
     """
 
-    fields: dict
-    reads: tuple = ()
-    writes: tuple = ()
-    follows: tuple = ()
+    fields: dict[str, int]
+    reads: tuple[Name, ...] = ()
+    writes: tuple[Name, ...] = ()
+    follows: tuple[Name, ...] = ()
     memory: bool = False
 
 
@@ -48,31 +54,32 @@ class Operands:
         Which rows to be sent, and right operands, are kept.
     """
 
-    regions: dict
-    vertices: tuple
+    regions: dict[str, Region]
+    vertices: Sequence[Vertices]
     buffer: OperandMap
     kept: KeptMap
-    _present: dict = field(default_factory=dict)  # parts in the operand buffer, to their rows
-    _resident: dict = field(default_factory=dict)
+    # Parts in the operand buffer, to their rows.
+    _present: dict[Part, tuple[int, int]] = field(default_factory=dict)
+    _resident: dict[Part, tuple[int, int]] = field(default_factory=dict)
 
-    def parts(self, name, panels, tile=None):
+    def parts(self, name: str, panels: Iterable[int], tile: Tile | None = None) -> tuple[Part, ...]:
         """Names of panels of a tensor, of all tiles or of one."""
         tiles = [tile] if tile else self.vertices_of(name).tiles
         return tuple((name, panel, each.first) for panel in panels for each in tiles)
 
-    def vertices_of(self, name):
+    def vertices_of(self, name: str) -> Vertices:
         """The vertices that a tensor has rows of."""
         return self.vertices[level(name)]
 
-    def cuts(self, name):
+    def cuts(self, name: str) -> tuple[int, ...]:
         """Where a left operand's panels have to be parted, as ``OperandMap.cuts``."""
         return self.buffer.cuts(of_training(name))
 
-    def starts(self, name):
+    def starts(self, name: str) -> tuple[int, ...]:
         """Where panels that are not the whole matrix have to be parted."""
         return self.buffer.starts(of_training(name))
 
-    def left(self, name, first, count, tile=None):
+    def left(self, name: str, first: int, count: int, tile: Tile | None = None) -> Use:
         """The left operand of a MATMUL or GRADIENT: panels of a tile of rows, or of all.
 
         What is taken from the operand buffer has to be kept by an instruction with the same rows.
@@ -95,11 +102,11 @@ class Operands:
             return Use(fields, parts, entries, memory=True)
         return Use(fields, entries, follows=entries if count == 1 and region.stride else ())
 
-    def sent(self, name, panel, address):
+    def sent(self, name: str, panel: int, address: int) -> Use:
         """The rows of an AGGREGATE, from an address on."""
         return self._source(Keep.SEND, name, panel, {"address": address})
 
-    def right(self, name, panel, tile=None):
+    def right(self, name: str, panel: int, tile: Tile | None = None) -> Use:
         """The right operand of a GRADIENT, of a tile of rows or of all."""
         region, row = self.regions[name], tile.first if tile else 0
         return self._source(
@@ -107,10 +114,10 @@ class Operands:
             {"gradient_channel": region.channel, "gradient_address": region.panel(panel, row)},
             tile)
 
-    def result(self, name, panel, tile):
+    def result(self, name: str, panel: int, tile: Tile) -> Use:
         """What DRAIN, or LOSS with one panel, writes: to memory, and where it is kept."""
         parts, place = self.parts(name, [panel], tile), of_training(name)
-        fields, names = {"keep": 0}, list(parts)
+        fields, names = {"keep": 0}, list[Name](parts)
         if self.buffer.holds(place, panel):
             fields["keep"] |= 1 << Keep.LEFT
             fields["left_base"] = self.buffer.entry(place, panel, tile.first)
@@ -124,15 +131,16 @@ class Operands:
                 names.append((target, name, panel))
         return Use(fields if fields["keep"] else {}, writes=tuple(names))
 
-    def stay(self):
+    def stay(self) -> None:
         """What is in the operand buffer stays there for all programs that follow."""
         self._resident = dict(self._present)
 
-    def halt(self):
+    def halt(self) -> None:
         """A program ends."""
         self._present = dict(self._resident)
 
-    def _source(self, target, name, panel, fields, tile=None):
+    def _source(self, target: Keep, name: str, panel: int, fields: dict[str, int],
+                tile: Tile | None = None) -> Use:
         """A panel that may be kept, or else is read from memory."""
         base = self.kept.base(target, of_training(name), panel)
         if base is None:
@@ -141,6 +149,6 @@ class Operands:
         return Use(fields | {"kept": 1, "kept_base": base}, names, follows=names)
 
 
-def _entries(parts):
+def _entries(parts: Iterable[Part]) -> tuple[Name, ...]:
     """Names of the places of parts in the operand buffer."""
     return tuple(("operand", *part) for part in parts)

@@ -4,8 +4,15 @@ A memory word is a row of ``Config.chunks`` little-endian ``uint32``; formats ar
 ``docs/blocks.md``.
 """
 
-import numpy as np
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
+import numpy as np
+import numpy.typing as npt
+
+from hypercast.host.compiler.images import Words
+from hypercast.reference.array_types import IntArray, SparseArray
+from hypercast.rtl.config import Config
 from hypercast.rtl.placement import rank_of, rows_of
 
 __all__ = [
@@ -13,14 +20,16 @@ __all__ = [
     "unpack_panels", "unpack_rows",
 ]
 
+Element = TypeVar("Element", bound=np.generic)
+
 #: Bit of an exponent file's entry that says its peak is valid, and the lowest peak there can be.
 _VALID = 1 << 16
 _LEAST_PEAK = -128
 
-_ELEMENT = {8: np.dtype("<i1"), 16: np.dtype("<i2")}
+_ELEMENT: dict[int, np.dtype[np.signedinteger[Any]]] = {8: np.dtype("<i1"), 16: np.dtype("<i2")}
 
 
-def pack_rows(values, config):
+def pack_rows(values: IntArray, config: Config) -> Words:
     """(words, lanes) elements as (words, chunks) ``uint32``.
 
     Raises
@@ -40,14 +49,16 @@ def pack_rows(values, config):
     return octets.view("<u4")
 
 
-def unpack_rows(words, config):
+def unpack_rows(words: Words, config: Config) -> IntArray:
     """The inverse of ``pack_rows``, as ``int64``."""
     octets = np.ascontiguousarray(words, dtype="<u4").view(np.uint8)
     octets = octets.reshape(len(words), config.word_width // 8)[:, :config.data_width // 8]
-    return np.ascontiguousarray(octets).view(_ELEMENT[config.element_width]).astype(np.int64)
+    elements: npt.NDArray[np.signedinteger[Any]] = np.ascontiguousarray(octets).view(
+        _ELEMENT[config.element_width])
+    return elements.astype(np.int64)
 
 
-def pack_records(records, config):
+def pack_records(records: npt.NDArray[np.unsignedinteger[Any]], config: Config) -> Words:
     """Records of a fixed width, as one list: (words, chunks) ``uint32``, padded with zeros.
 
     Parameters
@@ -62,12 +73,14 @@ def pack_records(records, config):
     return padded.view("<u4").reshape(-1, config.chunks)
 
 
-def deal(matrix, core, config):
+def deal(matrix: npt.NDArray[Element] | SparseArray, core: int,
+         config: Config) -> npt.NDArray[Element] | SparseArray:
     """The rows of ``matrix`` (in rank order) that ``core`` holds, in local order."""
     return matrix[_ranks(matrix.shape[0], core, config)]
 
 
-def undeal(parts, vertices, config):
+def undeal(parts: Sequence[npt.NDArray[Element]], vertices: int,
+           config: Config) -> npt.NDArray[Element]:
     """The inverse of ``deal`` over all cores: ``parts[core]`` holds at least the core's rows."""
     result = np.zeros((vertices, *parts[0].shape[1:]), dtype=parts[0].dtype)
     for core, part in enumerate(parts):
@@ -76,11 +89,11 @@ def undeal(parts, vertices, config):
     return result
 
 
-def _ranks(vertices, core, config):
+def _ranks(vertices: int, core: int, config: Config) -> npt.NDArray[np.integer[Any]]:
     return rank_of(core, np.arange(rows_of(core, vertices, config.cores)), config.cores)
 
 
-def pack_panels(matrix, stride, config):
+def pack_panels(matrix: IntArray, stride: int, config: Config) -> Words:
     """A core's matrix (rows, columns) panel by panel, ``stride`` words each."""
     rows, columns = matrix.shape
     panels = -(-columns // config.lanes)
@@ -91,13 +104,13 @@ def pack_panels(matrix, stride, config):
     return pack_rows(padded.reshape(-1, config.lanes), config)
 
 
-def unpack_panels(words, rows, columns, stride, config):
+def unpack_panels(words: Words, rows: int, columns: int, stride: int, config: Config) -> IntArray:
     """The inverse of ``pack_panels``."""
     elements = unpack_rows(words, config).reshape(-1, stride, config.lanes)[:, :rows]
     return elements.transpose(1, 0, 2).reshape(rows, len(elements) * config.lanes)[:, :columns]
 
 
-def pack_entry(exponent, peak):
+def pack_entry(exponent: int, peak: int | None) -> int:
     """An entry of the exponent file: 8 bits of exponent, 8 of peak (``None``: not valid).
 
     Peaks below the lowest one become that, as on the chip; no exponent is chosen from them.
@@ -106,7 +119,7 @@ def pack_entry(exponent, peak):
     return valid | exponent & 0xFF
 
 
-def unpack_entry(word):
+def unpack_entry(word: int) -> tuple[int, int | None]:
     """The inverse of ``pack_entry``."""
     exponent, peak = (((word >> shift & 0xFF) ^ 0x80) - 0x80 for shift in (0, 8))
     return exponent, peak if word & _VALID else None

@@ -11,13 +11,20 @@ per core: the load a message would meet is a sum of population counts.
 """
 
 from dataclasses import dataclass
+from typing import Any, Self, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from hypercast.host.compiler.network_loads import entered_cores
+from hypercast.reference.array_types import IntArray
+from hypercast.rtl.config import Config
 from hypercast.rtl.network import routing
 
 __all__ = ["choose_planes"]
+
+#: Words of a bit per core.
+Masks: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
 
 #: Messages of one core that are placed at the same time, without regard to each other.
 _ROUND = 4
@@ -31,7 +38,8 @@ _TURN = 2
 _DIGITS = 7
 
 
-def choose_planes(source, mask, config):
+def choose_planes(source: npt.NDArray[np.integer[Any]], mask: npt.NDArray[np.uint64],
+                  config: Config) -> IntArray:
     """The plane of each message. Takes time linear in the number of the busiest core's messages.
 
     Parameters
@@ -72,7 +80,7 @@ def choose_planes(source, mask, config):
     return planes
 
 
-def _numbers(source, cores):
+def _numbers(source: npt.NDArray[np.integer[Any]], cores: int) -> tuple[IntArray, int]:
     """Each message's number among those of its core, and how many the busiest core has."""
     order = np.argsort(source.astype(np.uint8), kind="stable")
     counts = np.bincount(source, minlength=cores)
@@ -99,10 +107,10 @@ class _Network:
     planes: int
     cores: int
     ports: int
-    entered: np.ndarray
+    entered: Masks
 
     @classmethod
-    def of(cls, config):
+    def of(cls, config: Config) -> Self:
         """Those of ``config``."""
         dimensions, planes, cores = config.dimensions, config.planes, config.cores
         word = f"u{max(8, cores) // 8}"
@@ -114,12 +122,12 @@ class _Network:
                    ports=config.eject if config.eject > 1 else 0,
                    entered=entered[..., None, None, None])
 
-    def visited(self, masks):
+    def visited(self, masks: Masks) -> Masks:
         """The cores that flits enter on their way to ``masks``, in every plane (first axis)."""
         return np.stack([entered_cores(masks, plane, self.dimensions)
                          for plane in range(self.planes)])
 
-    def relative(self, words):
+    def relative(self, words: Masks) -> Masks:
         """Words (..., segments) of bits per core, as each core sees them: (..., cores, segments).
 
         Bit ``k`` of a core is the one of the core at address ``core XOR k``.
@@ -130,7 +138,7 @@ class _Network:
             words = np.concatenate([words, across], axis=-2)
         return words
 
-    def absolute(self, words):
+    def absolute(self, words: Masks) -> Masks:
         """Words (..., cores, segments) relative to each core become those relative to core 0."""
         for dimension in range(self.dimensions):
             shape = (*words.shape[:-2], -1, 2, 1 << dimension, words.shape[-1])
@@ -139,7 +147,7 @@ class _Network:
         return words
 
 
-def _place(masks, network):
+def _place(masks: Masks, network: _Network) -> npt.NDArray[np.uint8]:
     """Planes of messages (rounds, messages of a round, cores, segments), round by round."""
     _, count, cores, segments = masks.shape
     visited = network.visited(masks)
@@ -169,7 +177,7 @@ def _place(masks, network):
     return chosen
 
 
-def _met(loads, visited, mask, network):
+def _met(loads: IntArray, visited: Masks, mask: Masks, network: _Network) -> npt.NDArray[np.int16]:
     """Twice the load of the places that messages would use in each plane, in flits."""
     digit = np.uint8(1) << np.arange(_DIGITS, dtype=np.uint8)[::-1]
     flits = np.minimum(loads // _FLIT, (1 << _DIGITS) - 1).astype(np.uint8)
@@ -188,9 +196,10 @@ def _met(loads, visited, mask, network):
     return met
 
 
-def _count(words, cores):
+def _count(words: Masks, cores: int) -> npt.NDArray[np.uint16]:
     """How many of the words (places, messages, senders, segments) have each core's bit set."""
     places, count, senders, segments = words.shape
     bits = np.unpackbits(words[..., None].view(np.uint8), axis=-1, bitorder="little")
-    return bits.reshape(places, count * senders, segments, bits.shape[-1])[..., :cores].sum(
-        axis=1, dtype=np.uint16)
+    counts: npt.NDArray[np.uint16] = bits.reshape(
+        places, count * senders, segments, bits.shape[-1])[..., :cores].sum(axis=1, dtype=np.uint16)
+    return counts

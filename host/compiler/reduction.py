@@ -9,10 +9,13 @@ import math
 from bisect import bisect_left
 from dataclasses import dataclass
 
+from hypercast.host.compiler.model import Model
 from hypercast.host.compiler.packing import deal
 from hypercast.reference.bounds import gradient_bounds
+from hypercast.reference.network import Network
+from hypercast.rtl.config import Config
 
-__all__ = ["Chunk", "first_panels", "gradient_slices", "plan_reductions", "slices_for"]
+__all__ = ["Chunk", "gradient_slices", "plan_reductions", "slices_for"]
 
 #: Share of the last weight gradient that is left to the last group.
 _LAST_SHARE = 0.2
@@ -37,7 +40,7 @@ class Chunk:
     first_row: int
 
 
-def plan_reductions(network, config):
+def plan_reductions(network: Network, config: Config) -> dict[str, list[Chunk]]:
     """The chunks of every parameter.
 
     Parameters
@@ -54,7 +57,7 @@ def plan_reductions(network, config):
     """
     lanes, cores = config.lanes, config.cores
     capacity, unit = config.accumulator_rows * cores, max(lanes, cores)
-    plan: dict[str, list] = {}
+    plan: dict[str, list[Chunk]] = {}
     group, used = 0, 0
     for number in range(len(network.layers), 0, -1):
         layer = network.layers[number - 1]
@@ -82,7 +85,7 @@ def plan_reductions(network, config):
     return plan
 
 
-def _tail(count, height, unit):
+def _tail(count: int, height: int, unit: int) -> int:
     """Rows to leave to the last group, from a multiple of ``unit`` on: whole panels if they can be.
     """
     share = int(count * _LAST_SHARE)
@@ -91,21 +94,7 @@ def _tail(count, height, unit):
     return max(0, count - -(-(count - share) // step) * step)
 
 
-def first_panels(matrices, config):
-    """First panels of the runs of a left operand that the parts of its weight gradients take.
-
-    Parameters
-    ----------
-    matrices : iterable of Weights
-        Those that it is multiplied by.
-    config : Config
-        Gives the lanes.
-    """
-    return sorted({part.start // config.lanes for weights in matrices for chunk in weights.chunks
-                   for _, part in weights.parts(chunk.rows)})
-
-
-def gradient_slices(model, config, network=None):
+def gradient_slices(model: Model, config: Config, network: Network | None = None) -> dict[str, int]:
     """Digits that any core's sum of each parameter's gradient takes, by parameter name.
 
     Parameters
@@ -122,7 +111,7 @@ def gradient_slices(model, config, network=None):
     return {name: slices_for(max(bound[name] for bound in bounds), config) for name in bounds[0]}
 
 
-def slices_for(bound, config):
+def slices_for(bound: int, config: Config) -> int:
     """Digits that hold any sum of magnitude up to ``bound``, all of an accumulator at most.
 
     Every digit is signed, so ``n`` of them end before ``2**(n * E - 1)``: with 16 bits,

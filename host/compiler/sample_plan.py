@@ -1,17 +1,28 @@
 """Where what a sample brings lies in memory: its edges, and how many rows of each kind it has."""
 
 import math
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import Self, TypeAlias, TypedDict
 
 import numpy as np
 
-from hypercast.host.compiler.edge_matrices import edge_matrices
+from hypercast.host.compiler.edge_matrices import EdgeMatrix, edge_matrices
 from hypercast.host.compiler.emitter import Messages
-from hypercast.host.compiler.memory_map import CapacityError
+from hypercast.host.compiler.images import Image
+from hypercast.host.compiler.memory_map import CapacityError, MemoryMap, Region
+from hypercast.host.compiler.messages import Messages as CompiledMessages
 from hypercast.host.compiler.messages import compile_messages, relocate
-from hypercast.host.compiler.vertices import RowTable, Vertices
+from hypercast.host.compiler.vertices import RowTable, Tile, Vertices
+from hypercast.reference.array_types import IntArray
+from hypercast.reference.network import Network
+from hypercast.reference.sample import Sample
+from hypercast.rtl.config import Config
 
 __all__ = ["Room", "SamplePlan"]
+
+#: Of each matrix, the tiles of its rows.
+Tiles: TypeAlias = Sequence[tuple[EdgeMatrix, Sequence[tuple[Tile, CompiledMessages]]]]
 
 #: Room is this share larger than the samples that are known.
 _SLACK = 0.15
@@ -29,11 +40,11 @@ class Room:
         Words of edges, as a multiple of what the first sample takes.
     """
 
-    rows: tuple
+    rows: tuple[int, ...]
     edges: float
 
     @classmethod
-    def of(cls, samples):
+    def of(cls, samples: Sequence[Sample]) -> Self:
         """Room for samples like the given ones, the first one among them, and some more."""
         rows = np.max([sample.rows for sample in samples], axis=0)
         edges = np.array([_edges(sample) for sample in samples])
@@ -41,7 +52,16 @@ class Room:
                    edges=(1 + _SLACK) * float((edges.max(axis=0) / edges[0]).max()))
 
 
-def _edges(sample):
+class Traffic(TypedDict, total=False):
+    """Flits injected, flits ejected and edges accumulated by one aggregation of one panel."""
+
+    messages: int
+    deliveries: int
+    edges: int
+    imbalance: float
+
+
+def _edges(sample: Sample) -> IntArray:
     """Those of a sample's largest matrix, and those of rows that are added; at least 1 each."""
     return np.array([max(1, *map(sample.sent_edges, sample.edges)), max(1, sample.sent_roots)])
 
@@ -74,7 +94,8 @@ class SamplePlan:
         ``Job``. Made by ``place``.
     """
 
-    def __init__(self, network, config, sample, room=None):
+    def __init__(self, network: Network, config: Config, sample: Sample,
+                 room: Room | None = None) -> None:
         self._network = network
         self._config = config
         self.room = room
@@ -84,12 +105,14 @@ class SamplePlan:
         self.vertices = tuple(
             Vertices.of(count, config, self._table, level)
             for count, level in zip(room.rows if room else sample.rows, self._levels, strict=True))
-        self._regions = {}
-        self._compiled = (None, ())
-        self.messages, self.roots, self.traffic = {}, {}, {}
+        self._regions: dict[tuple[str, int], tuple[Region, Region]] = {}
+        self._compiled: tuple[Sample | None, Tiles] = None, ()
+        self.messages: dict[tuple[int, bool], list[Messages]] = {}
+        self.roots: dict[tuple[int, bool], list[Messages]] = {}
+        self.traffic: Traffic = {}
         self._first = sample
 
-    def place(self, memory):
+    def place(self, memory: MemoryMap) -> None:
         """Allocate regions for edges in a ``MemoryMap``."""
         for edges, tiles in self._tiles(self._first):
             places = []
@@ -106,26 +129,26 @@ class SamplePlan:
             if edges.name.startswith("A") and not self.traffic:
                 self.traffic = self._traffic([messages for _, messages in tiles])
 
-    def _list_words(self, edges, messages):
+    def _list_words(self, edges: EdgeMatrix, messages: CompiledMessages) -> int:
         if not self.room:
             return max(len(words) for words in messages.send_lists)
         bits = self.vertices[edges.source].rows * self._config.send_record_width
         return -(-bits // self._config.word_width)
 
-    def _set_words(self, messages):
+    def _set_words(self, messages: CompiledMessages) -> int:
         words = max(len(words) for words in messages.edge_sets)
         # Streams end in words of their own.
         return words if not self.room else (
             math.ceil(words * self.room.edges) + self._config.streams)
 
-    def _traffic(self, tiles):
+    def _traffic(self, tiles: Sequence[CompiledMessages]) -> Traffic:
         by_core = np.sum([messages.edges for messages in tiles], axis=0)
         edges = int(by_core.sum())
         return {"messages": sum(messages.messages for messages in tiles),
                 "deliveries": sum(messages.deliveries for messages in tiles), "edges": edges,
                 "imbalance": float(by_core.max() * self._config.cores / edges) if edges else 1.0}
 
-    def _tiles(self, sample):
+    def _tiles(self, sample: Sample) -> Tiles:
         """Pairs of an ``EdgeMatrix`` and its pairs of tile and compiled messages."""
         if self._compiled[0] is not sample:
             self._compiled = sample, [
@@ -135,22 +158,23 @@ class SamplePlan:
                 for edges in edge_matrices(self._network, sample, symmetric=not self.room)]
         return self._compiled[1]
 
-    def room_for(self, sample):
+    def room_for(self, sample: Sample) -> Room:
         """``Room`` for a sample that is too large, too; it has to be the first one then.
 
         It is more than was there, so that samples that differ in kind cannot ask for it in turn
         forever.
         """
+        assert self.room  # there is nothing to exceed otherwise
         own = Room.of([sample])
         edges = float((self.room.edges * _edges(self._first) / _edges(sample)).max())
         return Room(rows=tuple(map(max, self.room.rows, own.rows)),
                     edges=max(own.edges, (1 + _SLACK) * edges))
 
-    def rows_of(self, entry):
+    def rows_of(self, entry: int) -> range:
         """Range of rows, of the largest core, that an entry of the row table is of."""
         return self._table.rows(entry)
 
-    def row_table(self, sample):
+    def row_table(self, sample: Sample) -> list[list[int]]:
         """The row table of each core.
 
         Raises
@@ -162,11 +186,11 @@ class SamplePlan:
         if any(count > limit for count, limit in zip(sample.rows, most, strict=True)):
             raise CapacityError(f"a sample has {sample.rows} rows of input and layers, but there "
                                 f"is room for {most}; compile the job with more room")
-        rows = dict(zip(self._levels, sample.rows, strict=True))
+        rows: dict[Hashable, int] = dict(zip(self._levels, sample.rows, strict=True))
         return [self._table.counts(core, self._config.cores, rows)
                 for core in range(self._config.cores)]
 
-    def images(self, sample):
+    def images(self, sample: Sample) -> list[Image]:
         """For each core, (region name, words) pairs of the edges.
 
         Raises
@@ -174,7 +198,7 @@ class SamplePlan:
         CapacityError
             If a region is too small.
         """
-        images = [[] for _ in range(self._config.cores)]
+        images: list[Image] = [[] for _ in range(self._config.cores)]
         for edges, tiles in self._tiles(sample):
             for tile, messages in tiles:
                 lists, sets = self._regions[edges.name, tile.first]

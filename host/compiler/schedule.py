@@ -8,87 +8,17 @@ that GRADIENT and UPDATE announce. An instruction waits for those engines of whi
 conflicts with it, and for no others.
 """
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
 
 from hypercast.host.compiler.execution import execute
-from hypercast.host.compiler.issue_order import ARRIVALS, ENGINES, TRIALS, issue_orders
+from hypercast.host.compiler.instruction import ARRIVALS, Accumulators, Instruction, Issued, Name
+from hypercast.host.compiler.issue_order import TRIALS, issue_orders
 from hypercast.host.compiler.timing import Duration
 from hypercast.rtl import isa
 
-__all__ = ["Accumulators", "Issued", "Schedule"]
-
-#: Instructions that add to accumulators; the others of those that use any take them out.
-_ADDING = (isa.Opcode.AGGREGATE, isa.Opcode.MATMUL, isa.Opcode.GRADIENT)
-
-
-@dataclass(eq=False)
-class Accumulators:
-    """A buffer of accumulators, from the first addition until all is taken out again.
-
-    All that add come before all that take. The schedule chooses the buffer.
-
-    Parameters
-    ----------
-    kind : str
-        ``"array"`` or ``"aggregation"``.
-    after : Accumulators or None
-        Additions begin after the last of those to ``after`` has been issued.
-    """
-
-    kind: str
-    after: "Accumulators | None" = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Issued:
-    """An instruction in its place in a program.
-
-    Parameters
-    ----------
-    opcode : isa.Opcode
-        What it does.
-    waits : int
-        Engines it waits for besides its own.
-    duration : Duration
-        Cycles it is expected to take.
-    operands : dict
-        Its other fields, ``phase`` included.
-    """
-
-    opcode: isa.Opcode
-    waits: int
-    duration: Duration
-    operands: dict
-
-    def encode(self):
-        """The instruction's word."""
-        return isa.encode(self.opcode, waits=self.waits, **self.operands)
-
-
-@dataclass(eq=False)
-class Instruction:
-    opcode: isa.Opcode
-    duration: Duration
-    reads: set
-    writes: set
-    accumulators: Accumulators | None
-    opens: str | None
-    label: str | None
-    operands: dict
-    before: set = field(default_factory=set)  # instructions that have to be issued first
-    after: list = field(default_factory=list)
-    follows: frozenset = frozenset()  # names that it may read while they are written
-    chain: "Instruction | None" = None  # of ``before``, the one it may run at the same time as
-    path: int = 0  # cycles from its start to the end of the program, at least
-
-    @property
-    def engine(self):
-        return ENGINES[self.opcode]
-
-    @property
-    def adds(self):
-        return self.opcode in _ADDING
+__all__ = ["Schedule"]
 
 
 class Schedule:
@@ -107,25 +37,30 @@ class Schedule:
         Rows of the instructions that were given a label.
     """
 
-    def __init__(self, trials=TRIALS):
-        self.issued = []
-        self.labels = []
+    def __init__(self, trials: int = TRIALS) -> None:
+        self.issued: list[Issued] = []
+        self.labels: list[tuple[int, str]] = []
         self._trials = trials
-        self._program = []
+        self._program: list[Instruction] = []
 
     @property
-    def words(self):
+    def words(self) -> list[int]:
         """Encoded instructions."""
         return [instruction.encode() for instruction in self.issued]
 
-    def add(self, opcode, *, duration=None, reads=(), writes=(), follows=(), accumulators=None,
-            opens=None, label=None, **operands):
+    def add(self, opcode: isa.Opcode, fields: Mapping[str, int] | None = None, /, *,
+            duration: Duration | None = None, reads: Iterable[Name] = (),
+            writes: Iterable[Name] = (), follows: Iterable[Name] = (),
+            accumulators: Accumulators | None = None, opens: str | None = None,
+            label: str | None = None, **operands: int) -> None:
         """Add an instruction to the program, after those that it depends on.
 
         Parameters
         ----------
         opcode : isa.Opcode
             What to do.
+        fields : dict, optional
+            Fields of the instruction, besides ``operands``.
         duration : Duration, optional
             Cycles it is expected to take.
         reads, writes : iterable of hashable
@@ -145,15 +80,15 @@ class Schedule:
         """
         self._program.append(Instruction(
             opcode, duration or Duration(), set(reads), set(writes), accumulators, opens, label,
-            operands, follows=frozenset(follows)))
+            {**operands, **(fields or {})}, follows=frozenset(follows)))
 
-    def halt(self, *, phase, step):
+    def halt(self, *, phase: int, step: int) -> None:
         """End the program; with ``step``, also the training step. Waits for every engine."""
         _find_dependencies(self._program)
         halt = Issued(
             opcode=isa.Opcode.HALT, waits=(1 << len(isa.Engine)) - 1, duration=Duration(),
             operands={"phase": phase, "step": step})
-        phases = 1 + max(one.operands["phase"] for one in [halt, *self._program])
+        phases = 1 + max([phase, *(one.operands["phase"] for one in self._program)])
         programs = ((order, [*_issued(order, buffers), halt])
                     for order, buffers in issue_orders(self._program, self._trials))
         order, issued = min(programs, key=lambda program: execute(program[1], phases)[0])
@@ -163,10 +98,10 @@ class Schedule:
         self._program = []
 
 
-def _issued(order, buffers):
+def _issued(order: Iterable[Instruction], buffers: Mapping[Accumulators, int]) -> Iterator[Issued]:
     """Instructions in order, as they are issued."""
     waits = _Waits(buffers)
-    opened = set()
+    opened: set[str] = set()
     for instruction in order:
         fields = dict(instruction.operands)
         if instruction.accumulators:
@@ -184,9 +119,11 @@ def _issued(order, buffers):
 # --- Dependencies -------------------------------------------------------------------------------
 
 
-def _find_dependencies(program):
+def _find_dependencies(program: Sequence[Instruction]) -> None:
     """Fill in ``before``, ``after`` and ``path``."""
-    writers, readers, users = {}, {}, {}
+    writers: dict[Name, Instruction] = {}
+    readers: dict[Name, list[Instruction]] = {}
+    users: dict[Accumulators, list[Instruction]] = {}
     for instruction in program:
         for name in instruction.reads:
             if name in writers:
@@ -202,7 +139,7 @@ def _find_dependencies(program):
         if accumulators := instruction.accumulators:
             users.setdefault(accumulators, []).append(instruction)
     for accumulators, sharing in users.items():
-        _order_users(sharing, users.get(accumulators.after))
+        _order_users(sharing, users.get(accumulators.after) if accumulators.after else None)
     for instruction in program:
         for earlier in instruction.before:
             earlier.after.append(instruction)
@@ -212,7 +149,7 @@ def _find_dependencies(program):
         instruction.path = instruction.duration.cycles + instruction.duration.tail + rest
 
 
-def _chain(instruction, writers):
+def _chain(instruction: Instruction, writers: Mapping[Name, Instruction]) -> None:
     """Fill in ``chain``."""
     written = {writers[name] for name in instruction.follows if name in writers}
     whole = {writers[name] for name in instruction.reads - instruction.follows if name in writers}
@@ -220,7 +157,7 @@ def _chain(instruction, writers):
         [instruction.chain] = written
 
 
-def _order_users(sharing, preceding):
+def _order_users(sharing: Sequence[Instruction], preceding: Sequence[Instruction] | None) -> None:
     """Make those who take accumulators follow those who add.
 
     The schedule must not get stuck with all buffers in use, so nothing may need another buffer
@@ -244,11 +181,11 @@ def _order_users(sharing, preceding):
 
 @dataclass
 class _Access:
-    reads: set
-    writes: set
-    adds: set = field(default_factory=set)
+    reads: set[Name]
+    writes: set[Name]
+    adds: set[Name] = field(default_factory=set)
 
-    def conflicts(self, other):
+    def conflicts(self, other: "_Access") -> bool:
         return bool(self.writes & (other.reads | other.writes | other.adds)
                     or self.reads & (other.writes | other.adds)
                     or self.adds & (other.reads | other.writes))
@@ -257,11 +194,11 @@ class _Access:
 class _Waits:
     """What of the instructions issued so far may be under way."""
 
-    def __init__(self, buffers):
+    def __init__(self, buffers: Mapping[Accumulators, int]) -> None:
         self._buffers = buffers
-        self._running = {}
+        self._running: dict[isa.Engine, list[_Access]] = {}
 
-    def issue(self, instruction):
+    def issue(self, instruction: Instruction) -> tuple[int, bool]:
         """The engines the next instruction has to wait for, and whether it is chained to another.
         """
         access = _Access(instruction.reads, set(instruction.writes))

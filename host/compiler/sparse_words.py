@@ -5,11 +5,15 @@ those of ``docs/blocks.md``.
 """
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import scipy.sparse
 
+from hypercast.host.compiler.images import Words
 from hypercast.host.compiler.packing import pack_records, pack_rows
+from hypercast.reference.array_types import IntArray, IntMatrix
+from hypercast.rtl.config import Config
 
 __all__ = ["MAXIMUM_ROWS", "SparseWords", "index_words"]
 
@@ -20,7 +24,7 @@ _ROW = np.dtype("<u2")
 _ENTRY = 64
 
 
-def index_words(panels, config):
+def index_words(panels: int, config: Config) -> int:
     """Memory words of an index of ``panels`` entries."""
     return -(-panels * _ENTRY // config.word_width)
 
@@ -39,12 +43,12 @@ class SparseWords:
         (panels,) words of the matrix among them.
     """
 
-    words: np.ndarray
-    sizes: np.ndarray
-    counts: np.ndarray
+    words: Words
+    sizes: IntArray
+    counts: IntArray
 
     @classmethod
-    def of(cls, matrix, config):
+    def of(cls, matrix: IntMatrix, config: Config) -> Self:
         """Pack a matrix.
 
         Parameters
@@ -88,7 +92,7 @@ class SparseWords:
         image[heads] = pack_records(numbers, config)[heads]
         return cls(words=image, sizes=sizes, counts=counts)
 
-    def index(self, address, config, first, panels):
+    def index(self, address: int, config: Config, first: int, panels: int) -> Words:
         """The index of panels ``first .. first + panels - 1``.
 
         Parameters

@@ -4,7 +4,14 @@ Row ``r`` of a parameter in the weight bank belongs to core ``r mod N`` as its r
 row is ``lanes`` int32 masters, then as many momenta; with Adam, as many second moments precede.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
+
+from hypercast.host.compiler.images import Words
+from hypercast.host.compiler.weights import Weights
+from hypercast.reference.array_types import IntArray
+from hypercast.rtl.config import Config
 
 __all__ = ["STATE", "load_state", "matrix_of", "store_state", "weight_rows"]
 
@@ -12,7 +19,7 @@ __all__ = ["STATE", "load_state", "matrix_of", "store_state", "weight_rows"]
 STATE = ("master", "momentum", "second_moment")
 
 
-def weight_rows(matrix, weights, config):
+def weight_rows(matrix: IntArray, weights: Weights, config: Config) -> IntArray:
     """A weight matrix as weight bank rows: panel by panel, each padded to its height."""
     lanes = config.lanes
     padded = np.zeros((weights.height, weights.panels * lanes), dtype=np.int64)
@@ -20,19 +27,20 @@ def weight_rows(matrix, weights, config):
     return padded.reshape(-1, weights.panels, lanes).transpose(1, 0, 2).reshape(-1, lanes)
 
 
-def matrix_of(rows, weights, config):
+def matrix_of(rows: IntArray, weights: Weights, config: Config) -> IntArray:
     """The inverse of ``weight_rows``."""
-    padded = rows.reshape(weights.panels, -1, config.lanes).transpose(1, 0, 2)
-    padded = padded.reshape(weights.height, -1)
+    panels = rows.reshape(weights.panels, -1, config.lanes).transpose(1, 0, 2)
+    padded = panels.reshape(weights.height, -1)
     return padded[:weights.shape[0], :weights.shape[1]]
 
 
-def _in_memory(parts):
+def _in_memory(parts: Sequence[IntArray]) -> tuple[IntArray, ...]:
     """Masters, momenta and, with Adam, second moments in the order in which they lie in a row."""
     return (*parts[2:], *parts[:2])
 
 
-def store_state(state, weights, config, images):
+def store_state(state: Sequence[IntArray], weights: Weights, config: Config,
+                images: Sequence[Words]) -> None:
     """Write a parameter's state into the cores' images of region ``weights.state``.
 
     Parameters
@@ -48,7 +56,7 @@ def store_state(state, weights, config, images):
         image[:len(words)] = words
 
 
-def load_state(weights, config, images):
+def load_state(weights: Weights, config: Config, images: Sequence[Words]) -> tuple[IntArray, ...]:
     """The inverse of ``store_state``: a tuple of unpadded matrices."""
     count = weights.state_values
     rows = np.zeros((weights.rows, count, config.lanes), dtype=np.int64)

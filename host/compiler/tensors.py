@@ -7,12 +7,12 @@ __all__ = ["level", "of_training"]
 _NAME = re.compile(r"(d?[HMSTZ]|dC|mask)(\d+)(\.eval|\.next)?")
 
 
-def of_training(name):
+def of_training(name: str) -> str:
     """The training step's tensor that one of an evaluation, or of the next batch, is like."""
     return name.removesuffix(".eval").removesuffix(".next")
 
 
-def level(name):
+def level(name: str) -> int:
     """Number of the layer whose output's vertices a matrix has rows of; 0 for those of the input.
 
     T, S and dT are combined, but not aggregated yet, or no more: they have rows of the layer's

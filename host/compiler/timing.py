@@ -5,10 +5,14 @@ those of an instruction on its own; ``demands`` say what it shares with others (
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from hypercast.host.compiler.load import Load
+from hypercast.reference.array_types import IntArray
+from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Opcode
 from hypercast.rtl.limits import BURST, group_size, row_interval
 
@@ -26,12 +30,12 @@ _ADAM = 34
 _STALLED_RATE = (1 - 88 / 975) * 15 / 16
 
 
-def issue_interval(opcode):
+def issue_interval(opcode: Opcode) -> int:
     """Cycles between an issue and the next, if that is of ``opcode`` and waits for nothing."""
     return 9 if opcode in _VECTOR else 2
 
 
-def turnaround(opcode):
+def turnaround(opcode: Opcode) -> int:
     """Cycles between its own engine's falling idle and the issue of an ``opcode``."""
     return 8 if opcode in _VECTOR else 0
 
@@ -61,8 +65,8 @@ class Duration:
     tail: int = 0
     fill: int = 0
     visible: int = 0
-    work: dict = field(default_factory=dict)
-    demands: dict = field(default_factory=dict)
+    work: dict[str, int] = field(default_factory=dict)
+    demands: dict[str, float] = field(default_factory=dict)
 
 
 class Timing:
@@ -76,7 +80,7 @@ class Timing:
         Name of each word-sparse matrix to its words: array (cores, panels).
     """
 
-    def __init__(self, config, sparse=None):
+    def __init__(self, config: Config, sparse: Mapping[str, IntArray] | None = None) -> None:
         self._config = config
         self._sparse = sparse or {}
         self._rate = _STALLED_RATE if config.memory_stalls else 1.0
@@ -90,33 +94,36 @@ class Timing:
         # From issue to the engine's start, and its idleness, registered and reduced over cores.
         self._control = 4 + max(1, (config.dimensions + 1) // 2)
 
-    def _words(self, count):
+    def _words(self, count: float) -> float:
         """Cycles for ``count`` consecutive words of a channel."""
         return count / self._rate
 
-    def _duration(self, cycles, tail=0, *, fill=0, visible=0, demands=None, words=(0, 0), **work):
+    def _duration(self, cycles: float, tail: float = 0, *, fill: float = 0, visible: int = 0,
+                  demands: Mapping[str, float] | None = None, words: tuple[float, float] = (0, 0),
+                  work: dict[str, int] | None = None) -> Duration:
         """``words`` are those of the two channels, in the busiest core."""
         demands = dict(demands or {})
         for channel, count in enumerate(words):
             if count:
                 demands[f"channel {channel}"] = self._words(count)
         return Duration(cycles=math.ceil(self._control + cycles), tail=math.ceil(tail),
-                        fill=math.ceil(fill), visible=visible, work=work, demands=demands)
+                        fill=math.ceil(fill), visible=visible, work=work or {}, demands=demands)
 
     @staticmethod
-    def _on(channel, count, other=0):
+    def _on(channel: int, count: float, other: float = 0) -> tuple[float, float]:
         """Words of both channels: ``count`` of one, ``other`` of channel 1."""
         return (count, other) if channel == 0 else (0, count + other)
 
     @staticmethod
-    def _channel(channel, what):
+    def _channel(channel: int, what: str) -> str:
         return f"{('features', 'gradients')[channel]}_{what}"
 
-    def _share(self, vertices, rows):
+    def _share(self, vertices: int, rows: int) -> int:
         """Rows of all cores, of a tile in which the largest has ``rows``."""
         return min(rows * self._config.cores, vertices)
 
-    def _stream(self, name, vertices, rows, first, count, least, *, reading):
+    def _stream(self, name: str, vertices: int, rows: int, first: int, count: int, least: int, *,
+                reading: bool) -> tuple[float, int]:
         """Cycles and words of panels that stream through the array, ``least`` cycles for each."""
         rate = self._rate if reading else 1.0
         if name in self._sparse:
@@ -124,7 +131,7 @@ class Timing:
             return np.maximum(words / rate, least).sum(axis=1).max(), int(words.sum())
         return count * max(rows / rate, least), self._share(vertices, rows) * count
 
-    def aggregate(self, load, channel, *, kept=False):
+    def aggregate(self, load: Load, channel: int, *, kept: bool = False) -> Duration:
         """AGGREGATE: the busiest of rows, injection, links, lanes and edge words.
 
         The first edges are there; a stream that has been used up begins again. Rows that were kept
@@ -141,23 +148,22 @@ class Timing:
         reads[self._channel(channel, "read")] += total
         return self._duration(
             (1 if kept else 2) * self._read + _AGGREGATE + self._network + busiest,
-            fill=self._fill(),
-            sent=load.messages, edges=load.edges,
-            words=self._on(channel, rows, load.words + records),
+            fill=self._fill(), words=self._on(channel, rows, load.words + records),
             demands={"injection": load.sent, "ejection": load.ejected, "lanes": lanes},
-            **reads)
+            work={"sent": load.messages, "edges": load.edges, **reads})
 
-    def prefetch(self):
+    def prefetch(self) -> Duration:
         """AGGREGATE with ``prefetch``: the engine is idle again, words come while others work."""
         return self._duration(4, fill=self._fill())
 
-    def _fill(self):
+    def _fill(self) -> float:
         """Cycles until all edge buffers are full, from the header on."""
         config = self._config
         header = (2 + 2 * config.streams) / config.chunks
         return 3 * self._read + self._words(header + config.streams * config.edge_buffer)
 
-    def matmul(self, name, vertices, rows, first, count, channel, *, reading):
+    def matmul(self, name: str, vertices: int, rows: int, first: int, count: int, channel: int, *,
+               reading: bool) -> Duration:
         """MATMUL: tiles of weights are loaded while the rows of the tile before pass.
 
         Of panels ``first .. first + count - 1`` and ``rows`` rows.
@@ -170,11 +176,12 @@ class Timing:
             begin += self._read
         work = {self._channel(channel, "read"): words} if reading else {}
         return self._duration(
-            begin + cycles + 2 * lanes + 2, array_words=words,
-            words=self._on(channel, words / self._config.cores) if reading else (0, 0), **work)
+            begin + cycles + 2 * lanes + 2,
+            words=self._on(channel, words / self._config.cores) if reading else (0, 0),
+            work={"array_words": words, **work})
 
-    def gradient(self, name, vertices, first, tiles, slices, channel, *, reading, kept=False,
-                 sums=False):
+    def gradient(self, name: str, vertices: int, first: int, tiles: int, slices: int, channel: int,
+                 *, reading: bool, kept: bool = False, sums: bool = False) -> Duration:
         """GRADIENT of weights: a tile's rows are sent while the next one streams.
 
         ``reading`` its left operand from memory; its right one unless that was ``kept``. ``sums``
@@ -195,16 +202,16 @@ class Timing:
         # The operands lie in different channels.
         reads = {self._channel(channel, "read"): vertices * passes,
                  self._channel(1 - channel, "read"): words if reading else 0}
-        own = [0, 0]
-        own[channel], own[1 - channel] = right, words / config.cores if reading else 0
+        left = words / config.cores if reading else 0
         sent = tiles * flits + slices * sums
         return self._duration(
             begin + cycles + 2 * config.lanes + 2 + flits,
-            tail=4 + self._network, array_words=words,
-            sent=sent * config.cores,
-            words=own, demands=self._reduced(sent), **reads)
+            tail=4 + self._network, words=(right, left) if channel == 0 else (left, right),
+            demands=self._reduced(sent),
+            work={"array_words": words, "sent": sent * config.cores, **reads})
 
-    def bias_gradient(self, vertices, panels, slices, channel, *, kept=False):
+    def bias_gradient(self, vertices: int, panels: int, slices: int, channel: int, *,
+                      kept: bool = False) -> Duration:
         """GRADIENT of a bias: each panel passes once."""
         config = self._config
         rows = -(-vertices // config.cores)
@@ -213,17 +220,17 @@ class Timing:
         return self._duration(
             (6 if kept else self._read) + panels * each + 2 * config.lanes + 2 + slices,
             tail=4 + self._network + config.cores * slices / config.eject,
-            array_words=panels * vertices, sent=panels * slices * config.cores,
             words=self._on(channel, read * rows), demands=self._reduced(panels * slices),
-            **{self._channel(channel, "read"): read * vertices})
+            work={"array_words": panels * vertices, "sent": panels * slices * config.cores,
+                  self._channel(channel, "read"): read * vertices})
 
-    def _reduced(self, flits):
+    def _reduced(self, flits: int) -> dict[str, float]:
         """Demands of gradient rows: ``flits`` sent by each core, as many arrive."""
         arriving = flits / self._config.eject
         return {"injection": flits, "ejection": arriving, "lanes": arriving}
 
-    def drain(self, vertices, rows, channel, *, aggregation=False, bias=False, mask_read=False,
-              mask_write=False):
+    def drain(self, vertices: int, rows: int, channel: int, *, aggregation: bool = False,
+              bias: bool = False, mask_read: bool = False, mask_write: bool = False) -> Duration:
         """DRAIN: a row per cycle, then its writes become visible.
 
         From ``aggregation``, whose lanes then add nothing.
@@ -242,9 +249,9 @@ class Timing:
         return self._duration(
             first + self._words(rows + (masks if mask_write else 0)) + self._write + 12,
             visible=self._write, demands={"lanes": rows} if aggregation else {},
-            words=self._on(channel, rows, masks * (mask_read + mask_write)), **work)
+            words=self._on(channel, rows, masks * (mask_read + mask_write)), work=work)
 
-    def loss(self, vertices, rows, panels, classes):
+    def loss(self, vertices: int, rows: int, panels: int, classes: int) -> Duration:
         """LOSS: a group of logits per cycle, or as long as its divider takes for each row.
 
         The first row is complete when a block of its last panel begins to arrive; then it waits for
@@ -252,14 +259,14 @@ class Timing:
         """
         words = vertices * panels
         groups = math.ceil(classes / group_size(self._config))
-        work = max(self._words(rows * panels), rows * max(groups, row_interval(self._config)))
+        own = max(self._words(rows * panels), rows * max(groups, row_interval(self._config)))
         first = (panels - 1) * min(rows, BURST) + 2 * groups
         return self._duration(
-            self._read + 40 + first + work + self._write, visible=self._write,
-            vector_words=words,
-            features_read=words, gradients_written=words, words=(rows * panels, rows * panels))
+            self._read + 40 + first + own + self._write, visible=self._write,
+            words=(rows * panels, rows * panels),
+            work={"vector_words": words, "features_read": words, "gradients_written": words})
 
-    def update(self, count, values=2):
+    def update(self, count: int, values: int = 2) -> Duration:
         """UPDATE: a weight per cycle, or as long as one channel takes for the owned state, of so
         many 32-bit values a weight; all cores get all new rows.
         """
@@ -271,6 +278,7 @@ class Timing:
         start = self._read + 26 + (_ADAM if values == 3 else 0)
         return self._duration(
             start + max(own, arriving) + self._write, tail=2 + self._network,
-            sent=count, vector_words=state, gradients_read=state, gradients_written=state,
             words=(0, rows * 2 * values * config.state_words),
-            demands={"injection": rows, "ejection": arriving, "lanes": rows})
+            demands={"injection": rows, "ejection": arriving, "lanes": rows},
+            work={"sent": count, "vector_words": state, "gradients_read": state,
+                  "gradients_written": state})

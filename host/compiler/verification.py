@@ -5,8 +5,12 @@ come, and one that writes beyond its matrix changes another one. The compiler me
 this looks at what it did emit, without its means.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 
+from hypercast.host.compiler.job import Job
+from hypercast.host.compiler.memory_map import Region
 from hypercast.rtl.isa import Keep, Opcode, OperandSource, decode
 
 __all__ = ["ProgramError", "verify"]
@@ -19,7 +23,7 @@ class ProgramError(RuntimeError):
     """The compiler emitted a wrong instruction: a defect of the compiler, not of what it got."""
 
 
-def verify(job):
+def verify(job: Job) -> None:
     """Check every instruction of a ``Job``.
 
     Raises
@@ -54,22 +58,24 @@ class _Checks:
         What was compiled.
     """
 
-    def __init__(self, job):
+    def __init__(self, job: Job) -> None:
         self._job = job
         self._config = job.config
         self._starts = {  # what lies in channel 1 and is no matrix, by kind and first word
             (kind, region.address): name for name, region in job.regions.items()
             for kind in ("index", "send list", "edge set") if name.startswith(kind)}
 
-    def check(self, entry):
+    def check(self, entry: dict[str, int]) -> None:
         """Check a decoded instruction; raises ``_BeyondError``."""
-        {Opcode.AGGREGATE: self._aggregate, Opcode.MATMUL: self._matmul,
-         Opcode.GRADIENT: self._gradient, Opcode.DRAIN: self._drain, Opcode.LOSS: self._loss,
-         Opcode.UPDATE: self._update, Opcode.HALT: lambda entry: None}[entry["opcode"]](entry)
+        checks = {Opcode.AGGREGATE: self._aggregate, Opcode.MATMUL: self._matmul,
+                  Opcode.GRADIENT: self._gradient, Opcode.DRAIN: self._drain,
+                  Opcode.LOSS: self._loss, Opcode.UPDATE: self._update,
+                  Opcode.HALT: lambda entry: None}
+        checks[Opcode(entry["opcode"])](entry)
 
     # Opcodes.
 
-    def _aggregate(self, entry):
+    def _aggregate(self, entry: dict[str, int]) -> None:
         self._start("edge set", entry["edge_set"])
         if entry["prefetch"]:
             return
@@ -80,14 +86,14 @@ class _Checks:
         else:
             self._matrix(entry["channel"], entry["address"], 0, 1, rows)
 
-    def _matmul(self, entry):
+    def _matmul(self, entry: dict[str, int]) -> None:
         start, rows = entry["row_start"], entry["row_limit"]
         self._left(entry, entry["channel"], range(start, start + rows))
         self._places(entry["weights"], [
             (tile * entry["weight_stride"], self._config.lanes)
             for tile in (0, entry["panels"] - 1)])
 
-    def _gradient(self, entry):
+    def _gradient(self, entry: dict[str, int]) -> None:
         rows, panels = self._rows(entry), entry["panels"]
         # Of ones, a tile's sums are one row, and each tile has a right operand of its own.
         height, rights = (1, panels) if entry["ones"] else (self._config.lanes, 1)
@@ -103,7 +109,7 @@ class _Checks:
         if not entry["ones"]:
             self._left(entry, 1 - entry["gradient_channel"], rows)
 
-    def _drain(self, entry):
+    def _drain(self, entry: dict[str, int]) -> None:
         start, rows = entry["row_start"], entry["row_limit"]
         self._within("accumulators", 0, rows, self._config.accumulator_rows)
         self._matrix(entry["channel"], entry["address"], 0, 1, range(start, start + rows))
@@ -113,7 +119,7 @@ class _Checks:
             self._places(entry["bias_weights"], [(0, 1)])
         self._keep(entry, rows)
 
-    def _loss(self, entry):
+    def _loss(self, entry: dict[str, int]) -> None:
         rows, stride, panels = self._rows(entry), entry["stride"], entry["panels"]
         self._matrix(entry["channel"], entry["address"], stride, panels, rows)
         self._words("label", 1, entry["info"], -(-len(rows) // self._config.info_rows))
@@ -121,7 +127,7 @@ class _Checks:
             self._matrix(1, entry["destination"], stride, panels, rows)
             self._keep(entry, len(rows))
 
-    def _update(self, entry):
+    def _update(self, entry: dict[str, int]) -> None:
         rows, config = entry["rows"], self._config
         self._reduced(entry["first_row"], rows)
         self._places(entry["weights"], [(0, rows)])
@@ -130,7 +136,7 @@ class _Checks:
 
     # Operands.
 
-    def _left(self, entry, channel, rows):
+    def _left(self, entry: dict[str, int], channel: int, rows: range) -> None:
         source, panels = entry["operand"], entry["panels"]
         if entry["sparse"]:
             entries = self._sparse_entries(entry)
@@ -142,7 +148,7 @@ class _Checks:
             self._within("operand buffer", entry["operand_base"], entries,
                          self._config.operand_words)
 
-    def _keep(self, entry, rows):
+    def _keep(self, entry: dict[str, int], rows: int) -> None:
         for target, base, size in (
                 (Keep.LEFT, "left_base", self._config.operand_words),
                 (Keep.RIGHT, "right_base", self._config.kept_rows),
@@ -150,7 +156,7 @@ class _Checks:
             if entry["keep"] >> target & 1:
                 self._within(base, entry[base], rows, size)
 
-    def _sparse_entries(self, entry):
+    def _sparse_entries(self, entry: dict[str, int]) -> int:
         """Words that the core with most of them takes of a word-sparse operand's panels."""
         name = self._start("index", entry["address"])
         matrix, most = self._job.regions["X"], 0
@@ -171,17 +177,17 @@ class _Checks:
 
     # Places.
 
-    def _start(self, kind, address):
+    def _start(self, kind: str, address: int) -> str:
         """Name of what begins at a word of channel 1."""
         if (kind, address) not in self._starts:
             raise _BeyondError(f"no {kind} begins at word {address}")
         return self._starts[kind, address]
 
-    def _rows(self, entry):
+    def _rows(self, entry: dict[str, int]) -> range:
         """Range of rows of an instruction's vertices, of the largest core."""
         return self._job.plan.rows_of(entry["vertices"])
 
-    def _matrix(self, channel, address, stride, panels, rows):
+    def _matrix(self, channel: int, address: int, stride: int, panels: int, rows: range) -> None:
         """Check a range of ``rows`` of each of ``panels``."""
         region = self._words("row", channel, address, len(rows))
         panel, row = divmod(address - region.address, region.stride)
@@ -191,7 +197,7 @@ class _Checks:
                 f"rows {rows.start} to {rows.stop - 1} of {panels} panels, {stride} words apart, "
                 f"from word {address} on are not in {region.name}")
 
-    def _words(self, what, channel, address, count):
+    def _words(self, what: str, channel: int, address: int, count: int) -> Region:
         """Check consecutive words: rows of one panel of a matrix, or others; returns the region."""
         for region in self._job.regions.values():
             first = address - region.address
@@ -202,7 +208,7 @@ class _Checks:
         raise _BeyondError(f"there are no {count} {what} words from word {address} of channel "
                            f"{channel} on")
 
-    def _places(self, base, spans):
+    def _places(self, base: int, spans: Iterable[tuple[int, int]]) -> None:
         """Check spans (first row from ``base`` on, rows) of the weight bank: of one parameter."""
         for place in self._job.weights.values():
             if place.base <= base < place.base + place.rows:
@@ -215,12 +221,12 @@ class _Checks:
                 return
         raise _BeyondError(f"weight bank row {base} is of no parameter")
 
-    def _reduced(self, first, rows):
+    def _reduced(self, first: int, rows: int) -> None:
         """Check reduction rows."""
         self._within("reduction rows", first, rows,
                      self._config.accumulator_rows * self._config.cores)
 
     @staticmethod
-    def _within(what, first, count, size):
+    def _within(what: str, first: int, count: int, size: int) -> None:
         if first + count > size:
             raise _BeyondError(f"{count} entries from {first} on, but {what} has {size}")

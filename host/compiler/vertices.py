@@ -1,7 +1,11 @@
 """The vertices that tensors have rows of, in tiles that fit the accumulators."""
 
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from typing import Self
 
+from hypercast.host.compiler.memory_map import CapacityError
+from hypercast.rtl.config import Config
 from hypercast.rtl.placement import rows_of
 from hypercast.rtl.registers import ROW_TABLE
 
@@ -14,10 +18,10 @@ class RowTable:
     A range is of a level: a set of vertices, of which there may be more or fewer in each sample.
     """
 
-    def __init__(self):
-        self._ranges = []
+    def __init__(self) -> None:
+        self._ranges: list[tuple[Hashable, int, int]] = []
 
-    def entry(self, level, first, rows):
+    def entry(self, level: Hashable, first: int, rows: int) -> int | None:
         """Entry of some rows of the largest core, counted from ``first``; None if there is none.
 
         Parameters
@@ -34,12 +38,12 @@ class RowTable:
             self._ranges.append(key)
         return self._ranges.index(key)
 
-    def rows(self, entry):
+    def rows(self, entry: int) -> range:
         """Range of rows, of the largest core, that an entry is of."""
         _, first, rows = self._ranges[entry]
         return range(first, first + rows)
 
-    def counts(self, core, cores, vertices):
+    def counts(self, core: int, cores: int, vertices: Mapping[Hashable, int]) -> list[int]:
         """The row table of a core; ``vertices`` gives how many there are of a level."""
         return [min(max(rows_of(core, vertices[level], cores) - first, 0), rows)
                 for level, first, rows in self._ranges]
@@ -80,11 +84,11 @@ class Vertices:
     entry: int
     count: int
     cores: int
-    tiles: tuple
-    entries: tuple
+    tiles: tuple[Tile, ...]
+    entries: tuple[int | None, ...]
 
     @classmethod
-    def of(cls, count, config, table, level=None):
+    def of(cls, count: int, config: Config, table: RowTable, level: Hashable | None = None) -> Self:
         """Those of a configuration.
 
         Parameters
@@ -97,19 +101,29 @@ class Vertices:
             Takes the entries.
         level : hashable
             Their name there; their number if they have none.
+
+        Raises
+        ------
+        CapacityError
+            If there is no entry left for all of them.
         """
         level = count if level is None else level
         rows, most = max(1, -(-count // config.cores)), config.accumulator_rows
         tiles = tuple(Tile(first=first, rows=min(most, rows - first))
                       for first in range(0, rows, most))
-        return cls(entry=table.entry(level, 0, rows), count=count, cores=config.cores, tiles=tiles,
+        entry = table.entry(level, 0, rows)
+        if entry is None:
+            raise CapacityError(
+                f"the row table has {ROW_TABLE} entries, but layers of different vertices, in "
+                f"tiles of accumulator_rows = {most} rows, need more; raise accumulator_rows")
+        return cls(entry=entry, count=count, cores=config.cores, tiles=tiles,
                    entries=tuple(table.entry(level, tile.first, tile.rows) for tile in tiles))
 
     @property
-    def rows(self):
+    def rows(self) -> int:
         """Rows of the largest core."""
         return sum(tile.rows for tile in self.tiles)
 
-    def count_of(self, tile):
+    def count_of(self, tile: Tile) -> int:
         """Vertices of a tile, of all cores."""
         return min(tile.rows * self.cores, self.count - tile.first * self.cores)

@@ -3,12 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from hypercast.host.compiler.compiler import (
-    first_panels,
-    place_operands,
-    place_tensors,
-    place_weights,
-)
+from hypercast.host.compiler.compiler import place_operands, place_tensors, place_weights
 from hypercast.host.compiler.emitter import ONE, Emitter, Messages
 from hypercast.host.compiler.execution import execute
 from hypercast.host.compiler.gradient_emitter import GradientEmitter
@@ -20,6 +15,7 @@ from hypercast.host.compiler.operand_map import Parts
 from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.timing import Timing
 from hypercast.host.compiler.vertices import RowTable, Vertices
+from hypercast.host.compiler.weights import first_panels
 from hypercast.reference.recipe import Recipe
 
 __all__ = ["Phase", "Prediction", "predict"]

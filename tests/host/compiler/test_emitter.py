@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from hypercast.host.compiler.emitter import Emitter
-from hypercast.host.compiler.job import Weights
+from hypercast.host.compiler.weights import Weights
 from tests.host.noted_programs import CASES, noted, summary
 
 

@@ -3,7 +3,8 @@
 import pytest
 
 from hypercast.host.compiler import issue_order
-from hypercast.host.compiler.schedule import Accumulators, Schedule
+from hypercast.host.compiler.instruction import Accumulators
+from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.timing import Duration
 from hypercast.rtl.isa import Opcode
 from tests.host.noted_programs import noted, summary

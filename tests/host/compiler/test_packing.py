@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from hypercast.host.compiler.job import Weights
 from hypercast.host.compiler.memory_map import CapacityError, MemoryMap, Region
 from hypercast.host.compiler.packing import (
     deal,
@@ -17,6 +16,7 @@ from hypercast.host.compiler.packing import (
     unpack_rows,
 )
 from hypercast.host.compiler.state import load_state, matrix_of, store_state, weight_rows
+from hypercast.host.compiler.weights import Weights
 from hypercast.rtl.config import Config
 from hypercast.rtl.placement import core_of
 

@@ -8,11 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hypercast.host.compiler.compiler import compile_job
-from hypercast.host.compiler.job import Weights
-from hypercast.host.compiler.memory_map import Region
 from hypercast.host.compiler.reduction import (
-    Chunk,
-    first_panels,
     gradient_slices,
     plan_reductions,
     slices_for,
@@ -126,20 +122,6 @@ def test_groups_fill_the_accumulators():
     assert chunks(config, 30, 3) == {
         "b1": [(0, 0, range(1))],
         "W1": [(1, 0, range(16)), (2, 0, range(16, 28)), (3, 0, range(28, 32))]}
-
-
-def test_first_panels_of_parts():
-    """Chunks that begin in the middle of a panel, and in the next one."""
-    state = Region(name="state", channel=1, address=0, words=0)
-    parts = [range(0, 8), range(8, 14), range(14, 30)]
-    weights = Weights(name="W1", shape=(10, 6), base=0, height=10, panels=3, state=state,
-                      chunks=tuple(Chunk(rows=rows, group=0, first_row=rows.start)
-                                   for rows in parts))
-    assert [list(weights.parts(rows)) for rows in parts] == [
-        [(0, range(8))],
-        [(0, range(8, 10)), (1, range(4))],
-        [(1, range(4, 10)), (2, range(10))]]
-    assert first_panels([weights], SMALL) == [0, 2, 4]
 
 
 @pytest.mark.parametrize("name", ["plain", "one core", "sixteen cores", "two kept panels"])

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.host.compiler.issue_order import ARRIVALS, ENGINES
-from hypercast.host.compiler.schedule import Accumulators, Schedule
+from hypercast.host.compiler.instruction import ARRIVALS, ENGINES, Accumulators
+from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.timing import Duration
 from hypercast.rtl.isa import Engine, Opcode, decode
 from tests.host.noted_programs import noted, summary

@@ -1,0 +1,101 @@
+"""Instructions of a program: as the compiler states them, and as they are issued."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from hypercast.host.compiler.timing import Duration
+from hypercast.rtl import isa
+
+__all__ = ["ARRIVALS", "ENGINES", "Accumulators", "Instruction", "Issued", "Name"]
+
+#: The engine of each opcode.
+ENGINES = {
+    isa.Opcode.AGGREGATE: isa.Engine.AGGREGATE,
+    isa.Opcode.MATMUL: isa.Engine.ARRAY,
+    isa.Opcode.GRADIENT: isa.Engine.ARRAY,
+    isa.Opcode.DRAIN: isa.Engine.VECTOR,
+    isa.Opcode.LOSS: isa.Engine.VECTOR,
+    isa.Opcode.UPDATE: isa.Engine.VECTOR,
+}
+#: Engines that go on working for an instruction after its own has finished.
+ARRIVALS = {
+    isa.Opcode.GRADIENT: isa.Engine.REDUCTION,
+    isa.Opcode.UPDATE: isa.Engine.WEIGHTS,
+}
+#: What an instruction uses: a part of a tensor, say.
+Name: TypeAlias = Hashable
+#: Instructions that add to accumulators; the others of those that use any take them out.
+_ADDING = (isa.Opcode.AGGREGATE, isa.Opcode.MATMUL, isa.Opcode.GRADIENT)
+
+
+@dataclass(eq=False)
+class Accumulators:
+    """A buffer of accumulators, from the first addition until all is taken out again.
+
+    All that add come before all that take. The schedule chooses the buffer.
+
+    Parameters
+    ----------
+    kind : str
+        ``"array"`` or ``"aggregation"``.
+    after : Accumulators or None
+        Additions begin after the last of those to ``after`` has been issued.
+    """
+
+    kind: str
+    after: "Accumulators | None" = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Issued:
+    """An instruction in its place in a program.
+
+    Parameters
+    ----------
+    opcode : isa.Opcode
+        What it does.
+    waits : int
+        Engines it waits for besides its own.
+    duration : Duration
+        Cycles it is expected to take.
+    operands : dict
+        Its other fields, ``phase`` included.
+    """
+
+    opcode: isa.Opcode
+    waits: int
+    duration: Duration
+    operands: dict[str, int]
+
+    def encode(self) -> int:
+        """The instruction's word."""
+        return isa.encode(self.opcode, waits=self.waits, **self.operands)
+
+
+@dataclass(eq=False)
+class Instruction:
+    """An instruction before it has a place; the parameters are those of ``Schedule.add``."""
+
+    opcode: isa.Opcode
+    duration: Duration
+    reads: set[Name]
+    writes: set[Name]
+    accumulators: Accumulators | None
+    opens: str | None
+    label: str | None
+    operands: dict[str, int]
+    #: Instructions that have to be issued first.
+    before: set["Instruction"] = field(default_factory=set)
+    after: list["Instruction"] = field(default_factory=list)
+    follows: frozenset[Name] = frozenset()  # names that it may read while they are written
+    chain: "Instruction | None" = None  # of ``before``, the one it may run at the same time as
+    path: int = 0  # cycles from its start to the end of the program, at least
+
+    @property
+    def engine(self) -> isa.Engine:
+        return ENGINES[self.opcode]
+
+    @property
+    def adds(self) -> bool:
+        return self.opcode in _ADDING
