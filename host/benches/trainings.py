@@ -93,6 +93,7 @@ def compare_training(training, open_chip):
 
 def _compare_metrics(expected, found):
     """Losses, hits and misses of one pass: three words each."""
-    parts = [{name: getattr(metrics, name)[None, 1:] for name in ("loss", "correct", "wrong")}
-             for metrics in (expected, found)]
-    return compare(*parts, lanes=1)
+    expected, found = (
+        {name: getattr(metrics, name)[None, 1:] for name in ("loss", "correct", "wrong")}
+        for metrics in (expected, found))
+    return compare(expected, found, lanes=1)

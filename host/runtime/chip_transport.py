@@ -1,7 +1,11 @@
 """Opens the transport to a chip: simulated, on a serial port, or on PCIe."""
 
+from collections.abc import Callable
+
 from hypercast.host.runtime.serial.discovery import open_serial, serial_address
+from hypercast.host.runtime.transport import Transport
 from hypercast.host.runtime.xdma_transport import XDMA, open_xdma
+from hypercast.rtl.config import Config
 
 __all__ = ["RTL", "open_transport"]
 
@@ -9,7 +13,8 @@ __all__ = ["RTL", "open_transport"]
 RTL = "rtl"
 
 
-def open_transport(name, config, *, progress=lambda text: None):
+def open_transport(name: str, config: Config, *,
+                   progress: Callable[[str], None] = lambda text: None) -> Transport:
     """The transport to a chip that holds nothing of a program that was broken off.
 
     Parameters

@@ -1,8 +1,12 @@
 """Word-for-word comparison of two devices' tensors."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
+
+from hypercast.reference.array_types import IntArray
 
 __all__ = ["Comparison", "compare"]
 
@@ -25,20 +29,21 @@ class Comparison:
     words: int = 0
     first_difference: str = ""
 
-    def add(self, other):
+    def add(self, other: Self) -> None:
         """Take in another comparison."""
         self.equal += other.equal
         self.words += other.words
         self.first_difference = self.first_difference or other.first_difference
 
-    def __str__(self):
+    def __str__(self) -> str:
         text = f"RTL = reference, {self.equal:,} of {self.words:,} words"
         if self.equal != self.words:
             text = text.replace("=", "≠", 1) + f"; first difference: {self.first_difference}"
         return text
 
 
-def compare(expected, found, lanes):
+def compare(expected: Mapping[str, IntArray], found: Mapping[str, IntArray],
+            lanes: int) -> Comparison:
     """Compare two ``TrainingDevice.snapshot``s.
 
     Parameters

@@ -1,16 +1,24 @@
 """Devices that train: the NumPy reference, and a chip behind a driver. One interface for both."""
 
 import abc
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from hypercast.host.compiler.compiler import compile_job, updates_at, with_sample
+from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.compiler.state import STATE
 from hypercast.host.runtime.driver import DeviceError, Driver
+from hypercast.host.runtime.model import ChipModel, ReferenceModel
 from hypercast.host.runtime.state_transfer import read_state, write_state
-from hypercast.host.runtime.timeline import profile
+from hypercast.host.runtime.timeline import Profile, profile
+from hypercast.host.runtime.transport import Transport
+from hypercast.reference.array_types import IntArray
 from hypercast.reference.metrics import Metrics
+from hypercast.reference.network import Network
+from hypercast.reference.sample import Sample
+from hypercast.reference.training_state import TrainingState
 from hypercast.rtl.isa import STEP_KEY_INCREMENT, Split
 
 __all__ = ["ChipDevice", "ReferenceDevice", "TrainingDevice"]
@@ -25,15 +33,17 @@ class TrainingDevice(abc.ABC):
         Elements, master weights or momenta that saturated in the last training step.
     """
 
+    saturations: int
+
     @abc.abstractmethod
-    def train_step(self, *, record=False):
+    def train_step(self, *, record: bool = False) -> Metrics:
         """One training step; returns the ``Metrics`` of its forward pass.
 
         With ``record``, a simulated chip keeps its ``profile``; other devices have none and refuse.
         """
 
     @abc.abstractmethod
-    def take(self, sample):
+    def take(self, sample: Sample) -> None:
         """Go on with another ``Sample``.
 
         Raises
@@ -43,11 +53,11 @@ class TrainingDevice(abc.ABC):
         """
 
     @abc.abstractmethod
-    def evaluate(self):
+    def evaluate(self) -> Metrics:
         """A forward pass without dropout; returns its ``Metrics``."""
 
     @abc.abstractmethod
-    def snapshot(self):
+    def snapshot(self) -> dict[str, IntArray]:
         """Every tensor of the last training step, and the parameters after it.
 
         Returns
@@ -59,37 +69,37 @@ class TrainingDevice(abc.ABC):
         """
 
     @abc.abstractmethod
-    def exponents(self):
+    def exponents(self) -> dict[str, int]:
         """Exponent of each tensor of a training step, by name."""
 
     @abc.abstractmethod
-    def logits(self):
+    def logits(self) -> tuple[IntArray, int]:
         """Of the last evaluation: (V, C) mantissas in rank order, and their exponent."""
 
     @abc.abstractmethod
-    def state(self):
+    def state(self) -> TrainingState:
         """The ``TrainingState`` now; the same bits on every device."""
 
     @abc.abstractmethod
-    def load_state(self, state):
+    def load_state(self, state: TrainingState) -> None:
         """Go on from the ``TrainingState`` of a training of the same model, on any device."""
 
-    def close(self):  # noqa: B027 - nothing to release by default
+    def close(self) -> None:  # noqa: B027 - nothing to release by default
         """Release the device."""
 
 
-def _training_names(job):
+def _training_names(job: Job) -> list[str]:
     """Matrices that a training step leaves in the memory channels."""
     return [name for name, region in job.regions.items()
             if region.columns and name != "X" and not name.endswith(".eval")]
 
 
-def _logits(model):
+def _logits(network: Network) -> str:
     """The tensor of an evaluation that holds the logits."""
-    return f"Z{len(model.network.layers)}.eval"
+    return f"Z{len(network.layers)}.eval"
 
 
-def _of_training(items):
+def _of_training(items: Iterable[tuple[str, int]]) -> dict[str, int]:
     """A dictionary of the pairs whose name is that of a training step's tensor, in order."""
     return {name: value for name, value in sorted(items) if not name.endswith(".eval")}
 
@@ -103,11 +113,11 @@ class ReferenceDevice(TrainingDevice):
         Model in its initial state; it is trained in place.
     """
 
-    def __init__(self, model):
+    def __init__(self, model: ReferenceModel) -> None:
         self.model = model
         self.saturations = 0
 
-    def train_step(self, *, record=False):
+    def train_step(self, *, record: bool = False) -> Metrics:
         if record:
             raise ValueError("the reference has no timeline to record; train on a simulated chip")
         before = self.model.saturations.total()
@@ -115,13 +125,13 @@ class ReferenceDevice(TrainingDevice):
         self.saturations = self.model.saturations.total() - before
         return metrics
 
-    def take(self, sample):
+    def take(self, sample: Sample) -> None:
         self.model.take(sample)
 
-    def evaluate(self):
+    def evaluate(self) -> Metrics:
         return self.model.evaluate()
 
-    def snapshot(self):
+    def snapshot(self) -> dict[str, IntArray]:
         model = self.model
         values = {name: tensor for name, tensor in model.tensors.items()
                   if not name.endswith(".eval") and name not in ("A", "X")}
@@ -132,17 +142,17 @@ class ReferenceDevice(TrainingDevice):
         values["exponents"] = np.array([list(self.exponents().values())])
         return values
 
-    def exponents(self):
+    def exponents(self) -> dict[str, int]:
         return _of_training(self.model.exponents.items())
 
-    def logits(self):
-        name = _logits(self.model)
+    def logits(self) -> tuple[IntArray, int]:
+        name = _logits(self.model.network)
         return self.model.tensors[name], self.model.exponents[name]
 
-    def state(self):
+    def state(self) -> TrainingState:
         return self.model.state()
 
-    def load_state(self, state):
+    def load_state(self, state: TrainingState) -> None:
         self.model.load_state(state)
 
 
@@ -174,7 +184,8 @@ class ChipDevice(TrainingDevice):
         Of the last training step that was recorded.
     """
 
-    def __init__(self, transport, job, model, *, limit=50_000_000, progress=lambda text: None):
+    def __init__(self, transport: Transport, job: Job, model: ChipModel, *, limit: int = 50_000_000,
+                 progress: Callable[[str], None] = lambda text: None) -> None:
         self._transport = transport
         self._model = model
         self._limit = limit
@@ -182,26 +193,26 @@ class ChipDevice(TrainingDevice):
         self._epoch = 0
         self.train_cycles = 0
         self.evaluate_cycles = 0
-        self.phase_cycles = {}
-        self.counters = {}
+        self.phase_cycles: dict[str, int] = {}
+        self.counters: dict[str, list[int]] = {}
         self.saturations = 0
-        self.profile = None
+        self.profile: Profile | None = None
         self.driver = Driver(transport, job.config)
         self._load(job)
         self._set_step()
 
-    def _load(self, job):
+    def _load(self, job: Job) -> None:
         self.job = job
         self._program = list(job.program)  # as it stands in the device
         self.driver.load(job)
         if "load" in job.entries:
             self.driver.run(job.entries["load"], limit=self._limit)
 
-    def _set_step(self):
+    def _set_step(self) -> None:
         key = self._model.recipe.seed + self._epoch * STEP_KEY_INCREMENT
         self.driver.set_step(self._epoch, key)
 
-    def train_step(self, *, record=False):
+    def train_step(self, *, record: bool = False) -> Metrics:
         """One training step; returns the ``Metrics`` of its forward pass.
 
         With ``record``, its ``profile`` is kept; the transport raises ``TransportError`` if it
@@ -224,11 +235,11 @@ class ChipDevice(TrainingDevice):
         self._epoch += 1
         return metrics
 
-    def go_on_counting(self, train_cycles, evaluate_cycles):
+    def go_on_counting(self, train_cycles: int, evaluate_cycles: int) -> None:
         """Count cycles from those of a training that this one goes on with."""
         self.train_cycles, self.evaluate_cycles = train_cycles, evaluate_cycles
 
-    def take(self, sample):
+    def take(self, sample: Sample) -> None:
         try:
             job = with_sample(self.job, sample)
         except CapacityError:
@@ -239,7 +250,7 @@ class ChipDevice(TrainingDevice):
         self.job = job
         self.driver.load_sample(job)
 
-    def _make_room(self, sample):
+    def _make_room(self, sample: Sample) -> None:
         """Go on with a program that has room for ``sample``, in the same state."""
         self._progress("a sample takes more room than those before; compiling the program again")
         state = self.state()
@@ -247,12 +258,12 @@ class ChipDevice(TrainingDevice):
         self._load(compile_job(self._model, self.job.config, room=self.job.plan.room_for(sample)))
         self.load_state(state)
 
-    def evaluate(self):
+    def evaluate(self) -> Metrics:
         metrics, cycles = self._run("evaluate")
         self.evaluate_cycles += cycles
         return metrics
 
-    def _run(self, entry):
+    def _run(self, entry: str) -> tuple[Metrics, int]:
         cycles = self.driver.run(self.job.entries[entry], limit=self._limit)
         phases = self.driver.phase_cycles()
         self.phase_cycles = dict(zip(self.job.phases, phases, strict=False))
@@ -268,7 +279,7 @@ class ChipDevice(TrainingDevice):
         return Metrics(loss=loss, correct=correct, wrong=wrong, vertices=vertices,
                        unit=self._model.loss_unit), cycles
 
-    def snapshot(self):
+    def snapshot(self) -> dict[str, IntArray]:
         job, driver = self.job, self.driver
         values = {name: driver.matrix(job, name) for name in _training_names(job)}
         for name in job.weights:
@@ -282,20 +293,20 @@ class ChipDevice(TrainingDevice):
         values["exponents"] = np.array([list(self.exponents().values())])
         return values
 
-    def exponents(self):
+    def exponents(self) -> dict[str, int]:
         return _of_training(self.driver.exponents(self.job).items())
 
-    def logits(self):
-        name = _logits(self._model)
+    def logits(self) -> tuple[IntArray, int]:
+        name = _logits(self._model.network)
         return self.driver.matrix(self.job, name), self.driver.exponents(self.job)[name]
 
-    def state(self):
+    def state(self) -> TrainingState:
         return read_state(self.driver, self.job, self._model, self._epoch)
 
-    def load_state(self, state):
+    def load_state(self, state: TrainingState) -> None:
         write_state(self.driver, self.job, self._model, state)
         self._epoch = state.step
         self._set_step()
 
-    def close(self):
+    def close(self) -> None:
         self._transport.close()

@@ -1,14 +1,20 @@
 """Drives a chip through its AXI4-Lite port: identify, load, run with a limit, read back."""
 
-import numpy as np
+from collections.abc import Sequence
 
+import numpy as np
+import numpy.typing as npt
+
+from hypercast.host.compiler.images import Words
+from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.packing import undeal, unpack_entry, unpack_panels, unpack_rows
 from hypercast.host.compiler.state import load_state, matrix_of
 from hypercast.host.compiler.tensors import level
 from hypercast.host.runtime.image import Block, instruction_block, load_blocks, sample_blocks
 from hypercast.host.runtime.loaded_program import LoadedProgram
-from hypercast.host.runtime.transport import TransportError
-from hypercast.rtl.config import INTERFACE_VERSION
+from hypercast.host.runtime.transport import Memory, Transport, TransportError
+from hypercast.reference.array_types import IntArray
+from hypercast.rtl.config import INTERFACE_VERSION, Config
 from hypercast.rtl.isa import STEP_KEY_INCREMENT, Engine, Opcode
 from hypercast.rtl.placement import rows_of
 from hypercast.rtl.registers import (
@@ -40,12 +46,12 @@ _MEMORY_FAULTS = {
 }
 
 
-def _engines(mask):
+def _engines(mask: int) -> str:
     """The names of engines, for people."""
     return ", ".join(engine.name.lower() for engine in Engine if mask >> engine & 1) or "none"
 
 
-def _require_count(found, expected, advice):
+def _require_count(found: Sequence[int], expected: Sequence[int], advice: str) -> None:
     """Raise ``DeviceError`` if ``_COUNTING`` are not what is expected."""
     if found != expected:
         different = "; ".join(
@@ -82,10 +88,11 @@ class Driver:
         If the chip is no Hypercast, or of another version or configuration.
     """
 
-    def __init__(self, transport, config):
+    def __init__(self, transport: Transport, config: Config) -> None:
         self._transport = transport
         self._program = LoadedProgram()
-        self._counted = None  # training steps and their key, as registers were left
+        # Training steps and their key, as registers were left.
+        self._counted: tuple[int, ...] | None = None
         self.config = config
         for name, expected, reason in (
                 ("magic", MAGIC, "there is no Hypercast at this address; check the connection"),
@@ -98,27 +105,27 @@ class Driver:
                 raise MismatchError(f"register {name} reads {found:#010x}, expected "
                                     f"{expected:#010x}: {reason}")
 
-    def _read(self, name):
+    def _read(self, name: str) -> int:
         return self._transport.read(register(name))
 
-    def _write(self, name, value):
+    def _write(self, name: str, value: int) -> None:
         self._transport.write(register(name), value & _WORD)
 
     # Window.
 
-    def _select(self, core, space, address):
+    def _select(self, core: int, space: Space, address: int) -> None:
         self._write("core", core)
         self._write("space", space)
         self._write("address", address)
 
-    def _write_window(self, core, space, address, values):
+    def _write_window(self, core: int, space: Space, address: int, values: npt.ArrayLike) -> None:
         self._select(core, space, address)
-        values = np.asarray(values).tolist()
-        self._transport.write_stream(register("data"), values)
+        listed: list[int] = np.asarray(values).tolist()
+        self._transport.write_stream(register("data"), listed)
         if space == Space.PROGRAM:
-            self._program.write(address, values)
+            self._program.write(address, listed)
 
-    def write_window(self, core, space, address, values):
+    def write_window(self, core: int, space: Space, address: int, values: npt.ArrayLike) -> None:
         """Write 32-bit values to consecutive addresses of a space, through the window.
 
         Raises
@@ -129,7 +136,7 @@ class Driver:
         self._require_idle()
         self._write_window(core, space, address, values)
 
-    def _require_idle(self):
+    def _require_idle(self) -> None:
         if Status(self._read("status")) & Status.RUNNING:
             raise DeviceError("the device is running a program, perhaps of another process; wait "
                               "until it ends, or reset the device")
@@ -137,28 +144,28 @@ class Driver:
             raise DeviceError(f"engines of the device are still busy ({_engines(busy)}) though its "
                               f"program ended; reset the device")
 
-    def read_window(self, core, space, address, count):
+    def read_window(self, core: int, space: Space, address: int, count: int) -> list[int]:
         """Read ``count`` consecutive addresses of a space through the window, in a list."""
         self._select(core, space, address)
         return self._transport.read_stream(register("data"), count)
 
-    def flush(self):
+    def flush(self) -> None:
         """Wait until all writes are done; a ``TransportError`` if one of them was refused."""
         self._transport.flush()
 
-    def answers(self):
+    def answers(self) -> bool:
         """Whether the chip is still there."""
         try:
             return self._read("magic") == MAGIC
         except TransportError:
             return False
 
-    def write(self, block):
+    def write(self, block: Block) -> None:
         """Write a ``Block``."""
         self._require_idle()
         self._write_block(block)
 
-    def _write_block(self, block):
+    def _write_block(self, block: Block) -> None:
         memory = self._memory(block.core, block.space)
         if memory is None:
             self._write_window(*block)
@@ -166,11 +173,11 @@ class Driver:
             chunks = self.config.chunks
             memory.write(block.address // chunks, block.words.reshape(-1, chunks))
 
-    def write_words(self, core, space, address, words):
+    def write_words(self, core: int, space: Space, address: int, words: Words) -> None:
         """Write (words, chunks) ``uint32`` to a memory of a core."""
         self.write(Block(core, space, address * self.config.chunks, words.ravel()))
 
-    def read_words(self, core, space, address, count):
+    def read_words(self, core: int, space: Space, address: int, count: int) -> Words:
         """Read (words, chunks) ``uint32`` from a memory of a core.
 
         Raises
@@ -186,12 +193,12 @@ class Driver:
             raise DeviceError(f"what was read is void{self._advice(Error.MEMORY)}")
         return np.array(values, dtype=np.uint32).reshape(count, chunks)
 
-    def _memory(self, core, space):
+    def _memory(self, core: int, space: Space) -> Memory | None:
         return self._transport.memory(core, space) if space in _MEMORIES else None
 
     # Jobs.
 
-    def load(self, job):
+    def load(self, job: Job) -> None:
         """Load program, exponents, row counts, memory images and weights.
 
         Raises
@@ -208,24 +215,24 @@ class Driver:
         for block in load_blocks(job):
             self._write_block(block)
 
-    def load_sample(self, job):
+    def load_sample(self, job: Job) -> None:
         """Load what differs in a job with another sample: row counts, edges, features, labels."""
         self._require_idle()
         for block in sample_blocks(job):
             self._write_block(block)
 
-    def set_step(self, step, key):
+    def set_step(self, step: int, key: int) -> None:
         """Set the number of training steps done, and the key that dropout gets from it."""
         self._require_idle()
         self._counted = step & _WORD, key & _WORD
         for name, value in zip(_COUNTING, self._counted, strict=True):
             self._write(name, value)
 
-    def patch(self, row, instruction):
+    def patch(self, row: int, instruction: int) -> None:
         """Replace one instruction of the loaded program."""
         self.write(instruction_block(row, instruction))
 
-    def run(self, entry, *, repeat=1, limit):
+    def run(self, entry: int, *, repeat: int = 1, limit: int) -> int:
         """Run the program from row ``entry`` to HALT, ``repeat`` times.
 
         Parameters
@@ -273,17 +280,17 @@ class Driver:
             "again from the last checkpoint")
         return self.cycles()
 
-    def _steps(self, entry):
+    def _steps(self, entry: int) -> int:
         """Training steps of the program at row ``entry``."""
         try:
             return self._program.steps(entry)
         except ValueError as error:
             raise DeviceError(str(error)) from error
 
-    def _read_count(self):
+    def _read_count(self) -> tuple[int, ...]:
         return tuple(self._read(name) for name in _COUNTING)
 
-    def _count_before(self):
+    def _count_before(self) -> tuple[int, ...]:
         """Training steps and their key before a run, which makes them unknown until it ends."""
         left, self._counted = self._counted, None
         found = self._read_count()
@@ -292,13 +299,13 @@ class Driver:
                                         "from the last checkpoint")
         return found
 
-    def clear_errors(self):
+    def clear_errors(self) -> Error:
         """The ``Error`` bits that are set; they are cleared."""
         error = Error(self._read("error"))
         self._write("error", error)
         return error
 
-    def _advice(self, error):
+    def _advice(self, error: Error) -> str:
         """What an error of the numbers or of the network means, and what to do."""
         advice = ""
         if error & (Error.EXPONENT | Error.ALIGNMENT):
@@ -321,7 +328,7 @@ class Driver:
             advice += "; results are void, reset the device before the next run"
         return advice
 
-    def _memory_faults(self):
+    def _memory_faults(self) -> str:
         """Which memories had faults, and of which cores."""
         counters = self.counters()
         return "; ".join(
@@ -329,12 +336,12 @@ class Driver:
             for name, what in _MEMORY_FAULTS.items()
             if (cores := [core for core, count in enumerate(counters[name]) if count]))
 
-    def cycles(self):
+    def cycles(self) -> int:
         """Cycles since the last start, until the program ended."""
         low = self._read("cycles_low")
         return self._read("cycles_high") << 32 | low
 
-    def state(self):
+    def state(self) -> str:
         """One line on where the device is."""
         row = self._read("pc")
         opcode = self.read_window(0, Space.PROGRAM, row * 16, 1)[0] & 0xF \
@@ -344,11 +351,11 @@ class Driver:
                 f"{_engines(self._read('busy'))}, step {self._read('step')}, "
                 f"{self.cycles()} cycles")
 
-    def phase_cycles(self):
+    def phase_cycles(self) -> list[int]:
         """Cycles of each phase in the last run."""
         return [self._read(f"phase_{index}") for index in range(PHASES)]
 
-    def counters(self):
+    def counters(self) -> dict[str, list[int]]:
         """Performance counters of the last run: name to a value for each core."""
         values = [self.read_window(core, Space.CORE, CoreSpace.COUNTERS, len(COUNTERS))
                   for core in range(self.config.cores)]
@@ -357,7 +364,7 @@ class Driver:
 
     # Tensors.
 
-    def matrix(self, job, name):
+    def matrix(self, job: Job, name: str) -> IntArray:
         """A matrix of the memory channels as (vertices, columns) mantissas, in rank order."""
         region, vertices = job.regions[name], job.rows[level(name)]
         parts = []
@@ -367,13 +374,13 @@ class Driver:
             parts.append(unpack_panels(words, rows, region.columns, region.stride, self.config))
         return undeal(parts, vertices, self.config)
 
-    def operand(self, job, name, core=0):
+    def operand(self, job: Job, name: str, core: int = 0) -> IntArray:
         """A weight matrix (or bias) as mantissas, from one core's weight bank."""
         weights = job.weights[name]
         words = self.read_words(core, Space.WEIGHTS, weights.base, weights.rows)
         return matrix_of(unpack_rows(words, self.config), weights, self.config)
 
-    def optimiser(self, job, name):
+    def optimiser(self, job: Job, name: str) -> tuple[IntArray, ...]:
         """State of a weight matrix (or bias): masters, momenta and, with Adam, second moments."""
         weights = job.weights[name]
         region = weights.state
@@ -381,11 +388,11 @@ class Driver:
                   for core in range(self.config.cores)]
         return load_state(weights, self.config, images)
 
-    def exponents(self, job):
+    def exponents(self, job: Job) -> dict[str, int]:
         """Exponent of every tensor now."""
         return {name: exponent for name, (exponent, _) in self.exponent_file(job).items()}
 
-    def exponent_file(self, job):
+    def exponent_file(self, job: Job) -> dict[str, tuple[int, int | None]]:
         """Exponent and peak (``None`` if not valid) of every tensor now."""
         words = self.read_window(0, Space.TENSORS, 0, self.config.tensors)
         return {name: unpack_entry(words[number]) for name, number in job.tensors.items()}

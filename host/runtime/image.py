@@ -5,11 +5,16 @@ fields, then blocks, each the ``BLOCK`` fields and ``count`` words, in the order
 to be written. ``examples/c`` has a driver that reads it.
 """
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from hypercast.host.compiler.compiler import updates_at
+from hypercast.host.compiler.job import Job
+from hypercast.reference.fixed_gcn import FixedGcn
 from hypercast.rtl.config import INTERFACE_VERSION
 from hypercast.rtl.isa import INSTRUCTION_WORDS
 from hypercast.rtl.registers import CoreSpace, Space
@@ -52,16 +57,16 @@ class Block(NamedTuple):
     core: int
     space: Space
     address: int
-    words: np.ndarray
+    words: npt.NDArray[np.uint32]
 
 
-def instruction_block(row, instruction):
+def instruction_block(row: int, instruction: int) -> Block:
     """The block that puts an encoded instruction into a row of the program memory."""
     octets = instruction.to_bytes(4 * INSTRUCTION_WORDS, "little")
     return Block(0, Space.PROGRAM, row * 16, np.frombuffer(octets, dtype="<u4"))
 
 
-def load_blocks(job):
+def load_blocks(job: Job) -> Iterator[Block]:
     """All that has to be written before a job runs: program, exponents, row counts, memories."""
     for row, instruction in enumerate(job.program):
         yield instruction_block(row, instruction)
@@ -74,7 +79,7 @@ def load_blocks(job):
         yield Block(core, Space.WEIGHTS, 0, job.weight_bank.ravel())
 
 
-def sample_blocks(job):
+def sample_blocks(job: Job) -> Iterator[Block]:
     """What has to be written of a job that goes on with another sample (``with_sample``)."""
     for name in ("A", "X"):
         yield Block(0, Space.TENSORS, job.tensors[name],
@@ -83,7 +88,7 @@ def sample_blocks(job):
         yield from _core_blocks(job, core)
 
 
-def _core_blocks(job, core):
+def _core_blocks(job: Job, core: int) -> Iterator[Block]:
     """Row counts and memory channels of a core."""
     yield Block(core, Space.CORE, CoreSpace.ROWS, np.array(job.row_table[core], dtype=np.uint32))
     for name, words in job.images[core]:
@@ -91,7 +96,7 @@ def _core_blocks(job, core):
         yield Block(core, region.space, region.address * job.config.chunks, words.ravel())
 
 
-def write_image(path, job, model):
+def write_image(path: Path, job: Job, model: FixedGcn) -> None:
     """Write a job as an image.
 
     Constants of the optimiser follow gradients as they grow, so the model is trained to know those
@@ -127,7 +132,7 @@ def write_image(path, job, model):
             _put(file, block.words)
 
 
-def _changes(job, model):
+def _changes(job: Job, model: FixedGcn) -> Iterator[tuple[int, Block]]:
     """(step, block) of every UPDATE whose constants differ from those of the step before."""
     program = dict(enumerate(job.program))
     for step in range(model.recipe.epochs):
@@ -138,5 +143,5 @@ def _changes(job, model):
                 yield step, instruction_block(row, instruction)
 
 
-def _put(file, words):
+def _put(file: BinaryIO, words: npt.ArrayLike) -> None:
     file.write(np.asarray(words, dtype="<u4").tobytes())

@@ -1,5 +1,7 @@
 """What was written into a chip's program memory."""
 
+from collections.abc import Iterable
+
 from hypercast.rtl.isa import INSTRUCTION_WORDS, Opcode, decode
 
 __all__ = ["LoadedProgram"]
@@ -11,18 +13,18 @@ _ROW_WORDS = 16
 class LoadedProgram:
     """The contents of a program memory, as far as they were written."""
 
-    def __init__(self):
-        self._words = {}
+    def __init__(self) -> None:
+        self._words: dict[int, int] = {}
 
-    def clear(self):
+    def clear(self) -> None:
         """Take all that was written for gone."""
         self._words.clear()
 
-    def write(self, address, values):
+    def write(self, address: int, values: Iterable[int]) -> None:
         """Take in 32-bit values, written to consecutive addresses."""
         self._words.update(enumerate(values, address))
 
-    def steps(self, entry):
+    def steps(self, entry: int) -> int:
         """Training steps that the chip counts in one run from row ``entry`` to HALT: 0 or 1.
 
         Raises
@@ -38,6 +40,6 @@ class LoadedProgram:
         raise ValueError(f"there is no program at row {entry}: row {row} was not loaded; load the "
                          f"job first, and start at one of its entries")
 
-    def _instruction(self, row):
+    def _instruction(self, row: int) -> int:
         return sum(self._words.get(row * _ROW_WORDS + index, 0) << 32 * index
                    for index in range(INSTRUCTION_WORDS))

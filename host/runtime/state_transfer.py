@@ -2,15 +2,18 @@
 
 import numpy as np
 
+from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.packing import pack_entry, pack_rows
 from hypercast.host.compiler.state import store_state, weight_rows
+from hypercast.host.runtime.driver import Driver
+from hypercast.host.runtime.model import ChipModel
 from hypercast.reference.training_state import TrainingState
 from hypercast.rtl.registers import Space
 
 __all__ = ["read_state", "write_state"]
 
 
-def read_state(driver, job, model, step):
+def read_state(driver: Driver, job: Job, model: ChipModel, step: int) -> TrainingState:
     """The ``TrainingState`` of a chip between two programs.
 
     Parameters
@@ -33,7 +36,7 @@ def read_state(driver, job, model, step):
                          momentum_exponents=model.momentum_exponents.entries())
 
 
-def write_state(driver, job, model, state):
+def write_state(driver: Driver, job: Job, model: ChipModel, state: TrainingState) -> None:
     """Write a ``TrainingState`` into a chip that holds the job, and its exponents of momenta into
     the model: all but its step.
 

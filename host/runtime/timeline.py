@@ -1,10 +1,14 @@
 """What a chip did in one run of a program, from a recording of its engines and instructions."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from hypercast.host.compiler.job import Job
+from hypercast.host.runtime.transport import Integers, Timeline
 from hypercast.rtl.isa import Engine, Opcode, decode
 from hypercast.rtl.registers import COUNTERS
 
@@ -44,8 +48,8 @@ class Instruction(NamedTuple):
     row: int
     name: str
     phase: str
-    fields: dict
-    counters: dict
+    fields: dict[str, int]
+    counters: dict[str, list[int]]
 
 
 class Slices(NamedTuple):
@@ -61,11 +65,11 @@ class Slices(NamedTuple):
         Number of the instruction, in order of issue.
     """
 
-    core: np.ndarray
-    engine: np.ndarray
-    start: np.ndarray
-    end: np.ndarray
-    instruction: np.ndarray
+    core: Integers
+    engine: Integers
+    start: Integers
+    end: Integers
+    instruction: Integers
 
 
 class Phase(NamedTuple):
@@ -83,7 +87,7 @@ class Phase(NamedTuple):
 
     name: str
     cycles: int
-    counters: dict
+    counters: dict[str, list[int]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,12 +107,13 @@ class Profile:
     """
 
     cycles: int
-    instructions: list
+    instructions: list[Instruction]
     slices: Slices
-    phases: list
+    phases: list[Phase]
 
 
-def profile(timeline, job, entry, cycles, counters):
+def profile(timeline: Timeline, job: Job, entry: int, cycles: int,
+            counters: Mapping[str, Sequence[int]]) -> Profile:
     """Put a recording and the program together.
 
     Parameters
@@ -154,12 +159,12 @@ def profile(timeline, job, entry, cycles, counters):
 _OPERATION = 0xFFFF
 
 
-def _work(growth):
+def _work(growth: npt.NDArray[np.uint32]) -> dict[str, list[int]]:
     return {name: growth[:, index].tolist() for index, (name, _) in enumerate(COUNTERS)
             if name in WORK_COUNTERS}
 
 
-def _operand(fields, job):
+def _operand(fields: Mapping[str, int], job: Job) -> str:
     """Name of what an instruction makes, or else of what it reads."""
     if "o" in fields:
         return next(name for name, number in job.tensors.items() if number == fields["o"])
@@ -173,8 +178,8 @@ def _operand(fields, job):
                  and 0 <= address - region.address < region.words), "nothing")
 
 
-def _slices(timeline, instructions, cores):
-    parts: list[Any] = []
+def _slices(timeline: Timeline, instructions: Sequence[Instruction], cores: int) -> Slices:
+    parts: list[Integers] = []
     for engine, opcodes in ENGINES.items():
         own = np.array([number for number, instruction in enumerate(instructions)
                         if instruction.fields["opcode"] in opcodes], dtype=int)
@@ -190,10 +195,10 @@ def _slices(timeline, instructions, cores):
     return Slices(*np.concatenate(parts, axis=1))
 
 
-def _phases(instructions, cycles):
+def _phases(instructions: Sequence[Instruction], cycles: int) -> list[Phase]:
     """Phases with their cycles; those before the first instruction count for its phase."""
     edges = [0, *(instruction.cycle for instruction in instructions[1:]), cycles]
-    found: dict[str, list] = {}
+    found: dict[str, list[tuple[int, dict[str, list[int]]]]] = {}
     for instruction, length in zip(instructions, np.diff(edges).tolist(), strict=True):
         found.setdefault(instruction.phase, []).append((length, instruction.counters))
     return [Phase(name=name, cycles=sum(length for length, _ in parts),

@@ -5,15 +5,22 @@ counters (``C``) and metadata (``M``). Times are microseconds at ``CLOCK_MHZ``: 
 """
 
 import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
 from hypercast.host.files.durable_file import write_durably
-from hypercast.host.runtime.timeline import ENGINES
+from hypercast.host.runtime.timeline import ENGINES, Instruction, Profile
 from hypercast.host.runtime.utilisation import utilisation
+from hypercast.reference.array_types import FloatArray, IntArray
+from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Engine
 
 __all__ = ["CLOCK_MHZ", "trace_events", "write_trace"]
+
+Event: TypeAlias = dict[str, object]
 
 #: Clock that cycles are converted to time with; assumed, not measured.
 CLOCK_MHZ = 250
@@ -23,7 +30,7 @@ _PROGRAM, _COUNTERS, _CORES = 1, 2, 3
 _PHASES, _WAITING = 1, 2
 
 
-def write_trace(path, profile, config):
+def write_trace(path: Path, profile: Profile, config: Config) -> None:
     """Write a run to a file.
 
     Parameters
@@ -41,7 +48,7 @@ def write_trace(path, profile, config):
         "traceEvents": list(trace_events(profile, config))}).encode())
 
 
-def trace_events(profile, config):
+def trace_events(profile: Profile, config: Config) -> Iterator[Event]:
     """The events of a run, as dictionaries.
 
     The program's process has a slice for each stretch of a phase, and one from each instruction's
@@ -61,17 +68,17 @@ def trace_events(profile, config):
                      profile.instructions[number])
 
 
-def _time(cycles):
+def _time(cycles: int) -> float:
     """Cycles as microseconds, with whole nanoseconds."""
     return round(int(cycles) / CLOCK_MHZ, 3)
 
 
-def _thread(core, engine):
+def _thread(core: int, engine: Engine) -> int:
     """Perfetto wants a thread's number to be unique over all processes, and not zero."""
     return int((_CORES + core) * len(Engine) + engine)
 
 
-def _names(process, name, threads):
+def _names(process: int, name: str, threads: Mapping[int, str]) -> Iterator[Event]:
     common = {"ph": "M", "ts": 0, "pid": process}
     yield {**common, "tid": 0, "name": "process_name", "args": {"name": name}}
     yield {**common, "tid": 0, "name": "process_sort_index", "args": {"sort_index": process}}
@@ -80,7 +87,8 @@ def _names(process, name, threads):
         yield {**common, "tid": thread, "name": "thread_sort_index", "args": {"sort_index": order}}
 
 
-def _slice(process, thread, start, end, instruction, name=None, **arguments):
+def _slice(process: int, thread: int, start: int, end: int, instruction: Instruction,
+           name: str | None = None, **arguments: str) -> Event:
     kind, _, layer = instruction.phase.partition(" ")
     return {"ph": "X", "pid": int(process), "tid": int(thread), "ts": _time(start),
             "dur": _time(end - start), "name": name or instruction.name, "cat": kind,
@@ -89,7 +97,7 @@ def _slice(process, thread, start, end, instruction, name=None, **arguments):
                      **arguments}}
 
 
-def _program(profile):
+def _program(profile: Profile) -> Iterator[Event]:
     instructions, first = profile.instructions, 0
     ends = [*(following.cycle for following in instructions[1:]), profile.cycles]
     for number, (instruction, end) in enumerate(zip(instructions, ends, strict=True)):
@@ -104,7 +112,7 @@ def _program(profile):
                 engine.name.lower() for engine in Engine if waits >> engine & 1) or "own engine")
 
 
-def _counters(profile, config):
+def _counters(profile: Profile, config: Config) -> Iterator[Event]:
     starts = [instruction.cycle for instruction in profile.instructions]
     lengths = np.diff([*starts, profile.cycles])
     spans = [utilisation(instruction.counters, 1, config) for instruction in profile.instructions]
@@ -117,7 +125,7 @@ def _counters(profile, config):
                        "name": row.name, "args": {"percent": round(float(100 * done / length), 1)}}
 
 
-def _in_time(work, lengths):
+def _in_time(work: FloatArray, lengths: IntArray) -> FloatArray:
     """Work of spans of time, none of which has more than its length.
 
     A word is counted some cycles after the one that moved it: what a span has no room for is of

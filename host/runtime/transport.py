@@ -1,15 +1,30 @@
 """How the driver reaches a chip: registers, time, perhaps a back door to memories; or bytes."""
 
 import abc
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-__all__ = ["Port", "Timeline", "Transport", "TransportError"]
+__all__ = ["Memory", "Port", "Timeline", "Transport", "TransportError"]
 
 
 class TransportError(RuntimeError):
     """The chip did not answer, or refused an access; names the access and its address."""
+
+
+Integers: TypeAlias = npt.NDArray[np.integer[Any]]
+
+
+class Memory(Protocol):
+    """A back door to a core's memory."""
+
+    def read(self, address: int, count: int) -> npt.NDArray[np.uint32]:
+        """(count, chunks) words from an address on."""
+
+    def write(self, address: int, words: npt.NDArray[np.uint32]) -> None:
+        """Write (n, chunks) words from an address on."""
 
 
 class Timeline(NamedTuple):
@@ -26,19 +41,19 @@ class Timeline(NamedTuple):
         Counters at every issue, in order of ``COUNTERS``; zero where a core has none.
     """
 
-    cycle: np.ndarray
-    core: np.ndarray
-    busy: np.ndarray
-    issue_cycle: np.ndarray
-    issued: np.ndarray
-    counters: np.ndarray
+    cycle: Integers
+    core: Integers
+    busy: Integers
+    issue_cycle: Integers
+    issued: Integers
+    counters: npt.NDArray[np.uint32]
 
 
 class Transport(abc.ABC):
     """Access to one chip's AXI4-Lite port."""
 
     @abc.abstractmethod
-    def read(self, address):
+    def read(self, address: int) -> int:
         """The 32-bit register at byte ``address``.
 
         Raises
@@ -48,26 +63,26 @@ class Transport(abc.ABC):
         """
 
     @abc.abstractmethod
-    def write(self, address, value):
+    def write(self, address: int, value: int) -> None:
         """Write the 32-bit register at byte ``address``; raises as ``read``."""
 
-    def read_stream(self, address, count):
+    def read_stream(self, address: int, count: int) -> list[int]:
         """Read the same register ``count`` times, in a list; raises as ``read``."""
         return [self.read(address) for _ in range(count)]
 
-    def write_stream(self, address, values):
+    def write_stream(self, address: int, values: Iterable[int]) -> None:
         """Write the same register again and again; raises as ``write``."""
         for value in values:
             self.write(address, value)
 
-    def flush(self):  # noqa: B027 - nothing to do is a fine default
+    def flush(self) -> None:  # noqa: B027 - nothing to do is a fine default
         """Wait until all writes are done; raises as ``write``, for any of them."""
 
     @abc.abstractmethod
-    def wait(self, cycles):
+    def wait(self, cycles: int) -> None:
         """Let about ``cycles`` clock cycles pass."""
 
-    def memory(self, core, space):
+    def memory(self, core: int, space: int) -> Memory | None:
         """A back door to a core's memory, so that images need not go through the window.
 
         A simulated device may offer it: an object with ``read(address, count)``, which returns
@@ -76,7 +91,7 @@ class Transport(abc.ABC):
         """
         return None
 
-    def record(self):
+    def record(self) -> None:
         """Begin to record what every engine does, from the next start of a program on.
 
         Raises
@@ -87,11 +102,11 @@ class Transport(abc.ABC):
         raise TransportError("this device keeps no timeline, only the compiled simulation does; "
                              "leave out --trace")
 
-    def timeline(self):
+    def timeline(self) -> Timeline:
         """End the recording; the ``Timeline`` of the last program, which has to be finished."""
         raise TransportError("nothing was recorded")
 
-    def close(self):  # noqa: B027 - nothing to do is a fine default
+    def close(self) -> None:  # noqa: B027 - nothing to do is a fine default
         """Release the chip."""
 
 
@@ -99,12 +114,12 @@ class Port(abc.ABC):
     """Bytes to and from a board."""
 
     @abc.abstractmethod
-    def send(self, data):
+    def send(self, data: bytes) -> None:
         """Send bytes."""
 
     @abc.abstractmethod
-    def receive(self):
+    def receive(self) -> bytes:
         """What has come; nothing after a silence in which every answer due would have come."""
 
-    def close(self):  # noqa: B027 - nothing to do is a fine default
+    def close(self) -> None:  # noqa: B027 - nothing to do is a fine default
         """Release the port."""

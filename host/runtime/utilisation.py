@@ -1,6 +1,9 @@
 """What each engine did in a run, and what kept it from doing more."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+from hypercast.rtl.config import Config
 
 __all__ = ["Utilisation", "utilisation"]
 
@@ -23,16 +26,17 @@ class Utilisation:
 
     name: str
     work: float
-    limits: dict
+    limits: dict[str, float]
 
     @property
-    def limit(self):
+    def limit(self) -> str:
         """The cause that cost most, with its fraction."""
-        cause = max(self.limits, key=self.limits.get)
+        cause = max(self.limits, key=self.limits.__getitem__)
         return f"{cause} {self.limits[cause]:.0%}"
 
 
-def utilisation(counters, cycles, config):
+def utilisation(counters: Mapping[str, Sequence[int]], cycles: int,
+                config: Config) -> list[Utilisation]:
     """Utilisation of every engine in a run, or a part of it.
 
     Parameters
@@ -44,11 +48,11 @@ def utilisation(counters, cycles, config):
     config : Config
         Configuration of the chip.
     """
-    def fraction(*names, capacity=1):
+    def fraction(*names: str, capacity: int = 1) -> float:
         values = [value for name in names for value in counters[name]]
         return sum(values) * len(names) / (len(values) * cycles * capacity)
 
-    def engine(name, work, **limits):
+    def engine(name: str, work: float, **limits: float) -> Utilisation:
         limits["idle"] = max(0.0, 1.0 - work - sum(limits.values()))
         return Utilisation(name=name, work=work, limits=limits)
 

@@ -1,6 +1,12 @@
 """A device around another one."""
 
+from typing import Any
+
 from hypercast.host.runtime.devices import TrainingDevice
+from hypercast.reference.array_types import IntArray
+from hypercast.reference.metrics import Metrics
+from hypercast.reference.sample import Sample
+from hypercast.reference.training_state import TrainingState
 
 __all__ = ["WrappedDevice"]
 
@@ -14,35 +20,35 @@ class WrappedDevice(TrainingDevice):
         The other one; all its attributes can be read here.
     """
 
-    def __init__(self, device):
+    def __init__(self, device: TrainingDevice) -> None:
         self._device = device
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         return getattr(self._device, name)
 
-    def train_step(self, *, record=False):
+    def train_step(self, *, record: bool = False) -> Metrics:
         return self._device.train_step(record=record)
 
-    def take(self, sample):
+    def take(self, sample: Sample) -> None:
         self._device.take(sample)
 
-    def evaluate(self):
+    def evaluate(self) -> Metrics:
         return self._device.evaluate()
 
-    def snapshot(self):
+    def snapshot(self) -> dict[str, IntArray]:
         return self._device.snapshot()
 
-    def exponents(self):
+    def exponents(self) -> dict[str, int]:
         return self._device.exponents()
 
-    def logits(self):
+    def logits(self) -> tuple[IntArray, int]:
         return self._device.logits()
 
-    def state(self):
+    def state(self) -> TrainingState:
         return self._device.state()
 
-    def load_state(self, state):
+    def load_state(self, state: TrainingState) -> None:
         self._device.load_state(state)
 
-    def close(self):
+    def close(self) -> None:
         self._device.close()

@@ -15,7 +15,7 @@ _NOBODY = 0xFFFFFFFF
 _BYTES = 4
 
 
-def xdma_path(name):
+def xdma_path(name: str) -> str:
     """File of device ``xdma:FILE``.
 
     Raises
@@ -30,7 +30,7 @@ def xdma_path(name):
     return path
 
 
-def open_xdma(name):
+def open_xdma(name: str) -> "XdmaTransport":
     """The transport to a board whose chip holds nothing of a program that was broken off.
 
     Such a board has no reset but its bitstream, and a program that stopped before its end may have
@@ -74,7 +74,7 @@ class XdmaTransport(Transport):
         If it cannot be opened.
     """
 
-    def __init__(self, path):
+    def __init__(self, path: str) -> None:
         self._path = path
         try:
             self._file = os.open(path, os.O_RDWR | os.O_SYNC)
@@ -82,22 +82,22 @@ class XdmaTransport(Transport):
             raise TransportError(f"device {path} cannot be opened: {error.strerror}; load the "
                                  f"xdma driver, and check its permissions") from error
 
-    def read(self, address):
+    def read(self, address: int) -> int:
         return self.read_stream(address, 1)[0]
 
-    def read_stream(self, address, count):
+    def read_stream(self, address: int, count: int) -> list[int]:
         values = [self._read(address) for _ in range(count)]
         if _NOBODY in values:
             self._check_presence(address)
         return values
 
-    def _check_presence(self, address):
+    def _check_presence(self, address: int) -> None:
         if self._read(register("magic")) != MAGIC:
             raise TransportError(
                 f"read at {address:#x} failed: {self._path} answers with ones only, so the board "
                 f"is gone; load its bitstream again, then rescan the PCI bus")
 
-    def _read(self, address):
+    def _read(self, address: int) -> int:
         try:
             data = os.pread(self._file, _BYTES, address)
         except OSError as error:
@@ -106,7 +106,7 @@ class XdmaTransport(Transport):
             raise self._refused("read", address, f"{len(data)} bytes came")
         return int.from_bytes(data, "little")
 
-    def write(self, address, value):
+    def write(self, address: int, value: int) -> None:
         try:
             written = os.pwrite(self._file, value.to_bytes(_BYTES, "little"), address)
         except OSError as error:
@@ -114,11 +114,11 @@ class XdmaTransport(Transport):
         if written != _BYTES:
             raise self._refused("write", address, f"{written} bytes were taken")
 
-    def _refused(self, access, address, reason):
+    def _refused(self, access: str, address: int, reason: str | None) -> TransportError:
         return TransportError(f"{access} at {address:#x} of {self._path} failed: {reason}")
 
-    def wait(self, cycles):
+    def wait(self, cycles: int) -> None:
         """Nothing: the next look at the chip takes about as long."""
 
-    def close(self):
+    def close(self) -> None:
         os.close(self._file)

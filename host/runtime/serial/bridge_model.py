@@ -1,5 +1,8 @@
 """The board's end of the link in Python, with any transport as its chip."""
 
+from collections.abc import Sequence
+from typing import Protocol
+
 from hypercast.host.runtime.serial.frames import FrameDecoder, encode
 from hypercast.host.runtime.transport import Port, TransportError
 from hypercast.rtl.serial.protocol import (
@@ -14,40 +17,53 @@ from hypercast.rtl.serial.protocol import (
 __all__ = ["BridgeModel"]
 
 
+class Chip(Protocol):
+    """What the board's end of the link reaches."""
+
+    def read(self, address: int) -> int:
+        """A register."""
+
+    def write(self, address: int, value: int) -> None:
+        """Write a register."""
+
+    def reset(self) -> None:
+        """Reset the chip."""
+
+
 class BridgeModel(Port):
-    """What ``rtl.link.bridge`` does, frame by frame.
+    """What ``rtl.serial.bridge`` does, frame by frame.
 
     Parameters
     ----------
-    chip : Transport
-        Its ``read``, ``write`` and, if there is one, ``reset``.
+    chip : Chip
+        A ``Transport``, say, that has ``reset``.
     """
 
-    def __init__(self, chip):
+    def __init__(self, chip: Chip) -> None:
         self.chip = chip
         self._decoder = FrameDecoder()
         self._output = b""
         self.closed = False
         self.press_reset()
 
-    def press_reset(self):
+    def press_reset(self) -> None:
         """As the board's button does."""
         self._session, self._sequence = 0, 0
-        self._results = [[]] * WINDOW
+        self._results: list[list[int]] = [[]] * WINDOW
 
-    def send(self, data):
+    def send(self, data: bytes) -> None:
         for header, *words in self._decoder.feed(data):
             self._output += encode(self._answer(header & 0xFF, header >> 8 & 0xFF, header >> 16,
                                                 words))
 
-    def receive(self):
+    def receive(self) -> bytes:
         data, self._output = self._output[:50], self._output[50:]
         return data
 
-    def close(self):
+    def close(self) -> None:
         self.closed = True
 
-    def _answer(self, kind, sequence, session, words):
+    def _answer(self, kind: int, sequence: int, session: int, words: Sequence[int]) -> list[int]:
         if kind == Kind.OPEN and session not in (0, self._session):
             self._session, self._sequence = session, 0
         behind = (self._sequence - sequence) % SEQUENCES
@@ -58,8 +74,9 @@ class BridgeModel(Port):
             return [header_word(Kind.RESULT, sequence, session), *self._results[sequence % WINDOW]]
         return [header_word(Kind.STATE, self._sequence, self._session)]
 
-    def _execute(self, words):
-        read, done, words = [], 0, list(words)
+    def _execute(self, words: Sequence[int]) -> list[int]:
+        read: list[int] = []
+        done, words = 0, list(words)
         try:
             while words:
                 word = words.pop(0)

@@ -1,5 +1,7 @@
 """Register accesses that go into one frame."""
 
+from collections.abc import Sequence
+
 from hypercast.host.runtime.transport import TransportError
 from hypercast.rtl.serial.protocol import FRAME_WORDS, LONGEST_ACCESS, Access, access_word
 
@@ -18,12 +20,12 @@ class Command:
         As in the frame.
     """
 
-    def __init__(self):
-        self.words = []
-        self._accesses = []  # (access, address, count)
+    def __init__(self) -> None:
+        self.words: list[int] = []
+        self._accesses: list[tuple[Access, int, int]] = []  # (access, address, count)
         self._reads = 0
 
-    def write(self, address, values):
+    def write(self, address: int, values: Sequence[int]) -> int:
         """Write values to a register, one after the other; returns how many of them fit."""
         count = min(_ROOM - len(self.words) - 1, len(values))
         if count > 0:
@@ -31,7 +33,7 @@ class Command:
             self.words += values[:count]
         return max(count, 0)
 
-    def read(self, address, count):
+    def read(self, address: int, count: int) -> int:
         """Read a register again and again; returns how often the frame has room for."""
         count = min(LONGEST_ACCESS - self._reads, count) if len(self.words) < _ROOM else 0
         if count:
@@ -39,15 +41,15 @@ class Command:
             self._reads += count
         return count
 
-    def reset(self):
+    def reset(self) -> None:
         """Reset the chip; only for an empty command."""
         self._add(Access.RESET, 0, 1)
 
-    def _add(self, access, address, count):
+    def _add(self, access: Access, address: int, count: int) -> None:
         self.words.append(access_word(access, address, count))
         self._accesses.append((access, address, count))
 
-    def check(self, result):
+    def check(self, result: Sequence[int]) -> list[int]:
         """The words that were read.
 
         Parameters
@@ -72,7 +74,7 @@ class Command:
             done -= count
         return words
 
-    def _reads_among(self, done):
+    def _reads_among(self, done: int) -> int:
         """How many of the first accesses, counted one by one, are reads."""
         reads = 0
         for access, _, count in self._accesses:

@@ -1,5 +1,6 @@
 """Finds boards: what a device's name means, and what answers on this machine's serial ports."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from serial.tools import list_ports
@@ -8,7 +9,7 @@ from hypercast.host.files.reading.whole_numbers import whole_number
 from hypercast.host.runtime.serial.serial_port import SerialPort
 from hypercast.host.runtime.serial.serial_transport import SerialTransport
 from hypercast.host.runtime.transport import TransportError
-from hypercast.rtl.config import INTERFACE_VERSION
+from hypercast.rtl.config import INTERFACE_VERSION, Config
 from hypercast.rtl.registers import MAGIC, register
 from hypercast.rtl.serial.protocol import BAUD
 
@@ -39,7 +40,7 @@ class Found:
     reason: str
 
 
-def serial_address(name):
+def serial_address(name: str) -> tuple[str | None, int]:
     """Port (None: to be found) and baud rate of device ``serial[:PORT][@BAUD]``.
 
     Raises
@@ -62,7 +63,7 @@ def serial_address(name):
     return port or None, baud
 
 
-def discover(baud, *, ports=None):
+def discover(baud: int, *, ports: Iterable[str] | None = None) -> list[Found]:
     """What is on each serial port. Asking sends a few bytes to whatever is there.
 
     Parameters
@@ -77,7 +78,7 @@ def discover(baud, *, ports=None):
     return [_ask(port, baud) for port in ports]
 
 
-def _ask(port, baud):
+def _ask(port: str, baud: int) -> Found:
     try:
         transport = SerialTransport(SerialPort(port, baud), attempts=_ATTEMPTS)
     except TransportError as error:
@@ -96,7 +97,7 @@ def _ask(port, baud):
     return Found(port=port, config_hash=found, reason="")
 
 
-def open_serial(name, config):
+def open_serial(name: str, config: Config) -> SerialTransport:
     """The transport to a board, its chip just reset.
 
     Parameters
@@ -121,7 +122,7 @@ def open_serial(name, config):
     return transport
 
 
-def _find(found, config, baud):
+def _find(found: Sequence[Found], config: Config, baud: int) -> str:
     fitting = [board.port for board in found if board.config_hash == config.hash]
     if len(fitting) == 1:
         return fitting[0]

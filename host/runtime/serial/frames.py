@@ -3,6 +3,7 @@
 import re
 import struct
 import zlib
+from collections.abc import Sequence
 
 from hypercast.rtl.serial.protocol import ESCAPE, ESCAPED, FLAG, FRAME_WORDS
 
@@ -13,7 +14,7 @@ _SPECIAL = re.compile(b"[" + re.escape(_FLAG + _ESCAPE) + b"]")
 _ESCAPED = re.compile(re.escape(_ESCAPE) + b"(.)", re.DOTALL)
 
 
-def encode(words):
+def encode(words: Sequence[int]) -> bytes:
     """A frame of 32-bit words, without check sequence, as bytes."""
     body = struct.pack(f"<{len(words)}I", *words)
     body += struct.pack("<I", zlib.crc32(body))
@@ -21,7 +22,7 @@ def encode(words):
     return _FLAG + escaped + _FLAG
 
 
-def _decode(escaped):
+def _decode(escaped: bytes) -> list[int] | None:
     """The words between two flags, without check sequence; None if they are no frame."""
     if escaped.endswith(_ESCAPE):  # an aborted frame
         return None
@@ -35,10 +36,10 @@ def _decode(escaped):
 class FrameDecoder:
     """Takes frames out of what comes over a line, and throws away what is none."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._rest = b""
 
-    def feed(self, data):
+    def feed(self, data: bytes) -> list[list[int]]:
         """The frames that bytes complete: for each, its words without check sequence."""
         *pieces, rest = (self._rest + data).split(_FLAG)
         # What is longer than any frame, every byte of it escaped, is none.

@@ -1,6 +1,7 @@
 """The serial ports of this machine."""
 
 import contextlib
+from collections.abc import Iterator
 
 import serial
 
@@ -31,7 +32,7 @@ class SerialPort(Port):
         If it cannot be opened, or another program uses it.
     """
 
-    def __init__(self, name, baud):
+    def __init__(self, name: str, baud: int) -> None:
         longest = 2 * FRAME_WORDS * 4 * 10 / baud  # seconds of a frame with all bytes escaped
         try:
             self._serial = serial.Serial(name, baud, timeout=_LATENCY + longest,
@@ -42,17 +43,17 @@ class SerialPort(Port):
                                  f"has it open") from error
         self._name = name
 
-    def send(self, data):
+    def send(self, data: bytes) -> None:
         with self._failures():
             self._serial.write(data)
 
-    def receive(self):
+    def receive(self) -> bytes:
         with self._failures():
             first = self._serial.read(1)
             return first + self._serial.read(self._serial.in_waiting) if first else b""
 
     @contextlib.contextmanager
-    def _failures(self):
+    def _failures(self) -> Iterator[None]:
         """Say which port failed."""
         try:
             yield
@@ -60,5 +61,5 @@ class SerialPort(Port):
             raise TransportError(f"serial port {self._name} failed: {error}; check the cable, and "
                                  f"start again") from error
 
-    def close(self):
+    def close(self) -> None:
         self._serial.close()

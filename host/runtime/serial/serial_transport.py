@@ -1,8 +1,10 @@
 """A board on a serial port as a transport of the driver."""
 
+from collections.abc import Iterable
+
 from hypercast.host.runtime.serial.command import Command
 from hypercast.host.runtime.serial.session import Session
-from hypercast.host.runtime.transport import Transport
+from hypercast.host.runtime.transport import Port, Transport
 
 __all__ = ["SerialTransport"]
 
@@ -26,18 +28,18 @@ class SerialTransport(Transport):
         If nobody answers.
     """
 
-    def __init__(self, port, **options):
+    def __init__(self, port: Port, **options: int) -> None:
         self._session = Session(port, **options)
         self._command = Command()  # being gathered
-        self._posted = []  # commands whose results were not looked at
+        self._posted: list[Command] = []  # commands whose results were not looked at
 
-    def read(self, address):
+    def read(self, address: int) -> int:
         return self.read_stream(address, 1)[0]
 
-    def write(self, address, value):
+    def write(self, address: int, value: int) -> None:
         self.write_stream(address, [value])
 
-    def read_stream(self, address, count):
+    def read_stream(self, address: int, count: int) -> list[int]:
         left = count
         while left:
             if not (taken := self._command.read(address, left)):
@@ -45,27 +47,27 @@ class SerialTransport(Transport):
             left -= taken
         return self._results()
 
-    def write_stream(self, address, values):
+    def write_stream(self, address: int, values: Iterable[int]) -> None:
         values = list(values)
         while values:
             if not (taken := self._command.write(address, values)):
                 self._post()
             values = values[taken:]
 
-    def wait(self, cycles):
+    def wait(self, cycles: int) -> None:
         """Only send what was gathered: the next look at the chip takes long enough."""
         self._post()
 
-    def reset(self):
+    def reset(self) -> None:
         """Reset the chip, whatever it is doing; its memories stay as they are."""
         self._post()
         self._command.reset()
         self.flush()
 
-    def flush(self):
+    def flush(self) -> None:
         self._results()
 
-    def _results(self):
+    def _results(self) -> list[int]:
         """Wait until everything is done; the words read since the last time."""
         self._post()
         posted, self._posted = self._posted, []
@@ -73,13 +75,13 @@ class SerialTransport(Transport):
         return [word for command, result in zip(posted, results, strict=True)
                 for word in command.check(result)]
 
-    def _post(self):
+    def _post(self) -> None:
         if self._command.words:
             self._session.post(self._command.words)
             self._posted.append(self._command)
             self._command = Command()
 
-    def close(self):
+    def close(self) -> None:
         try:
             self.flush()
         finally:

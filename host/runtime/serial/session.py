@@ -1,10 +1,11 @@
 """Commands over a line that garbles, loses and repeats: each is carried out once, and answered."""
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hypercast.host.runtime.serial.frames import FrameDecoder, encode
-from hypercast.host.runtime.transport import TransportError
+from hypercast.host.runtime.transport import Port, TransportError
 from hypercast.rtl.serial.protocol import FRAME_WORDS, SEQUENCES, WINDOW, Kind, header_word
 
 __all__ = ["Session"]
@@ -18,7 +19,7 @@ _SESSIONS = 0xFFFF
 @dataclass
 class _Command:
     frame: bytes
-    result: list | None = None
+    result: list[int] | None = None
 
 
 class Session:
@@ -45,7 +46,7 @@ class Session:
         If there is no session of that number.
     """
 
-    def __init__(self, port, *, attempts=10, number=None):
+    def __init__(self, port: Port, *, attempts: int = 10, number: int | None = None) -> None:
         if number is None:
             number = 1 + secrets.randbelow(_SESSIONS)
         if not 1 <= number <= _SESSIONS:
@@ -54,9 +55,9 @@ class Session:
         self._attempts = attempts
         self._decoder = FrameDecoder()
         self._number = number
-        self._next = None  # sequence number; None until the board has told
-        self._commands = []  # whose results nobody has taken
-        self._unanswered = {}  # sequence number to command, the oldest first
+        self._next: int | None = None  # sequence number; None until the board has told
+        self._commands: list[_Command] = []  # whose results nobody has taken
+        self._unanswered: dict[int, _Command] = {}  # sequence number to command, the oldest first
         self._failures = 0  # time-outs in a row
         self._repeated = False  # the unanswered were sent again, and none answered since
         self._babble = 0
@@ -65,7 +66,7 @@ class Session:
         while self._next is None:
             self._receive()
 
-    def post(self, words):
+    def post(self, words: Sequence[int]) -> None:
         """Send a command; waits if too many are under way.
 
         Parameters
@@ -73,6 +74,7 @@ class Session:
         words : sequence of int
             What follows the header.
         """
+        assert self._next is not None  # the board has told
         while self._unanswered and (self._next - next(iter(self._unanswered))) % SEQUENCES \
                 >= WINDOW:
             self._receive()
@@ -83,7 +85,7 @@ class Session:
         self._next = (self._next + 1) % SEQUENCES
         self._port.send(command.frame)
 
-    def results(self):
+    def results(self) -> list[list[int]]:
         """Wait for all results that were not taken yet: their words, in the order of commands.
 
         Raises
@@ -94,13 +96,13 @@ class Session:
         while self._unanswered:
             self._receive()
         commands, self._commands = self._commands, []
-        return [command.result for command in commands]
+        return [command.result or [] for command in commands]
 
-    def close(self):
+    def close(self) -> None:
         """Release the port."""
         self._port.close()
 
-    def _receive(self):
+    def _receive(self) -> None:
         data = self._port.receive()
         self._babble += len(data)
         for header, *words in self._decoder.feed(data):
@@ -113,7 +115,7 @@ class Session:
                     f"cable, and the baud rate")
             self._repeat()
 
-    def _handle(self, header, words):
+    def _handle(self, header: int, words: list[int]) -> None:
         kind, sequence, session = header & 0xFF, header >> 8 & 0xFF, header >> 16
         if self._next is None:
             if kind == Kind.STATE and session == self._number:
@@ -130,11 +132,11 @@ class Session:
             self._unanswered.pop(sequence).result = words
             self._progress()
 
-    def _progress(self):
+    def _progress(self) -> None:
         self._failures = self._babble = 0
         self._repeated = False
 
-    def _repeat(self):
+    def _repeat(self) -> None:
         self._repeated = True
         self._babble = 0
         if self._next is None:
