@@ -45,7 +45,7 @@ class _FloatTensors:
 
 
 def float_step(network: Network, parameters: Mapping[str, FloatArray], adjacency: SparseArray,
-               features: FloatMatrix, labels: IntArray, splits: IntArray,
+               features: FloatMatrix, labels: IntArray | BoolArray, splits: IntArray,
                step_key: int) -> dict[str, FloatMatrix]:
     """Every tensor of the forward and backward pass of a training step.
 
@@ -94,7 +94,7 @@ def float_step(network: Network, parameters: Mapping[str, FloatArray], adjacency
     return tensors
 
 
-def _loss_gradient(logits: FloatArray, labels: IntArray) -> FloatArray:
+def _loss_gradient(logits: FloatArray, labels: IntArray | BoolArray) -> FloatArray:
     """Of the summed cross-entropy, of one class per vertex, or of several labels."""
     if labels.ndim == 2:
         probabilities: FloatArray = scipy.special.expit(logits)

@@ -79,7 +79,7 @@ def _writes(progress):
     """No transposed or other copy is written: the words written are those of the tensors."""
     training = COMPILED["blocks, demo preset"]
     model = training.model()
-    device = open_device("rtl", model, training.config, progress=progress)
+    device = open_device("rtl", model, training.config, progress=progress).chip
     try:
         device.train_step()
         counters = device.counters

@@ -65,7 +65,7 @@ def _on_chip(graph, progress):
     config = PRESETS["cora"]
     model = _model(graph, 0, 16)
     oracle = ReferenceDevice(_model(graph, 0, 16))
-    device = open_device("rtl", model, config, progress=progress)
+    device = open_device("rtl", model, config, progress=progress).chip
     words = Comparison()
     seconds = 0.0
     try:

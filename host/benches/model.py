@@ -56,7 +56,7 @@ def _compare(shape, order, config, progress):
     network = Network.of_widths([features, hidden, classes], orders=order)
     model = prepare(graph, network, Recipe(epochs=1, element_width=config.element_width))
     workload = Workload.of_model(model, config)
-    device = open_device("rtl", model, config, progress=progress)
+    device = open_device("rtl", model, config, progress=progress).chip
     try:
         device.train_step()
         return predict(workload).cycles, device.train_cycles

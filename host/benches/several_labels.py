@@ -1,5 +1,7 @@
 """Several labels per vertex: micro F1 of the fixed-point reference, next to float64."""
 
+from typing import Any
+
 import numpy as np
 
 from hypercast.host.benches.figure import Figure
@@ -43,8 +45,9 @@ def micro_f1_figures(*, vertices=512, seeds=3, epochs=100, bars=BARS):
     for seed in range(seeds):
         graph = Graph(**communities(vertices=vertices, seed=seed))
         network = Network.of_widths([graph.features.shape[1], 16, graph.classes], dropout=0.2)
-        recipe = {"seed": seed, "loss": loss_of(graph), "learning_rates": (1.0,),
-                  "bias_learning_rates": (1.0,), "weight_decays": (5e-4,)}
+        recipe: dict[str, Any] = {
+            "seed": seed, "loss": loss_of(graph), "learning_rates": (1.0,),
+            "bias_learning_rates": (1.0,), "weight_decays": (5e-4,)}
         ranked = graph.permuted(rank_order(graph))
         real.append(_trained(FloatGcn(
             network, Recipe(**recipe), ranked.normalised("symmetric"), ranked.features,

@@ -92,7 +92,7 @@ class Step(NamedTuple):
 def measure(graph, widths, config, progress):
     """The first training step of a network of ``widths`` hidden features on a graph."""
     model = _model(graph, widths, config)
-    device = open_device("rtl", model, config, progress=progress)
+    device = open_device("rtl", model, config, progress=progress).chip
     try:
         device.train_step(record=True)
         return Step(device.train_cycles, device.profile,

@@ -89,8 +89,9 @@ def train(dataset, changes, check, folder, every, resume, trace, trace_step, ima
         _train(console, trainer, as_json)
         seconds = time.perf_counter() - start
         measured = trainer.evaluate() if trainer.graph.multi_label else {}  # macro F1
-        if trace and trainer.target.profile:
-            write_trace(trace, trainer.target.profile, config)
+        chip = trainer.target.chip
+        if trace and chip and chip.profile:
+            write_trace(trace, chip.profile, config)
         if folder:
             trainer.keep_numbers()
     if folder:

@@ -87,6 +87,11 @@ class TrainingDevice(abc.ABC):
     def close(self) -> None:  # noqa: B027 - nothing to release by default
         """Release the device."""
 
+    @property
+    def chip(self) -> "ChipDevice | None":
+        """The chip's device, if there is one, however it is wrapped."""
+        return None
+
 
 def _training_names(job: Job) -> list[str]:
     """Matrices that a training step leaves in the memory channels."""
@@ -310,3 +315,7 @@ class ChipDevice(TrainingDevice):
 
     def close(self) -> None:
         self._transport.close()
+
+    @property
+    def chip(self) -> "ChipDevice":
+        return self

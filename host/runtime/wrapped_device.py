@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypercast.host.runtime.devices import TrainingDevice
+from hypercast.host.runtime.devices import ChipDevice, TrainingDevice
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.metrics import Metrics
 from hypercast.reference.sample import Sample
@@ -52,3 +52,7 @@ class WrappedDevice(TrainingDevice):
 
     def close(self) -> None:
         self._device.close()
+
+    @property
+    def chip(self) -> ChipDevice | None:
+        return self._device.chip

@@ -3,11 +3,20 @@
 import dataclasses
 import hashlib
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse
 
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.training.description.sampling import Sampling
+from hypercast.reference.array_types import SparseArray
+from hypercast.reference.network import Network
+from hypercast.reference.recipe import Recipe
 from hypercast.reference.training_state import TrainingState
 
 __all__ = ["Checkpoint", "CheckpointError", "identity"]
@@ -33,12 +42,12 @@ class Checkpoint:
         SHA-256 of what was recorded of these epochs, see ``RunFolder``.
     """
 
-    identity: dict
+    identity: dict[str, Any]
     state: TrainingState
     best: TrainingState | None = None
     records: str = ""
 
-    def check(self, expected, initial, path):
+    def check(self, expected: dict[str, Any], initial: TrainingState, path: Path) -> None:
         """Raise ``CheckpointError`` if this is not of a certain training; names what differs.
 
         Parameters
@@ -60,7 +69,7 @@ class Checkpoint:
                 f"made with, or keep this training in another folder")
 
 
-def _shapes(state):
+def _shapes(state: TrainingState) -> dict[str, str]:
     """What a ``TrainingState`` consists of: name to shape, if it is an array."""
     return {**{f"tensor {name}.{kind}": f"{values.shape}"
                for name, arrays in state.parameters.items() for kind, values in arrays.items()},
@@ -68,12 +77,14 @@ def _shapes(state):
             **{f"momentum exponent of {name}": "kept" for name in state.momentum_exponents}}
 
 
-def _differences(there, here):
+def _differences(there: Mapping[str, object], here: Mapping[str, object]) -> list[str]:
     return [f"{name} is {there.get(name, 'missing')} there, {here.get(name, 'missing')} here"
             for name in {**there, **here} if there.get(name) != here.get(name)]
 
 
-def identity(graph, network, recipe, parameters=None, sampling=None):
+def identity(graph: Graph, network: Network, recipe: Recipe,
+             parameters: Mapping[str, npt.NDArray[np.float64]] | None = None,
+             sampling: Sampling | None = None) -> dict[str, Any]:
     """What decides the bits of a training, as JSON takes it: all but the number of epochs.
 
     Parameters
@@ -86,22 +97,24 @@ def identity(graph, network, recipe, parameters=None, sampling=None):
     sampling : Sampling, optional
         How samples are drawn, if they are.
     """
-    recipe = dataclasses.asdict(recipe)
-    del recipe["epochs"]
-    return _plain({
+    kept = dataclasses.asdict(recipe)
+    del kept["epochs"]
+    found: dict[str, Any] = _plain({
         "graph": {"vertices": graph.vertices, "edges": graph.edges.nnz,
                   "features": graph.features.shape[1],
                   "sha256": _digest(graph.edges, graph.features, graph.labels, graph.splits)},
-        "network": dataclasses.asdict(network), "recipe": recipe,
+        "network": dataclasses.asdict(network), "recipe": kept,
         "sampling": dataclasses.asdict(sampling) if sampling else {},
         "weights": {"sha256": _digest(*parameters.values())} if parameters else {}})
+    return found
 
 
-def _digest(*matrices):
+def _digest(*matrices: npt.NDArray[Any] | SparseArray) -> str:
     digest = hashlib.sha256()
     for matrix in matrices:
-        parts = (matrix.indptr, matrix.indices, matrix.data) if scipy.sparse.issparse(matrix) \
-            else (matrix,)
+        parts: tuple[npt.NDArray[Any], ...] = (matrix,)
+        if isinstance(matrix, scipy.sparse.csr_array):
+            parts = matrix.indptr, matrix.indices, matrix.data
         for part in parts:
             kind = np.int64 if part.dtype.kind in "iu" else part.dtype
             digest.update(repr(part.shape).encode())
@@ -109,11 +122,11 @@ def _digest(*matrices):
     return digest.hexdigest()
 
 
-def _plain(value):
+def _plain(value: object) -> Any:
     return json.loads(json.dumps(value))
 
 
-def _leaves(value, name=""):
+def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, object]]:
     """(path, value) of everything in nested dictionaries and lists."""
     items = value.items() if isinstance(value, dict) else enumerate(value, 1)
     for key, inner in items:

@@ -7,8 +7,12 @@ all tensors, their names, types and shapes.
 
 import hashlib
 import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
@@ -16,10 +20,13 @@ from hypercast.host.compiler.state import STATE
 from hypercast.host.files.durable_file import write_durably
 from hypercast.host.files.reading.regular_file import read_bytes
 from hypercast.host.training.checkpoint import Checkpoint, CheckpointError
+from hypercast.reference.array_types import IntArray
 from hypercast.reference.require import require
 from hypercast.reference.training_state import TrainingState
 
 __all__ = ["load_checkpoint", "save_checkpoint"]
+
+Stored: TypeAlias = npt.NDArray[np.int32]
 
 _FACTS, _DIGEST, _BEST = "hypercast", "sha256", "best/"
 #: What tensors are, as safetensors calls it.
@@ -28,7 +35,7 @@ _KIND = "I32"
 _STEPS, _EXPONENTS, _SUMS = range(1 << 32), range(-128, 128), range(-512, 512)
 
 
-def save_checkpoint(path, checkpoint):
+def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     """Write a ``Checkpoint``; whenever the machine stops, ``path`` is the old one or the new one.
 
     Parameters
@@ -43,8 +50,9 @@ def save_checkpoint(path, checkpoint):
     ValueError
         If a value does not fit 32 bits; nothing is written then.
     """
-    states = {"": checkpoint.state, _BEST: checkpoint.best}
-    states = {prefix: state for prefix, state in states.items() if state is not None}
+    states = {"": checkpoint.state}
+    if checkpoint.best is not None:
+        states[_BEST] = checkpoint.best
     tensors = {key: _stored(values, key) for prefix, state in states.items()
                for name, arrays in state.parameters.items() for kind, values in arrays.items()
                for key in [f"{prefix}{name}.{kind}"]}
@@ -56,13 +64,13 @@ def save_checkpoint(path, checkpoint):
     write_durably(path, save(tensors, {_FACTS: facts, _DIGEST: _digest(facts, tensors)}))
 
 
-def _stored(values, name):
+def _stored(values: IntArray, name: str) -> Stored:
     stored = np.ascontiguousarray(values, dtype=np.int32)
     require(np.array_equal(stored, values), f"{name} does not fit 32 bits")
     return stored
 
 
-def _digest(facts, tensors):
+def _digest(facts: str, tensors: Mapping[str, Stored]) -> str:
     digest = hashlib.sha256(facts.encode())
     for name, values in sorted(tensors.items()):
         digest.update(repr((name, values.dtype.str, values.shape)).encode())
@@ -70,7 +78,7 @@ def _digest(facts, tensors):
     return digest.hexdigest()
 
 
-def load_checkpoint(path):
+def load_checkpoint(path: Path) -> Checkpoint:
     """The ``Checkpoint`` in a file.
 
     Raises
@@ -88,7 +96,7 @@ def load_checkpoint(path):
                               f"back a copy of it, or delete it and train again") from error
 
 
-def _read(content):
+def _read(content: bytes) -> tuple[Any, dict[str, Stored]]:
     """Everything in the metadata, and the tensors by name, as they were written."""
     length = int.from_bytes(content[:8], "little")
     require(8 + length <= len(content), f"it ends after {len(content)} bytes")
@@ -107,7 +115,7 @@ def _read(content):
     return json.loads(facts), tensors
 
 
-def _checkpoint(facts, tensors):
+def _checkpoint(facts: Any, tensors: Mapping[str, Stored]) -> Checkpoint:
     _require_keys("the metadata", facts, {"identity", "records", "states"})
     _require_dictionary("identity", facts["identity"])
     require(isinstance(facts["records"], str), "records is no text")
@@ -123,7 +131,7 @@ def _checkpoint(facts, tensors):
     return Checkpoint(identity=facts["identity"], records=facts["records"], state=state, best=best)
 
 
-def _state(tensors, prefix, facts):
+def _state(tensors: Mapping[str, Stored], prefix: str, facts: Any) -> TrainingState:
     """The ``TrainingState`` whose tensors begin with ``prefix``."""
     _require_keys(f"state {prefix!r}", facts, {"step", "exponents", "momentum_exponents"})
     _require_integer(f"{prefix}step", facts["step"], _STEPS)
@@ -143,9 +151,9 @@ def _state(tensors, prefix, facts):
         momentum_exponents=facts["momentum_exponents"])
 
 
-def _parameters(tensors, prefix):
+def _parameters(tensors: Mapping[str, Stored], prefix: str) -> dict[str, dict[str, IntArray]]:
     """Arrays by parameter and kind, of the tensors of a state."""
-    found: dict[str, dict] = {}
+    found: dict[str, dict[str, IntArray]] = {}
     for key, values in tensors.items():
         if key.startswith(_BEST) == (prefix == _BEST):
             name, _, kind = key.removeprefix(prefix).rpartition(".")
@@ -155,16 +163,16 @@ def _parameters(tensors, prefix):
     return found
 
 
-def _require_dictionary(name, value):
+def _require_dictionary(name: str, value: object) -> None:
     require(isinstance(value, dict), f"{name} is {value!r}, no dictionary")
 
 
-def _require_keys(name, value, keys):
+def _require_keys(name: str, value: Any, keys: set[str]) -> None:
     _require_dictionary(name, value)
     require(value.keys() == keys, f"{name} has {', '.join(sorted(value))} instead of "
                                   f"{', '.join(sorted(keys))}")
 
 
-def _require_integer(name, value, values):
+def _require_integer(name: str, value: object, values: range) -> None:
     require(type(value) is int and value in values,
             f"{name} is {value!r}, no whole number from {values[0]} to {values[-1]}")

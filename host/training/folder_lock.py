@@ -3,6 +3,8 @@
 import fcntl
 import os
 import stat
+from pathlib import Path
+from typing import TextIO
 
 __all__ = ["FolderLock", "FolderLockError"]
 
@@ -13,7 +15,7 @@ class FolderLockError(ValueError):
     """Another process writes to the folder; names it, and says what to do."""
 
 
-def _opened(path):
+def _opened(path: Path) -> TextIO:
     """The file object of a regular file, which is made if there is none; others are not waited for.
     """
     number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK, 0o666)
@@ -39,7 +41,7 @@ class FolderLock:
         If another process, or another part of this one, holds it, or the file is none.
     """
 
-    def __init__(self, folder):
+    def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         # The file stays: a process might wait for one that is no longer there.
         self._file = _opened(folder / _NAME)
@@ -56,6 +58,6 @@ class FolderLock:
         self._file.write(f"{os.getpid()}\n")
         self._file.flush()
 
-    def release(self):
+    def release(self) -> None:
         """Let others have the folder; nothing happens the second time."""
         self._file.close()

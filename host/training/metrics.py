@@ -7,6 +7,9 @@ of all classes summed up, *macro* the mean over the classes.
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+
+from hypercast.reference.array_types import BoolArray, IntArray
 
 __all__ = ["F1", "accuracy", "f1"]
 
@@ -24,7 +27,7 @@ class F1(NamedTuple):
     macro: float
 
 
-def accuracy(predicted, labels):
+def accuracy(predicted: npt.ArrayLike, labels: npt.ArrayLike) -> float:
     """Share of vertices of which all is predicted correctly.
 
     Parameters
@@ -42,7 +45,7 @@ def accuracy(predicted, labels):
     return float(np.mean(equal if equal.ndim == 1 else equal.all(axis=1)))
 
 
-def f1(predicted, labels):
+def f1(predicted: npt.ArrayLike, labels: npt.ArrayLike) -> F1:
     """The ``F1`` scores; parameters are those of ``accuracy``.
 
     A class counts in macro F1 if it is predicted or meant somewhere, or if it is a column; one that
@@ -62,7 +65,8 @@ def f1(predicted, labels):
     return F1(micro=float(2 * hits.sum() / max(marks.sum(), 1)), macro=float(scores.mean()))
 
 
-def _checked(predicted, labels):
+def _checked(predicted: npt.ArrayLike,
+             labels: npt.ArrayLike) -> tuple[IntArray, IntArray] | tuple[BoolArray, BoolArray]:
     predicted, labels = np.asarray(predicted), np.asarray(labels)
     if predicted.shape != labels.shape or labels.size == 0 or labels.ndim > 2:
         raise ValueError(f"predictions of shape {predicted.shape} do not fit labels of shape "

@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse
 
+from hypercast.reference.array_types import FloatMatrix, IntMatrix, SparseArray
+from hypercast.reference.fixed_gcn import FixedGcn
 from hypercast.reference.float_step import float_step
 from hypercast.rtl.isa import MASTER_EXPONENT
 
@@ -39,7 +41,8 @@ class TensorNumbers(NamedTuple):
     error: float | None
 
 
-def step_numbers(model, adjacency, features):
+def step_numbers(model: FixedGcn, adjacency: SparseArray,
+                 features: FloatMatrix) -> list[TensorNumbers]:
     """The numbers of the next training step, which is done.
 
     Parameters
@@ -68,7 +71,8 @@ def step_numbers(model, adjacency, features):
             for name, tensor in found.items()]
 
 
-def _numbers(name, mantissas, exponent, saturations, expected):
+def _numbers(name: str, mantissas: IntMatrix, exponent: int, saturations: int,
+             expected: FloatMatrix) -> TensorNumbers:
     values, norm = mantissas * 2.0**exponent, _norm(expected)
     top, bottom = int(mantissas.max()), int(mantissas.min())
     return TensorNumbers(
@@ -77,6 +81,6 @@ def _numbers(name, mantissas, exponent, saturations, expected):
         error=_norm(values - expected) / norm if norm else None)
 
 
-def _norm(matrix):
+def _norm(matrix: FloatMatrix) -> float:
     values = matrix.data if scipy.sparse.issparse(matrix) else matrix
     return float(np.linalg.norm(values))

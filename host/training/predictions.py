@@ -1,9 +1,14 @@
 """What a trained model says about every vertex, and the files it is kept in."""
 
 import csv
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
+
+from hypercast.reference.array_types import BoolArray, FloatArray, IntArray
 
 __all__ = ["Predictions"]
 
@@ -20,15 +25,15 @@ class Predictions:
         What the last layer says, exactly as the device computes it.
     """
 
-    classes: np.ndarray
-    logits: np.ndarray
+    classes: IntArray | BoolArray
+    logits: FloatArray
 
     @classmethod
-    def of_logits(cls, logits, *, several=False):
+    def of_logits(cls, logits: FloatArray, *, several: bool = False) -> Self:
         """Predictions from logits: the class with the largest, or all that are above zero."""
         return cls(classes=logits > 0 if several else logits.argmax(axis=1), logits=logits)
 
-    def save(self, path):
+    def save(self, path: Path) -> None:
         """Write an ``.npz`` file with both arrays, or a ``.csv`` file with a line per vertex.
 
         Raises
@@ -49,6 +54,6 @@ class Predictions:
         else:
             raise ValueError(f"{path} must end in .npz or .csv")
 
-    def _of(self, vertex):
+    def _of(self, vertex: int) -> Iterable[np.integer[Any]]:
         chosen = self.classes[vertex]
         return [chosen] if self.classes.ndim == 1 else np.flatnonzero(chosen)

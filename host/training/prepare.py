@@ -1,28 +1,49 @@
 """Prepares a graph for the chip, and opens devices."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.memory_map import CapacityError
+from hypercast.host.compiler.sample_plan import Room
 from hypercast.host.cycle_model.orders import choose_orders
 from hypercast.host.cycle_model.workload import Workload
+from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.rank_order import rank_order
 from hypercast.host.runtime.chip_transport import open_transport
-from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
+from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice, TrainingDevice
+from hypercast.host.training.sample_source import SampleSource
+from hypercast.reference.array_types import (
+    BoolArray,
+    FloatArray,
+    FloatMatrix,
+    IntArray,
+    SparseArray,
+)
 from hypercast.reference.fixed_gcn import FixedGcn
-from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, CROSS_ENTROPY
+from hypercast.reference.network import Network
+from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, CROSS_ENTROPY, Recipe
+from hypercast.rtl.config import Config
 
 __all__ = ["loss_of", "open_device", "prepare", "prepare_sampled", "training_data"]
 
 
-def loss_of(graph):
+TrainingData: TypeAlias = tuple[
+    SparseArray, FloatMatrix, IntArray | BoolArray, IntArray, FloatArray | None]
+
+
+def loss_of(graph: Graph) -> str:
     """The loss (of ``reference.recipe.LOSSES``) that takes a graph's labels."""
     return BINARY_CROSS_ENTROPY if graph.multi_label else CROSS_ENTROPY
 
 
-def prepare(graph, network, recipe, config=None, parameters=None, *, loss_weights=None):
+def prepare(graph: Graph, network: Network, recipe: Recipe, config: Config | None = None,
+            parameters: Mapping[str, npt.ArrayLike] | None = None, *,
+            loss_weights: npt.ArrayLike | None = None) -> FixedGcn:
     """The model of a graph in its initial state: vertices in rank order, everything normalised.
 
     Parameters
@@ -65,7 +86,9 @@ def prepare(graph, network, recipe, config=None, parameters=None, *, loss_weight
         chosen, recipe, *data, parameters=parameters)
 
 
-def prepare_sampled(source, network, recipe, config=None, parameters=None):
+def prepare_sampled(source: SampleSource, network: Network, recipe: Recipe,
+                    config: Config | None = None,
+                    parameters: Mapping[str, npt.ArrayLike] | None = None) -> FixedGcn:
     """The model of a graph's samples in its initial state; the first one chooses the orders.
 
     Parameters
@@ -86,19 +109,20 @@ def prepare_sampled(source, network, recipe, config=None, parameters=None):
     return FixedGcn(network, recipe, source.first, parameters=parameters)
 
 
-def training_data(graph, recipe, loss_weights=None):
+def training_data(graph: Graph, recipe: Recipe,
+                  loss_weights: npt.ArrayLike | None = None) -> TrainingData:
     """Edge weights, features, labels, splits and loss weights: normalised, in rank order."""
     order = rank_order(graph)
-    if loss_weights is not None:
-        loss_weights = np.asarray(loss_weights)[order]
+    ranked = None if loss_weights is None else np.asarray(loss_weights, dtype=np.float64)[order]
     graph = graph.permuted(order)
     if recipe.normalise_features:
         graph = graph.with_normalised_features()
     return (graph.normalised(recipe.normalisation, recipe.gin_epsilon), graph.features,
-            graph.labels, graph.splits, loss_weights)
+            graph.labels, graph.splits, ranked)
 
 
-def open_device(name, model, config, *, room=None, progress=lambda text: None):
+def open_device(name: str, model: FixedGcn, config: Config, *, room: Room | None = None,
+                progress: Callable[[str], None] = lambda text: None) -> TrainingDevice:
     """A device that trains ``model``.
 
     Parameters

@@ -7,8 +7,10 @@ import numpy as np
 import scipy.sparse
 
 from hypercast.host.graphs.graph_checks import GraphError
+from hypercast.reference.array_types import FloatArray, FloatMatrix, IntArray
 from hypercast.reference.edge_weights import rounding_error
 from hypercast.reference.quantization import lowest_exponent, quantize
+from hypercast.reference.sample import Sample
 
 __all__ = ["RoundingWarning", "check_edges", "check_features"]
 
@@ -22,7 +24,7 @@ class RoundingWarning(UserWarning):
     """Numbers that are others to the chip than to the graph."""
 
 
-def check_features(features, width):
+def check_features(features: FloatMatrix, width: int) -> None:
     """Warn of features that are not zero, but will be rounded to it, or are rounded coarsely.
 
     All have one exponent, by the largest of them.
@@ -39,13 +41,15 @@ def check_features(features, width):
     GraphError
         If all that a column has are rounded to zero.
     """
-    sparse = scipy.sparse.issparse(features)
-    magnitudes = abs(features.data if sparse else features)
+    sparse = features if isinstance(features, scipy.sparse.csr_array) else None
+    magnitudes: FloatArray = abs(features if sparse is None else sparse.data)
     largest = float(magnitudes.max(initial=0))
     unit = math.ldexp(1.0, lowest_exponent(largest, width))
     there, lost = magnitudes > 0, (magnitudes > 0) & (magnitudes <= unit / 2)
-    if sparse:
-        counts, gone = (np.bincount(features.indices[chosen], minlength=features.shape[1])
+    counts: IntArray
+    gone: IntArray
+    if sparse is not None:
+        counts, gone = (np.bincount(sparse.indices[chosen], minlength=sparse.shape[1])
                         for chosen in (there, lost))
     else:
         counts, gone = (np.count_nonzero(chosen, axis=0) for chosen in (there, lost))
@@ -55,7 +59,8 @@ def check_features(features, width):
     if empty.size:
         columns = f"feature {empty[0]}" if empty.size == 1 else \
             f"{empty.size} features, such as {empty[0]},"
-        values = magnitudes[features.indices == empty[0]] if sparse else magnitudes[:, empty[0]]
+        values = magnitudes[:, empty[0]] if sparse is None else \
+            magnitudes[sparse.indices == empty[0]]
         raise GraphError(
             f"{columns} would be zero at all vertices: {rounding}, and it is at most "
             f"{values.max():.3g}; scale features to like sizes, correct outliers, or leave it out")
@@ -68,12 +73,12 @@ def check_features(features, width):
         _check_error(_features_error(features, width), "features", width)
 
 
-def check_edges(sample):
+def check_edges(sample: Sample) -> None:
     """Warn where the edge weights of a ``Sample`` are rounded coarsely."""
     _check_error(sample.edge_error, "edge weights", sample.element_width)
 
 
-def _check_error(error, what, width):
+def _check_error(error: float, what: str, width: int) -> None:
     if error > _ERROR:
         remedy = "use 16-bit elements" if width < 16 else f"scale {what} to like sizes"
         warnings.warn(
@@ -81,11 +86,12 @@ def _check_error(error, what, width):
             f"all have one exponent; {remedy}", RoundingWarning, stacklevel=3)
 
 
-def _features_error(features, width):
+def _features_error(features: FloatMatrix, width: int) -> float:
     """Mean relative rounding error of a vertex's features."""
-    mantissas, exponent = quantize(features, width)
-    if scipy.sparse.issparse(features):
+    if isinstance(features, scipy.sparse.csr_array):
+        sparse, exponent = quantize(features, width)
         rows = np.repeat(np.arange(features.shape[0]), np.diff(features.indptr))
-        return rounding_error(features.data, mantissas.data, exponent, rows)
+        return rounding_error(features.data, sparse.data, exponent, rows)
+    mantissas, exponent = quantize(features, width)
     rows = np.repeat(np.arange(features.shape[0]), features.shape[1])
     return rounding_error(features.ravel(), mantissas.ravel(), exponent, rows)

@@ -4,20 +4,27 @@ import hashlib
 import io
 import json
 import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from hypercast.host.compiler.job import Job
 from hypercast.host.files.durable_file import flush_folder, write_durably
 from hypercast.host.files.reading.regular_file import FileError, read_bytes
+from hypercast.host.runtime.timeline import Profile
 from hypercast.host.runtime.trace import write_trace
 from hypercast.host.training.checkpoint import Checkpoint, CheckpointError
 from hypercast.host.training.checkpoint_file import load_checkpoint, save_checkpoint
-from hypercast.host.training.description.description import load_description
+from hypercast.host.training.description.description import Description, load_description
 from hypercast.host.training.folder_lock import FolderLock
+from hypercast.host.training.numbers import TensorNumbers
+from hypercast.reference.training_state import TrainingState
+from hypercast.rtl.config import Config
 
-__all__ = ["EPOCHS", "NUMBERS", "RUN", "SLICES", "STEP", "RunError", "RunFolder"]
+__all__ = ["EPOCHS", "NUMBERS", "RUN", "SLICES", "STEP", "Record", "RunError", "RunFolder"]
 
 #: Files that ``hypercast report`` draws.
 RUN, EPOCHS, STEP, SLICES, NUMBERS = (
@@ -25,6 +32,10 @@ RUN, EPOCHS, STEP, SLICES, NUMBERS = (
 _DESCRIPTION, _CHECKPOINT, _TRACE = "run.toml", "checkpoint.safetensors", "trace.json"
 #: Initial weights, if they came from a file; with its suffix.
 _WEIGHTS = "initial_weights"
+
+
+#: What is kept of an epoch, as JSON holds it: numbers by name, and ``exponents`` by tensor.
+Record: TypeAlias = dict[str, Any]
 
 
 class RunError(ValueError):
@@ -40,25 +51,25 @@ class RunFolder:
         The folder.
     """
 
-    def __init__(self, folder):
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
         self._folder = Path(folder)
         self._recorded = hashlib.sha256()  # what is recorded of the epochs so far
-        self._lock = None
+        self._lock: FolderLock | None = None
 
     # Reading.
 
     @property
-    def checkpoint_path(self):
+    def checkpoint_path(self) -> Path:
         """The checkpoint's file."""
         return self._folder / _CHECKPOINT
 
     @property
-    def has_checkpoint(self):
+    def has_checkpoint(self) -> bool:
         """Whether there is one."""
         return self.checkpoint_path.exists()
 
     @property
-    def description_path(self):
+    def description_path(self) -> Path:
         """The description's file.
 
         Raises
@@ -72,19 +83,19 @@ class RunFolder:
                            f"hypercast train --run {self._folder}")
         return path
 
-    def description(self):
+    def description(self) -> Description:
         """The ``Description`` of what was run; raises ``RunError`` if there is none."""
         return load_description(self.description_path)
 
-    def load_checkpoint(self):
+    def load_checkpoint(self) -> Checkpoint:
         """The ``Checkpoint``; raises ``CheckpointError`` if there is none."""
         return load_checkpoint(self.checkpoint_path)
 
-    def records(self):
+    def records(self) -> list[Record]:
         """The record of each epoch, up to one that was not written to its end."""
         return [json.loads(line) for line in self._record_lines()]
 
-    def records_of(self, checkpoint):
+    def records_of(self, checkpoint: Checkpoint) -> list[Record]:
         """The records of a ``Checkpoint``'s epochs.
 
         Raises
@@ -107,14 +118,14 @@ class RunFolder:
                 f"it, or train again")
         return [json.loads(line) for line in lines[:count]]
 
-    def _record_lines(self):
+    def _record_lines(self) -> list[bytes]:
         """The lines of all records that were written to their end."""
         lines = read_bytes(self._folder / EPOCHS).splitlines(keepends=True)
         return [line for line in lines if line.endswith(b"\n")]
 
     # Writing.
 
-    def lock(self):
+    def lock(self) -> None:
         """Keep other processes from writing; make the folder if there is none.
 
         Raises
@@ -124,12 +135,13 @@ class RunFolder:
         """
         self._lock = FolderLock(self._folder)
 
-    def release(self):
+    def release(self) -> None:
         """Let other processes write."""
         if self._lock:
             self._lock.release()
 
-    def begin(self, description, facts, job, records):
+    def begin(self, description: Description, facts: Mapping[str, object], job: Job | None,
+              records: Sequence[Record]) -> None:
         """Write what is trained, and how, and the records of the epochs that have been.
 
         Without any, an earlier run is removed. Whenever the machine stops, the folder holds this
@@ -159,7 +171,7 @@ class RunFolder:
                           "memory": _memory_map(job) if job else {}})
         write_durably(self._folder / _DESCRIPTION, described)
 
-    def _kept_description(self, description):
+    def _kept_description(self, description: Description) -> tuple[bytes, dict[str, bytes]]:
         """The description's file, and the contents of those that are to be kept beside it."""
         model, weights = description.model, {}
         if model.weights:
@@ -170,7 +182,7 @@ class RunFolder:
             description = replace(description, model=replace(model, weights=kept.name))
         return description.text().encode(), weights
 
-    def _clear(self, described, weights):
+    def _clear(self, described: bytes, weights: Mapping[str, bytes]) -> None:
         """Remove an earlier run; its description first, unless it is that of the new one."""
         path = self._folder / _DESCRIPTION
         same = not weights and path.exists() and read_bytes(path) == described
@@ -179,10 +191,10 @@ class RunFolder:
             (self._folder / name).unlink(missing_ok=True)
             flush_folder(self._folder)
 
-    def _write(self, name, value):
+    def _write(self, name: str, value: object) -> None:
         write_durably(self._folder / name, f"{json.dumps(value, indent=1)}\n".encode())
 
-    def epoch(self, record):
+    def epoch(self, record: Record) -> None:
         """Add the record of an epoch."""
         line = _line(record)
         with (self._folder / EPOCHS).open("ab") as file:
@@ -191,16 +203,17 @@ class RunFolder:
             os.fsync(file.fileno())
         self._recorded.update(line)
 
-    def numbers(self, numbers):
+    def numbers(self, numbers: Iterable[TensorNumbers]) -> None:
         """Keep ``TensorNumbers`` for the report."""
         self._write(NUMBERS, [tensor._asdict() for tensor in numbers])
 
-    def checkpoint(self, identity, state, best):
+    def checkpoint(self, identity: dict[str, Any], state: TrainingState,
+                   best: TrainingState | None) -> None:
         """Replace the ``Checkpoint``; parameters are its own. Records of its epochs are there."""
         save_checkpoint(self.checkpoint_path, Checkpoint(
             identity=identity, state=state, best=best, records=self._recorded.hexdigest()))
 
-    def step(self, number, profile, config):
+    def step(self, number: int, profile: Profile, config: Config) -> None:
         """Keep the profile of training step ``number``, from 1."""
         self._write(STEP, {"number": number, "cycles": profile.cycles,
                             "phases": [phase._asdict() for phase in profile.phases]})
@@ -214,18 +227,18 @@ class RunFolder:
         write_trace(self._folder / _TRACE, profile, config)
 
 
-def _line(record):
+def _line(record: Record) -> bytes:
     return f"{json.dumps(record)}\n".encode()
 
 
-def _memory_map(job):
+def _memory_map(job: Job) -> dict[str, list[tuple[str, int, int]]]:
     """Places of everything: memory to (name, first word, words) in order of addresses."""
-    places: dict[str, dict] = {"channel 0": {}, "channel 1": {}, "weight bank": {}}
+    places: dict[str, list[tuple[str, int, int]]] = {
+        "channel 0": [], "channel 1": [], "weight bank": []}
     for name, region in job.regions.items():
         if region.words and not name.endswith(".eval"):  # which lie where the others do
-            places[f"channel {region.channel}"][name] = region.address, region.words
+            places[f"channel {region.channel}"].append((name, region.address, region.words))
     for name, weights in job.weights.items():
-        places["weight bank"][name] = weights.base, weights.rows
-    return {memory: sorted(([name, *place] for name, place in regions.items()),
-                           key=lambda place: place[1])
+        places["weight bank"].append((name, weights.base, weights.rows))
+    return {memory: sorted(regions, key=lambda place: place[1])
             for memory, regions in places.items()}

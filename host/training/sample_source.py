@@ -1,11 +1,13 @@
 """Samples of the vertices to train on, epoch by epoch."""
 
+from collections.abc import Iterator
 from functools import partial
 from itertools import islice
 
 import numpy as np
 
 from hypercast.host.compiler.sample_plan import Room
+from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.sampling.edge import EdgeDraw
 from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
 from hypercast.host.graphs.sampling.node import NodeDraw
@@ -13,7 +15,11 @@ from hypercast.host.graphs.sampling.prefetch import prefetched
 from hypercast.host.graphs.sampling.random_walk import RandomWalkDraw
 from hypercast.host.graphs.sampling.saint import SaintSampler
 from hypercast.host.graphs.sampling.samples import SampleMaker
-from hypercast.reference.network import LINEAR
+from hypercast.host.training.description.sampling import Sampling
+from hypercast.reference.array_types import IntArray, SparseArray
+from hypercast.reference.network import LINEAR, Network
+from hypercast.reference.recipe import Recipe
+from hypercast.reference.sample import Sample
 from hypercast.rtl.isa import Split
 
 __all__ = ["SampleSource"]
@@ -49,12 +55,15 @@ class SampleSource:
         If samples reach less than half of the vertices to train on.
     """
 
-    def __init__(self, graph, network, recipe, sampling):
+    def __init__(self, graph: Graph, network: Network, recipe: Recipe, sampling: Sampling) -> None:
         train = np.flatnonzero(graph.splits == Split.TRAIN)
         if recipe.normalise_features:
             graph = graph.with_normalised_features()
         layers = sum(layer.order != LINEAR for layer in network.layers)
+        assert sampling.sampler
+        self._sampler: NeighbourSampler | SaintSampler
         if sampling.sampler == "neighbours":
+            assert sampling.fan_outs and sampling.batch  # as the sampler takes them
             fan_outs = [sampling.fan_outs[min(layer, len(sampling.fan_outs) - 1)]
                         for layer in range(layers)]
             self._sampler = NeighbourSampler(
@@ -71,23 +80,25 @@ class SampleSource:
         self._make = SampleMaker(network, recipe, graph, self._sampler)
         self.first = self._sample(0, 0)
 
-    def __len__(self):
+    def __len__(self) -> int:
         """Samples of an epoch."""
         return len(self._sampler)
 
-    def _sample(self, epoch, number):
-        return self._make(self._sampler.batch(epoch, number))
+    def _sample(self, epoch: int, number: int) -> Sample:
+        sample: Sample = self._make(self._sampler.batch(epoch, number))
+        return sample
 
-    def epoch(self, number):
+    def epoch(self, number: int) -> Iterator[Sample]:
         """The samples of an epoch (from 0), in order; threads make the next ones."""
-        return prefetched(partial(self._sample, number), range(len(self)))
+        samples: Iterator[Sample] = prefetched(partial(self._sample, number), range(len(self)))
+        return samples
 
-    def room(self):
+    def room(self) -> Room:
         """``Room`` for all samples, by what the first ones take."""
         return Room.of([self.first, *islice(self.epoch(0), 1, _TRIALS)])
 
 
-def _check_reached(visits, sampler):
+def _check_reached(visits: IntArray, sampler: str) -> None:
     """Refuse samples that leave out most of the vertices to train on."""
     reached = np.count_nonzero(visits)
     if 2 * reached < len(visits):
@@ -96,8 +107,10 @@ def _check_reached(visits, sampler):
                          f"among them, or else raise coverage")
 
 
-def _draw(matrix, sampling):
+def _draw(matrix: SparseArray, sampling: Sampling) -> RandomWalkDraw | NodeDraw | EdgeDraw:
     """What draws the vertices of a subgraph."""
+    assert sampling.sampler and sampling.batch
     if sampling.sampler == "walks":
+        assert sampling.walk
         return RandomWalkDraw(matrix, sampling.batch, sampling.walk)
-    return {"nodes": NodeDraw, "edges": EdgeDraw}[sampling.sampler](matrix, sampling.batch)
+    return (NodeDraw if sampling.sampler == "nodes" else EdgeDraw)(matrix, sampling.batch)

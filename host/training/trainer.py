@@ -1,15 +1,20 @@
 """Trains a model of a graph, epoch by epoch: for Python and for the command line alike."""
 
 import contextlib
+from collections.abc import Callable, Iterator
+from os import PathLike
 from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 
+from hypercast.host.compiler.job import Job
+from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.interchange.weights import load_weights
 from hypercast.host.graphs.rank_order import rank_order
 from hypercast.host.runtime.checked_device import CheckedDevice
 from hypercast.host.runtime.comparison import Comparison
-from hypercast.host.runtime.devices import ReferenceDevice
+from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
 from hypercast.host.runtime.sampled_device import SampledDevice
 from hypercast.host.training.checkpoint import identity
 from hypercast.host.training.description.conversion import DescriptionError
@@ -18,9 +23,10 @@ from hypercast.host.training.description.device import Device
 from hypercast.host.training.description.model import AUTO, Model
 from hypercast.host.training.description.recipe import make_recipe, recipe_values
 from hypercast.host.training.description.sampling import Sampling
+from hypercast.host.training.description.source import Source
 from hypercast.host.training.description.stopping import Stopping
 from hypercast.host.training.measures import macro_f1, measures
-from hypercast.host.training.numbers import step_numbers
+from hypercast.host.training.numbers import TensorNumbers, step_numbers
 from hypercast.host.training.predictions import Predictions
 from hypercast.host.training.prepare import (
     loss_of,
@@ -30,9 +36,14 @@ from hypercast.host.training.prepare import (
     training_data,
 )
 from hypercast.host.training.rounding import check_edges, check_features
-from hypercast.host.training.run_folder import RunError, RunFolder
+from hypercast.host.training.run_folder import Record, RunError, RunFolder
 from hypercast.host.training.sample_source import SampleSource
 from hypercast.host.training.trainer_arguments import check_arguments
+from hypercast.reference.array_types import FloatArray
+from hypercast.reference.fixed_gcn import FixedGcn
+from hypercast.reference.network import Network
+from hypercast.reference.training_state import TrainingState
+from hypercast.rtl.config import Config
 from hypercast.rtl.isa import MASTER_EXPONENT, Split
 
 __all__ = ["Trainer"]
@@ -106,9 +117,12 @@ class Trainer:
         If the graph cannot be trained on.
     """
 
-    def __init__(self, graph, model=None, device=None, *, sampling=None, run=None, every=1,
-                 resume=False, check=False, record_step=None, patience=None,
-                 monitor=None, source=None, progress=lambda text: None, **recipe):
+    def __init__(self, graph: Graph, model: Model | None = None, device: Device | None = None, *,
+                 sampling: Sampling | None = None, run: str | PathLike[str] | None = None,
+                 every: int = 1, resume: bool = False, check: bool = False,
+                 record_step: int | None = None, patience: int | None = None,
+                 monitor: str | None = None, source: Source | None = None,
+                 progress: Callable[[str], None] = lambda text: None, **recipe: Any) -> None:
         check_arguments(graph=graph, model=model, device=device, sampling=sampling, every=every,
                         record_step=record_step, run=run, progress=progress)
         self.graph = graph
@@ -122,28 +136,30 @@ class Trainer:
         check_features((graph.with_normalised_features() if self.recipe.normalise_features
                         else graph).features, self.recipe.element_width)
         network = self.model.network(graph)
-        self._weights = self.model.weights and load_weights(Path(self.model.weights), network)
+        self._weights = load_weights(Path(self.model.weights), network) \
+            if self.model.weights else None
         self._samples = SampleSource(graph, network, self.recipe, self.sampling) \
             if self.sampling.sampler else None
         self._initial = self._prepared(
             network, self.device.config if self.model.order == AUTO else None)
         check_edges(self._initial.sample)
         self.network = self._initial.network
-        self.history = []
-        self.last_step = {}
+        self.history: list[Record] = []
+        self.last_step: dict[str, Any] = {}
         self._every = every
         self._check = check
         self._record_step = record_step
         self._source = source
         self.progress = progress
-        self._target = None
-        self._state = self._best = None
-        self._folder = None
+        self._target: TrainingDevice | None = None
+        self._state: TrainingState | None = None
+        self._best: TrainingState | None = None
+        self._folder: RunFolder | None = None
         self._begun = False
         if run:
             self._keep_in(RunFolder(run), resume)
 
-    def _keep_in(self, folder, resume):
+    def _keep_in(self, folder: RunFolder, resume: bool) -> None:
         """Keep the run in a folder, which nobody else writes to meanwhile."""
         folder.lock()
         try:
@@ -155,7 +171,8 @@ class Trainer:
         self._folder = folder
 
     @classmethod
-    def of_description(cls, description, *, graph=None, **options):
+    def of_description(cls, description: Description, *, graph: Graph | None = None,
+                       **options: Any) -> Self:
         """The trainer of a ``Description``; ``options`` are further parameters.
 
         A ``graph`` is taken instead of that of the description.
@@ -171,7 +188,8 @@ class Trainer:
                    **description.stopping.values(), **recipe_values(description.recipe), **options)
 
     @classmethod
-    def of_run(cls, folder, device="reference", *, graph=None, **options):
+    def of_run(cls, folder: str | PathLike[str], device: str = "reference", *,
+               graph: Graph | None = None, **options: Any) -> Self:
         """The trainer of a run that was kept, at its best epoch if it stops early, else its last.
 
         Parameters
@@ -195,26 +213,26 @@ class Trainer:
         trainer._state = trainer._best or trainer._state
         return trainer
 
-    def _resume(self, folder):
+    def _resume(self, folder: RunFolder) -> None:
         checkpoint = folder.load_checkpoint()
         checkpoint.check(self._identity(), self._initial.state(), folder.checkpoint_path)
         self.history = folder.records_of(checkpoint)
         self._state, self._best = checkpoint.state, checkpoint.best
 
-    def _identity(self):
+    def _identity(self) -> dict[str, Any]:
         return identity(self.graph, self.network, self.recipe, self._weights,
                         self.sampling if self._samples else None)
 
     # State.
 
     @property
-    def description(self):
+    def description(self) -> Description:
         """The ``Description`` of this training."""
         return Description(graph=self._source, model=self.model, recipe=self.recipe,
                            sampling=self.sampling, device=self.device, stopping=self.stopping)
 
     @property
-    def facts(self):
+    def facts(self) -> dict[str, Any]:
         """What is trained, and how, as the report shows it."""
         source = self._source.values() if self._source else {"source": "made in Python"}
         return {"data set": source.pop("source"), **source, "vertices": self.graph.vertices,
@@ -225,39 +243,39 @@ class Trainer:
                 **(self.sampling.values() if self._samples else {})}
 
     @property
-    def widths(self):
+    def widths(self) -> list[int]:
         """Features of the input and of the output of every layer."""
         return [self.network.features, *(layer.features_out for layer in self.network.layers)]
 
     @property
-    def unit(self):
+    def unit(self) -> str:
         """What an epoch is, for people: of samples, it has a training step for each of them."""
         return f"epoch of {len(self._samples)} samples" if self._samples else "training step"
 
     @property
-    def epoch(self):
+    def epoch(self) -> int:
         """Epochs done."""
         return len(self.history)
 
     @property
-    def finished(self):
+    def finished(self) -> bool:
         """Whether the last epoch has been, or early stopping wants no more."""
         waited = self.epoch - self._best.step if self._best else 0
         return self.epoch >= self.recipe.epochs or (
             self.stopping.patience is not None and waited >= self.stopping.patience)
 
     @property
-    def final(self):
+    def final(self) -> Record:
         """Record of the epoch whose parameters are kept: with patience the best, else the last."""
         return self.history[self._best.step - 1 if self._best else -1]
 
     @property
-    def saturations(self):
+    def saturations(self) -> int:
         """Elements, master weights and momenta that saturated in all training steps."""
         return sum(record["saturations"] for record in self.history)
 
     @property
-    def target(self):
+    def target(self) -> TrainingDevice:
         """The ``TrainingDevice``, open."""
         if self._target is None:
             self._target = self._open()
@@ -266,9 +284,9 @@ class Trainer:
                 self._go_on_counting()
         return self._target
 
-    def _open(self):
+    def _open(self) -> TrainingDevice:
         device = open_device(self.device.name, self._initial, self.device.config,
-                             room=self._samples and self._samples.room(),
+                             room=self._samples.room() if self._samples else None,
                              progress=lambda text: self.progress(text))
         if self._check:
             device = CheckedDevice(
@@ -279,98 +297,101 @@ class Trainer:
         return device
 
     @property
-    def words(self):
+    def words(self) -> Comparison:
         """With ``check``, how many words were equal: a ``Comparison``."""
-        return getattr(self._target, "words", Comparison())
+        found: Comparison = getattr(self._target, "words", Comparison())
+        return found
 
-    def fresh_model(self):
+    def fresh_model(self) -> FixedGcn:
         """The model in its initial state, whatever has been trained."""
         return self._prepared(self.network)
 
-    def _prepared(self, network, config=None):
+    def _prepared(self, network: Network, config: Config | None = None) -> FixedGcn:
         if self._samples:
             return prepare_sampled(self._samples, network, self.recipe, config, self._weights)
         return prepare(self.graph, network, self.recipe, config, self._weights)
 
     @property
-    def job(self):
+    def job(self) -> Job | None:
         """The ``Job`` of an open chip; None on the reference."""
-        return getattr(self.target, "job", None)
+        chip = self.target.chip
+        return chip.job if chip else None
 
-    def _go_on_counting(self):
+    def _go_on_counting(self) -> None:
         """Cycles of a chip go on from those recorded, if it was a chip."""
-        if self.job and self.history:
-            self.target.go_on_counting(*(
+        chip = self.target.chip
+        if chip and self.history:
+            chip.go_on_counting(*(
                 self.history[-1].get(name, 0) for name in ("train_cycles", "evaluate_cycles")))
 
-    def parameters(self):
+    def parameters(self) -> dict[str, FloatArray]:
         """Weights and biases as float64 arrays by name (W1, b1, W2, ...)."""
         return {name: np.ldexp(arrays["master"].astype(np.float64), MASTER_EXPONENT)
                 for name, arrays in self.target.state().parameters.items()}
 
     # Training.
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Record]:
         while not self.finished:
             yield self.step()
         if self._best:
             self.target.load_state(self._best)
 
-    def fit(self):
+    def fit(self) -> list[Record]:
         """Train to the end; returns ``history``."""
         for _ in self:
             pass
         return self.history
 
-    def step(self):
+    def step(self) -> Record:
         """Train an epoch; returns its record."""
-        target = self.target
+        target, chip = self.target, self.target.chip
         recorded = self.epoch + 1 == self._record_step
         trained = target.train_step(record=recorded)
-        if self.job:
+        if chip:
             self.last_step = {"phases": {name: cycles for name, cycles
-                                         in target.phase_cycles.items() if cycles},
-                              "counters": target.counters}
-        record = {"epoch": self.epoch, "training_loss": trained.mean_loss(Split.TRAIN),
+                                         in chip.phase_cycles.items() if cycles},
+                              "counters": chip.counters}
+        record: Record = {"epoch": self.epoch, "training_loss": trained.mean_loss(Split.TRAIN),
                   **measures(target.evaluate(), self.graph.multi_label),
                   "saturations": target.saturations}
-        if self.job:
-            record |= {"train_cycles": target.train_cycles,
-                       "evaluate_cycles": target.evaluate_cycles}
+        if chip:
+            record |= {"train_cycles": chip.train_cycles, "evaluate_cycles": chip.evaluate_cycles}
         if self._folder:
             record["exponents"] = target.exponents()
-            self._begin()
+            self._begin(self._folder)
         self.history.append(record)
         self._watch(record)
         if self._folder:
-            self._keep(record, recorded)
+            self._keep(self._folder, record, recorded)
         return record
 
-    def _begin(self):
+    def _begin(self, folder: RunFolder) -> None:
         """Replace an earlier run in the folder, now that an epoch of this one has been."""
         if not self._begun:
-            self._folder.begin(self.description, self.facts, self.job, self.history)
+            folder.begin(self.description, self.facts, self.job, self.history)
             self._begun = True
 
-    def _watch(self, record):
+    def _watch(self, record: Record) -> None:
         """Take in whether the epoch was the best so far."""
-        if self.stopping.patience is None:
-            return
         monitor = self.stopping.monitor
+        if monitor is None:  # as there is no patience
+            return
         if self._best is None or self.stopping.better(
                 record[monitor], self.history[self._best.step - 1][monitor]):
             self._best = self.target.state()
 
-    def _keep(self, record, recorded):
-        self._folder.epoch(record)
-        if recorded:
-            self._folder.step(self.epoch, self.target.profile, self.device.config)
+    def _keep(self, folder: RunFolder, record: Record, recorded: bool) -> None:
+        folder.epoch(record)
+        chip = self.target.chip
+        if recorded and chip and chip.profile:
+            folder.step(self.epoch, chip.profile, self.device.config)
         if self.epoch % self._every == 0 or self.finished:
-            self._folder.checkpoint(self._identity(), self.target.state(), self._best)
+            folder.checkpoint(self._identity(), self.target.state(), self._best)
 
     # Use.
 
-    def evaluate(self):
+    def evaluate(self) -> dict[str, float | None]:
         """Loss and accuracy of each split by name, as in a record.
 
         Of several labels per vertex, micro and macro F1 instead of accuracy.
@@ -379,18 +400,18 @@ class Trainer:
         found = measures(self.target.evaluate(), several)
         return found | (macro_f1(self._predictions().classes, self.graph) if several else {})
 
-    def predict(self):
+    def predict(self) -> Predictions:
         """The ``Predictions`` for all vertices, in the graph's order."""
         self.target.evaluate()
         return self._predictions()
 
-    def _predictions(self):
+    def _predictions(self) -> Predictions:
         mantissas, exponent = self.target.logits()
         logits = np.empty(mantissas.shape)
         logits[rank_order(self.graph)] = np.ldexp(mantissas.astype(np.float64), exponent)
         return Predictions.of_logits(logits, several=self.graph.multi_label)
 
-    def numbers(self):
+    def numbers(self) -> list[TensorNumbers]:
         """``TensorNumbers`` of all tensors in the training step that would come next.
 
         It is tried on the reference; the training goes on as if it had not been.
@@ -408,22 +429,22 @@ class Trainer:
         adjacency, features, *_ = training_data(self.graph, self.recipe)
         return step_numbers(model, adjacency, features)
 
-    def keep_numbers(self):
+    def keep_numbers(self) -> None:
         """Keep ``numbers`` in the run's folder, unless the next step would stop, or is on a sample.
         """
-        if self._samples is None:
+        if self._samples is None and self._folder:
             with contextlib.suppress(ArithmeticError):
                 self._folder.numbers(self.numbers())
 
-    def close(self):
+    def close(self) -> None:
         """Release the device, and the run's folder."""
         if self._target is not None:
             self._target.close()
         if self._folder:
             self._folder.release()
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         self.close()

@@ -13,7 +13,8 @@ _OBJECTS = {"graph": (Graph, "Graph.load(...)"), "model": (Model, "Model(hidden=
             "device": (Device, 'Device("rtl")'), "sampling": (Sampling, "Sampling(...)")}
 
 
-def check_arguments(*, every, record_step, run, progress, **objects):
+def check_arguments(*, every: object, record_step: object, run: object, progress: object,
+                    **objects: object) -> None:
     """Raise ``ValueError`` for an argument of the wrong kind, or out of range; names a remedy.
 
     Parameters
@@ -37,6 +38,6 @@ def check_arguments(*, every, record_step, run, progress, **objects):
         raise ValueError(f"progress must be callable with a line of text, not {_text(progress)}")
 
 
-def _text(value):
+def _text(value: object) -> str:
     return repr(value) if isinstance(value, (str, int, float, type(None))) else \
         f"a {type(value).__name__}"

@@ -4,6 +4,8 @@ import difflib
 import reprlib
 import types
 import typing
+from collections.abc import Mapping
+from typing import Any
 
 __all__ = ["DescriptionError", "checked"]
 
@@ -19,13 +21,13 @@ class DescriptionError(ValueError):
         Where; ``key`` is empty if it is about the whole section.
     """
 
-    def __init__(self, text, section="", key=""):
+    def __init__(self, text: str, section: str = "", key: str = "") -> None:
         super().__init__(text)
         self.section = section
         self.key = key
 
 
-def checked(section, values, hints):
+def checked(section: str, values: Mapping[str, object], hints: Mapping[str, Any]) -> dict[str, Any]:
     """Values of a section, as the types they have to be.
 
     Whole numbers may stand for numbers, and a value for a tuple of it alone.
@@ -60,7 +62,7 @@ def checked(section, values, hints):
     return result
 
 
-def _converted(value, hint):
+def _converted(value: Any, hint: Any) -> Any:
     options = typing.get_args(hint)
     if typing.get_origin(hint) in (types.UnionType, typing.Union):
         if value is None and type(None) in options:
@@ -81,7 +83,7 @@ def _converted(value, hint):
     return value
 
 
-def _text(hint):
+def _text(hint: Any) -> str:
     options = [option for option in typing.get_args(hint) if option not in (type(None), ...)]
     if typing.get_origin(hint) is tuple:
         texts = list(dict.fromkeys(map(_text, options)))

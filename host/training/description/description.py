@@ -1,7 +1,11 @@
 """A whole training, described; and the file that describes one."""
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self, TypeAlias, TypeVar
 
 import tomli_w
 
@@ -18,6 +22,11 @@ from hypercast.reference.recipe import Recipe
 __all__ = ["Description", "load_description"]
 
 _SECTIONS = ("graph", "model", "recipe", "sampling", "device", "stopping")
+
+
+#: Keys and values, as files hold them, by the names of sections.
+Sections: TypeAlias = dict[str, dict[str, Any]]
+Section = TypeVar("Section", Model, Sampling, Source, Stopping)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +52,7 @@ class Description:
     stopping: Stopping = field(default_factory=Stopping)
 
     @classmethod
-    def of_sections(cls, sections):
+    def of_sections(cls, sections: Mapping[str, Any]) -> Self:
         """From section name to a dictionary of its keys; what is missing has its default.
 
         Raises
@@ -74,40 +83,41 @@ class Description:
                    sampling=_made(Sampling, "sampling", parts), device=device,
                    stopping=_made(Stopping, "stopping", parts))
 
-    def sections(self):
+    def sections(self) -> Sections:
         """What ``of_sections`` makes this description from; a graph made in Python is missing."""
         return {"graph": {} if self.graph is None else self.graph.values(),
                 "model": self.model.values(), "recipe": recipe_values(self.recipe),
                 "sampling": self.sampling.values() if self.sampling.sampler else {},
                 "device": self.device.values(), "stopping": self.stopping.values()}
 
-    def located(self, folder):
+    def located(self, folder: str | PathLike[str]) -> Self:
         """The same with full paths; those that are none yet are in ``folder``."""
         return replace(self, graph=self.graph and self.graph.located(folder),
                        model=self.model.located(folder))
 
-    def on(self, device):
+    def on(self, device: str) -> Self:
         """The same on another device, given by its name."""
         return replace(self, device=self.device.named(device))
 
-    def text(self):
+    def text(self) -> str:
         """The description as a TOML file, which ``load_description`` reads."""
         return tomli_w.dumps({name: {key: _short(value) for key, value in keys.items()}
                               for name, keys in self.sections().items()})
 
 
-def _short(value):
+def _short(value: Any) -> Any:
     """A number for a tuple of it alone."""
     alone = isinstance(value, tuple) and len(value) == 1 and not isinstance(value[0], tuple)
     return value[0] if alone else value
 
 
-def _made(kind, section, parts):
+def _made(kind: type[Section], section: str, parts: Mapping[str, Any]) -> Section:
     hints = {one.name: one.type for one in fields(kind)}
     return kind(**checked(section, parts[section], hints))
 
 
-def load_description(path, changes=None):
+def load_description(path: Path,
+                     changes: Mapping[str, dict[str, Any]] | None = None) -> Description:
     """The ``Description`` in a TOML or YAML file; paths in it are relative to its folder.
 
     Parameters
@@ -135,7 +145,7 @@ def load_description(path, changes=None):
     return description.located(path.parent)
 
 
-def _merged(sections, changes):
+def _merged(sections: Sections, changes: Mapping[str, dict[str, Any]]) -> Sections:
     """Sections with the keys of ``changes``; what is no section stays, to be refused."""
     found = dict(sections)
     for name, keys in changes.items():

@@ -1,6 +1,7 @@
 """The device to train on, and the configuration of its chip."""
 
 from dataclasses import fields
+from typing import Any
 
 from hypercast.host.runtime.serial.discovery import serial_address
 from hypercast.host.runtime.xdma_transport import XDMA, xdma_path
@@ -44,7 +45,8 @@ class Device:
     #: Keys of a description, and their types.
     HINTS = {"name": str, "preset": str, "elements": int | None, **_FIELDS}
 
-    def __init__(self, name="reference", *, preset="demo", elements=None, **changes):
+    def __init__(self, name: str = "reference", *, preset: str = "demo",
+                 elements: int | None = None, **changes: Any) -> None:
         given = checked("device", {
             "name": name, "preset": preset, "elements": elements, **changes}, self.HINTS)
         self.name, self.preset = given.pop("name"), given.pop("preset")
@@ -60,7 +62,7 @@ class Device:
         except ConfigurationError as error:
             raise DescriptionError(f"[device] {error}", "device") from error
 
-    def _check_name(self):
+    def _check_name(self) -> None:
         if self.name not in DEVICES:
             try:
                 (xdma_path if self.name.startswith(XDMA) else serial_address)(self.name)
@@ -68,11 +70,11 @@ class Device:
                 raise DescriptionError(f"{error}; or {' or '.join(('xdma:FILE', *DEVICES))}",
                                        "device", "name") from None
 
-    def named(self, name):
+    def named(self, name: str) -> "Device":
         """The same configuration on another device."""
         return Device(name, preset=self.preset, **self.config.to_dict())
 
-    def values(self):
+    def values(self) -> dict[str, Any]:
         """What ``Device`` is made from, but for what is the preset's."""
         preset = PRESETS[self.preset]
         return {"name": self.name, "preset": self.preset, **{

@@ -2,6 +2,8 @@
 
 import re
 import tomllib
+from pathlib import Path
+from typing import Any, ClassVar
 
 import yaml
 
@@ -29,13 +31,13 @@ class Document:
         follows a key's name.
     """
 
-    def __init__(self, text, sections, header, entry):
+    def __init__(self, text: str, sections: dict[str, Any], header: str, entry: str) -> None:
         self.sections = sections
         self._lines = text.splitlines()
         self._header = re.compile(header)
         self._entry = entry
 
-    def place(self, section, key):
+    def place(self, section: str, key: str) -> str:
         """Where a key, or else its section, is: ``", line 3"``, or nothing if there is none."""
         begins = re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?{self._entry}")
         found, inside = 0, False
@@ -48,7 +50,7 @@ class Document:
         return f", line {found}" if found else ""
 
 
-def read_document(path):
+def read_document(path: Path) -> Document:
     """The ``Document`` in a file, by its suffix one of ``SUFFIXES``.
 
     Raises
@@ -81,16 +83,17 @@ class _Loader(yaml.SafeLoader):
     no is a text. References to other values are not taken: a short file could make large ones.
     """
 
-    yaml_implicit_resolvers = {}  # those of YAML 1.1
+    #: Those of YAML 1.1.
+    yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, re.Pattern[str]]]]] = {}
 
-    def compose_node(self, parent, index):
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
             event = self.peek_event()
             raise yaml.MarkedYAMLError(problem=f"*{event.anchor} refers to another value; write "
                                                f"it out", problem_mark=event.start_mark)
         return super().compose_node(parent, index)
 
-    def construct_mapping(self, node, deep=False):
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[str, Any]:
         known = set()
         for key, _ in node.value:
             name = self.construct_object(key)
@@ -101,7 +104,8 @@ class _Loader(yaml.SafeLoader):
                 raise yaml.MarkedYAMLError(
                     problem=f"the key {name} is there twice", problem_mark=key.start_mark)
             known.add(name)
-        return super().construct_mapping(node, deep)
+        found: dict[str, Any] = super().construct_mapping(node, deep)
+        return found
 
 
 for _kind, _pattern, _first in (
@@ -112,7 +116,7 @@ for _kind, _pattern, _first in (
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_kind}", re.compile(_pattern), _first)
 
 
-def _yaml_document(text):
+def _yaml_document(text: str) -> Document:
     sections = yaml.load(text, _Loader)  # a safe loader
     if not isinstance(sections, dict):
         raise yaml.YAMLError(f"it holds {'nothing' if sections is None else repr(sections)} "

@@ -1,12 +1,16 @@
 """The model, described without the graph it is trained on."""
 
 import os
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields, replace
+from os import PathLike
 from pathlib import Path
+from typing import Any, Self
 
+from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.description.conversion import DescriptionError, checked
 from hypercast.reference.models import MODELS, model_network
-from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Layer, Network
 
 __all__ = ["AUTO", "ORDERS", "Model"]
 
@@ -57,7 +61,7 @@ class Model:
     order: str = AUTO
     weights: str | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         hints = {field.name: field.type for field in fields(self)}
         for key, value in checked("model", asdict(self), hints).items():
             object.__setattr__(self, key, value)
@@ -86,17 +90,17 @@ class Model:
                 "hidden")
 
     @property
-    def _hidden_layers(self):
+    def _hidden_layers(self) -> int:
         """Convolutions that do not give the logits."""
         return len(self.hidden) if self.layers is None else self.layers - 1 + self.jumping
 
-    def located(self, folder):
+    def located(self, folder: str | PathLike[str]) -> Self:
         """The same with a full path to the weights; one that is none yet is in ``folder``."""
         if self.weights is None:
             return self
         return replace(self, weights=os.path.abspath(Path(folder) / self.weights))
 
-    def network(self, graph):
+    def network(self, graph: Graph) -> Network:
         """The ``Network`` for a graph."""
         hidden = self.hidden * self._hidden_layers if len(self.hidden) == 1 else self.hidden
         network = model_network(self.name, graph.features.shape[1], hidden, graph.classes,
@@ -107,7 +111,7 @@ class Model:
         return network.ordered(self.order if self.order in layer.orders else layer.orders[0]
                                for layer in network.layers)
 
-    def _with_dropout(self, network):
+    def _with_dropout(self, network: Network) -> Iterator[Layer]:
         """The layers, those with dropout being convolutions and what jumping knowledge ends in."""
         rates = [*self.dropout, *self.dropout[-1:] * len(network.layers)]
         for number, layer in enumerate(network.layers, 1):
@@ -115,6 +119,6 @@ class Model:
             drops = layer.order != LINEAR or last
             yield replace(layer, dropout=rates.pop(0)) if drops else layer
 
-    def values(self):
+    def values(self) -> dict[str, Any]:
         """What ``Model`` is made from, but for what is not given."""
         return {key: value for key, value in asdict(self).items() if value is not None}

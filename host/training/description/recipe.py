@@ -1,10 +1,14 @@
 """The recipe by the names that descriptions use."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, fields
+from typing import Any
 
 from hypercast.host.training.description.conversion import DescriptionError, checked
+from hypercast.host.training.description.model import Model
 from hypercast.reference.models import MODELS
 from hypercast.reference.recipe import CROSS_ENTROPY, Recipe
+from hypercast.rtl.config import Config
 
 __all__ = ["RECIPE_HINTS", "make_recipe", "recipe_values"]
 
@@ -21,7 +25,8 @@ _CONDITIONS = {"momentum": ("optimiser", "sgd"), "betas": ("optimiser", "adam"),
                "epsilon": ("optimiser", "adam"), "gin_epsilon": ("normalisation", "sum")}
 
 
-def make_recipe(values, model, config, loss=CROSS_ENTROPY):
+def make_recipe(values: Mapping[str, object], model: Model, config: Config,
+                loss: str = CROSS_ENTROPY) -> Recipe:
     """A ``Recipe``.
 
     Parameters
@@ -57,13 +62,13 @@ def make_recipe(values, model, config, loss=CROSS_ENTROPY):
     return recipe
 
 
-def _counts(key, recipe):
+def _counts(key: str, recipe: Recipe) -> bool:
     """Whether a key makes a difference to a recipe like this."""
     other, wanted = _CONDITIONS.get(key, (None, None))
     return other is None or getattr(recipe, other) == wanted
 
 
-def recipe_values(recipe):
+def recipe_values(recipe: Recipe) -> dict[str, Any]:
     """What ``make_recipe`` makes ``recipe`` from."""
     return {key: value for name, value in asdict(recipe).items()
             if (key := _SINGULAR.get(name, name)) in RECIPE_HINTS and value is not None

@@ -1,6 +1,7 @@
 """What training steps work on: the whole graph, or samples of it."""
 
 from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 from hypercast.host.training.description.conversion import DescriptionError, checked
 
@@ -47,7 +48,7 @@ class Sampling:
     walk: int | None = None
     coverage: float | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         hints = {field.name: field.type for field in fields(self)}
         for key, value in checked("sampling", asdict(self), hints).items():
             object.__setattr__(self, key, value)
@@ -65,7 +66,7 @@ class Sampling:
                 f"[sampling] fan_outs must be one or more numbers from 1 to {_MOST_NEIGHBOURS}, "
                 f"not {list(self.fan_outs)}", "sampling", "fan_outs")
         for key, default in SAMPLING_DEFAULTS.items():
-            if key in SAMPLERS.get(self.sampler, ()):
+            if key in SAMPLERS.get(self.sampler or "", ()):
                 if getattr(self, key) is None:
                     object.__setattr__(self, key, default)
             elif getattr(self, key) is not None:
@@ -74,6 +75,6 @@ class Sampling:
                     f"[sampling] {key} is of sampler {users}, not of {self.sampler}; leave it out",
                     "sampling", key)
 
-    def values(self):
+    def values(self) -> dict[str, Any]:
         """What ``Sampling`` is made from, but for what is not given."""
         return {key: value for key, value in asdict(self).items() if value is not None}

@@ -2,7 +2,9 @@
 
 import os
 from dataclasses import asdict, dataclass, fields, replace
+from os import PathLike
 from pathlib import Path
+from typing import Any, Self
 
 from hypercast.host.graphs.datasets import BUNDLED, random_split
 from hypercast.host.graphs.graph import Graph
@@ -35,7 +37,7 @@ class Source:
     split: tuple[float, float, float] | None = None
     split_seed: int | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         hints = {field.name: field.type for field in fields(self)}
         for key, value in checked("graph", asdict(self), hints).items():
             object.__setattr__(self, key, value)
@@ -52,22 +54,23 @@ class Source:
             raise DescriptionError("[graph] split_seed is the seed of split; give that as well",
                                    "graph", "split_seed")
 
-    def load(self):
+    def load(self) -> Graph:
         """The ``Graph``."""
-        graph = Graph.load(self.source)
+        graph: Graph = Graph.load(self.source)
         if self.split is None:
             return graph
         train, validation, _ = self.split
-        return graph.with_splits(**random_split(
+        split: Graph = graph.with_splits(**random_split(
             graph.labels, train=train / 100, validation=validation / 100,
             seed=self.split_seed or 0))
+        return split
 
-    def located(self, folder):
+    def located(self, folder: str | PathLike[str]) -> Self:
         """The same source with a full path; one that is none yet is in ``folder``."""
         if self.source in BUNDLED:
             return self
         return replace(self, source=os.path.abspath(Path(folder) / self.source))
 
-    def values(self):
+    def values(self) -> dict[str, Any]:
         """What ``Source`` is made from, but for what is not given."""
         return {key: value for key, value in asdict(self).items() if value is not None}

@@ -1,9 +1,11 @@
 """When a training ends before its last epoch."""
 
 from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 import numpy as np
 
+from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.description.conversion import DescriptionError, checked
 from hypercast.rtl.isa import Split
 
@@ -36,7 +38,7 @@ class Stopping:
     patience: int | None = None
     monitor: str | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         hints = {field.name: field.type for field in fields(self)}
         checked("stopping", asdict(self), hints)
         if self.patience is not None and self.patience < 1:
@@ -51,7 +53,7 @@ class Stopping:
         if self.patience is not None and self.monitor is None:
             object.__setattr__(self, "monitor", next(iter(MONITORS)))
 
-    def check(self, graph):
+    def check(self, graph: Graph) -> None:
         """Raise ``ValueError`` if a training on ``graph`` has nothing of the kind to watch."""
         if self.patience is None:
             return
@@ -63,10 +65,11 @@ class Stopping:
             raise ValueError(f"monitor is {self.monitor}, which labels like this graph's do not "
                              f"have; watch validation_{score}")
 
-    def better(self, value, best):
+    def better(self, value: float, best: float) -> bool:
         """Whether ``value`` of the monitored quantity is better than ``best``, the best so far."""
+        assert self.monitor  # there is one with patience
         return value > best if MONITORS[self.monitor] else value < best
 
-    def values(self):
+    def values(self) -> dict[str, Any]:
         """What ``Stopping`` is made from, but for what is not given."""
         return {key: value for key, value in asdict(self).items() if value is not None}
