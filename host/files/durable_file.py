@@ -2,11 +2,12 @@
 
 import contextlib
 import os
+from pathlib import Path
 
 __all__ = ["flush_folder", "require_writable", "write_durably"]
 
 
-def write_durably(path, content):
+def write_durably(path: Path, content: bytes) -> None:
     """Replace a file in one step, and return once it is on the disk.
 
     Parameters
@@ -37,7 +38,7 @@ def write_durably(path, content):
     flush_folder(path.parent)
 
 
-def require_writable(path):
+def require_writable(path: Path) -> None:
     """Raise ``OSError`` if ``write_durably`` cannot write to ``path``; nothing is left there."""
     written = _beside(path)
     try:
@@ -48,11 +49,11 @@ def require_writable(path):
         raise
 
 
-def _beside(path):
+def _beside(path: Path) -> Path:
     return path.with_name(f"{path.name}.part")
 
 
-def flush_folder(folder):
+def flush_folder(folder: Path) -> None:
     """Return once the names of a folder's files are on the disk."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:

@@ -1,8 +1,12 @@
 """Graphs to train on: vertices with features, classes and splits, and weighted edges."""
 
+from collections.abc import Mapping, Sized
 from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse
 
 from hypercast.host.graphs import datasets
@@ -11,6 +15,7 @@ from hypercast.host.graphs.graph_checks import GraphError, checked_splits
 from hypercast.host.graphs.interchange.dgl import dgl_arguments
 from hypercast.host.graphs.interchange.matrix import matrix_edges
 from hypercast.host.graphs.interchange.pyg import pyg_arguments
+from hypercast.reference.array_types import BoolArray, FloatMatrix, IntArray, SparseArray
 from hypercast.reference.recipe import NORMALISATIONS
 
 __all__ = ["Graph", "GraphError"]
@@ -34,15 +39,15 @@ class Graph:
         ``Split`` of each vertex.
     """
 
-    edges: scipy.sparse.csr_array
-    features: scipy.sparse.csr_array | np.ndarray
-    labels: np.ndarray
-    splits: np.ndarray
+    edges: SparseArray
+    features: FloatMatrix
+    labels: IntArray | BoolArray
+    splits: IntArray
 
     # Constructors.
 
     @classmethod
-    def load(cls, source):
+    def load(cls, source: str | PathLike[str]) -> Self:
         """A bundled data set by its name, or that of a file or folder by its path.
 
         Raises
@@ -53,8 +58,10 @@ class Graph:
         return cls(**datasets.load(source))
 
     @classmethod
-    def from_edges(cls, edges, features, labels, *, train, validation=(), test=(), weights=None,
-                   directed=False):
+    def from_edges(cls, edges: npt.ArrayLike, features: npt.ArrayLike | SparseArray,
+                   labels: npt.ArrayLike | SparseArray, *, train: npt.ArrayLike,
+                   validation: npt.ArrayLike = (), test: npt.ArrayLike = (),
+                   weights: npt.ArrayLike | None = None, directed: bool = False) -> Self:
         """A graph from a list of edges.
 
         Parameters
@@ -83,8 +90,9 @@ class Graph:
                                      test=test, weights=weights, directed=directed))
 
     @classmethod
-    def from_scipy(cls, adjacency, features, labels, *, train, validation=(), test=(),
-                   directed=False):
+    def from_scipy(cls, adjacency: SparseArray, features: npt.ArrayLike | SparseArray,
+                   labels: Sized, *, train: npt.ArrayLike, validation: npt.ArrayLike = (),
+                   test: npt.ArrayLike = (), directed: bool = False) -> Self:
         """A graph from an adjacency matrix: entry (i, j) is the weight of the edge from j to i.
 
         Zeros are no edges. Other parameters as for ``from_edges``.
@@ -94,7 +102,9 @@ class Graph:
                               test=test, weights=weights, directed=directed)
 
     @classmethod
-    def from_networkx(cls, graph, features, labels, *, train, validation=(), test=(), weight=None):
+    def from_networkx(cls, graph: Any, features: npt.ArrayLike | SparseArray,
+                      labels: Sized, *, train: npt.ArrayLike, validation: npt.ArrayLike = (),
+                      test: npt.ArrayLike = (), weight: str | None = None) -> Self:
         """A graph from networkx: vertices are numbered in the order of ``graph.nodes``.
 
         Parameters
@@ -119,7 +129,8 @@ class Graph:
                               directed=graph.is_directed())
 
     @classmethod
-    def from_pyg(cls, data, *, weight=None, parts=None):
+    def from_pyg(cls, data: Any, *, weight: str | None = None,
+                 parts: Mapping[str, object] | None = None) -> Self:
         """A graph from a ``torch_geometric.data.Data``, with the edges and directions it has.
 
         Parameters
@@ -142,7 +153,9 @@ class Graph:
         return cls.from_edges(**pyg_arguments(data, weight, parts), directed=True)
 
     @classmethod
-    def from_dgl(cls, graph, *, features="feat", labels="label", weight=None, parts=None):
+    def from_dgl(cls, graph: Any, *, features: str = "feat", labels: str = "label",
+                 weight: str | None = None,
+                 parts: Mapping[str, object] | None = None) -> Self:
         """A graph from a homogeneous ``dgl.DGLGraph``, with the edges and directions it has.
 
         Parameters
@@ -167,25 +180,26 @@ class Graph:
     # Derived graphs and matrices.
 
     @property
-    def vertices(self):
+    def vertices(self) -> int:
         """Number of vertices."""
         return len(self.labels)
 
     @property
-    def multi_label(self):
+    def multi_label(self) -> bool:
         """Whether a vertex can have several classes, or none."""
         return self.labels.ndim == 2
 
     @property
-    def classes(self):
+    def classes(self) -> int:
         """Number of classes: one more than the largest label, or columns of labels."""
         return self.labels.shape[1] if self.multi_label else int(self.labels.max()) + 1
 
-    def with_splits(self, *, train, validation=(), test=()):
+    def with_splits(self, *, train: npt.ArrayLike, validation: npt.ArrayLike = (),
+                    test: npt.ArrayLike = ()) -> Self:
         """The same graph with other splits, given as for ``from_edges``."""
         return replace(self, splits=checked_splits(self.labels, train, validation, test))
 
-    def among(self, vertices):
+    def among(self, vertices: npt.ArrayLike) -> "Graph":
         """The graph of some vertices and the edges among them; vertex ``vertices[k]`` is number k.
 
         Of the vertices to train on, it is the graph that inductive training takes.
@@ -195,7 +209,7 @@ class Graph:
                      features=self.features[vertices], labels=self.labels[vertices],
                      splits=self.splits[vertices])
 
-    def permuted(self, order):
+    def permuted(self, order: IntArray) -> "Graph":
         """The same graph with vertex ``order[k]`` as number k."""
         rows = self.edges[order]
         number = np.empty(self.vertices, dtype=rows.indices.dtype)
@@ -206,7 +220,7 @@ class Graph:
         return Graph(edges=edges, features=self.features[order], labels=self.labels[order],
                      splits=self.splits[order])
 
-    def with_normalised_features(self):
+    def with_normalised_features(self) -> Self:
         """The same graph with each row of features divided by the sum of its magnitudes."""
         sums = np.asarray(abs(self.features).sum(axis=1)).ravel()
         inverse = np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > 0)
@@ -216,7 +230,7 @@ class Graph:
             features = self.features * inverse[:, None]
         return replace(self, features=features)
 
-    def normalised(self, kind, epsilon=0.0):
+    def normalised(self, kind: str, epsilon: float = 0.0) -> SparseArray:
         """Edge weights for aggregation.
 
         Parameters
@@ -266,7 +280,7 @@ class Graph:
         return scipy.sparse.csr_array(
             (weights, looped.indices, looped.indptr), shape=looped.shape)
 
-    def _neighbour_means(self):
+    def _neighbour_means(self) -> SparseArray:
         """Each row of edge weights divided by its sum, rows without edges zero."""
         degrees = np.diff(self.edges.indptr)
         sums = np.asarray(self.edges.sum(axis=1)).ravel()

@@ -1,10 +1,8 @@
 """What a ``Graph`` is made from, checked; what reads or makes graphs needs no more than this."""
 
-from collections.abc import Sequence
 from typing import TypedDict
 
-import numpy as np
-import scipy.sparse
+import numpy.typing as npt
 
 from hypercast.host.graphs.graph_checks import (
     GraphError,
@@ -14,6 +12,7 @@ from hypercast.host.graphs.graph_checks import (
     checked_splits,
     merged_edges,
 )
+from hypercast.reference.array_types import BoolArray, FloatMatrix, IntArray, SparseArray
 
 __all__ = ["GraphArguments", "graph_arguments"]
 
@@ -21,16 +20,16 @@ __all__ = ["GraphArguments", "graph_arguments"]
 class GraphArguments(TypedDict):
     """Arguments of ``Graph``, by name; the attributes there say what they hold."""
 
-    edges: scipy.sparse.csr_array
-    features: scipy.sparse.csr_array | np.ndarray
-    labels: np.ndarray
-    splits: np.ndarray
+    edges: SparseArray
+    features: FloatMatrix
+    labels: IntArray | BoolArray
+    splits: IntArray
 
 
-def graph_arguments(edges, features, labels, *,
-                    train: np.ndarray | Sequence[int], validation: np.ndarray | Sequence[int] = (),
-                    test: np.ndarray | Sequence[int] = (), weights=None,
-                    directed: bool = False) -> GraphArguments:
+def graph_arguments(edges: npt.ArrayLike, features: npt.ArrayLike | SparseArray,
+                    labels: npt.ArrayLike | SparseArray, *, train: npt.ArrayLike,
+                    validation: npt.ArrayLike = (), test: npt.ArrayLike = (),
+                    weights: npt.ArrayLike | None = None, directed: bool = False) -> GraphArguments:
     """Arguments of ``Graph`` from a list of edges; parameters are those of ``Graph.from_edges``.
 
     Raises

@@ -1,15 +1,27 @@
 """Checks of what a graph is made of; each returns its part as ``Graph`` keeps it."""
 
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse
 
+from hypercast.reference.array_types import (
+    BoolArray,
+    FloatArray,
+    FloatMatrix,
+    IntArray,
+    SparseArray,
+)
 from hypercast.rtl.isa import Split
 
 __all__ = ["GraphError", "about", "checked_features", "checked_labels", "checked_splits",
            "merged_edges"]
 
+#: Whatever SciPy calls sparse.
+_SPARSE = (scipy.sparse.sparray, scipy.sparse.spmatrix)
 #: What the class in a label record of the chip can count to.
 _MAXIMUM_LABEL = (1 << 13) - 1
 
@@ -28,7 +40,7 @@ class GraphError(ValueError):
 
 
 @contextmanager
-def about(part):
+def about(part: str) -> Iterator[None]:
     """A context in which a ``GraphError`` is about a part of the graph."""
     try:
         yield
@@ -37,61 +49,61 @@ def about(part):
         raise
 
 
-def checked_features(features):
+def checked_features(features: npt.ArrayLike | SparseArray) -> FloatMatrix:
     """Features as (V, F) float64, dense or CSR as they were."""
-    if not scipy.sparse.issparse(features):
-        features = np.asarray(features)
-    if features.dtype.kind not in "biuf":
-        raise GraphError(f"features must be real numbers, not of type {features.dtype}; "
+    given = features if isinstance(features, _SPARSE) else np.asarray(features)
+    if given.dtype.kind not in "biuf":
+        raise GraphError(f"features must be real numbers, not of type {given.dtype}; "
                          f"numpy.asarray(features, dtype=float) makes numbers of objects")
-    if scipy.sparse.issparse(features):
-        features = scipy.sparse.csr_array(features, dtype=np.float64, copy=True)
-        features.sum_duplicates()
-        values = features.data
+    checked: FloatMatrix
+    if isinstance(given, _SPARSE):
+        checked = scipy.sparse.csr_array(given, dtype=np.float64, copy=True)
+        checked.sum_duplicates()
+        values: FloatArray = checked.data
     else:
-        features = np.array(features, dtype=np.float64)
-        values = features.ravel()
-    if features.ndim != 2 or 0 in features.shape:
-        raise GraphError(f"features have shape {features.shape}; give at least one vertex and "
+        checked = np.array(given, dtype=np.float64)
+        values = checked.ravel()
+    if checked.ndim != 2 or 0 in checked.shape:
+        raise GraphError(f"features have shape {checked.shape}; give at least one vertex and "
                          f"one feature, a row per vertex")
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
-        where = features.tocoo().coords if scipy.sparse.issparse(features) else np.indices(
-            features.shape).reshape(2, -1)
+        where = checked.tocoo().coords if isinstance(checked, _SPARSE) else np.indices(
+            checked.shape).reshape(2, -1)
         raise GraphError(f"feature {where[1][bad[0]]} of vertex {where[0][bad[0]]} is "
                          f"{values[bad[0]]}; replace it by a number")
-    return features
+    return checked
 
 
-def checked_labels(labels):
+def checked_labels(labels: npt.ArrayLike | SparseArray) -> IntArray | BoolArray:
     """Labels as (V,) int64, -1 for none, or as (V, C) bool.
 
     A single column is a class per vertex, not a multi-label graph of one class; numbers with a
     point that are whole are classes.
     """
-    labels = labels.toarray() if scipy.sparse.issparse(labels) else np.array(labels)
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels[:, 0]
-    if labels.ndim == 2:
-        return _checked_label_sets(labels)
-    if labels.ndim == 1 and labels.dtype.kind in "bf":
-        labels = _whole(labels)
-    if labels.ndim != 1 or not np.issubdtype(labels.dtype, np.integer):
+    given: npt.NDArray[Any] = labels.toarray() if isinstance(labels, _SPARSE) else np.array(labels)
+    if given.ndim == 2 and given.shape[1] == 1:
+        given = given[:, 0]
+    if given.ndim == 2:
+        return _checked_label_sets(given)
+    if given.ndim == 1 and given.dtype.kind in "bf":
+        given = _whole(given)
+    if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
         raise GraphError(f"labels must be one integer per vertex, or a row of 0 and 1, not an "
-                         f"array of shape {labels.shape} and type {labels.dtype}; "
+                         f"array of shape {given.shape} and type {given.dtype}; "
                          f"numpy.unique(labels, return_inverse=True)[1] numbers names")
-    bad = np.flatnonzero(labels < -1)
+    bad = np.flatnonzero(given < -1)
     if bad.size:
-        raise GraphError(f"label of vertex {bad[0]} is {labels[bad[0]]}; use 0 and up for "
+        raise GraphError(f"label of vertex {bad[0]} is {given[bad[0]]}; use 0 and up for "
                          f"classes, -1 for none")
-    bad = np.flatnonzero(labels > _MAXIMUM_LABEL)
+    bad = np.flatnonzero(given > _MAXIMUM_LABEL)
     if bad.size:
-        raise GraphError(f"label of vertex {bad[0]} is {labels[bad[0]]}, but labels go up to "
+        raise GraphError(f"label of vertex {bad[0]} is {given[bad[0]]}, but labels go up to "
                          f"{_MAXIMUM_LABEL}; number the classes from 0")
-    return labels.astype(np.int64)
+    return given.astype(np.int64)
 
 
-def _whole(labels):
+def _whole(labels: npt.NDArray[Any]) -> IntArray:
     """Labels, (V,) array of bool or float, as int64."""
     labels = labels.astype(np.float64)
     bad = np.flatnonzero(np.isnan(labels))
@@ -105,7 +117,7 @@ def _whole(labels):
     return labels.astype(np.int64)
 
 
-def _checked_label_sets(labels):
+def _checked_label_sets(labels: npt.NDArray[Any]) -> BoolArray:
     if labels.shape[1] == 0:
         raise GraphError("labels have no columns; give one per class")
     if labels.dtype.kind not in "biuf":
@@ -119,7 +131,8 @@ def _checked_label_sets(labels):
     return labels.astype(bool)
 
 
-def checked_splits(labels, train, validation, test):
+def checked_splits(labels: IntArray | BoolArray, train: npt.ArrayLike, validation: npt.ArrayLike,
+                   test: npt.ArrayLike) -> IntArray:
     """``Split`` of each vertex, as (V,) int64, from checked labels and each split's members."""
     members = {Split.TRAIN: train, Split.VALIDATION: validation, Split.TEST: test}
     known = labels >= 0 if labels.ndim == 1 else np.ones(len(labels), dtype=bool)
@@ -143,7 +156,7 @@ def checked_splits(labels, train, validation, test):
     return splits
 
 
-def _members(vertices, name, count):
+def _members(vertices: npt.ArrayLike, name: str, count: int) -> IntArray:
     """Numbers of a split's vertices, each below ``count`` and there once."""
     vertices = np.asarray(vertices)
     if vertices.dtype == bool:
@@ -165,7 +178,8 @@ def _members(vertices, name, count):
     return vertices.astype(np.int64)
 
 
-def merged_edges(edges, weights, vertices, directed):
+def merged_edges(edges: npt.ArrayLike, weights: npt.ArrayLike | None, vertices: int,
+                 directed: bool) -> SparseArray:
     """Edges and their weights as a (V, V) CSR array, a row per target, every edge once."""
     edges = np.asarray(edges)
     if edges.shape in ((0,), (0, 2)):  # of any type
@@ -199,7 +213,7 @@ def merged_edges(edges, weights, vertices, directed):
         shape=(vertices, vertices))
 
 
-def _checked_weights(weights, edges):
+def _checked_weights(weights: npt.ArrayLike, edges: int) -> FloatArray:
     weights = np.asarray(weights)
     if weights.dtype.kind not in "biuf":
         raise GraphError(f"weights must be real numbers, not of type {weights.dtype}; give one "
@@ -214,7 +228,8 @@ def _checked_weights(weights, edges):
     return weights
 
 
-def _merged_weights(pairs, weights, vertices):
+def _merged_weights(pairs: IntArray, weights: FloatArray,
+                    vertices: int) -> tuple[IntArray, FloatArray]:
     """Each pair (target * vertices + source) once, and its weight."""
     merged, first, inverse = np.unique(pairs, return_index=True, return_inverse=True)
     conflict = np.flatnonzero(weights != weights[first][inverse])

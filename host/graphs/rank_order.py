@@ -4,6 +4,8 @@ import heapq
 
 import numpy as np
 
+from hypercast.host.graphs.graph import Graph
+from hypercast.reference.array_types import IntArray
 from hypercast.rtl.placement import rank_of, rows_of
 
 __all__ = ["rank_order"]
@@ -13,7 +15,7 @@ __all__ = ["rank_order"]
 _CORES = 64
 
 
-def rank_order(graph):
+def rank_order(graph: Graph) -> IntArray:
     """Vertices in the order in which they are dealt to cores.
 
     The busiest vertices come first. Each goes to the core that has the fewest edges so far and
@@ -45,8 +47,10 @@ def rank_order(graph):
     return order
 
 
-def _degrees(graph):
+def _degrees(graph: Graph) -> IntArray:
     """Edges in both directions, loops left out: all vertices have one more."""
     targets, sources = graph.edges.tocoo().coords
     loops = np.bincount(targets[targets == sources], minlength=graph.vertices)
-    return np.diff(graph.edges.indptr) + np.bincount(sources, minlength=graph.vertices) - 2 * loops
+    degrees: IntArray = np.diff(graph.edges.indptr) + np.bincount(
+        sources, minlength=graph.vertices) - 2 * loops
+    return degrees

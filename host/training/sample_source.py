@@ -70,6 +70,7 @@ class SampleSource:
                 graph.normalised(recipe.normalisation, recipe.gin_epsilon), train, fan_outs,
                 batch_size=min(sampling.batch, len(train)), seed=recipe.seed)
         else:
+            assert sampling.coverage
             graph = graph.among(train)
             matrix = graph.normalised(recipe.normalisation, recipe.gin_epsilon)
             subgraphs = SaintSampler(

@@ -3,11 +3,14 @@
 import math
 import zipfile
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import IO, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from hypercast.host.files.reading.regular_file import FileError, check_size, intact, opened
+from hypercast.host.files.reading.regular_file import FileError, Place, check_size, intact, opened
 
 __all__ = ["Archive", "array_names", "opened_archive", "read_array"]
 
@@ -17,7 +20,7 @@ _SUFFIX = ".npy"
 _KINDS = "biufSU"
 
 
-def read_array(path):
+def read_array(path: Place) -> npt.NDArray[Any]:
     """The array in a ``.npy`` file.
 
     Raises
@@ -31,7 +34,7 @@ def read_array(path):
         return _array(file, size, path)
 
 
-def _array(file, size, place):
+def _array(file: IO[bytes], size: int, place: Place) -> npt.NDArray[Any]:
     """The array in a file object of ``size`` bytes, which is read to its end."""
     version = np.lib.format.read_magic(file)
     if version > (2, 0):
@@ -58,7 +61,7 @@ def _array(file, size, place):
     return values.reshape(shape[::-1]).T if fortran else values.reshape(shape)
 
 
-def _fill(file, content, place):
+def _fill(file: IO[bytes], content: memoryview, place: Place) -> None:
     """Read all of ``content``, and see that the file ends there, so that its checksum is seen."""
     done = 0
     while part := file.read(_BLOCK):
@@ -86,7 +89,7 @@ class Archive:
         Of the arrays.
     """
 
-    def __init__(self, path, file):
+    def __init__(self, path: Place, file: zipfile.ZipFile) -> None:
         self._path = path
         self._file = file
         self.names = [name.removesuffix(_SUFFIX) for name in file.namelist()]
@@ -94,7 +97,7 @@ class Archive:
             if times > 1:
                 raise FileError(f"{path} has {name} {times} times; save the arrays again")
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
         if name not in self.names:
             raise FileError(f"{self._path} has no array {name}, but {', '.join(self.names)[:200]}; "
                             f"save the arrays again")
@@ -107,7 +110,7 @@ class Archive:
 
 
 @contextmanager
-def opened_archive(path):
+def opened_archive(path: Place) -> Iterator[Archive]:
     """The ``Archive`` in a ``.npz`` file.
 
     Raises
@@ -123,7 +126,7 @@ def opened_archive(path):
             yield archive
 
 
-def array_names(path):
+def array_names(path: Place) -> list[str]:
     """Names of the arrays in a file; none if it is no ``.npz`` file."""
     try:
         with opened_archive(path) as archive:

@@ -1,17 +1,21 @@
 """Sparse matrices from files, checked whole before SciPy's compiled code follows their indices."""
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse
 
 from hypercast.host.files.reading.arrays import opened_archive
-from hypercast.host.files.reading.regular_file import FileError
+from hypercast.host.files.reading.regular_file import FileError, Place
 
 __all__ = ["checked_csr", "read_csr"]
 
 _REMEDY = "save the matrix again"
 
 
-def checked_csr(data, indices, starts, shape, place):
+def checked_csr(data: npt.ArrayLike, indices: npt.ArrayLike, starts: npt.ArrayLike,
+                shape: npt.ArrayLike, place: Place) -> scipy.sparse.csr_array:
     """A CSR array of its parts.
 
     Parameters
@@ -57,7 +61,7 @@ def checked_csr(data, indices, starts, shape, place):
         (data, indices.astype(kind), starts.astype(kind)), shape=(rows, columns))
 
 
-def _vector(values, name, kinds, place):
+def _vector(values: npt.ArrayLike, name: str, kinds: str, place: Place) -> npt.NDArray[Any]:
     """A vector as it is, or of integers as int64."""
     values = np.asarray(values)
     if values.ndim != 1 or (values.dtype.kind not in kinds and values.size):
@@ -70,7 +74,7 @@ def _vector(values, name, kinds, place):
     return values.astype(np.int64)
 
 
-def read_csr(path):
+def read_csr(path: Place) -> scipy.sparse.csr_array:
     """The CSR array that ``scipy.sparse.save_npz`` wrote.
 
     Raises
@@ -82,5 +86,6 @@ def read_csr(path):
         form = parts["format"]
         if form.ndim or form.tobytes().replace(b"\0", b"") != b"csr":
             raise FileError(f"{path} holds a matrix of another format than csr; save its tocsr()")
-        return checked_csr(*(parts[name] for name in ("data", "indices", "indptr", "shape")),
-                           place=path)
+        data, indices, starts, shape = (
+            parts[name] for name in ("data", "indices", "indptr", "shape"))
+        return checked_csr(data, indices, starts, shape, path)

@@ -1,13 +1,15 @@
 """JSON files, and what Python's parser would take without a word."""
 
 import json
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
-from hypercast.host.files.reading.regular_file import FileError, read_text
+from hypercast.host.files.reading.regular_file import FileError, Place, read_text
 
 __all__ = ["parse_json", "read_json"]
 
 
-def parse_json(text, place):
+def parse_json(text: str, place: Place) -> Any:
     """What a JSON text says; every key is there once, and every number is finite.
 
     Parameters
@@ -34,7 +36,7 @@ def parse_json(text, place):
         raise FileError(f"{place}: {error}; correct the file") from error
 
 
-def _once(pairs):
+def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         seen = set()
@@ -45,10 +47,10 @@ def _once(pairs):
     return found
 
 
-def _refused(constant):
+def _refused(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no number of JSON")
 
 
-def read_json(path):
+def read_json(path: Place) -> Any:
     """What a JSON file says, see ``parse_json``."""
     return parse_json(read_text(path), path)

@@ -3,13 +3,19 @@
 import gzip
 import re
 import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
-from hypercast.host.files.reading.regular_file import FileError, check_size, intact, opened
+from hypercast.host.files.reading.regular_file import FileError, Place, check_size, intact, opened
 from hypercast.host.files.reading.whole_numbers import whole_number
 
 __all__ = ["read_real_numbers", "read_whole_numbers"]
+
+Real = TypeVar("Real", np.float32, np.float64)
+Number = TypeVar("Number", np.int64, np.float32, np.float64)
 
 _BLOCK = 1 << 24
 _MARK = b"\xef\xbb\xbf"
@@ -20,7 +26,7 @@ _ALPHABETS = {np.int64: b"-0123456789,\r\n", np.float32: b"+-.0123456789eEnaifNA
               np.float64: b"+-.0123456789eEnaifNAIF,\r\n"}
 
 
-def read_whole_numbers(path, *, names=False):
+def read_whole_numbers(path: Place, *, names: bool = False) -> npt.NDArray[np.int64]:
     """A (rows, columns) int64 array.
 
     Parameters
@@ -38,12 +44,12 @@ def read_whole_numbers(path, *, names=False):
     return _read(path, np.int64, names)
 
 
-def read_real_numbers(path, dtype):
+def read_real_numbers(path: Place, dtype: type[Real]) -> npt.NDArray[Real]:
     """A (rows, columns) array of float32 or float64; otherwise like ``read_whole_numbers``."""
     return _read(path, dtype, False)
 
 
-def _read(path, dtype, names):
+def _read(path: Place, dtype: type[Number], names: bool) -> npt.NDArray[Number]:
     parts, done = [], 0
     with opened(path) as file, intact(path, "a table of numbers"):
         stream = gzip.GzipFile(fileobj=file) if str(path).endswith(".gz") else file
@@ -65,7 +71,13 @@ def _read(path, dtype, names):
     return np.concatenate(parts)
 
 
-def _blocks(stream, path):
+class _Stream(Protocol):
+    """A file, compressed or not."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+def _blocks(stream: _Stream, path: Place) -> Iterator[list[bytes]]:
     """Lines, many at a time; one that has no end is not waited for."""
     rest = b""
     while block := stream.read(_BLOCK):
@@ -78,12 +90,12 @@ def _blocks(stream, path):
         yield [rest]
 
 
-def _are_names(line):
+def _are_names(line: bytes) -> bool:
     fields = [field.strip() for field in line.decode("utf-8").split(",")]
     return not any(_is_number(field) for field in fields)
 
 
-def _is_number(field):
+def _is_number(field: str) -> bool:
     try:
         float(field)
     except ValueError:
@@ -91,7 +103,8 @@ def _is_number(field):
     return True
 
 
-def _numbers(lines, dtype, done, path):
+def _numbers(lines: Sequence[bytes], dtype: type[Number], done: int,
+             path: Place) -> npt.NDArray[Number]:
     """Numbers of some lines, of which ``done`` come before; the slow way only if they are bad."""
     if not b"".join(lines).translate(None, _ALPHABETS[dtype]):
         try:
@@ -117,9 +130,9 @@ def _numbers(lines, dtype, done, path):
     raise FileError(f"{path} is no table of numbers; correct the file")
 
 
-def _spells(field, dtype):
+def _spells(field: str, dtype: type[np.number[Any]]) -> bool:
     if dtype is not np.int64:
-        return _REAL.fullmatch(field)
+        return _REAL.fullmatch(field) is not None
     try:
         whole_number(field)
     except ValueError:

@@ -4,13 +4,18 @@ import io
 import math
 import pickle
 from types import SimpleNamespace
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
+import scipy.sparse
 
 from hypercast.host.files.reading.csr import checked_csr
-from hypercast.host.files.reading.regular_file import FileError
+from hypercast.host.files.reading.regular_file import FileError, Place
 
 __all__ = ["read_pickled_array", "read_pickled_csr", "read_pickled_lists"]
+
+Held = TypeVar("Held")
 
 #: What a data type's state has to say besides the byte order: it is a number's, not a structure's.
 _PLAIN = (None, None, None, -1, -1, 0)
@@ -19,12 +24,12 @@ _PLAIN = (None, None, None, -1, -1, 0)
 class _Type:
     """A data type, as NumPy pickles one; NumPy's own would take any state, and crash on some."""
 
-    def __init__(self, text, align=False, copy=False):
+    def __init__(self, text: object, align: object = False, copy: object = False) -> None:
         self.numpy = np.dtype(str(text))
         if self.numpy.kind not in "biuf":
             raise pickle.UnpicklingError(f"type {text!r} is not expected in a data set")
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
         _, order, *rest = state
         if tuple(rest) != _PLAIN:
             raise pickle.UnpicklingError("a structured type is not expected in a data set")
@@ -34,9 +39,9 @@ class _Type:
 class _Array:
     """An array, as NumPy pickles one."""
 
-    values = None
+    values: npt.NDArray[Any] | None = None
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
         _, shape, kind, fortran, content = state
         if isinstance(content, str):
             content = content.encode("latin1")
@@ -54,26 +59,26 @@ class _Matrix(SimpleNamespace):
     """What SciPy pickles of a CSR matrix."""
 
 
-def _encode(text, encoding):
+def _encode(text: str, encoding: str) -> bytes:
     """How Python 3 pickles bytes for Python 2; only that encoding is let through."""
     if encoding != "latin1":
         raise pickle.UnpicklingError(f"encoding {encoding} is not expected in a data set")
     return text.encode(encoding)
 
 
-def _reconstruct(subtype, shape, typecode):
+def _reconstruct(subtype: object, shape: object, typecode: object) -> _Array:
     """How NumPy pickles the array that the data that follow are put in."""
     if subtype is not _Array:
         raise pickle.UnpicklingError(f"array type {subtype} is not expected in a data set")
     return _Array()
 
 
-def _no_bytes():
+def _no_bytes() -> bytes:
     """How Python 3 pickles empty bytes for Python 2."""
     return b""
 
 
-def _default_dict(kind):
+def _default_dict(kind: object) -> dict[object, object]:
     """How the dictionary of lists begins."""
     return {}
 
@@ -95,7 +100,7 @@ _ALLOWED = {
 
 
 class _Unpickler(pickle.Unpickler):
-    def find_class(self, module, name):
+    def find_class(self, module: str, name: str) -> Any:
         try:
             return _ALLOWED[module.rpartition(".")[2], name]
         except KeyError:
@@ -103,7 +108,7 @@ class _Unpickler(pickle.Unpickler):
                 f"it asks for {module}.{name}, which no data set needs") from None
 
 
-def _unpickled(content, place, kind, text):
+def _unpickled(content: bytes, place: Place, kind: type[Held], text: str) -> Held:
     try:
         found = _Unpickler(io.BytesIO(content), encoding="latin1").load()
     except Exception as error:  # a damaged pickle can raise anything
@@ -114,7 +119,7 @@ def _unpickled(content, place, kind, text):
     return found
 
 
-def read_pickled_array(content, place):
+def read_pickled_array(content: bytes, place: Place) -> npt.NDArray[Any]:
     """The array that a pickle holds.
 
     Parameters
@@ -135,20 +140,22 @@ def read_pickled_array(content, place):
     return values
 
 
-def read_pickled_csr(content, place):
+def read_pickled_csr(content: bytes, place: Place) -> scipy.sparse.csr_array:
     """The CSR array that a pickle holds, its parts checked; otherwise like the array."""
     parts = vars(_unpickled(content, place, _Matrix, "a CSR matrix"))
     names = ("data", "indices", "indptr")
     found = [parts.get(name) for name in names]
     shape = parts.get("_shape")
-    if not all(type(part) is _Array for part in found) or not (
+    arrays = [part for part in found if type(part) is _Array]
+    if len(arrays) < len(names) or not (
             isinstance(shape, tuple) and all(type(length) is int for length in shape)):
         raise FileError(f"{place} has no {', '.join(names)} and shape of a CSR matrix; make it "
                         f"again")
-    data, indices, starts = (np.zeros(0) if part.values is None else part.values for part in found)
+    data, indices, starts = (
+        np.zeros(0) if part.values is None else part.values for part in arrays)
     return checked_csr(data, indices, starts, shape, place)
 
 
-def read_pickled_lists(content, place):
+def read_pickled_lists(content: bytes, place: Place) -> dict[Any, Any]:
     """The dictionary of lists that a pickle holds; otherwise like the array."""
     return _unpickled(content, place, dict, "a dictionary of lists")

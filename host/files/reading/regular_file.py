@@ -2,10 +2,15 @@
 
 import os
 import stat
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import BinaryIO, TypeAlias
 
-__all__ = ["DESCRIPTION_BYTES", "FileError", "check_size", "intact", "one_line", "opened",
+__all__ = ["DESCRIPTION_BYTES", "FileError", "Place", "check_size", "intact", "one_line", "opened",
            "read_bytes", "read_text"]
+
+#: A path, or, in messages, what names a place in a file.
+Place: TypeAlias = str | os.PathLike[str]
 
 #: More than that was not written by hand.
 DESCRIPTION_BYTES = 1 << 20
@@ -23,11 +28,11 @@ class FileError(ValueError):
     a line, whatever of the file is in it.
     """
 
-    def __init__(self, text):
+    def __init__(self, text: str) -> None:
         super().__init__(one_line(text))
 
 
-def one_line(text):
+def one_line(text: str) -> str:
     """A text as a line that is not too long; bytes of paths that are no text stay as they are."""
     text = " ".join(text.splitlines())
     text = "".join(one if one.isprintable() or "\udc80" <= one <= "\udcff"
@@ -36,7 +41,7 @@ def one_line(text):
 
 
 @contextmanager
-def opened(path):
+def opened(path: Place) -> Iterator[BinaryIO]:
     """The binary file object of a regular file.
 
     Parameters
@@ -65,13 +70,13 @@ def opened(path):
                         f"your permissions") from error
 
 
-def _check_kind(path, found):
+def _check_kind(path: Place, found: os.stat_result) -> None:
     if not stat.S_ISREG(found.st_mode):
         kind = _KINDS.get(stat.S_IFMT(found.st_mode), "something else")
         raise FileError(f"{path} is {kind}, not a regular file; give the path of a file")
 
 
-def check_size(place, size):
+def check_size(place: Place, size: int) -> None:
     """Refuse ``size`` bytes of ``place`` if this machine's memory does not hold them."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if size > memory:
@@ -80,7 +85,7 @@ def check_size(place, size):
 
 
 @contextmanager
-def intact(path, what, known=()):
+def intact(path: Place, what: str, known: tuple[type[Exception], ...] = ()) -> Iterator[None]:
     """Turns whatever a parser raises about a file into a ``FileError``.
 
     Parameters
@@ -94,14 +99,14 @@ def intact(path, what, known=()):
     """
     try:
         yield
-    except (FileError, *known):
-        raise
     except Exception as error:  # damaged files can raise anything
+        if isinstance(error, (FileError, *known)):
+            raise
         text = " ".join(str(error).split()) or type(error).__name__
         raise FileError(f"{path} is damaged or not {what} ({text}); make it again") from error
 
 
-def read_bytes(path, *, most=None):
+def read_bytes(path: Place, *, most: int | None = None) -> bytes:
     """All bytes of a regular file.
 
     Parameters
@@ -125,7 +130,7 @@ def read_bytes(path, *, most=None):
         return file.read()
 
 
-def read_text(path, *, most=None):
+def read_text(path: Place, *, most: int | None = None) -> str:
     """The text of a UTF-8 file, without a byte order mark; parameters as for ``read_bytes``.
 
     Raises

@@ -1,10 +1,15 @@
 """Tensors by name: safetensors, and the files that PyTorch writes."""
 
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import safetensors
 
 from hypercast.host.files.reading.json_file import parse_json
-from hypercast.host.files.reading.regular_file import FileError, intact, opened, read_bytes
+from hypercast.host.files.reading.regular_file import FileError, Place, intact, opened, read_bytes
 
 __all__ = ["read_safetensors", "read_torch"]
 
@@ -13,7 +18,7 @@ _TYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I8": "<i1", "I16": "<i2", "
 _LENGTH = 8
 
 
-def read_safetensors(path):
+def read_safetensors(path: Place) -> tuple[dict[str, npt.NDArray[Any]], dict[str, str]]:
     """Tensors and metadata, both dictionaries by name.
 
     Raises
@@ -37,7 +42,7 @@ def read_safetensors(path):
         return tensors, facts.get("__metadata__", {})
 
 
-def read_torch(path, torch, classes=()):
+def read_torch(path: Place, torch: ModuleType, classes: Sequence[type] = ()) -> Any:
     """What ``torch.save`` wrote, on the CPU; nothing is executed but what PyTorch calls harmless.
 
     Parameters

@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import numpy.typing as npt
 
 __all__ = ["whole_number", "whole_numbers"]
 
@@ -10,7 +11,7 @@ _SPELLING = re.compile(r"0|-?[1-9][0-9]{0,18}", re.ASCII)
 _RANGE = range(-(1 << 63), 1 << 63)
 
 
-def whole_number(text):
+def whole_number(text: str) -> int:
     """The number that a text spells: no sign but ``-``, no zeros in front, no point, no ``_``.
 
     Raises
@@ -23,7 +24,7 @@ def whole_number(text):
     return int(text)
 
 
-def whole_numbers(values):
+def whole_numbers(values: object) -> npt.NDArray[np.int64]:
     """(N,) int64 array of a list that a JSON file or a pickle has.
 
     Raises

@@ -3,6 +3,7 @@
 What loads or makes one returns the arguments of a ``Graph``: ``Graph(**karate())`` is the graph.
 """
 
+from os import PathLike
 from pathlib import Path
 
 from hypercast.host.graphs.datasets.bundled import blocks, communities, karate
@@ -28,7 +29,7 @@ __all__ = [
 BUNDLED = {"karate": karate, "blocks": blocks, "communities": communities}
 
 
-def load(source: str | Path) -> GraphArguments:
+def load(source: str | PathLike[str]) -> GraphArguments:
     """A graph by name of a bundled data set, or by path of a file or folder of a known kind.
 
     Raises

@@ -1,6 +1,8 @@
 """NumPy archives of an edge list, features and classes."""
 
 import re
+from collections.abc import Sequence
+from os import PathLike
 from pathlib import Path
 
 from hypercast.host.files.reading.arrays import opened_archive
@@ -15,7 +17,7 @@ _ORIGIN = "where it came from"
 _SPLITS = ("train", "validation", "test")
 
 
-def load_edge_list(path, *, seed: int = 0) -> GraphArguments:
+def load_edge_list(path: str | PathLike[str], *, seed: int = 0) -> GraphArguments:
     """A graph from an .npz file with arrays ``edges``, ``features`` and ``labels``.
 
     Arrays are what ``Graph.from_edges`` takes; edges are undirected. Those of the MUSAE graphs that
@@ -48,7 +50,7 @@ def load_edge_list(path, *, seed: int = 0) -> GraphArguments:
                                **(splits or random_split(labels, seed=seed)))
 
 
-def _splits(path, names):
+def _splits(path: Path, names: Sequence[str]) -> list[str]:
     """Names of arrays that are splits; none, or those of a split to train on at least."""
     found = [name for name in names
              if re.fullmatch(r"(train|val|valid|validation|test)(_\w+)?", name)]

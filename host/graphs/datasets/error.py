@@ -1,6 +1,8 @@
 """What goes wrong with data sets."""
 
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 from hypercast.host.files.reading.regular_file import FileError, intact, one_line
 from hypercast.host.graphs.graph_checks import GraphError
@@ -11,12 +13,13 @@ __all__ = ["DatasetError", "reading"]
 class DatasetError(ValueError):
     """A data set that cannot be loaded; names the file and what to do."""
 
-    def __init__(self, text):
+    def __init__(self, text: str) -> None:
         super().__init__(one_line(text))
 
 
 @contextmanager
-def reading(path, layout, origin, files=None):
+def reading(path: Path, layout: str, origin: str,
+            files: Mapping[str, Path] | None = None) -> Iterator[None]:
     """Turns whatever goes wrong while ``path`` is read into a ``DatasetError``.
 
     A file that can be read, but holds what is no graph to train on, is not called damaged.

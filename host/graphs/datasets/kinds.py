@@ -1,6 +1,7 @@
 """What files and folders can be data sets, told apart by what they hold."""
 
 from collections.abc import Callable
+from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,12 +38,12 @@ class Kind(NamedTuple):
     load: Callable[[Path], GraphArguments]
 
 
-def _holds(*patterns):
+def _holds(*patterns: str) -> Callable[[Path], bool]:
     """Whether a folder has a file for each of the patterns."""
     return lambda path: all(any(path.glob(pattern)) for pattern in patterns)
 
 
-def _arrays(*names):
+def _arrays(*names: str) -> Callable[[Path], bool]:
     """Whether a file is a NumPy archive with arrays of these names."""
     return lambda path: set(names) <= set(array_names(path))
 
@@ -62,7 +63,7 @@ KINDS = (
 )
 
 
-def _check_readable(path):
+def _check_readable(path: Path) -> None:
     try:
         with opened(path):
             pass
@@ -70,7 +71,7 @@ def _check_readable(path):
         raise DatasetError(str(error)) from error
 
 
-def load_path(path) -> GraphArguments:
+def load_path(path: str | PathLike[str]) -> GraphArguments:
     """A graph from a file or folder of a known kind, or from a folder with one such file.
 
     Raises

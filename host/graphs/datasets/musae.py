@@ -5,6 +5,8 @@
 
 import csv
 import io
+from collections.abc import Sequence
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +19,7 @@ from hypercast.host.files.reading.whole_numbers import whole_number, whole_numbe
 from hypercast.host.graphs.datasets.error import DatasetError, reading
 from hypercast.host.graphs.datasets.splits import random_split
 from hypercast.host.graphs.graph_arguments import GraphArguments, graph_arguments
+from hypercast.reference.array_types import IntArray, SparseArray
 from hypercast.rtl.limits import CLASSES
 
 __all__ = ["load_musae"]
@@ -30,7 +33,7 @@ _CLASSES = ("page_type", "ml_target", "target", "mature")
 _MAXIMUM_FEATURE = (1 << 24) - 1
 
 
-def load_musae(folder, *, train: float = 0.6, validation: float = 0.2,
+def load_musae(folder: str | PathLike[str], *, train: float = 0.6, validation: float = 0.2,
                seed: int = 0) -> GraphArguments:
     """A graph from ``X_edges.csv``, ``X_target.csv``, and ``X_features.json`` or ``X.json``.
 
@@ -51,7 +54,8 @@ def load_musae(folder, *, train: float = 0.6, validation: float = 0.2,
     DatasetError
         If a file is missing, damaged, or of another layout.
     """
-    folder, files = Path(folder), {}
+    folder = Path(folder)
+    files: dict[str, Path] = {}
     with reading(folder, "a data set in MUSAE's layout", _ORIGIN, files):
         prefix = _prefix(folder)
         names = [folder / f"{prefix}.json", folder / f"{prefix}_features.json"]
@@ -64,7 +68,7 @@ def load_musae(folder, *, train: float = 0.6, validation: float = 0.2,
             **random_split(labels, train=train, validation=validation, seed=seed))
 
 
-def _prefix(folder):
+def _prefix(folder: Path) -> str:
     suffix = "_edges.csv"
     names = sorted(path.name.removesuffix(suffix) for path in folder.glob(f"*{suffix}"))
     if len(names) != 1:
@@ -73,7 +77,7 @@ def _prefix(folder):
     return names[0]
 
 
-def _column(header, candidates, path):
+def _column(header: Sequence[str], candidates: Sequence[str], path: Path) -> str:
     for name in candidates:
         if name in header:
             return name
@@ -81,11 +85,12 @@ def _column(header, candidates, path):
                        f"{', '.join(candidates)}; rename the one that is meant")
 
 
-def _labels(path):
+def _labels(path: Path) -> IntArray:
     """Class of each vertex, -1 for numbers that are left out."""
     number, name, entries = _entries(path)
     numbers = np.array([vertex for vertex, _ in entries], dtype=np.int64)
     texts = [text for _, text in entries]
+    values: list[int] | list[str]
     try:
         values = [whole_number(text) for text in texts]
     except ValueError:
@@ -105,7 +110,7 @@ def _labels(path):
     return labels
 
 
-def _entries(path):
+def _entries(path: Path) -> tuple[str, str, list[tuple[int, str]]]:
     """The columns that are taken, and (vertex, text of its class) of each row."""
     rows = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
     header, entries = next(rows, []), []
@@ -129,7 +134,7 @@ def _entries(path):
     return number, name, entries
 
 
-def _edges(path):
+def _edges(path: Path) -> IntArray:
     """(edges, 2) array of int; the first line may name the columns."""
     edges = read_whole_numbers(path, names=True)
     if edges.shape[1] != 2:
@@ -138,7 +143,7 @@ def _edges(path):
     return edges
 
 
-def _features(path, vertices):
+def _features(path: Path, vertices: int) -> SparseArray:
     """(vertices, features) CSR array of 0 and 1."""
     lists = read_json(path)
     if not isinstance(lists, dict):

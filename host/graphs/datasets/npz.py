@@ -1,16 +1,18 @@
 """The .npz layout of gnn-benchmark: Amazon, Coauthor, and citation graphs."""
 
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
 
-from hypercast.host.files.reading.arrays import opened_archive
+from hypercast.host.files.reading.arrays import Archive, opened_archive
 from hypercast.host.files.reading.csr import checked_csr
 from hypercast.host.graphs.datasets.error import reading
 from hypercast.host.graphs.datasets.splits import split_per_class
 from hypercast.host.graphs.graph_arguments import GraphArguments, graph_arguments
 from hypercast.host.graphs.graph_checks import checked_labels
 from hypercast.host.graphs.interchange.matrix import matrix_edges
+from hypercast.reference.array_types import SparseArray
 
 __all__ = ["load_npz"]
 
@@ -18,7 +20,8 @@ _ORIGIN = "https://github.com/shchur/gnn-benchmark (data/npz)"
 _PARTS = ("data", "indices", "indptr", "shape")
 
 
-def load_npz(path, *, train: int = 20, validation: int = 30, seed: int = 0) -> GraphArguments:
+def load_npz(path: str | PathLike[str], *, train: int = 20, validation: int = 30,
+             seed: int = 0) -> GraphArguments:
     """A graph from an .npz file with ``adj_*`` and ``attr_*`` CSR parts and ``labels``.
 
     The format has no split: ``split_per_class`` makes one. Edges are taken as undirected and
@@ -41,12 +44,14 @@ def load_npz(path, *, train: int = 20, validation: int = 30, seed: int = 0) -> G
     path = Path(path)
     with reading(path, "a graph in gnn-benchmark's layout", _ORIGIN):
         with opened_archive(path) as arrays:
-            adjacency, features = (
-                checked_csr(*(arrays[f"{name}_{part}"] for part in _PARTS),
-                            place=f"{path}, {name}_*")
-                for name in ("adj", "attr"))
+            adjacency, features = (_matrix(arrays, name, path) for name in ("adj", "attr"))
             labels = checked_labels(arrays["labels"])
         adjacency.data = np.ones(len(adjacency.data))
         parts = split_per_class(labels, train=train, validation=validation, seed=seed)
         edges, weights = matrix_edges(adjacency, len(labels))
         return graph_arguments(edges, features, labels, weights=weights, **parts)
+
+
+def _matrix(arrays: Archive, name: str, path: Path) -> SparseArray:
+    data, indices, starts, shape = (arrays[f"{name}_{part}"] for part in _PARTS)
+    return checked_csr(data, indices, starts, shape, f"{path}, {name}_*")

@@ -3,23 +3,30 @@
 (Hu et al., Open Graph Benchmark: Datasets for Machine Learning on Graphs, 2020.)
 """
 
+from os import PathLike
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from hypercast.host.files.reading.arrays import opened_archive
 from hypercast.host.files.reading.number_table import read_real_numbers, read_whole_numbers
 from hypercast.host.graphs.datasets.error import DatasetError, reading
 from hypercast.host.graphs.graph_arguments import GraphArguments, graph_arguments
+from hypercast.reference.array_types import IntArray
 
 __all__ = ["load_ogb"]
+
+#: Edges, features and labels.
+Parts: TypeAlias = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
 
 _ORIGIN = "https://ogb.stanford.edu/docs/nodeprop"
 #: Name of each split here to its file's.
 _SPLITS = {"train": "train", "validation": "valid", "test": "test"}
 
 
-def load_ogb(folder, *, directed: bool = False) -> GraphArguments:
+def load_ogb(folder: str | PathLike[str], *, directed: bool = False) -> GraphArguments:
     """A graph from a folder with ``raw/`` and ``split/NAME/``, with the benchmark's split.
 
     Parameters
@@ -38,7 +45,8 @@ def load_ogb(folder, *, directed: bool = False) -> GraphArguments:
         If a file is missing, damaged, or of another layout.
     """
     folder = Path(folder)
-    raw, files = folder / "raw", {}
+    raw = folder / "raw"
+    files: dict[str, Path] = {}
     with reading(folder, "a data set in OGB's layout", _ORIGIN, files):
         files |= _split_files(folder / "split")
         splits = {name: _members(files[name]) for name in _SPLITS}
@@ -47,7 +55,7 @@ def load_ogb(folder, *, directed: bool = False) -> GraphArguments:
         return graph_arguments(edges, features, _known(labels), directed=directed, **splits)
 
 
-def _arrays(raw, files):
+def _arrays(raw: Path, files: dict[str, Path]) -> Parts:
     """Edges (E, 2), features and labels; notes their files."""
     files |= {"edges": raw / "data.npz", "features": raw / "data.npz",
               "labels": raw / "node-label.npz"}
@@ -57,7 +65,7 @@ def _arrays(raw, files):
         return edges, features, arrays["node_label"]
 
 
-def _tables(raw, files):
+def _tables(raw: Path, files: dict[str, Path]) -> Parts:
     """Edges (E, 2), features and labels; notes their files."""
     files |= {"edges": raw / "edge.csv.gz", "features": raw / "node-feat.csv.gz",
               "labels": raw / "node-label.csv.gz"}
@@ -68,14 +76,14 @@ def _tables(raw, files):
             read_real_numbers(files["labels"], np.float64))
 
 
-def _known(labels):
+def _known(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Labels, -1 where the benchmark has none for a vertex."""
     if labels.dtype.kind == "f" and labels.shape[1:] in ((), (1,)):
         return np.where(np.isnan(labels), -1, labels)
     return labels
 
 
-def _split_files(folder):
+def _split_files(folder: Path) -> dict[str, Path]:
     """The file of each split."""
     names = sorted(path for path in folder.iterdir() if path.is_dir())
     if len(names) != 1:
@@ -84,7 +92,7 @@ def _split_files(folder):
     return {name: names[0] / f"{file}.csv.gz" for name, file in _SPLITS.items()}
 
 
-def _members(path):
+def _members(path: Path) -> IntArray:
     numbers = read_whole_numbers(path)
     if len(numbers) and numbers.shape[1] != 1:
         raise DatasetError(f"{path} has {numbers.shape[1]} numbers in a line, but one is the "

@@ -4,7 +4,10 @@
 """
 
 import hashlib
+from collections.abc import Callable, Mapping
+from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -18,6 +21,7 @@ from hypercast.host.files.reading.regular_file import read_bytes
 from hypercast.host.files.reading.whole_numbers import whole_number, whole_numbers
 from hypercast.host.graphs.datasets.error import DatasetError, reading
 from hypercast.host.graphs.graph_arguments import GraphArguments, graph_arguments
+from hypercast.reference.array_types import BoolArray, IntArray
 
 __all__ = ["load_planetoid"]
 
@@ -38,7 +42,7 @@ _ORIGIN = "https://github.com/kimiyoung/planetoid (data)"
 _REMEDY = f"download it again from {_ORIGIN}"
 
 
-def _numbers(content, place):
+def _numbers(content: bytes, place: Path) -> IntArray:
     """(N,) int64 array of the numbers in the lines of a file."""
     try:
         return np.array([whole_number(line.decode("latin1")) for line in content.split()],
@@ -47,7 +51,7 @@ def _numbers(content, place):
         raise DatasetError(f"{place}: {error}; {_REMEDY}") from error
 
 
-def _onehot(content, place):
+def _onehot(content: bytes, place: Path) -> BoolArray:
     """(V, C) array of bool with at most one class in a row."""
     values = read_pickled_array(content, place)
     if values.ndim != 2 or not np.all((values == 0) | (values == 1)):
@@ -61,13 +65,14 @@ def _onehot(content, place):
 
 
 #: How each file is read.
-_READERS = {"x": read_pickled_csr, "y": _onehot, "tx": read_pickled_csr, "ty": _onehot,
-            "allx": read_pickled_csr, "ally": _onehot, "graph": read_pickled_lists,
-            "test.index": _numbers}
+_READERS: dict[str, Callable[[bytes, Path], Any]] = {
+    "x": read_pickled_csr, "y": _onehot, "tx": read_pickled_csr, "ty": _onehot,
+    "allx": read_pickled_csr, "ally": _onehot, "graph": read_pickled_lists,
+    "test.index": _numbers}
 
 
 
-def load_planetoid(folder, *, name: str | None = None,
+def load_planetoid(folder: str | PathLike[str], *, name: str | None = None,
                    verify: bool = True) -> GraphArguments:
     """A graph from a folder of Planetoid files, with Planetoid's split.
 
@@ -104,14 +109,14 @@ def load_planetoid(folder, *, name: str | None = None,
         return _assembled(parts, files)
 
 
-def _check_original(path, content, expected):
+def _check_original(path: Path, content: bytes, expected: str | None) -> None:
     found = hashlib.sha256(content).hexdigest()
     if expected and found != expected:
         raise DatasetError(f"{path} is not the original: SHA-256 should be {expected}, but is "
                            f"{found}; {_REMEDY}, or load with verify=False")
 
 
-def _only_name(folder):
+def _only_name(folder: Path) -> str:
     names = sorted(path.name.removeprefix("ind.").removesuffix(".graph")
                    for path in folder.glob("ind.*.graph"))
     if len(names) != 1:
@@ -121,7 +126,7 @@ def _only_name(folder):
     return names[0]
 
 
-def _assembled(parts, files):
+def _assembled(parts: Mapping[str, Any], files: Mapping[str, Path]) -> GraphArguments:
     """Arguments of ``Graph``, if the parts fit each other."""
     known, tested, numbers = parts["allx"], parts["tx"], parts["test.index"]
     _check_sizes(parts, files)
@@ -142,7 +147,7 @@ def _assembled(parts, files):
         **{name: members[labels[members] >= 0] for name, members in splits.items()})
 
 
-def _check_sizes(parts, files):
+def _check_sizes(parts: Mapping[str, Any], files: Mapping[str, Path]) -> None:
     """Refuse parts that are of different graphs."""
     for one, other in (("allx", "ally"), ("tx", "ty"), ("tx", "test.index"), ("x", "y")):
         rows = [parts[name].shape[0] for name in (one, other)]
@@ -167,7 +172,7 @@ def _check_sizes(parts, files):
                            f"vertices out; {_REMEDY}")
 
 
-def _edges(graph, path):
+def _edges(graph: Mapping[Any, object], path: Path) -> IntArray:
     """(edges, 2) array of int of lists of neighbours."""
     pairs = [np.zeros((0, 2), dtype=np.int64)]
     for source, targets in graph.items():

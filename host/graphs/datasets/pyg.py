@@ -1,5 +1,6 @@
 """Files in which PyTorch Geometric keeps a graph."""
 
+from os import PathLike
 from pathlib import Path
 
 from hypercast.host.files.reading.tensor_file import read_torch
@@ -15,7 +16,7 @@ __all__ = ["load_pyg"]
 _ORIGIN = "where it came from"
 
 
-def load_pyg(path, *, seed: int = 0) -> GraphArguments:
+def load_pyg(path: str | PathLike[str], *, seed: int = 0) -> GraphArguments:
     """A graph from a file that ``torch.save`` wrote of a ``torch_geometric.data.Data``.
 
     That is also what its data sets keep as ``processed/data.pt``. A graph without masks gets a

@@ -3,9 +3,11 @@
 (Zeng et al., GraphSAINT: Graph Sampling Based Inductive Learning Method, 2020.)
 """
 
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from hypercast.host.files.reading.arrays import read_array
 from hypercast.host.files.reading.csr import read_csr
@@ -13,7 +15,9 @@ from hypercast.host.files.reading.json_file import read_json
 from hypercast.host.files.reading.regular_file import FileError
 from hypercast.host.files.reading.whole_numbers import whole_number, whole_numbers
 from hypercast.host.graphs.datasets.error import DatasetError, reading
+from hypercast.host.graphs.datasets.splits import Splits
 from hypercast.host.graphs.graph_arguments import GraphArguments, graph_arguments
+from hypercast.reference.array_types import IntArray
 
 __all__ = ["load_saint"]
 
@@ -22,7 +26,7 @@ _ORIGIN = "https://github.com/GraphSAINT/GraphSAINT"
 _ROLES = {"train": "tr", "validation": "va", "test": "te"}
 
 
-def load_saint(folder) -> GraphArguments:
+def load_saint(folder: str | PathLike[str]) -> GraphArguments:
     """A graph from ``adj_full.npz``, ``feats.npy``, ``class_map.json`` and ``role.json``.
 
     The file ``adj_train.npz`` is not read: it holds the edges among the vertices to train on,
@@ -56,7 +60,7 @@ def load_saint(folder) -> GraphArguments:
             **_splits(roles, vertices))
 
 
-def _labels(path, vertices):
+def _labels(path: Path, vertices: int) -> IntArray:
     """Labels by vertex number."""
     classes = read_json(path)
     if not isinstance(classes, dict):
@@ -78,23 +82,23 @@ def _labels(path, vertices):
     return labels
 
 
-def _splits(path, vertices):
+def _splits(path: Path, vertices: int) -> Splits:
     """Members of each split; every vertex has a role."""
     roles = read_json(path)
     if not isinstance(roles, dict) or set(roles) != {*_ROLES.values()}:
         raise FileError(f"{path} has not just the roles {', '.join(_ROLES.values())}; make it "
                         f"again")
-    splits = {}
+    splits: dict[str, IntArray] = {}
     for name, role in _ROLES.items():
         try:
             splits[name] = whole_numbers(roles[role])
         except ValueError as error:
             raise FileError(f"{path}, role {role}: {error}; give numbers of vertices") from error
     _check_all(np.concatenate([*splits.values()]), vertices, path)
-    return splits
+    return Splits(train=splits["train"], validation=splits["validation"], test=splits["test"])
 
 
-def _check_all(numbers, vertices, path):
+def _check_all(numbers: npt.ArrayLike, vertices: int, path: Path) -> None:
     """Refuse numbers that are not those of all vertices; one that is there twice passes."""
     numbers = np.asarray(numbers, dtype=np.int64)
     outside = numbers[(numbers < 0) | (numbers >= vertices)]

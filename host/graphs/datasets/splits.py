@@ -1,15 +1,26 @@
 """Splits for data sets that come without."""
 
+from typing import TypedDict
+
 import numpy as np
+import numpy.typing as npt
 
 from hypercast.host.graphs.graph_checks import GraphError
+from hypercast.reference.array_types import IntArray
 
-__all__ = ["random_split", "split_per_class"]
-
-_NAMES = ("train", "validation", "test")
+__all__ = ["Splits", "random_split", "split_per_class"]
 
 
-def random_split(labels, *, train=0.6, validation=0.2, seed=0):
+class Splits(TypedDict):
+    """Sorted numbers of the vertices in each split."""
+
+    train: IntArray
+    validation: IntArray
+    test: IntArray
+
+
+def random_split(labels: npt.ArrayLike, *, train: float = 0.6, validation: float = 0.2,
+                 seed: int = 0) -> Splits:
     """Random vertices, whatever their class, to train and validate on; the others are for testing.
 
     Parameters
@@ -38,11 +49,12 @@ def random_split(labels, *, train=0.6, validation=0.2, seed=0):
     known = np.flatnonzero(labels >= 0) if labels.ndim == 1 else np.arange(len(labels))
     order = np.random.default_rng(seed).permutation(known)
     ends = np.rint(np.cumsum([train, validation]) * len(known)).astype(np.int64)
-    return {name: np.sort(part)
-            for name, part in zip(_NAMES, np.split(order, ends), strict=True)}
+    chosen = [np.sort(part) for part in np.split(order, ends)]
+    return Splits(train=chosen[0], validation=chosen[1], test=chosen[2])
 
 
-def split_per_class(labels, *, train, validation, seed):
+def split_per_class(labels: npt.ArrayLike, *, train: int, validation: int,
+                    seed: int) -> Splits:
     """Random vertices of each class to train and validate on; all others are for testing.
 
     (Shchur et al., Pitfalls of Graph Neural Network Evaluation, 2018.)
@@ -72,11 +84,12 @@ def split_per_class(labels, *, train, validation, seed):
     if labels.ndim != 1:
         raise GraphError(f"labels of shape {labels.shape} are not a class per vertex; use "
                          f"random_split")
-    parts = {name: [] for name in _NAMES}
+    parts: tuple[list[IntArray], ...] = ([], [], [])
     for label in np.unique(labels[labels >= 0]):
         members = generator.permutation(np.flatnonzero(labels == label))
         first = min(train, -(-len(members) // 2))
         second = first + min(validation, (len(members) - first) // 2)
-        for name, part in zip(parts, np.split(members, [first, second]), strict=True):
-            parts[name].append(part)
-    return {name: np.sort(np.concatenate(chosen)) for name, chosen in parts.items()}
+        for chosen, part in zip(parts, np.split(members, [first, second]), strict=True):
+            chosen.append(part)
+    train_part, validation_part, test_part = (np.sort(np.concatenate(chosen)) for chosen in parts)
+    return Splits(train=train_part, validation=validation_part, test=test_part)

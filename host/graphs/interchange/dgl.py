@@ -1,5 +1,8 @@
 """What a ``dgl.DGLGraph`` holds, for ``Graph.from_dgl``."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from hypercast.host.graphs.graph_checks import GraphError
@@ -8,7 +11,8 @@ from hypercast.host.graphs.interchange.tensors import as_array, as_splits
 __all__ = ["dgl_arguments"]
 
 
-def dgl_arguments(graph, features, labels, weight, parts):
+def dgl_arguments(graph: Any, features: str, labels: str, weight: str | None,
+                  parts: Mapping[str, object] | None) -> dict[str, Any]:
     """Arguments of ``Graph.from_edges``; parameters are those of ``Graph.from_dgl``."""
     if not graph.is_homogeneous:
         raise GraphError(f"the DGL graph has {len(graph.ntypes)} types of vertices and "
@@ -23,7 +27,7 @@ def dgl_arguments(graph, features, labels, weight, parts):
         **as_splits(graph.ndata.get, parts)}
 
 
-def _required(table, name, owners):
+def _required(table: Mapping[str, Any], name: str, owners: str) -> Any:
     if name not in table:
         raise GraphError(f"the DGL graph's {owners} have no {name!r} but "
                          f"{', '.join(map(repr, table)) or 'nothing'}; name what to take")

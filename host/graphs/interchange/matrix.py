@@ -1,14 +1,18 @@
 """What an adjacency matrix holds, for ``Graph.from_scipy`` and files that have one."""
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse
 
 from hypercast.host.graphs.graph_checks import GraphError
+from hypercast.reference.array_types import IntArray, SparseArray
 
 __all__ = ["matrix_edges"]
 
 
-def matrix_edges(adjacency, vertices: int) -> tuple[np.ndarray, np.ndarray]:
+def matrix_edges(adjacency: SparseArray, vertices: int) -> tuple[IntArray, npt.NDArray[Any]]:
     """Edges and their weights; entry (i, j) is the weight of the edge from j to i.
 
     Parameters

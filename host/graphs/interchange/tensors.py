@@ -1,6 +1,10 @@
 """Tensors of other libraries as NumPy and SciPy arrays, by what they can do."""
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse
 
 from hypercast.host.graphs.graph_checks import GraphError
@@ -11,7 +15,7 @@ __all__ = ["as_array", "as_splits"]
 _MASKS = {"train": "train", "validation": "val", "test": "test"}
 
 
-def as_array(tensor):
+def as_array(tensor: Any) -> Any:
     """A tensor, or what ``numpy.asarray`` takes, as an array; sparse ones become CSR arrays.
 
     Parameters
@@ -34,7 +38,8 @@ def as_array(tensor):
     return np.asarray(tensor)
 
 
-def as_splits(values, parts):
+def as_splits(values: Callable[[str], Any],
+              parts: Mapping[str, object] | None) -> dict[str, npt.NDArray[Any]]:
     """Members of each split, from ``parts`` or from the masks among ``values``.
 
     Parameters
@@ -59,7 +64,7 @@ def as_splits(values, parts):
             for name, mask in masks.items() if mask is not None}
 
 
-def _mask(values, name):
+def _mask(values: npt.NDArray[Any], name: str) -> npt.NDArray[np.bool_]:
     """(V,) array of bool of a mask, or the first of several."""
     if values.ndim not in (1, 2) or not np.all((values == 0) | (values == 1)):
         raise GraphError(f"{name}_mask is no array of booleans, one per vertex; give those, or "

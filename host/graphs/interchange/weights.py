@@ -6,15 +6,21 @@ per output there, a row per input here. The identity of a residual connection is
 """
 
 import itertools
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from safetensors.numpy import save
 
 from hypercast.host.files.durable_file import require_writable, write_durably
 from hypercast.host.files.reading.regular_file import FileError
 from hypercast.host.files.reading.tensor_file import read_safetensors, read_torch
+from hypercast.reference.array_types import FloatArray
 from hypercast.reference.masters import master_weights
-from hypercast.reference.network import LINEAR, ROOT_WEIGHTS
+from hypercast.reference.network import LINEAR, ROOT_WEIGHTS, Network
 
 __all__ = ["WeightsError", "load_weights", "parameters_of", "save_weights", "tensors_of"]
 
@@ -26,7 +32,7 @@ class WeightsError(ValueError):
     """Weights that do not fit the network, or a file that holds none; says what to do."""
 
 
-def _names(network):
+def _names(network: Network) -> Iterator[tuple[str, list[str] | str]]:
     """Name of each tensor, and the matrices that it has side by side, or the bias that it is."""
     convolutions, convolution = itertools.count(), ""
     linears = len(network.layers) - bool(network.jumping)  # all beyond is no convolution's
@@ -49,7 +55,9 @@ def _names(network):
         yield places[1], f"b{number}"
 
 
-def tensors_of(network, parameters):
+def tensors_of(network: Network,
+               parameters: Mapping[str, npt.NDArray[np.floating[Any]]],
+               ) -> dict[str, npt.NDArray[np.float32]]:
     """Tensors by PyTorch Geometric's names.
 
     Parameters
@@ -72,7 +80,7 @@ def tensors_of(network, parameters):
     return found
 
 
-def parameters_of(network, tensors):
+def parameters_of(network: Network, tensors: Mapping[str, npt.ArrayLike]) -> dict[str, FloatArray]:
     """The inverse of ``tensors_of``, as float64.
 
     Raises
@@ -88,6 +96,7 @@ def parameters_of(network, tensors):
               for weight in network.weights(number)}
     found = {name: np.eye(*shape) for name, shape in shapes.items() if name.startswith("I")}
     for name, source in names.items():
+        expected: tuple[int, ...]
         if isinstance(source, str):
             expected = (network.layers[int(source[1:]) - 1].features_out,)
         else:
@@ -111,7 +120,8 @@ def parameters_of(network, tensors):
     return found
 
 
-def save_weights(path, network, parameters):
+def save_weights(path: Path, network: Network,
+                 parameters: Mapping[str, npt.NDArray[np.floating[Any]]]) -> None:
     """Write float32 weights: safetensors, or, to a ``.pt`` file, a state dictionary of PyTorch.
 
     Raises
@@ -132,7 +142,7 @@ def save_weights(path, network, parameters):
         raise WeightsError(f"{path} must end in one of {', '.join(_SUFFIXES)}")
 
 
-def load_weights(path, network):
+def load_weights(path: Path, network: Network) -> dict[str, FloatArray]:
     """Parameters from a file as ``save_weights`` writes it, or PyTorch Geometric's models do.
 
     Raises
@@ -149,7 +159,7 @@ def load_weights(path, network):
         raise WeightsError(f"{path}: {error}") from error
 
 
-def _of_torch(path):
+def _of_torch(path: Path) -> dict[str, npt.NDArray[Any]]:
     """Arrays by name, from a state dictionary."""
     loaded = read_torch(path, _torch(path))
     if not isinstance(loaded, dict):
@@ -165,10 +175,11 @@ def _of_torch(path):
     return tensors
 
 
-def _torch(path):
+def _torch(path: Path) -> ModuleType:
     try:
         import torch
     except ImportError:
         raise WeightsError(f"{path} needs PyTorch, which is not installed; use a file that ends in "
                            f".safetensors") from None
-    return torch
+    found: ModuleType = torch
+    return found

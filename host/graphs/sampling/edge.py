@@ -4,6 +4,7 @@ import numpy as np
 
 from hypercast.host.graphs.sampling.neighbourhoods import Neighbourhoods
 from hypercast.host.graphs.sampling.weighted import WeightedDraw
+from hypercast.reference.array_types import IntArray, SparseArray
 
 __all__ = ["EdgeDraw"]
 
@@ -22,7 +23,7 @@ class EdgeDraw:
         Edges drawn per sample, with replacement.
     """
 
-    def __init__(self, matrix, budget):
+    def __init__(self, matrix: SparseArray, budget: int) -> None:
         if budget < 1:
             raise ValueError(f"budget must be at least 1, not {budget}")
         of = Neighbourhoods(matrix)
@@ -36,7 +37,7 @@ class EdgeDraw:
         self._drawn = WeightedDraw(inverse[self._targets] + inverse[self._sources])
         self._budget = budget
 
-    def __call__(self, generator):
+    def __call__(self, generator: np.random.Generator) -> IntArray:
         """The vertices of a sample: increasing, (S,) int64."""
         edges = self._drawn(self._budget, generator)
         return np.unique(np.concatenate([self._targets[edges], self._sources[edges]]))

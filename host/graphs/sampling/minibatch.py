@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-import scipy.sparse
+from hypercast.reference.array_types import FloatArray, IntArray, SparseArray
 
 __all__ = ["MiniBatch"]
 
@@ -24,16 +23,16 @@ class MiniBatch:
         Of each vertex of the last level; the losses times these, summed up, are the batch's.
     """
 
-    levels: tuple[np.ndarray, ...]
-    matrices: tuple[scipy.sparse.csr_array, ...]
-    loss_weights: np.ndarray
+    levels: tuple[IntArray, ...]
+    matrices: tuple[SparseArray, ...]
+    loss_weights: FloatArray
 
     @property
-    def inputs(self):
+    def inputs(self) -> IntArray:
         """Vertices whose features are the input."""
         return self.levels[0]
 
     @property
-    def targets(self):
+    def targets(self) -> IntArray:
         """Vertices of the last level."""
         return self.levels[-1]

@@ -3,14 +3,17 @@
 (Hamilton, Ying and Leskovec, Inductive Representation Learning on Large Graphs, 2017.)
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse
 
 from hypercast.host.graphs.sampling.minibatch import MiniBatch
 from hypercast.host.graphs.sampling.neighbourhoods import Neighbourhoods, relabelled
 from hypercast.host.graphs.sampling.seeds import generator_of
+from hypercast.reference.array_types import FloatArray, IntArray, SparseArray
 
 __all__ = ["NeighbourSampler", "distinct"]
 
@@ -41,7 +44,8 @@ class NeighbourSampler:
         If an argument is out of range.
     """
 
-    def __init__(self, matrix, targets, fan_outs, *, batch_size, seed=0):
+    def __init__(self, matrix: SparseArray, targets: IntArray, fan_outs: Sequence[int], *,
+                 batch_size: int, seed: int = 0) -> None:
         self._neighbourhoods = Neighbourhoods(matrix)
         self._targets = np.unique(np.asarray(targets, dtype=np.int64))
         self._batch_size = batch_size
@@ -61,16 +65,16 @@ class NeighbourSampler:
         self._fan_outs = tuple(min(fan_out, most) for fan_out in fan_outs)
         self._order = lru_cache(maxsize=2)(self._shuffle)
 
-    def __len__(self):
+    def __len__(self) -> int:
         """Batches of an epoch."""
         return -(-len(self._targets) // self._batch_size)
 
     @property
-    def heaviest(self):
+    def heaviest(self) -> float:
         """Largest loss weight of any batch: that of the last one's targets."""
         return 1 / (len(self._targets) - (len(self) - 1) * self._batch_size)
 
-    def batch(self, epoch, number):
+    def batch(self, epoch: int, number: int) -> MiniBatch:
         """The ``MiniBatch`` of this number, below ``len``, of an epoch; any thread may ask."""
         first = number * self._batch_size
         destinations = self._order(epoch)[first:first + self._batch_size]
@@ -84,10 +88,11 @@ class NeighbourSampler:
         return MiniBatch(levels=tuple(reversed(levels)), matrices=tuple(reversed(matrices)),
                          loss_weights=weights)
 
-    def _shuffle(self, epoch):
+    def _shuffle(self, epoch: int) -> IntArray:
         return generator_of(self._seed, epoch, 0).permutation(self._targets)
 
-    def _layer(self, destinations, fan_out, generator):
+    def _layer(self, destinations: IntArray, fan_out: int,
+               generator: np.random.Generator) -> tuple[IntArray, SparseArray]:
         """The sources, and the (destinations, sources) matrix."""
         of = self._neighbourhoods
         degrees = of.starts[destinations + 1] - of.starts[destinations]
@@ -104,7 +109,7 @@ class NeighbourSampler:
             of.weights[positions] * np.repeat(scale, kept), len(sources))
 
 
-def distinct(limits, count, generator):
+def distinct(limits: IntArray, count: int, generator: np.random.Generator) -> IntArray:
     """Different numbers for each of many rows, all sets alike.
 
     (Floyd's algorithm, in Bentley, Programming Pearls: A Sample of Brilliance, 1987.)
@@ -132,7 +137,8 @@ def distinct(limits, count, generator):
     return np.sort(chosen.T, axis=1)
 
 
-def _with_loops(loops, counts, columns, weights, sources):
+def _with_loops(loops: FloatArray, counts: IntArray, columns: npt.NDArray[np.int32],
+                weights: FloatArray, sources: int) -> SparseArray:
     """A CSR array of rows with ``counts`` entries each, and of loops that are not zero."""
     looped = np.flatnonzero(loops)
     starts = np.concatenate(([0], np.cumsum(counts)))

@@ -1,7 +1,10 @@
 """The neighbours of many vertices at once."""
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse
+
+from hypercast.reference.array_types import FloatArray, IntArray, SparseArray
 
 __all__ = ["Neighbourhoods", "entries_of", "numbers_of", "relabelled"]
 
@@ -24,30 +27,30 @@ class Neighbourhoods:
         Weight of each vertex's loop; zero if it has none.
     """
 
-    def __init__(self, matrix):
+    def __init__(self, matrix: SparseArray) -> None:
         matrix = scipy.sparse.csr_array(matrix, dtype=np.float64)
         if matrix.shape[0] != matrix.shape[1]:
             raise ValueError(f"the matrix has shape {matrix.shape}; it must be square")
         rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
         others = matrix.indices != rows
         counts = np.bincount(rows[others], minlength=matrix.shape[0])
-        self.starts = np.concatenate(([0], np.cumsum(counts)))
-        self.columns = matrix.indices[others].astype(np.int64)
-        self.weights = matrix.data[others]
-        self.loops = matrix.diagonal()
+        self.starts: IntArray = np.concatenate(([0], np.cumsum(counts)))
+        self.columns: IntArray = matrix.indices[others].astype(np.int64)
+        self.weights: FloatArray = matrix.data[others]
+        self.loops: FloatArray = matrix.diagonal()
 
     @property
-    def vertices(self):
+    def vertices(self) -> int:
         """Number of vertices."""
         return len(self.loops)
 
     @property
-    def degrees(self):
+    def degrees(self) -> IntArray:
         """(V,) entries of each vertex, without its loop."""
         return np.diff(self.starts)
 
 
-def entries_of(starts, rows):
+def entries_of(starts: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
     """The entries of some rows of a CSR matrix.
 
     Parameters
@@ -70,7 +73,7 @@ def entries_of(starts, rows):
     return np.arange(len(row)) + (starts[rows] - before)[row], row
 
 
-def numbers_of(members, vertices, count):
+def numbers_of(members: IntArray, vertices: IntArray, count: int) -> npt.NDArray[np.int32]:
     """Where each of many vertices is among a few.
 
     Parameters
@@ -93,7 +96,8 @@ def numbers_of(members, vertices, count):
     return number[vertices]
 
 
-def relabelled(destinations, neighbours, vertices):
+def relabelled(destinations: IntArray, neighbours: IntArray,
+               vertices: int) -> tuple[IntArray, npt.NDArray[np.int32]]:
     """Numbers of vertices within a sample.
 
     Parameters

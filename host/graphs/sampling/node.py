@@ -4,6 +4,7 @@ import numpy as np
 import scipy.sparse
 
 from hypercast.host.graphs.sampling.weighted import WeightedDraw
+from hypercast.reference.array_types import IntArray, SparseArray
 
 __all__ = ["NodeDraw"]
 
@@ -21,14 +22,14 @@ class NodeDraw:
         Draws per sample, with replacement.
     """
 
-    def __init__(self, matrix, budget):
+    def __init__(self, matrix: SparseArray, budget: int) -> None:
         if budget < 1:
             raise ValueError(f"budget must be at least 1, not {budget}")
         matrix = scipy.sparse.csr_array(matrix)
         squares = np.bincount(matrix.indices, weights=matrix.data**2, minlength=matrix.shape[1])
-        self._drawn = WeightedDraw(squares)
+        self._drawn = WeightedDraw(squares.astype(np.float64))
         self._budget = budget
 
-    def __call__(self, generator):
+    def __call__(self, generator: np.random.Generator) -> IntArray:
         """The vertices of a sample: increasing, (S,) int64."""
         return np.unique(self._drawn(self._budget, generator))

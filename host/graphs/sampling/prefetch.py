@@ -1,18 +1,40 @@
 """Batches made ahead by threads, in the order of their numbers."""
 
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
+from typing import Protocol, TypeVar
 
-__all__ = ["batches", "prefetched"]
+from hypercast.host.graphs.sampling.minibatch import MiniBatch
+
+__all__ = ["Sampler", "batches", "prefetched"]
 
 
-def batches(sampler, epoch, *, workers=2):
+Argument = TypeVar("Argument")
+Result = TypeVar("Result")
+
+
+class Sampler(Protocol):
+    """What mini-batches come from."""
+
+    def __len__(self) -> int:
+        """Batches of an epoch."""
+
+    @property
+    def heaviest(self) -> float:
+        """Largest loss weight of any batch."""
+
+    def batch(self, epoch: int, number: int) -> MiniBatch:
+        """A batch of an epoch; any thread may ask."""
+
+
+def batches(sampler: Sampler, epoch: int, *, workers: int = 2) -> Generator[MiniBatch, None, None]:
     """Yield the ``MiniBatch`` es of an epoch in order, while threads make the next ones.
 
     Parameters
     ----------
-    sampler : NeighbourSampler or SaintSampler
+    sampler : Sampler
         Its batches do not depend on the number of threads.
     epoch : int
         From 0.
@@ -22,7 +44,8 @@ def batches(sampler, epoch, *, workers=2):
     return prefetched(partial(sampler.batch, epoch), range(len(sampler)), workers=workers)
 
 
-def prefetched(function, arguments, *, workers=2):
+def prefetched(function: Callable[[Argument], Result], arguments: Iterable[Argument], *,
+               workers: int = 2) -> Generator[Result, None, None]:
     """Yield ``function`` of each of the arguments in order, computed ahead by threads.
 
     No more than twice as many results as threads are waiting at any time. An exception is raised
@@ -39,7 +62,7 @@ def prefetched(function, arguments, *, workers=2):
     """
     if workers < 1:
         raise ValueError(f"workers must be at least 1, not {workers}")
-    pending = deque()
+    pending: deque[Future[Result]] = deque()
     executor = ThreadPoolExecutor(workers)
     try:
         for argument in arguments:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from hypercast.host.graphs.sampling.neighbourhoods import Neighbourhoods
+from hypercast.reference.array_types import IntArray, SparseArray
 
 __all__ = ["RandomWalkDraw"]
 
@@ -23,7 +24,7 @@ class RandomWalkDraw:
         Steps of a walk.
     """
 
-    def __init__(self, matrix, roots, length):
+    def __init__(self, matrix: SparseArray, roots: int, length: int) -> None:
         if roots < 1 or length < 0:
             raise ValueError(f"roots must be at least 1 and length at least 0, not {roots} and "
                              f"{length}")
@@ -31,7 +32,7 @@ class RandomWalkDraw:
         self._roots = roots
         self._length = length
 
-    def __call__(self, generator):
+    def __call__(self, generator: np.random.Generator) -> IntArray:
         """The vertices of a sample: increasing, (S,) int64."""
         of = self._neighbourhoods
         walks = [generator.integers(of.vertices, size=self._roots)]

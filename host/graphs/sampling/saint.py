@@ -4,15 +4,18 @@
 """
 
 import itertools
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse
 
 from hypercast.host.graphs.sampling.minibatch import MiniBatch
 from hypercast.host.graphs.sampling.neighbourhoods import entries_of, numbers_of
 from hypercast.host.graphs.sampling.prefetch import prefetched
 from hypercast.host.graphs.sampling.seeds import generator_of
+from hypercast.reference.array_types import IntArray, SparseArray
 
 __all__ = ["SaintSampler"]
 
@@ -55,12 +58,13 @@ class SaintSampler:
         If an argument is out of range.
     """
 
-    def __init__(self, matrix, draw, *, layers, coverage=50, seed=0, workers=2):
+    def __init__(self, matrix: SparseArray, draw: Callable[[np.random.Generator], IntArray], *,
+                 layers: int, coverage: float = 50, seed: int = 0, workers: int = 2) -> None:
         if layers < 1 or not coverage > 0:
             raise ValueError(f"layers must be at least 1 and coverage above 0, not {layers} and "
                              f"{coverage}")
         self._matrix = scipy.sparse.csr_array(matrix, dtype=np.float64)
-        self._starts = self._matrix.indptr.astype(np.int64)
+        self._starts: IntArray = self._matrix.indptr.astype(np.int64)
         self._draw = draw
         self._layers = layers
         self._coverage = coverage
@@ -68,16 +72,16 @@ class SaintSampler:
         self._order = lru_cache(maxsize=2)(self._shuffle)
         self._sample_pool(workers)
 
-    def __len__(self):
+    def __len__(self) -> int:
         """Batches of an epoch."""
         return max(1, round(self.pool / self._coverage))
 
     @property
-    def heaviest(self):
+    def heaviest(self) -> float:
         """Largest loss weight of any batch."""
-        return self.pool / (self.visits[self.visits > 0].min() * len(self.visits))
+        return float(self.pool / (self.visits[self.visits > 0].min() * len(self.visits)))
 
-    def batch(self, epoch, number):
+    def batch(self, epoch: int, number: int) -> MiniBatch:
         """The ``MiniBatch`` of this number, below ``len``, of an epoch; any thread may ask."""
         turn, place = divmod(epoch * len(self) + number, self.pool)
         vertices, positions, row, column = self._subgraph(int(self._order(turn)[place]))
@@ -89,10 +93,10 @@ class SaintSampler:
             levels=(vertices,) * (self._layers + 1), matrices=(matrix,) * self._layers,
             loss_weights=self.pool / (self.visits[vertices] * len(self.visits)))
 
-    def _shuffle(self, turn):
+    def _shuffle(self, turn: int) -> IntArray:
         return generator_of(self._seed, 1, turn).permutation(self.pool)
 
-    def _sample_pool(self, workers):
+    def _sample_pool(self, workers: int) -> None:
         vertices = self._matrix.shape[0]
         self.visits = np.zeros(vertices, dtype=np.int64)
         self._edge_visits = np.zeros(self._matrix.nnz, dtype=np.int32)
@@ -106,7 +110,7 @@ class SaintSampler:
             self.pool += 1
         subgraphs.close()
 
-    def _subgraph(self, number):
+    def _subgraph(self, number: int) -> tuple[IntArray, IntArray, IntArray, npt.NDArray[np.int32]]:
         """Vertices of a subgraph of the pool; positions, rows and columns of its entries."""
         vertices = self._draw(generator_of(self._seed, 0, number))
         positions, row = entries_of(self._starts, vertices)

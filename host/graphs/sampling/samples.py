@@ -3,8 +3,13 @@
 import numpy as np
 import scipy.sparse
 
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.sampling.minibatch import MiniBatch
+from hypercast.host.graphs.sampling.prefetch import Sampler
+from hypercast.reference.array_types import SparseArray
 from hypercast.reference.labels import quantized_loss_weights
-from hypercast.reference.network import LINEAR
+from hypercast.reference.network import LINEAR, Network
+from hypercast.reference.recipe import Recipe
 from hypercast.reference.sample import Mantissas, Sample
 from hypercast.rtl.isa import Split
 
@@ -25,11 +30,11 @@ class SampleMaker:
         How.
     graph : Graph
         Its features, which are rounded once, and labels.
-    sampler : NeighbourSampler or SaintSampler
+    sampler : Sampler
         Where the batches come from.
     """
 
-    def __init__(self, network, recipe, graph, sampler):
+    def __init__(self, network: Network, recipe: Recipe, graph: Graph, sampler: Sampler) -> None:
         self._network = network
         self._recipe = recipe
         self._features = Mantissas.of_features(graph.features, recipe.element_width)
@@ -37,7 +42,7 @@ class SampleMaker:
         self._count = len(sampler.batch(0, 0).targets)
         _, self._unit = quantized_loss_weights(np.array([sampler.heaviest * self._count]))
 
-    def __call__(self, batch):
+    def __call__(self, batch: MiniBatch) -> Sample:
         """The ``Sample`` of a ``MiniBatch``; any thread may ask."""
         values, exponent = self._features
         targets = batch.targets
@@ -46,7 +51,7 @@ class SampleMaker:
             Mantissas(values[batch.inputs], exponent), self._labels[targets],
             np.full(len(targets), Split.TRAIN), batch.loss_weights * self._count, self._unit)
 
-    def _matrices(self, batch):
+    def _matrices(self, batch: MiniBatch) -> list[SparseArray]:
         """Those of the batch, one for each layer that aggregates; the others sum nothing."""
         matrices, aggregated = [], iter(batch.matrices)
         rows = len(batch.inputs)

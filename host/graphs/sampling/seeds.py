@@ -5,7 +5,7 @@ import numpy as np
 __all__ = ["generator_of"]
 
 
-def generator_of(seed, *place):
+def generator_of(seed: int, *place: int) -> np.random.Generator:
     """A generator that depends on a seed and on a place, such as an epoch and a batch's number.
 
     What is drawn for a place does not depend on what was drawn before, or by which thread.

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from hypercast.reference.array_types import FloatArray, IntArray
+
 __all__ = ["WeightedDraw"]
 
 
@@ -14,12 +16,13 @@ class WeightedDraw:
         What the probability of each number is proportional to; not negative, and not all zero.
     """
 
-    def __init__(self, weights):
+    def __init__(self, weights: FloatArray) -> None:
         self._ends = np.cumsum(weights)
         if len(self._ends) == 0 or not self._ends[-1] > 0:
             raise ValueError("there is nothing to draw from: all weights are zero")
 
-    def __call__(self, count, generator):
+    def __call__(self, count: int, generator: np.random.Generator) -> IntArray:
         """``count`` numbers in increasing order, (count,) int64."""
         places = np.sort(generator.random(count)) * self._ends[-1]
-        return np.searchsorted(self._ends, places, side="right")
+        numbers: IntArray = np.searchsorted(self._ends, places, side="right")
+        return numbers
