@@ -18,7 +18,7 @@ class SerialBoard:
     title : str
         The maker's name for it.
     module, platform : str
-        Its description for Amaranth: module and class.
+        The board's description for Amaranth: module and class.
     toolchain : str
         Tools that build the bitstream, as Amaranth calls them; "Trellis" is Yosys, nextpnr and
         Project Trellis, "Gowin" is Gowin EDA.

@@ -70,7 +70,7 @@ def project(board, config, chip):
     config : Config
         Configuration of the chip.
     chip : str
-        Its parts, as ``chip_source`` gives them.
+        The chip's parts, as ``chip_source`` gives them.
 
     Returns
     -------

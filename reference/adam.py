@@ -163,10 +163,10 @@ def next_second_moment(packed: npt.ArrayLike, gradient: npt.ArrayLike,
                        rates: AdamRates) -> IntArray:
     """The second moment after a gradient; both stored ones are packed.
 
-    Of the gradient's magnitude 18 leading bits are squared, of the square 26 are taken; the smaller
-    of old moment and square is aligned with the larger. Everything is rounded down.
+    18 leading bits of the gradient's magnitude are squared, and 26 bits of the square are taken.
+    The smaller of old moment and square is aligned with the larger. Everything is rounded down.
 
-    Its error: the square is too small by less than ``2**-16`` of it. Old moment, alignment and
+    The error: the square is too small by less than ``2**-16`` of it. Old moment, alignment and
     result lose less than 2 units of the sum's last place, which is below ``2**-22`` of it, or, of
     sums below ``2**24`` units, less than 2. Errors are forgotten as the moment itself is, so that
     of any moment is below ``2**-16 + 2**-22 / (1 - beta2)`` of it and ``2 / (1 - beta2)`` units.
@@ -263,7 +263,7 @@ def adam_update(gradient: IntArray, master: IntArray, momentum: IntArray, second
     Returns
     -------
     AdamResult
-        Of the saturations, ``s``, momentum and direction of an element count as one.
+        In ``saturations``, ``s``, momentum and direction of an element count as one.
     """
     total = gradient_term(gradient, gradient_shift) + rounded_shift(
         master * np.int64(rates.decay), rates.decay_shift)

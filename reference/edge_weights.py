@@ -31,7 +31,7 @@ class EdgeWeights(NamedTuple):
     Attributes
     ----------
     mantissas : (edges,) array of int64
-        Of which each takes ``edge_counts`` edges.
+        Mantissas, each of which takes ``edge_counts`` edges.
     exponent : int
         Theirs.
     error : float

@@ -89,13 +89,13 @@ class FixedGcn:
     sample : Sample
         What is trained on now.
     labels, splits, loss_weights
-        Its.
+        Those of the sample.
     masters, momenta : dict
         int32 values of each parameter, by name.
     second_moments : dict
         Adam's second moments as they are stored (``adam.pack_second_moment``), by name; else empty.
     momentum_exponents : MomentumExponents
-        Of each parameter's momenta.
+        Exponents of each parameter's momenta.
     gains : dict
         Gradient of the mean loss divided by the accumulated gradient, of each parameter.
     gradients : dict
@@ -244,7 +244,7 @@ class FixedGcn:
         Returns
         -------
         Metrics
-            Of the forward pass, which had dropout and the parameters before the update.
+            Metrics of the forward pass, which had dropout and the parameters before the update.
 
         Raises
         ------
@@ -272,7 +272,7 @@ class FixedGcn:
         Returns
         -------
         Metrics
-            Of the present parameters.
+            Metrics of the present parameters.
 
         Raises
         ------
@@ -329,7 +329,7 @@ class FixedGcn:
         Returns
         -------
         Metrics
-            Of a pass without dropout.
+            Metrics of a pass without dropout.
         """
         self.masters = dict(masters)
         self._set_operands(self.masters)

@@ -51,7 +51,7 @@ class Gradient(NamedTuple, Generic[Number]):
     accumulators : numpy.ndarray
         Their product.
     exponent : int
-        Of the accumulators.
+        Exponent of the accumulators.
     factors : tuple of str
         Names of the tensors whose exponents it is the sum of.
     """
@@ -117,7 +117,7 @@ class FixedLayers(Generic[Number]):
         number : int
             The layer, from 1.
         step_key : int, optional
-            Of a training step; without it, there is no dropout.
+            Step key of a training step; without it, there is no dropout.
         """
         training = step_key is not None
         suffix = "" if training else ".eval"
@@ -202,7 +202,7 @@ class FixedLayers(Generic[Number]):
         return self._file.base(*factors), _product(matrix, self._tensors[factors[1]])
 
     def _multiply_transposed(self, factors: tuple[str, str]) -> tuple[int, npt.NDArray[Number]]:
-        """Likewise, with transposed weights."""
+        """Like ``_multiply``, with transposed weights."""
         outputs, name = factors
         return self._file.base(*factors), _product(self._tensors[outputs], self._tensors[name].T)
 

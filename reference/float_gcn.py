@@ -62,7 +62,7 @@ class FloatGcn:
         Returns
         -------
         list of tuple
-            Of each layer the input as fed (dropped, and scaled) and the sums before ReLU; the
+            For each layer, the input as fed (dropped, and scaled) and the sums before ReLU; the
             last sums are the logits.
         """
         layers: list[tuple[FloatMatrix, FloatArray]] = []
@@ -84,8 +84,8 @@ class FloatGcn:
     def losses(self, logits: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(V,) cross-entropies in nats, and (V, C) probabilities.
 
-        Of several labels, it is the mean of their binary cross-entropies. Label -1 counts as class
-        0. Weights are left out.
+        With several labels, it is the mean of their binary cross-entropies. Label -1 counts as
+        class 0. Weights are left out.
         """
         if self.recipe.loss == BINARY_CROSS_ENTROPY:
             losses = np.logaddexp(0, logits) - self.labels * logits

@@ -95,7 +95,7 @@ def float_step(network: Network, parameters: Mapping[str, FloatArray], adjacency
 
 
 def _loss_gradient(logits: FloatArray, labels: IntArray | BoolArray) -> FloatArray:
-    """Of the summed cross-entropy, of one class per vertex, or of several labels."""
+    """Gradient of the summed cross-entropy, of one class per vertex, or of several labels."""
     if labels.ndim == 2:
         probabilities: FloatArray = scipy.special.expit(logits)
         return probabilities - labels

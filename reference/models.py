@@ -26,7 +26,7 @@ def model_network(model: str, features: int, hidden: Sequence[int], classes: int
     model : str
         One of ``MODELS``.
     features, classes : int
-        Of a vertex, and of the logits.
+        Features of a vertex, and columns of the logits.
     hidden : sequence of int
         Outputs of every convolution but the last, or of all, with jumping knowledge.
     dropout : float

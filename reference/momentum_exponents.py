@@ -52,7 +52,7 @@ class MomentumExponents:
         name : str
             A parameter.
         gradient : Gradient
-            Of the first step.
+            Gradient of the first step.
         kept : float
             Share of the momenta that each step keeps.
         least : int

@@ -179,7 +179,7 @@ class Network:
             for (features_in, features_out), order in zip(pairs, orders, strict=True)))
 
     def ordered(self, orders: Iterable[str]) -> Self:
-        """The same network with other orders of its layers' products."""
+        """This network with other orders of its layers' products."""
         layers = zip(self.layers, orders, strict=True)
         return replace(self, layers=tuple(replace(layer, order=order) for layer, order in layers))
 

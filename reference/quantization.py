@@ -87,7 +87,7 @@ def quantize(matrix: npt.ArrayLike | SparseArray, width: int,
 
 
 def without_common_factor(mantissas: IntMatrix, exponent: int) -> tuple[IntMatrix, int]:
-    """The same values by mantissas that have no common factor of two, and their exponent.
+    """Equal values by mantissas that have no common factor of two, and their exponent.
 
     Parameters
     ----------

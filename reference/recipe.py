@@ -59,7 +59,7 @@ class Recipe:
     epochs : int
         Training steps; each sees the whole graph.
     learning_rates, bias_learning_rates, weight_decays : tuple of float
-        Of weights, biases, and weights again: one per layer; the last one also holds for all
+        Rates of weights and biases, decays of weights: one per layer; the last holds for all
         layers beyond. If not given, learning rates are those of
         ``DEFAULT_LEARNING_RATES``; with SGD, a sixteenth of that where the adjacency sums, 16
         times that for several labels. Biases do not decay.
@@ -68,22 +68,23 @@ class Recipe:
     optimiser : str
         One of ``OPTIMISERS``.
     momentum : float
-        Of SGD: at least 0 and below 1.
+        SGD's momentum: at least 0 and below 1.
     betas : tuple of float
-        Of Adam: ``beta1``, at least 0 and below 1, and ``beta2``, 0.5 to 0.9999.
+        Adam's ``beta1``, at least 0 and below 1, and ``beta2``, 0.5 to 0.9999.
     epsilon : float
-        Of Adam: at least 0; what is below a small fraction of the momenta's unit counts as that.
+        Adam's: at least 0; what is below a small fraction of the momenta's unit counts as that.
     seed : int
-        Of the initial weights and, modulo ``2**32``, of dropout.
+        Seed of the initial weights and, modulo ``2**32``, of dropout.
     element_width : int
         Bits of a tensor element: 8 or 16.
     headroom : int, optional
         0 to 3 bits left free above the largest magnitude a tensor had in the step before. If not
         given, 1 with 16-bit elements, and 0 with 8-bit ones, which need their resolution more.
     feature_headroom : int, optional
-        Likewise of features, hidden ones, products and logits; -4 to 3. With -1, what exceeds half
-        of that magnitude saturates. If not given, that of all tensors; but -2 where 8-bit elements
-        hold sums (normalisation "sum"), which a few vertices with many neighbours make large.
+        ``headroom`` of features (hidden ones, products and logits), -4 to 3. With -1, what exceeds
+        half of that magnitude saturates. If not given, it is ``headroom``; but -2 where 8-bit
+        elements hold sums (normalisation "sum"), which a few vertices with many neighbours make
+        large.
     normalisation : str
         One of ``NORMALISATIONS``.
     gin_epsilon : float
@@ -184,7 +185,7 @@ class Recipe:
             16 if self.loss == BINARY_CROSS_ENTROPY else 1)
 
     def explicit(self) -> Self:
-        """The same recipe, with all learning rates given."""
+        """This recipe, with all learning rates given."""
         default = (self._default_learning_rate,)
         return replace(self, learning_rates=self.learning_rates or default,
                        bias_learning_rates=self.bias_learning_rates or default)
@@ -220,7 +221,7 @@ class Recipe:
         Parameters
         ----------
         learning_rate, weight_decay : float
-            Of the tensor in this epoch.
+            Rate and decay of the tensor in this epoch.
         gain : float
             The loss's gradient divided by the accumulated one.
         momentum_exponent : int

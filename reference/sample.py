@@ -62,7 +62,7 @@ class Sample:
     Parameters
     ----------
     edges : tuple of scipy.sparse.csr_array of int64
-        Of each layer, (rows of its output, rows of its input): mantissas of the edge weights. One
+        For each layer, (rows of its output, rows of its input): mantissas of edge weights. One
         that is too large for an element is sent as several edges.
     edge_exponent : int
         Theirs.
@@ -74,7 +74,7 @@ class Sample:
     element_width : int
         Bits of an element.
     features : Mantissas
-        Of the input's vertices.
+        Features of the input's vertices.
     labels : (T,) array of int64, or (T, C) array of bool
         Classes of the last layer's vertices, -1 where there is none; or which a vertex has.
     splits : (T,) array of int64
@@ -116,7 +116,7 @@ class Sample:
         labels : (T,) array of int, or (T, C) array of bool
             As the recipe's loss takes them.
         splits : (T,) array of int
-            Of the last layer's vertices, like labels.
+            Splits of the last layer's vertices, like labels.
         loss_weights : (T,) array of float, optional
             Factor of each vertex's loss and its gradient; 1 if not given. What is minimised is the
             mean over the training vertices, whatever the weights sum up to.

@@ -87,7 +87,7 @@ class Core(wiring.Component):
     request, request_valid : In
         Window access by the host, valid with ``request_valid``.
     response, response_valid : Out
-        Its answer, zero unless this core was meant.
+        The answer to an access, zero unless this core was meant.
     memory : Out(Axi4), one per channel
         If external: the channel's memory. Byte addresses are offsets in the channel.
     """

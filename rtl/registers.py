@@ -134,7 +134,7 @@ class Register:
     reset : int or None
         What it reads after reset; None if that is the configuration hash.
     fields : tuple of Field
-        Its fields, lowest first; none if it is one number of 32 bits. Other bits read as zero.
+        The register's fields, lowest first; none if it is one number. Other bits read as zero.
     read_acts : bool
         Whether reading it changes something.
     ones_clear : bool

@@ -54,7 +54,7 @@ def fault_record(fault, dimensions, bits):
     Parameters
     ----------
     dimensions, bits : int
-        Of the network, and of its flits.
+        Dimensions of the network, and bits of a flit.
 
     Raises
     ------

@@ -44,7 +44,7 @@ class Watchdogs:
     age : int
         From a message's injection to the last of its deliveries.
     total : int
-        Of the whole run.
+        From the beginning to the end of the run.
     """
 
     idle: int = 1_000
@@ -144,7 +144,7 @@ class NetworkSimulation:
         ready : float
             Probability with which an ejection port is ready in a cycle.
         seed : int
-            Of the ejection ports' readiness.
+            Seed of the ejection ports' readiness.
         watchdogs : Watchdogs
             Limits of the run.
         faults : sequence of Fault

@@ -74,7 +74,7 @@ def compile_verilog(source, *, top, folder, log, block=None, waves=False):
 def verilate(source, *, top, folder):
     """Write the C++ of a Verilog design to a folder: class ``Vboard``, and what it needs to run.
 
-    Its longest functions are split, so that any compiler takes them.
+    The longest functions are split, so that any compiler takes them.
 
     Parameters
     ----------

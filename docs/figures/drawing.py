@@ -113,9 +113,9 @@ class Drawing:
         tone : str
             A key of ``TONES``.
         size : float
-            Of the first line's letters; those of the others are a little smaller.
+            Size of the first line's letters; the others are a little smaller.
         radius : float
-            Of the corners.
+            Radius of the corners.
         dashed : bool
             Whether it only surrounds others: a dashed frame without fill.
         source : str

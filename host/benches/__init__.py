@@ -42,7 +42,7 @@ def run(name, *, data, progress, seed=None):
     progress : callable
         Called with a line of text now and then.
     seed : int, optional
-        Of what is drawn at random; only for those that are ``SEEDED``.
+        Seed of what is drawn at random; only for benches that are ``SEEDED``.
 
     Returns
     -------

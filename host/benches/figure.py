@@ -19,7 +19,7 @@ class Figure:
     value : float or int
         The measurement.
     unit : str
-        Its unit; empty for plain numbers.
+        Unit of the value; empty for plain numbers.
     bar : float, int or None
         What it is compared with; None if it is for information.
     relation : str

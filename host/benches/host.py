@@ -147,7 +147,7 @@ def _step(batch):
 
 
 def _pyg(graph, targets, sampler, progress):
-    """The same batches by PyTorch Geometric, in turn with ours."""
+    """Batches of PyTorch Geometric, drawn in turn with ours."""
     title = "neighbour sampling by PyTorch Geometric's NeighborLoader"
     loader = _loader(graph, targets)
     if loader is None:

@@ -56,7 +56,7 @@ class _WatchedLine(FaultyLine):
 
 
 def _digest(weights):
-    """Of all weights, masters and momenta: name to integers."""
+    """Digest of all weights, masters and momenta, given as name to integers."""
     digest = hashlib.sha256()
     for name in sorted(weights):
         digest.update(name.encode())

@@ -127,7 +127,7 @@ class _Laboratory:
         return results
 
     def judge(self, trials):
-        """Those that count, each with whether it was caught."""
+        """The trials that count, each with whether it was caught."""
         known = self._seconds.keys()
         new = sorted({self._tests[trial.module] for trial in trials} - known)
         for tests, seconds in zip(new, self._each(_time, new, "tests without mutants"),

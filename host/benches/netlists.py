@@ -39,7 +39,7 @@ def lines_and_digest(*, lines):
     Returns
     -------
     dict
-        Of ``digest``, and ``lines``: path within ``rtl`` to the numbers of lines.
+        ``digest``, and ``lines``: path within ``rtl`` to the numbers of lines.
     """
     executed: dict = {}
 

@@ -124,7 +124,7 @@ def _batches(networks):
 
 
 def _as_unicasts(traffic):
-    """The same deliveries, a message each, in the same order."""
+    """Traffic with a message for each delivery, in the same order."""
     relative = np.arange(1 << _DIMENSIONS, dtype=np.uint64)
     message, destination = np.nonzero(traffic.mask[:, None] >> relative & np.uint64(1))
     return Traffic(traffic.source[message], np.uint64(1) << destination.astype(np.uint64))

@@ -81,7 +81,7 @@ class SourceCopy:
         Parameters
         ----------
         arguments : str
-            Of the command.
+            Arguments of the command.
         timeout : float, optional
             Seconds after which it, and what it began, is ended.
 

@@ -56,7 +56,7 @@ class Step(NamedTuple):
     cycles : int
         All cycles.
     profile : Profile
-        Its recording.
+        The step's recording.
     rows : list of Utilisation
         Utilisation of every engine.
     """

@@ -36,7 +36,7 @@ class Training:
     optimiser : str
         One of ``OPTIMISERS``.
     seed : int
-        Of weights and dropout.
+        Seed of weights and dropout.
     """
 
     dataset: str

@@ -75,7 +75,7 @@ def edge_matrices(network: Network, sample: Sample, *, symmetric: bool) -> list[
 
 
 def _roots(sample: Sample, tag: str, numbers: Sequence[int]) -> list[EdgeMatrix]:
-    """Those of rows that are added; the identity of a square matrix serves both ways."""
+    """Matrices of rows that are added; the identity of a square matrix serves both ways."""
     below, above = numbers[0] - 1, numbers[0]
     identity = sample.root_weight * scipy.sparse.eye_array(
         *sample.edges[below].shape, dtype="int64", format="csr")

@@ -75,7 +75,7 @@ class Emitter:
     messages : dict
         (layer, backward) to the ``Messages`` of each tile of rows that are aggregated.
     roots : dict
-        Likewise, of rows that are added to those sums, unless the network does not.
+        Like ``messages``, of rows that are added to those sums; empty if there are none.
     operands : Operands
         Where instructions find what they read, and leave what they write.
     timing : Timing

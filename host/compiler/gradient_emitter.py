@@ -45,7 +45,7 @@ class GradientEmitter:
         number : int
             The layer.
         factors : dict
-            Of each matrix of weights, by name: rows and columns, whose product its gradient is
+            Name of each matrix of weights to the rows and columns whose product its gradient is
             (rows transposed), and dropout on the rows.
         """
         bias, outputs = f"b{number}", f"dZ{number}"

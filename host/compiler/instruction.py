@@ -60,7 +60,7 @@ class Issued:
     duration : Duration
         Cycles it is expected to take.
     operands : dict
-        Its other fields, ``phase`` included.
+        The instruction's other fields, ``phase`` included.
     """
 
     opcode: isa.Opcode

@@ -40,7 +40,7 @@ class Job:
     tensors : dict
         Name of an entry of the exponent file (``reference.slots``) to its number.
     exponents : dict
-        Likewise, to initial exponent.
+        Name of an entry of the exponent file to its initial exponent.
     regions : dict
         Name to ``Region`` of everything in the memory channels.
     images : list

@@ -45,7 +45,7 @@ class Load:
     @classmethod
     def of(cls, sender: Integers, masks: Integers, planes: Integers, sizes: Integers,
            config: Config) -> Self:
-        """That of messages.
+        """The load of messages.
 
         Parameters
         ----------

@@ -39,7 +39,7 @@ def require_capacity(config: Config, field: str, needed: int, why: str,
     config : Config
         The configuration.
     field : str
-        Its field.
+        The configuration's field.
     needed : int
         The least value.
     why : str

@@ -44,7 +44,7 @@ def entered_cores(mask: npt.NDArray[Mask], plane: int, dimensions: int) -> npt.N
     plane : int
         Plane of all messages.
     dimensions : int
-        Of the network.
+        Dimensions of the network.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def link_loads(source: Integers, mask: Integers, planes: Integers, dimensions: i
     source, mask, planes : (M,) array of int
         Sending core, destinations relative to it, and plane of each message.
     dimensions : int
-        Of the network.
+        Dimensions of the network.
 
     Returns
     -------

@@ -39,12 +39,12 @@ class Parts:
 
     @classmethod
     def dense(cls, name: str, panels: int, stride: int) -> Self:
-        """Those of a matrix with ``panels``, each of ``stride`` words."""
+        """The panels of a matrix with ``panels``, each of ``stride`` words."""
         return cls(name=name, firsts=tuple(range(panels)), sizes=(stride,) * panels, stride=stride)
 
     @classmethod
     def sparse(cls, name: str, firsts: Sequence[int], words: IntArray) -> Self:
-        """Those of a word-sparse matrix with ``words``, an array (cores, panels)."""
+        """The panels of a word-sparse matrix with ``words``, an array (cores, panels)."""
         sizes = np.add.reduceat(words, firsts, axis=1).max(axis=0)
         return cls(name=name, firsts=tuple(firsts), sizes=tuple(sizes.tolist()))
 

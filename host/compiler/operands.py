@@ -47,7 +47,7 @@ class Operands:
     regions : dict
         Where tensors lie: name to ``Region``.
     vertices : sequence of Vertices
-        Those of the input, and of every layer's output.
+        Vertices of the input, and of every layer's output.
     buffer : OperandMap
         Which left operands the array's operand buffer has room for.
     kept : KeptMap

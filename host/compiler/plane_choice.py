@@ -96,7 +96,7 @@ class _Network:
     Parameters
     ----------
     dimensions, planes, cores : int
-        Of the network.
+        Sizes of the network.
     ports : int
         Ejection ports of a core that planes can differ in.
     entered : (dimensions, planes, 1, 1, 1) numpy.ndarray
@@ -111,7 +111,7 @@ class _Network:
 
     @classmethod
     def of(cls, config: Config) -> Self:
-        """Those of ``config``."""
+        """The network of a chip of ``config``."""
         dimensions, planes, cores = config.dimensions, config.planes, config.cores
         word = f"u{max(8, cores) // 8}"
         entered = np.zeros((dimensions, planes), dtype=word)

@@ -46,7 +46,7 @@ def plan_reductions(network: Network, config: Config) -> dict[str, list[Chunk]]:
     Parameters
     ----------
     network : Network
-        Its parameters are reduced in the order of the backward pass.
+        The network, whose parameters are reduced in the order of the backward pass.
     config : Config
         Configuration of the chip.
 

@@ -62,7 +62,7 @@ class Traffic(TypedDict, total=False):
 
 
 def _edges(sample: Sample) -> IntArray:
-    """Those of a sample's largest matrix, and those of rows that are added; at least 1 each."""
+    """Edges of a sample's largest matrix, and of rows that are added; at least 1 each."""
     return np.array([max(1, *map(sample.sent_edges, sample.edges)), max(1, sample.sent_roots)])
 
 
@@ -85,7 +85,7 @@ class SamplePlan:
     room : Room or None
         As given.
     vertices : tuple of Vertices
-        Those of the input, and of every layer's output.
+        Vertices of the input, and of every layer's output.
     messages, roots : dict
         (layer, backward) to the ``emitter.Messages`` of each tile of rows that are aggregated, and
         of rows that are added to those sums. Made by ``place``.

@@ -66,7 +66,7 @@ class Schedule:
         reads, writes : iterable of hashable
             Names of what it uses: parts of tensors, weights.
         follows : iterable of hashable
-            Of those read, the names of what it can take while the vector unit still writes it.
+            Names among ``reads`` of what it can take while the vector unit still writes it.
             If it may have to, that becomes the field ``chained``.
         accumulators : Accumulators, optional
             What it adds to or takes out; becomes the field ``buffer``.

@@ -53,7 +53,7 @@ class Duration:
     fill : int
         From its issue until the edge buffers are full, if they held another set.
     visible : int
-        Of ``cycles``, those from the last write until all writes are visible to reads.
+        How many of ``cycles`` pass from the last write until all writes are visible to reads.
     work : dict
         Counter (of ``registers.COUNTERS``) to what it adds to it, all cores together.
     demands : dict

@@ -89,7 +89,7 @@ class Vertices:
 
     @classmethod
     def of(cls, count: int, config: Config, table: RowTable, level: Hashable | None = None) -> Self:
-        """Those of a configuration.
+        """The vertices of a tensor on the chip of a configuration.
 
         Parameters
         ----------

@@ -68,7 +68,7 @@ def first_panels(matrices: Iterable[Weights], config: Config) -> list[int]:
     Parameters
     ----------
     matrices : iterable of Weights
-        Those that it is multiplied by.
+        The weights that the operand is multiplied by.
     config : Config
         Gives the lanes.
     """

@@ -24,7 +24,7 @@ class Counted:
     Parameters
     ----------
     matrices : sequence of scipy.sparse array
-        Of each layer: (targets, sources) mantissas, loops included, in rank order.
+        For each layer, (targets, sources) mantissas, loops included, in rank order.
     config : Config
         Configuration of the chip.
     """
@@ -84,7 +84,7 @@ class Expected:
         self._law = law
 
     def loads(self, layer, backward):
-        """As ``Counted.loads``."""
+        """Expected loads, in the form of ``Counted.loads``."""
         sources, targets = self.vertices[layer - 1:layer + 1]
         if backward:
             sources, targets = targets, sources

@@ -150,7 +150,7 @@ def _emitter(workload, schedule):
 
 
 def _messages(workload, vertices, *, roots=False):
-    """Of all aggregations that the orders of the layers ask for, or of the rows added to them."""
+    """Messages of the aggregations that the layers' orders ask for, or of rows added to them."""
     found, sets = {}, {}
     loads = workload.root_loads if roots else workload.loads
     for layer in range(1, len(workload.network.layers) + 1):

@@ -100,7 +100,7 @@ class Workload:
                    aggregations=Expected(vertices, edges, config, law), **known)
 
     def ordered(self, orders):
-        """The same with other orders of the layers."""
+        """This workload with other orders of the layers."""
         return replace(self, network=self.network.ordered(orders))
 
     @property
@@ -113,7 +113,7 @@ class Workload:
         return self.aggregations.loads(layer, backward)
 
     def root_loads(self, layer, backward):
-        """Likewise, of the rows that are added to those sums: each stays in its core."""
+        """Loads of the rows that are added to sums over neighbours: each stays in its core."""
         sources, targets = self.vertices[layer - 1:layer + 1]
         return identity_loads(*(sources, targets) if backward else (targets, sources), self.config,
                               self.root_weight)

@@ -27,7 +27,7 @@ class BoardReport:
     clock : Clock
         The chip's clock.
     used, available : dict
-        Of the FPGA, by kind of cell.
+        Cells of the FPGA, by kind.
     blocks : dict
         ``Area`` of each block with all it contains, by module name; that of one core.
     seconds : float

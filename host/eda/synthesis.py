@@ -25,7 +25,7 @@ class Area:
         LUTs used as logic: with 4 inputs on ECP5 (those of carry cells included), with up to 6 on
         AMD's FPGAs.
     small_luts : int
-        Those of them, on AMD's FPGAs, with at most 3 inputs.
+        LUTs used as logic, on AMD's FPGAs, with at most 3 inputs.
     ram_luts : int
         LUTs used as distributed RAM or shift registers, those of the write ports included.
     flip_flops : int

@@ -53,7 +53,7 @@ def _swap(random, content):
 
 
 def _overwrite(random, content):
-    """Also by the numbers that headers give lengths in."""
+    """Overwrite some bytes, sometimes by the numbers that headers give lengths in."""
     begin, _ = _span(random, len(content))
     if random.random() < 0.3:
         begin = random.choice((0, 4, 8, 16))
@@ -129,7 +129,7 @@ def damaged_text(random, content):
 def damaged(random, name, content):
     """The contents of a file after some damage, and what it was.
 
-    Of what is compressed or an archive, it is mostly the inside that is damaged, and packed again
+    In what is compressed or an archive, it is mostly the inside that is damaged, and packed again
     with the right checksum.
     """
     if name.endswith(".gz") and random.random() < 0.8:

@@ -66,9 +66,9 @@ def run_trials(seed, numbers, progress=lambda text: None, *, patience=_PATIENCE,
     Parameters
     ----------
     seed : int
-        Of all of them.
+        Seed of all trials.
     numbers : sequence of int
-        Of the trials.
+        Numbers of the trials.
     progress : callable
         Called with a line of text now and then.
     patience : float

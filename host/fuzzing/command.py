@@ -20,7 +20,7 @@ def run_command(names, *arguments):
     names : sequence of str
         A refusal has to name one of these.
     *arguments
-        Of ``hypercast``.
+        Arguments of ``hypercast``.
 
     Raises
     ------

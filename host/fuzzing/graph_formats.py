@@ -77,7 +77,7 @@ def _read_musae(folder):
 
 
 def _matrix(random, edges, vertices):
-    """Of edges, both ways; every edge once."""
+    """Matrix of the edges, both ways; every edge once."""
     matrix = scipy.sparse.csr_matrix((vertices, vertices), dtype=random.choice((bool, np.float32)))
     matrix = matrix.tolil()
     for source, target in edges:

@@ -66,7 +66,7 @@ def work(connection, make, seed, folder):
     make : callable
         Makes a trial, as ``make_trial`` does.
     seed : int
-        Of all trials.
+        Seed of all trials.
     folder : pathlib.Path
         An empty one.
     """

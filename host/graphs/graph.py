@@ -31,7 +31,7 @@ class Graph:
     edges : (V, V) scipy.sparse.csr_array of float64
         Row i holds the weights of the edges towards vertex i; every edge at most once.
     features : (V, F) scipy.sparse.csr_array or numpy.ndarray, float64
-        Of each vertex.
+        Features of each vertex.
     labels : (V,) numpy.ndarray of int64, or (V, C) numpy.ndarray of bool
         Class of each vertex, -1 where it is not known; or, of a multi-label graph, which of the
         classes each vertex has.
@@ -196,13 +196,13 @@ class Graph:
 
     def with_splits(self, *, train: npt.ArrayLike, validation: npt.ArrayLike = (),
                     test: npt.ArrayLike = ()) -> Self:
-        """The same graph with other splits, given as for ``from_edges``."""
+        """This graph with other splits, given as for ``from_edges``."""
         return replace(self, splits=checked_splits(self.labels, train, validation, test))
 
     def among(self, vertices: npt.ArrayLike) -> "Graph":
         """The graph of some vertices and the edges among them; vertex ``vertices[k]`` is number k.
 
-        Of the vertices to train on, it is the graph that inductive training takes.
+        With the vertices to train on, it is the graph that inductive training takes.
         """
         vertices = np.asarray(vertices)
         return Graph(edges=scipy.sparse.csr_array(self.edges[vertices][:, vertices]),
@@ -210,7 +210,7 @@ class Graph:
                      splits=self.splits[vertices])
 
     def permuted(self, order: IntArray) -> "Graph":
-        """The same graph with vertex ``order[k]`` as number k."""
+        """This graph with vertex ``order[k]`` as number k."""
         rows = self.edges[order]
         number = np.empty(self.vertices, dtype=rows.indices.dtype)
         number[order] = np.arange(self.vertices)
@@ -221,7 +221,7 @@ class Graph:
                      splits=self.splits[order])
 
     def with_normalised_features(self) -> Self:
-        """The same graph with each row of features divided by the sum of its magnitudes."""
+        """This graph with each row of features divided by the sum of its magnitudes."""
         sums = np.asarray(abs(self.features).sum(axis=1)).ravel()
         inverse = np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > 0)
         if scipy.sparse.issparse(self.features):
@@ -244,7 +244,7 @@ class Graph:
             zero. ``"sum"``: that of GIN, ``A + (1 + epsilon) I``. To these two, loops of the graph
             are edges like others.
         epsilon : float
-            Of ``"sum"``.
+            The epsilon of ``"sum"``.
 
         Returns
         -------

@@ -36,7 +36,7 @@ def draw_links(figure, axes, link_flits, dimensions):
     link_flits : (cores, dimensions) numpy.ndarray
         Flits sent along each link, by sending core.
     dimensions : int
-        Of the network.
+        Dimensions of the network.
     """
     graph = networkx.DiGraph()
     graph.add_nodes_from(range(1 << dimensions))

@@ -57,7 +57,7 @@ def measure(simulation, traffic, config, *, created=None, **options):
     traffic : Traffic
         What is sent.
     config : Config
-        Its configuration.
+        The network's configuration.
     created : (M,) array of int, optional
         As for ``NetworkSimulation.run``, like ``options``.
 

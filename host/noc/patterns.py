@@ -57,11 +57,11 @@ def pattern_traffic(name, dimensions, messages, seed=0):
     name : str
         A key of ``PATTERNS``.
     dimensions : int
-        Of the network.
+        Dimensions of the network.
     messages : int
         Number that each core sends.
     seed : int
-        Of what is at random.
+        Seed of what is at random.
 
     Returns
     -------
@@ -134,7 +134,7 @@ def graph_traffic(matrix, dimensions, panels=1):
         Adjacency, rows and columns in rank order; row i holds the edges towards vertex i. Its
         transpose gives the messages of the backward pass.
     dimensions : int
-        Of the network.
+        Dimensions of the network.
     panels : int
         Panels of ``lanes`` features that the aggregated layer has; each is sent in turn.
     """
@@ -158,7 +158,7 @@ def creation_cycles(source, rate, seed=0):
     rate : float
         Probability, above 0 and at most 1, with which a core creates a message in a cycle.
     seed : int
-        Of the process.
+        Seed of the process.
 
     Returns
     -------

@@ -21,7 +21,7 @@ def latency_curve(simulation, traffic, config, bound, **options):
     simulation, traffic, config
         As for ``measure``, like ``options``.
     bound : Bound
-        Of the traffic.
+        Bound of the traffic.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def draw(path, simulation, traffic, config, result, *, title, **options):
     result : Measurement
         The run whose link loads are drawn.
     title : str
-        Of the drawing.
+        Title of the drawing.
     """
     figure = Figure(figsize=(13, 6), layout="constrained")
     figure.suptitle(f"{title}, {config.cores} cores, {config.planes} planes, "

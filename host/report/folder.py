@@ -47,11 +47,11 @@ class Run:
     step, cycles : int
         Number, from 1, of the training step that was recorded, and its cycles; 0 if there is none.
     phases : list of Phase
-        Its phases.
+        The step's phases.
     slices : Slices or None
         When its engines were busy; ``instruction`` is the number of the phase.
     numbers : list of TensorNumbers
-        Of the step after the last one.
+        Numbers of the step after the last one.
     """
 
     facts: dict

@@ -18,7 +18,7 @@ class CheckedDevice(WrappedDevice):
     device : TrainingDevice
         What is checked.
     reference : ReferenceDevice
-        Of the same model, in its initial state.
+        The reference of the same model, in its initial state.
     lanes : int
         Elements of a word.
 

@@ -74,7 +74,7 @@ class TrainingDevice(abc.ABC):
 
     @abc.abstractmethod
     def logits(self) -> tuple[IntArray, int]:
-        """Of the last evaluation: (V, C) mantissas in rank order, and their exponent."""
+        """Logits of the last evaluation: (V, C) mantissas in rank order, and their exponent."""
 
     @abc.abstractmethod
     def state(self) -> TrainingState:
@@ -186,7 +186,7 @@ class ChipDevice(TrainingDevice):
     counters : dict
         Counter name to a value per core, of the last run.
     profile : Profile or None
-        Of the last training step that was recorded.
+        Profile of the last training step that was recorded.
     """
 
     def __init__(self, transport: Transport, job: Job, model: ChipModel, *, limit: int = 50_000_000,

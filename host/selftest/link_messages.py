@@ -19,7 +19,7 @@ class Case(NamedTuple):
     plane : int
         Plane.
     first : int
-        Of a message to all, row ``i`` is taken from the core at relative address ``first + i``.
+        In a message to all, row ``i`` is taken from the core at relative address ``first + i``.
     """
 
     dimension: int | None

@@ -30,7 +30,7 @@ class Memory:
     core : int
         Core, 0 if it is the chip's.
     space : Space
-        Its space.
+        The memory's window space.
     words, stride : int
         Number of words, and addresses from one to the next.
     width : int
@@ -52,7 +52,7 @@ class Memory:
     def spans(self, quick):
         """(address, count) of addresses in a row that are visited.
 
-        Those between words are, too: leaving them out takes longer than visiting them.
+        Addresses between words are visited, too: leaving them out takes longer.
         """
         if quick:
             return [(word * self.stride, self.stride) for word in self._chosen()]

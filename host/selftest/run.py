@@ -53,7 +53,7 @@ def self_test(transport, config, *, sections: Iterable = tuple(SECTIONS), quick=
     transport : Transport
         The chip.
     config : Config
-        Its configuration.
+        The chip's configuration.
     sections : iterable of str
         Which of ``SECTIONS`` to run.
     quick : bool

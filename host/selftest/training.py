@@ -35,7 +35,7 @@ def check_training(transport, config):
     transport : Transport
         The chip; what is in its memories is lost.
     config : Config
-        Its configuration.
+        The chip's configuration.
 
     Yields
     ------

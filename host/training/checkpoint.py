@@ -53,9 +53,9 @@ class Checkpoint:
         Parameters
         ----------
         expected : dict
-            Its ``identity``.
+            The training's ``identity``.
         initial : TrainingState
-            Its state before the first epoch, for names and shapes.
+            The training's state before the first epoch, for names and shapes.
         path : pathlib.Path
             Where the checkpoint came from.
         """

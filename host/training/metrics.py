@@ -20,7 +20,7 @@ class F1(NamedTuple):
     Attributes
     ----------
     micro, macro : float
-        Of one class per vertex, micro F1 equals accuracy.
+        With one class per vertex, micro F1 equals accuracy.
     """
 
     micro: float

@@ -99,7 +99,7 @@ class Trainer:
         dropout, None where there are no vertices); ``saturations`` in the training step; of a chip,
         ``train_cycles`` and ``evaluate_cycles`` so far; if the run is kept, ``exponents``.
     last_step : dict
-        Of a chip, ``phases`` (cycles by name) and ``counters`` of the last training step.
+        On a chip, ``phases`` (cycles by name) and ``counters`` of the last training step.
     progress : callable
         As given; it may be replaced.
 
@@ -394,7 +394,7 @@ class Trainer:
     def evaluate(self) -> dict[str, float | None]:
         """Loss and accuracy of each split by name, as in a record.
 
-        Of several labels per vertex, micro and macro F1 instead of accuracy.
+        With several labels per vertex, micro and macro F1 instead of accuracy.
         """
         several = self.graph.multi_label
         found = measures(self.target.evaluate(), several)

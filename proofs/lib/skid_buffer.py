@@ -24,7 +24,7 @@ def assert_skid_buffer(m, inside, path, valid, payload, followed):
     path : str
         Names of the part, each with a dot behind it; empty for the block itself.
     valid, payload : Value
-        Its output.
+        The buffer's output.
     followed : Followed
         Words inside.
     """

@@ -164,7 +164,7 @@ def _conserves(config):
 
 
 def _keeps_order(config):
-    """Of two flits that came the same way in one plane, the earlier leaves first everywhere."""
+    """Two flits that came the same way in one plane leave everywhere in the order they came in."""
     dut, m, inputs, _ = _between(config)
     first, second = (_Watched(m, config, dut) for _ in range(2))
     m.d.comb += [Assume(first.tag != second.tag), Assume(first.entered | ~second.entered)]

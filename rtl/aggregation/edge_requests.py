@@ -39,7 +39,7 @@ class EdgeRequests(wiring.Component):
     restart : In(1)
         High for a cycle to begin with other streams: their descriptors follow.
     descriptors : In(stream of descriptor), always ready
-        Of streams 0, 1, ... ``streams - 1``.
+        The descriptors of streams 0, 1, ... ``streams - 1``.
     tokens : In(stream of range(streams))
         Streams of which ``refill_words`` words have been used up.
     request : Out(stream of stream_request)

@@ -44,7 +44,7 @@ class Sender(wiring.Component):
     sent, blocked : Out(1)
         High in a cycle in which a flit is accepted, or waits to be; for the counters.
     fault : Out(1)
-        That of ``KeptRows``.
+        The ``fault`` of ``KeptRows``.
     """
 
     def __init__(self, config):

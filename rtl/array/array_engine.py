@@ -56,7 +56,7 @@ class ArrayEngine(wiring.Component):
     blocked : Out(1)
         The array waits for a tile to be loaded or for gradient rows to be sent.
     fault : Out(1)
-        That of ``OperandFeed``.
+        The ``fault`` of ``OperandFeed``.
     """
 
     def __init__(self, config):

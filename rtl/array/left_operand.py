@@ -33,7 +33,7 @@ class LeftOperand(wiring.Component):
     kept : In(KeptPort(config))
         What the vector unit keeps in the buffer.
     fault : Out(1)
-        That of ``OperandBuffer``.
+        The ``fault`` of ``OperandBuffer``.
     """
 
     def __init__(self, config):

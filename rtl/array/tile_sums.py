@@ -27,7 +27,7 @@ class TileSums(wiring.Component):
         The rows of an ended tile come, row 0 in the second cycle from now and the others after it.
         Not again for ``P`` cycles.
     wanted : In(1)
-        Its sums are wanted, not only remembered; valid with ``start``.
+        The tile's sums are wanted, not only remembered; valid with ``start``.
     row : In(accumulator_row(config))
         Running sums.
     sums : Out(accumulator_row(config)), sums_valid : Out(1)

@@ -88,7 +88,7 @@ class ExponentUnit(wiring.Component):
     pending : Out(1)
         High from ``commit`` until the instruction's peak has been folded in.
     request, request_valid, response, response_valid, fault
-        Those of ``ExponentFile``.
+        The ports of ``ExponentFile``.
     """
 
     def __init__(self, config):

@@ -29,9 +29,9 @@ class Netlist:
     cells, ports : dict
         By name, as in Yosys' JSON. A bit is a net's number, or a constant.
     drivers : dict
-        Of each net that a cell drives: the cell's name, the port and the bit's place in it.
+        Net that a cell drives to the cell's name, the port and the bit's place in it.
     inputs : dict
-        Of each net that an input port drives: the port's name and the bit's place in it.
+        Net that an input port drives to the port's name and the bit's place in it.
     """
 
     def __init__(self, module):

@@ -18,7 +18,7 @@ class Register:
     Parameters
     ----------
     name : str
-        Its cell.
+        Name of the register's cell.
     data, output : list
         Bits, the lowest first.
     enable, reset : int or str

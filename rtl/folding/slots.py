@@ -55,7 +55,7 @@ class Slots:
         return self._numbers.get(ahead % self._count) or self.counter(ahead)
 
     def counter(self, ahead):
-        """The same from a counter of its own: for RAM, as wires all over the chip are slow."""
+        """``number`` from a counter of its own: for RAM, as wires all over the chip are slow."""
         return self._count_slots(ahead % self._count, self._netlist.nets(self._width))
 
     def initial(self, bits):
@@ -102,7 +102,7 @@ class Slots:
         Parameters
         ----------
         name : str
-            Its name.
+            Name of the RAM.
         data : list
             Written, if ``enable``, for the instance that had its slot ``delay`` slots ago.
         output : list

@@ -14,7 +14,7 @@ class DelayLine(wiring.Component):
     Parameters
     ----------
     shape : ShapeLike
-        Of a value.
+        Shape of a value.
     cycles : int
         Delay, at least 2.
 
@@ -23,7 +23,7 @@ class DelayLine(wiring.Component):
     i : In(shape)
         A value each cycle.
     o : Out(shape)
-        That of ``cycles`` cycles ago; none in particular until that long after power-up.
+        The value of ``cycles`` cycles ago; none in particular until that long after power-up.
 
     Raises
     ------

@@ -12,7 +12,7 @@ __all__ = ["PriorityArbiter"]
 class PriorityArbiter(wiring.Component):
     """Grants one of the requests of the highest priority, the least recently granted among them.
 
-    Of the same priority, requests that are favoured go first.
+    Among requests of the same priority, favoured ones go first.
 
     A matrix arbiter (Dally and Towles, Principles and Practices of Interconnection Networks, 2004,
     section 18.5): registers hold, for each two requesters, which goes first, so that a grant

@@ -35,7 +35,7 @@ class AxiWriter(wiring.Component):
     Members
     -------
     write, idle : In(stream), Out(1)
-        Those of ``Channel``: ``idle`` once the memory has acknowledged all writes.
+        As in ``Channel``: ``idle`` once the memory has acknowledged all writes.
     base : In(address_width)
         Byte address of word 0, a multiple of the channel's size; does not change.
     axi : Out(Axi4Write)

@@ -38,7 +38,7 @@ class ReadCrossbar(wiring.Component):
     clients : array of In(ReadPort(config))
         Clients; they name no other channels. One that does not take its words holds up the channel.
     read_request, read_data : array of Out(stream), array of In(stream)
-        Those of ``Channel``, for channels 0 and 1.
+        As in ``Channel``, for channels 0 and 1.
     read_words : Out(2)
         Bit ``c`` is high in a cycle in which channel ``c`` delivers a word.
 
@@ -145,7 +145,7 @@ class _Scheduler(wiring.Component):
     clients : int
         Number of clients.
     readers : list of int
-        Those that read this channel.
+        Numbers of the clients that read this channel.
 
     Members
     -------

@@ -42,14 +42,14 @@ class SimulatedChannel(wiring.Component):
     config : Config
         Configuration.
     seed : int
-        Of the stalls, 1 to 2**32 - 1.
+        Seed of the stalls, 1 to 2**32 - 1.
 
     Members
     -------
     channel : In(Channel(config))
         The channel.
     fault : Out(1)
-        That of the ``SramBank``.
+        The ``fault`` of the ``SramBank``.
 
     Raises
     ------

@@ -27,7 +27,7 @@ class EpochCounter(wiring.Component):
     clear : In(1)
         High to start epoch 0 again, so that equal programs run equally.
     epoch : Out(EPOCH_WIDTH)
-        Its number, modulo 32.
+        Number of the epoch, modulo 32.
     """
 
     def __init__(self):

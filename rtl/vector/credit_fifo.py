@@ -17,7 +17,7 @@ class CreditFIFO(wiring.Component):
     Parameters
     ----------
     shape : shape-like
-        Of a payload.
+        Shape of a payload.
     depth : int
         Payloads that may be under way or queued, at least 3. To sustain one per cycle it must
         exceed the pipeline's latency by 3.

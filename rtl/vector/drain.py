@@ -51,7 +51,7 @@ class Drain(wiring.Component):
     written : Out(1)
         The write accepted is a result.
     magnitude : Out(accumulator_width)
-        Of the row being requantized; zero if there is none.
+        OR of the magnitudes of the row being requantized; zero if there is none.
     saturations : Out
         How many elements of a row have just saturated.
     starved : Out(1)

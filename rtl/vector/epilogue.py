@@ -28,7 +28,7 @@ class Epilogue(wiring.Component):
     valid : In(1)
         A row enters.
     row : In(accumulator_row(config))
-        Its accumulators.
+        The row's accumulators.
     keep : In(lanes)
         Lanes that are not dropped. Like ``row`` valid with ``valid``.
     bias : In(aligned_row(config))

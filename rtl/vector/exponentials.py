@@ -27,7 +27,7 @@ __all__ = ["Exponentials"]
 class Exponentials(wiring.Component):
     """Computes the exponentials of each row, relative to its maximum, one group per cycle.
 
-    Those of sigmoids are relative to zero, and what is summed up are the logarithms of one plus
+    Sigmoids' exponentials are relative to zero, and the sum is that of the logarithms of one plus
     each.
 
     Parameters

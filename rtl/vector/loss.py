@@ -54,7 +54,7 @@ class Loss(wiring.Component):
     written : Out(1)
         A write is accepted.
     magnitude : Out(GRADIENT_WIDTH - 1)
-        Of the gradients being requantized; zero if there are none.
+        OR of the magnitudes of the gradients being requantized; zero if there are none.
     saturations : Out
         How many elements have just saturated.
     starved : Out(1)

@@ -43,7 +43,7 @@ class LossGradient(wiring.Component):
     o : Out(stream of element_group(config))
         Requantized gradients, all groups of all rows.
     magnitude : Out(GRADIENT_WIDTH - 1)
-        Of the group being requantized; zero if there is none.
+        OR of the magnitudes of the group being requantized; zero if there is none.
     saturations : Out
         How many elements of a group have just saturated.
     """

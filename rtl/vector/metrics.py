@@ -25,7 +25,7 @@ class Metrics(wiring.Component):
     valid : In(1)
         A vertex has been measured.
     loss : In(loss_width), split : In(2)
-        Its loss and its ``isa.Split``; valid with ``valid``.
+        The row's loss and ``isa.Split``; valid with ``valid``.
     correct, wrong : In(range(CLASSES + 1))
         Whether its class was predicted, and 0; or, if it may have several, how many labels were
         predicted and meant, and how many were either predicted or meant; valid with ``valid``.

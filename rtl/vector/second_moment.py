@@ -35,7 +35,7 @@ class SecondMomentUnit(wiring.Component):
     i : In(SecondMoment)
         The moment; at the same time.
     o : Out(SecondMoment)
-        Its new value, ``LATENCY`` cycles later.
+        The moment's new value, ``LATENCY`` cycles later.
     """
 
     #: Cycles until a gradient's leading bits are known, then until their square is.

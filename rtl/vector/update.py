@@ -47,7 +47,7 @@ class Update(wiring.Component):
     flits : Out(stream of flit(config))
         New weights.
     magnitude : Out(31)
-        Of the new master weights; zero if there are none.
+        OR of the magnitudes of the new master weights; zero if there are none.
     saturations : Out
         How many values have just saturated.
     starved : Out(1)

@@ -73,7 +73,7 @@ class UpdateLane(wiring.Component):
     operand : Out(signed element_width)
         The new weight, requantized; at the same time.
     magnitude : Out(31)
-        Of ``new_master``; at the same time.
+        Magnitude of ``new_master``; at the same time.
     saturations : Out(2)
         How many of momentum, weight and operand saturated (or, with the momentum, what Adam makes
         of it); at the same time.

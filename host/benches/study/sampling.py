@@ -38,7 +38,7 @@ class Sample:
 
     @property
     def block(self):
-        """Its sizes."""
+        """Sizes of the sample."""
         return Block(sources=len(self.vertices), destinations=self.destinations,
                      edges=len(self.source))
 
@@ -61,7 +61,7 @@ class ConfigurationModel:
     degrees : (V,) array of int
         Degree of each vertex.
     seed : int
-        Of everything that is drawn.
+        Seed of everything that is drawn.
     """
 
     def __init__(self, degrees, seed=0):
@@ -97,7 +97,7 @@ class ConfigurationModel:
         Returns
         -------
         Sample
-            Of all layers alike.
+            The sample, the same for all layers.
         """
         chance = self._degrees / self._ends[-1]
         chosen = self._random.choice(len(chance), vertices, replace=False, p=chance)

@@ -59,7 +59,7 @@ def ours(workload, prediction, *, symmetric):
     workload : Workload
         The step.
     prediction : Prediction
-        Of the step.
+        What is predicted of the step.
     symmetric : bool
         Whether the aggregation backwards takes the very lists of the one forwards.
     """
@@ -84,7 +84,7 @@ def ours(workload, prediction, *, symmetric):
 
 
 def textbook(workload, prediction, *, symmetric):
-    """The same with the transposes that the step's orders need."""
+    """Our traffic and the transposes that the step's orders need."""
     own = ours(workload, prediction, symmetric=symmetric)
     copies = 0
     for shape in _shapes(workload):

@@ -13,11 +13,11 @@ def add(parent, tag, content=None, attributes=None):
     Parameters
     ----------
     tag : str
-        Its tag.
+        The element's tag.
     content : str, int, dict or None
-        Its text, or tag and content of its children in order.
+        The element's text, or tag and content of its children in order.
     attributes : dict of str or None
-        Its attributes.
+        The element's attributes.
 
     Returns
     -------

@@ -86,7 +86,7 @@ class Archive:
     Attributes
     ----------
     names : list of str
-        Of the arrays.
+        Names of the arrays.
     """
 
     def __init__(self, path: Place, file: zipfile.ZipFile) -> None:

@@ -21,7 +21,7 @@ def checked_csr(data: npt.ArrayLike, indices: npt.ArrayLike, starts: npt.ArrayLi
     Parameters
     ----------
     data : (N,) array
-        Its entries: real numbers.
+        The matrix's entries: real numbers.
     indices : (N,) array of int
         Their columns.
     starts : (rows + 1,) array of int

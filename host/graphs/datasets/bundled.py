@@ -41,7 +41,7 @@ def blocks(*, vertices: int = 256, classes: int = 4, features: int = 32, degree:
         Probability with which a feature that does not belong to the class is set; one that does
         (every ``classes``-th) is set three times as often.
     seed : int
-        Of all random choices.
+        Seed of all random choices.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def communities(*, vertices: int = 512, classes: int = 5, features: int = 40,
         Probability with which a feature is set; four times that if it belongs to a community (every
         ``classes``-th does) that the vertex belongs to.
     seed : int
-        Of all random choices.
+        Seed of all random choices.
 
     Returns
     -------

@@ -29,7 +29,7 @@ def load_edge_list(path: str | PathLike[str], *, seed: int = 0) -> GraphArgument
         The file, with arrays ``train``, ``validation`` and ``test``, too, or ``random_split``
         makes a split; nothing in it is executed.
     seed : int
-        Of the split.
+        Seed of the split.
 
     Raises
     ------

@@ -47,7 +47,7 @@ def load_musae(folder: str | PathLike[str], *, train: float = 0.6, validation: f
     train, validation : float
         Shares of the vertices.
     seed : int
-        Of the split.
+        Seed of the split.
 
     Raises
     ------

@@ -34,7 +34,7 @@ def load_npz(path: str | PathLike[str], *, train: int = 20, validation: int = 30
     train, validation : int
         Vertices per class.
     seed : int
-        Of the split.
+        Seed of the split.
 
     Raises
     ------

@@ -27,7 +27,7 @@ def load_pyg(path: str | PathLike[str], *, seed: int = 0) -> GraphArguments:
     path : path-like
         The file; nothing in it is executed but what PyTorch takes for harmless.
     seed : int
-        Of the split.
+        Seed of the split.
 
     Raises
     ------

@@ -30,7 +30,7 @@ def random_split(labels: npt.ArrayLike, *, train: float = 0.6, validation: float
     train, validation : float
         Shares of the vertices that have a label.
     seed : int
-        Of the random choice.
+        Seed of the random choice.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def split_per_class(labels: npt.ArrayLike, *, train: int, validation: int,
         Vertices per class. Of a small class at most half are for training, and at most half of
         the others for validation.
     seed : int
-        Of the random choice.
+        Seed of the random choice.
 
     Returns
     -------

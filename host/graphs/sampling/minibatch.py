@@ -17,10 +17,10 @@ class MiniBatch:
         Vertices of the graph whose rows are the input, and the output of each layer. Those of a
         level come first in the level below.
     matrices : tuple of scipy.sparse.csr_array
-        Of each layer, first to last: (rows of its output, rows of its input) float64, what is
+        For each layer, first to last: (rows of its output, rows of its input) float64, what is
         aggregated.
     loss_weights : (T,) numpy.ndarray of float64
-        Of each vertex of the last level; the losses times these, summed up, are the batch's.
+        Weight of each vertex of the last level; the batch's loss is the sum of losses times these.
     """
 
     levels: tuple[IntArray, ...]

@@ -36,7 +36,7 @@ class NeighbourSampler:
     batch_size : int
         Targets of a batch; the last of an epoch may have fewer.
     seed : int
-        Of everything that is drawn.
+        Seed of everything that is drawn.
 
     Raises
     ------

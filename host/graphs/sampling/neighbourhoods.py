@@ -63,7 +63,7 @@ def entries_of(starts: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
     Returns
     -------
     positions : (E,) numpy.ndarray of int64
-        Of the entries of all these rows, row by row.
+        Positions of the entries of all these rows, row by row.
     row : (E,) numpy.ndarray of int64
         Index into ``rows`` of each.
     """

@@ -35,7 +35,7 @@ def batches(sampler: Sampler, epoch: int, *, workers: int = 2) -> Generator[Mini
     Parameters
     ----------
     sampler : Sampler
-        Its batches do not depend on the number of threads.
+        The sampler, whose batches do not depend on the number of threads.
     epoch : int
         From 0.
     workers : int
@@ -54,7 +54,7 @@ def prefetched(function: Callable[[Argument], Result], arguments: Iterable[Argum
     Parameters
     ----------
     function : callable
-        Of one argument; called by several threads at once.
+        Function of one argument; called by several threads at once.
     arguments : iterable
         Maybe without an end.
     workers : int

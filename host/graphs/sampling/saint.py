@@ -41,7 +41,7 @@ class SaintSampler:
         How often a vertex is in the pool, in the mean. A pool lasts for that many epochs; then it
         is gone through in another order.
     seed : int
-        Of everything that is drawn.
+        Seed of everything that is drawn.
     workers : int
         Threads that sample the pool; it is the same with any number.
 

@@ -29,7 +29,7 @@ class SampleMaker:
     recipe : Recipe
         How.
     graph : Graph
-        Its features, which are rounded once, and labels.
+        Gives features, which are rounded once, and labels.
     sampler : Sampler
         Where the batches come from.
     """
@@ -52,7 +52,7 @@ class SampleMaker:
             np.full(len(targets), Split.TRAIN), batch.loss_weights * self._count, self._unit)
 
     def _matrices(self, batch: MiniBatch) -> list[SparseArray]:
-        """Those of the batch, one for each layer that aggregates; the others sum nothing."""
+        """The batch's matrices, one for each layer that aggregates; the others sum nothing."""
         matrices, aggregated = [], iter(batch.matrices)
         rows = len(batch.inputs)
         for layer in self._network.layers:

@@ -47,7 +47,7 @@ class BridgeModel(Port):
         self.press_reset()
 
     def press_reset(self) -> None:
-        """As the board's button does."""
+        """Reset the board, as its button does."""
         self._session, self._sequence = 0, 0
         self._results: list[list[int]] = [[]] * WINDOW
 

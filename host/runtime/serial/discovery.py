@@ -28,9 +28,9 @@ class Found:
     Attributes
     ----------
     port : str
-        Its name.
+        The port's name.
     config_hash : int or None
-        Of the chip; None if there is no Hypercast of this version.
+        The chip's configuration hash; None if there is no Hypercast of this version.
     reason : str
         Why there is none; empty if there is one.
     """

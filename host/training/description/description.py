@@ -91,12 +91,12 @@ class Description:
                 "device": self.device.values(), "stopping": self.stopping.values()}
 
     def located(self, folder: str | PathLike[str]) -> Self:
-        """The same with full paths; those that are none yet are in ``folder``."""
+        """This description with full paths; relative paths are in ``folder``."""
         return replace(self, graph=self.graph and self.graph.located(folder),
                        model=self.model.located(folder))
 
     def on(self, device: str) -> Self:
-        """The same on another device, given by its name."""
+        """This description on another device, given by its name."""
         return replace(self, device=self.device.named(device))
 
     def text(self) -> str:

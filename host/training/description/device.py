@@ -71,7 +71,7 @@ class Device:
                                        "device", "name") from None
 
     def named(self, name: str) -> "Device":
-        """The same configuration on another device."""
+        """This configuration on another device."""
         return Device(name, preset=self.preset, **self.config.to_dict())
 
     def values(self) -> dict[str, Any]:

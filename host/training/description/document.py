@@ -83,7 +83,7 @@ class _Loader(yaml.SafeLoader):
     no is a text. References to other values are not taken: a short file could make large ones.
     """
 
-    #: Those of YAML 1.1.
+    #: Empty: patterns of plain values are added below, instead of those of YAML 1.1.
     yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, re.Pattern[str]]]]] = {}
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:

@@ -95,7 +95,7 @@ class Model:
         return len(self.hidden) if self.layers is None else self.layers - 1 + self.jumping
 
     def located(self, folder: str | PathLike[str]) -> Self:
-        """The same with a full path to the weights; one that is none yet is in ``folder``."""
+        """This model with a full path to the weights; a relative path is in ``folder``."""
         if self.weights is None:
             return self
         return replace(self, weights=os.path.abspath(Path(folder) / self.weights))

@@ -25,7 +25,7 @@ class Source:
         Percentages of the vertices to train, validate and test on, drawn at random; the data
         set's own split if not given.
     split_seed : int, optional
-        Of the choice; 0 if not given.
+        Seed of the choice; 0 if not given.
 
     Raises
     ------
@@ -66,7 +66,7 @@ class Source:
         return split
 
     def located(self, folder: str | PathLike[str]) -> Self:
-        """The same source with a full path; one that is none yet is in ``folder``."""
+        """This source with a full path; a relative path is in ``folder``."""
         if self.source in BUNDLED:
             return self
         return replace(self, source=os.path.abspath(Path(folder) / self.source))
