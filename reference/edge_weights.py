@@ -33,7 +33,7 @@ class EdgeWeights(NamedTuple):
     mantissas : (edges,) array of int64
         Mantissas, each of which takes ``edge_counts`` edges.
     exponent : int
-        Theirs.
+        Exponent of the mantissas.
     error : float
         Their ``rounding_error``.
     """

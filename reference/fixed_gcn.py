@@ -66,7 +66,7 @@ class FixedGcn:
     network : Network
         What is trained.
     recipe : Recipe
-        How.
+        How it is trained.
     *data
         What it is trained on: a ``Sample``, or adjacency, features, labels, splits and maybe loss
         weights as ``Sample.of`` takes them.

@@ -94,7 +94,7 @@ def without_common_factor(mantissas: IntMatrix, exponent: int) -> tuple[IntMatri
     mantissas : int64 array or CSR array
         As ``quantize`` gives them.
     exponent : int
-        Theirs.
+        Exponent of the mantissas.
     """
     if isinstance(mantissas, scipy.sparse.csr_array):
         values, exponent = without_common_factor(mantissas.data, exponent)

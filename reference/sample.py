@@ -65,7 +65,7 @@ class Sample:
         For each layer, (rows of its output, rows of its input): mantissas of edge weights. One
         that is too large for an element is sent as several edges.
     edge_exponent : int
-        Theirs.
+        Exponent of the edge weights.
     edge_error : float
         Their mean relative rounding error (``edge_weights.rounding_error``).
     root_weight : int

@@ -25,7 +25,7 @@ _ACCUMULATORS = ("array.accumulators", _LANE_ACCUMULATORS)
 
 
 def run(progress):
-    """The figures."""
+    """Figures of the bench."""
     from amaranth.back import rtlil
 
     from hypercast.rtl.control.control_unit import ControlUnit

@@ -154,12 +154,12 @@ class _Visitor(ast.NodeVisitor):
         self._add(start, end, text)
 
     def _forget(self, node, operands):
-        """One operand is left."""
+        """Leave one operand only."""
         for operand in operands:
             self._replace(node, f"({self._text(operand)})")
 
     def _constant(self, condition):
-        """A condition always holds, or never."""
+        """Make a condition hold always, or never."""
         for value in ("True", "False"):
             self._replace(condition, value)
 

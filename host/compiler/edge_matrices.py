@@ -45,7 +45,7 @@ def edge_matrices(network: Network, sample: Sample, *, symmetric: bool) -> list[
     network : Network
         What is trained.
     sample : Sample
-        What on.
+        What it is trained on.
     symmetric : bool
         Whether one matrix serves both ways if it is its own transpose. If not, all samples of a
         training have the same list, but for the matrices.

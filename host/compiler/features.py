@@ -94,7 +94,7 @@ class Features:
         Parameters
         ----------
         memory : MemoryMap
-            Where to.
+            The map that gets regions.
         firsts : sequence of int
             First panels of the pieces that are read on their own; 0 is the first of them.
         """

@@ -136,7 +136,7 @@ class Operands:
         self._resident = dict(self._present)
 
     def halt(self) -> None:
-        """A program ends."""
+        """End a program: the next one finds what stays from step to step."""
         self._present = dict(self._resident)
 
     def _source(self, target: Keep, name: str, panel: int, fields: dict[str, int],

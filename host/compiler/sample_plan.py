@@ -83,7 +83,7 @@ class SamplePlan:
     Attributes
     ----------
     room : Room or None
-        As given.
+        The room that was given.
     vertices : tuple of Vertices
         Vertices of the input, and of every layer's output.
     messages, roots : dict

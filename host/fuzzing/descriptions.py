@@ -41,7 +41,7 @@ def draw_sections(random):
 
 
 def _texts(sections):
-    """By suffix."""
+    """Texts of a description, by the suffix of their file."""
     return {".toml": tomli_w.dumps(sections), ".yaml": yaml.safe_dump(sections)}
 
 

@@ -43,9 +43,9 @@ class _DamagedLine(Port):
     board : Port
         The board.
     random : random.Random
-        What happens when.
+        Decides what happens, and when.
     rate : float
-        How often.
+        How often it happens.
     forged : bool
         Whether what comes may be frames that the board did not send.
     """

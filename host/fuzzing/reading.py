@@ -11,7 +11,7 @@ __all__ = ["Reading", "edges_of", "entries_of", "labels_of", "of_graph"]
 
 
 class Reading(NamedTuple):
-    """A graph.
+    """What a reader found in the files of a graph.
 
     Attributes
     ----------

@@ -80,7 +80,7 @@ class Phase(NamedTuple):
     name : str
         Such as ``forward 1``.
     cycles : int
-        How many.
+        Number of cycles.
     counters : dict
         Each of ``WORK_COUNTERS`` to a list: how much it grew in every core.
     """

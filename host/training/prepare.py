@@ -53,7 +53,7 @@ def prepare(graph: Graph, network: Network, recipe: Recipe, config: Config | Non
     network : Network
         What to train.
     recipe : Recipe
-        How.
+        How to train.
     config : Config, optional
         Configuration for which the order of every layer's products is chosen, whatever it is in
         ``network``: that of the fewest predicted cycles, or, if the network does not fit the

@@ -62,7 +62,7 @@ class Trainer:
     model : Model, optional
         What to train.
     device : Device, optional
-        Where.
+        Where to train.
     sampling : Sampling, optional
         What steps work on; the whole graph if not given.
     run : pathlib.Path or str, optional

@@ -108,7 +108,7 @@ class Lane(wiring.Component):
         return m
 
     def _accumulate(self, m, issued, is_reduce, head, edge):
-        """From the edge taken or slice issued this cycle to the accumulators."""
+        """Bring the edge taken, or the slice issued, in this cycle to the accumulators."""
         config = self._config
         width = config.element_width
         # Multipliers shift slices by up to 16 bits. The upper slices take ``reach`` bits more.

@@ -117,7 +117,7 @@ class GradientSender(wiring.Component):
         return m
 
     def _send(self, m, read, tile_there):
-        """From the buffer to its output register, to ``values``, and to the network.
+        """Bring rows from the buffer to its output register, to ``values``, and to the network.
 
         Returns that a row is on this way, and that a tile's last row leaves the buffer.
         """

@@ -26,7 +26,7 @@ class Sample:
     vertices : (S,) array of int
         The sources; the first ``destinations`` of them are also destinations.
     destinations : int
-        How many.
+        Number of destinations.
     source, destination : (E,) array of int
         Ends of each edge, as indices into ``vertices``.
     """

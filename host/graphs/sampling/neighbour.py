@@ -119,7 +119,7 @@ def distinct(limits: IntArray, count: int, generator: np.random.Generator) -> In
     limits : (R,) array of int
         Numbers of a row are below its limit, which is at least ``count``.
     count : int
-        How many.
+        How many numbers to draw.
     generator : numpy.random.Generator
         Where they are drawn from.
 

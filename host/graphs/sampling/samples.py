@@ -27,7 +27,7 @@ class SampleMaker:
     network : Network
         What is trained.
     recipe : Recipe
-        How.
+        How it is trained.
     graph : Graph
         Gives features, which are rounded once, and labels.
     sampler : Sampler
