@@ -1,5 +1,6 @@
 """What the aggregations of a training step load: counted on its matrices, or expected."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -7,7 +8,9 @@ import scipy.sparse
 
 from hypercast.host.compiler.load import Load
 from hypercast.host.compiler.messages import compile_messages
-from hypercast.host.compiler.vertices import RowTable, Vertices
+from hypercast.host.compiler.vertices import RowTable, Tile, Vertices
+from hypercast.reference.array_types import IntArray, SparseArray
+from hypercast.rtl.config import Config
 
 __all__ = ["DEGREE_LAWS", "Counted", "Expected", "identity_loads"]
 
@@ -29,17 +32,17 @@ class Counted:
         Configuration of the chip.
     """
 
-    def __init__(self, matrices, config):
+    def __init__(self, matrices: Sequence[SparseArray], config: Config) -> None:
         self._matrices = matrices
         self._config = config
-        self._found = {}
+        self._found: dict[tuple[int, bool], list[Load]] = {}
 
     @property
-    def vertices(self):
+    def vertices(self) -> tuple[int, ...]:
         """Vertices of the input, and of every layer's output."""
         return (self._matrices[0].shape[1], *(matrix.shape[0] for matrix in self._matrices))
 
-    def loads(self, layer, backward):
+    def loads(self, layer: int, backward: bool) -> list[Load]:
         """A ``Load`` for each tile of rows of a layer's result, or of its input if ``backward``.
 
         Parameters
@@ -77,13 +80,14 @@ class Expected:
         One of ``DEGREE_LAWS``.
     """
 
-    def __init__(self, vertices, edges, config, law="power"):
+    def __init__(self, vertices: Sequence[int], edges: Sequence[int], config: Config,
+                 law: str = "power") -> None:
         self.vertices = tuple(vertices)
         self._edges = edges
         self._config = config
         self._law = law
 
-    def loads(self, layer, backward):
+    def loads(self, layer: int, backward: bool) -> list[Load]:
         """Expected loads, in the form of ``Counted.loads``."""
         sources, targets = self.vertices[layer - 1:layer + 1]
         if backward:
@@ -94,11 +98,11 @@ class Expected:
         return [self._expect(entries, _share(targets, tile, law, self._config.cores))
                 for tile in _tiles(targets, self._config)]
 
-    def _expect(self, entries, share):
+    def _expect(self, entries: IntArray, share: float) -> Load:
         """The load of a tile that gets a share of the entries."""
         config, cores = self._config, self._config.cores
 
-        def reached(part):
+        def reached(part: float) -> float:
             """Messages with an entry in a part of the cores."""
             return float(-np.expm1(entries * np.log1p(-min(part * share, 1 - 1e-12))).sum())
 
@@ -118,32 +122,34 @@ class Expected:
 
 
 @lru_cache(maxsize=16)
-def identity_loads(targets, sources, config, weight=1):
+def identity_loads(targets: int, sources: int, config: Config, weight: int = 1) -> list[Load]:
     """``Counted.loads`` of the first of ``sources`` vertices' rows, times a ``weight``."""
     identity = weight * scipy.sparse.eye_array(targets, sources, dtype=np.int64)
     return Counted([identity], config).loads(1, backward=False)
 
 
-def _busiest(mean):
+def _busiest(mean: float) -> int:
     """What the busiest of some tens has of independent events: two standard deviations more."""
-    return round(mean + 2 * mean**0.5)
+    deviation: float = mean**0.5
+    return round(mean + 2 * deviation)
 
 
 @lru_cache(maxsize=8)
-def _entries(sources, edges, law):
+def _entries(sources: int, edges: int, law: str) -> IntArray:
     """Entries of each source: (sources,) array of int."""
     each = 1 if edges >= sources else 0
     sums = np.cumsum(np.arange(1, sources + 1) ** (_POWER if law == "power" else 0.0))
     more = np.rint(sums * ((edges - each * sources) / sums[-1])).astype(np.int64)
-    return each + np.diff(more, prepend=0)
+    entries: IntArray = each + np.diff(more, prepend=0)
+    return entries
 
 
-def _share(vertices, tile, law, cores):
+def _share(vertices: int, tile: Tile, law: str, cores: int) -> float:
     """Share of the edges that lead to a tile."""
     ranks = np.minimum(np.array([tile.first, tile.first + tile.rows]) * cores, vertices)
     power = 1 + (_POWER if law == "power" else 0)
     return float(np.diff(ranks ** power)[0] / vertices ** power)
 
 
-def _tiles(vertices, config):
+def _tiles(vertices: int, config: Config) -> tuple[Tile, ...]:
     return Vertices.of(vertices, config, RowTable()).tiles

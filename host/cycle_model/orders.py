@@ -1,9 +1,11 @@
 """Chooses the order of every layer's products: that of the fewest predicted cycles."""
 
 import itertools
+from collections.abc import Sequence
 
 from hypercast.host.compiler.issue_order import TRIALS
 from hypercast.host.cycle_model.prediction import predict
+from hypercast.host.cycle_model.workload import Workload
 
 __all__ = ["choose_orders"]
 
@@ -14,7 +16,7 @@ _NEAR = 1.05
 _CAREFUL_LAYERS = 2
 
 
-def choose_orders(workload):
+def choose_orders(workload: Workload) -> Workload:
     """The workload with the orders of the fewest cycles.
 
     What an order costs depends on the neighbouring layers: pairs of them are tried, first to last,
@@ -41,7 +43,7 @@ def choose_orders(workload):
     return workload.ordered(orders)
 
 
-def _best(workload, candidates):
+def _best(workload: Workload, candidates: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     """The orders of the fewest cycles; only those that are nearly so are predicted carefully."""
     cycles = {orders: predict(workload.ordered(orders), trials=1).cycles for orders in candidates}
     limit = _NEAR * min(cycles.values())

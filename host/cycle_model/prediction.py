@@ -1,14 +1,17 @@
 """Predicts a training step: its program, and when the controller would issue each instruction."""
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hypercast.host.compiler.compiler import place_operands, place_tensors, place_weights
 from hypercast.host.compiler.emitter import ONE, Emitter, Messages
 from hypercast.host.compiler.execution import execute
 from hypercast.host.compiler.gradient_emitter import GradientEmitter
+from hypercast.host.compiler.instruction import Issued
 from hypercast.host.compiler.issue_order import TRIALS
 from hypercast.host.compiler.label_list import LabelFormat
+from hypercast.host.compiler.load import Load
 from hypercast.host.compiler.lowering import Program
 from hypercast.host.compiler.memory_map import MemoryMap
 from hypercast.host.compiler.operand_map import Parts
@@ -16,7 +19,10 @@ from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.timing import Timing
 from hypercast.host.compiler.vertices import RowTable, Vertices
 from hypercast.host.compiler.weights import first_panels
+from hypercast.host.cycle_model.workload import Workload
+from hypercast.reference.array_types import IntArray
 from hypercast.reference.recipe import Recipe
+from hypercast.rtl.config import Config
 
 __all__ = ["Phase", "Prediction", "predict"]
 
@@ -47,12 +53,12 @@ class Phase:
 
     name: str
     cycles: int
-    loads: dict
+    loads: dict[str, float]
 
     @property
-    def limit(self):
+    def limit(self) -> str:
         """The resource that is busy longest."""
-        return max(self.loads, key=self.loads.get)
+        return max(self.loads, key=self.loads.__getitem__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,26 +76,26 @@ class Prediction:
     """
 
     cycles: int
-    phases: list
-    work: dict
+    phases: list[Phase]
+    work: dict[str, int]
 
     @property
-    def loads(self):
+    def loads(self) -> dict[str, float]:
         """Resource to the cycles that it is busy for, spread evenly over the cores."""
         return {name: sum(phase.loads[name] for phase in self.phases) for name in _RESOURCES}
 
     @property
-    def limit(self):
+    def limit(self) -> str:
         """The resource that is busy longest."""
-        return max(self.loads, key=self.loads.get)
+        return max(self.loads, key=self.loads.__getitem__)
 
     @property
-    def bound(self):
+    def bound(self) -> float:
         """The cycles that the busiest resource needs, in a perfect overlap."""
         return max(self.loads.values())
 
 
-def predict(workload, *, trials=TRIALS):
+def predict(workload: Workload, *, trials: int = TRIALS) -> Prediction:
     """The ``Prediction`` of a ``Workload``.
 
     Parameters
@@ -103,7 +109,7 @@ def predict(workload, *, trials=TRIALS):
     weights, config = emitter.weights, workload.config
     gradient_emitter = GradientEmitter(
         emitter=emitter,
-        slices=dict.fromkeys(weights, config.slices) | workload.slices(workload.network))
+        slices={**dict.fromkeys(weights, config.slices), **workload.slices(workload.network)})
     program = Program(network=workload.network, emitter=emitter,
                       gradient_emitter=gradient_emitter, ahead=workload.ahead)
     if not workload.sampled:
@@ -120,7 +126,7 @@ def predict(workload, *, trials=TRIALS):
     return Prediction(cycles=cycles, phases=phases, work=dict(_work(issued)))
 
 
-def _emitter(workload, schedule):
+def _emitter(workload: Workload, schedule: Schedule) -> Emitter:
     """An emitter with a schedule, on the memory map that the compiler would make."""
     config, network = workload.config, workload.network
     table = RowTable()
@@ -133,7 +139,8 @@ def _emitter(workload, schedule):
     inputs = memory.matrix("X", 0, network.features)
     if workload.ahead:
         memory.matrix("M1.next", memory.regions["M1"].channel, network.features)
-    operand, sparse = Parts.dense("X", inputs.panels, inputs.stride), {}
+    operand = Parts.dense("X", inputs.panels, inputs.stride)
+    sparse: dict[str, IntArray] = {}
     if workload.words is not None and workload.combines_first:
         operand = Parts.sparse("X", first_panels(
             [weights[weight.name] for weight in network.inputs], config), workload.words)
@@ -149,9 +156,11 @@ def _emitter(workload, schedule):
         schedule=schedule)
 
 
-def _messages(workload, vertices, *, roots=False):
+def _messages(workload: Workload, vertices: Sequence[Vertices], *,
+              roots: bool = False) -> dict[tuple[int, bool], list[Messages]]:
     """Messages of the aggregations that the layers' orders ask for, or of rows added to them."""
-    found, sets = {}, {}
+    found: dict[tuple[int, bool], list[Messages]] = {}
+    sets: dict[tuple[int, Load, bool], int] = {}
     loads = workload.root_loads if roots else workload.loads
     for layer in range(1, len(workload.network.layers) + 1):
         for backward in (False, True) if layer > 1 or workload.combines_first else (False,):
@@ -166,14 +175,14 @@ def _messages(workload, vertices, *, roots=False):
     return found
 
 
-def _work(issued):
-    total: Counter = Counter()
+def _work(issued: Iterable[Issued]) -> Counter[str]:
+    total: Counter[str] = Counter()
     for one in issued:
         total.update(one.duration.work)
     return total
 
 
-def _loads(work, config):
+def _loads(work: Mapping[str, int], config: Config) -> dict[str, float]:
     loads = {name: sum(work.get(counter, 0) for counter in counters) / config.cores
              for name, counters in _RESOURCES.items()}
     loads["aggregation lanes"] /= config.eject

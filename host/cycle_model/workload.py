@@ -1,14 +1,16 @@
 """What the cycle model is asked about: a network on a graph, or on a graph's statistics."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-
-import numpy as np
+from typing import Any, Self
 
 from hypercast.host.compiler.features import Features
+from hypercast.host.compiler.load import Load
+from hypercast.host.compiler.model import Model
 from hypercast.host.compiler.reduction import gradient_slices
 from hypercast.host.cycle_model.aggregations import Counted, Expected, identity_loads
+from hypercast.reference.array_types import IntArray, SparseArray
 from hypercast.reference.network import AGGREGATE_FIRST, Network
 from hypercast.rtl.config import Config
 
@@ -47,11 +49,12 @@ class Workload:
     sampled: bool = False
     pipelined: bool = False
     root_weight: int = 1
-    words: np.ndarray | None = None
-    slices: Callable = lambda network: {}
+    words: IntArray | None = None
+    slices: Callable[[Network], Mapping[str, int]] = lambda network: {}
 
     @classmethod
-    def of_graph(cls, adjacency, network, config, **known):
+    def of_graph(cls, adjacency: SparseArray, network: Network, config: Config,
+                 **known: Any) -> Self:
         """A full-batch step on a graph.
 
         Parameters
@@ -65,7 +68,8 @@ class Workload:
             [adjacency] * len(network.layers), config), **known)
 
     @classmethod
-    def of_batch(cls, matrices, network, config, **known):
+    def of_batch(cls, matrices: Sequence[SparseArray], network: Network, config: Config,
+                 **known: Any) -> Self:
         """A step on a sampled batch: like ``of_graph``, with a matrix (targets, sources) a layer;
         ``known`` also ``pipelined``.
         """
@@ -73,7 +77,7 @@ class Workload:
                    sampled=True, **known)
 
     @classmethod
-    def of_model(cls, model, config):
+    def of_model(cls, model: Model, config: Config) -> Self:
         """The full-batch step that ``compile_job`` makes of a ``FixedGcn``."""
         rows = -(-len(model.labels) // config.cores)
         return cls.of_graph(model.sample.edges[0], model.network, config,
@@ -82,7 +86,8 @@ class Workload:
                             slices=partial(gradient_slices, model, config))
 
     @classmethod
-    def of_statistics(cls, vertices, edges, network, config, *, law="power", **known):
+    def of_statistics(cls, vertices: Sequence[int], edges: Sequence[int], network: Network,
+                      config: Config, *, law: str = "power", **known: Any) -> Self:
         """A step on random graphs, by expected values.
 
         Parameters
@@ -99,36 +104,36 @@ class Workload:
         return cls(config=config, network=network,
                    aggregations=Expected(vertices, edges, config, law), **known)
 
-    def ordered(self, orders):
+    def ordered(self, orders: Iterable[str]) -> Self:
         """This workload with other orders of the layers."""
         return replace(self, network=self.network.ordered(orders))
 
     @property
-    def vertices(self):
+    def vertices(self) -> tuple[int, ...]:
         """Rows of the input, and of every layer's output."""
         return self.aggregations.vertices
 
-    def loads(self, layer, backward):
+    def loads(self, layer: int, backward: bool) -> list[Load]:
         """The ``Load`` of every tile of rows that are aggregated in a layer."""
         return self.aggregations.loads(layer, backward)
 
-    def root_loads(self, layer, backward):
+    def root_loads(self, layer: int, backward: bool) -> list[Load]:
         """Loads of the rows that are added to sums over neighbours: each stays in its core."""
         sources, targets = self.vertices[layer - 1:layer + 1]
         return identity_loads(*(sources, targets) if backward else (targets, sources), self.config,
                               self.root_weight)
 
     @property
-    def orders(self):
+    def orders(self) -> tuple[str, ...]:
         """Order of every layer."""
         return tuple(layer.order for layer in self.network.layers)
 
     @property
-    def combines_first(self):
+    def combines_first(self) -> bool:
         """Whether the first layer does, or sums nothing over neighbours."""
         return self.orders[0] != AGGREGATE_FIRST
 
     @property
-    def ahead(self):
+    def ahead(self) -> bool:
         """Whether a step aggregates the next batch's input features."""
         return self.sampled and self.pipelined and not self.combines_first

@@ -1,12 +1,16 @@
 """Draws a hypercube with the loads of its links."""
 
 import math
+from typing import Any
 
 import networkx
 import numpy as np
+import numpy.typing as npt
 from matplotlib import colormaps
+from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import ListedColormap, Normalize
+from matplotlib.figure import Figure
 
 __all__ = ["draw_links"]
 
@@ -14,7 +18,7 @@ __all__ = ["draw_links"]
 _COLOURS = ListedColormap(colormaps["plasma"](np.linspace(0.15, 0.85, 256)))
 
 
-def _positions(dimensions):
+def _positions(dimensions: int) -> dict[int, npt.NDArray[np.float64]]:
     """A place in the plane for each core: every dimension is a vector of its own."""
     angles = [0.0, 0.5, 0.14, 0.36, 0.25, 0.07][:dimensions]
     lengths = [1.0, 1.0, 0.55, 0.55, 2.2, 3.0][:dimensions]
@@ -24,7 +28,8 @@ def _positions(dimensions):
                        if core >> dimension & 1), np.zeros(2)) for core in range(1 << dimensions)}
 
 
-def draw_links(figure, axes, link_flits, dimensions):
+def draw_links(figure: Figure, axes: Axes, link_flits: npt.NDArray[np.integer[Any]],
+               dimensions: int) -> None:
     """Draw the hypercube, its links coloured by their load.
 
     Parameters

@@ -1,13 +1,17 @@
 """Runs traffic through the simulated network and sums up what it took."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hypercast.host.compiler.network_loads import Bound, bound
 from hypercast.host.compiler.plane_choice import choose_planes
+from hypercast.host.noc.patterns import Traffic
+from hypercast.rtl.config import Config
 from hypercast.sim.network_scoreboard import check_deliveries
-from hypercast.sim.network_simulation import NetworkRun
+from hypercast.sim.network_simulation import NetworkRun, NetworkSimulation
 
 __all__ = ["PERCENTILES", "Measurement", "measure", "percentiles"]
 
@@ -33,21 +37,22 @@ class Measurement:
 
     run: NetworkRun
     bound: Bound
-    delivery_latency: np.ndarray
-    message_latency: np.ndarray
+    delivery_latency: npt.NDArray[np.int64]
+    message_latency: npt.NDArray[np.int64]
 
     @property
-    def efficiency(self):
+    def efficiency(self) -> float:
         """Bound over cycles."""
         return self.bound.cycles / self.run.cycles
 
     @property
-    def link_utilisation(self):
+    def link_utilisation(self) -> npt.NDArray[np.float64]:
         """Fraction of the cycles in which each link carried a flit: (cores, dimensions)."""
         return self.run.link_flits / self.run.cycles
 
 
-def measure(simulation, traffic, config, *, created=None, **options):
+def measure(simulation: NetworkSimulation, traffic: Traffic, config: Config, *,
+            created: npt.NDArray[np.int64] | None = None, **options: Any) -> Measurement:
     """Send traffic, in the planes the compiler chooses, and check every delivery.
 
     Parameters
@@ -78,7 +83,7 @@ def measure(simulation, traffic, config, *, created=None, **options):
                        delivery_latency=delivery_latency, message_latency=message_latency)
 
 
-def percentiles(latencies):
+def percentiles(latencies: npt.NDArray[np.integer[Any]]) -> list[int]:
     """The ``PERCENTILES`` of latencies, as they occur; zeros if there is none."""
     if not len(latencies):
         return [0] * len(PERCENTILES)

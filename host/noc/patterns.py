@@ -7,6 +7,8 @@ Networks, 2004, section 3.2, on the cores' addresses.
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+import scipy.sparse
 
 from hypercast.rtl.placement import core_of
 
@@ -45,11 +47,11 @@ class Traffic(NamedTuple):
         Destinations relative to it: bit ``k`` is core ``source XOR k``.
     """
 
-    source: np.ndarray
-    mask: np.ndarray
+    source: npt.NDArray[np.int64]
+    mask: npt.NDArray[np.uint64]
 
 
-def pattern_traffic(name, dimensions, messages, seed=0):
+def pattern_traffic(name: str, dimensions: int, messages: int, seed: int = 0) -> Traffic:
     """The traffic of a named pattern.
 
     Parameters
@@ -88,23 +90,26 @@ def pattern_traffic(name, dimensions, messages, seed=0):
     return Traffic(source, _bit(_relative_target(name, source, dimensions, generator)))
 
 
-def _require(condition, name, dimensions, needed):
+def _require(condition: bool, name: str, dimensions: int, needed: str) -> None:
     if not condition:
         raise PatternError(f"pattern {name} needs {needed}, not {dimensions}")
 
 
-def _bit(relative):
+def _bit(relative: npt.ArrayLike) -> npt.NDArray[np.uint64]:
     return np.uint64(1) << np.asarray(relative).astype(np.uint64)
 
 
-def _random_masks(messages, count, cores, generator):
+def _random_masks(messages: int, count: int, cores: int,
+                  generator: np.random.Generator) -> npt.NDArray[np.uint64]:
     """Masks with ``count`` bits each, never bit 0."""
     draws = generator.random((messages, cores - 1))
     chosen = np.argpartition(draws, count - 1, axis=1)[:, :count] + 1
-    return np.bitwise_or.reduce(_bit(chosen), axis=1)
+    masks: npt.NDArray[np.uint64] = np.bitwise_or.reduce(_bit(chosen), axis=1)
+    return masks
 
 
-def _relative_target(name, source, dimensions, generator):
+def _relative_target(name: str, source: npt.NDArray[np.int64], dimensions: int,
+                     generator: np.random.Generator) -> npt.NDArray[np.int64]:
     """The one destination of each message, relative to its source."""
     cores = 1 << dimensions
     if name == "complement":
@@ -125,7 +130,7 @@ def _relative_target(name, source, dimensions, generator):
     return relative
 
 
-def graph_traffic(matrix, dimensions, panels=1):
+def graph_traffic(matrix: scipy.sparse.csr_array, dimensions: int, panels: int = 1) -> Traffic:
     """The messages of an aggregation, as ``host.messages`` compiles them.
 
     Parameters
@@ -148,7 +153,8 @@ def graph_traffic(matrix, dimensions, panels=1):
                    np.tile(mask[sent], panels))
 
 
-def creation_cycles(source, rate, seed=0):
+def creation_cycles(source: npt.NDArray[np.int64], rate: float,
+                    seed: int = 0) -> npt.NDArray[np.int64]:
     """Cycles in which the messages of an open loop are created.
 
     Parameters

@@ -1,11 +1,18 @@
 """Draws latency over load, beside the hypercube with the loads of its links."""
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 from matplotlib.figure import Figure
 
+from hypercast.host.compiler.network_loads import Bound
 from hypercast.host.noc.cube import draw_links
-from hypercast.host.noc.measurement import measure
-from hypercast.host.noc.patterns import creation_cycles
+from hypercast.host.noc.measurement import Measurement, measure
+from hypercast.host.noc.patterns import Traffic, creation_cycles
+from hypercast.rtl.config import Config
+from hypercast.sim.network_simulation import NetworkSimulation
 
 __all__ = ["draw", "latency_curve"]
 
@@ -13,7 +20,8 @@ __all__ = ["draw", "latency_curve"]
 _LOADS = (0.05, 0.2, 0.35, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95)
 
 
-def latency_curve(simulation, traffic, config, bound, **options):
+def latency_curve(simulation: NetworkSimulation, traffic: Traffic, config: Config, bound: Bound,
+                  **options: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Latencies in an open loop, at a number of rates.
 
     Parameters
@@ -44,7 +52,8 @@ def latency_curve(simulation, traffic, config, bound, **options):
     return rates, np.array(latencies)
 
 
-def draw(path, simulation, traffic, config, result, *, title, **options):
+def draw(path: Path, simulation: NetworkSimulation, traffic: Traffic, config: Config,
+         result: Measurement, *, title: str, **options: Any) -> None:
     """Write the drawing to a file; its suffix says which format.
 
     Parameters

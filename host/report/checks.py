@@ -1,5 +1,10 @@
 """Checks what the files of a run say, before it is drawn."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy.typing as npt
+
 from hypercast.host.runtime.timeline import ENGINES, WORK_COUNTERS
 from hypercast.host.training.numbers import TensorNumbers
 from hypercast.reference.require import require
@@ -12,7 +17,7 @@ _LARGEST = 1e300
 _SPLITS = ("train", "validation", "test")
 
 
-def _check(value, form, place):
+def _check(value: Any, form: Any, place: str) -> None:
     """Raise ``ValueError`` unless a value has a form: a type, a range, None or a number (float),
     a list of such, or a dictionary of just these keys."""
     if isinstance(form, dict):
@@ -34,7 +39,7 @@ def _check(value, form, place):
         require(type(value) is form, f"{place} is {str(value)[:40]}, no {form.__name__}")
 
 
-def check_run(run):
+def check_run(run: Any) -> None:
     """Raise ``ValueError`` unless ``run.json`` has facts, a configuration and a memory map."""
     _check(run, {"facts": dict, "config": dict, "memory": dict}, "the run")
     for name in ("data set", "device"):
@@ -47,7 +52,7 @@ def check_run(run):
                 _check(value, form, f"{memory}, {region[0]}")
 
 
-def check_records(records):
+def check_records(records: Sequence[Any]) -> None:
     """Raise ``ValueError`` unless every epoch has its record, and all have the same entries."""
     for number, record in enumerate(records):
         place = f"epoch {number + 1}"
@@ -62,7 +67,7 @@ def check_records(records):
                f"{place}, exponents")
 
 
-def check_step(step, cores):
+def check_step(step: Any, cores: int) -> None:
     """Raise ``ValueError`` unless ``step.json`` has the phases of a chip of so many cores."""
     _check(step, {"number": _COUNTS, "cycles": _COUNTS, "phases": [
         {"name": str, "cycles": _COUNTS,
@@ -72,7 +77,8 @@ def check_step(step, cores):
             require(len(values) == cores, f"{name} has {len(values)} values for {cores} cores")
 
 
-def check_slices(slices, step, cores):
+def check_slices(slices: Mapping[str, npt.NDArray[Any]], step: Mapping[str, Any],
+                 cores: int) -> None:
     """Raise ``ValueError`` unless ``slices.npz`` has slices of a step."""
     ends = {"core": cores, "engine": len(ENGINES), "start": step["cycles"] + 1,
             "end": step["cycles"] + 1, "instruction": len(step["phases"])}
@@ -84,7 +90,7 @@ def check_slices(slices, step, cores):
         require(not outside.size, f"{name} goes to {outside[:1]}, but is 0 to {end - 1}")
 
 
-def check_numbers(numbers):
+def check_numbers(numbers: Any) -> None:
     """Raise ``ValueError`` unless ``numbers.json`` has a ``TensorNumbers`` of each tensor."""
     _check(numbers, [dict(zip(TensorNumbers._fields, (
         str, _EXPONENTS, float, _COUNTS, _COUNTS, float), strict=True))], "the numbers")

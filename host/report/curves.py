@@ -2,9 +2,11 @@
 
 import math
 
+from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from hypercast.host.report.drawing import SERIES, figure
+from hypercast.host.report.folder import Run
 
 __all__ = ["draw"]
 
@@ -17,7 +19,7 @@ _SCORES = {"accuracy": "vertices classified correctly",
 _COLOURS = dict(zip(_LOSSES, SERIES[3:4] + SERIES[:3], strict=True))
 
 
-def draw(run):
+def draw(run: Run) -> Figure:
     """Loss, and accuracy or F1, of each split after every epoch."""
     result, [[loss, score]] = figure(3.2, columns=2)
     kind = next(name for name in _SCORES if f"train_{name}" in run.epochs[0])

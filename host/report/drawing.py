@@ -2,10 +2,14 @@
 
 import io
 import re
+from collections.abc import Callable
 from typing import Any
 
 import matplotlib
+import numpy.typing as npt
 from matplotlib.figure import Figure
+
+from hypercast.host.report.folder import Run
 
 __all__ = ["CAUSES", "KINDS", "SERIES", "figure", "kind_of", "picture"]
 
@@ -26,18 +30,19 @@ _STYLE: dict[Any, Any] = {
 }
 
 
-def kind_of(phase):
+def kind_of(phase: str) -> str:
     """The kind of a phase: ``forward 1`` is ``forward``."""
     return phase.partition(" ")[0]
 
 
-def figure(height, *, rows=1, columns=1, **options):
+def figure(height: float, *, rows: int = 1, columns: int = 1,
+           **options: Any) -> tuple[Figure, npt.NDArray[Any]]:
     """A figure as wide as the page, ``height`` inches high, and its axes in an array."""
     result = Figure(figsize=(9.6, height), layout="constrained")
     return result, result.subplots(rows, columns, squeeze=False, **options)
 
 
-def picture(draw, run, name, title):
+def picture(draw: Callable[[Run], Figure], run: Run, name: str, title: str) -> str:
     """A figure as SVG to be put into a page.
 
     Parameters

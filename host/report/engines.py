@@ -3,16 +3,18 @@
 from html import escape
 
 import numpy as np
+from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from hypercast.host.report.drawing import CAUSES, figure
-from hypercast.host.runtime.utilisation import utilisation
+from hypercast.host.report.folder import Run
+from hypercast.host.runtime.utilisation import Utilisation, utilisation
 from hypercast.rtl.registers import COUNTERS
 
 __all__ = ["draw", "table"]
 
 
-def draw(run):
+def draw(run: Run) -> Figure:
     """For each engine, what its cycles went to on every core."""
     cores = range(run.config.cores)
     counters = run.counters()
@@ -39,12 +41,12 @@ def draw(run):
     return result
 
 
-def _losses(row):
+def _losses(row: Utilisation) -> str:
     return "".join(f"<small>{cause} {share:.0%}</small>" for cause, share in row.limits.items()
                    if cause != "idle" and share >= 0.005)
 
 
-def table(run):
+def table(run: Run) -> str:
     """HTML of the utilisation of each engine in each phase, and what it waited for."""
     phases = [(phase.name, phase.cycles, phase.counters) for phase in run.phases]
     phases.append(("the step", run.cycles, run.counters()))
@@ -58,7 +60,7 @@ def table(run):
     return f"<table><tr><th>phase<th>cycles{heads}{''.join(rows)}</table>{_counts(run)}"
 
 
-def _counts(run):
+def _counts(run: Run) -> str:
     """HTML of all counters that are not zero, phase by phase and of the step."""
     parts = [phase.counters for phase in run.phases] + [run.counters()]
     heads = "".join(f"<th>{escape(name)}" for name in [

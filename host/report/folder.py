@@ -1,7 +1,9 @@
 """A run as the report shows it."""
 
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +24,7 @@ from hypercast.host.training.run_folder import (
     RUN,
     SLICES,
     STEP,
+    Record,
     RunError,
     RunFolder,
 )
@@ -54,23 +57,23 @@ class Run:
         Numbers of the step after the last one.
     """
 
-    facts: dict
+    facts: dict[str, Any]
     config: Config
-    memory: dict
-    epochs: list
+    memory: dict[str, list[tuple[str, int, int]]]
+    epochs: list[Record]
     step: int = 0
     cycles: int = 0
-    phases: list = field(default_factory=list)
+    phases: list[Phase] = field(default_factory=list)
     slices: Slices | None = None
-    numbers: list = field(default_factory=list)
+    numbers: list[TensorNumbers] = field(default_factory=list)
 
-    def counters(self):
+    def counters(self) -> dict[str, list[int]]:
         """Counter name to a value per core, over the whole step."""
         return {name: np.sum([phase.counters[name] for phase in self.phases], axis=0).tolist()
                 for name in self.phases[0].counters}
 
 
-def load_run(folder):
+def load_run(folder: str | PathLike[str]) -> Run:
     """The ``Run`` in a folder.
 
     Raises
@@ -88,7 +91,7 @@ def load_run(folder):
         name = EPOCHS
         epochs = RunFolder(folder).records()
         check_records(epochs)
-        step = {}
+        step: dict[str, Any] = {}
         if (folder / STEP).exists():
             name = STEP
             step = read_json(folder / STEP)

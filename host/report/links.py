@@ -1,14 +1,16 @@
 """Loads of the hypercube's links in the step."""
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from hypercast.host.noc.cube import draw_links
 from hypercast.host.report.drawing import figure
+from hypercast.host.report.folder import Run
 
 __all__ = ["draw"]
 
 
-def draw(run):
+def draw(run: Run) -> Figure:
     """The hypercube, each link coloured by the flits sent along it."""
     result, [[axes]] = figure(5.6)
     counters = run.counters()

@@ -2,7 +2,11 @@
 
 from html import escape
 
+from matplotlib.figure import Figure
+
 from hypercast.host.report.drawing import SERIES, figure
+from hypercast.host.report.folder import Run
+from hypercast.rtl.config import Config
 
 __all__ = ["draw", "table"]
 
@@ -10,11 +14,11 @@ __all__ = ["draw", "table"]
 _CHARACTER = 0.0095
 
 
-def _capacity(memory, config):
+def _capacity(memory: str, config: Config) -> int:
     return config.weight_rows if memory == "weight bank" else config.channel_words
 
 
-def draw(run):
+def draw(run: Run) -> Figure:
     """A bar for each memory, as long as what is used of it."""
     result, axes = figure(0.95 * len(run.memory), rows=len(run.memory))
     for [panel], (memory, regions) in zip(axes, run.memory.items(), strict=True):
@@ -32,7 +36,7 @@ def draw(run):
     return result
 
 
-def table(run):
+def table(run: Run) -> str:
     """HTML of all regions."""
     rows = "".join(
         f"<tr><th>{escape(memory)}<td>{escape(name)}<td>{address:,}<td>{words:,}"

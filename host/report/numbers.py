@@ -5,15 +5,17 @@ from html import escape
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.colors import BoundaryNorm, ListedColormap
+from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from hypercast.host.compiler.lowering import ONE
 from hypercast.host.report.drawing import SERIES, figure
+from hypercast.host.report.folder import Run
 
 __all__ = ["draw", "table"]
 
 
-def draw(run):
+def draw(run: Run) -> Figure:
     """Saturations above, a row for each tensor's exponent below."""
     names = [name for name in run.epochs[0]["exponents"] if name != ONE]
     exponents = np.array([[record["exponents"][name] for record in run.epochs]
@@ -43,7 +45,7 @@ def draw(run):
     return result
 
 
-def table(run):
+def table(run: Run) -> str:
     """HTML of each tensor's exponent, range, saturations and error; nothing if not kept."""
     if not run.numbers:
         return ""

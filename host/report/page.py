@@ -1,9 +1,14 @@
 """Puts a run's pictures and tables on one HTML page that needs nothing else."""
 
+from collections.abc import Callable, Mapping
 from html import escape
+from typing import TypeAlias
+
+from matplotlib.figure import Figure
 
 from hypercast.host.report import curves, engines, links, memory, numbers, roofline, timeline
 from hypercast.host.report.drawing import picture
+from hypercast.host.report.folder import Run
 from hypercast.host.runtime.trace import CLOCK_MHZ
 
 __all__ = ["page"]
@@ -29,8 +34,10 @@ th:first-child, td:first-child, .facts td { text-align: left }
 td small { display: block; color: var(--soft); white-space: nowrap }
 tr > th:first-child { white-space: nowrap }
 """
+Section: TypeAlias = tuple[
+    str, str, Callable[[Run], Figure], Callable[[Run], str] | None]
 #: Sections about training: title, explanation, functions that draw or write.
-_TRAINING = (
+_TRAINING: tuple[Section, ...] = (
     ("Loss and accuracy", "After every epoch, without dropout. The loss of the training step "
      "itself is shown too, with dropout.", curves.draw, None),
     ("Exponents and saturations", "Every tensor has one exponent, which follows its largest "
@@ -39,7 +46,7 @@ _TRAINING = (
      numbers.draw, numbers.table),
 )
 #: Sections about the step that was recorded.
-_STEP = (
+_STEP: tuple[Section, ...] = (
     ("Timeline", "When each engine was busy, core by core. Reduction and weights are arrivals: "
      "gradient slices and new weights that are still to come.", timeline.draw, None),
     ("Roofline", "An operation is a multiply-accumulate, or an element that a vector unit "
@@ -50,10 +57,10 @@ _STEP = (
      engines.draw, engines.table),
     ("Links", "Each line is a link, in its sender's direction.", links.draw, None),
 )
-_MEMORY = ("Memory map", "The same on every core.", memory.draw, memory.table)
+_MEMORY: Section = ("Memory map", "The same on every core.", memory.draw, memory.table)
 
 
-def page(run):
+def page(run: Run) -> str:
     """The page of a run.
 
     Parameters
@@ -61,7 +68,7 @@ def page(run):
     run : Run
         What was kept. Without a chip, only what the reference knows is shown.
     """
-    sections: list[tuple] = [*_TRAINING] if run.epochs else []
+    sections: list[Section] = [*_TRAINING] if run.epochs else []
     if run.phases:
         sections += [part for part in _STEP
                      if run.config.dimensions or part[2] is not links.draw]
@@ -75,13 +82,14 @@ def page(run):
             f"</body></html>\n")
 
 
-def _section(run, number, title, text, draw, table):
+def _section(run: Run, number: int, title: str, text: str, draw: Callable[[Run], Figure],
+             table: Callable[[Run], str] | None) -> str:
     drawing = picture(draw, run, f"picture-{number}", title)
     rest = f'<div class="scroll">{table(run)}</div>' if table else ""
     return f"<section><h2>{escape(title)}</h2><p>{escape(text)}</p>{drawing}</section>{rest}"
 
 
-def _facts(run):
+def _facts(run: Run) -> str:
     facts = {"run": _text(run.facts), "chip": _text(run.config.to_dict())}
     if run.step:
         microseconds = run.cycles / CLOCK_MHZ
@@ -91,7 +99,7 @@ def _facts(run):
     return f'<div class="scroll"><table class="facts">{rows}</table></div>'
 
 
-def _text(fields):
+def _text(fields: Mapping[str, object]) -> str:
     """Names and values, those of several layers with dashes between."""
     return ", ".join(
         f"{name.replace('_', ' ')} "

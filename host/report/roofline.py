@@ -1,9 +1,14 @@
 """Each phase against what the chip could do at most: operations and memory traffic."""
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
+from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from hypercast.host.report.drawing import KINDS, figure, kind_of
+from hypercast.host.report.folder import Run
+from hypercast.rtl.config import Config
 
 __all__ = ["draw", "operations", "traffic"]
 
@@ -12,19 +17,19 @@ _CHANNELS = ("features_read", "features_written", "gradients_read", "gradients_w
 _MARKERS = "os^Dvp*X"
 
 
-def operations(counters, config):
+def operations(counters: Mapping[str, Sequence[int]], config: Config) -> int:
     """Multiply-accumulates of arrays and aggregation lanes, and elements of the vector units."""
     lanes = config.lanes
     return (sum(counters["array_words"]) * lanes**2 + sum(counters["edges"]) * lanes
             + sum(counters["vector_words"]) * lanes)
 
 
-def traffic(counters):
+def traffic(counters: Mapping[str, Sequence[int]]) -> int:
     """Words read from and written to all memory channels."""
     return sum(sum(counters[name]) for name in _CHANNELS)
 
 
-def draw(run):
+def draw(run: Run) -> Figure:
     """A point for each phase, under the roofs."""
     config = run.config
     result, [[axes]] = figure(4.2)

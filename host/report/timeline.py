@@ -1,10 +1,15 @@
 """When each engine of each core was busy in the step."""
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from hypercast.host.report.drawing import KINDS, figure, kind_of
+from hypercast.host.report.folder import Run
 from hypercast.rtl.isa import Engine
 
 __all__ = ["coverage", "draw"]
@@ -13,7 +18,8 @@ __all__ = ["coverage", "draw"]
 _COLUMNS = 1600
 
 
-def coverage(start, end, cycles, columns):
+def coverage(start: npt.NDArray[np.integer[Any]], end: npt.NDArray[np.integer[Any]], cycles: int,
+             columns: int) -> npt.NDArray[np.float64]:
     """Fraction of each column in which one of the slices is; slices must not overlap.
 
     Parameters
@@ -31,9 +37,10 @@ def coverage(start, end, cycles, columns):
         np.zeros(columns)
 
 
-def draw(run):
+def draw(run: Run) -> Figure:
     """A band for each engine with a row for each core; the darker, the busier."""
     cores, slices = run.config.cores, run.slices
+    assert slices is not None  # of a step that was recorded
     kinds = [kind_of(phase.name) for phase in run.phases]
     image = np.zeros((len(Engine), cores, _COLUMNS, 4))
     for engine in Engine:

@@ -1,12 +1,16 @@
 """Tests every multiplier of the systolic arrays against the reference's arithmetic."""
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
 
 from hypercast.host.compiler.packing import pack_rows, unpack_rows
-from hypercast.host.runtime.driver import DeviceError
+from hypercast.host.runtime.driver import DeviceError, Driver
 from hypercast.host.selftest.finding import Finding
 from hypercast.host.selftest.program import HALT, load_program, set_exponents, set_rows
 from hypercast.reference.arithmetic import requantize
+from hypercast.reference.array_types import IntArray
+from hypercast.rtl.config import Config
 from hypercast.rtl.isa import DrainSource, Engine, Opcode, encode
 from hypercast.rtl.registers import Space
 
@@ -15,7 +19,7 @@ __all__ = ["check_arrays"]
 _LIMIT = 1_000_000
 
 
-def _trials(config):
+def _trials(config: Config) -> Iterator[tuple[str, IntArray, IntArray, int]]:
     """(what, left rows, weights, shift): ``lanes`` rows each.
 
     A row with a single element takes a single multiplier of each column, but all its adders; a bit
@@ -37,7 +41,8 @@ def _trials(config):
     yield "all", ~rng.integers(-limit, limit, (lanes, lanes)), ~weights, width + 2
 
 
-def check_arrays(driver, *, progress=lambda text: None):
+def check_arrays(driver: Driver, *,
+                 progress: Callable[[str], None] = lambda text: None) -> Iterator[Finding]:
     """Multiply, and compare.
 
     Parameters
@@ -54,7 +59,8 @@ def check_arrays(driver, *, progress=lambda text: None):
     """
     config = driver.config
     _prepare(driver)
-    wrong: dict = {}  # (core, column) to rows and what they gave; row None took all multipliers
+    # (core, column) to rows and what they gave; row None took all multipliers.
+    wrong: dict[tuple[int, int], dict[int | None, str]] = {}
     for number, (kind, left, weights, shift) in enumerate(_trials(config), 1):
         progress(f"product {number}")
         expected, _ = requantize(left @ weights, shift, config.element_width)
@@ -74,7 +80,7 @@ def check_arrays(driver, *, progress=lambda text: None):
         yield Finding(f"{part} of the array of core {core}", next(iter(rows.values())))
 
 
-def _prepare(driver):
+def _prepare(driver: Driver) -> None:
     """Load the program: the product of ``lanes`` rows at 0 goes, requantized, to behind them."""
     lanes = driver.config.lanes
     load_program(driver, [
@@ -86,7 +92,7 @@ def _prepare(driver):
     set_rows(driver, lanes)
 
 
-def _multiply(driver, left, weights, shift):
+def _multiply(driver: Driver, left: IntArray, weights: IntArray, shift: int) -> list[IntArray]:
     """The product as each core makes it."""
     config = driver.config
     set_exponents(driver, [0, shift])

@@ -1,8 +1,12 @@
 """Tells from the counters which link has failed."""
 
-from hypercast.host.runtime.driver import DeviceError
+from collections.abc import Iterator
+
+from hypercast.host.runtime.driver import DeviceError, Driver
 from hypercast.host.selftest.finding import Finding
+from hypercast.host.selftest.link_messages import Case
 from hypercast.host.selftest.program import HALT, load_program
+from hypercast.rtl.config import Config
 
 __all__ = ["idle_faults", "what_stopped"]
 
@@ -10,7 +14,7 @@ __all__ = ["idle_faults", "what_stopped"]
 _LIMIT = 10_000
 
 
-def idle_faults(driver):
+def idle_faults(driver: Driver) -> list[Finding]:
     """Links that are wrong though nothing is sent; a core knows that one into it is, not which."""
     load_program(driver, [HALT])
     try:
@@ -24,7 +28,7 @@ def idle_faults(driver):
     return []
 
 
-def what_stopped(driver, case, rows, error):
+def what_stopped(driver: Driver, case: Case, rows: int, error: DeviceError) -> Iterator[Finding]:
     """Links that make a case stop.
 
     Parameters
@@ -64,10 +68,10 @@ def what_stopped(driver, case, rows, error):
         yield Finding(f"network, plane {case.plane}", str(error))
 
 
-def _link(core, dimension):
+def _link(core: int, dimension: int) -> str:
     return f"link from core {core} to core {core ^ 1 << dimension} (dimension {dimension})"
 
 
-def _links_into(core, config):
+def _links_into(core: int, config: Config) -> str:
     sources = ", ".join(str(core ^ 1 << dimension) for dimension in range(config.dimensions))
     return f"a link into core {core}, from one of cores {sources}"

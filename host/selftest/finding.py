@@ -20,6 +20,6 @@ class Finding(NamedTuple):
     text: str
 
 
-def hexadecimal(value, width):
+def hexadecimal(value: int, width: int) -> str:
     """``value`` in as many digits as ``width`` bits have."""
     return f"{value:#0{2 + -(-width // 4)}x}"

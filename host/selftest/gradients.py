@@ -1,13 +1,18 @@
 """Tests the arrays where they accumulate, and the digits that carry their sums to the owners."""
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
 
+from hypercast.host.compiler.images import Words
 from hypercast.host.compiler.packing import pack_rows, unpack_rows
-from hypercast.host.runtime.driver import DeviceError
+from hypercast.host.runtime.driver import DeviceError, Driver
 from hypercast.host.runtime.image import Block
 from hypercast.host.selftest.finding import Finding
 from hypercast.host.selftest.program import HALT, load_program, set_exponents, set_rows
 from hypercast.reference.arithmetic import requantize
+from hypercast.reference.array_types import IntArray
+from hypercast.rtl.config import Config
 from hypercast.rtl.isa import DrainSource, Engine, Opcode, encode
 from hypercast.rtl.registers import CoreSpace, Space
 
@@ -19,7 +24,7 @@ _ROWS = 2
 _RESULT = _ROWS
 
 
-def _trials(config):
+def _trials(config: Config) -> Iterator[tuple[IntArray, IntArray, int]]:
     """(left rows, right rows, shift): small factors show the low bits of sums, large the high."""
     width = config.element_width
     rng = np.random.default_rng(width)
@@ -29,7 +34,8 @@ def _trials(config):
         yield ~left, right, shift
 
 
-def check_gradients(driver, *, progress=lambda text: None):
+def check_gradients(driver: Driver, *,
+                    progress: Callable[[str], None] = lambda text: None) -> Iterator[Finding]:
     """Let one core after the other send a gradient; those of the others are zero.
 
     Parameters
@@ -48,7 +54,7 @@ def check_gradients(driver, *, progress=lambda text: None):
     _prepare(driver)
     for core in range(config.cores):
         progress(f"gradient of core {core}")
-        wrong: dict = {}
+        wrong: dict[tuple[int, int], str] = {}
         for left, right, shift in _trials(config):
             expected, _ = requantize(left.T @ right, shift, config.element_width)
             try:
@@ -65,11 +71,11 @@ def check_gradients(driver, *, progress=lambda text: None):
                           f"of its sums to core {row % config.cores}", text)
 
 
-def _zeros(config):
+def _zeros(config: Config) -> Words:
     return np.zeros((_ROWS, config.chunks), dtype=np.uint32)
 
 
-def _prepare(driver):
+def _prepare(driver: Driver) -> None:
     """Load the program: reduce a tile of a gradient, and drain what each core owns of it."""
     config = driver.config
     owned = -(-config.lanes // config.cores)
@@ -87,7 +93,7 @@ def _prepare(driver):
         driver.write_words(core, Space.GRADIENTS, 0, _zeros(config))
 
 
-def _gradient(driver, core, left, right, shift):
+def _gradient(driver: Driver, core: int, left: IntArray, right: IntArray, shift: int) -> IntArray:
     """The gradient of a core, (lanes, lanes), collected from the owners of its rows."""
     config = driver.config
     set_exponents(driver, [0, shift])

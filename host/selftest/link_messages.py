@@ -1,10 +1,14 @@
 """The messages by which links are tested: who sends which words to whom, in which plane."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
+from hypercast.host.compiler.images import Words
 from hypercast.host.compiler.packing import pack_records
+from hypercast.reference.array_types import IntArray
+from hypercast.rtl.config import Config
 
 __all__ = ["Case", "cases", "messages_of", "patterns", "words_of"]
 
@@ -26,22 +30,22 @@ class Case(NamedTuple):
     plane: int
     first: int = 0
 
-    def mask(self, config):
+    def mask(self, config: Config) -> int:
         """Destinations of every message, relative to its sender."""
         return (1 << config.cores) - 1 if self.dimension is None else 1 << (1 << self.dimension)
 
-    def sources(self, config, rows):
+    def sources(self, config: Config, rows: int) -> list[int]:
         """Sender of each row that a core takes, relative to it."""
         if self.dimension is None:
             return [(self.first + row) % config.cores for row in range(rows)]
         return [1 << self.dimension] * rows
 
-    def __str__(self):
+    def __str__(self) -> str:
         what = "messages to all" if self.dimension is None else f"dimension {self.dimension}"
         return f"{what}, plane {self.plane}"
 
 
-def cases(config):
+def cases(config: Config) -> Iterator[Case]:
     """All cases: first single links, then all at once."""
     rows = len(patterns(config))
     for plane in range(config.planes):
@@ -52,7 +56,7 @@ def cases(config):
             yield Case(None, plane, first)
 
 
-def patterns(config):
+def patterns(config: Config) -> IntArray:
     """Payloads as bits, (rows, data_width): all equal, then any two bits differ in some row.
 
     No more rows than a buffer of accumulators has.
@@ -64,26 +68,26 @@ def patterns(config):
     return np.array(rows[:config.accumulator_rows])
 
 
-def words_of(core, config):
+def words_of(core: int, config: Config) -> IntArray:
     """The rows that a core sends, (rows, lanes) elements; every core's are different."""
     own = np.random.default_rng(core).integers(0, 2, config.data_width)
     bits = np.packbits(patterns(config) ^ own, axis=1, bitorder="little")
     return bits.view(f"<i{config.element_width // 8}").astype(np.int64)
 
 
-def _send_list(case, rows, config):
+def _send_list(case: Case, rows: int, config: Config) -> Words:
     record = case.mask(config) | case.plane << config.cores
     octets = record.to_bytes(config.send_record_width // 8, "little")
     return pack_records(np.frombuffer(octets * rows, dtype=np.uint8), config)
 
 
-def messages_of(case, rows, config):
+def messages_of(case: Case, rows: int, config: Config) -> tuple[Words, Words]:
     """Send list, and edge set that follows it, of all cores: both (words, chunks) ``uint32``."""
     lists = _send_list(case, rows, config)
     return lists, _edge_set(case, rows, len(lists), config)
 
 
-def _edge_set(case, rows, address, config):
+def _edge_set(case: Case, rows: int, address: int, config: Config) -> Words:
     """The edges of a core, as they look at ``address``; only wanted rows have weight 1."""
     sources = case.sources(config, rows)
     senders = range(config.cores) if case.dimension is None else [1 << case.dimension]

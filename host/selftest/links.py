@@ -5,15 +5,19 @@ what one core, known from row and case, has sent. Kinds, slices and indexes of f
 here; gradients and updates have them all.
 """
 
+from collections.abc import Callable, Iterator, Sequence
+
 import numpy as np
 
+from hypercast.host.compiler.images import Words
 from hypercast.host.compiler.memory_map import require_capacity
 from hypercast.host.compiler.packing import pack_rows, unpack_rows
-from hypercast.host.runtime.driver import DeviceError
+from hypercast.host.runtime.driver import DeviceError, Driver
 from hypercast.host.selftest.diagnosis import idle_faults, what_stopped
 from hypercast.host.selftest.finding import Finding
-from hypercast.host.selftest.link_messages import cases, messages_of, patterns, words_of
+from hypercast.host.selftest.link_messages import Case, cases, messages_of, patterns, words_of
 from hypercast.host.selftest.program import HALT, load_program, set_exponents, set_rows
+from hypercast.reference.array_types import IntArray
 from hypercast.rtl.isa import DrainSource, Engine, Opcode, encode
 from hypercast.rtl.registers import Space
 
@@ -23,11 +27,11 @@ __all__ = ["check_links"]
 _LIMIT = 1_000_000
 
 
-def _size(messages):
+def _size(messages: tuple[Words, Words]) -> int:
     return sum(map(len, messages))
 
 
-def _program(rows, edge_set):
+def _program(rows: int, edge_set: int) -> list[int]:
     """Send and receive, then drain without rounding."""
     return [
         encode(Opcode.AGGREGATE, edge_set=edge_set),
@@ -37,7 +41,8 @@ def _program(rows, edge_set):
     ]
 
 
-def check_links(driver, *, progress=lambda text: None):
+def check_links(driver: Driver, *,
+                progress: Callable[[str], None] = lambda text: None) -> Iterator[Finding]:
     """Run all cases; the first that fails ends the test, as the chip needs a reset then.
 
     Parameters
@@ -86,7 +91,7 @@ def check_links(driver, *, progress=lambda text: None):
             return
 
 
-def _differences(driver, case, sent):
+def _differences(driver: Driver, case: Case, sent: Sequence[IntArray]) -> Iterator[Finding]:
     """What arrived otherwise than it was sent."""
     config, rows = driver.config, len(sent[0])
     for core in range(config.cores):

@@ -1,11 +1,15 @@
 """Tests every memory that the window reaches: each bit as 0 and as 1, each address by itself."""
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
+from hypercast.host.runtime.driver import Driver
 from hypercast.host.runtime.transport import TransportError
 from hypercast.host.selftest.finding import Finding, hexadecimal
+from hypercast.rtl.config import Config
 from hypercast.rtl.isa import INSTRUCTION_WORDS
 from hypercast.rtl.registers import ROW_TABLE, CoreSpace, Error, Space
 
@@ -44,12 +48,12 @@ class Memory:
     stride: int
     width: int
 
-    def _chosen(self):
+    def _chosen(self) -> list[int]:
         """The words whose addresses differ in one bit, and the last."""
         powers = [1 << bit for bit in range((self.words - 1).bit_length())]
         return sorted({0, *powers, self.words - 1})
 
-    def spans(self, quick):
+    def spans(self, quick: bool) -> list[tuple[int, int]]:
         """(address, count) of addresses in a row that are visited.
 
         Addresses between words are visited, too: leaving them out takes longer.
@@ -59,7 +63,7 @@ class Memory:
         size = self.words * self.stride
         return [(first, min(_BURST, size - first)) for first in range(0, size, _BURST)]
 
-    def pattern(self, address, count, inverse):
+    def pattern(self, address: int, count: int, inverse: bool) -> npt.NDArray[np.uint32]:
         """What is written: a number of its own for every address, or all its bits the other way."""
         place = np.arange(address, address + count, dtype=np.uint64)
         place += np.uint64((self.core << 3 | self.space) << 32)
@@ -72,13 +76,13 @@ class Memory:
             value = ~value
         return value & ((np.int64(1) << self.bits(address, count)) - 1).astype(np.uint32)
 
-    def bits(self, address, count):
+    def bits(self, address: int, count: int) -> npt.NDArray[np.int64]:
         """How many bits there are at each address, 0 to 32; none between words."""
         piece = np.arange(address, address + count, dtype=np.int64) % self.stride
         return np.clip(self.width - 32 * piece, 0, 32)
 
 
-def memories(config):
+def memories(config: Config) -> Iterator[Memory]:
     """All memories of a chip.
 
     Rows of the weight bank narrower than 32 bits read as zero beyond.
@@ -96,7 +100,8 @@ def memories(config):
                      _ROWS_WIDTH)
 
 
-def check_memories(driver, *, quick=False, progress=lambda text: None):
+def check_memories(driver: Driver, *, quick: bool = False,
+                   progress: Callable[[str], None] = lambda text: None) -> Iterator[Finding]:
     """Write all memories, then read them all; then the same with every bit the other way.
 
     Parameters
@@ -120,7 +125,7 @@ def check_memories(driver, *, quick=False, progress=lambda text: None):
     """
     everything = list(memories(driver.config))
     for inverse in (False, True):
-        broken = {memory: [] for memory in everything}
+        broken: dict[Memory, list[str]] = {memory: [] for memory in everything}
         for access, name in ((_write, "writing"), (_read, "reading")):
             for memory in everything:
                 progress(f"{memory.part}, {name}")
@@ -137,7 +142,7 @@ def check_memories(driver, *, quick=False, progress=lambda text: None):
         everything = [memory for memory in everything if not broken.get(memory)]
 
 
-def _write(driver, memory, quick, inverse):
+def _write(driver: Driver, memory: Memory, quick: bool, inverse: bool) -> Iterable[str]:
     for address, count in memory.spans(quick):
         driver.write_window(memory.core, memory.space, address,
                             memory.pattern(address, count, inverse))
@@ -145,7 +150,7 @@ def _write(driver, memory, quick, inverse):
     return []
 
 
-def _read(driver, memory, quick, inverse):
+def _read(driver: Driver, memory: Memory, quick: bool, inverse: bool) -> Iterator[str]:
     driver.clear_errors()
     found_any = False
     for address, count in memory.spans(quick):
@@ -160,7 +165,7 @@ def _read(driver, memory, quick, inverse):
         yield "words are right, but the parity of one is not"
 
 
-def _bits(wrong):
+def _bits(wrong: int) -> str:
     """Which bits are wrong, in words."""
     bits = [str(bit) for bit in range(32) if wrong >> bit & 1]
     if len(bits) > _LISTED:

@@ -1,16 +1,19 @@
 """The self-test: memories, links, arrays and a training step, in this order."""
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple
 
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.runtime.driver import Driver
+from hypercast.host.runtime.transport import Transport
 from hypercast.host.selftest.arrays import check_arrays
+from hypercast.host.selftest.finding import Finding
 from hypercast.host.selftest.gradients import check_gradients
 from hypercast.host.selftest.links import check_links
 from hypercast.host.selftest.memories import check_memories
 from hypercast.host.selftest.training import check_training
+from hypercast.rtl.config import Config
 
 __all__ = ["SECTIONS", "Section", "self_test"]
 
@@ -37,12 +40,13 @@ class Section(NamedTuple):
     """
 
     name: str
-    findings: tuple = ()
+    findings: tuple[Finding, ...] = ()
     omitted: str = ""
 
 
-def self_test(transport, config, *, sections: Iterable = tuple(SECTIONS), quick=False,
-              progress=lambda text: None):
+def self_test(transport: Transport, config: Config, *, sections: Collection[str] = tuple(SECTIONS),
+              quick: bool = False,
+              progress: Callable[[str], None] = lambda text: None) -> Iterator[Section]:
     """Test a chip; what is in its memories is lost.
 
     Each section relies on what those before it have tested. Where one finds something, those after

@@ -1,5 +1,7 @@
 """Runs a training step and an evaluation, and compares every tensor with the reference."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from hypercast.host.compiler.compiler import compile_job
@@ -7,10 +9,14 @@ from hypercast.host.graphs.datasets import blocks
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
 from hypercast.host.runtime.driver import DeviceError
+from hypercast.host.runtime.transport import Transport
 from hypercast.host.selftest.finding import Finding
 from hypercast.host.training.prepare import prepare
+from hypercast.reference.array_types import IntArray
+from hypercast.reference.fixed_gcn import FixedGcn
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
+from hypercast.rtl.config import Config
 from hypercast.rtl.placement import core_of
 
 __all__ = ["check_training"]
@@ -20,14 +26,14 @@ _LIMIT = 10_000_000
 _ROWS = 4
 
 
-def _model(config):
+def _model(config: Config) -> FixedGcn:
     graph = Graph(**blocks(vertices=max(64, _ROWS * config.cores), classes=2,
                            features=2 * config.lanes))
     network = Network.of_widths([2 * config.lanes, config.lanes, 2], dropout=0.3)
     return prepare(graph, network, Recipe(epochs=1, element_width=config.element_width))
 
 
-def check_training(transport, config):
+def check_training(transport: Transport, config: Config) -> Iterator[Finding]:
     """Train a small graph for a step; all engines take part.
 
     Parameters
@@ -68,12 +74,12 @@ def check_training(transport, config):
             return
 
 
-def _is_parameter(name):
+def _is_parameter(name: str) -> bool:
     """Whether it is a weight matrix, a bias, their state, or the exponents."""
     return name[0] in "Wb" or name == "exponents"
 
 
-def _maker(name):
+def _maker(name: str) -> str:
     """What makes a tensor of a training step."""
     if name == "exponents":
         return "exponent unit"
@@ -85,7 +91,7 @@ def _maker(name):
         else "array or vector unit"
 
 
-def _cores(name, rows, config):
+def _cores(name: str, rows: IntArray, config: Config) -> str:
     """Which cores hold rows of a tensor of the vertices."""
     if _is_parameter(name):
         return ""
