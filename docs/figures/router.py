@@ -30,7 +30,7 @@ def draw() -> Drawing:
         drawing.text(206 + 148 * plane, 34, f"{plane}: order {order}")
     drawing.text(24, 100, "comes from", bold=True)
     drawing.text(212, 84, "input unit:", bold=True)
-    drawing.text(212, 100, "a buffer per virtual channel", muted=True, size=11)
+    drawing.text(212, 100, "a buffer per plane", muted=True, size=11)
     drawing.text(_FIRST + _COLUMN * (len(outputs) - 1) / 2, 66, "can leave through", bold=True,
                  anchor="middle")
     for (kind, number), x in columns.items():

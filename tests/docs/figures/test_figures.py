@@ -1,5 +1,6 @@
 """Figures: those that are kept are those that the code draws."""
 
+import itertools
 import re
 from pathlib import Path
 from xml.etree import ElementTree
@@ -8,9 +9,11 @@ import pytest
 
 from docs.figures import recording
 from docs.figures.catalogue import FIGURES, path_of
+from docs.figures.drawing import text_width
 from tests.docs.named_paths import exists
 from tests.packaging.source_tree import imports
 
+SVG = "{http://www.w3.org/2000/svg}"
 ROOT = Path(__file__).parents[3]
 PAGES = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
 
@@ -23,6 +26,30 @@ def test_kept_figures_are_drawn_so(name):
 @pytest.mark.parametrize("name", FIGURES)
 def test_figures_are_on_a_page(name):
     assert any(f"figures/{name}.svg)" in page.read_text() for page in PAGES)
+
+
+def label_boxes(name):
+    """Where the texts of a figure are: (text, left, top, right, bottom)."""
+    for text in ElementTree.parse(path_of(name)).getroot().iter(f"{SVG}text"):
+        size = float(text.get("font-size"))
+        width = text_width(text.text, size, bold=text.get("font-weight") == "bold")
+        left = float(text.get("x")) - width * {None: 0, "middle": 0.5, "end": 1}[
+            text.get("text-anchor")]
+        base = float(text.get("y"))
+        yield text.text, left, base - 0.75 * size, left + width, base + 0.2 * size
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_texts_stay_apart_and_inside(name):
+    root = ElementTree.parse(path_of(name)).getroot()
+    width, height = float(root.get("width")), float(root.get("height"))
+    boxes = list(label_boxes(name))
+    for text, left, top, right, bottom in boxes:
+        assert 0 < left and right < width and 0 < top and bottom < height, text
+    for one, other in itertools.combinations(boxes, 2):
+        apart = (one[3] <= other[1] or other[3] <= one[1] or one[4] <= other[2]
+                 or other[4] <= one[2])
+        assert apart, (one[0], other[0])
 
 
 @pytest.mark.parametrize("name", FIGURES)
