@@ -25,7 +25,7 @@ __all__ = ["main"]
 @click.group(cls=CommandGroup, context_settings={
     "help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="hypercast")
-def main():
+def main() -> None:
     """Hypercast: graph convolutional networks trained on a hypercube of cores, bit for bit."""
 
 

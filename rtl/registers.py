@@ -114,7 +114,7 @@ class Field:
     low: int
     width: int
     description: str
-    values: type[enum.IntEnum] | None = None
+    values: type[_Numbers] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

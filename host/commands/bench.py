@@ -14,7 +14,7 @@ from hypercast.host.commands.options import json_option, print_json
 __all__ = ["bench"]
 
 
-def _text(value):
+def _text(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
 
 
@@ -25,7 +25,7 @@ def _text(value):
 @click.option("--seed", type=click.IntRange(0), metavar="N",
               help=f"Draw others at random; {', '.join(benches.SEEDED)} only.  [default: 0]")
 @json_option
-def bench(name, data, seed, as_json):
+def bench(name: str | None, data: Path | None, seed: int | None, as_json: bool) -> None:
     """Run bench NAME: figures, bars and verdicts; exit status 1 if a bar is missed.
 
     Without NAME, list the benches.

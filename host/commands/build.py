@@ -3,13 +3,19 @@
 import json
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from hypercast.boards.hbm_board import HBM_BOARDS
 from hypercast.boards.serial_board import SERIAL_BOARDS
 from hypercast.host.commands.options import configuration, json_option, print_json
+from hypercast.rtl.config import Config
+
+if TYPE_CHECKING:
+    from hypercast.host.eda.board_build import BoardReport
 
 __all__ = ["build"]
 
@@ -25,7 +31,7 @@ _VIVADO = ("vivado", "-mode", "batch", "-source", "build.tcl")
 @click.option("--run/--no-run", default=None,
               help="Run the tools that build the bitstream.  [default: if pip installs them]")
 @json_option
-def build(config, board, output, run, as_json):
+def build(config: Config, board: str, output: Path | None, run: bool | None, as_json: bool) -> None:
     """Write a project for a board, and build its bitstream.
 
     The default configuration is the one that suits the board. Yosys and nextpnr build the
@@ -54,13 +60,13 @@ def build(config, board, output, run, as_json):
         _serial(board, config, folder, run, as_json)
 
 
-def _write(folder, files):
+def _write(folder: Path, files: Mapping[str, str | bytes]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
 
 
-def _hbm(name, config, folder, run, as_json):
+def _hbm(name: str, config: Config, folder: Path, run: bool, as_json: bool) -> None:
     from hypercast.boards.hbm_project import board_scripts, board_verilog
 
     board = HBM_BOARDS[name]
@@ -84,14 +90,14 @@ def _hbm(name, config, folder, run, as_json):
                f"to build {board.title}, where Vivado is: cd {folder} && {' '.join(_VIVADO)}")
 
 
-def _serial(name, config, folder, run, as_json):
+def _serial(name: str, config: Config, folder: Path, run: bool, as_json: bool) -> None:
     from hypercast.boards.serial_project import PROJECT, chip_source, project
     from hypercast.host.eda.board_build import build_bitstream
 
     board = SERIAL_BOARDS[name]
     plan = project(board, config, chip_source(board, config))
     _write(folder, plan.files)
-    report = None
+    report: BoardReport | None = None
     if run:
         report = build_bitstream(folder)
         (folder / "report.json").write_text(
@@ -104,7 +110,7 @@ def _serial(name, config, folder, run, as_json):
     else:
         for file in plan.files:
             click.echo(f"wrote {folder / file}")
-        click.echo(_text(report, folder / f"{PROJECT}.bit") if run else
+        click.echo(_text(report, folder / f"{PROJECT}.bit") if report else
                    f"to build {board.title}, where {board.toolchain} is: cd {folder} && "
                    f"sh {plan.script}.sh")
     if report and not report.clock.met:
@@ -113,7 +119,7 @@ def _serial(name, config, folder, run, as_json):
             f"{report.clock.reached:.1f} MHz reached")
 
 
-def _text(report, product):
+def _text(report: "BoardReport", product: Path) -> str:
     """A report as text."""
     clock = report.clock
     lines = [f"clock: {clock.asked:.0f} MHz asked, {clock.reached:.1f} MHz reached",

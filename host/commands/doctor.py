@@ -13,7 +13,7 @@ __all__ = ["doctor"]
 
 @click.command()
 @json_option
-def doctor(as_json):
+def doctor(as_json: bool) -> None:
     """Check this machine for what Hypercast needs; exit status 1 if something is missing."""
     from hypercast.host.commands.diagnosis import examine
 

@@ -6,6 +6,7 @@ from rich.table import Table
 
 from hypercast.host.commands.kept_run import kept_run
 from hypercast.host.commands.options import json_option, print_json
+from hypercast.host.training.trainer import Trainer
 
 __all__ = ["evaluate"]
 
@@ -13,7 +14,7 @@ __all__ = ["evaluate"]
 @click.command()
 @kept_run
 @json_option
-def evaluate(trainer, as_json):
+def evaluate(trainer: Trainer, as_json: bool) -> None:
     """Evaluate what `hypercast train --run RUN` trained: loss and accuracy (or F1) of each split.
 
     With early stopping, it is the best epoch's weights.

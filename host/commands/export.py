@@ -1,11 +1,14 @@
 """``hypercast export``: the weights of a run that was kept, for PyTorch."""
 
 
+from pathlib import Path
+
 import click
 
 from hypercast.host.commands.kept_run import kept_run
 from hypercast.host.commands.options import OUTPUT
 from hypercast.host.graphs.interchange.weights import save_weights
+from hypercast.host.training.trainer import Trainer
 
 __all__ = ["export"]
 
@@ -15,7 +18,7 @@ __all__ = ["export"]
 @click.option("-o", "output", type=OUTPUT,
               default="weights.safetensors", show_default=True, metavar="FILE",
               help="A .safetensors file, or a .pt file, a state dictionary (needs PyTorch).")
-def export(trainer, output):
+def export(trainer: Trainer, output: Path) -> None:
     """Write the weights that `hypercast train --run RUN` trained, as float32.
 
     Their names are those of PyTorch Geometric's models GCN, GraphSAGE and GIN.

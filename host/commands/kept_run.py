@@ -1,7 +1,9 @@
 """What commands on a run that was kept have in common."""
 
 import functools
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -11,13 +13,13 @@ from hypercast.host.training.trainer import Trainer
 __all__ = ["kept_run"]
 
 
-def kept_run(function):
+def kept_run(function: Callable[..., None]) -> Callable[..., None]:
     """Decorator: argument RUN and option ``--device``, given to the command as ``trainer``."""
     @click.argument("folder", metavar="RUN", type=click.Path(path_type=Path, file_okay=False))
     @click.option("--device", metavar="DEVICE", default="reference", show_default=True,
                   help="As for train; the bits are the same.")
     @functools.wraps(function)
-    def wrapped(*args, folder, device, **kwargs):
+    def wrapped(*args: Any, folder: Path, device: str, **kwargs: Any) -> None:
         with Console(stderr=True).status("opening the run") as status:
             trainer = Trainer.of_run(folder, device, progress=status.update)
             with trainer:

@@ -1,5 +1,7 @@
 """``hypercast model``: predict a training step without simulating it."""
 
+from typing import TYPE_CHECKING, Any
+
 import click
 from rich.console import Console
 from rich.table import Table
@@ -18,16 +20,21 @@ from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.prepare import loss_of, prepare
 from hypercast.reference.network import COMBINE_FIRST, Network
 from hypercast.reference.recipe import NORMALISATIONS, Recipe
+from hypercast.rtl.config import Config
+
+if TYPE_CHECKING:
+    from hypercast.host.cycle_model.prediction import Prediction
 
 __all__ = ["model"]
 
 
-class _Widths(click.ParamType):
+class _Widths(click.ParamType[Any]):
     """Numbers of features separated by commas."""
 
     name = "WIDTHS"
 
-    def convert(self, value, parameter, context):
+    def convert(self, value: Any, parameter: click.Parameter | None,
+                context: click.Context | None) -> tuple[int, ...]:
         try:
             return tuple(whole_number(part) for part in value.split(","))
         except ValueError:
@@ -49,7 +56,9 @@ class _Widths(click.ParamType):
 @click.option("--normalisation", type=click.Choice(NORMALISATIONS), default="symmetric",
               show_default=True, help="Of a DATASET's edges.")
 @json_option
-def model(dataset, config, vertices, edges, degree_law, widths, order, normalisation, as_json):
+def model(dataset: str | None, config: Config, vertices: int | None, edges: int | None,
+          degree_law: str, widths: tuple[int, ...] | None, order: str, normalisation: str,
+          as_json: bool) -> None:
     """Predict cycles, words and flits of a training step on DATASET, or on a graph like it."""
     from hypercast.host.cycle_model.orders import choose_orders
     from hypercast.host.cycle_model.prediction import predict
@@ -59,7 +68,7 @@ def model(dataset, config, vertices, edges, degree_law, widths, order, normalisa
         raise click.UsageError("give a DATASET, or --vertices with --edges and --layers")
     if dataset and edges is not None:
         raise click.UsageError("--edges goes with --vertices; a DATASET has edges of its own")
-    if dataset is None:
+    if vertices is not None:
         if edges is None or widths is None or len(widths) < 2:
             raise click.UsageError("--vertices needs --edges and --layers, such as 500,128,7")
         network = Network.of_widths(widths, orders=orders)
@@ -69,6 +78,7 @@ def model(dataset, config, vertices, edges, degree_law, widths, order, normalisa
         if order == "auto":
             workload = choose_orders(workload)
     else:
+        assert dataset is not None  # as one of both was given
         graph = Graph.load(dataset)
         network = Network.of_widths(
             [graph.features.shape[1], *(widths or (128,)), graph.classes], orders=orders)
@@ -87,7 +97,7 @@ def model(dataset, config, vertices, edges, degree_law, widths, order, normalisa
         _print(workload, prediction, config)
 
 
-def _print(workload, prediction, config):
+def _print(workload: Workload, prediction: "Prediction", config: Config) -> None:
     console = Console()
     console.print(layer_orders(workload.network))
     table = Table("phase", "cycles", "limited by", "which is busy for", title=(

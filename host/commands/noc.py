@@ -1,6 +1,10 @@
 """``hypercast noc``: explore the network under traffic."""
 
 
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
 import click
 from rich.console import Console
 from rich.table import Table
@@ -8,8 +12,17 @@ from rich.table import Table
 from hypercast.host.commands.options import OUTPUT, json_option, print_json
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.rank_order import rank_order
-from hypercast.host.noc.patterns import PATTERNS, creation_cycles, graph_traffic, pattern_traffic
+from hypercast.host.noc.patterns import (
+    PATTERNS,
+    Traffic,
+    creation_cycles,
+    graph_traffic,
+    pattern_traffic,
+)
 from hypercast.rtl.config import Config
+
+if TYPE_CHECKING:
+    from hypercast.host.noc.measurement import Measurement
 
 __all__ = ["noc"]
 
@@ -35,8 +48,9 @@ __all__ = ["noc"]
 @click.option("--plot", type=OUTPUT, metavar="FILE.png",
               help="Draw latency over load, and the hypercube with the loads of its links.")
 @json_option
-def noc(pattern, graph, panels, dimensions, planes, eject, depth, messages, seed, rate, stalls,
-        plot, as_json):
+def noc(pattern: str | None, graph: str | None, panels: int | None, dimensions: int, planes: int,
+        eject: int, depth: int, messages: int | None, seed: int, rate: float | None, stalls: float,
+        plot: Path | None, as_json: bool) -> None:
     """Send traffic through the simulated network: cycles, bound, latencies, links.
 
     The traffic is that of PATTERN (unicast if there is none), or of --graph.
@@ -72,13 +86,13 @@ def noc(pattern, graph, panels, dimensions, planes, eject, depth, messages, seed
                f"{eject} ejection ports, buffers of {depth}")
 
 
-def _graph_traffic(dataset, dimensions, panels):
+def _graph_traffic(dataset: str, dimensions: int, panels: int) -> Traffic:
     loaded = Graph.load(dataset)
     graph = loaded.permuted(rank_order(loaded))
     return graph_traffic(graph.normalised("symmetric"), dimensions, panels)
 
 
-def _summary(result):
+def _summary(result: "Measurement") -> dict[str, Any]:
     from hypercast.host.noc.measurement import PERCENTILES, percentiles
 
     run, links = result.run, result.link_utilisation
@@ -96,7 +110,7 @@ def _summary(result):
     }
 
 
-def _print(summary, efficiency, title):
+def _print(summary: Mapping[str, Any], efficiency: str, title: str) -> None:
     table = Table("", "", title=title, show_header=False)
     for name in ("messages", "deliveries", "cycles"):
         table.add_row(name, f"{summary[name]:,}")

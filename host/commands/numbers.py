@@ -6,6 +6,7 @@ from rich.table import Table
 
 from hypercast.host.commands.kept_run import kept_run
 from hypercast.host.commands.options import json_option, print_json
+from hypercast.host.training.trainer import Trainer
 
 __all__ = ["numbers"]
 
@@ -13,7 +14,7 @@ __all__ = ["numbers"]
 @click.command()
 @kept_run
 @json_option
-def numbers(trainer, as_json):
+def numbers(trainer: Trainer, as_json: bool) -> None:
     """Show each tensor's exponent, range, saturations and error against float64.
 
     They are those of the training step that would follow the run's last, or best, epoch. Errors are

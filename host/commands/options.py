@@ -2,22 +2,29 @@
 
 import functools
 import json
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import click
 
 from hypercast.host.files.reading.whole_numbers import whole_number
-from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
 from hypercast.rtl.config import PRESETS, Config, ConfigurationError
 
-__all__ = ["OUTPUT", "configuration", "json_option", "layer_orders", "order_option",
+__all__ = ["OUTPUT", "Command", "configuration", "json_option", "layer_orders", "order_option",
            "parse_overrides", "print_json", "score", "scores"]
+
+
+#: What becomes a command, or an option makes of it.
+Command: TypeAlias = Callable[..., None]
 
 
 class _Output(click.Path):
     """A file to write, in a folder that exists, so that no work is lost for a slip."""
 
-    def convert(self, value, parameter, context):
+    def convert(self, value: Any, parameter: click.Parameter | None,
+                context: click.Context | None) -> Path:
         super().convert(value, parameter, context)
         path = Path(value)
         if not path.parent.is_dir():
@@ -37,24 +44,25 @@ order_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")
 
 
-def print_json(value):
+def print_json(value: object) -> None:
     """Print ``value`` as one line of JSON."""
     click.echo(json.dumps(value))
 
 
-def layer_orders(network):
+def layer_orders(network: Network) -> str:
     """The orders of a network's layers, as text."""
     return "order of products: " + ", ".join(
         f"layer {number} {layer.order.replace('_', ' ')}"
         for number, layer in enumerate(network.layers, 1))
 
 
-def score(record, split):
+def score(record: Mapping[str, Any], split: str) -> float | None:
     """What a split's predictions are measured by; None if it has no vertices."""
-    return record.get(f"{split}_accuracy", record.get(f"{split}_micro_f1"))
+    found: float | None = record.get(f"{split}_accuracy", record.get(f"{split}_micro_f1"))
+    return found
 
 
-def scores(record):
+def scores(record: Mapping[str, Any]) -> str:
     """What is measured of the predictions for the splits that have vertices, as text."""
     found = []
     for kind in ("accuracy", "micro_f1", "macro_f1"):
@@ -65,10 +73,10 @@ def scores(record):
     return "; ".join(found)
 
 
-def parse_overrides(overrides):
+def parse_overrides(overrides: Iterable[str]) -> dict[str, int]:
     """Fields of ``Config`` from NAME=VALUE texts."""
     kinds = {name: kind.type for name, kind in Config.__dataclass_fields__.items()}
-    values = {}
+    values: dict[str, int] = {}
     for override in overrides:
         name, separator, text = override.partition("=")
         if not separator or name not in kinds:
@@ -84,7 +92,8 @@ def parse_overrides(overrides):
     return values
 
 
-def configuration(default=None, *, of=None):
+def configuration(default: str | None = None, *,
+                  of: Callable[..., str] | None = None) -> Callable[[Command], Command]:
     """Decorator: options ``--preset`` and ``-P``, given to the command as ``config``.
 
     Parameters
@@ -94,10 +103,12 @@ def configuration(default=None, *, of=None):
     of : callable
         Without ``default``: gives it, called with the command's other arguments.
     """
-    def decorate(function):
+    def decorate(function: Command) -> Command:
         @functools.wraps(function)
-        def wrapped(*args, preset, overrides, **kwargs):
-            chosen = PRESETS[preset or of(**kwargs)].replace(**parse_overrides(overrides))
+        def wrapped(*args: Any, preset: str | None, overrides: tuple[str, ...],
+                    **kwargs: Any) -> None:
+            name = of(**kwargs) if preset is None and of else preset or ""
+            chosen = PRESETS[name].replace(**parse_overrides(overrides))
             return function(*args, config=chosen, **kwargs)
         wrapped = click.option(
             "-P", "overrides", multiple=True, metavar="NAME=VALUE",

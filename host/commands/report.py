@@ -14,13 +14,13 @@ __all__ = ["report", "write_report"]
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @click.option("-o", "output", type=OUTPUT,
               help="The page.  [default: FOLDER/report.html]")
-def report(folder, output):
+def report(folder: Path, output: Path | None) -> None:
     """Draw the run that `hypercast train --run FOLDER` kept, as one self-contained HTML page."""
     path = write_report(folder, output)
     click.echo(f"{path}: {path.stat().st_size / 1024:,.0f} KiB")
 
 
-def write_report(folder, path=None):
+def write_report(folder: Path, path: Path | None = None) -> Path:
     """Write the page of the run in a folder, by default into the folder; returns its path."""
     from hypercast.host.report.folder import load_run
     from hypercast.host.report.page import page  # slow to import

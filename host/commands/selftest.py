@@ -8,7 +8,8 @@ from rich.console import Console
 
 from hypercast.host.commands.options import configuration, json_option, print_json
 from hypercast.host.runtime.chip_transport import RTL, open_transport
-from hypercast.host.selftest.run import SECTIONS, self_test
+from hypercast.host.selftest.run import SECTIONS, Section, self_test
+from hypercast.rtl.config import Config
 
 __all__ = ["selftest"]
 
@@ -23,7 +24,8 @@ __all__ = ["selftest"]
 @click.option("--quick", is_flag=True,
               help="Test memories only at addresses that differ in one bit.")
 @json_option
-def selftest(config, device, sections, quick, as_json):
+def selftest(config: Config, device: str, sections: tuple[str, ...], quick: bool,
+             as_json: bool) -> None:
     """Test memories, links and arithmetic of a chip; exit status 1 if something is broken."""
     console = Console(stderr=as_json)
     with console.status("opening the device") as status, contextlib.closing(
@@ -41,7 +43,7 @@ def selftest(config, device, sections, quick, as_json):
         sys.exit(1)
 
 
-def _print(console, section):
+def _print(console: Console, section: Section) -> None:
     if section.omitted:
         console.print(f"{section.name}: not tested, {section.omitted}", style="yellow")
     elif not section.findings:

@@ -1,7 +1,9 @@
 """``hypercast train``: train a graph on the reference or on a chip."""
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -19,10 +21,12 @@ from hypercast.host.commands.options import (
 )
 from hypercast.host.commands.report import write_report
 from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.compiler.job import Job
 from hypercast.host.files.durable_file import require_writable
 from hypercast.host.runtime.image import write_image
 from hypercast.host.runtime.trace import write_trace
 from hypercast.host.runtime.utilisation import utilisation
+from hypercast.host.training.run_folder import Record
 from hypercast.host.training.trainer import Trainer
 
 __all__ = ["train"]
@@ -49,7 +53,9 @@ __all__ = ["train"]
 @click.option("--image", type=OUTPUT, metavar="FILE",
               help="Write what a driver loads into the chip, such as that of examples/c.")
 @json_option
-def train(dataset, changes, check, folder, every, resume, trace, trace_step, image, as_json):
+def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool | None,
+          folder: Path | None, every: int | None, resume: bool, trace: Path | None,
+          trace_step: int | None, image: Path | None, as_json: bool) -> None:
     """Train DATASET: blocks (the default), karate, or a file or folder of graphs in a format of
     others; or what FILE.toml or FILE.yaml describes, see docs/tutorial.md.
 
@@ -73,7 +79,7 @@ def train(dataset, changes, check, folder, every, resume, trace, trace_step, ima
     with console.status("reading the graph") as status, Trainer.of_description(
             description, run=folder, every=every or 1, resume=resume, check=check,
             record_step=recorded, progress=status.update) as trainer:
-        if (trace or trace_step) and recorded <= trainer.epoch:
+        if (trace or trace_step) and recorded and recorded <= trainer.epoch:
             later = "give a later --trace-step" if trace_step else "raise --epochs"
             raise click.UsageError(f"the training step of epoch {recorded} is to be recorded, but "
                                    f"the checkpoint is of epoch {trainer.epoch}; {later}")
@@ -112,7 +118,8 @@ def train(dataset, changes, check, folder, every, resume, trace, trace_step, ima
         raise click.exceptions.Exit(1)
 
 
-def _recorded_step(device, epochs, folder, trace, trace_step):
+def _recorded_step(device: str, epochs: int, folder: Path | None, trace: Path | None,
+                   trace_step: int | None) -> int | None:
     """Number of the epoch of which a step is recorded, from 1; None for none."""
     if device != "rtl":
         if trace or trace_step:
@@ -131,7 +138,7 @@ def _recorded_step(device, epochs, folder, trace, trace_step):
     return trace_step or epochs
 
 
-def _print_beginning(console, trainer, job):
+def _print_beginning(console: Console, trainer: Trainer, job: Job | None) -> None:
     graph, config = trainer.graph, trainer.device.config
     console.print(f"{trainer.facts['data set']}: {graph.vertices} vertices, {graph.edges.nnz} "
                   f"edges, {'-'.join(map(str, trainer.widths))} features, on "
@@ -145,7 +152,7 @@ def _print_beginning(console, trainer, job):
         console.print(f"going on after epoch {trainer.epoch}")
 
 
-def _train(console, trainer, as_json):
+def _train(console: Console, trainer: Trainer, as_json: bool) -> None:
     """Train to the end, and show how it goes."""
     trainer.progress = console.print
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
@@ -160,21 +167,21 @@ def _train(console, trainer, as_json):
             progress.update(task, completed=trainer.epoch, description=_line(record))
 
 
-def _line(record):
-    def percent(name):
+def _line(record: Record) -> str:
+    def percent(name: str) -> str:
         value = score(record, name)
         return "   -  " if value is None else f"{value:6.1%}"
     return (f"loss {record['training_loss']:.4f}  train {percent('train')}  "
             f"validation {percent('validation')}  test {percent('test')}")
 
 
-def _count(trainer):
+def _count(trainer: Trainer) -> str:
     """The epochs done, as text."""
     noun, *rest = trainer.unit.split(" of ")
     return " of ".join([f"{trainer.epoch} {noun}{'' if trainer.epoch == 1 else 's'}", *rest])
 
 
-def _print_summary(console, summary, trainer):
+def _print_summary(console: Console, summary: Mapping[str, Any], trainer: Trainer) -> None:
     if "phases" in summary:
         total = sum(summary["phases"].values())
         table = Table("phase", "cycles", "share", title="the last training step")

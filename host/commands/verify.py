@@ -1,6 +1,8 @@
 """``hypercast verify``: prove what blocks promise."""
 
 import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
@@ -8,13 +10,16 @@ from rich.table import Table
 
 from hypercast.host.commands.options import json_option, print_json
 
+if TYPE_CHECKING:
+    from hypercast.proofs.check import Verdict
+
 __all__ = ["verify"]
 
 
 @click.command()
 @click.argument("blocks", nargs=-1, metavar="[BLOCK]...")
 @json_option
-def verify(blocks, as_json):
+def verify(blocks: tuple[str, ...], as_json: bool) -> None:
     """Prove what blocks of the hardware promise; exit status 1 if a proof fails.
 
     Every BLOCK that is named, or all. Proofs are by induction, for all time, or of so many cycles
@@ -42,7 +47,7 @@ def verify(blocks, as_json):
         sys.exit(1)
 
 
-def _print(verdicts):
+def _print(verdicts: "Sequence[Verdict]") -> None:
     table = Table("block", "of", "property", "method", "seconds", "verdict")
     for verdict in verdicts:
         proof = verdict.proof

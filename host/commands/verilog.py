@@ -7,6 +7,7 @@ import click
 
 from hypercast.host.commands.options import configuration, json_option, print_json
 from hypercast.host.files.reading.regular_file import read_text
+from hypercast.rtl.config import Config
 
 __all__ = ["verilog"]
 
@@ -16,7 +17,7 @@ __all__ = ["verilog"]
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("build/verilog"),
               show_default=True, help="Folder to write to.")
 @json_option
-def verilog(config, output, as_json):
+def verilog(config: Config, output: Path, as_json: bool) -> None:
     """Write the chip as Verilog, with all that describes it to tools and software.
 
     \b

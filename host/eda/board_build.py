@@ -3,10 +3,12 @@
 import resource
 import time
 from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
 from hypercast.boards.serial_project import AREA_FILE, PROJECT, TIMING_FILE, tools
 from hypercast.host.eda.place_and_route import Clock, reported_clock
-from hypercast.host.eda.synthesis import FAMILIES, hierarchical_areas
+from hypercast.host.eda.synthesis import FAMILIES, Area, hierarchical_areas
 from hypercast.host.files.reading.json_file import read_json
 from hypercast.sim.build_step import run
 
@@ -37,18 +39,18 @@ class BoardReport:
     """
 
     clock: Clock
-    used: dict
-    available: dict
-    blocks: dict
+    used: dict[str, int]
+    available: dict[str, int]
+    blocks: dict[str, Area]
     seconds: float
     memory: int
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         return asdict(self)
 
 
-def build_bitstream(folder):
+def build_bitstream(folder: Path) -> BoardReport:
     """Run the script of a project made by ``serial_project.project`` for Project Trellis.
 
     Parameters

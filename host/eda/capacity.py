@@ -1,5 +1,7 @@
 """The largest graphs and layers that a configuration has room for, found with the compiler."""
 
+from collections.abc import Callable
+
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.graphs.datasets import blocks
@@ -7,11 +9,13 @@ from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
+from hypercast.rtl.config import Config
 
 __all__ = ["largest_graph", "largest_layer"]
 
 
-def largest_graph(config, *, features=16, hidden=16, classes=4, degree=4.0):
+def largest_graph(config: Config, *, features: int = 16, hidden: int = 16, classes: int = 4,
+                  degree: float = 4.0) -> int:
     """Vertices of the largest graph, a stochastic block model, on which two layers are trained.
 
     Parameters
@@ -28,7 +32,7 @@ def largest_graph(config, *, features=16, hidden=16, classes=4, degree=4.0):
         vertices=vertices, classes=classes, features=features, degree=degree))))
 
 
-def largest_layer(config, graph):
+def largest_layer(config: Config, graph: Graph) -> int:
     """Hidden features of the widest network of two layers that can be trained on a graph.
 
     Parameters
@@ -41,7 +45,7 @@ def largest_layer(config, graph):
     return _largest(config.lanes, config.lanes, lambda hidden: _fits(config, hidden, graph))
 
 
-def _fits(config, hidden, graph):
+def _fits(config: Config, hidden: int, graph: Graph) -> bool:
     network = Network.of_widths([graph.features.shape[1], hidden, graph.classes])
     try:
         compile_job(prepare(graph, network, Recipe(element_width=config.element_width)), config)
@@ -50,7 +54,7 @@ def _fits(config, hidden, graph):
     return True
 
 
-def _largest(least, step, fits):
+def _largest(least: int, step: int, fits: Callable[[int], bool]) -> int:
     """The largest ``least + k * step`` that fits, if what is smaller fits too; 0 if none does."""
     if not fits(least):
         return 0

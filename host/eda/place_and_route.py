@@ -3,6 +3,7 @@
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from amaranth.back import rtlil
 from amaranth.hdl import Module, Signal, Value
@@ -43,12 +44,12 @@ class Clock:
     wires: float
 
     @property
-    def met(self):
+    def met(self) -> bool:
         """Whether it is as fast as was asked."""
         return self.reached >= self.asked
 
 
-def reported_clock(report):
+def reported_clock(report: Any) -> Clock:
     """The slowest of the clocks in nextpnr's report, a dictionary."""
     name, clock = min(report["fmax"].items(), key=lambda item: item[1]["achieved"])
     [steps] = [path["path"] for path in report["critical_paths"]
@@ -64,11 +65,11 @@ def reported_clock(report):
 class _Enclosed(wiring.Component):
     """A component between registers: what is at its ports counts in the clock like all else."""
 
-    def __init__(self, inner):
+    def __init__(self, inner: wiring.Component) -> None:
         self._inner = inner
         super().__init__(inner.signature)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.inner = self._inner
         for path, member, value in self.signature.flatten(self):
@@ -83,7 +84,7 @@ class _Enclosed(wiring.Component):
         return m
 
 
-def block_clock(block, *, asked):
+def block_clock(block: wiring.Component, *, asked: float) -> Clock:
     """Clock of a block that has an ECP5-85F of speed grade 6 for itself, between registers.
 
     Parameters

@@ -5,6 +5,7 @@ import re
 import subprocess
 import tempfile
 from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,7 +54,7 @@ class Area:
     scattered_memories: int = 0
 
     @property
-    def lut_places(self):
+    def lut_places(self) -> int:
         """Places that the LUTs take on AMD's FPGAs, those used as RAM included.
 
         Two with at most 3 inputs share one, as Yosys' estimate of logic cells has it; but every
@@ -75,7 +76,7 @@ class Family:
     """
 
     command: str
-    cells: dict
+    cells: dict[str, Area]
 
 
 _LUT = Area(luts=1)
@@ -131,12 +132,13 @@ _SCRIPT = ("read_rtlil design.il; {hidden}hierarchy {top}; rename -hide w:*; "
            "{command} -run map_ffram:; tee -q -o cells.json stat -json")
 
 
-def _cells(path):
+def _cells(path: Path) -> dict[str, int]:
     """Number of cells by type."""
-    return read_json(path)["design"]["num_cells_by_type"]
+    cells: dict[str, int] = read_json(path)["design"]["num_cells_by_type"]
+    return cells
 
 
-def _area(cells, family, hidden=()):
+def _area(cells: Mapping[str, int], family: Family, hidden: Collection[str] = ()) -> Area:
     """Area of a number of cells by type, without those that are ``hidden``.
 
     Raises
@@ -154,7 +156,7 @@ def _area(cells, family, hidden=()):
                    for name in Area.__dataclass_fields__})
 
 
-def hierarchical_areas(path, family):
+def hierarchical_areas(path: Path, family: Family) -> dict[str, Area]:
     """Area of each module of a synthesised design, with all it contains, by name.
 
     Parameters
@@ -172,9 +174,9 @@ def hierarchical_areas(path, family):
     modules = {name.removeprefix("\\"): module["num_cells_by_type"]
                for name, module in read_json(path)["modules"].items()}
 
-    def contained(name):
+    def contained(name: str) -> Counter[str]:
         """Number of cells by type, of this module and of those in it."""
-        total = Counter()
+        total: Counter[str] = Counter()
         for cell, number in modules[name].items():
             module = cell.removeprefix("\\")
             inside = contained(module) if module in modules else {cell: 1}
@@ -184,7 +186,7 @@ def hierarchical_areas(path, family):
     return {name: _area(contained(name), family) for name in modules}
 
 
-def submodules(design, module):
+def submodules(design: str, module: str) -> dict[str, str]:
     """Modules that a module of a design consists of, by the names they have in it.
 
     Parameters
@@ -194,12 +196,14 @@ def submodules(design, module):
     module : str
         Name of the module.
     """
-    body = re.search(rf"^module \\{re.escape(module)}$(.*?)^end$", design, re.M | re.S)[1]
-    cells = re.findall(r"^  cell \\(\S+) \\([^\s$]+)", body, re.M)
+    found = re.search(rf"^module \\{re.escape(module)}$(.*?)^end$", design, re.M | re.S)
+    assert found, module
+    cells = re.findall(r"^  cell \\(\S+) \\([^\s$]+)", found[1], re.M)
     return {name: part for part, name in cells}
 
 
-def synthesise(design, family, *, top=None, without=()):
+def synthesise(design: str, family: Family, *, top: str | None = None,
+               without: Collection[str] = ()) -> Area:
     """Area of a design, flattened and out of context.
 
     Parameters

@@ -1,5 +1,8 @@
 """The registers and the configuration as a C header."""
 
+from collections.abc import Sequence
+
+from hypercast.rtl.config import Config
 from hypercast.rtl.export.notice import notice
 from hypercast.rtl.registers import COUNTERS, PHASES, REGISTERS, ROW_TABLE, CoreSpace, Space
 
@@ -10,9 +13,9 @@ _GUARD = "HYPERCAST_H"
 _DERIVED = ("cores", "chunks")
 
 
-def c_header(config):
+def c_header(config: Config) -> str:
     """The header of a configuration, as text: constants only, all unsigned."""
-    sections: list = [
+    sections: list[tuple[str, Sequence[tuple[str, object, str]]]] = [
         ("Byte offsets of the registers",
          [(f"REG_{register.name}", f"{register.offset:#04x}", register.description)
           for register in REGISTERS]),
@@ -43,6 +46,6 @@ def c_header(config):
     return "\n".join([*lines, "", f"#endif /* {_GUARD} */", ""])
 
 
-def _define(name, value, description):
+def _define(name: str, value: object, description: str) -> str:
     comment = f" /* {description}. */" if description else ""
     return f"#define HYPERCAST_{name.upper()} {value}u{comment}"

@@ -1,12 +1,14 @@
 """The chip as an IP-XACT component (IEEE 1685-2014): ports, bus interface, memory map, files."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
 from xml.etree import ElementTree
 
 from hypercast.host.eda.integration.xml import add, document
-from hypercast.rtl.config import INTERFACE_VERSION
+from hypercast.rtl.config import INTERFACE_VERSION, Config
 from hypercast.rtl.control.axi_lite import ADDRESS_WIDTH
 from hypercast.rtl.export.manifest import manifest
-from hypercast.rtl.registers import REGISTERS, Field
+from hypercast.rtl.registers import REGISTERS, Field, Register
 
 __all__ = ["ipxact"]
 
@@ -17,7 +19,7 @@ _MEMORY_MAP = "registers"
 _FILES = {"hypercast.v": "verilogSource", "hypercast.h": "cSource"}
 
 
-def ipxact(config):
+def ipxact(config: Config) -> str:
     """The component of a configuration, as text."""
     ports = manifest(config)["ports"]
     component = ElementTree.Element("component", {"xmlns": _NAMESPACE})
@@ -42,11 +44,12 @@ def ipxact(config):
     return document(component, config)
 
 
-def _add_parameter(parent, name, value):
+def _add_parameter(parent: ElementTree.Element, name: str, value: object) -> None:
     add(parent, "parameter", {"name": name, "value": value}, {"parameterId": name})
 
 
-def _add_interface(parent, name, bus, abstraction, ports):
+def _add_interface(parent: ElementTree.Element, name: str, bus: dict[str, str],
+                   abstraction: dict[str, str], ports: Mapping[str, str]) -> ElementTree.Element:
     """A bus interface up to its abstraction, with logical ports mapped to ``ports``."""
     interface = add(parent, "busInterface")
     add(interface, "name", name)
@@ -60,7 +63,7 @@ def _add_interface(parent, name, bus, abstraction, ports):
     return interface
 
 
-def _add_axi(parent, ports):
+def _add_axi(parent: ElementTree.Element, ports: Sequence[Mapping[str, Any]]) -> None:
     arm = {"vendor": "amba.com", "library": "AMBA4", "version": "r0p0"}
     names = [port["name"] for port in ports if port["name"].startswith("axi__")]
     interface = _add_interface(
@@ -69,7 +72,8 @@ def _add_axi(parent, ports):
     add(add(interface, "slave"), "memoryMapRef", attributes={"memoryMapRef": _MEMORY_MAP})
 
 
-def _add_wire(parent, name, kind, logical, parameters):
+def _add_wire(parent: ElementTree.Element, name: str, kind: str, logical: str,
+              parameters: Mapping[str, str]) -> None:
     """A clock or reset, by the bus definitions that most tools know."""
     signal = {"vendor": "xilinx.com", "library": "signal", "version": "1.0"}
     interface = _add_interface(parent, name, signal | {"name": kind},
@@ -80,7 +84,7 @@ def _add_wire(parent, name, kind, logical, parameters):
         add(element, "parameter", {"name": key, "value": value})
 
 
-def _add_memory_map(component, config):
+def _add_memory_map(component: ElementTree.Element, config: Config) -> None:
     memory_map = add(add(component, "memoryMaps"), "memoryMap")
     add(memory_map, "name", _MEMORY_MAP)
     block = add(memory_map, "addressBlock", {
@@ -91,7 +95,7 @@ def _add_memory_map(component, config):
     add(memory_map, "addressUnitBits", 8)
 
 
-def _add_register(parent, register, config):
+def _add_register(parent: ElementTree.Element, register: Register, config: Config) -> None:
     element = add(parent, "register", {
         "name": register.name, "description": register.description,
         "addressOffset": f"'h{register.offset:x}", "size": 32, "volatile": "true",
@@ -114,7 +118,7 @@ def _add_register(parent, register, config):
             add(inner, "readAction", "modify")
 
 
-def _add_model(component, ports):
+def _add_model(component: ElementTree.Element, ports: Sequence[Mapping[str, Any]]) -> None:
     model = add(component, "model")
     add(model, "views", {"view": {"name": "verilog", "componentInstantiationRef": "verilog"}})
     add(add(model, "instantiations"), "componentInstantiation", {
@@ -122,7 +126,7 @@ def _add_model(component, ports):
         "fileSetRef": {"localName": "files"}})
     element = add(model, "ports")
     for port in ports:
-        wire: dict = {"direction": {"input": "in", "output": "out"}[port["direction"]]}
+        wire: dict[str, object] = {"direction": {"input": "in", "output": "out"}[port["direction"]]}
         if port["width"] > 1:
             wire["vectors"] = {"vector": {"left": port["width"] - 1, "right": 0}}
         add(element, "port", {"name": port["name"], "wire": wire})

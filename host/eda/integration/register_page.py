@@ -1,5 +1,7 @@
 """The registers as a page of the documentation."""
 
+from collections.abc import Iterable, Sequence
+
 from hypercast.rtl.registers import COUNTERS, REGISTERS, ROW_TABLE, CoreSpace, Space
 
 __all__ = ["register_page"]
@@ -24,7 +26,7 @@ While a program runs, only performance counters can be read.
 """
 
 
-def register_page():
+def register_page() -> str:
     """The page, as Markdown; the same for every configuration."""
     parts = [_HEAD, _table(("offset", "register", "access", "reset", "what"), (
         (f"`{register.offset:#04x}`", f"`{register.name}`", register.access,
@@ -44,6 +46,6 @@ def register_page():
     return "\n".join(parts)
 
 
-def _table(head, rows):
+def _table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "".join(f"| {' | '.join(str(cell) for cell in line)} |\n" for line in lines)

@@ -3,16 +3,16 @@
 from xml.etree import ElementTree
 
 from hypercast.host.eda.integration.xml import add, document
-from hypercast.rtl.config import INTERFACE_VERSION
+from hypercast.rtl.config import INTERFACE_VERSION, Config
 from hypercast.rtl.control.axi_lite import ADDRESS_WIDTH
-from hypercast.rtl.registers import REGISTERS
+from hypercast.rtl.registers import REGISTERS, Register
 
 __all__ = ["svd"]
 
 _ACCESS = {"r": "read-only", "rw": "read-write"}
 
 
-def svd(config):
+def svd(config: Config) -> str:
     """The SVD file of a configuration, as text.
 
     The one peripheral is at address 0: a system adds the address of its AXI4-Lite port.
@@ -36,7 +36,7 @@ def svd(config):
     return document(device, config)
 
 
-def _add_register(parent, register, config):
+def _add_register(parent: ElementTree.Element, register: Register, config: Config) -> None:
     element = add(parent, "register", {
         "name": register.name,
         "description": register.description,

@@ -2,12 +2,14 @@
 
 from xml.etree import ElementTree
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.export.notice import notice
 
 __all__ = ["add", "document"]
 
 
-def add(parent, tag, content=None, attributes=None):
+def add(parent: ElementTree.Element, tag: str, content: object = None,
+        attributes: dict[str, str] | None = None) -> ElementTree.Element:
     """Append an element to ``parent``.
 
     Parameters
@@ -33,7 +35,7 @@ def add(parent, tag, content=None, attributes=None):
     return element
 
 
-def document(root, config):
+def document(root: ElementTree.Element, config: Config) -> str:
     """The text of a document with root element ``root``, made for a configuration."""
     ElementTree.indent(root)
     head = "\n".join(notice(config))
