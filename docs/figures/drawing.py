@@ -1,7 +1,7 @@
 """A picture in SVG: boxes, lines, arrows and text, on a ground of its own."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
@@ -44,7 +44,7 @@ def _towards(corner: tuple[float, float], other: tuple[float, float],
     return corner[0] + part * (other[0] - corner[0]), corner[1] + part * (other[1] - corner[1])
 
 
-def _attributes(values: dict) -> str:
+def _attributes(values: Mapping[str, object]) -> str:
     return "".join(f' {name.replace("_", "-")}="{escape(str(value))}"'
                    for name, value in values.items() if value is not None)
 

@@ -6,42 +6,76 @@ A recording needs the compiled chip, so it is kept in ``recorded_step.json``;
 
 import json
 from pathlib import Path
+from typing import NamedTuple
 
 from docs.figures.training import trainer
+from hypercast.host.compiler.job import Job
+from hypercast.host.runtime.timeline import Instruction
 from hypercast.rtl.isa import Engine, Opcode
 
-__all__ = ["RECORDING", "read", "record", "text"]
+__all__ = ["RECORDING", "Recording", "Slice", "read", "record", "text"]
 
 RECORDING = Path(__file__).with_name("recorded_step.json")
 #: The training step that is recorded; by then the chip has chosen exponents itself.
 _STEP = 2
 
 
-def record() -> dict:
-    """Train on the simulated chip and record core 0 in a step.
+class Slice(NamedTuple):
+    """A stretch of cycles in which an engine was busy.
 
-    Returns
-    -------
-    dict
-        ``cycles`` of the step, and ``slices``: engine, first cycle, first cycle no more, opcode,
-        what is worked on, and phase.
+    Attributes
+    ----------
+    engine : str
+        Name of the engine.
+    start, end : int
+        First cycle, and first cycle no more.
+    opcode, subject, phase : str
+        What the instruction does, what it works on, and its phase.
     """
+
+    engine: str
+    start: int
+    end: int
+    opcode: str
+    subject: str
+    phase: str
+
+
+class Recording(NamedTuple):
+    """A training step on core 0.
+
+    Attributes
+    ----------
+    cycles : int
+        All cycles of the step.
+    slices : list of Slice
+        When engines were busy.
+    """
+
+    cycles: int
+    slices: list[Slice]
+
+
+def record() -> Recording:
+    """Train on the simulated chip and record a step."""
     with trainer("rtl") as training:
-        device = training.target
+        device = training.target.chip
+        assert device is not None
         for step in range(_STEP):
             device.train_step(record=step == _STEP - 1)
         profile, job = device.profile, device.job
-    slices = profile.slices
+    assert profile is not None
     found = []
-    for core, engine, start, end, number in zip(*(part.tolist() for part in slices), strict=True):
+    for core, engine, start, end, number in zip(
+            *(part.tolist() for part in profile.slices), strict=True):
         if core == 0:
             instruction = profile.instructions[number]
-            found.append([Engine(engine).name, start, end, instruction.fields["opcode"].name,
-                          _subject(instruction, job), instruction.phase])
-    return {"cycles": profile.cycles, "slices": found}
+            found.append(Slice(Engine(engine).name, start, end, instruction.fields["opcode"].name,
+                               _subject(instruction, job), instruction.phase))
+    return Recording(profile.cycles, found)
 
 
-def _subject(instruction, job) -> str:
+def _subject(instruction: Instruction, job: Job) -> str:
     """What an instruction works on, and which panel of it."""
     fields, name = instruction.fields, instruction.name.partition(" ")[2]
     if fields["opcode"] == Opcode.MATMUL and fields["panels"] > 1 and not fields["transposed"]:
@@ -55,12 +89,13 @@ def _subject(instruction, job) -> str:
     return name
 
 
-def text(recorded: dict) -> str:
+def text(recording: Recording) -> str:
     """A recording as the text of its file, a line for each slice."""
-    slices = ",\n  ".join(json.dumps(one) for one in recorded["slices"])
-    return f'{{\n "cycles": {recorded["cycles"]},\n "slices": [\n  {slices}\n ]\n}}\n'
+    slices = ",\n  ".join(json.dumps(one) for one in recording.slices)
+    return f'{{\n "cycles": {recording.cycles},\n "slices": [\n  {slices}\n ]\n}}\n'
 
 
-def read() -> dict:
+def read() -> Recording:
     """The recording that is kept."""
-    return json.loads(RECORDING.read_text())
+    kept = json.loads(RECORDING.read_text())
+    return Recording(kept["cycles"], [Slice(*one) for one in kept["slices"]])

@@ -6,6 +6,9 @@ from hypercast.rtl.network import routing
 
 __all__ = ["draw"]
 
+#: Place of each output: kind ("eject" or "link") and number.
+_Columns = dict[tuple[str, int], int]
+
 #: Tone of each virtual channel.
 _TONES = ("compute", "memory", "network", "control")
 _TOP, _PITCH, _GAP = 118, 19, 14
@@ -42,7 +45,8 @@ def draw() -> Drawing:
     return drawing
 
 
-def _side(drawing: Drawing, top: float, side: int | None, columns: dict, config: Config) -> None:
+def _side(drawing: Drawing, top: float, side: int | None, columns: _Columns,
+          config: Config) -> None:
     """What comes from one side: a buffer for each plane, and its paths."""
     name, source = ("injection", "") if side is None else (
         f"link {side}", "rtl/network/link_input.py")
@@ -62,7 +66,7 @@ def _side(drawing: Drawing, top: float, side: int | None, columns: dict, config:
             drawing.dot(columns[way], y, 4.5, tone)
 
 
-def _outputs(drawing: Drawing, top: float, columns: dict) -> None:
+def _outputs(drawing: Drawing, top: float, columns: _Columns) -> None:
     """An arbiter and what lies behind it, for each output."""
     drawing.text(24, top + 25, "switch allocator: an arbiter per output,", bold=True)
     drawing.text(24, top + 41, "older flits first", muted=True)
