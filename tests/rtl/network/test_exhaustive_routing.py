@@ -93,9 +93,11 @@ def bits(value):
     return [position for position in range(value.bit_length()) if value >> position & 1]
 
 
-def test_the_rtl_does_what_the_model_says():
+@pytest.mark.parametrize(("planes", "flits"), [
+    (2, 20), pytest.param(4, 200, marks=pytest.mark.slow)])
+def test_the_rtl_does_what_the_model_says(planes, flits):
     """Random flits, one at a time: the links used and the cores reached are the model's tree."""
-    config = Config(dimensions=DIMENSIONS, planes=4, lanes=2, element_width=8)
+    config = Config(dimensions=DIMENSIONS, planes=planes, lanes=2, element_width=8)
     dut = Hypercube(config)
     rng = random.Random(16)
     layout = flit(config)
@@ -107,7 +109,7 @@ def test_the_rtl_does_what_the_model_says():
     async def bench(ctx):
         for port in ports:
             ctx.set(port.ready, 1)
-        for number in range(60):
+        for number in range(flits):
             source, plane = rng.randrange(CORES), rng.randrange(config.planes)
             mask = rng.randrange(1, 1 << CORES)
             one = {"mask": mask, "plane": plane, "payload": number}
@@ -126,4 +128,4 @@ def test_the_rtl_does_what_the_model_says():
             assert got == {source ^ offset: layout.const({**one, "mask": 1, "source": offset})
                            for offset in bits(mask)}
 
-    run(dut, bench, cycles=60 * cycles + 1)
+    run(dut, bench, cycles=flits * cycles + 1)
