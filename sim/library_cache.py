@@ -5,6 +5,7 @@ import fcntl
 import hashlib
 import shutil
 import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 __all__ = ["LIBRARY", "cached"]
@@ -16,7 +17,8 @@ _DIGEST = f"{LIBRARY}.sha256"
 _BUILD, _LOCK = ".build", ".lock"
 
 
-def cached(folder, make, *, progress=lambda text: None):
+def cached(folder: Path, make: Callable[[Path], None], *,
+           progress: Callable[[str], None] = lambda text: None) -> Path:
     """The path of the library in ``folder``, which is made if it is not there, or damaged.
 
     Who asks for a library that another process is making waits for it. What processes left that
@@ -43,7 +45,7 @@ def cached(folder, make, *, progress=lambda text: None):
     return library
 
 
-def _make(folder, make):
+def _make(folder: Path, make: Callable[[Path], None]) -> None:
     built = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", suffix=_BUILD, dir=folder.parent))
     make(built)
     for path in built.iterdir():
@@ -54,7 +56,7 @@ def _make(folder, make):
     built.rename(folder)
 
 
-def _whole(folder):
+def _whole(folder: Path) -> bool:
     """Whether a library is there, and as it was made."""
     try:
         return (folder / _DIGEST).read_text() == _digest(folder)
@@ -62,19 +64,19 @@ def _whole(folder):
         return False
 
 
-def _digest(folder):
+def _digest(folder: Path) -> str:
     with (folder / LIBRARY).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _remove(path):
+def _remove(path: Path) -> None:
     if path.is_dir():
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
 
 
-def _remove_abandoned(folder):
+def _remove_abandoned(folder: Path) -> None:
     """Remove what is beside ``folder`` of builds that nobody goes on with."""
     for path in folder.parent.glob(f"*{_BUILD}"):
         name = path.name.removesuffix(_BUILD).rpartition(".")[0]
@@ -86,12 +88,12 @@ def _remove_abandoned(folder):
             shutil.rmtree(path, ignore_errors=True)
 
 
-def _lock_file(folder):
+def _lock_file(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}{_LOCK}")
 
 
 @contextlib.contextmanager
-def _holding(folder, progress):
+def _holding(folder: Path, progress: Callable[[str], None]) -> Iterator[None]:
     """Hold the right to make the library of a folder; the process's end gives it up, too."""
     with _lock_file(folder).open("a") as file:
         try:

@@ -1,5 +1,6 @@
 """A line that changes, loses, repeats, invents and delays bytes."""
 
+import random
 from collections import Counter
 
 from hypercast.host.runtime.transport import Port
@@ -30,15 +31,15 @@ class FaultyLine(Port):
         Kind of fault to how many there were.
     """
 
-    def __init__(self, port, rng, rate):
+    def __init__(self, port: Port, rng: random.Random, rate: float) -> None:
         self._port, self._rng, self._rate = port, rng, rate
         self._late = {"sent": b"", "received": b""}
-        self.injected = Counter()
+        self.injected: Counter[str] = Counter()
 
-    def send(self, data):
+    def send(self, data: bytes) -> None:
         self._port.send(self._pass("sent", data))
 
-    def receive(self):
+    def receive(self) -> bytes:
         """What comes, then what comes late; of the latter it is silent at first."""
         data = self._pass("received", self._port.receive())
         if late := self._late["sent"]:
@@ -46,7 +47,7 @@ class FaultyLine(Port):
             self._port.send(late)
         return data
 
-    def _pass(self, direction, data):
+    def _pass(self, direction: str, data: bytes) -> bytes:
         """What is left of bytes on their way, after those that are late."""
         result = bytearray(self._late[direction])
         self._late[direction] = b""
@@ -69,5 +70,5 @@ class FaultyLine(Port):
                     break
         return bytes(result)
 
-    def close(self):
+    def close(self) -> None:
         self._port.close()

@@ -1,10 +1,12 @@
 """Compiles the network without its cores: the router, converted once."""
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from amaranth.back import rtlil
 from amaranth.lib.wiring import Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import Link, flit
 from hypercast.rtl.network.age import EPOCH_CYCLES, EPOCH_WIDTH
 from hypercast.rtl.network.router import Router
@@ -18,7 +20,7 @@ __all__ = ["build_network"]
 _ROUTER = "hypercast_router"
 
 
-def build_network(config, *, progress=lambda text: None):
+def build_network(config: Config, *, progress: Callable[[str], None] = lambda text: None) -> Path:
     """The path of the shared library that simulates a network; see ``library_build.build``.
 
     Parameters
@@ -34,14 +36,14 @@ def build_network(config, *, progress=lambda text: None):
     return build(design, progress=progress)
 
 
-def _convert(config, folder):
+def _convert(config: Config, folder: Path) -> list[str]:
     """Write the network's C++ to a folder; returns the names of its modules."""
     (folder / "network.h").write_text(_header(config))
     modules, _ = convert({_ROUTER: rtlil.convert(Router(config), name=_ROUTER)}, folder)
     return modules
 
 
-def _header(config):
+def _header(config: Config) -> str:
     """C++ of sizes, the flit's fields, a router's ports, and the wires between routers."""
     layout = flit(config)
     fields = [f"constexpr Field k{name.capitalize()}{{{field.offset}, {field.width}}};"
@@ -71,7 +73,7 @@ def _header(config):
         "}", ""])
 
 
-def _wires(config):
+def _wires(config: Config) -> Iterator[tuple[tuple[int, str], tuple[int, str]]]:
     """Every member of every link, as a (source, destination) pair of (core, port) names."""
     for core, dimension in links(config.dimensions):
         for name, member in Link(config).members.items():

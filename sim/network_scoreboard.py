@@ -1,8 +1,9 @@
 """Compares what the network delivered with what was sent."""
 
 import numpy as np
+import numpy.typing as npt
 
-from hypercast.sim.network_simulation import Ending
+from hypercast.sim.network_simulation import Ending, NetworkRun
 
 __all__ = ["NetworkError", "check_deliveries"]
 
@@ -11,7 +12,8 @@ class NetworkError(RuntimeError):
     """The network did not do what was asked; names the first message concerned, and cycles."""
 
 
-def check_deliveries(source, mask, plane, run):
+def check_deliveries(source: npt.ArrayLike, mask: npt.ArrayLike, plane: npt.ArrayLike,
+                     run: NetworkRun) -> None:
     """Check that each destination got each message once, unchanged and in order.
 
     Parameters
@@ -30,7 +32,7 @@ def check_deliveries(source, mask, plane, run):
     source, plane = (np.asarray(values, dtype=np.int64) for values in (source, plane))
     mask = np.asarray(mask, dtype=np.uint64)
 
-    def named(message):
+    def named(message: int) -> str:
         return (f"message {message} from core {source[message]} in plane {plane[message]}, "
                 f"injected in cycle {run.injected[message]}")
 
@@ -62,7 +64,7 @@ def check_deliveries(source, mask, plane, run):
                            f"before {named(message[early[0] + 1])}")
 
 
-def _ending(run):
+def _ending(run: NetworkRun) -> str:
     """How a run ended, in words."""
     if run.ending == Ending.DONE:
         return f"the run ended in cycle {run.cycles}"

@@ -2,12 +2,16 @@
 
 import ctypes
 import enum
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import flit
-from hypercast.sim.faults import FaultRecord, fault_record
+from hypercast.sim.faults import Fault, FaultRecord, fault_record
 from hypercast.sim.library import load_library
 from hypercast.sim.network_build import build_network
 
@@ -78,13 +82,13 @@ class NetworkRun:
 
     ending: Ending
     cycles: int
-    injected: np.ndarray
-    message: np.ndarray
-    core: np.ndarray
-    port: np.ndarray
-    cycle: np.ndarray
-    link_flits: np.ndarray
-    faults: np.ndarray
+    injected: npt.NDArray[np.int64]
+    message: npt.NDArray[np.int64]
+    core: npt.NDArray[np.int64]
+    port: npt.NDArray[np.int64]
+    cycle: npt.NDArray[np.int64]
+    link_flits: npt.NDArray[np.int64]
+    faults: npt.NDArray[np.int64]
     peak_queue: int
 
 
@@ -106,7 +110,7 @@ class _Record(ctypes.Structure):
         ("cycles", ctypes.c_uint64), ("peak_queue", ctypes.c_uint64)]
 
 
-def narrow(config):
+def narrow(config: Config) -> Config:
     """``config`` with the narrowest words, the fastest to simulate: a million messages at most."""
     return config.replace(lanes=2, element_width=8, accumulator_rows=16, weight_rows=16)
 
@@ -122,15 +126,17 @@ class NetworkSimulation:
         Called with a line of text before each slow step of the build.
     """
 
-    def __init__(self, config, *, progress=lambda text: None):
+    def __init__(self, config: Config, *,
+                 progress: Callable[[str], None] = lambda text: None) -> None:
         self._config = config
         self._flit_width = flit(config).size
         library = load_library(build_network(config, progress=progress), "hypercast_network_", {
             "run": (ctypes.c_int, [ctypes.POINTER(_Job), ctypes.POINTER(_Record)])})
         self._run = library.hypercast_network_run
 
-    def run(self, source, mask, plane, *, created=None, ready=1.0, seed=0,
-            watchdogs=Watchdogs(), faults=()):
+    def run(self, source: npt.ArrayLike, mask: npt.ArrayLike, plane: npt.ArrayLike, *,
+            created: npt.ArrayLike | None = None, ready: float = 1.0, seed: int = 0,
+            watchdogs: Watchdogs = Watchdogs(), faults: Sequence[Fault] = ()) -> NetworkRun:
         """Send messages, from reset, until all are delivered or a watchdog barks.
 
         Parameters
@@ -187,11 +193,13 @@ class NetworkSimulation:
             link_flits=flits.astype(np.int64), faults=reported.astype(np.int64),
             peak_queue=record.peak_queue)
 
-    def _arrays(self, source, mask, plane, created):
+    def _arrays(self, source: npt.ArrayLike, mask: npt.ArrayLike, plane: npt.ArrayLike,
+                created: npt.ArrayLike | None) -> dict[str, npt.NDArray[np.unsignedinteger[Any]]]:
         """The messages as the harness reads them."""
-        config, count = self._config, len(source)
+        config, count = self._config, len(np.asarray(source))
         created = np.zeros(count, dtype=np.int64) if created is None else created
-        arrays = {}
+        arrays: dict[str, npt.NDArray[np.unsignedinteger[Any]]] = {}
+        kind: type[np.unsignedinteger[Any]]
         for name, values, limit, kind in (
                 ("source", source, config.cores, np.uint8),
                 ("mask", mask, 1 << config.cores, np.uint64),
@@ -216,6 +224,6 @@ class NetworkSimulation:
         return arrays
 
     @staticmethod
-    def _check(ready):
+    def _check(ready: float) -> None:
         if not 0 < ready <= 1:
             raise ValueError(f"ready must be above 0 and at most 1, not {ready}")

@@ -7,37 +7,43 @@ a clock cycle.
 """
 
 from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 __all__ = ["REST", "connections", "identifier", "split"]
+
+#: A port: its module, None for that itself, and its name; and two that a wire joins.
+End: TypeAlias = tuple[str | None, str]
+Wire: TypeAlias = tuple[End, End]
 
 #: Name of the part that has all that no block keeps.
 REST = "rest"
 
 
-def identifier(name):
+def identifier(name: str) -> str:
     """What Yosys calls an object inside, from its name in Yosys' JSON."""
     return name if name.startswith(("$", "\\")) else f"\\{name}"
 
 
-def _bits(cell, direction):
+def _bits(cell: Mapping[str, Any], direction: str) -> list[Any]:
     """All bits (numbers; constants are text) that a cell reads (``input``) or drives."""
     return [bit for port, bits in cell["connections"].items()
             if cell["port_directions"][port] == direction for bit in bits]
 
 
-def _is_register(cell):
+def _is_register(cell: Mapping[str, Any]) -> bool:
     """Whether a cell's output changes with the clock only."""
     if cell["type"].startswith("$mem"):
         return "0" not in cell["parameters"]["RD_CLK_ENABLE"]
-    return cell["type"] == "$dff"
+    return bool(cell["type"] == "$dff")
 
 
-def _block_of(name, blocks):
+def _block_of(name: str, blocks: Sequence[str]) -> str | None:
     path = name.removeprefix("$flatten").replace("\\", "")
     return next((block for block in blocks if path.startswith(f"{block}.")), None)
 
 
-def split(module, blocks):
+def split(module: Mapping[str, Any], blocks: Sequence[str]) -> dict[str, list[str]]:
     """Which part each cell belongs to.
 
     Parameters
@@ -76,13 +82,13 @@ def split(module, blocks):
             seen += [source for source in sources[name] if block_of[source] == block_of[name]]
             block_of[name] = None
 
-    parts = {REST: [], **{block.replace(".", "_"): [] for block in blocks}}
+    parts: dict[str, list[str]] = {REST: [], **{block.replace(".", "_"): [] for block in blocks}}
     for name, block in block_of.items():
         parts[block.replace(".", "_") if block else REST].append(name)
     return parts
 
 
-def connections(module):
+def connections(module: Mapping[str, Any]) -> list[Wire]:
     """The wires of a module that only has instances of parts.
 
     Parameters
@@ -101,8 +107,9 @@ def connections(module):
     ValueError
         If a port is not connected to exactly one whole port.
     """
-    ends = [((None, port), value["bits"], value["direction"] == "input")
-            for port, value in module["ports"].items()]
+    ends: list[tuple[End, list[Any], bool]] = [
+        ((None, port), value["bits"], value["direction"] == "input")
+        for port, value in module["ports"].items()]
     ends += [((cell["type"], port), bits, cell["port_directions"][port] == "output")
              for cell in module["cells"].values() for port, bits in cell["connections"].items()]
     source = {tuple(bits): end for end, bits, drives in ends if drives}

