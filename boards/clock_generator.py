@@ -38,12 +38,12 @@ class ClockGenerator(wiring.Component):
         When elaborated, if the FPGA cannot make that frequency.
     """
 
-    def __init__(self, source, frequency):
+    def __init__(self, source: int, frequency: int) -> None:
         self._source = source
         self._frequency = frequency
         super().__init__({"oscillator": In(1), "clk": Out(1), "locked": Out(1)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         if self._source == self._frequency:
             m.d.comb += [self.clk.eq(self.oscillator), self.locked.eq(1)]

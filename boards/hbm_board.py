@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from hypercast.rtl.config import ConfigurationError
+from hypercast.rtl.config import Config, ConfigurationError
 
 __all__ = ["CLOCK", "HBM_BOARDS", "PCIE_LANES", "REFERENCE_CLOCK", "HbmBoard", "check"]
 
@@ -61,7 +61,7 @@ class HbmBoard:
     overheated: str | None = None
     preset: str = "vcu128"
 
-    def die(self, core):
+    def die(self, core: int) -> int:
         """Die of a core."""
         for die, share in enumerate(self.dies):
             if core < share:
@@ -87,7 +87,7 @@ HBM_BOARDS = {
 }
 
 
-def check(config):
+def check(config: Config) -> None:
     """Refuse what does not fit the ports of the HBM.
 
     Raises

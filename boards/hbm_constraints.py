@@ -1,6 +1,6 @@
 """Pins, clocks and floorplan of a board with HBM, as XDC."""
 
-from hypercast.boards.hbm_board import REFERENCE_CLOCK
+from hypercast.boards.hbm_board import REFERENCE_CLOCK, HbmBoard
 
 __all__ = ["floorplan", "pin_constraints"]
 
@@ -9,7 +9,7 @@ _PERIOD = 1e9 / REFERENCE_CLOCK
 _AROUND = ("chip/control", "memory", "port")
 
 
-def pin_constraints(board):
+def pin_constraints(board: HbmBoard) -> str:
     """XDC of pins, of clocks that enter, and of the configuration memory's voltage.
 
     The lanes of PCIe have no line: their place follows from the transceivers that XDMA names.
@@ -37,7 +37,7 @@ def pin_constraints(board):
     return "\n".join(lines) + "\n"
 
 
-def floorplan(board):
+def floorplan(board: HbmBoard) -> str:
     """XDC that puts every core on its die; hints, which the placer may leave."""
     lines = []
     for die in range(len(board.dies)):

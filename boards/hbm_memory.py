@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.memory.axi4 import Axi4, offset_width
 
 __all__ = ["HBM_MODULE", "HbmMemory"]
@@ -41,7 +42,7 @@ class HbmMemory(wiring.Component):
         High when a stack is too hot; asynchronous.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._axi = Axi4(offset_width(config), config.word_width)
         self._channels = 2 * config.cores
         super().__init__({
@@ -50,7 +51,7 @@ class HbmMemory(wiring.Component):
             "initialised": Out(1), "overheated": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         ports = {}
         complete, hot = Signal(2), Signal(2)

@@ -2,10 +2,12 @@
 
 from amaranth.back import rtlil
 
+from hypercast.boards.hbm_board import HbmBoard
 from hypercast.boards.hbm_constraints import floorplan, pin_constraints
 from hypercast.boards.hbm_top import HbmTop
 from hypercast.boards.vivado_build import build_script
 from hypercast.boards.vivado_ip import ip_script
+from hypercast.rtl.config import Config
 from hypercast.rtl.export.netlist import parts_to_rtlil
 from hypercast.rtl.export.notice import notice
 from hypercast.rtl.export.verilog import write_verilog
@@ -16,7 +18,7 @@ __all__ = ["TOP_MODULE", "board_scripts", "board_verilog"]
 TOP_MODULE = "hypercast_board"
 
 
-def board_verilog(board, config):
+def board_verilog(board: HbmBoard, config: Config) -> str:
     """The board as Verilog, but for the vendor's IP; the same text on every run and machine.
 
     Parameters
@@ -36,7 +38,7 @@ def board_verilog(board, config):
         f"{write_verilog(*parts_to_rtlil(config, external=True).values(), top)}"
 
 
-def board_scripts(board, config, name):
+def board_scripts(board: HbmBoard, config: Config, name: str) -> dict[str, str]:
     """Scripts and constraints by file name.
 
     Parameters

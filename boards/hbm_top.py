@@ -4,10 +4,11 @@ from amaranth.hdl import ClockDomain, ClockSignal, Const, Instance, Module, Rese
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect
 
-from hypercast.boards.hbm_board import CLOCK, PCIE_LANES, REFERENCE_CLOCK, check
+from hypercast.boards.hbm_board import CLOCK, PCIE_LANES, REFERENCE_CLOCK, HbmBoard, check
 from hypercast.boards.hbm_memory import HbmMemory
 from hypercast.boards.xdma_port import XdmaPort
 from hypercast.rtl.chip import Chip
+from hypercast.rtl.config import Config
 
 __all__ = ["HbmTop"]
 
@@ -50,7 +51,7 @@ class HbmTop(wiring.Component):
         If the configuration does not fit the HBM.
     """
 
-    def __init__(self, board, config, *, converted=False):
+    def __init__(self, board: HbmBoard, config: Config, *, converted: bool = False) -> None:
         check(config)
         self._config = config
         self._converted = converted
@@ -63,7 +64,7 @@ class HbmTop(wiring.Component):
             **overheated,
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.domains.sync = sync = ClockDomain("sync")
         m.submodules.memory = memory = HbmMemory(self._config)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from importlib import import_module
+from typing import Any
 
 __all__ = ["REMEDY", "SERIAL_BOARDS", "SerialBoard"]
 
@@ -39,16 +40,16 @@ class SerialBoard:
     preset: str = "ulx3s"
 
     @property
-    def open_tools(self):
+    def open_tools(self) -> bool:
         """Whether pip installs the tools, so that they can be run here."""
         return self.toolchain == "Trellis"
 
     @property
-    def chip_file(self):
+    def chip_file(self) -> str:
         """Name of the chip's parts: for open tools RTLIL, of which they make smaller memories."""
         return "chip.il" if self.open_tools else "chip.v"
 
-    def create_platform(self):
+    def create_platform(self) -> Any:
         """The platform of amaranth-boards.
 
         Raises

@@ -1,12 +1,14 @@
 """A board with a serial port: clock, reset, UART pins and status LEDs. Wiring only."""
 
-from amaranth.build import ResourceError
+from amaranth.build import Platform, ResourceError
 from amaranth.hdl import ClockDomain, Elaboratable, Module, ResetSignal
 from amaranth.lib import io
 from amaranth.lib.cdc import ResetSynchronizer
 
 from hypercast.boards.clock_generator import ClockGenerator
+from hypercast.boards.serial_board import SerialBoard
 from hypercast.boards.serial_top import SerialTop
+from hypercast.rtl.config import Config
 
 __all__ = ["SerialBoardTop"]
 
@@ -33,11 +35,11 @@ class SerialBoardTop(Elaboratable):
         If the clock does not allow the baud rate or cannot be made.
     """
 
-    def __init__(self, board, config, *, folded):
+    def __init__(self, board: SerialBoard, config: Config, *, folded: bool) -> None:
         self._board = board
         self._top = SerialTop(config, board.frequency, converted=True, folded=folded)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Platform) -> Module:
         m = Module()
         m.submodules.top = top = self._top
         m.submodules.clock = clock = ClockGenerator(

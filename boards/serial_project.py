@@ -5,8 +5,11 @@ import re
 import sysconfig
 from pathlib import Path
 
-from hypercast.boards.serial_board import REMEDY
+from amaranth.build.run import BuildPlan
+
+from hypercast.boards.serial_board import REMEDY, SerialBoard
 from hypercast.boards.serial_board_top import SerialBoardTop
+from hypercast.rtl.config import Config
 from hypercast.rtl.export.netlist import parts_to_rtlil
 from hypercast.rtl.export.notice import notice
 from hypercast.rtl.export.verilog import write_verilog
@@ -26,7 +29,7 @@ _SOURCE_LINE = re.compile(r"^ *attribute \\src .*\n", re.MULTILINE)
 _MODULE = re.compile(r"^module \\(\S+)$", re.MULTILINE)
 
 
-def tools():
+def tools() -> dict[str, str]:
     """Environment variables that name the tools to Amaranth's build scripts.
 
     Raises
@@ -43,12 +46,12 @@ def tools():
     return {variable: str(program) for variable, program in found.items()}
 
 
-def is_folded(config):
+def is_folded(config: Config) -> bool:
     """Whether a chip is folded on these boards: whenever it has more than four cores."""
     return config.dimensions > 2
 
 
-def chip_source(board, config):
+def chip_source(board: SerialBoard, config: Config) -> str:
     """The chip's parts, in the language that the board's tools are given.
 
     The same text on every run and machine.
@@ -60,7 +63,7 @@ def chip_source(board, config):
     return f"{header}\n{text}"
 
 
-def project(board, config, chip):
+def project(board: SerialBoard, config: Config, chip: str) -> BuildPlan:
     """Everything the tools need, and a script ``build_hypercast.sh`` that runs them.
 
     Parameters

@@ -5,6 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect
 
 from hypercast.rtl.chip import Chip
+from hypercast.rtl.config import Config
 from hypercast.rtl.folding.folded_chip import FoldedChip
 from hypercast.rtl.serial.bit_period import bit_period
 from hypercast.rtl.serial.protocol import BAUD
@@ -46,7 +47,8 @@ class SerialTop(wiring.Component):
         If the clock does not allow the baud rate.
     """
 
-    def __init__(self, config, clock, *, baud=BAUD, converted=False, folded=False):
+    def __init__(self, config: Config, clock: int, *, baud: int = BAUD, converted: bool = False,
+                 folded: bool = False) -> None:
         self._config = config
         self._bit_period = bit_period(clock, baud)
         self._chip = FoldedChip(config) if folded else Chip(config, converted=converted)
@@ -55,7 +57,7 @@ class SerialTop(wiring.Component):
             "clk": In(1), "rst": In(1), "rx": In(1, init=1), "tx": Out(1, init=1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         sync, chip_domain = ClockDomain("sync"), ClockDomain("chip")
         m.domains += [sync, chip_domain]

@@ -11,7 +11,7 @@ _SHARED_PINS = "ready", "done", "sspi", "cpu"
 class TangMegaPlatform(TangMega138kProDockPlatform):
     """The board as amaranth-boards describes it, for Gowin's tools."""
 
-    def parse_part(self):
+    def parse_part(self) -> None:
         """Nothing: Amaranth 0.5 refuses names of Gowin's fifth generation, and does not need what
         they say but for other tools."""
 

@@ -1,5 +1,7 @@
 """The Tcl script with which Vivado builds a project in the folder it lies in."""
 
+from collections.abc import Iterable
+
 __all__ = ["build_script"]
 
 _SCRIPT = """\
@@ -42,7 +44,8 @@ file copy -force [file join [get_property DIRECTORY [get_runs impl_1]] @TOP@.bit
 """
 
 
-def build_script(*, title, name, part, top, constraints, late):
+def build_script(*, title: str, name: str, part: str, top: str, constraints: Iterable[str],
+                 late: str) -> str:
     """Tcl that makes ``NAME.bit``, ``timing.txt`` and ``utilisation.txt`` of ``NAME.v``.
 
     Parameters

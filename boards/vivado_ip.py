@@ -1,6 +1,6 @@
 """The vendor's IP on a board with HBM, as Tcl for Vivado."""
 
-from hypercast.boards.hbm_board import CLOCK, PCIE_LANES, REFERENCE_CLOCK
+from hypercast.boards.hbm_board import CLOCK, PCIE_LANES, REFERENCE_CLOCK, HbmBoard
 from hypercast.boards.hbm_memory import HBM_MODULE
 from hypercast.boards.xdma_port import CROSSING_MODULE, STREAM_WIDTH, XDMA_MODULE
 
@@ -11,7 +11,7 @@ _CONTROLLERS = 16
 _PORTS = 32
 
 
-def ip_script(board):
+def ip_script(board: HbmBoard) -> str:
     """Tcl that creates and configures the IP.
 
     Parameters

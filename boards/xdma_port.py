@@ -34,7 +34,7 @@ class XdmaPort(wiring.Component):
         The chip's side.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__({
             "pcie_clock_p": In(1), "pcie_clock_n": In(1), "pcie_reset_n": In(1),
             "pcie_rx_p": In(PCIE_LANES), "pcie_rx_n": In(PCIE_LANES),
@@ -42,7 +42,7 @@ class XdmaPort(wiring.Component):
             "axi": Out(AxiLite()),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         reference, halved, clk, reset_n = Signal(), Signal(), Signal(), Signal()
         m.submodules.clock_input = Instance(

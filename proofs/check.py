@@ -4,9 +4,11 @@ import os
 import shutil
 import tempfile
 import time
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hypercast.proofs.proof import Proof
 from hypercast.proofs.solver import ProofFailedError, prepare, solve
@@ -36,18 +38,18 @@ class Verdict:
     error: str = ""
 
     @property
-    def proved(self):
+    def proved(self) -> bool:
         """Whether the property holds."""
         return not self.error
 
     @property
-    def method(self):
+    def method(self) -> str:
         """How it was proved, or tried."""
         if self.proof.cycles is not None:
             return f"{self.proof.cycles} cycles from reset: {self.proof.limit}"
         return "induction" if self.length is None else f"induction, k = {self.length}"
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         proof = self.proof
         return {"block": proof.block, "size": proof.size, "claim": proof.claim,
@@ -57,7 +59,7 @@ class Verdict:
                 "error": self.error or None}
 
 
-def check(proofs):
+def check(proofs: Iterable[Proof]) -> Iterator[Verdict]:
     """Check proofs, and yield a ``Verdict`` of each in order.
 
     Files of those that fail stay in a folder for temporary files, for their counterexamples.

@@ -1,6 +1,6 @@
 """Follows an arbitrary word on its way, so that what holds for it holds for every word."""
 
-from amaranth.hdl import Assert, Signal
+from amaranth.hdl import Assert, Module, Signal, Value
 
 __all__ = ["Followed"]
 
@@ -33,7 +33,7 @@ class Followed:
         The word that leaves next is followed.
     """
 
-    def __init__(self, m, most, *, enters, word, leaves):
+    def __init__(self, m: Module, most: int, *, enters: Value, word: Value, leaves: Value) -> None:
         self.choose = Signal(name="choose")
         self.count = Signal(range(most + 2), name="inside")
         self.active = Signal(name="followed")

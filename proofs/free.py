@@ -12,7 +12,7 @@ def _ports(component, flow):
             if member.flow is flow]
 
 
-def inputs(component):
+def inputs(component: wiring.Component) -> list[Value]:
     """The inputs of a component."""
     return _ports(component, In)
 
@@ -31,10 +31,10 @@ class Free(wiring.Component):
         What drives nothing.
     """
 
-    def __init__(self, block):
+    def __init__(self, block: wiring.Component) -> None:
         block._MustUse__silence = True  # nothing but its ports is needed
         super().__init__(dict(block.signature.members.items()))
         self.outputs = _ports(self, Out)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         return Module()

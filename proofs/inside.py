@@ -1,6 +1,6 @@
 """What a block keeps inside, for the invariants of inductions."""
 
-from amaranth.hdl import Const, Elaboratable, Fragment, Shape, Signal
+from amaranth.hdl import Const, Elaboratable, Fragment, Module, Shape, Signal, Value, ValueLike
 
 __all__ = ["Inside"]
 
@@ -8,10 +8,10 @@ __all__ = ["Inside"]
 class _Elaborated(Elaboratable):
     """A block that is elaborated already."""
 
-    def __init__(self, fragment):
+    def __init__(self, fragment: Fragment) -> None:
         self._fragment = fragment
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Fragment:
         return self._fragment
 
 
@@ -26,7 +26,7 @@ class Inside:
         The block.
     """
 
-    def __init__(self, m, dut):
+    def __init__(self, m: Module, dut: Elaboratable) -> None:
         self._m = m
         self._fragment = Fragment.get(dut, None)
         m.submodules.dut = _Elaborated(self._fragment)
@@ -43,7 +43,7 @@ class Inside:
         [part] = (part for part, own, _ in fragment.subfragments if own == name)
         return part
 
-    def signal(self, path):
+    def signal(self, path: str) -> Signal:
         """A register of the block, or of a part of it, such as ``queue.level``.
 
         If there is none of that name, a signal that it drives otherwise.
@@ -57,7 +57,7 @@ class Inside:
                 return found
         raise LookupError(f"{path} is no signal of the block")
 
-    def state(self, path, *names):
+    def state(self, path: str, *names: str) -> Value:
         """Whether the state machine in a part (empty: the block) is in one of some states."""
         signal = self.signal(f"{path}.fsm_state" if path else "fsm_state")
         numbers = {signal.decoder(number).split("/")[0]: number
@@ -68,12 +68,12 @@ class Inside:
             found = found | (signal == numbers[name])
         return found
 
-    def states(self, path):
+    def states(self, path: str) -> Value:
         """Whether the state machine in a part is in any of its states."""
         signal = self.signal(f"{path}.fsm_state" if path else "fsm_state")
         return signal < sum(_has_name(signal, number) for number in range(1 << len(signal)))
 
-    def word(self, path, address):
+    def word(self, path: str, address: ValueLike) -> Value:
         """The word at an address of a memory, as it is now."""
         fragment, name = self._find(path)
         memory = self._part(fragment, name)

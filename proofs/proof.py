@@ -48,6 +48,6 @@ class Proof:
             raise ValueError(f"{self.name}: proofs of some cycles, and only those, have a limit")
 
     @property
-    def name(self):
+    def name(self) -> str:
         """Block, size and claim."""
         return f"{self.block}{f' ({self.size})' if self.size else ''}: {self.claim}"

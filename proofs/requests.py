@@ -1,13 +1,15 @@
 """What proofs of requests and grants share."""
 
-from amaranth.hdl import Assert, Assume, Signal
+from collections.abc import Sequence
+
+from amaranth.hdl import Assert, Assume, Module, Signal, Value, ValueLike
 
 from hypercast.proofs.words import past
 
 __all__ = ["assert_one_hot", "in_effect", "is_top", "waits"]
 
 
-def waits(m, request, grant, most, events=1):
+def waits(m: Module, request: Value, grant: Value, most: int, events: ValueLike = 1) -> Signal:
     """Assert that a request sees at most ``most`` of ``events`` before its grant; their count."""
     count = Signal(range(most + 2), name="passed")
     with m.If(~request | grant):
@@ -18,17 +20,17 @@ def waits(m, request, grant, most, events=1):
     return count
 
 
-def assert_one_hot(m, grants, requests):
+def assert_one_hot(m: Module, grants: Value, requests: Value) -> None:
     """Assert that there is at most one grant, and none without a request."""
     m.d.comb += [Assert((grants & (grants - 1)) == 0), Assert((grants & ~requests) == 0)]
 
 
-def is_top(priority):
+def is_top(priority: Value) -> Value:
     """Whether a priority, a thermometer, is the highest there is."""
     return priority[-1]
 
 
-def in_effect(m, priorities, favoured):
+def in_effect(m: Module, priorities: Sequence[Value], favoured: Value) -> list[Value]:
     """Assume that priorities are thermometers, and none of the highest favoured.
 
     Returns the priorities that count in this cycle.

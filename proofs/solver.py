@@ -3,6 +3,7 @@
 import re
 import subprocess
 from dataclasses import dataclass
+from pathlib import Path
 
 from amaranth.back import rtlil
 from amaranth.hdl import ClockDomain, Module, Signal, Value
@@ -47,7 +48,7 @@ class Bench:
     parts: str = ""
 
 
-def prepare(bench, directory):
+def prepare(bench: Bench, directory: Path) -> None:
     """Write what the solver reads into an empty folder."""
     m = bench.module
     m.domains.sync = sync = ClockDomain(reset_less=True)
@@ -61,7 +62,7 @@ def prepare(bench, directory):
     directory.joinpath("parts.il").write_text(bench.parts)
 
 
-def solve(directory, cycles=None):
+def solve(directory: Path, cycles: int | None = None) -> int | None:
     """Prove what ``prepare`` wrote, from reset.
 
     Parameters
@@ -97,7 +98,7 @@ def solve(directory, cycles=None):
     return max(map(int, re.findall(r"\[induction step (\d+)\]", log)))
 
 
-def prove(bench, directory, cycles=None):
+def prove(bench: Bench, directory: Path, cycles: int | None = None) -> int | None:
     """``prepare`` and ``solve``."""
     prepare(bench, directory)
     return solve(directory, cycles)

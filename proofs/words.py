@@ -1,18 +1,20 @@
 """The words that properties are written in."""
 
-from amaranth.hdl import Assume, Signal, Value
+from typing import Any
+
+from amaranth.hdl import Assume, Module, Signal, Value
 
 __all__ = ["constant", "held", "past"]
 
 
-def past(m, value):
+def past(m: Module, value: Value) -> Signal:
     """``value`` in the cycle before; zero in the first. Not for use under an ``m.If``."""
     register = Signal.like(Value.cast(value), name="past", init=0)
     m.d.sync += register.eq(value)
     return register
 
 
-def constant(m, value):
+def constant(m: Module, value: Value) -> None:
     """Assume that the free input ``value`` keeps one arbitrary value."""
     started = past(m, 1)
     before = past(m, value)
@@ -20,7 +22,7 @@ def constant(m, value):
         m.d.comb += Assume(value == before)
 
 
-def held(m, stream):
+def held(m: Module, stream: Any) -> Value:
     """Whether ``stream`` still offers what it offered in the last cycle in vain."""
     payload = Value.cast(stream.payload)
     waited = past(m, stream.valid & ~stream.ready)

@@ -4,6 +4,7 @@ from amaranth.hdl import ClockSignal, Const, Instance, Module, ResetSignal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.control.axi_lite import AxiLite
 from hypercast.rtl.control.control_unit import ControlUnit, control_signature
 from hypercast.rtl.core import Core, core_signature
@@ -32,11 +33,11 @@ class Converted(wiring.Component):
         The part's signature members.
     """
 
-    def __init__(self, module, members):
+    def __init__(self, module: str, members: dict[str, wiring.Member]) -> None:
         self._module = module
         super().__init__(members)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         ports = {}
         for path, member, value in self.signature.flatten(self):
@@ -47,7 +48,7 @@ class Converted(wiring.Component):
         return m
 
 
-def wires(config):
+def wires(config: Config) -> list[tuple[tuple[int | str, str], tuple[int | str, str]]]:
     """All wires between the parts, as (source, destination) pairs of (part, port) names.
 
     A part is ``"control"`` or a core's number; ports are named as in the converted modules. Each
@@ -96,7 +97,7 @@ class Chip(wiring.Component):
         If the routers' channel dependencies have a cycle (when the cores are elaborated).
     """
 
-    def __init__(self, config, *, converted=False, external=False):
+    def __init__(self, config: Config, *, converted: bool = False, external: bool = False) -> None:
         self._config = config
         self._converted = converted
         self._external = external
@@ -110,7 +111,7 @@ class Chip(wiring.Component):
             return Converted(module, members(self._config, **options))
         return kind(self._config, **options)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         config = self._config
         m = Module()
         m.submodules.control = control = self._part(

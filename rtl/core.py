@@ -8,6 +8,7 @@ from hypercast.rtl import isa
 from hypercast.rtl.aggregation.receiver import Receiver
 from hypercast.rtl.aggregation.sender import Sender
 from hypercast.rtl.array.array_engine import ArrayEngine
+from hypercast.rtl.config import Config
 from hypercast.rtl.control.core_host import CoreHost
 from hypercast.rtl.control.counters import Counters
 from hypercast.rtl.control.row_table import RowTable
@@ -26,7 +27,7 @@ from hypercast.rtl.vector.vector_unit import VectorUnit
 __all__ = ["Core", "core_signature"]
 
 
-def core_signature(config, *, external=False):
+def core_signature(config: Config, *, external: bool = False) -> dict[str, wiring.Member]:
     """Members of ``Core``, for whoever stands in for it."""
     memory = {
         "memory": Out(Axi4(offset_width(config), config.word_width)).array(2),
@@ -92,12 +93,12 @@ class Core(wiring.Component):
         If external: the channel's memory. Byte addresses are offsets in the channel.
     """
 
-    def __init__(self, config, *, external=False):
+    def __init__(self, config: Config, *, external: bool = False) -> None:
         self._config = config
         self._external = external
         super().__init__(core_signature(config, external=external))
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         config = self._config
         m = Module()
         m.submodules.router = router = Router(config)

@@ -5,6 +5,7 @@ from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl import isa
+from hypercast.rtl.config import Config
 from hypercast.rtl.limits import BURST
 from hypercast.rtl.network.age import EPOCH_WIDTH
 
@@ -23,7 +24,7 @@ class FlitKind(enum.Enum, shape=2):
     WEIGHT = isa.Kind.WEIGHT
 
 
-def flit(config):
+def flit(config: Config) -> data.StructLayout:
     """Layout of a flit.
 
     ``mask`` is relative to the core that holds the flit: bit ``k`` is the core at address
@@ -60,7 +61,7 @@ class Link(wiring.Signature):
     All members come straight from registers.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "valid": Out(1),
@@ -70,7 +71,7 @@ class Link(wiring.Signature):
         })
 
 
-def accumulator_row(config):
+def accumulator_row(config: Config) -> data.ArrayLayout:
     """Layout of one accumulator row: ``lanes`` signed accumulators."""
     return data.ArrayLayout(signed(config.accumulator_width), config.lanes)
 
@@ -93,7 +94,7 @@ class AccumulatorPort(wiring.Signature):
     #: Cycles from ``enable`` to ``valid``.
     LATENCY = 2
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         super().__init__({
             "enable": Out(1),
             "buffer": Out(1),
@@ -103,7 +104,7 @@ class AccumulatorPort(wiring.Signature):
         })
 
 
-def weight_row(config):
+def weight_row(config: Config) -> data.StructLayout:
     """Layout of what a WEIGHT flit brings: ``payload`` goes to row ``index`` of the weight bank."""
     return data.StructLayout({
         "index": unsigned(config.index_width),
@@ -122,7 +123,7 @@ class WeightPort(wiring.Signature):
         The row, valid in the cycle after the transfer of its request.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         super().__init__({
             "request": Out(stream.Signature(range(config.weight_rows))),
             "data": In(config.data_width),
@@ -141,7 +142,7 @@ class ReadPort(wiring.Signature):
         that it never makes another client wait: ``ready`` must not depend on other requests.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         super().__init__({
             "request": Out(stream.Signature(data.StructLayout({
                 "channel": 1, "address": config.address_width,
@@ -161,7 +162,7 @@ class WritePort(wiring.Signature):
         High when every write of any client is visible to later reads.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         super().__init__({
             "request": Out(stream.Signature(data.StructLayout({
                 "channel": 1, "address": config.address_width, "data": config.word_width}))),
@@ -191,7 +192,7 @@ class KeptPort(wiring.Signature):
         The word.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         super().__init__({
             "storing": Out(1),
             "rows": Out(15),
@@ -218,7 +219,7 @@ class Channel(wiring.Signature):
         High when every accepted write is visible to reads.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         super().__init__({
             "read_request": Out(stream.Signature(data.StructLayout({
                 "address": config.address_width, "length": unsigned(BURST.bit_length())}))),
@@ -229,7 +230,7 @@ class Channel(wiring.Signature):
         })
 
 
-def operands(opcode):
+def operands(opcode: isa.Opcode) -> data.StructLayout:
     """Layout of an instruction of ``opcode``: header, operands, padding."""
     fields = {}
     used = 0
@@ -260,7 +261,7 @@ class Issue(data.Struct):
     aux_shift: signed(8)
     dropout_key: 32
 
-    def view(self, opcode):
+    def view(self, opcode: isa.Opcode) -> data.View:
         """The instruction as ``opcode``'s layout."""
         return OPERANDS[opcode](self.instruction)
 

@@ -39,11 +39,11 @@ class Example(wiring.Component):
     without enable, and at once, where registers say, where another memory says, or a fixed one.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__({"core": In(3), "begin": In(1), "common": In(2), "own": In(2),
                           "o": Out(8), "kept": Out(2), "step": Out(1)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         pointer, shared = Signal(1, init=1), Signal(2)
         count, latched = Signal(6), Signal(7, init=0x2A)

@@ -40,7 +40,7 @@ class Example(wiring.Component):
     kept: Out(3)
     pulse: Out(2)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         count, sums, unreset = Signal(4), Signal(6, init=9), Signal(2, reset_less=True)
         m.submodules.table = table = Memory(shape=3, depth=4, init=[2, 3, 0, 1])

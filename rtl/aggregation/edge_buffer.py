@@ -6,10 +6,12 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from hypercast.rtl.config import Config
+
 __all__ = ["EdgeBuffer", "edge", "edge_word", "lane_streams", "refill_words"]
 
 
-def edge(config):
+def edge(config: Config) -> data.StructLayout:
     """Layout of an edge record: 32 bits, see ``docs/blocks.md``.
 
     ``weight`` is signed, ``row`` the accumulator row, ``end`` marks the last edge of its stream and
@@ -26,7 +28,7 @@ def edge(config):
     })
 
 
-def lane_streams(config):
+def lane_streams(config: Config) -> int:
     """Edge streams that one lane serves.
 
     Lane ``plane mod eject`` serves stream ``(plane div eject) * cores + source``.
@@ -34,7 +36,7 @@ def lane_streams(config):
     return config.streams // config.eject
 
 
-def edge_word(config, streams):
+def edge_word(config: Config, streams: int) -> data.StructLayout:
     """Layout of a word of edges for one of ``streams`` streams."""
     return data.StructLayout({
         "stream": range(streams),
@@ -42,7 +44,7 @@ def edge_word(config, streams):
     })
 
 
-def refill_words(config):
+def refill_words(config: Config) -> int:
     """Words of a stream that are requested at a time, while the rest of the buffer lasts."""
     return max(1, config.edge_buffer // 4)
 
@@ -77,7 +79,7 @@ class EdgeBuffer(wiring.Component):
         The stream of which ``take`` just used up ``refill_words`` words more.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         streams = lane_streams(config)
         super().__init__({
@@ -90,7 +92,7 @@ class EdgeBuffer(wiring.Component):
             "freed": Out(stream.Signature(range(streams), always_ready=True)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         config = self._config
         m = Module()
         streams = lane_streams(config)

@@ -10,6 +10,7 @@ from hypercast.rtl.aggregation.edge_buffer import edge_word, lane_streams, refil
 from hypercast.rtl.aggregation.edge_header import EdgeHeader, edge_count
 from hypercast.rtl.aggregation.edge_requests import EdgeRequests
 from hypercast.rtl.aggregation.tagged_reader import TaggedReader, tagged_request
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import ReadPort
 from hypercast.rtl.lib.stream_merge import StreamMerge
 
@@ -62,7 +63,7 @@ class EdgeFetch(wiring.Component):
         Memory; ``data`` is always accepted.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "start": In(1),
@@ -78,7 +79,7 @@ class EdgeFetch(wiring.Component):
             "port": Out(ReadPort(config)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         config = self._config
         m = Module()
         m.submodules.header = header = EdgeHeader(config)

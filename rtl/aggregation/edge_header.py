@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import ReadPort
 from hypercast.rtl.lib.burst_reader import BurstReader
 from hypercast.rtl.lib.unpacker import Unpacker
@@ -14,12 +15,12 @@ __all__ = ["EdgeHeader", "descriptor", "edge_count"]
 _PAIR = data.StructLayout({"first": unsigned(32), "second": unsigned(32)})
 
 
-def edge_count(config):
+def edge_count(config: Config) -> range:
     """Shape of a count of edges, at most what a memory channel holds."""
     return range(config.channel_words * config.chunks + 1)
 
 
-def descriptor(config):
+def descriptor(config: Config) -> data.StructLayout:
     """Layout of where a stream lies in channel 1: word address, and number of words."""
     return data.StructLayout({
         "address": unsigned(config.address_width),
@@ -51,7 +52,7 @@ class EdgeHeader(wiring.Component):
         Memory; ``data`` is always accepted.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "start": In(1),
@@ -62,7 +63,7 @@ class EdgeHeader(wiring.Component):
             "port": Out(ReadPort(config)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         config = self._config
         m = Module()
         m.submodules.reader = reader = BurstReader(config)

@@ -8,11 +8,12 @@ from amaranth.utils import exact_log2
 
 from hypercast.rtl.aggregation.edge_buffer import refill_words
 from hypercast.rtl.aggregation.edge_header import descriptor
+from hypercast.rtl.config import Config
 
 __all__ = ["EdgeRequests", "stream_request"]
 
 
-def stream_request(config):
+def stream_request(config: Config) -> data.StructLayout:
     """Layout of a burst of ``length`` words (1 to ``refill_words``) of a stream."""
     return data.StructLayout({
         "stream": range(config.streams),
@@ -46,7 +47,7 @@ class EdgeRequests(wiring.Component):
         Bursts; registered. One decided before ``restart``, or in its cycle, is still offered.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "restart": In(1),
@@ -55,7 +56,7 @@ class EdgeRequests(wiring.Component):
             "request": Out(stream.Signature(stream_request(config))),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         config = self._config
         m = Module()
         refill = refill_words(config)

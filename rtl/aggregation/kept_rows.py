@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import KeptPort
 from hypercast.rtl.lib.chaining import Chaining
 from hypercast.rtl.lib.parity_memory import ParityMemory
@@ -35,7 +36,7 @@ class KeptRows(wiring.Component):
         High for a cycle after a word was taken that is not what was stored.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "kept": In(KeptPort(config)),
@@ -47,7 +48,7 @@ class KeptRows(wiring.Component):
             "fault": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         kept, o = self.kept, self.o
         m.submodules.words = words = ParityMemory(

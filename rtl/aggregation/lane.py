@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
 from hypercast.rtl.aggregation.edge_buffer import EdgeBuffer, edge_word, lane_streams
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import AccumulatorPort, FlitKind, flit, weight_row
 from hypercast.rtl.lib.accumulator_memory import AccumulatorMemory
 
@@ -49,7 +50,7 @@ class Lane(wiring.Component):
         High while an AGGREGATE flit waits for an edge.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         streams = lane_streams(config)
         super().__init__({
@@ -66,7 +67,7 @@ class Lane(wiring.Component):
             "starved": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         config = self._config
         m = Module()
         m.submodules.edges = edges = EdgeBuffer(config)

@@ -10,6 +10,7 @@ from hypercast.rtl.aggregation.edge_fetch import EdgeFetch
 from hypercast.rtl.aggregation.edge_header import edge_count
 from hypercast.rtl.aggregation.lane import Lane
 from hypercast.rtl.aggregation.reduction_count import ReductionCount
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import AccumulatorPort, Issue, ReadPort, flit, weight_row
 
 __all__ = ["Receiver"]
@@ -59,7 +60,7 @@ class Receiver(wiring.Component):
         Lanes in which a flit waited for an edge, for the counters; registered.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "core": In(config.dimensions),
@@ -78,7 +79,7 @@ class Receiver(wiring.Component):
             "starved": Out(range(config.eject + 1)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         config = self._config
         m = Module()
         m.submodules.fetch = fetch = EdgeFetch(config)

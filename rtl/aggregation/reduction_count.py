@@ -5,6 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl import isa
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import Issue
 
 __all__ = ["ReductionCount"]
@@ -38,7 +39,7 @@ class ReductionCount(wiring.Component):
         High for the cycle after more slices arrived than were expected; the count is then zero.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "core": In(config.dimensions),
@@ -49,7 +50,7 @@ class ReductionCount(wiring.Component):
             "error": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         config = self._config
         m = Module()
         gradient = self.issue.view(isa.Opcode.GRADIENT)

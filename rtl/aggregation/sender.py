@@ -7,6 +7,7 @@ from amaranth.utils import exact_log2
 
 from hypercast.rtl import isa
 from hypercast.rtl.aggregation.kept_rows import KeptRows
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import FlitKind, Issue, KeptPort, ReadPort, flit
 from hypercast.rtl.lib.burst_reader import BurstReader
 from hypercast.rtl.lib.unpacker import Unpacker
@@ -47,7 +48,7 @@ class Sender(wiring.Component):
         The ``fault`` of ``KeptRows``.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "start": In(1),
@@ -63,7 +64,7 @@ class Sender(wiring.Component):
             "fault": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         config = self._config
         m = Module()
         m.submodules.words = words = BurstReader(config)

@@ -1,17 +1,18 @@
 """Reads memory for several purposes at a time and tells the words apart."""
 
-from amaranth.hdl import Module, Signal, unsigned
+from amaranth.hdl import Module, ShapeLike, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import ReadPort
 from hypercast.rtl.limits import BURST
 
 __all__ = ["TaggedReader", "tagged_request", "tagged_word"]
 
 
-def tagged_request(config, tag):
+def tagged_request(config: Config, tag: ShapeLike) -> data.StructLayout:
     """Layout of a burst of ``length`` (1 to ``BURST``) words from ``address`` on, for ``tag``."""
     return data.StructLayout({
         "tag": tag,
@@ -20,7 +21,7 @@ def tagged_request(config, tag):
     })
 
 
-def tagged_word(config, tag):
+def tagged_word(config: Config, tag: ShapeLike) -> data.StructLayout:
     """Layout of a word with its request's tag."""
     return data.StructLayout({"tag": tag, "word": unsigned(config.word_width)})
 
@@ -47,7 +48,7 @@ class TaggedReader(wiring.Component):
         Memory; ``data`` is always accepted.
     """
 
-    def __init__(self, config, tag):
+    def __init__(self, config: Config, tag: ShapeLike) -> None:
         self._config = config
         self._tag = data.StructLayout({"tag": tag, "length": unsigned(BURST.bit_length())})
         super().__init__({
@@ -56,7 +57,7 @@ class TaggedReader(wiring.Component):
             "port": Out(ReadPort(config)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.bursts = bursts = SyncFIFO(
             width=self._tag.size, depth=self._config.read_buffer)

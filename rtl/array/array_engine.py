@@ -11,6 +11,7 @@ from hypercast.rtl.array.gradient_sender import GradientSender
 from hypercast.rtl.array.operand_feed import OperandFeed
 from hypercast.rtl.array.systolic_array import SystolicArray
 from hypercast.rtl.array.tile_loader import TileLoader
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import AccumulatorPort, Issue, KeptPort, ReadPort, WeightPort, flit
 from hypercast.rtl.lib.accumulator_bank import AccumulatorBank
 
@@ -59,7 +60,7 @@ class ArrayEngine(wiring.Component):
         The ``fault`` of ``OperandFeed``.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "start": In(1),
@@ -81,7 +82,7 @@ class ArrayEngine(wiring.Component):
             "fault": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
         m.submodules.array = array = SystolicArray(config)

@@ -1,6 +1,6 @@
 """What the array engine keeps of an instruction while it works on it."""
 
-from amaranth.hdl import Mux
+from amaranth.hdl import Mux, Value, ValueLike
 from amaranth.lib import data
 
 from hypercast.rtl.isa import Opcode
@@ -50,7 +50,7 @@ class ArrayJob(data.Struct):
     chained: 1
 
 
-def decode(issue, rows):
+def decode(issue: Value, rows: ValueLike) -> Value:
     """The ``ArrayJob`` of an issued instruction.
 
     Parameters

@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Signal, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import accumulator_row
 
 __all__ = ["ColumnSums"]
@@ -33,7 +34,7 @@ class ColumnSums(wiring.Component):
         The sums, from the cycle after ``close`` on. Exact for up to ``2**20`` words.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "start": In(1),
@@ -43,7 +44,7 @@ class ColumnSums(wiring.Component):
             "o": Out(stream.Signature(accumulator_row(config))),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         width = min(self._config.element_width + 20, self._config.accumulator_width)
         sums = Signal(data.ArrayLayout(signed(width), self._config.lanes))

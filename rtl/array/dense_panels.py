@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from hypercast.rtl.array.array_job import ArrayJob
 from hypercast.rtl.array.left_word import left_word
 from hypercast.rtl.array.panel_commands import PanelCommands
+from hypercast.rtl.config import Config
 from hypercast.rtl.lib.burst_reader import read_command
 
 __all__ = ["DensePanels"]
@@ -33,7 +34,7 @@ class DensePanels(wiring.Component):
         The words.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "start": In(1),
@@ -43,7 +44,7 @@ class DensePanels(wiring.Component):
             "o": Out(stream.Signature(left_word(config))),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         job, o = self.job, self.o
         m.submodules.commands = commands = PanelCommands(self._config)

@@ -6,6 +6,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import FlitKind, accumulator_row, flit
 
 __all__ = ["GradientSender"]
@@ -68,7 +69,7 @@ class GradientSender(wiring.Component):
     #: Rows that the buffer holds, unless four tiles have less: they fit a distributed RAM.
     _ROWS = 32
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         self._tiles = min(4, self._ROWS // config.lanes)
         super().__init__({
@@ -88,7 +89,7 @@ class GradientSender(wiring.Component):
             "busy": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         lanes = self._config.lanes
         m.submodules.buffer = buffer = Memory(

@@ -5,6 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.array.array_job import ArrayJob
+from hypercast.rtl.config import Config
 from hypercast.rtl.lib.dropout import Dropout
 
 __all__ = ["KeepMasks", "place"]
@@ -38,7 +39,7 @@ class KeepMasks(wiring.Component):
         Bit ``i`` is high if element ``i`` is kept.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "start": In(1),
@@ -48,7 +49,7 @@ class KeepMasks(wiring.Component):
             "o": Out(stream.Signature(config.lanes)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.dropout = dropout = Dropout(self._config)
         job, row = self.job, self.i.p.row

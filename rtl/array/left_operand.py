@@ -9,6 +9,7 @@ from hypercast.rtl.array.dense_panels import DensePanels
 from hypercast.rtl.array.left_word import left_word
 from hypercast.rtl.array.operand_buffer import OperandBuffer
 from hypercast.rtl.array.sparse_panels import SparsePanels
+from hypercast.rtl.config import Config
 from hypercast.rtl.isa import OperandSource
 from hypercast.rtl.layouts import KeptPort, ReadPort
 from hypercast.rtl.lib.burst_reader import BurstReader
@@ -36,7 +37,7 @@ class LeftOperand(wiring.Component):
         The ``fault`` of ``OperandBuffer``.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "start": In(1),
@@ -48,7 +49,7 @@ class LeftOperand(wiring.Component):
             "fault": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         job = self.job
         m.submodules.reader = reader = BurstReader(self._config)

@@ -2,10 +2,12 @@
 
 from amaranth.lib import data
 
+from hypercast.rtl.config import Config
+
 __all__ = ["left_word"]
 
 
-def left_word(config):
+def left_word(config: Config) -> data.StructLayout:
     """Layout of a left operand's word, of local row ``row``.
 
     ``last`` marks the last word of a panel.

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.array.array_job import ArrayJob
 from hypercast.rtl.array.left_word import left_word
+from hypercast.rtl.config import Config
 from hypercast.rtl.isa import OperandSource
 from hypercast.rtl.layouts import KeptPort
 from hypercast.rtl.lib.chaining import Chaining
@@ -44,7 +45,7 @@ class OperandBuffer(wiring.Component):
         High for a cycle after a word was taken that is not what was stored.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "start": In(1),
@@ -55,7 +56,7 @@ class OperandBuffer(wiring.Component):
             "fault": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         job, kept, i, o = self.job, self.kept, self.i, self.o
         m.submodules.chaining = chaining = Chaining()

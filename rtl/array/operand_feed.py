@@ -10,6 +10,7 @@ from hypercast.rtl.array.keep_masks import KeepMasks
 from hypercast.rtl.array.left_operand import LeftOperand
 from hypercast.rtl.array.left_word import left_word
 from hypercast.rtl.array.right_operand import RightOperand
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import KeptPort, ReadPort
 
 __all__ = ["OperandFeed", "beat"]
@@ -18,7 +19,7 @@ __all__ = ["OperandFeed", "beat"]
 _WAITING = 16
 
 
-def beat(config):
+def beat(config: Config) -> data.StructLayout:
     """Layout of what enters the array in one cycle.
 
     ``left`` and ``right`` (GRADIENT only) are words if ``word`` is high, of row ``row`` of the
@@ -62,7 +63,7 @@ class OperandFeed(wiring.Component):
         High for a cycle after a word was taken that is not what was stored near the array.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "start": In(1),
@@ -78,7 +79,7 @@ class OperandFeed(wiring.Component):
             "fault": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         config, job, o = self._config, self.job, self.o
         m.submodules.masks = masks = KeepMasks(config)

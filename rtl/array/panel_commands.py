@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.lib.burst_reader import read_command
 
 __all__ = ["PanelCommands"]
@@ -33,7 +34,7 @@ class PanelCommands(wiring.Component):
         A command for each panel.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         super().__init__({
             "start": In(1),
             "rows": In(20),
@@ -44,7 +45,7 @@ class PanelCommands(wiring.Component):
             "o": Out(stream.Signature(read_command(config))),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         address = Signal.like(self.address)
         panels = Signal.like(self.panels)  # still to come

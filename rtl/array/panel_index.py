@@ -5,6 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import ReadPort
 from hypercast.rtl.lib.burst_reader import BurstReader, read_command
 from hypercast.rtl.lib.unpacker import Unpacker
@@ -38,7 +39,7 @@ class PanelIndex(wiring.Component):
         Memory access.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "start": In(1),
@@ -48,7 +49,7 @@ class PanelIndex(wiring.Component):
             "port": Out(ReadPort(config)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         width = self._config.word_width
         m.submodules.reader = reader = BurstReader(self._config)

@@ -4,6 +4,8 @@ from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
+
 __all__ = ["ProcessingElement"]
 
 
@@ -41,7 +43,7 @@ class ProcessingElement(wiring.Component):
         Partial sum moving down. Output-stationary, ``sum`` wraps, and nothing ever clears it.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         element = signed(config.element_width)
         accumulator = signed(config.accumulator_width)
         super().__init__({
@@ -59,7 +61,7 @@ class ProcessingElement(wiring.Component):
         })
         self._element = element
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         weight = Signal(self._element)
         product = Signal(signed(2 * self._element.width))

@@ -8,6 +8,7 @@ from amaranth.utils import exact_log2
 
 from hypercast.rtl.array.array_job import ArrayJob
 from hypercast.rtl.array.panel_commands import PanelCommands
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import KeptPort, ReadPort
 from hypercast.rtl.lib.burst_reader import BurstReader
 from hypercast.rtl.lib.chaining import Chaining
@@ -55,7 +56,7 @@ class RightOperand(wiring.Component):
         High for a cycle after a word was taken that is not what was stored.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "start": In(1),
@@ -68,7 +69,7 @@ class RightOperand(wiring.Component):
             "fault": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         config, job, rows, o = self._config, self.job, self.rows, self.o
         m.submodules.reader = reader = BurstReader(config)

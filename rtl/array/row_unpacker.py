@@ -5,6 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.array.left_word import left_word
+from hypercast.rtl.config import Config
 
 __all__ = ["RowUnpacker"]
 
@@ -33,7 +34,7 @@ class RowUnpacker(wiring.Component):
         The words.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "lengths": In(stream.Signature(range(config.channel_words + 1))),
@@ -41,7 +42,7 @@ class RowUnpacker(wiring.Component):
             "o": Out(stream.Signature(left_word(config))),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         left = Signal.like(self.lengths.payload)  # memory words of the panel still to come
         last = Signal()

@@ -9,6 +9,7 @@ from hypercast.rtl.array.array_job import ArrayJob
 from hypercast.rtl.array.left_word import left_word
 from hypercast.rtl.array.panel_index import PanelIndex
 from hypercast.rtl.array.row_unpacker import RowUnpacker
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import ReadPort
 from hypercast.rtl.lib.burst_reader import read_command
 
@@ -40,7 +41,7 @@ class SparsePanels(wiring.Component):
         Memory access.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "start": In(1),
@@ -51,7 +52,7 @@ class SparsePanels(wiring.Component):
             "index": Out(ReadPort(config)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.panel_index = index = PanelIndex(self._config)
         m.submodules.lengths = lengths = SyncFIFO(

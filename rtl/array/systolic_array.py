@@ -7,6 +7,7 @@ from amaranth.utils import exact_log2
 
 from hypercast.rtl.array.processing_element import ProcessingElement
 from hypercast.rtl.array.tile_sums import TileSums
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import accumulator_row
 
 __all__ = ["SystolicArray"]
@@ -93,7 +94,7 @@ class SystolicArray(wiring.Component):
         Cycles from a ``closes`` to the first row of sums.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         self._choices = -(-exact_log2(config.lanes) // 2)  # cycles of a column's multiplexer
         self.latency = 2 * config.lanes + 2 + self._choices
@@ -115,7 +116,7 @@ class SystolicArray(wiring.Component):
             "sums_valid": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         lanes = self._config.lanes
         cells = [[ProcessingElement(self._config) for _ in range(lanes)] for _ in range(lanes)]

@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import WeightPort
 
 __all__ = ["TileLoader"]
@@ -39,7 +40,7 @@ class TileLoader(wiring.Component):
         The array's ``first``: the tile is in use and the next may be loaded. Only while ``ready``.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "start": In(1),
@@ -52,7 +53,7 @@ class TileLoader(wiring.Component):
             "take": In(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         lanes = self._config.lanes
         base = Signal(16)

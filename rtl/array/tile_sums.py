@@ -5,6 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import accumulator_row
 
 __all__ = ["TileSums"]
@@ -37,7 +38,7 @@ class TileSums(wiring.Component):
     #: Cycles from ``start`` to row 0 of the sums.
     LATENCY = 3
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._lanes = config.lanes
         super().__init__({
             "start": In(1),
@@ -47,7 +48,7 @@ class TileSums(wiring.Component):
             "sums_valid": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.memory = memory = Memory(
             shape=self.row.shape(), depth=self._lanes, init=[])

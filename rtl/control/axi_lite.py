@@ -36,7 +36,7 @@ class AxiLite(wiring.Signature):
     All of the subordinate's outputs are registers.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__({
             "awvalid": Out(1), "awready": In(1, init=1),
             "awaddr": Out(ADDRESS_WIDTH), "awprot": Out(3),
@@ -66,7 +66,7 @@ class RegisterBus(wiring.Signature):
         What was read; valid with ``done``.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__({
             "valid": Out(1), "write": Out(1), "address": Out(ADDRESS_WIDTH - 2), "data": Out(32),
             "done": In(1), "error": In(1), "result": In(32),
@@ -91,7 +91,7 @@ class AxiLiteSubordinate(wiring.Component):
     axi: In(AxiLite())
     bus: Out(RegisterBus())
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         axi, bus = self.axi, self.bus
 

@@ -3,6 +3,7 @@
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import HostRequest
 from hypercast.rtl.registers import PHASES, Error
 
@@ -55,7 +56,7 @@ class ControlPort(wiring.Signature):
         Answer, to writes too; both are zero otherwise. An address outside the space gets none.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         super().__init__({
             "start": Out(1), "stop": Out(1),
             "entry": Out(range(config.program_rows)), "repeat": Out(32),

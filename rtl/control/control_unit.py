@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, Const, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.control.axi_lite import AxiLite
 from hypercast.rtl.control.controller import Controller
 from hypercast.rtl.control.host_port import HostPort
@@ -12,7 +13,7 @@ from hypercast.rtl.layouts import HostRequest, Issue
 __all__ = ["ControlUnit", "control_signature"]
 
 
-def control_signature(config):
+def control_signature(config: Config) -> dict[str, wiring.Member]:
     """Members of ``ControlUnit``, for whoever stands in for it."""
     return {
         "axi": In(AxiLite()),
@@ -50,11 +51,11 @@ class ControlUnit(wiring.Component):
     Every output comes from a register, and no input reaches an output in the same cycle.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__(control_signature(config))
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.host = host = HostPort(self._config)
         m.submodules.controller = controller = Controller(self._config)

@@ -5,6 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl import isa, layouts
+from hypercast.rtl.config import Config
 from hypercast.rtl.control.control_port import ControlPort
 from hypercast.rtl.control.engine_status import EngineStatus
 from hypercast.rtl.control.exponent_unit import ExponentUnit
@@ -76,7 +77,7 @@ class Controller(wiring.Component):
         Error.NETWORK, bit 1 Error.LINK, bit 2 Error.MEMORY, in every cycle in which it is high.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "host": In(ControlPort(config)),
@@ -89,7 +90,7 @@ class Controller(wiring.Component):
             "progress": In(1).array(config.cores),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         host = self.host
         m.submodules.memory = memory = ProgramMemory(self._config)

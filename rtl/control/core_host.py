@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.control.row_table import ROWS_WIDTH
 from hypercast.rtl.layouts import HostRequest, ReadPort, WeightPort, WritePort, weight_row
 from hypercast.rtl.registers import COUNTERS, ROW_TABLE, CoreSpace, Space
@@ -49,7 +50,7 @@ class CoreHost(wiring.Component):
         The counter, one cycle later.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "core": In(config.dimensions),
@@ -69,7 +70,7 @@ class CoreHost(wiring.Component):
             "counter_data": In(32),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
         request = Signal(HostRequest)

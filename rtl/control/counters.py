@@ -5,6 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.registers import COUNTERS
 
 __all__ = ["SPLITS", "Counters", "Increments"]
@@ -21,7 +22,7 @@ class Increments(wiring.Signature):
     as ``3 * lanes``, all others Out(1). There is a ``link_d`` for each of the ``dimensions``.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         links = [f"link_{dimension}" for dimension in range(config.dimensions)]
         super().__init__({
             **{name: Out(1) for name in (
@@ -59,7 +60,7 @@ class Counters(wiring.Component):
         What ``address`` named one cycle ago.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         super().__init__({
             "increments": In(Increments(config)),
             "clear": In(1),
@@ -70,7 +71,7 @@ class Counters(wiring.Component):
             "data": Out(32),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         names = [name for name, _ in COUNTERS]
         increments = {name: getattr(self.increments, name)

@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Engine
 
 __all__ = ["REPORT_LATENCY", "EngineStatus"]
@@ -62,7 +63,7 @@ class EngineStatus(wiring.Component):
         Any core's.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._stages = max(1, (config.dimensions + 1) // 2)
         self.shadow = REPORT_LATENCY + self._stages
         super().__init__({
@@ -86,7 +87,7 @@ class EngineStatus(wiring.Component):
                 m.d.sync += value.eq(_combine(function, group))
         return values[0]
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         started = Signal(8)
         for engine in Engine:

@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Mux, Signal, signed, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import HostRequest
 from hypercast.rtl.lib.parity_memory import ParityMemory
 from hypercast.rtl.registers import Space
@@ -48,7 +49,7 @@ class ExponentFile(wiring.Component):
         Answer, two cycles after the request; both are zero otherwise.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "read_tensor": In(range(config.tensors)),
@@ -63,7 +64,7 @@ class ExponentFile(wiring.Component):
             "response_valid": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.memory = memory = ParityMemory(
             Tensor.as_shape().size, self._config.tensors)

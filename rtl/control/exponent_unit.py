@@ -5,6 +5,7 @@ from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl import layouts
+from hypercast.rtl.config import Config
 from hypercast.rtl.control.exponent_file import ExponentFile, Tensor
 from hypercast.rtl.isa import (
     INSTRUCTION_WIDTH,
@@ -91,7 +92,7 @@ class ExponentUnit(wiring.Component):
         The ports of ``ExponentFile``.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "instruction": In(INSTRUCTION_WIDTH),
@@ -112,7 +113,7 @@ class ExponentUnit(wiring.Component):
             "fault": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.file = file = ExponentFile(self._config)
         m.d.comb += [

@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hypercast.rtl.config import INTERFACE_VERSION
+from hypercast.rtl.config import INTERFACE_VERSION, Config
 from hypercast.rtl.control.axi_lite import AxiLite, AxiLiteSubordinate
 from hypercast.rtl.control.control_port import ControlPort
 from hypercast.rtl.control.window import Window
@@ -41,7 +41,7 @@ class HostPort(wiring.Component):
         ``response`` does not matter), after any time below ``window.TIMEOUT``.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "axi": In(AxiLite()),
@@ -52,7 +52,7 @@ class HostPort(wiring.Component):
             "response_valid": In(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         control = self.control
         m.submodules.axi = port = AxiLiteSubordinate()

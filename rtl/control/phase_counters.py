@@ -33,7 +33,7 @@ class PhaseCounters(wiring.Component):
     index: In(range(PHASES))
     cycles: Out(32)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.counters = counters = Memory(shape=32, depth=PHASES, init=[])
         own, asked, write = (counters.read_port(domain="comb"), counters.read_port(domain="comb"),

@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.isa import INSTRUCTION_WIDTH, INSTRUCTION_WORDS
 from hypercast.rtl.layouts import HostRequest
 from hypercast.rtl.lib.parity_memory import ParityMemory
@@ -37,7 +38,7 @@ class ProgramMemory(wiring.Component):
         Answer, two cycles after the request; both are zero otherwise.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "row": In(range(config.program_rows)),
@@ -49,7 +50,7 @@ class ProgramMemory(wiring.Component):
             "response_valid": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.memory = memory = ParityMemory(
             32, self._config.program_rows, pieces=INSTRUCTION_WORDS)

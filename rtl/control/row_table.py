@@ -4,6 +4,7 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.lib.parity_memory import ParityMemory
 from hypercast.rtl.registers import ROW_TABLE
 
@@ -39,7 +40,7 @@ class RowTable(wiring.Component):
         High for a cycle after ``rows`` was not what was written.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         super().__init__({
             "index": In(range(ROW_TABLE)),
             "rows": Out(ROWS_WIDTH),
@@ -50,7 +51,7 @@ class RowTable(wiring.Component):
             "fault": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.memory = memory = ParityMemory(ROWS_WIDTH, ROW_TABLE, reads=2, domain="comb")
         (read, host_read), write = memory.reads, memory.write

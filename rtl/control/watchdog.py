@@ -30,7 +30,7 @@ class Watchdog(wiring.Component):
     progress: In(1)
     expired: Out(1)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         idle = Signal(range(PATIENCE))
         m.d.sync += [

@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import HostRequest
 from hypercast.rtl.registers import CoreSpace, Space
 
@@ -47,7 +48,7 @@ class Window(wiring.Component):
         The answer.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "access": In(1), "core": In(32), "space": In(32), "address": In(32),
@@ -57,7 +58,7 @@ class Window(wiring.Component):
             "response": In(32), "response_valid": In(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         exists, in_core, is_counter = Signal(), Signal(), Signal()
         m.d.comb += [

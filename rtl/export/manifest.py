@@ -1,10 +1,12 @@
 """Describes a generated chip to machines: ports, registers, memories, configuration hash."""
 
+from typing import Any
+
 from amaranth.hdl import Shape
 from amaranth.lib.wiring import Out
 
 from hypercast.rtl.array.left_word import left_word
-from hypercast.rtl.config import INTERFACE_VERSION
+from hypercast.rtl.config import INTERFACE_VERSION, Config
 from hypercast.rtl.control.axi_lite import AxiLite
 from hypercast.rtl.isa import INSTRUCTION_WIDTH, INSTRUCTION_WORDS
 from hypercast.rtl.limits import CLASSES
@@ -13,7 +15,7 @@ from hypercast.rtl.registers import COUNTERS, REGISTERS, Space
 __all__ = ["manifest", "memories"]
 
 
-def memories(config):
+def memories(config: Config) -> list[dict[str, Any]]:
     """Large memories: name, instances on the chip, words and bits per word, parities included."""
     row = config.lanes * config.accumulator_width
     cores = config.cores
@@ -40,7 +42,7 @@ def memories(config):
     ]
 
 
-def manifest(config):
+def manifest(config: Config) -> dict[str, Any]:
     """The manifest as a JSON-compatible dictionary."""
     ports = [{"name": "clk", "direction": "input", "width": 1},
              {"name": "rst", "direction": "input", "width": 1}]

@@ -5,6 +5,7 @@ from pathlib import Path
 from amaranth.back import rtlil
 
 from hypercast.rtl.chip import CONTROL_MODULE, CORE_MODULE, Chip
+from hypercast.rtl.config import Config
 from hypercast.rtl.control.control_unit import ControlUnit
 from hypercast.rtl.core import Core
 from hypercast.rtl.export.notice import notice
@@ -18,13 +19,13 @@ TOP_MODULE = "hypercast"
 LINT_WAIVERS = Path(__file__).with_name("hypercast.vlt")
 
 
-def parts_to_rtlil(config, *, external=False):
+def parts_to_rtlil(config: Config, *, external: bool = False) -> dict[str, str]:
     """RTLIL texts of the parts, by module name; ``external`` as of ``Chip``."""
     return {CORE_MODULE: rtlil.convert(Core(config, external=external), name=CORE_MODULE),
             CONTROL_MODULE: rtlil.convert(ControlUnit(config), name=CONTROL_MODULE)}
 
 
-def to_verilog(config):
+def to_verilog(config: Config) -> str:
     """The chip as Verilog: the parts with their submodules, and top ``hypercast``.
 
     The same text on every run and machine. It begins with the licence and the configuration.

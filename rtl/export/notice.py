@@ -1,6 +1,6 @@
 """What every generated file begins with: licence, configuration and its hash."""
 
-from hypercast.rtl.config import INTERFACE_VERSION
+from hypercast.rtl.config import INTERFACE_VERSION, Config
 
 __all__ = ["notice"]
 
@@ -13,7 +13,7 @@ Generated, not to be edited. Interface version {version}, configuration hash {ha
 """
 
 
-def notice(config):
+def notice(config: Config) -> list[str]:
     """The notice of a configuration, as a list of lines."""
     return [*_NOTICE.format(version=INTERFACE_VERSION, hash=config.hash).splitlines(),
             *(f"  {name} = {value}" for name, value in config.to_dict().items())]

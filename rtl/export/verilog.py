@@ -26,7 +26,7 @@ _DECLARATION = re.compile(r"^( *)reg \\\$start +(?:<?=) *0;$", re.MULTILINE)
 _READ = re.compile(r"^( *)(reg (?:\[\d+:0\] )?)(_\d+_);$", re.MULTILINE)
 
 
-def _start_processes(text):
+def _start_processes(text: str) -> str:
     """Make the triggers of ``always @*`` change when a simulation begins.
 
     Yosys declares them with a value, which in SystemVerilog (IEEE 1800-2017, 6.8) no process sees
@@ -42,7 +42,7 @@ def _start_processes(text):
     return text
 
 
-def _clear_reads(text):
+def _clear_reads(text: str) -> str:
     """Let simulations begin with zero in the registers of what is read from memories.
 
     Nothing depends on what was never read, but in a simulation it is unknown, and so would be all
@@ -51,7 +51,7 @@ def _clear_reads(text):
     return _READ.sub(r"\1\2\3;\n`ifndef SYNTHESIS\n\1initial \3 = 0;\n`endif", text)
 
 
-def write_verilog(*designs):
+def write_verilog(*designs: str) -> str:
     """One text with the modules of all ``designs``.
 
     It is Verilog 2001 and SystemVerilog at once, and simulates alike as either.

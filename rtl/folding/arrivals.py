@@ -1,8 +1,9 @@
 """How many levels of logic lie before each net of a netlist."""
 
 import math
+from typing import Any
 
-from hypercast.rtl.folding.netlist import CONSTANTS, number
+from hypercast.rtl.folding.netlist import CONSTANTS, Bit, Netlist, number
 
 __all__ = ["Arrivals", "logic"]
 
@@ -14,7 +15,7 @@ _ARITHMETIC = {"$add", "$sub", "$neg", "$lt", "$le", "$gt", "$ge"}
 _SHIFTS = {"$shl", "$shr", "$sshl", "$sshr", "$shift", "$shiftx"}
 
 
-def _levels(cell):
+def _levels(cell: dict[str, Any]) -> float:
     """Levels of four-input LUTs that a cell takes, roughly; neighbours share some."""
     parameters = cell["parameters"]
     width = max(number(parameters.get(f"{port}_WIDTH", "1")) for port in "AB")
@@ -32,7 +33,7 @@ def _levels(cell):
     return 0.6
 
 
-def logic(netlist):
+def logic(netlist: Netlist) -> list[dict[str, Any]]:
     """The combinational cells of a netlist."""
     return [cell for cell in netlist.cells.values()
             if cell["connections"].get("Y") and cell["type"] != "$scopeinfo"]
@@ -44,11 +45,11 @@ class Arrivals:
     What is known of a net is kept: the netlist may be changed afterwards.
     """
 
-    def __init__(self, netlist):
+    def __init__(self, netlist: Netlist) -> None:
         self._netlist = netlist
         self._arrivals = {}
 
-    def of(self, net):
+    def of(self, net: Bit) -> float:
         """Levels from registers to a net."""
         stack = [net]
         while stack:
@@ -73,7 +74,7 @@ class Arrivals:
                 stack.pop()
         return self._arrivals.get(net, 0)
 
-    def _begin(self, name, port, bit):
+    def _begin(self, name: str, port: str, bit: Bit) -> float:
         if port != "RD_DATA":
             return 0
         cell = self._netlist.cells[name]

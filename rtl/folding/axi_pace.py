@@ -26,7 +26,7 @@ class AxiPace(wiring.Component):
     manager: In(AxiLite())
     subordinate: Out(AxiLite())
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         for name, member in AxiLite().members.items():
             ends = getattr(self.manager, name), getattr(self.subordinate, name)

@@ -1,8 +1,10 @@
 """What of a netlist must be known early, and what is the same in all instances."""
 
 from collections import defaultdict
+from collections.abc import Container
+from typing import Any
 
-from hypercast.rtl.folding.netlist import number
+from hypercast.rtl.folding.netlist import Netlist, number
 
 __all__ = ["FoldingError", "ReadPort", "lookahead", "read_ports", "shared_registers"]
 
@@ -26,7 +28,7 @@ class ReadPort:
         Net.
     """
 
-    def __init__(self, name, cell, port):
+    def __init__(self, name: str, cell: dict[str, Any], port: int) -> None:
         parameters, connections = cell["parameters"], cell["connections"]
         abits, width = number(parameters["ABITS"]), number(parameters["WIDTH"])
         self.key = name, port
@@ -36,7 +38,7 @@ class ReadPort:
         self.enable = connections["RD_EN"][port]
 
 
-def read_ports(name, cell):
+def read_ports(name: str, cell: dict[str, Any]) -> list[ReadPort]:
     """All read ports of a memory."""
     return [ReadPort(name, cell, port) for port in range(number(cell["parameters"]["RD_PORTS"]))]
 
@@ -47,7 +49,7 @@ def _sources(netlist, bits):
             if port == "RD_DATA" else name for name, port, place in netlist.sources(bits)}
 
 
-def lookahead(netlist, index):
+def lookahead(netlist: Netlist, index: str) -> dict[Any, int]:
     """How many slots before its own an instance's registers and read ports are needed.
 
     They are for addresses of memories that are read at once, which become known a slot early.
@@ -80,7 +82,8 @@ def lookahead(netlist, index):
     return ahead
 
 
-def shared_registers(netlist, registers, inputs, private):
+def shared_registers(netlist: Netlist, registers: dict[str, Any], inputs: set[str],
+                     private: Container[str]) -> set[str]:
     """Names of the registers that are the same in all instances.
 
     Parameters

@@ -2,9 +2,12 @@
 
 import json
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from amaranth.back import rtlil
+from amaranth.lib import wiring
 
 from hypercast.rtl.export.yosys import run_yosys
 
@@ -15,7 +18,8 @@ _FLATTEN = ("hierarchy -top {0}; proc -norom; flatten; opt; memory_collect; "
             "dffunmap -srst-only t:$sdffce; opt_clean; write_json flat.json")
 
 
-def convert_changed(component, name, change):
+def convert_changed(component: wiring.Component, name: str,
+                    change: Callable[[dict[str, Any]], None]) -> str:
     """RTLIL text of a component as one module.
 
     Parameters

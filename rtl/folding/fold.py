@@ -19,7 +19,9 @@ address is computed a slot early, by a copy of its logic, and its memory is read
 """
 
 from collections import defaultdict
+from collections.abc import Container
 from dataclasses import replace
+from typing import Any
 
 from hypercast.rtl.folding.dependencies import (
     FoldingError,
@@ -44,7 +46,7 @@ _SMALL = 64
 _RAM_WIDTH = 128
 
 
-def fold(module, *, slots, index, private):
+def fold(module: dict[str, Any], *, slots: int, index: str, private: Container[str]) -> None:
     """Fold a module.
 
     Parameters
@@ -74,7 +76,8 @@ def fold(module, *, slots, index, private):
 
 
 class _Folding:
-    def __init__(self, module, slots, index, private):
+    def __init__(self, module: dict[str, Any], slots: int, index: str,
+                 private: Container[str]) -> None:
         self._netlist = netlist = Netlist(module)
         self._slots = slots
         self._index = index
@@ -89,7 +92,7 @@ class _Folding:
         self._stages = Stages(netlist)
         self._flags = defaultdict(list)  # by slots ahead and delay: early, current, following
 
-    def run(self):
+    def run(self) -> None:
         netlist = self._netlist
         replaced = list(self._registers)
         self._add_next_outputs()

@@ -14,6 +14,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl.chip import Converted
+from hypercast.rtl.config import Config
 from hypercast.rtl.control.axi_lite import AxiLite
 from hypercast.rtl.control.control_unit import control_signature
 from hypercast.rtl.core import core_signature
@@ -29,7 +30,7 @@ FOLDED_CORE_MODULE = "hypercast_folded_core"
 PACED_CONTROL_MODULE = "hypercast_paced_control"
 
 
-def folded_core_members(config):
+def folded_core_members(config: Config) -> dict[str, wiring.Member]:
     """Members of the folded core, by the names of its module's ports."""
     signature = wiring.Signature(core_signature(config))
     members = {"restart": In(1), "slot": Out(config.dimensions)}
@@ -65,11 +66,11 @@ class FoldedChip(wiring.Component):
     The reset must last ``config.cores`` times as long as that of ``Chip``.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({"axi": In(AxiLite()), "restart": In(1)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         config = self._config
         m = Module()
         core = Converted(FOLDED_CORE_MODULE, folded_core_members(config))

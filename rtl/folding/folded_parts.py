@@ -1,5 +1,6 @@
 """Converts the parts of a folded chip to RTLIL: the core, folded, and the control unit, paced."""
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.control.control_unit import ControlUnit
 from hypercast.rtl.core import Core
 from hypercast.rtl.folding.flat import convert_changed
@@ -10,7 +11,7 @@ from hypercast.rtl.folding.pace import pace
 __all__ = ["folded_parts_to_rtlil"]
 
 
-def folded_parts_to_rtlil(config):
+def folded_parts_to_rtlil(config: Config) -> dict[str, str]:
     """RTLIL texts of ``FoldedChip``'s parts, modules ``FOLDED_CORE_MODULE`` and
     ``PACED_CONTROL_MODULE``, by their names.
 

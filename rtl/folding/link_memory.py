@@ -35,7 +35,7 @@ class LinkMemory(wiring.Component):
         What this core's neighbour sends in this one.
     """
 
-    def __init__(self, dimension, dimensions, width):
+    def __init__(self, dimension: int, dimensions: int, width: int) -> None:
         self._dimension = dimension
         self._slots = 1 << dimensions
         self._width = width
@@ -43,7 +43,7 @@ class LinkMemory(wiring.Component):
             "slot": In(dimensions), "outgoing": In(width), "incoming": Out(width),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         # It must not matter how long resets last, so nothing here knows of them.
         half = Signal(reset_less=True)

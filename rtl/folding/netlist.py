@@ -1,18 +1,23 @@
 """A flat module as Yosys writes it to JSON, to be looked at and changed."""
 
-__all__ = ["CONSTANTS", "Netlist", "number"]
+from collections.abc import Iterable
+from typing import Any, TypeAlias
 
+__all__ = ["CONSTANTS", "Bit", "Netlist", "number"]
+
+#: A net, or a constant.
+Bit: TypeAlias = int | str
 #: What stands for a net where there is a constant.
 CONSTANTS = frozenset("01xz")
 _OUTPUTS = {"Y", "Q", "RD_DATA"}
 
 
-def number(parameter):
+def number(parameter: str) -> int:
     """The value of a cell's parameter."""
     return int(parameter, 2)
 
 
-def _parameter(value):
+def _parameter(value: int | str) -> str:
     return format(value, "032b") if isinstance(value, int) else value
 
 
@@ -34,7 +39,7 @@ class Netlist:
         Net that an input port drives to the port's name and the bit's place in it.
     """
 
-    def __init__(self, module):
+    def __init__(self, module: dict[str, Any]) -> None:
         self.cells = module["cells"]
         self.ports = module["ports"]
         self._names = module["netnames"]
@@ -48,12 +53,13 @@ class Netlist:
         self._next = 1 + max((bit for name in self._names.values() for bit in name["bits"]
                               if bit not in CONSTANTS), default=1)
 
-    def nets(self, count):
+    def nets(self, count: int) -> list[Bit]:
         """New nets."""
         self._next += count
         return list(range(self._next - count, self._next))
 
-    def add(self, name, kind, connections, **parameters):
+    def add(self, name: str, kind: str, connections: dict[str, list[Bit]],
+            **parameters: int | str) -> None:
         """Add a cell of a type, with parameters that are numbers or strings of bits.
 
         Nets that had a driver already keep it in ``drivers``: their cell is about to go.
@@ -68,7 +74,7 @@ class Netlist:
                                 for port in connections},
             "connections": connections}
 
-    def gate(self, kind, **operands):
+    def gate(self, kind: str, **operands: list[Bit]) -> Bit:
         """Add a cell whose output is one bit, of unsigned operands; returns the output's net."""
         [output] = self.nets(1)
         widths = {f"{key}_{what}": value for key, bits in operands.items()
@@ -76,10 +82,11 @@ class Netlist:
         self.add(f"{kind}${output}", kind, {**operands, "Y": [output]}, **widths, Y_WIDTH=1)
         return output
 
-    def flip_flops(self, name, data, output, *, initial="", enable=None):
+    def flip_flops(self, name: str, data: list[Bit], output: list[Bit], *, initial: str = "",
+                   enable: Bit | None = None) -> None:
         """Add flip-flops, with values that they hold at first, the lowest bit first."""
         connections = {"CLK": self.ports["clk"]["bits"], "D": data, "Q": output}
-        parameters = {"WIDTH": len(data), "CLK_POLARITY": "1"}
+        parameters: dict[str, int | str] = {"WIDTH": len(data), "CLK_POLARITY": "1"}
         if enable is not None:
             connections["EN"] = [enable]
             parameters["EN_POLARITY"] = "1"
@@ -87,12 +94,12 @@ class Netlist:
         if initial:
             self.set_initial_values(output, initial)
 
-    def add_port(self, name, direction, bits):
+    def add_port(self, name: str, direction: str, bits: list[Bit]) -> None:
         """Add a port of the module."""
         self.ports[name] = {"direction": direction, "bits": bits}
         self._names[name] = {"hide_name": 0, "bits": bits, "attributes": {}}
 
-    def take_initial_values(self):
+    def take_initial_values(self) -> dict[Bit, str]:
         """What each net holds at first, where anything is said of it; nothing is, from then on."""
         values = {}
         for name in self._names.values():
@@ -102,18 +109,20 @@ class Netlist:
                                   strict=True))
         return {bit: value for bit, value in values.items() if value != "x"}
 
-    def set_initial_values(self, bits, values):
+    def set_initial_values(self, bits: list[Bit], values: str) -> None:
         """Say what nets that a flip-flop drives hold at first."""
         name = f"$initial${bits[0]}"
         self._names[name] = {"hide_name": 1, "bits": bits,
                              "attributes": {"init": "".join(reversed(values))}}
 
-    def sources(self, bits):
+    def sources(self, bits: Iterable[Bit]) -> set[tuple[str, str | None, int]]:
         """What nets depend on, in the same cycle: (cell or input port, port or None, place).
 
         Registers, memories and inputs end the search.
         """
-        found, seen, stack = set(), set(), list(bits)
+        found: set[tuple[str, str | None, int]] = set()
+        seen: set[Bit] = set()
+        stack = list(bits)
         while stack:
             bit = stack.pop()
             if bit in CONSTANTS or bit in seen:

@@ -5,6 +5,8 @@ route do not know that, so flip-flops cut its paths: what depends on registers a
 from slot to slot, and as good when it comes some slots later.
 """
 
+from typing import Any
+
 from hypercast.rtl.folding.arrivals import Arrivals, logic
 from hypercast.rtl.folding.dependencies import FoldingError, read_ports
 from hypercast.rtl.folding.netlist import CONSTANTS, Netlist
@@ -16,7 +18,7 @@ __all__ = ["pace"]
 _LEVELS = 5
 
 
-def pace(module, *, slots):
+def pace(module: dict[str, Any], *, slots: int) -> None:
     """Let a module work in the last slot of several.
 
     The module gets an input ``enable``, to be high in that slot. Inputs count as they are in it;
@@ -47,13 +49,13 @@ def pace(module, *, slots):
 class _Cuts:
     """Flip-flops in the paths of a netlist."""
 
-    def __init__(self, netlist):
+    def __init__(self, netlist: Netlist) -> None:
         self._netlist = netlist
         self._arrivals = Arrivals(netlist)
         self._changing = self._dependents(netlist.inputs)
         self._delayed = {}
 
-    def insert(self, slots):
+    def insert(self, slots: int) -> None:
         stages = {id(cell): self._stage(cell["connections"]["Y"][0])
                   for cell in logic(self._netlist)}
         if max(stages.values(), default=0) >= slots:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from hypercast.rtl.folding.netlist import CONSTANTS
+from hypercast.rtl.folding.netlist import CONSTANTS, Bit, Netlist
 
 __all__ = ["KINDS", "Register", "registers", "uncontrolled"]
 
@@ -41,12 +41,12 @@ class Register:
     late: bool = False
 
     @property
-    def inputs(self):
+    def inputs(self) -> list[Bit]:
         """Nets that decide what it holds next."""
         return [*self.data, self.enable, self.reset]
 
 
-def registers(netlist):
+def registers(netlist: Netlist) -> dict[str, Register]:
     """All registers of a netlist, by name; inverters are added where controls are active low."""
     inverted = {}
 
@@ -72,7 +72,7 @@ def registers(netlist):
     return found
 
 
-def uncontrolled(netlist, register):
+def uncontrolled(netlist: Netlist, register: Register) -> Register:
     """A register that does the same without enable and reset; multiplexers are added."""
     data = _multiplexer(netlist, register.enable, register.data, register.held)
     data = _multiplexer(netlist, register.reset, list(register.reset_value), data)

@@ -1,7 +1,10 @@
 """Nets of slots to come, and RAM with an entry for each instance."""
 
+from collections.abc import Iterable
+from typing import Any
+
 from hypercast.rtl.folding.dependencies import FoldingError
-from hypercast.rtl.folding.netlist import CONSTANTS
+from hypercast.rtl.folding.netlist import CONSTANTS, Bit, Netlist
 
 __all__ = ["Slots"]
 
@@ -22,7 +25,7 @@ class Slots:
         Input whose nets are to hold the number of the slot.
     """
 
-    def __init__(self, netlist, count, index):
+    def __init__(self, netlist: Netlist, count: int, index: str) -> None:
         self._netlist = netlist
         self._count = count
         self._width = (count - 1).bit_length()
@@ -50,19 +53,19 @@ class Slots:
         self._numbers.setdefault(first, bits)
         return bits
 
-    def number(self, ahead):
+    def number(self, ahead: int) -> list[Bit]:
         """The number of the slot that comes ``ahead`` slots after this one."""
         return self._numbers.get(ahead % self._count) or self.counter(ahead)
 
-    def counter(self, ahead):
+    def counter(self, ahead: int) -> list[Bit]:
         """``number`` from a counter of its own: for RAM, as wires all over the chip are slow."""
         return self._count_slots(ahead % self._count, self._netlist.nets(self._width))
 
-    def initial(self, bits):
+    def initial(self, bits: Iterable[Bit]) -> str:
         """What nets hold at first; a string, the lowest bit first."""
         return "".join(self._initial.get(bit, "x") for bit in bits)
 
-    def early(self, bit, ahead):
+    def early(self, bit: Bit, ahead: int) -> Bit:
         """The net that is ``ahead`` slots ahead of another.
 
         Logic is copied. The copies of registers' and memories' outputs are to be driven with
@@ -87,7 +90,7 @@ class Slots:
                     for other, operands in cell["connections"].items()}}
         return self._copies[bit, ahead]
 
-    def delay(self, bits, ahead):
+    def delay(self, bits: list[Bit], ahead: int) -> list[Bit]:
         """The nets that are ``ahead`` slots ahead; from them, flip-flops drive those in between."""
         for slots in range(ahead):
             self._netlist.flip_flops(
@@ -95,8 +98,8 @@ class Slots:
                 [self.early(bit, slots) for bit in bits], initial=self.initial(bits))
         return [self.early(bit, ahead) for bit in bits]
 
-    def ram(self, name, data, output, *, ahead, delay=0, enable="1", initial="", reset="0",
-            reset_value=""):
+    def ram(self, name: str, data: list[Bit], output: list[Bit], *, ahead: int, delay: int = 0,
+            enable: Bit = "1", initial: str = "", reset: Bit = "0", reset_value: str = "") -> None:
         """Add distributed RAM with an entry for each instance.
 
         Parameters
@@ -137,7 +140,8 @@ class Slots:
             WR_CLK_POLARITY="1", WR_PRIORITY_MASK="0", WR_WIDE_CONTINUATION="0")
         self._netlist.cells[name]["attributes"]["ram_style"] = "distributed"
 
-    def state(self, name, data, output, *, ahead, **options):
+    def state(self, name: str, data: list[Bit], output: list[Bit], *, ahead: int,
+              **options: Any) -> None:
         """Like ``ram``, with flip-flops that drive ``output`` in the instance's slot itself."""
         self.ram(name, data, self.delay(output, ahead), ahead=ahead, initial=self.initial(output),
                  **options)

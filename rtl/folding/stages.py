@@ -4,8 +4,10 @@ Whatever is computed for an instance is needed only when its next slot comes, so
 long is cut by flip-flops, and what it ends in is written a slot later than all else.
 """
 
+from collections.abc import Iterable
+
 from hypercast.rtl.folding.arrivals import Arrivals, logic
-from hypercast.rtl.folding.netlist import CONSTANTS
+from hypercast.rtl.folding.netlist import CONSTANTS, Bit, Netlist
 
 __all__ = ["Stages"]
 
@@ -22,7 +24,7 @@ class Stages:
         The netlist; it is changed.
     """
 
-    def __init__(self, netlist):
+    def __init__(self, netlist: Netlist) -> None:
         self._netlist = netlist
         self._arrivals = Arrivals(netlist)
         self._delayed = {}
@@ -32,15 +34,15 @@ class Stages:
                 if cell["port_directions"][port] == "input":
                     cell["connections"][port] = self.second(bits)
 
-    def late(self, bits):
+    def late(self, bits: Iterable[Bit]) -> bool:
         """Whether any of some nets comes in the second stage."""
         return any(self._arrivals.of(bit) > _LEVELS for bit in bits)
 
-    def second(self, bits):
+    def second(self, bits: Iterable[Bit]) -> list[Bit]:
         """Nets that hold, in the second stage, what others are for an instance."""
         return [self._second(bit) for bit in bits]
 
-    def _second(self, bit):
+    def _second(self, bit: Bit) -> Bit:
         if bit in CONSTANTS or self._arrivals.of(bit) > _LEVELS:
             return bit
         if bit not in self._delayed:

@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import AccumulatorPort, accumulator_row
 from hypercast.rtl.lib.accumulator_memory import AccumulatorMemory
 
@@ -33,7 +34,7 @@ class AccumulatorBank(wiring.Component):
         Reads and clears rows; latency 2, one row per cycle.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "add_enable": In(1),
@@ -43,7 +44,7 @@ class AccumulatorBank(wiring.Component):
             "drain": In(AccumulatorPort(config)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         drain, buffers = self.drain, []
         for number in range(2):

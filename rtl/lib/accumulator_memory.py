@@ -5,6 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import accumulator_row
 from hypercast.rtl.lib.adder import sum_of
 
@@ -40,7 +41,7 @@ class AccumulatorMemory(wiring.Component):
         before.
     """
 
-    def __init__(self, config, rows):
+    def __init__(self, config: Config, rows: int) -> None:
         self._rows = rows
         self._shape = accumulator_row(config)
         super().__init__({
@@ -51,7 +52,7 @@ class AccumulatorMemory(wiring.Component):
             "data": Out(self._shape),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         # Otherwise it would take four times as many block RAMs. No device without UltraRAM has room
         # for so many rows.

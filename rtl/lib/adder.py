@@ -1,11 +1,11 @@
 """Adders that take the logic in front of them in."""
 
-from amaranth.hdl import C, Cat
+from amaranth.hdl import C, Cat, Value
 
 __all__ = ["sum_of"]
 
 
-def sum_of(register, selected, width):
+def sum_of(register: Value, selected: Value, width: int) -> Value:
     """``register + selected`` of signed values, modulo ``2**width``.
 
     Written as a difference: the LUT of a carry chain's bit can hold the logic of one of the

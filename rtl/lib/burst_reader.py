@@ -5,13 +5,14 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import ReadPort
 from hypercast.rtl.limits import BURST
 
 __all__ = ["BurstReader", "read_command"]
 
 
-def read_command(config):
+def read_command(config: Config) -> data.StructLayout:
     """Layout of a command: read ``count`` words (0 to ``channel_words``) from ``address`` on."""
     return data.StructLayout({
         "channel": unsigned(1), "address": unsigned(config.address_width),
@@ -44,7 +45,7 @@ class BurstReader(wiring.Component):
         High from the cycle after a command (of at least one word) until its last word is taken.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "command": In(stream.Signature(read_command(config))),
@@ -53,7 +54,7 @@ class BurstReader(wiring.Component):
             "busy": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         burst = min(BURST, self._config.read_buffer)
         depth = self._config.read_buffer + burst

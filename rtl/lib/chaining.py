@@ -32,7 +32,7 @@ class Chaining(wiring.Component):
     row: In(20)
     there: Out(1)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         following = Signal()
         m.d.sync += following.eq(Mux(self.start, self.chained, following) & self.storing)

@@ -1,6 +1,6 @@
 """A long delay of wide values."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, ShapeLike, Signal
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -31,14 +31,14 @@ class DelayLine(wiring.Component):
         If the delay is too short.
     """
 
-    def __init__(self, shape, cycles):
+    def __init__(self, shape: ShapeLike, cycles: int) -> None:
         if cycles < 2:
             raise ValueError(f"cycles must be at least 2, not {cycles}")
         self._shape = shape
         self._cycles = cycles
         super().__init__({"i": In(shape), "o": Out(shape)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.ring = ring = Memory(shape=self._shape, depth=self._cycles, init=[])
         write, read = ring.write_port(), ring.read_port()

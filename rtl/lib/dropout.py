@@ -4,6 +4,8 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
+
 __all__ = ["Dropout"]
 
 #: Constants of the rounds (the first 32-bit words of the fraction of pi).
@@ -46,7 +48,7 @@ class Dropout(wiring.Component):
     #: Enabled cycles from the inputs to ``keep``.
     LATENCY = len(_ROUND_CONSTANTS) + 1
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._lanes = config.lanes
         super().__init__({
             "enable": In(1),
@@ -57,7 +59,7 @@ class Dropout(wiring.Component):
             "keep": Out(config.lanes),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
 
         def register(value):

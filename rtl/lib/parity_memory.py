@@ -43,7 +43,8 @@ class ParityMemory(wiring.Component):
         Words with their parities, for simulation: of each piece first its bits.
     """
 
-    def __init__(self, width, depth, *, pieces=1, reads=1, domain="sync"):
+    def __init__(self, width: int, depth: int, *, pieces: int = 1, reads: int = 1,
+                 domain: str = "sync") -> None:
         self._width = width
         self._domain = domain
         word = pieces * width
@@ -58,7 +59,7 @@ class ParityMemory(wiring.Component):
                 "addr": Out(range(depth)), "en": Out(pieces), "data": Out(word)})),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.with_parity = words = Memory(self.contents)
         write = words.write_port(granularity=1)

@@ -45,7 +45,7 @@ class PriorityArbiter(wiring.Component):
         If there is no requester.
     """
 
-    def __init__(self, count, levels):
+    def __init__(self, count: int, levels: int) -> None:
         if count < 1:
             raise ValueError(f"count must be at least 1, not {count}")
         super().__init__({
@@ -56,7 +56,7 @@ class PriorityArbiter(wiring.Component):
             "grants": Out(count),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         count = len(self.requests)
         # Whether a requester goes before another, in this cycle.

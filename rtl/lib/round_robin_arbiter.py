@@ -1,9 +1,10 @@
 """Round-robin arbiter, and the multiplexer that goes with its one-hot grants."""
 
+from collections.abc import Iterable
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -33,12 +34,12 @@ class RoundRobinArbiter(wiring.Component):
         One-hot while ``enable`` is high and there is a request, else zero. Combinational.
     """
 
-    def __init__(self, count):
+    def __init__(self, count: int) -> None:
         if count < 1:
             raise ValueError(f"count must be at least 1, not {count}")
         super().__init__({"enable": In(1), "requests": In(count), "grants": Out(count)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         count = len(self.requests)
         # The requesters after the one granted last, whose turn comes before that of all others.
@@ -57,7 +58,7 @@ class RoundRobinArbiter(wiring.Component):
         return m
 
 
-def one_hot_mux(select, values):
+def one_hot_mux(select: Value, values: Iterable[ValueLike]) -> Value:
     """The one of ``values`` whose bit of ``select`` is high; a meaningless one if none is.
 
     Wide values are chosen by number, which takes fewer LUTs of 6 inputs; narrow ones, as chips for

@@ -1,6 +1,6 @@
 """Cuts the combinational paths of a stream."""
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -23,13 +23,13 @@ class SkidBuffer(wiring.Component):
         Input and output.
     """
 
-    def __init__(self, shape):
+    def __init__(self, shape: ShapeLike) -> None:
         super().__init__({
             "i": In(stream.Signature(shape)),
             "o": Out(stream.Signature(shape)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         payload_in, payload_out = Value.cast(self.i.p), Value.cast(self.o.p)
         empty = Signal(init=1)  # ``spare`` holds nothing

@@ -1,6 +1,6 @@
 """Merges several streams into one."""
 
-from amaranth.hdl import Cat, Module, Value
+from amaranth.hdl import Cat, Module, ShapeLike, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -35,7 +35,7 @@ class StreamMerge(wiring.Component):
         If there is no input.
     """
 
-    def __init__(self, shape, count):
+    def __init__(self, shape: ShapeLike, count: int) -> None:
         if count < 1:
             raise ValueError(f"StreamMerge needs at least one input, not {count}")
         self._shape = shape
@@ -45,7 +45,7 @@ class StreamMerge(wiring.Component):
             "o": Out(stream.Signature(shape)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.arbiter = arbiter = RoundRobinArbiter(self._count)
         free = ~self.o.valid | self.o.ready

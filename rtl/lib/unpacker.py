@@ -37,7 +37,7 @@ class Unpacker(wiring.Component):
         If a width is not positive, or none is a multiple of the other.
     """
 
-    def __init__(self, word_width, record_width):
+    def __init__(self, word_width: int, record_width: int) -> None:
         if word_width < 1 or record_width < 1:
             raise ValueError(f"widths must be positive, not {word_width} and {record_width}")
         if word_width % record_width and record_width % word_width:
@@ -51,7 +51,7 @@ class Unpacker(wiring.Component):
             "flush": In(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         if self._word_width >= self._record_width:
             return self._cut()
         return self._join()

@@ -1,8 +1,10 @@
 """AXI4 with the signals a memory controller's port needs."""
 
-from amaranth.hdl import Cat, Const
+from amaranth.hdl import Cat, Const, Value, ValueLike
 from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import In, Out
+
+from hypercast.rtl.config import Config
 
 __all__ = ["BOUNDARY", "Axi4", "Axi4Read", "Axi4Write", "Response", "byte_address",
            "offset_width"]
@@ -40,7 +42,7 @@ class Axi4Read(wiring.Signature):
         Read data and response.
     """
 
-    def __init__(self, address_width, data_width):
+    def __init__(self, address_width: int, data_width: int) -> None:
         super().__init__({
             "arvalid": Out(1), "arready": In(1), "arid": Out(1), "araddr": Out(address_width),
             "arlen": Out(8), "arsize": Out(3, init=_size(data_width)),
@@ -70,7 +72,7 @@ class Axi4Write(wiring.Signature):
         Write response.
     """
 
-    def __init__(self, address_width, data_width):
+    def __init__(self, address_width: int, data_width: int) -> None:
         strobes = data_width // 8
         super().__init__({
             "awvalid": Out(1), "awready": In(1), "awid": Out(1), "awaddr": Out(address_width),
@@ -91,7 +93,7 @@ class Axi4(wiring.Signature):
         Read channels and write channels.
     """
 
-    def __init__(self, address_width, data_width):
+    def __init__(self, address_width: int, data_width: int) -> None:
         super().__init__({
             "read": Out(Axi4Read(address_width, data_width)),
             "write": Out(Axi4Write(address_width, data_width)),
@@ -103,12 +105,12 @@ def _size(data_width):
     return (data_width // 8).bit_length() - 1
 
 
-def offset_width(config):
+def offset_width(config: Config) -> int:
     """Bits of the offset of a byte in a channel."""
     return config.address_width + _size(config.word_width)
 
 
-def byte_address(config, base, address):
+def byte_address(config: Config, base: ValueLike, address: ValueLike) -> Value:
     """Byte address of a channel's word ``address``.
 
     ``base`` is a byte address, a multiple of the channel's size, so nothing needs to be added.

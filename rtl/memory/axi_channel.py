@@ -4,6 +4,7 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import Channel
 from hypercast.rtl.memory.axi4 import Axi4
 from hypercast.rtl.memory.axi_reader import AxiReader
@@ -44,7 +45,7 @@ class AxiChannel(wiring.Component):
         If addresses are too narrow for the channel, or wider than 64 bits.
     """
 
-    def __init__(self, config, address_width):
+    def __init__(self, config: Config, address_width: int) -> None:
         size = config.channel_words * config.word_width // 8
         least = size.bit_length() - 1
         if not least <= address_width <= 64:
@@ -59,7 +60,7 @@ class AxiChannel(wiring.Component):
             "fault": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.reader = reader = AxiReader(self._config, self._address_width)
         m.submodules.writer = writer = AxiWriter(self._config, self._address_width)

@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import Channel
 from hypercast.rtl.lib.skid_buffer import SkidBuffer
 from hypercast.rtl.memory.axi4 import BOUNDARY, Axi4Read, Response, byte_address
@@ -41,7 +42,7 @@ class AxiReader(wiring.Component):
         High for a cycle after a response other than OKAY.
     """
 
-    def __init__(self, config, address_width):
+    def __init__(self, config: Config, address_width: int) -> None:
         self._config = config
         channel = Channel(config).members
         super().__init__({
@@ -52,7 +53,7 @@ class AxiReader(wiring.Component):
             "fault": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         axi, request = self.axi, self.request
         boundary = BOUNDARY * 8 // self._config.word_width  # in words, a power of two

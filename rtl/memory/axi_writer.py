@@ -5,6 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import Channel
 from hypercast.rtl.limits import BURST
 from hypercast.rtl.memory.axi4 import BOUNDARY, Axi4Write, Response, byte_address
@@ -44,7 +45,7 @@ class AxiWriter(wiring.Component):
         High for a cycle after a response other than OKAY.
     """
 
-    def __init__(self, config, address_width):
+    def __init__(self, config: Config, address_width: int) -> None:
         self._config = config
         self._run = data.StructLayout({"start": config.address_width, "beats": range(BURST + 1)})
         channel = Channel(config).members
@@ -56,7 +57,7 @@ class AxiWriter(wiring.Component):
             "fault": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.words = words = SyncFIFO(width=self._config.word_width, depth=_DEPTH)
         m.submodules.runs = runs = SyncFIFO(width=self._run.size, depth=_DEPTH)

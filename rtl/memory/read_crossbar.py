@@ -1,6 +1,6 @@
 """Shares a core's two memory channels among the clients that read."""
 
-from amaranth.hdl import Array, Module, Signal, unsigned
+from amaranth.hdl import Array, Module, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
@@ -63,7 +63,7 @@ class ReadCrossbar(wiring.Component):
             "read_words": Out(2),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         schedulers = []
         for number in range(2):
@@ -174,11 +174,11 @@ class _Scheduler(wiring.Component):
             "read_data": channel["read_data"],
         })
 
-    def request(self, client):
+    def request(self, client: int) -> Value:
         """The input of a client's bursts, of which ``client`` is its number."""
         return self.requests[self._readers.index(client)]
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.merge = merge = StreamMerge(self._request, len(self.requests))
         m.submodules.tags = tags = SyncFIFO(width=self._tag.size, depth=self._outstanding)

@@ -1,10 +1,11 @@
 """A memory channel with the latency and the stalls of an HBM2 pseudo-channel, for simulation."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import Channel
 from hypercast.rtl.memory.sram_bank import SramBank
 
@@ -18,7 +19,7 @@ _REFRESH = 88
 _REFRESH_INTERVAL = 975
 
 
-def memory_channel(config, seed):
+def memory_channel(config: Config, seed: int) -> wiring.Component:
     """What ``config`` asks for behind a ``Channel``: an ``SramBank`` or a ``SimulatedChannel``."""
     if config.memory_latency == 1 and not config.memory_stalls:
         return SramBank(config)
@@ -57,7 +58,7 @@ class SimulatedChannel(wiring.Component):
         If the seed is out of range.
     """
 
-    def __init__(self, config, seed):
+    def __init__(self, config: Config, seed: int) -> None:
         if not 1 <= seed < 1 << 32:
             raise ValueError(f"seed must be 1 to 2**32 - 1, not {seed}")
         self._seed = seed
@@ -66,7 +67,7 @@ class SimulatedChannel(wiring.Component):
         self._config = config
         super().__init__({"channel": In(Channel(config)), "fault": Out(1)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.bank = bank = SramBank(self._config)
         request, words, write = (
@@ -144,7 +145,7 @@ class _Delay(wiring.Component):
         High when nothing is under way.
     """
 
-    def __init__(self, shape, depth, cycles):
+    def __init__(self, shape: ShapeLike, depth: int, cycles: int) -> None:
         self._shape = shape
         self._depth = depth
         self._cycles = cycles
@@ -154,7 +155,7 @@ class _Delay(wiring.Component):
             "empty": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.queue = queue = SyncFIFO(width=len(self.i.p.as_value()), depth=self._depth)
         accepted = Signal()

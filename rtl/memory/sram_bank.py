@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import Channel
 from hypercast.rtl.lib.parity_memory import ParityMemory
 
@@ -30,11 +31,11 @@ class SramBank(wiring.Component):
         High for a cycle after a word was taken that is not what was written.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({"channel": In(Channel(config)), "fault": Out(1)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.storage = storage = ParityMemory(
             self._config.word_width, self._config.channel_words)

@@ -5,6 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import WeightPort, weight_row
 from hypercast.rtl.lib.parity_memory import ParityMemory
 from hypercast.rtl.lib.stream_merge import StreamMerge
@@ -44,7 +45,7 @@ class WeightBank(wiring.Component):
         High for a cycle after a row was read that is not what was written.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "reads": In(WeightPort(config)).array(3),
@@ -57,7 +58,7 @@ class WeightBank(wiring.Component):
             "fault": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         count = self._config.eject
         bits = exact_log2(count)

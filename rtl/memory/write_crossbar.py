@@ -50,7 +50,7 @@ class WriteCrossbar(wiring.Component):
             "written": Out(2),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         merges = [StreamMerge(self._shape, self._count) for _ in range(2)]
         idle = self.channel_idle.all()

@@ -30,10 +30,10 @@ class EpochCounter(wiring.Component):
         Number of the epoch, modulo 32.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__({"clear": In(1), "epoch": Out(EPOCH_WIDTH)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         cycles = Signal(range(EPOCH_CYCLES << EPOCH_WIDTH))
         m.d.sync += cycles.eq(cycles + 1)
@@ -58,12 +58,12 @@ class FlitAge(wiring.Component):
         flit.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__({
             "valid": In(1), "injected": In(EPOCH_WIDTH), "epoch": In(EPOCH_WIDTH),
             "age": Out(AGES)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         # Whether it was injected now, an epoch ago, ...: shorter than to subtract and compare.
         ages = Cat(self.injected == (self.epoch - age)[:EPOCH_WIDTH] for age in range(AGES))

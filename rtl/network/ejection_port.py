@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import flit
 from hypercast.rtl.lib.priority_arbiter import PriorityArbiter
 from hypercast.rtl.lib.round_robin_arbiter import one_hot_mux
@@ -40,7 +41,7 @@ class EjectionPort(wiring.Component):
         The flits, each with nothing but this core in its mask (bit 0), and epoch 0.
     """
 
-    def __init__(self, config, count):
+    def __init__(self, config: Config, count: int) -> None:
         self._config = config
         self._count = count
         super().__init__({
@@ -52,7 +53,7 @@ class EjectionPort(wiring.Component):
             "eject": Out(stream.Signature(flit(config))),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.arbiter = arbiter = PriorityArbiter(self._count, AGES)
         # A flit granted while the output is free finds room a cycle later, even if it stalls then.

@@ -4,6 +4,7 @@ from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import flit
 from hypercast.rtl.network.age import EpochCounter
 from hypercast.rtl.network.router import Router
@@ -30,7 +31,7 @@ class Hypercube(wiring.Component):
         As ``Router.sent`` and ``Router.faults``.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "inject": In(stream.Signature(flit(config))).array(config.cores),
@@ -39,7 +40,7 @@ class Hypercube(wiring.Component):
             "faults": Out(config.dimensions).array(config.cores),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         config = self._config
         m = Module()
         m.submodules.epochs = epochs = EpochCounter()

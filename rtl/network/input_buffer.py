@@ -7,6 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import flit
 from hypercast.rtl.network import age, routing
 from hypercast.rtl.network.request_queue import RequestQueue
@@ -62,7 +63,7 @@ class InputBuffer(wiring.Component):
         High in the cycle in which it leaves.
     """
 
-    def __init__(self, config, plane, arrival):
+    def __init__(self, config: Config, plane: int, arrival: int | None) -> None:
         self._config = config
         self._plane = plane
         self.outputs = routing.outputs(plane, arrival, config.dimensions)
@@ -79,7 +80,7 @@ class InputBuffer(wiring.Component):
             "leaves": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         config = self._config
         m = Module()
         # The outputs are worked out on the way in: from the head they are requested at once.

@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import Link, flit
 
 __all__ = ["LinkInput"]
@@ -35,7 +36,7 @@ class LinkInput(wiring.Component):
         stops, its result is void.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "link": In(Link(config)),
@@ -46,7 +47,7 @@ class LinkInput(wiring.Component):
             "fault": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         link = self.link
         parity, overflow = Signal(), Signal()

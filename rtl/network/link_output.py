@@ -57,7 +57,7 @@ class LinkOutput(wiring.Component):
             "link": Out(Link(config)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         config, dimension, planes = self._config, self._dimension, self._planes
         m = Module()
         depth = config.buffer_depth

@@ -36,7 +36,7 @@ class RequestQueue(wiring.Component):
         High in the cycle in which the head leaves. Combinational.
     """
 
-    def __init__(self, depth, width):
+    def __init__(self, depth: int, width: int) -> None:
         self._depth = depth
         super().__init__({
             "write": In(1),
@@ -49,7 +49,7 @@ class RequestQueue(wiring.Component):
             "leaves": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         depth = self._depth
         held = Signal(depth)

@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import Link, flit
 from hypercast.rtl.network import deadlock, routing
 from hypercast.rtl.network.age import EPOCH_WIDTH
@@ -61,7 +62,7 @@ class Router(wiring.Component):
         When elaborated, if the network could deadlock.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "inject": In(stream.Signature(flit(config))),
@@ -73,7 +74,7 @@ class Router(wiring.Component):
             "faults": Out(config.dimensions),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         config = self._config
         m = Module()
         inputs = {}

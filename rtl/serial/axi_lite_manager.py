@@ -23,7 +23,7 @@ class AxiLiteManager(wiring.Component):
     bus: In(RegisterBus())
     axi: Out(AxiLite())
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         bus, axi = self.bus, self.axi
         for valid, ready in ((axi.awvalid, axi.awready), (axi.wvalid, axi.wready),

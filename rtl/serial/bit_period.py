@@ -8,7 +8,7 @@ FRACTION = 16
 _LEAST = 4
 
 
-def bit_period(clock, baud):
+def bit_period(clock: int, baud: int) -> int:
     """Cycles per bit, in 1/``FRACTION``; less than 1 % wrong.
 
     Parameters
@@ -28,7 +28,7 @@ def bit_period(clock, baud):
     return period
 
 
-def check_bit_period(period):
+def check_bit_period(period: int) -> None:
     """Refuse, with a ValueError, what is too short for the receiver."""
     if period < _LEAST * FRACTION:
         raise ValueError(f"a bit must take at least {_LEAST} cycles, not {period / FRACTION}; "

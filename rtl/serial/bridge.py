@@ -41,14 +41,14 @@ class Bridge(wiring.Component):
         The chip's reset; registered.
     """
 
-    def __init__(self, reset_cycles):
+    def __init__(self, reset_cycles: int) -> None:
         self._reset_cycles = reset_cycles
         super().__init__({
             "data": In(8), "valid": In(1), "error": In(1), "o": Out(stream.Signature(8)),
             "axi": Out(AxiLite()), "chip_reset": Out(1, init=1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.receiver = receiver = FrameReceiver()
         m.submodules.buffer = buffer = FrameBuffer(WINDOW * FRAME_WORDS)

@@ -48,7 +48,7 @@ class CommandUnit(wiring.Component):
     result: Out(32)
     reply: Out(stream.Signature(Reply))
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.session = session = Session()
         word, bus, reply = self.i.payload, self.bus, self.reply.payload

@@ -33,7 +33,7 @@ class FrameBuffer(wiring.Component):
         If ``depth`` is no power of two.
     """
 
-    def __init__(self, depth):
+    def __init__(self, depth: int) -> None:
         if depth < 2 or depth & (depth - 1):
             raise ValueError(f"depth must be a power of two, not {depth}")
         self._depth = depth
@@ -42,7 +42,7 @@ class FrameBuffer(wiring.Component):
             "o": Out(stream.Signature(FrameWord)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.memory = memory = Memory(shape=FrameWord, depth=self._depth, init=[])
         write, read = memory.write_port(), memory.read_port()

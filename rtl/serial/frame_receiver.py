@@ -35,7 +35,7 @@ class FrameReceiver(wiring.Component):
     write: Out(1)
     discard: Out(1)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.crc = crc = CRC_32.create()
         value = Signal(8)

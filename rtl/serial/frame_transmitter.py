@@ -24,7 +24,7 @@ class FrameTransmitter(wiring.Component):
     i: In(stream.Signature(FrameWord))
     o: Out(stream.Signature(8))
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.crc = crc = CRC_32.create()
         index, escaped = Signal(2), Signal()

@@ -28,13 +28,13 @@ class ResetPulse(wiring.Component):
         If the length is not positive.
     """
 
-    def __init__(self, cycles):
+    def __init__(self, cycles: int) -> None:
         if cycles < 1:
             raise ValueError(f"cycles must be at least 1, not {cycles}")
         self._cycles = cycles
         super().__init__({"trigger": In(1), "reset": Out(1, init=1)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         left = Signal(range(self._cycles), init=self._cycles - 1)
         with m.If(self.trigger):

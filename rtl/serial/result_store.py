@@ -35,7 +35,7 @@ class ResultStore(wiring.Component):
     reply: In(stream.Signature(Reply))
     o: Out(stream.Signature(FrameWord))
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         slots = (WINDOW - 1).bit_length()
         m.submodules.memory = memory = Memory(shape=32, depth=WINDOW * FRAME_WORDS, init=[])

@@ -15,7 +15,7 @@ __all__ = ["LINK_MODULE", "SerialLink", "link_signature"]
 LINK_MODULE = "hypercast_link"
 
 
-def link_signature():
+def link_signature() -> dict[str, wiring.Member]:
     """Members of the link."""
     return {
         "rx": In(1, init=1), "tx": Out(1, init=1),
@@ -55,7 +55,7 @@ class SerialLink(wiring.Component):
         self._bit_period = bit_period
         super().__init__(link_signature())
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.receiver = receiver = UartReceiver(self._bit_period)
         m.submodules.transmitter = transmitter = UartTransmitter(self._bit_period)

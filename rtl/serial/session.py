@@ -40,7 +40,7 @@ class Session(wiring.Component):
     new: Out(1)
     repeated: Out(1)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         ours, behind = Signal(), Signal(8)
         m.d.comb += [

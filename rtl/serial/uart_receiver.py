@@ -39,14 +39,14 @@ class UartReceiver(wiring.Component):
         If a bit is too short.
     """
 
-    def __init__(self, bit_period):
+    def __init__(self, bit_period: int) -> None:
         check_bit_period(bit_period)
         self._bit_period = bit_period
         super().__init__({
             "rx": In(1, init=1), "data": Out(8), "valid": Out(1), "error": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         synchronous = Signal(init=1)
         m.submodules.synchronizer = FFSynchronizer(self.rx, synchronous, init=1)

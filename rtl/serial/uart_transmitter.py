@@ -33,12 +33,12 @@ class UartTransmitter(wiring.Component):
         If a bit is too short.
     """
 
-    def __init__(self, bit_period):
+    def __init__(self, bit_period: int) -> None:
         check_bit_period(bit_period)
         self._bit_period = bit_period
         super().__init__({"i": In(stream.Signature(8)), "tx": Out(1, init=1)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         bits = Signal(range(_BITS + 1))  # still to be sent, that on the line included
         byte = Signal(_BITS - 1, init=-1)  # those after it

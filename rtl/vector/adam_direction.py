@@ -39,7 +39,7 @@ class AdamDirection(wiring.Component):
     #: Cycles from the inputs to ``o``.
     LATENCY = SquareRoot.LATENCY + _ADD + Reciprocal.LATENCY + _MULTIPLY + Requantizer.LATENCY
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__({
             "epsilon": In(_BITS),
             "epsilon_exponent": In(5),
@@ -49,7 +49,7 @@ class AdamDirection(wiring.Component):
             "saturated": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.square_root = square_root = SquareRoot()
         m.submodules.reciprocal = reciprocal = Reciprocal(_BITS)

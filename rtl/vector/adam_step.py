@@ -35,7 +35,7 @@ class AdamStep(wiring.Component):
     #: Cycles from the inputs to all outputs.
     LATENCY = SecondMomentUnit.LATENCY + AdamDirection.LATENCY
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__({
             "decay": In(16),
             "decay_shift": In(6),
@@ -49,7 +49,7 @@ class AdamStep(wiring.Component):
             "new_second_moment": Out(SecondMoment),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.unit = unit = SecondMomentUnit()
         m.submodules.path = path = AdamDirection()

@@ -4,13 +4,14 @@ from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import AccumulatorPort, WeightPort
 from hypercast.rtl.vector.requantizer import Requantizer
 
 __all__ = ["BiasAligner", "aligned_row"]
 
 
-def aligned_row(config):
+def aligned_row(config: Config) -> data.ArrayLayout:
     """Layout of the aligned biases: they are narrower than an accumulator by one bit."""
     return data.ArrayLayout(signed(config.accumulator_width - 1), config.lanes)
 
@@ -50,7 +51,7 @@ class BiasAligner(wiring.Component):
     #: Most groups.
     _GROUPS = 8
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "start": In(1),
@@ -62,7 +63,7 @@ class BiasAligner(wiring.Component):
             "bias": Out(aligned_row(config)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
         width = config.accumulator_width - 1

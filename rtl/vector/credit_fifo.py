@@ -1,6 +1,6 @@
 """A FIFO at the end of a pipeline that cannot stall."""
 
-from amaranth.hdl import Module, Shape, Signal
+from amaranth.hdl import Module, Shape, ShapeLike, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
@@ -39,7 +39,7 @@ class CreditFIFO(wiring.Component):
         If ``depth`` is below 3: the FIFO's output register could not be filled in time.
     """
 
-    def __init__(self, shape, depth):
+    def __init__(self, shape: ShapeLike, depth: int) -> None:
         if depth < 3:
             raise ValueError(f"depth must be at least 3, not {depth}")
         self._shape = shape
@@ -52,7 +52,7 @@ class CreditFIFO(wiring.Component):
             "o": Out(stream.Signature(shape)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.queue = queue = SyncFIFOBuffered(
             width=Shape.cast(self._shape).width, depth=self._depth)

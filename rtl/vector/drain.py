@@ -5,6 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl import isa
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import AccumulatorPort, Issue, WeightPort
 from hypercast.rtl.vector.bias_aligner import BiasAligner
 from hypercast.rtl.vector.credit_fifo import CreditFIFO
@@ -61,7 +62,7 @@ class Drain(wiring.Component):
     #: Rows under way or waiting to be written: covers the pipeline's latency.
     _ROWS = 16
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "start": In(1),
@@ -80,7 +81,7 @@ class Drain(wiring.Component):
             "starved": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
         operands = self.issue.view(isa.Opcode.DRAIN)

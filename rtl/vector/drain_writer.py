@@ -4,13 +4,14 @@ from amaranth.hdl import Module, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.vector.mask_packer import MaskPacker
 from hypercast.rtl.vector.ports import write_request
 
 __all__ = ["DrainWriter", "drained_row"]
 
 
-def drained_row(config):
+def drained_row(config: Config) -> data.StructLayout:
     """Layout of a row on its way to memory: its word and its mask bits."""
     return data.StructLayout({
         "word": unsigned(config.data_width), "mask": unsigned(config.lanes)})
@@ -44,7 +45,7 @@ class DrainWriter(wiring.Component):
         High from the cycle after ``start`` until the last write is accepted.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "start": In(1),
@@ -59,7 +60,7 @@ class DrainWriter(wiring.Component):
             "busy": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.packer = packer = MaskPacker(self._config)
         left = Signal.like(self.count)

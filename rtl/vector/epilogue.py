@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import accumulator_row
 from hypercast.rtl.lib.adder import sum_of
 from hypercast.rtl.vector.bias_aligner import aligned_row
@@ -54,7 +55,7 @@ class Epilogue(wiring.Component):
     #: Cycles from ``valid`` to ``o_valid``.
     LATENCY = 4 + 2 * Requantizer.LATENCY
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "valid": In(1),
@@ -71,7 +72,7 @@ class Epilogue(wiring.Component):
             "saturations": Out(range(config.lanes + 1)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         lanes, element = self._config.lanes, self._config.element_width
         sum_width = self._config.accumulator_width + 1

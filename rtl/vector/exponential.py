@@ -42,7 +42,7 @@ class Exponential(wiring.Component):
     #: Cycles from ``i`` to ``o``.
     LATENCY = BITS_LATENCY + Interpolation.LATENCY + 1
 
-    def __init__(self, lanes, element_width):
+    def __init__(self, lanes: int, element_width: int) -> None:
         self._lanes = lanes
         self._element_width = element_width
         super().__init__({
@@ -52,7 +52,7 @@ class Exponential(wiring.Component):
             "o": Out(data.ArrayLayout(unsigned(17), lanes)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         for lane in range(self._lanes):
             bits = self.bits[lane]

@@ -7,6 +7,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl import isa
+from hypercast.rtl.config import Config
 from hypercast.rtl.limits import row_interval
 from hypercast.rtl.vector.credit_fifo import CreditFIFO
 from hypercast.rtl.vector.exponential import Exponential
@@ -57,7 +58,7 @@ class Exponentials(wiring.Component):
     #: Groups that follow while a row's sum is under way, up to its reciprocal.
     _FOLLOWING = 32
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "groups": In(range(group_limit(config) + 1)),
@@ -71,7 +72,7 @@ class Exponentials(wiring.Component):
             "o": Out(stream.Signature(summed_row(config))),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
         lanes = group_size(config)

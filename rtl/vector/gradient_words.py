@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.limits import group_size
 from hypercast.rtl.vector.loss_layouts import element_group, group_limit
 
@@ -31,7 +32,7 @@ class GradientWords(wiring.Component):
         The panels, row by row.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "groups": In(range(group_limit(config) + 1)),
@@ -39,7 +40,7 @@ class GradientWords(wiring.Component):
             "o": Out(stream.Signature(config.data_width)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
         panel_groups = config.lanes // group_size(config)

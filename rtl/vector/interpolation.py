@@ -1,5 +1,6 @@
 """A function of one variable by table, between its entries by straight lines."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from amaranth.hdl import Cat, Module, Signal, unsigned
@@ -41,7 +42,7 @@ class Interpolation(wiring.Component):
     #: Cycles from ``i`` to ``o``.
     LATENCY = 3
 
-    def __init__(self, table, rest_bits):
+    def __init__(self, table: Sequence[int], rest_bits: int) -> None:
         table = tuple(table)
         if len(table) != _PIECES + 1:
             raise ValueError(f"table must have {_PIECES + 1} values, not {len(table)}")
@@ -54,7 +55,7 @@ class Interpolation(wiring.Component):
             "o": Out(unsigned(max(table).bit_length())),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         steps = [abs(following - value) for value, following in pairwise(self._table)]
         entry = data.StructLayout({

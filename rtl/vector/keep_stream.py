@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.lib.dropout import Dropout
 
 __all__ = ["KeepStream"]
@@ -32,7 +33,7 @@ class KeepStream(wiring.Component):
         ``start``.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "start": In(1),
@@ -45,7 +46,7 @@ class KeepStream(wiring.Component):
             "o": Out(stream.Signature(config.lanes)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.dropout = dropout = Dropout(self._config)
         row = Signal.like(self.row_start)

@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Keep, Opcode
 from hypercast.rtl.layouts import CONTROL, Issue, KeptPort
 
@@ -28,7 +29,7 @@ class Keeper(wiring.Component):
         The memories; a row is stored in the cycle after ``written``.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         super().__init__({
             "start": In(1),
             "issue": In(Issue),
@@ -38,7 +39,7 @@ class Keeper(wiring.Component):
             "kept": Out(KeptPort(config)).array(len(Keep)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         drain, loss = self.issue.view(Opcode.DRAIN), self.issue.view(Opcode.LOSS)
         opcode = CONTROL(self.issue.instruction[:CONTROL.size]).opcode

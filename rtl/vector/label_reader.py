@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.vector.loss_layouts import (
     WEIGHT_ONE,
     WEIGHT_WIDTH,
@@ -45,7 +46,7 @@ class LabelReader(wiring.Component):
         has. Without ``sigmoid`` always valid, and zero.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "start": In(1),
@@ -60,7 +61,7 @@ class LabelReader(wiring.Component):
             "bits": Out(stream.Signature(config.lanes)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
         command, words = self.source.command, self.source.words

@@ -13,5 +13,5 @@ _TABLE = tuple(round(4096 * log2(1 + i / 64)) for i in range(65))
 class Logarithm(Interpolation):
     """Computes ``log2(1 + x)`` with 12 fraction bits, of ``x`` with 16, at most 1."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(_TABLE, 10)

@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.vector.loss_layouts import (
     element_group,
     group_limit,
@@ -34,7 +35,7 @@ class LogitGroups(wiring.Component):
         The groups, row by row.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "groups": In(range(group_limit(config) + 1)),
@@ -43,7 +44,7 @@ class LogitGroups(wiring.Component):
             "o": Out(stream.Signature(labelled_group(config))),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
         panel_groups = config.lanes // group_size(config)

@@ -6,6 +6,7 @@ from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl import isa
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import Issue
 from hypercast.rtl.limits import group_size
 from hypercast.rtl.vector.exponentials import Exponentials
@@ -68,7 +69,7 @@ class Loss(wiring.Component):
     #: Groups that pass the first stage while a row's maximum is under way.
     _FOLLOWING = 8
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "start": In(1),
@@ -88,7 +89,7 @@ class Loss(wiring.Component):
             "misses": Out(32).array(3),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
         operands = self.issue.view(isa.Opcode.LOSS)

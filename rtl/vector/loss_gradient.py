@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.vector.credit_fifo import CreditFIFO
 from hypercast.rtl.vector.loss_layouts import (
     NormalizedRow,
@@ -51,7 +52,7 @@ class LossGradient(wiring.Component):
     #: Groups under way or waiting to be taken.
     _GROUPS = 16
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "groups": In(range(group_limit(config) + 1)),
@@ -64,7 +65,7 @@ class LossGradient(wiring.Component):
             "saturations": Out(range(group_size(config) + 1)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
         m.submodules.output = output = CreditFIFO(element_group(config), self._GROUPS)

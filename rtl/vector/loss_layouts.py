@@ -21,12 +21,12 @@ WEIGHT_WIDTH = 16
 WEIGHT_ONE = 1 << 15
 
 
-def panel_limit(config: Config):
+def panel_limit(config: Config) -> int:
     """Most panels a row of logits can have."""
     return CLASSES // config.lanes
 
 
-def group_limit(config: Config):
+def group_limit(config: Config) -> int:
     """Most groups a row of logits can have."""
     return CLASSES // group_size(config)
 
@@ -47,12 +47,12 @@ class RowLabel(data.Struct):
     weight: WEIGHT_WIDTH
 
 
-def element_group(config):
+def element_group(config: Config) -> data.ArrayLayout:
     """Layout: a group of logits or gradients."""
     return data.ArrayLayout(signed(config.element_width), group_size(config))
 
 
-def labelled_group(config):
+def labelled_group(config: Config) -> data.StructLayout:
     """Layout: a group of logits, and which of its classes the vertex has."""
     return data.StructLayout({
         "logits": element_group(config),
@@ -60,7 +60,7 @@ def labelled_group(config):
     })
 
 
-def maximum_row(config):
+def maximum_row(config: Config) -> data.StructLayout:
     """Layout: the row's largest logit, and whether its first one is the label's."""
     return data.StructLayout({
         "label": unsigned(13),
@@ -71,7 +71,7 @@ def maximum_row(config):
     })
 
 
-def exponential_group(config):
+def exponential_group(config: Config) -> data.ArrayLayout:
     """Layout: a group of exponentials, and what is subtracted from their probabilities.
 
     ``own`` is high where that is one: for the softmax, in the label's lane, for sigmoids, where the
@@ -84,7 +84,7 @@ def exponential_group(config):
     }), group_size(config))
 
 
-def summed_row(config):
+def summed_row(config: Config) -> data.StructLayout:
     """Layout: the sum of the row's exponentials, and the label's distance from the maximum.
 
     ``total`` has 16 fraction bits, and is at least 1; for sigmoids, it is the sum of their

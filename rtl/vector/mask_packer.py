@@ -4,6 +4,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
+
 __all__ = ["MaskPacker"]
 
 
@@ -27,7 +29,7 @@ class MaskPacker(wiring.Component):
         The words; a word is valid in the cycle after its last row.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "i": In(config.lanes),
@@ -36,7 +38,7 @@ class MaskPacker(wiring.Component):
             "o": Out(stream.Signature(config.word_width)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         lanes, rows = self._config.lanes, self._config.mask_rows
         row = Signal(range(rows))

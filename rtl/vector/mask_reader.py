@@ -4,6 +4,7 @@ from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.lib.unpacker import Unpacker
 from hypercast.rtl.vector.ports import WordSource
 
@@ -34,7 +35,7 @@ class MaskReader(wiring.Component):
         A row's mask. If none is read, ``o`` is all ones and always valid.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "start": In(1),
@@ -45,7 +46,7 @@ class MaskReader(wiring.Component):
             "o": Out(stream.Signature(config.lanes)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
         m.submodules.masks = masks = Unpacker(config.word_width, config.lanes)

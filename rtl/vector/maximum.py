@@ -5,6 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl import isa
+from hypercast.rtl.config import Config
 from hypercast.rtl.vector.credit_fifo import CreditFIFO
 from hypercast.rtl.vector.loss_layouts import (
     RowLabel,
@@ -46,7 +47,7 @@ class Maximum(wiring.Component):
     #: Rows under way or waiting to be taken.
     _ROWS = 8
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "groups": In(range(group_limit(config) + 1)),
@@ -57,7 +58,7 @@ class Maximum(wiring.Component):
             "o": Out(stream.Signature(maximum_row(config))),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
         m.submodules.results = results = CreditFIFO(maximum_row(config), self._ROWS)

@@ -35,7 +35,7 @@ class Metrics(wiring.Component):
         Their sums of ``correct`` and ``wrong``.
     """
 
-    def __init__(self, loss_width):
+    def __init__(self, loss_width: int) -> None:
         super().__init__({
             "clear": In(1),
             "valid": In(1),
@@ -48,7 +48,7 @@ class Metrics(wiring.Component):
             "misses": Out(32).array(3),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         splits = (isa.Split.TRAIN, isa.Split.VALIDATION, isa.Split.TEST)
         for split, losses, hits, misses in zip(

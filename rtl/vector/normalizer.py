@@ -5,6 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl import isa
+from hypercast.rtl.config import Config
 from hypercast.rtl.limits import CLASSES, row_interval
 from hypercast.rtl.vector.credit_fifo import CreditFIFO
 from hypercast.rtl.vector.logarithm import Logarithm
@@ -51,7 +52,7 @@ class Normalizer(wiring.Component):
     #: Cycles from ``i`` to the queue of ``o``.
     LATENCY = _NORMALIZED + Reciprocal.LATENCY
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "train": In(1),
@@ -65,7 +66,7 @@ class Normalizer(wiring.Component):
             "wrong": Out(range(CLASSES + 1)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.results = results = CreditFIFO(NormalizedRow, self.LATENCY + 3)
         interval = row_interval(self._config)

@@ -4,6 +4,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
+
 __all__ = ["PanelAddresses"]
 
 
@@ -33,7 +35,7 @@ class PanelAddresses(wiring.Component):
         The panel is the row's last.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         super().__init__({
             "start": In(1),
             "base": In(config.address_width),
@@ -45,7 +47,7 @@ class PanelAddresses(wiring.Component):
             "last": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         row, next_row = Signal.like(self.address), Signal.like(self.address)  # their panel 0
         panel = Signal.like(self.panels)

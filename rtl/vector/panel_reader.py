@@ -5,6 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.limits import BURST, CLASSES
 from hypercast.rtl.vector.panel_addresses import PanelAddresses
 from hypercast.rtl.vector.pipeline import bit_length
@@ -43,7 +44,7 @@ class PanelReader(wiring.Component):
         Panel 0, 1, ... of the first row, then of the next row, and so on.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "start": In(1),
@@ -56,7 +57,7 @@ class PanelReader(wiring.Component):
             "o": Out(stream.Signature(config.word_width)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         most = Signal(range(BURST + 1))  # rows of a block
         block = Signal(range(_BLOCK + 1))  # words of a full block

@@ -27,10 +27,10 @@ class PeakTracker(wiring.Component):
         Bit length of the magnitudes of up to two cycles ago; 0 if all were zero.
     """
 
-    def __init__(self, width):
+    def __init__(self, width: int) -> None:
         super().__init__({"clear": In(1), "magnitude": In(width), "peak": Out(6)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         seen = Signal.like(self.magnitude)
         m.d.sync += [seen.eq(seen | self.magnitude), self.peak.eq(bit_length(seen))]

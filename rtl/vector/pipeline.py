@@ -1,14 +1,15 @@
 """Small pieces that the pipelines of the vector unit share."""
 
+from collections.abc import Callable, Iterable
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Mux, Signal, Value
+from amaranth.hdl import Module, Mux, Signal, Value, ValueLike
 
 __all__ = ["bit_length", "delayed", "magnitude", "popcount", "tree", "tree_latency"]
 
 
-def delayed(m, value, cycles):
+def delayed(m: Module, value: ValueLike, cycles: int) -> Value:
     """``value`` after ``cycles`` registers (of module ``m``, domain ``sync``)."""
     for _ in range(cycles):
         register = Signal.like(value)
@@ -17,13 +18,13 @@ def delayed(m, value, cycles):
     return value
 
 
-def magnitude(values):
+def magnitude(values: Iterable[Value]) -> Value:
     """OR over signed ``values`` of ``x XOR sign(x)``, without the sign bit; see the reference."""
     return reduce(or_, (value[:-1] ^ value[-1].replicate(len(value) - 1)
                         for value in map(Value.cast, values)))
 
 
-def bit_length(value):
+def bit_length(value: Value) -> Value:
     """Number of the highest bit set in ``value``, counted from 1; 0 if none is.
 
     The value is halved again and again, so that the logic is as deep as its logarithm.
@@ -35,7 +36,7 @@ def bit_length(value):
     return Mux(high.any(), half + bit_length(high), bit_length(low))
 
 
-def popcount(bits):
+def popcount(bits: Value) -> Value:
     """Number of ones among ``bits``, added up as a balanced tree."""
     if len(bits) == 1:
         return bits
@@ -43,7 +44,7 @@ def popcount(bits):
     return popcount(bits[:half]) + popcount(bits[half:])
 
 
-def tree(m, values, combine):
+def tree(m: Module, values: Iterable[Value], combine: Callable[[Value, Value], Value]) -> Value:
     """``values`` (a power of two of them) combined pairwise, with a register every two levels.
 
     Follows its inputs by ``tree_latency(len(values))`` cycles.
@@ -56,6 +57,6 @@ def tree(m, values, combine):
     return values[0]
 
 
-def tree_latency(count):
+def tree_latency(count: int) -> int:
     """Cycles ``tree`` takes for ``count`` values."""
     return count.bit_length() // 2

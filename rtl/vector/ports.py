@@ -3,6 +3,7 @@
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import WritePort
 from hypercast.rtl.lib.burst_reader import read_command
 
@@ -20,13 +21,13 @@ class WordSource(wiring.Signature):
         The words, in the order of the commands. The engine takes all it asked for.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         super().__init__({
             "command": Out(stream.Signature(read_command(config))),
             "words": In(stream.Signature(config.word_width)),
         })
 
 
-def write_request(config):
+def write_request(config: Config) -> wiring.Signature:
     """Signature of the stream of writes, as in ``WritePort``."""
     return WritePort(config).members["request"].signature

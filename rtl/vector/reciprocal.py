@@ -57,7 +57,7 @@ class Reciprocal(wiring.Component):
         super().__init__({
             "enter": In(1), "weight": In(16), "divisor": In(width), "o": Out(_BITS)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         # The dividend's upper bits; all that follow are zero.
         remainder = Cat(C(0, self._width + 1 - _BITS), self.weight, C(0, 2))

@@ -42,7 +42,7 @@ class Requantizer(wiring.Component):
     #: Cycles from ``i`` and ``shift`` to ``o`` and ``saturated``.
     LATENCY = 3
 
-    def __init__(self, lanes, input_width, output_width):
+    def __init__(self, lanes: int, input_width: int, output_width: int) -> None:
         if output_width > input_width:
             raise ValueError(f"output width {output_width} must be at most the input width, "
                              f"{input_width}")
@@ -56,7 +56,7 @@ class Requantizer(wiring.Component):
             "saturated": Out(lanes),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         coarse, fine = self.shift[3:], delayed(m, self.shift[:3], 1)
         for lane in range(self._lanes):

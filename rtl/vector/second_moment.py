@@ -43,7 +43,7 @@ class SecondMomentUnit(wiring.Component):
     #: Cycles from ``gradient`` and ``i`` to ``o``.
     LATENCY = _NORMALISE + _SQUARE + 3
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__({
             "decay": In(16),
             "decay_shift": In(6),
@@ -52,7 +52,7 @@ class SecondMomentUnit(wiring.Component):
             "o": Out(SecondMoment),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         width = len(self.i.mantissa)
 

@@ -35,7 +35,7 @@ class SigmoidFactor(wiring.Component):
     #: Cycles from ``i`` to ``o``.
     LATENCY = Interpolation.LATENCY + 1
 
-    def __init__(self, lanes):
+    def __init__(self, lanes: int) -> None:
         self._lanes = lanes
         super().__init__({
             "i": In(data.ArrayLayout(unsigned(EXPONENTIAL_WIDTH), lanes)),
@@ -43,7 +43,7 @@ class SigmoidFactor(wiring.Component):
             "o": Out(data.ArrayLayout(unsigned(FACTOR_WIDTH), lanes)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         weight = delayed(m, self.weight, Interpolation.LATENCY)
         for lane in range(self._lanes):

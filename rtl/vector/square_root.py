@@ -29,10 +29,10 @@ class SquareRoot(wiring.Component):
     #: Cycles from ``i`` to ``o``.
     LATENCY = _BITS // _PER_STAGE
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__({"i": In(2 * _BITS), "o": Out(_BITS)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         # Non-restoring: what a trial with a next bit of one leaves over may be negative; the next
         # trial then adds where it would have subtracted.

@@ -5,6 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl import isa
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import AccumulatorPort, Issue, flit
 from hypercast.rtl.vector.adam_step import AdamStep
 from hypercast.rtl.vector.credit_fifo import CreditFIFO
@@ -57,7 +58,7 @@ class Update(wiring.Component):
     #: Groups under way or waiting to be written.
     _GROUPS = 16
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "start": In(1),
@@ -73,7 +74,7 @@ class Update(wiring.Component):
             "starved": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
         operands = self.issue.view(isa.Opcode.UPDATE)

@@ -4,6 +4,7 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.lib.delay_line import DelayLine
 from hypercast.rtl.vector.adam_step import AdamStep
 from hypercast.rtl.vector.pipeline import delayed, magnitude
@@ -84,7 +85,7 @@ class UpdateLane(wiring.Component):
     #: Cycles from the inputs to all outputs.
     LATENCY = _TERMS + _WEIGHT + Requantizer.LATENCY
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "rates": In(Rates),
@@ -100,7 +101,7 @@ class UpdateLane(wiring.Component):
             "saturations": Out(2),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         rates = self.rates
         rounding = Requantizer.LATENCY

@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import AccumulatorPort, accumulator_row
 from hypercast.rtl.lib.unpacker import Unpacker
 from hypercast.rtl.vector.ports import WordSource
@@ -12,7 +13,7 @@ from hypercast.rtl.vector.second_moment import SecondMoment
 __all__ = ["UpdateReader", "update_element"]
 
 
-def update_element(config):
+def update_element(config: Config) -> data.StructLayout:
     """Layout: what belongs to a weight; a second moment only if the chip can do Adam."""
     return data.StructLayout({
         "master": signed(32),
@@ -49,7 +50,7 @@ class UpdateReader(wiring.Component):
         The state of a row is awaited.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "start": In(1),
@@ -64,7 +65,7 @@ class UpdateReader(wiring.Component):
             "starved": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
         values = data.ArrayLayout(signed(32), config.lanes)

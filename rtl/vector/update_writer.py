@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import FlitKind, flit
 from hypercast.rtl.vector.ports import write_request
 from hypercast.rtl.vector.second_moment import SecondMoment
@@ -11,7 +12,7 @@ from hypercast.rtl.vector.second_moment import SecondMoment
 __all__ = ["UpdateWriter", "update_group"]
 
 
-def update_group(config):
+def update_group(config: Config) -> data.StructLayout:
     """Layout: updated elements whose master weights fill one word; if the chip can do Adam, with
     their second moments."""
     elements = config.word_width // 32
@@ -54,7 +55,7 @@ class UpdateWriter(wiring.Component):
         High from the cycle after ``start`` until the last flit is accepted.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "start": In(1),
@@ -69,7 +70,7 @@ class UpdateWriter(wiring.Component):
             "busy": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
         groups = config.state_words

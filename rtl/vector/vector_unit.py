@@ -5,6 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl import isa
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import (
     CONTROL,
     AccumulatorPort,
@@ -77,7 +78,7 @@ class VectorUnit(wiring.Component):
         ``vector_blocked`` and ``saturations``.
     """
 
-    def __init__(self, config):
+    def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
             "start": In(1),
@@ -104,7 +105,7 @@ class VectorUnit(wiring.Component):
             "saturations": Out(range(max(config.lanes, 3) + 1)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
         m.submodules.drain = drain = Drain(config)
