@@ -1,6 +1,10 @@
 """Benches: every claimed figure is the output of one of them."""
 
 import importlib
+from collections.abc import Callable
+from pathlib import Path
+
+from hypercast.host.benches.figure import Figure
 
 __all__ = ["BENCHES", "SEEDED", "run"]
 
@@ -30,7 +34,8 @@ BENCHES = {
 SEEDED = ("fuzz", "mutants", "shapes")
 
 
-def run(name, *, data, progress, seed=None):
+def run(name: str, *, data: Path | None, progress: Callable[[str], None],
+        seed: int | None = None) -> list[Figure]:
     """Run a bench.
 
     Parameters
@@ -50,4 +55,6 @@ def run(name, *, data, progress, seed=None):
         What was measured.
     """
     module = importlib.import_module(f"{__name__}.{name}")
-    return module.run(data=data, progress=progress, **({} if seed is None else {"seed": seed}))
+    figures: list[Figure] = module.run(
+        data=data, progress=progress, **({} if seed is None else {"seed": seed}))
+    return figures

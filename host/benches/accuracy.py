@@ -1,6 +1,8 @@
 """Accuracy of the fixed-point reference next to float64, and its words next to the chip's."""
 
 import os
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
@@ -35,7 +37,7 @@ _FACEBOOK: dict = {"optimiser": "adam", "learning_rate": 0.01, "bias_learning_ra
 _MODEL = Model(hidden=(64,), dropout=(0.2,))
 
 
-def run(data, progress):
+def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     """The figures; ``data`` is the folder with Cora's Planetoid files.
 
     The folder with the Facebook graph's is in the environment: HYPERCAST_FACEBOOK.

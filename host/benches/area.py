@@ -1,8 +1,10 @@
 """Area of one router, by open synthesis."""
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
+from pathlib import Path
 
 from hypercast.host.benches.figure import Figure
 from hypercast.host.eda.synthesis import FAMILIES, synthesise
@@ -27,7 +29,7 @@ def _figures(name, area):
     ]
 
 
-def run(data, progress):
+def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     """The figures; ``data`` is not used."""
     from amaranth.back import rtlil
 

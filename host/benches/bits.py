@@ -3,6 +3,7 @@
 import hashlib
 import pickle
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from hypercast.host.benches.figure import Figure
@@ -115,7 +116,7 @@ def run_verilated(training):
         return read_json(path.with_suffix(".json"))
 
 
-def run(data, progress):
+def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     """The figures; ``data`` is not used, all graphs are bundled."""
     figures = []
     for name, training in COMPILED.items():

@@ -5,6 +5,7 @@ And the boards with HBM: what their chip takes of the FPGA.
 
 import os
 import tempfile
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -31,7 +32,7 @@ _ARRAYS = {f"array, {width}-bit elements": Config(lanes=4, element_width=width)
            for width in (8, 16)}
 
 
-def run(data, progress):
+def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     """The figures; ``data`` is not used."""
     from hypercast.rtl.array.systolic_array import SystolicArray
     from hypercast.rtl.network.router import Router

@@ -6,6 +6,8 @@ thread for all of this.
 
 import time
 import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import scipy.sparse
@@ -35,7 +37,7 @@ _BATCHES = 9
 _POWER = 2
 
 
-def run(data, progress):
+def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     """The figures; ``data`` is not used."""
     return [*_large_graph(progress), *_subgraph_batches(progress), *_neighbour_batches(progress)]
 

@@ -1,6 +1,8 @@
 """Cora: accuracy of the fixed-point reference, and the same bits on the simulated chip."""
 
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
@@ -31,7 +33,7 @@ def _model(graph, seed, element_width):
     return prepare(graph, network, recipe)
 
 
-def run(data, progress):
+def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     """The figures; ``data`` is the folder with Cora's Planetoid files."""
     if data is None:
         raise DatasetError("this bench needs Cora: give the folder with the Planetoid files "

@@ -2,6 +2,7 @@
 
 import operator
 from dataclasses import dataclass
+from typing import Any
 
 __all__ = ["Figure"]
 
@@ -33,16 +34,16 @@ class Figure:
     relation: str = ">="
 
     @property
-    def passed(self):
+    def passed(self) -> bool:
         """Whether the bar is reached; True without a bar."""
         return self.bar is None or bool(_RELATIONS[self.relation](self.value, self.bar))
 
     @property
-    def verdict(self):
+    def verdict(self) -> str:
         """``pass``, ``MISSED``, or nothing without a bar."""
         return "" if self.bar is None else "pass" if self.passed else "MISSED"
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {"name": self.name, "value": self.value, "unit": self.unit, "bar": self.bar,
                 "relation": self.relation if self.bar is not None else None,

@@ -1,6 +1,8 @@
 """Damaged inputs of all kinds: each is refused in one line, or is what it says."""
 
 from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
 
 from hypercast.host.benches.figure import Figure
 from hypercast.host.fuzzing.campaign import DEFECTS, run_trials
@@ -14,7 +16,8 @@ _TRIALS = 10_000
 _TEXTS = {REFUSED: "refused", SAME: "still what they were", READ: "accepted as what they say"}
 
 
-def run(data, progress, *, seed=0, trials=_TRIALS):
+def run(data: Path | None, progress: Callable[[str], None], *, seed: int = 0,
+        trials: int = _TRIALS) -> list[Figure]:
     """The figures; ``data`` is not used.
 
     Each defect is listed with what makes it again: ``python -m hypercast.host.fuzzing SEED NUMBER``

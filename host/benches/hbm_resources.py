@@ -1,6 +1,7 @@
 """What the chip of the boards with HBM takes of their FPGA, by open synthesis, block by block."""
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from hypercast.boards.hbm_board import HBM_BOARDS
@@ -24,7 +25,7 @@ _LANE_ACCUMULATORS = "receiver.lane_0.accumulators"
 _ACCUMULATORS = ("array.accumulators", _LANE_ACCUMULATORS)
 
 
-def run(progress):
+def run(progress: Callable[[str], None]) -> list[Figure]:
     """Figures of the bench."""
     from amaranth.back import rtlil
 

@@ -7,6 +7,8 @@ do together is measured by the clock.
 
 import os
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
@@ -47,7 +49,7 @@ _BATCHES = 40
 _THREADS = os.cpu_count()
 
 
-def run(data, progress):
+def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     """The figures; ``data`` is not used."""
     progress("building the graph")
     graph = _graph()

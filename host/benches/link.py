@@ -2,6 +2,8 @@
 
 import hashlib
 import random
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
@@ -164,7 +166,7 @@ def _faults(progress):
     ]
 
 
-def run(data, progress):
+def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     """The figures; ``data`` is not used."""
     return [*_throughput(progress), *_faults(progress),
             *(_terminal(preset, progress) for preset in _KARATE)]

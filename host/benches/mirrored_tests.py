@@ -1,6 +1,7 @@
 """Which tests are those of a module: the mirrored ones, or those of the blocks it is part of."""
 
 import ast
+from collections.abc import Collection
 from pathlib import Path
 
 from hypercast.host.files.reading.regular_file import read_text
@@ -8,7 +9,7 @@ from hypercast.host.files.reading.regular_file import read_text
 __all__ = ["mirrored_tests", "own_test"]
 
 
-def mirrored_tests(root, modules):
+def mirrored_tests(root: Path, modules: Collection[Path]) -> dict[Path, tuple[Path, ...]]:
     """The tests of modules.
 
     ``rtl/array/tile_sums.py`` is tested by ``tests/rtl/array/test_tile_sums.py``. What has no such
@@ -33,9 +34,10 @@ def mirrored_tests(root, modules):
     for module in modules:
         for name in _imports(root / module) & names.keys():
             users[names[name]].add(module)
-    found = {}
+    found: dict[Path, tuple[Path, ...]] = {}
     for module in modules:
-        level, seen, tests = {module}, {module}, ()
+        tests: tuple[Path, ...] = ()
+        level, seen = {module}, {module}
         while level and not tests:
             tested = {one for one in level if (root / own_test(one)).exists()}
             nearest = {one for one in tested if one.parent == module.parent} or tested
@@ -50,7 +52,7 @@ def _name(module):
     return ".".join(["hypercast", *module.with_suffix("").parts])
 
 
-def own_test(module):
+def own_test(module: Path) -> Path:
     """Where the mirrored test of a module would be."""
     return Path("tests") / module.with_name(f"test_{module.name}")
 

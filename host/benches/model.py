@@ -1,6 +1,8 @@
 """The cycle model against the simulated chip."""
 
 import itertools
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
@@ -32,7 +34,7 @@ SHAPES = ((400, 1_200, 16, 16, 3), (1_500, 12_000, 32, 16, 4), (1_500, 3_000, 24
           (1_000, 15_000, 40, 32, 7))
 
 
-def run(data, progress):
+def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     """The figures; ``data`` is not used."""
     figures, errors = [], []
     for (name, config), shape, order in itertools.product(

@@ -11,6 +11,7 @@ import random
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,7 +56,7 @@ class _Trial:
         return _folder(self.module)
 
 
-def run(data, progress, *, seed=0):
+def run(data: Path | None, progress: Callable[[str], None], *, seed: int = 0) -> list[Figure]:
     """The figures; ``data`` is not used.
 
     Raises

@@ -59,11 +59,11 @@ class Mutant:
     text: str
     line: int
 
-    def apply(self, source):
+    def apply(self, source: str) -> str:
         """The text of the mutant."""
         return source[:self.start] + self.text + source[self.end:]
 
-    def describe(self, source):
+    def describe(self, source: str) -> str:
         """The lines that change, and what they become, in one line."""
         first = source.rfind("\n", 0, self.start) + 1
         last = source.find("\n", self.end) % (len(source) + 1)
@@ -72,7 +72,7 @@ class Mutant:
         return f"{before} -> {after}"
 
 
-def mutants(source):
+def mutants(source: str) -> list[Mutant]:
     """All mutants of a source, in the order of the text.
 
     Parameters
@@ -90,7 +90,7 @@ def mutants(source):
     return sorted(visitor.found, key=lambda mutant: (mutant.start, mutant.end, mutant.text))
 
 
-def same_code(source, other):
+def same_code(source: str, other: str) -> bool:
     """Whether two texts compile to the same code, wherever its lines are."""
     return _code(compile(source, "", "exec")) == _code(compile(other, "", "exec"))
 

@@ -1,6 +1,8 @@
 """The network under traffic: efficiency, balance, small batches, multicast, scaling, fairness."""
 
+from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 
@@ -9,7 +11,7 @@ from hypercast.host.compiler.network_loads import link_loads
 from hypercast.host.compiler.plane_choice import choose_planes
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.rank_order import rank_order
-from hypercast.host.noc.measurement import measure
+from hypercast.host.noc.measurement import Measurement, measure
 from hypercast.host.noc.patterns import Traffic, graph_traffic, pattern_traffic
 from hypercast.rtl.config import Config
 from hypercast.sim.network_simulation import NetworkSimulation, narrow
@@ -33,7 +35,7 @@ _BALANCED, _BALANCED_CORA = {"broadcast": 1.1, "random4": 1.15}, 1.2
 _BOOKSIM_CYCLES, _BOOKSIM_EFFICIENCY = 524, 0.82
 
 
-def run(data, progress):
+def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     """The figures; ``data`` may be a folder with Cora's Planetoid files."""
     networks = _Networks(progress)
     return [
@@ -44,7 +46,7 @@ def run(data, progress):
 class _Networks:
     """Simulated networks, each compiled when first used."""
 
-    def __init__(self, progress):
+    def __init__(self, progress: Callable[[str], None]) -> None:
         self._progress = progress
         self._open = cache(self._open)
 
@@ -54,7 +56,8 @@ class _Networks:
         self._progress(f"running {config.cores} cores, eject {config.eject}")
         return simulation
 
-    def measure(self, traffic, *, dimensions=_DIMENSIONS, eject=1):
+    def measure(self, traffic: Traffic, *, dimensions: int = _DIMENSIONS,
+                eject: int = 1) -> Measurement:
         """The measurement of a closed batch."""
         config = narrow(Config(dimensions=dimensions, planes=_PLANES, eject=eject))
         return measure(self._open(config), traffic, config)

@@ -1,5 +1,7 @@
 """Every model, loss, optimiser and sampler on the simulated sixteen-core chip, in every word."""
 
+from collections.abc import Callable
+
 from hypercast.host.benches.figure import Figure
 from hypercast.host.graphs.datasets import random_split
 from hypercast.host.graphs.graph import Graph
@@ -31,7 +33,7 @@ _TRAININGS: dict = {
 }
 
 
-def on_chip_figures(progress):
+def on_chip_figures(progress: Callable[[str], None]) -> list[Figure]:
     """Words of trainings on the chip that equal those of the reference."""
     figures = []
     for name, (dataset, model, sampling, recipe) in _TRAININGS.items():

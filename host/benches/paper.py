@@ -6,7 +6,9 @@ lanes, our bandwidth, clock and element width. ``docs/full-size-study.md`` expla
 
 import itertools
 import statistics
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 from hypercast.host.benches.figure import Figure
 from hypercast.host.benches.study.baseline import HP_GNN, like_ours, step_seconds
@@ -33,7 +35,7 @@ _HIDDEN = (128, 256)
 _TARGETS, _FAN_OUTS, _SUBGRAPH = 1_024, (10, 25), 2_750
 
 
-def run(data, progress):
+def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     """The figures; ``data`` is not used."""
     figures, ratios = [], {kind: [] for kind in BARS}
     for (name, graph), (sampling, batch), hidden in itertools.product(

@@ -8,6 +8,7 @@ import scipy.sparse
 
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.prepare import loss_of, prepare
+from hypercast.reference.fixed_gcn import FixedGcn
 from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
@@ -55,7 +56,7 @@ class RandomTraining:
         widths = [self.network.features, *(layer.features_out for layer in self.network.layers)]
         return f"{self.graph.vertices} vertices, {'-'.join(map(str, widths))}"
 
-    def model(self):
+    def model(self) -> FixedGcn:
         """A fresh model in its initial state."""
         recipe = Recipe(epochs=self.epochs, element_width=self.config.element_width,
                         loss=loss_of(self.graph), **self.recipe)
@@ -63,7 +64,7 @@ class RandomTraining:
                        loss_weights=self.loss_weights)
 
 
-def draw_config(generator):
+def draw_config(generator: np.random.Generator) -> Config:
     """A random configuration: any field but those that only bound what fits."""
     def choose(*values):
         return values[generator.integers(len(values))]
@@ -84,7 +85,8 @@ def draw_config(generator):
         memory_latency=latency, memory_stalls=latency > 1 and bool(generator.integers(2)))
 
 
-def draw_training(generator, config, *, vertices=2000, features=4000, classes=64, work=50_000):
+def draw_training(generator: np.random.Generator, config: Config, *, vertices: int = 2000,
+                  features: int = 4000, classes: int = 64, work: int = 50_000) -> RandomTraining:
     """A random training for a configuration, with of sizes within bounds.
 
     Sizes are spread evenly over their orders of magnitude.

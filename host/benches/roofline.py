@@ -1,5 +1,8 @@
 """How close a training step comes to what its busiest resource allows, on the simulated chip."""
 
+from collections.abc import Callable
+from pathlib import Path
+
 from hypercast.host.benches.figure import Figure
 from hypercast.host.benches.steps import chip, measure, predicted, synthetic_graph
 from hypercast.host.graphs.datasets import DatasetError
@@ -24,7 +27,7 @@ _ERROR_BAR = 0.05
 _EPOCH_BAR = 15_000
 
 
-def run(data, progress):
+def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     """The figures; ``data`` is the folder with Cora's Planetoid files."""
     if data is None:
         raise DatasetError("this bench needs Cora: give the folder with the Planetoid files "

@@ -1,5 +1,6 @@
 """Several labels per vertex: micro F1 of the fixed-point reference, next to float64."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,8 @@ __all__ = ["micro_f1_figures"]
 BARS = {16: 0.01, 8: 0.03}
 
 
-def micro_f1_figures(*, vertices=512, seeds=3, epochs=100, bars=BARS):
+def micro_f1_figures(*, vertices: int = 512, seeds: int = 3, epochs: int = 100,
+                     bars: Mapping[int, float] = BARS) -> list[Figure]:
     """Test micro F1 of trainings on overlapping communities.
 
     Parameters

@@ -3,7 +3,9 @@
 import contextlib
 import itertools
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
@@ -26,7 +28,7 @@ __all__ = ["run"]
 _CONFIGS, _TRAININGS = 12, 26
 
 
-def run(data, progress, *, seed=0):
+def run(data: Path | None, progress: Callable[[str], None], *, seed: int = 0) -> list[Figure]:
     """The figures; ``data`` is not used."""
     generator = np.random.default_rng(seed)
     words, seen, most = Comparison(), Counter(), Counter()

@@ -1,6 +1,8 @@
 """Speed of the compiled simulation against Amaranth's simulator: one program on the whole chip."""
 
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 from hypercast.host.benches.figure import Figure
 from hypercast.host.runtime.driver import Driver
@@ -100,7 +102,7 @@ def _run(transport, runs):
     return cycles, counters, transport.cycles / transport.seconds
 
 
-def run(data, progress):
+def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     """The figures; ``data`` is not used."""
     progress("building the compiled simulation")
     transport = CxxrtlTransport(_CONFIG, progress=progress)

@@ -18,7 +18,7 @@ _OTHERS = ("docs", "examples", "pyproject.toml", "README.md", "LICENSE", "Makefi
            "CONTRIBUTING.md")
 
 
-def checkout():
+def checkout() -> Path:
     """The folder of the project with its tests.
 
     Raises
@@ -46,7 +46,7 @@ class SourceCopy:
         Where compiled chips are kept, instead of the user's cache.
     """
 
-    def __init__(self, root, folder, cache):
+    def __init__(self, root: Path, folder: Path, cache: Path) -> None:
         self._root, self._folder = root, folder
         for name in (*_FOLDERS, *_OTHERS):
             source = root / name
@@ -67,11 +67,11 @@ class SourceCopy:
             **os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1",
             "HYPERCAST_CACHE": str(cache), "HYPOTHESIS_PROFILE": "unshrunk"}
 
-    def write(self, module, text):
+    def write(self, module: Path, text: str) -> None:
         """Change the text of a module, whose path is relative to the project."""
         (self._folder / module).write_text(text, encoding="utf-8")
 
-    def restore(self, module):
+    def restore(self, module: Path) -> None:
         """Undo all changes of a module."""
         shutil.copy(self._root / module, self._folder / module)
 

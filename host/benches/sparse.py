@@ -1,6 +1,8 @@
 """Cora's first layer, word-sparse against dense, on the simulated chip."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -83,7 +85,7 @@ def _measure(graph, config, word_sparse, progress):
         device.close()
 
 
-def run(data, progress):
+def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     """The figures; ``data`` is the folder with Cora's Planetoid files."""
     if data is None:
         raise DatasetError("this bench needs Cora: give the folder with the Planetoid files "

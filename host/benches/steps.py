@@ -1,5 +1,6 @@
 """Training steps of full-batch workloads on the simulated chip, recorded."""
 
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -8,10 +9,11 @@ from hypercast.host.cycle_model.prediction import predict
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.timeline import Profile
-from hypercast.host.runtime.utilisation import utilisation
+from hypercast.host.runtime.utilisation import Utilisation, utilisation
 from hypercast.host.training.prepare import open_device, prepare
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
+from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Engine
 
 __all__ = ["Step", "chip", "measure", "predicted", "synthetic_graph"]
@@ -20,7 +22,7 @@ __all__ = ["Step", "chip", "measure", "predicted", "synthetic_graph"]
 _EJECT = {2: 1, 4: 2, 8: 4, 16: 4}
 
 
-def chip(preset, lanes, *, dimensions=4):
+def chip(preset: Config, lanes: int, *, dimensions: int = 4) -> Config:
     """A preset with other lanes and dimensions, and memories for the same work.
 
     Fewer lanes have shorter words, of which matrices have more; fewer cores have more rows.
@@ -37,7 +39,7 @@ def chip(preset, lanes, *, dimensions=4):
         edge_buffer=min(32, preset.edge_buffer * factor))
 
 
-def synthetic_graph(vertices, edges, features, classes, seed=0):
+def synthetic_graph(vertices: int, edges: int, features: int, classes: int, seed: int = 0) -> Graph:
     """A random graph with ``edges`` undirected edges, degrees by a power law, dense features."""
     rng = np.random.default_rng(seed)
     weights = np.arange(1, vertices + 1) ** -0.5
@@ -63,21 +65,21 @@ class Step(NamedTuple):
 
     cycles: int
     profile: Profile
-    rows: list
+    rows: list[Utilisation]
 
     @property
-    def busiest(self):
+    def busiest(self) -> Utilisation:
         """The ``Utilisation`` of the resource whose work, spread evenly, takes longest."""
         return max(self.rows, key=lambda row: row.work)
 
-    def words_while_busy(self):
+    def words_while_busy(self) -> float:
         """Share of the cycles in which the array has an instruction that bring it a word."""
         _, engine, start, end, _ = self.profile.slices
         own = engine == Engine.ARRAY
         words = sum(sum(phase.counters["array_words"]) for phase in self.profile.phases)
         return words / (end - start)[own].sum()
 
-    def exposed(self, engine):
+    def exposed(self, engine: Engine) -> float:
         """Share of the step in which some core's ``engine`` is busy, and no other of any core."""
         others = np.zeros(self.cycles + 2, dtype=np.int64)
         own = np.zeros_like(others)
@@ -89,7 +91,8 @@ class Step(NamedTuple):
         return float(busy.mean())
 
 
-def measure(graph, widths, config, progress):
+def measure(graph: Graph, widths: Sequence[int], config: Config,
+            progress: Callable[[str], None]) -> Step:
     """The first training step of a network of ``widths`` hidden features on a graph."""
     model = _model(graph, widths, config)
     device = open_device("rtl", model, config, progress=progress).chip
@@ -101,7 +104,7 @@ def measure(graph, widths, config, progress):
         device.close()
 
 
-def predicted(graph, widths, config):
+def predicted(graph: Graph, widths: Sequence[int], config: Config) -> int:
     """Cycles of the same step by the cycle model."""
     model = _model(graph, widths, config)
     return predict(Workload.of_model(model, config)).cycles

@@ -9,6 +9,7 @@ from hypercast.host.fuzzing.trial import (
     READ,
     REFUSED,
     SAME,
+    Trial,
     check_refusal,
     refused,
     require,
@@ -22,7 +23,7 @@ from hypercast.host.training.trainer import Trainer
 __all__ = ["try_arrays"]
 
 
-def try_arrays(trial):
+def try_arrays(trial: Trial) -> str:
     """A graph of arrays, one of which is damaged, and a model that is to be trained on it."""
     random = trial.random
     edges, features, labels, splits = draw_graph(random)

@@ -5,6 +5,7 @@ import io
 import re
 import warnings
 import zipfile
+from random import Random
 
 __all__ = ["NUMBERS", "damaged", "damaged_bytes", "damaged_text"]
 
@@ -69,7 +70,7 @@ def _insert(random, content):
     return content[:begin] + more + content[begin:], f"inserted {more!r} at byte {begin}"
 
 
-def damaged_bytes(random, content):
+def damaged_bytes(random: Random, content: bytes) -> tuple[bytes, str]:
     """Bytes after some damage, and what it was."""
     content = bytes(content) or b"\0"
     change = random.choice((_flip, _flip, _truncate, _delete, _repeat, _swap, _overwrite, _insert))
@@ -115,7 +116,7 @@ def _word(random, text):
             f"{place[0][:40]} at character {place.start()} became {value!r}")
 
 
-def damaged_text(random, content):
+def damaged_text(random: Random, content: bytes) -> tuple[bytes, str]:
     """Text, as bytes, after some damage, and what it was; also saved in another encoding."""
     text = content.decode("utf-8", "replace")
     change = random.choice((_number, _number, _number, _lines, _lines, _word, None))
@@ -126,7 +127,7 @@ def damaged_text(random, content):
     return changed.encode("utf-8"), text
 
 
-def damaged(random, name, content):
+def damaged(random: Random, name: str, content: bytes) -> tuple[bytes, str]:
     """The contents of a file after some damage, and what it was.
 
     In what is compressed or an archive, it is mostly the inside that is damaged, and packed again

@@ -50,12 +50,12 @@ class Outcome:
     text: str
 
     @property
-    def summary(self):
+    def summary(self) -> str:
         """The error in a line."""
         return (self.text.strip().splitlines() or [""])[-1]
 
     @property
-    def defect(self):
+    def defect(self) -> bool:
         """Whether it should not have come."""
         return self.result not in (READ, REFUSED, SAME)
 

@@ -1,5 +1,7 @@
 """The command line in this process, as a user calls it."""
 
+from collections.abc import Collection
+
 from click.testing import CliRunner
 
 from hypercast.host.commands.command_group import UNFORESEEN
@@ -12,7 +14,7 @@ class UnforeseenError(Exception):
     """What would be a traceback, if it were not for the command line's last resort."""
 
 
-def run_command(names, *arguments):
+def run_command(names: Collection[str], *arguments: object) -> str | None:
     """What a command prints on standard output; None if it refuses, as it should.
 
     Parameters

@@ -1,13 +1,15 @@
 """Damaged descriptions of trainings: TOML and YAML files."""
 
 import tomllib
+from random import Random
+from typing import Any
 
 import tomli_w
 import yaml
 
 from hypercast.host.fuzzing.command import run_command
 from hypercast.host.fuzzing.file_damage import damage_file
-from hypercast.host.fuzzing.trial import READ, REFUSED, SAME, refused, require
+from hypercast.host.fuzzing.trial import READ, REFUSED, SAME, Trial, refused, require
 from hypercast.host.fuzzing.value_damage import damaged_tree
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.description import Description, load_description
@@ -15,10 +17,10 @@ from hypercast.host.training.description.description import Description, load_de
 __all__ = ["draw_sections", "quick", "try_description"]
 
 
-def draw_sections(random):
+def draw_sections(random: Random) -> dict[str, dict[str, Any]]:
     """Sections of a random description of a short training on the karate club."""
     sage = random.random() < 0.3
-    sections = {
+    sections: dict[str, dict[str, Any]] = {
         "graph": {"source": "karate"}, "model": {"hidden": random.randint(1, 5)},
         "recipe": {"epochs": random.randint(1, 2), "seed": random.getrandbits(20),
                    "learning_rate": random.choice((0.1, [0.2, 0.1]))},
@@ -100,7 +102,7 @@ _DERIVED = ("normalisation", "source", "headroom", "feature_headroom", "learning
             "bias_learning_rate")
 
 
-def try_description(trial):
+def try_description(trial: Trial) -> str:
     """A description in a file: read, and trained by."""
     random = trial.random
     sections = draw_sections(random)

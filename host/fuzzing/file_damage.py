@@ -5,6 +5,8 @@ import json
 import os
 import pickle
 import shutil
+from pathlib import Path
+from random import Random
 
 import numpy as np
 import scipy.sparse
@@ -54,7 +56,7 @@ _REPLACEMENTS = {
     "missing": _missing}
 
 
-def replace_file(random, path):
+def replace_file(random: Random, path: Path) -> str:
     """Make a file something else, and say what."""
     kind = random.choice(list(_REPLACEMENTS))
     if path.is_dir():
@@ -112,7 +114,7 @@ def _values(name):
     return {".json": _json, ".npy": _array, ".npz": _arrays}.get(os.path.splitext(name)[1])
 
 
-def damage_file(random, path):
+def damage_file(random: Random, path: Path) -> str:
     """Damage a file, which is whole, or make it something else; says what was done."""
     if random.random() < 0.06:
         return replace_file(random, path)

@@ -4,13 +4,13 @@ from hypercast.host.fuzzing.command import run_command
 from hypercast.host.fuzzing.file_damage import damage_file
 from hypercast.host.fuzzing.graph_formats import FORMATS, draw_graph
 from hypercast.host.fuzzing.reading import of_graph
-from hypercast.host.fuzzing.trial import READ, REFUSED, SAME, refused, require
+from hypercast.host.fuzzing.trial import READ, REFUSED, SAME, Trial, refused, require
 from hypercast.host.graphs.graph import Graph
 
 __all__ = ["try_graph_file"]
 
 
-def try_graph_file(trial):
+def try_graph_file(trial: Trial) -> str:
     """A graph of any format, one of whose files is damaged: loaded, or trained on."""
     random = trial.random
     form = random.choice(list(FORMATS))

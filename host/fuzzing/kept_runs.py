@@ -3,6 +3,7 @@
 import functools
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 from safetensors.numpy import load
@@ -10,7 +11,7 @@ from safetensors.numpy import load
 from hypercast.host.fuzzing.bytes_damage import damaged_bytes
 from hypercast.host.fuzzing.command import run_command
 from hypercast.host.fuzzing.file_damage import damage_file, replace_file
-from hypercast.host.fuzzing.trial import READ, REFUSED, SAME, WrongError, refused, require
+from hypercast.host.fuzzing.trial import READ, REFUSED, SAME, Trial, WrongError, refused, require
 from hypercast.host.fuzzing.value_damage import damaged_tree
 from hypercast.host.report.folder import load_run
 from hypercast.host.training.checkpoint_file import load_checkpoint
@@ -33,7 +34,7 @@ _COMMANDS = {"evaluate": (("--json",), None), "predict": ((), "predictions.npz")
 
 
 @functools.cache
-def short_runs(kept):
+def short_runs(kept: Path) -> list[Path]:
     """Folders of short runs; each is made once in a process."""
     folders = []
     for number, sections in enumerate(_RUNS):
@@ -74,7 +75,7 @@ def _content(path):
     return {name: values.tolist() for name, values in load(path.read_bytes()).items()}
 
 
-def try_run_folder(trial):
+def try_run_folder(trial: Trial) -> str:
     """A folder of a run, one of whose files is damaged: used by any command that reads it."""
     original, folder = _copied(trial)
     random = trial.random
@@ -145,7 +146,7 @@ def _resume(original, folder, names, whole):
     return READ
 
 
-def try_checkpoint(trial):
+def try_checkpoint(trial: Trial) -> str:
     """A checkpoint that is damaged: read back as it was written, or refused."""
     original, folder = _copied(trial)
     random = trial.random

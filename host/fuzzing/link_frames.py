@@ -1,7 +1,15 @@
 """Damaged frames of the serial link, in both directions, and such as no board sends."""
 
 from hypercast.host.fuzzing.bytes_damage import damaged_bytes
-from hypercast.host.fuzzing.trial import READ, REFUSED, SAME, WrongError, check_refusal, require
+from hypercast.host.fuzzing.trial import (
+    READ,
+    REFUSED,
+    SAME,
+    Trial,
+    WrongError,
+    check_refusal,
+    require,
+)
 from hypercast.host.runtime.serial.bridge_model import BridgeModel
 from hypercast.host.runtime.serial.frames import FrameDecoder, encode
 from hypercast.host.runtime.serial.serial_transport import SerialTransport
@@ -91,7 +99,7 @@ class _DamagedLine(Port):
         return encode(words) + (data if random.random() < 0.5 else b"")
 
 
-def try_link_frames(trial):
+def try_link_frames(trial: Trial) -> str:
     """Registers written and read over a line that damages bytes, or a board that sends nonsense."""
     random = trial.random
     forged = trial.chance(0.4)

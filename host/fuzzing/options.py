@@ -5,7 +5,7 @@ import tomllib
 from hypercast.host.fuzzing.bytes_damage import NUMBERS
 from hypercast.host.fuzzing.command import run_command
 from hypercast.host.fuzzing.kept_runs import short_runs
-from hypercast.host.fuzzing.trial import READ, REFUSED, require
+from hypercast.host.fuzzing.trial import READ, REFUSED, Trial, require
 
 __all__ = ["try_options"]
 
@@ -51,7 +51,7 @@ def _damaged_value(random, option):
     return random.choice(values)
 
 
-def try_options(trial):
+def try_options(trial: Trial) -> str:
     """A command one of whose options has a damaged value."""
     command = trial.random.choice((_train, _train, _train, _config, _model, _output))
     return command(trial)

@@ -1,10 +1,11 @@
 """What a graph says, in plain Python, to compare what was made of a file with what it says."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import scipy.sparse
 
+from hypercast.host.graphs.graph import Graph
 from hypercast.rtl.isa import Split
 
 __all__ = ["Reading", "edges_of", "entries_of", "labels_of", "of_graph"]
@@ -33,7 +34,7 @@ class Reading(NamedTuple):
     labels: list
     splits: dict | None
 
-    def difference(self, other):
+    def difference(self, other: Self) -> list[str]:
         """Names of what is not the same in another one; ``splits`` only if both have them."""
         return [name for name, one, two in zip(self._fields, self, other, strict=True)
                 if one != two and (name != "splits" or None not in (one, two))]
@@ -62,7 +63,7 @@ def labels_of(labels):
         [tuple(row) for row in (labels != 0).tolist()]
 
 
-def of_graph(graph):
+def of_graph(graph: Graph) -> Reading:
     """The ``Reading`` of a ``Graph``."""
     targets, sources = graph.edges.tocoo().coords
     return Reading(

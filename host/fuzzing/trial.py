@@ -1,5 +1,9 @@
 """A trial: what it is given, and what can come of it."""
 
+from collections.abc import Callable, Collection
+from pathlib import Path
+from random import Random
+
 from hypercast.host.files.reading.regular_file import FileError
 
 __all__ = ["READ", "REFUSED", "SAME", "Trial", "WrongError", "check_refusal", "refused", "require"]
@@ -30,24 +34,25 @@ class Trial:
         Is told, in a line, what is done.
     """
 
-    def __init__(self, random, folder, kept, note=lambda text: None):
+    def __init__(self, random: Random, folder: Path, kept: Path,
+                 note: Callable[[str], None] = lambda text: None) -> None:
         self.random = random
         self.folder = folder
         self.kept = kept
         self.note = note
 
-    def chance(self, probability):
+    def chance(self, probability: float) -> bool:
         """True with a probability."""
         return self.random.random() < probability
 
 
-def require(condition, text):
+def require(condition: object, text: str) -> None:
     """Raise ``WrongError`` unless a condition holds."""
     if not condition:
         raise WrongError(text)
 
 
-def check_refusal(message, names):
+def check_refusal(message: str, names: Collection[str]) -> None:
     """Raise ``WrongError`` unless a message is one line that names one of ``names``."""
     require(message and "\n" not in message and len(message) <= _LONGEST,
             f"the refusal is not one line: {message[:400]!r}")
@@ -55,7 +60,7 @@ def check_refusal(message, names):
             f"the refusal names none of {', '.join(names)}: {message}")
 
 
-def refused(error, names):
+def refused(error: Exception, names: Collection[str]) -> str:
     """``REFUSED`` if an exception is a refusal of the project's; anything else is raised again."""
     if not type(error).__module__.startswith(FileError.__module__.split(".")[0] + "."):
         raise error

@@ -1,6 +1,8 @@
 """Damage to values: what JSON, TOML and YAML files say, and arrays."""
 
 import copy
+from random import Random
+from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -16,7 +18,7 @@ _REALS = (np.nan, np.inf, -np.inf, 1e308, 1e-320, -1.0, 0.5, 2.0**31, 2.0**63, 1
 _INTEGERS = (-1, -(1 << 63), 1 << 31, (1 << 63) - 1, 1 << 13, 7)
 
 
-def damaged_tree(random, value):
+def damaged_tree(random: Random, value: Any) -> tuple[Any, str]:
     """A copy of nested dictionaries and lists after some damage, and what it was."""
     value = list(value) if isinstance(value, tuple) else copy.deepcopy(value)
     places = list(_places(value))
@@ -53,7 +55,7 @@ def _places(value):
             yield from _places(inner)
 
 
-def damaged_array(random, values):
+def damaged_array(random: Random, values: Any) -> tuple[Any, str]:
     """An array, or something else, of an array or sparse array, and what was done."""
     if scipy.sparse.issparse(values):
         values = values.toarray()

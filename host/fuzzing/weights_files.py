@@ -7,7 +7,7 @@ import numpy as np
 from hypercast.host.fuzzing.bytes_damage import damaged_bytes
 from hypercast.host.fuzzing.command import run_command
 from hypercast.host.fuzzing.file_damage import damage_file
-from hypercast.host.fuzzing.trial import READ, REFUSED, SAME, refused, require
+from hypercast.host.fuzzing.trial import READ, REFUSED, SAME, Trial, refused, require
 from hypercast.host.fuzzing.value_damage import damaged_array, damaged_tree
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.interchange.weights import load_weights, save_weights, tensors_of
@@ -66,7 +66,7 @@ def _damage(random, path):
     return f"{kind}: {text}"
 
 
-def try_weights_file(trial):
+def try_weights_file(trial: Trial) -> str:
     """Weights of a model for the karate club: loaded, or trained on."""
     random = trial.random
     name, hidden = random.choice(list(MODELS)), random.randint(1, 4)

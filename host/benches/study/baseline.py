@@ -7,7 +7,11 @@ own. Its aggregation kernel takes 16 elements a cycle in each of ``n`` units.
 """
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from hypercast.host.benches.study.batch import Batch
+from hypercast.rtl.config import Config
 
 __all__ = [
     "EFFICIENCY_AFTER", "HP_GNN", "RANDOM_EFFICIENCY", "Accelerator", "like_ours", "step_seconds",
@@ -52,7 +56,7 @@ HP_GNN = {
 }
 
 
-def like_ours(config, clock):
+def like_ours(config: Config, clock: float) -> Accelerator:
     """An accelerator with the MACs, aggregation lanes, channels and elements of ``config``.
 
     Aggregation units: as many as take what all ejection ports of all cores deliver.
@@ -64,7 +68,7 @@ def like_ours(config, clock):
         element_bytes=config.element_width // 8)
 
 
-def step_seconds(batch, widths, accelerator):
+def step_seconds(batch: Batch, widths: Sequence[int], accelerator: Accelerator) -> float:
     """Seconds of a training step.
 
     In each layer loading, aggregation and update overlap perfectly, and layers follow each other.

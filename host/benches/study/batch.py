@@ -24,7 +24,7 @@ class Block:
     edges: int
 
     @property
-    def entries(self):
+    def entries(self) -> int:
         """Entries of the aggregation matrix: edges, and a loop at each destination."""
         return self.edges + min(self.sources, self.destinations)
 
@@ -54,7 +54,7 @@ class Batch:
                     f"{above.sources}; give both the same number of vertices")
 
     @property
-    def vertices(self):
+    def vertices(self) -> tuple[int, ...]:
         """Vertices of the layers, from the inputs on: |B(0)|, |B(1)|, ..."""
         return (self.blocks[0].sources, *(block.destinations for block in self.blocks))
 

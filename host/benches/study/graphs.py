@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hypercast.reference.array_types import IntArray
+
 __all__ = ["GRAPHS", "GraphStatistics", "power_law"]
 
 #: Degree over rank: that of a density of degrees with exponent 3 (Barabasi and Albert, Emergence of
@@ -11,7 +13,7 @@ __all__ = ["GRAPHS", "GraphStatistics", "power_law"]
 _RANK_EXPONENT = -0.5
 
 
-def power_law(count, total):
+def power_law(count: int, total: int) -> IntArray:
     """Non-negative integers that fall with the rank by a power law.
 
     Parameters
@@ -51,7 +53,7 @@ class GraphStatistics:
     features: int
     classes: int
 
-    def degrees(self):
+    def degrees(self) -> IntArray:
         """A power law's degrees: (vertices,) int64 with sum ``edges``."""
         return power_law(self.vertices, self.edges)
 

@@ -13,6 +13,7 @@ import scipy.sparse
 
 from hypercast.host.benches.study.batch import Block
 from hypercast.host.graphs.sampling.neighbourhoods import relabelled
+from hypercast.reference.array_types import IntArray
 
 __all__ = ["ConfigurationModel", "Sample"]
 
@@ -37,13 +38,13 @@ class Sample:
     destination: np.ndarray
 
     @property
-    def block(self):
+    def block(self) -> Block:
         """Sizes of the sample."""
         return Block(sources=len(self.vertices), destinations=self.destinations,
                      edges=len(self.source))
 
     @property
-    def matrix(self):
+    def matrix(self) -> scipy.sparse.csr_array:
         """(destinations, S) scipy.sparse.csr_array of the edges and a loop at each destination."""
         loops = np.arange(self.destinations)
         source = np.concatenate([self.source, loops])
@@ -64,7 +65,7 @@ class ConfigurationModel:
         Seed of everything that is drawn.
     """
 
-    def __init__(self, degrees, seed=0):
+    def __init__(self, degrees: IntArray, seed: int = 0) -> None:
         self._degrees = np.asarray(degrees)
         self._ends = np.cumsum(self._degrees)
         self._random = np.random.default_rng(seed)

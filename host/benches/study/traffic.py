@@ -9,6 +9,8 @@ read once more.
 from dataclasses import dataclass
 
 from hypercast.host.benches.study.baseline import EFFICIENCY_AFTER, RANDOM_EFFICIENCY
+from hypercast.host.cycle_model.prediction import Prediction
+from hypercast.host.cycle_model.workload import Workload
 from hypercast.reference.network import COMBINE_FIRST
 
 __all__ = ["Traffic", "gathering_cycles", "ours", "textbook"]
@@ -51,7 +53,7 @@ class _Shape:
         return self.number > 1 or self.combines
 
 
-def ours(workload, prediction, *, symmetric):
+def ours(workload: Workload, prediction: Prediction, *, symmetric: bool) -> Traffic:
     """The ``Traffic`` of a ``Workload``.
 
     Parameters
@@ -83,7 +85,7 @@ def ours(workload, prediction, *, symmetric):
     return Traffic(moved=moved, stored=round(stored))
 
 
-def textbook(workload, prediction, *, symmetric):
+def textbook(workload: Workload, prediction: Prediction, *, symmetric: bool) -> Traffic:
     """Our traffic and the transposes that the step's orders need."""
     own = ours(workload, prediction, symmetric=symmetric)
     copies = 0
@@ -96,7 +98,7 @@ def textbook(workload, prediction, *, symmetric):
     return Traffic(moved=own.moved + round(2 * copies), stored=own.stored + round(copies))
 
 
-def gathering_cycles(workload):
+def gathering_cycles(workload: Workload) -> float:
     """Cycles to copy a batch's features from the whole graph's, if nothing else goes on meanwhile.
 
     All channels read at random and write in order, with the efficiencies of HP-GNN's formulas.
