@@ -199,7 +199,7 @@ class _Visitor(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_AnnAssign(self, node):
-        if node.value:
+        if node.value and ast.unparse(node.annotation) != "TypeAlias":
             self.visit(node.value)
 
     def visit_AugAssign(self, node):
