@@ -56,7 +56,7 @@ class ClockGenerator(wiring.Component):
                              f"is no clock generator for this FPGA, not {self._frequency}")
         return m
 
-    def _divide(self, dividend, divisor):
+    def _divide(self, dividend: int, divisor: int) -> int:
         """A ratio of the generator, which has to be whole."""
         ratio, rest = divmod(dividend, divisor)
         if rest or not ratio:
@@ -64,7 +64,7 @@ class ClockGenerator(wiring.Component):
                              f"{dividend} is no multiple of {divisor}")
         return ratio
 
-    def _ecp5(self):
+    def _ecp5(self) -> Instance:
         """A PLL whose output is its feedback (Lattice FPGA-TN-02200)."""
         divider = self._divide(_ECP5_OSCILLATOR, self._frequency)
         # What ecppll of Project Trellis sets.
@@ -84,7 +84,7 @@ class ClockGenerator(wiring.Component):
             i_PHASESTEP=Const(1), i_PHASELOADREG=Const(1), i_PLLWAKESYNC=Const(0),
             i_ENCLKOP=Const(0), o_CLKOP=self.clk, o_LOCK=self.locked)
 
-    def _series7(self, m):
+    def _series7(self, m: Module) -> Instance:
         """A PLL, and the buffer that takes its output to the clock network (AMD UG472)."""
         feedback, generated = Signal(), Signal()
         m.submodules.buffer = Instance("BUFG", i_I=generated, o_O=self.clk)

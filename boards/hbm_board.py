@@ -51,10 +51,10 @@ class HbmBoard:
 
     title: str
     part: str
-    dies: tuple
-    clock: tuple
+    dies: tuple[int, ...]
+    clock: tuple[str, str]
     clock_standard: str
-    pcie_clock: tuple
+    pcie_clock: tuple[str, str]
     pcie_reset: str
     pcie_quad: str = "GTY_Quad_227"
     pcie_block: str = "PCIE4C_X1Y0"

@@ -1,6 +1,8 @@
 """The HBM controller of the FPGA: every memory channel has a pseudo-channel of its own."""
 
-from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, Signal
+from collections.abc import Iterator
+
+from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -53,7 +55,7 @@ class HbmMemory(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        ports = {}
+        ports: dict[str, Value] = {}
         complete, hot = Signal(2), Signal(2)
         for stack in range(2):
             ports |= {
@@ -70,7 +72,7 @@ class HbmMemory(wiring.Component):
         m.d.comb += [self.initialised.eq(complete.all()), self.overheated.eq(hot.any())]
         return m
 
-    def _channel(self, number):
+    def _channel(self, number: int) -> Iterator[tuple[str, str, Value]]:
         """Direction, name and value of each signal of a port."""
         yield "i", "ACLK", ClockSignal()
         yield "i", "ARESET_N", ~self.reset
@@ -85,7 +87,7 @@ class HbmMemory(wiring.Component):
                     yield "o", name.upper(), value
 
 
-def _fitted(name, value, number):
+def _fitted(name: str, value: Value, number: int) -> Value:
     """What the controller gets for a manager's signal."""
     match name[2:]:
         case "id":

@@ -61,5 +61,5 @@ def board_scripts(board: HbmBoard, config: Config, name: str) -> dict[str, str]:
     return {file: f"{header}\n{text}" for file, text in scripts.items()}
 
 
-def _header(config, comment):
+def _header(config: Config, comment: str) -> str:
     return "".join(f"{comment} {line}".rstrip() + "\n" for line in notice(config))

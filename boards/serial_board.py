@@ -36,7 +36,7 @@ class SerialBoard:
     platform: str
     toolchain: str
     frequency: int
-    reset: tuple
+    reset: tuple[str, int]
     preset: str = "ulx3s"
 
     @property

@@ -1,5 +1,7 @@
 """A board with a serial port: clock, reset, UART pins and status LEDs. Wiring only."""
 
+from typing import Any
+
 from amaranth.build import Platform, ResourceError
 from amaranth.hdl import ClockDomain, Elaboratable, Module, ResetSignal
 from amaranth.lib import io
@@ -45,7 +47,7 @@ class SerialBoardTop(Elaboratable):
         m.submodules.clock = clock = ClockGenerator(
             int(platform.default_clk_frequency), self._board.frequency)
 
-        def pins(direction, *resource):
+        def pins(direction: str, *resource: Any) -> io.Buffer:
             buffer = io.Buffer(direction, resource[0] if len(resource) == 1 else
                                platform.request(*resource, dir="-"))
             m.submodules += buffer

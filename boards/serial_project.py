@@ -95,7 +95,7 @@ def project(board: SerialBoard, config: Config, chip: str) -> BuildPlan:
         emit_src=False, **(_open_tool_options(chip) if board.open_tools else {}))
 
 
-def _open_tool_options(chip):
+def _open_tool_options(chip: str) -> dict[str, str | list[str]]:
     """What Yosys and nextpnr are asked for."""
     # Cores are synthesised once; their blocks stay apart, so that each has an area.
     blocks = [name for name in _MODULE.findall(chip) if name.count(".") <= 1]

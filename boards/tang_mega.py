@@ -1,5 +1,7 @@
 """The platform of Sipeed's Tang Mega 138K Pro, for Amaranth 0.5."""
 
+from typing import Any
+
 from amaranth_boards.tang_mega_138k_pro_dock import TangMega138kProDockPlatform
 
 __all__ = ["TangMegaPlatform"]
@@ -15,7 +17,7 @@ class TangMegaPlatform(TangMega138kProDockPlatform):
         """Nothing: Amaranth 0.5 refuses names of Gowin's fifth generation, and does not need what
         they say but for other tools."""
 
-    def toolchain_prepare(self, fragment, name, **kwargs):
+    def toolchain_prepare(self, fragment: Any, name: str, **kwargs: Any) -> Any:
         options = [f"-top_module {name}", *(f"-use_{pins}_as_gpio 1" for pins in _SHARED_PINS)]
         return super().toolchain_prepare(
             fragment, name, add_options="\n".join(f"set_option {option}" for option in options),

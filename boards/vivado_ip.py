@@ -1,5 +1,7 @@
 """The vendor's IP on a board with HBM, as Tcl for Vivado."""
 
+from collections.abc import Mapping
+
 from hypercast.boards.hbm_board import CLOCK, PCIE_LANES, REFERENCE_CLOCK, HbmBoard
 from hypercast.boards.hbm_memory import HBM_MODULE
 from hypercast.boards.xdma_port import CROSSING_MODULE, STREAM_WIDTH, XDMA_MODULE
@@ -24,14 +26,14 @@ def ip_script(board: HbmBoard) -> str:
     return "\n".join(_create(*item) for item in ip)
 
 
-def _create(kind, module, settings):
+def _create(kind: str, module: str, settings: Mapping[str, object]) -> str:
     properties = "".join(f"    CONFIG.{name} {{{value}}} \\\n" for name, value in settings.items())
     return (f"create_ip -vendor xilinx.com -library ip -name {kind} -module_name {module}\n"
             f"set_property -dict [list \\\n{properties}] [get_ips {module}]\n"
             f"generate_target all [get_ips {module}]\n")
 
 
-def _memory():
+def _memory() -> dict[str, object]:
     """HBM (PG276): two stacks; no switch, so that no channel can disturb another."""
     reference = REFERENCE_CLOCK // 1_000_000
     return {
@@ -47,7 +49,7 @@ def _memory():
     }
 
 
-def _xdma(board):
+def _xdma(board: HbmBoard) -> dict[str, object]:
     """XDMA (PG195): AXI4-Lite behind a BAR of 4 KiB; of the DMA what cannot be left out."""
     return {
         "functional_mode": "DMA", "mode_selection": "Advanced",
@@ -66,7 +68,7 @@ def _xdma(board):
     }
 
 
-def _crossing():
+def _crossing() -> dict[str, object]:
     """AXI clock converter (PG059)."""
     return {"PROTOCOL": "AXI4LITE", "ADDR_WIDTH": 32, "DATA_WIDTH": 32, "ACLK_ASYNC": 1,
             "SYNCHRONIZATION_STAGES": 3}
