@@ -49,7 +49,7 @@ def compile_job(model: Model, config: Config, *, word_sparse: bool = True,
 
     Parameters
     ----------
-    model : FixedGcn
+    model : Model
         Network, recipe, graph, initial state and calibrated exponents.
     config : Config
         Configuration of the chip.

@@ -26,7 +26,7 @@ class Features:
 
     Parameters
     ----------
-    model : FixedGcn
+    model : Model
         Gives features and network. Messages take whole panels: what a first layer aggregates
         before it combines is dense.
     rows : int

@@ -33,7 +33,7 @@ class LabelFormat(NamedTuple):
 
     @classmethod
     def of(cls, model: Model, *, several_samples: bool = False) -> Self:
-        """The format of a ``FixedGcn``'s labels; without weights if all are one, in all samples."""
+        """The format of a model's labels; without weights if all are one, in all samples."""
         return cls(sigmoid=model.recipe.loss == BINARY_CROSS_ENTROPY,
                    weighted=several_samples or bool(np.any(model.loss_weights != WEIGHT_ONE)))
 

@@ -99,7 +99,7 @@ def gradient_slices(model: Model, config: Config, network: Network | None = None
 
     Parameters
     ----------
-    model : FixedGcn
+    model : Model
         Gives input features and network.
     config : Config
         Configuration of the chip.

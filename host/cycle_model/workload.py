@@ -78,7 +78,7 @@ class Workload:
 
     @classmethod
     def of_model(cls, model: Model, config: Config) -> Self:
-        """The full-batch step that ``compile_job`` makes of a ``FixedGcn``."""
+        """The full-batch step that ``compile_job`` makes of a ``Model``."""
         rows = -(-len(model.labels) // config.cores)
         return cls.of_graph(model.sample.edges[0], model.network, config,
                             root_weight=model.sample.root_weight,

@@ -114,7 +114,7 @@ class ReferenceDevice(TrainingDevice):
 
     Parameters
     ----------
-    model : FixedGcn
+    model : ReferenceModel
         Model in its initial state; it is trained in place.
     """
 
@@ -170,7 +170,7 @@ class ChipDevice(TrainingDevice):
         How to reach it.
     job : Job
         What it runs.
-    model : FixedGcn
+    model : ChipModel
         The model the job was compiled from, for its constants: it is not run.
     limit : int
         Cycles after which a step is given up.

@@ -22,7 +22,7 @@ def read_state(driver: Driver, job: Job, model: ChipModel, step: int) -> Trainin
         Reaches the chip.
     job : Job
         What the chip runs.
-    model : FixedGcn
+    model : ChipModel
         What the job was compiled from, for shapes and for what the optimiser keeps.
     step : int
         Training steps done.
