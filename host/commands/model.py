@@ -17,7 +17,7 @@ from hypercast.host.cycle_model.aggregations import DEGREE_LAWS
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.files.reading.whole_numbers import whole_number
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.training.prepare import loss_of, prepare
+from hypercast.host.training.prepare import Prepared, loss_of, prepare, prepare_for
 from hypercast.reference.network import COMBINE_FIRST, Network
 from hypercast.reference.recipe import NORMALISATIONS, Recipe
 from hypercast.rtl.config import Config
@@ -84,8 +84,9 @@ def model(dataset: str | None, config: Config, vertices: int | None, edges: int 
             [graph.features.shape[1], *(widths or (128,)), graph.classes], orders=orders)
         recipe = Recipe(epochs=1, element_width=config.element_width, normalisation=normalisation,
                         loss=loss_of(graph))
-        workload = Workload.of_model(
-            prepare(graph, network, recipe, config if order == "auto" else None), config)
+        prepared = prepare_for(config, graph, network, recipe) if order == "auto" else Prepared(
+            prepare(graph, network, recipe))
+        workload = Workload.of_model(prepared.model, config, prepared.edges)
     prediction = predict(workload)
     if as_json:
         print_json({

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.emitter import Emitter
 from hypercast.host.compiler.features import Features, fill_dense
 from hypercast.host.compiler.gradient_emitter import GradientEmitter
@@ -44,7 +45,7 @@ _SMALLER_SAMPLES = "take smaller samples: --batch, --fan-outs"
 
 
 def compile_job(model: Model, config: Config, *, word_sparse: bool = True,
-                room: Room | None = None) -> Job:
+                room: Room | None = None, edges: CompiledEdges | None = None) -> Job:
     """Compile a model, as it stands before its first step.
 
     Parameters
@@ -57,6 +58,8 @@ def compile_job(model: Model, config: Config, *, word_sparse: bool = True,
         Whether input features may be stored without their zero words, where that is less.
     room : Room, optional
         What other samples take, if the program is to train on others, too.
+    edges : CompiledEdges, optional
+        The sample's, of any orders, if they have been compiled and there is no ``room``.
 
     Raises
     ------
@@ -64,7 +67,7 @@ def compile_job(model: Model, config: Config, *, word_sparse: bool = True,
         If something does not fit the configuration; names what, and which field to raise.
     """
     _check(model, config)
-    plan = SamplePlan(model.network, config, model.sample, room)
+    plan = SamplePlan(model.network, config, model.sample, room, edges)
     rows = [max(1, level.rows) for level in plan.vertices]
     memory = MemoryMap(config, rows)
     place_tensors(model.network, memory, config)

@@ -1,15 +1,14 @@
 """The matrices that a training step aggregates with."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import scipy.sparse
 
 from hypercast.reference.array_types import SparseArray
 from hypercast.reference.network import AGGREGATE_FIRST, LINEAR, Network
-from hypercast.reference.sample import Sample
 
-__all__ = ["EdgeMatrix", "edge_matrices"]
+__all__ = ["EdgeMatrix", "edge_matrices", "used_by"]
 
 
 class EdgeMatrix(NamedTuple):
@@ -37,50 +36,69 @@ class EdgeMatrix(NamedTuple):
     root: bool = False
 
 
-def edge_matrices(network: Network, sample: Sample, *, symmetric: bool) -> list[EdgeMatrix]:
+def edge_matrices(network: Network, matrices: Sequence[SparseArray], root_weight: int, *,
+                  symmetric: bool) -> list[EdgeMatrix]:
     """List the ``EdgeMatrix`` es of a step.
 
     Parameters
     ----------
     network : Network
         What is trained.
-    sample : Sample
-        What it is trained on.
+    matrices : sequence of scipy.sparse.csr_array
+        For each layer, (rows of its output, rows of its input): mantissas.
+    root_weight : int
+        Mantissa of 1 for rows that are added, 0 if none are.
     symmetric : bool
         Whether one matrix serves both ways if it is its own transpose. If not, all samples of a
         training have the same list, but for the matrices.
     """
     layers_of: dict[int, list[int]] = {}
-    for number, matrix in enumerate(sample.edges, 1):
+    for number, matrix in enumerate(matrices, 1):
         layers_of.setdefault(id(matrix), []).append(number)
+    square = len({size for matrix in matrices for size in matrix.shape}) == 1
     found = []
     for numbers in layers_of.values():
         tag = str(numbers[0]) if len(layers_of) > 1 else ""
-        matrix, below, above = sample.edges[numbers[0] - 1], numbers[0] - 1, numbers[0]
-        orders = {number: network.layers[number - 1].order for number in numbers}
-        forward = tuple((number, False) for number in numbers if orders[number] != LINEAR)
-        # The gradient of the features is not needed.
-        backward = tuple((number, True) for number in numbers if orders[number] != LINEAR
-                         and (number > 1 or orders[number] != AGGREGATE_FIRST))
+        matrix, below, above = matrices[numbers[0] - 1], numbers[0] - 1, numbers[0]
+        forward, backward = (
+            tuple((number, way) for number in numbers if _aggregates(network, number, way))
+            for way in (False, True))
         transposed = matrix.T.tocsr()
-        if symmetric and sample.square and (matrix != transposed).nnz == 0:
+        if symmetric and square and (matrix != transposed).nnz == 0:
             forward, backward = forward + backward, ()
         if forward:
             found.append(EdgeMatrix(f"A{tag}", matrix, above, below, forward))
         if backward:
             found.append(EdgeMatrix(f"A{tag}^T", transposed, below, above, backward))
-        if sample.root_weight:
-            found += _roots(sample, tag, numbers)
+        if root_weight:
+            found += _roots(root_weight, matrix.shape, tag, numbers, square=square)
     return found
 
 
-def _roots(sample: Sample, tag: str, numbers: Sequence[int]) -> list[EdgeMatrix]:
+def used_by(network: Network, matrices: Iterable[EdgeMatrix]) -> Iterator[EdgeMatrix]:
+    """Those of the matrices that a network with other orders of its layers uses, and where.
+
+    Layers that combine first use all that others use.
+    """
+    for one in matrices:
+        uses = tuple(use for use in one.uses if one.root or _aggregates(network, *use))
+        if uses:
+            yield one._replace(uses=uses)
+
+
+def _aggregates(network: Network, number: int, backward: bool) -> bool:
+    """Whether a layer aggregates; the gradient of the features is not needed."""
+    order = network.layers[number - 1].order
+    return order != LINEAR and not (backward and number == 1 and order == AGGREGATE_FIRST)
+
+
+def _roots(weight: int, shape: tuple[int, int], tag: str, numbers: Sequence[int], *,
+           square: bool) -> list[EdgeMatrix]:
     """Matrices of rows that are added; the identity of a square matrix serves both ways."""
     below, above = numbers[0] - 1, numbers[0]
-    identity = sample.root_weight * scipy.sparse.eye_array(
-        *sample.edges[below].shape, dtype="int64", format="csr")
+    identity = weight * scipy.sparse.eye_array(*shape, dtype="int64", format="csr")
     forward, backward = (tuple((number, way) for number in numbers) for way in (False, True))
-    if sample.square:
+    if square:
         return [EdgeMatrix(f"I{tag}", identity, above, below, forward + backward, root=True)]
     return [EdgeMatrix(f"I{tag}", identity, above, below, forward, root=True),
             EdgeMatrix(f"I{tag}^T", identity.T.tocsr(), below, above, backward, root=True)]

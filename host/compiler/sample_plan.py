@@ -3,26 +3,24 @@
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Self, TypeAlias, TypedDict
+from typing import Self, TypedDict
 
 import numpy as np
 
-from hypercast.host.compiler.edge_matrices import EdgeMatrix, edge_matrices
+from hypercast.host.compiler.compiled_edges import CompiledEdges
+from hypercast.host.compiler.edge_matrices import EdgeMatrix
 from hypercast.host.compiler.emitter import Messages
 from hypercast.host.compiler.images import Image
 from hypercast.host.compiler.memory_map import CapacityError, MemoryMap, Region
 from hypercast.host.compiler.messages import Messages as CompiledMessages
-from hypercast.host.compiler.messages import compile_messages, relocate
-from hypercast.host.compiler.vertices import RowTable, Tile, Vertices
+from hypercast.host.compiler.messages import relocate
+from hypercast.host.compiler.vertices import RowTable, Vertices
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.network import Network
 from hypercast.reference.sample import Sample
 from hypercast.rtl.config import Config
 
 __all__ = ["Room", "SamplePlan"]
-
-#: Of each matrix, the tiles of its rows.
-Tiles: TypeAlias = Sequence[tuple[EdgeMatrix, Sequence[tuple[Tile, CompiledMessages]]]]
 
 #: Room is this share larger than the samples that are known.
 _SLACK = 0.15
@@ -79,6 +77,8 @@ class SamplePlan:
         The first one.
     room : Room, optional
         What all samples take; if there are no others, the first one gets just what it needs.
+    edges : CompiledEdges, optional
+        Those of the first sample, if there are no others and they have been compiled.
 
     Attributes
     ----------
@@ -94,8 +94,8 @@ class SamplePlan:
         ``Job``. Made by ``place``.
     """
 
-    def __init__(self, network: Network, config: Config, sample: Sample,
-                 room: Room | None = None) -> None:
+    def __init__(self, network: Network, config: Config, sample: Sample, room: Room | None = None,
+                 edges: CompiledEdges | None = None) -> None:
         self._network = network
         self._config = config
         self.room = room
@@ -106,7 +106,9 @@ class SamplePlan:
             Vertices.of(count, config, self._table, level)
             for count, level in zip(room.rows if room else sample.rows, self._levels, strict=True))
         self._regions: dict[tuple[str, int], tuple[Region, Region]] = {}
-        self._compiled: tuple[Sample | None, Tiles] = None, ()
+        self._compiled: tuple[Sample, CompiledEdges] | None = None
+        if edges:
+            self._compiled = sample, self._checked(edges, sample).used_by(network)
         self.messages: dict[tuple[int, bool], list[Messages]] = {}
         self.roots: dict[tuple[int, bool], list[Messages]] = {}
         self.traffic: Traffic = {}
@@ -114,7 +116,7 @@ class SamplePlan:
 
     def place(self, memory: MemoryMap) -> None:
         """Allocate regions for edges in a ``MemoryMap``."""
-        for edges, tiles in self._tiles(self._first):
+        for edges, tiles in self._edges(self._first).matrices:
             places = []
             for tile, messages in tiles:
                 lists, sets = self._regions[edges.name, tile.first] = (
@@ -148,14 +150,17 @@ class SamplePlan:
                 "deliveries": sum(messages.deliveries for messages in tiles), "edges": edges,
                 "imbalance": float(by_core.max() * self._config.cores / edges) if edges else 1.0}
 
-    def _tiles(self, sample: Sample) -> Tiles:
-        """Pairs of an ``EdgeMatrix`` and its pairs of tile and compiled messages."""
-        if self._compiled[0] is not sample:
-            self._compiled = sample, [
-                (edges, [(tile, compile_messages(edges.matrix, self._config, first_row=tile.first,
-                                                 rows=tile.rows))
-                         for tile in self.vertices[edges.result].tiles])
-                for edges in edge_matrices(self._network, sample, symmetric=not self.room)]
+    def _checked(self, edges: CompiledEdges, sample: Sample) -> CompiledEdges:
+        if self.room or edges.config != self._config or any(
+                one is not other for one, other in zip(edges.edges, sample.edges, strict=True)):
+            raise ValueError("edges were compiled for another sample, configuration or room")
+        return edges
+
+    def _edges(self, sample: Sample) -> CompiledEdges:
+        if self._compiled is None or self._compiled[0] is not sample:
+            self._compiled = sample, CompiledEdges.of(
+                self._network, sample.edges, sample.root_weight, self._config,
+                tiles=[level.tiles for level in self.vertices], symmetric=not self.room)
         return self._compiled[1]
 
     def room_for(self, sample: Sample) -> Room:
@@ -199,7 +204,7 @@ class SamplePlan:
             If a region is too small.
         """
         images: list[Image] = [[] for _ in range(self._config.cores)]
-        for edges, tiles in self._tiles(sample):
+        for edges, tiles in self._edges(sample).matrices:
             for tile, messages in tiles:
                 lists, sets = self._regions[edges.name, tile.first]
                 for core, image in enumerate(images):

@@ -9,7 +9,7 @@ from hypercast.rtl.config import Config
 from hypercast.rtl.placement import rows_of
 from hypercast.rtl.registers import ROW_TABLE
 
-__all__ = ["RowTable", "Tile", "Vertices"]
+__all__ = ["RowTable", "Tile", "Vertices", "tiles_of"]
 
 
 class RowTable:
@@ -63,6 +63,21 @@ class Tile:
     rows: int
 
 
+def tiles_of(count: int, config: Config) -> tuple[Tile, ...]:
+    """The rows of the largest core in tiles that fit the accumulators; one at least.
+
+    Parameters
+    ----------
+    count : int
+        Vertices, of all cores.
+    config : Config
+        Configuration of the chip.
+    """
+    rows, most = max(1, -(-count // config.cores)), config.accumulator_rows
+    return tuple(Tile(first=first, rows=min(most, rows - first))
+                 for first in range(0, rows, most))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Vertices:
     """The vertices that a tensor has rows of.
@@ -108,14 +123,13 @@ class Vertices:
             If there is no entry left for all of them.
         """
         level = count if level is None else level
-        rows, most = max(1, -(-count // config.cores)), config.accumulator_rows
-        tiles = tuple(Tile(first=first, rows=min(most, rows - first))
-                      for first in range(0, rows, most))
-        entry = table.entry(level, 0, rows)
+        tiles = tiles_of(count, config)
+        entry = table.entry(level, 0, sum(tile.rows for tile in tiles))
         if entry is None:
             raise CapacityError(
                 f"the row table has {ROW_TABLE} entries, but layers of different vertices, in "
-                f"tiles of accumulator_rows = {most} rows, need more; raise accumulator_rows")
+                f"tiles of accumulator_rows = {config.accumulator_rows} rows, need more; raise "
+                f"accumulator_rows")
         return cls(entry=entry, count=count, cores=config.cores, tiles=tiles,
                    entries=tuple(table.entry(level, tile.first, tile.rows) for tile in tiles))
 

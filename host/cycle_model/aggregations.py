@@ -1,4 +1,4 @@
-"""What the aggregations of a training step load: counted on its matrices, or expected."""
+"""What the aggregations of a training step are expected to load, from a graph's statistics."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -8,58 +8,17 @@ import scipy.sparse
 
 from hypercast.host.compiler.load import Load
 from hypercast.host.compiler.messages import compile_messages
-from hypercast.host.compiler.vertices import RowTable, Tile, Vertices
-from hypercast.reference.array_types import IntArray, SparseArray
+from hypercast.host.compiler.vertices import Tile, tiles_of
+from hypercast.reference.array_types import IntArray
 from hypercast.rtl.config import Config
 
-__all__ = ["DEGREE_LAWS", "Counted", "Expected", "identity_loads"]
+__all__ = ["DEGREE_LAWS", "Expected"]
 
 #: Shapes of the degree distribution that statistics can name.
 DEGREE_LAWS = ("uniform", "power")
 #: Exponent of the degree over the rank in law "power", as of scale-free networks with gamma = 3
 #: (Barabasi and Albert, Emergence of Scaling in Random Networks, 1999).
 _POWER = -0.5
-
-
-class Counted:
-    """Loads of the messages that the compiler makes of matrices.
-
-    Parameters
-    ----------
-    matrices : sequence of scipy.sparse array
-        For each layer, (targets, sources) mantissas, loops included, in rank order.
-    config : Config
-        Configuration of the chip.
-    """
-
-    def __init__(self, matrices: Sequence[SparseArray], config: Config) -> None:
-        self._matrices = matrices
-        self._config = config
-        self._found: dict[tuple[int, bool], list[Load]] = {}
-
-    @property
-    def vertices(self) -> tuple[int, ...]:
-        """Vertices of the input, and of every layer's output."""
-        return (self._matrices[0].shape[1], *(matrix.shape[0] for matrix in self._matrices))
-
-    def loads(self, layer: int, backward: bool) -> list[Load]:
-        """A ``Load`` for each tile of rows of a layer's result, or of its input if ``backward``.
-
-        Parameters
-        ----------
-        layer : int
-            The layer, from 1.
-        backward : bool
-            Whether the transposed matrix is meant.
-        """
-        matrix = self._matrices[layer - 1]
-        key = id(matrix), backward
-        if key not in self._found:
-            matrix = scipy.sparse.csr_array(matrix.T if backward else matrix)
-            self._found[key] = [
-                compile_messages(matrix, self._config, first_row=tile.first, rows=tile.rows).load
-                for tile in _tiles(matrix.shape[0], self._config)]
-        return self._found[key]
 
 
 class Expected:
@@ -88,7 +47,7 @@ class Expected:
         self._law = law
 
     def loads(self, layer: int, backward: bool) -> list[Load]:
-        """Expected loads, in the form of ``Counted.loads``."""
+        """Expected loads, in the form of ``CompiledEdges.loads``."""
         sources, targets = self.vertices[layer - 1:layer + 1]
         if backward:
             sources, targets = targets, sources
@@ -96,7 +55,13 @@ class Expected:
         # The rows of a square matrix have the same law, and low ranks come first.
         law = self._law if sources == targets else "uniform"
         return [self._expect(entries, _share(targets, tile, law, self._config.cores))
-                for tile in _tiles(targets, self._config)]
+                for tile in tiles_of(targets, self._config)]
+
+    def root_loads(self, layer: int, backward: bool) -> list[Load]:
+        """Loads of rows that are added to those sums: each stays in its core."""
+        sources, targets = self.vertices[layer - 1:layer + 1]
+        return _identity_loads(*(sources, targets) if backward else (targets, sources),
+                               self._config)
 
     def _expect(self, entries: IntArray, share: float) -> Load:
         """The load of a tile that gets a share of the entries."""
@@ -122,10 +87,11 @@ class Expected:
 
 
 @lru_cache(maxsize=16)
-def identity_loads(targets: int, sources: int, config: Config, weight: int = 1) -> list[Load]:
-    """``Counted.loads`` of the first of ``sources`` vertices' rows, times a ``weight``."""
-    identity = weight * scipy.sparse.eye_array(targets, sources, dtype=np.int64)
-    return Counted([identity], config).loads(1, backward=False)
+def _identity_loads(targets: int, sources: int, config: Config) -> list[Load]:
+    """Loads of the first of ``sources`` vertices' rows."""
+    identity = scipy.sparse.eye_array(targets, sources, dtype=np.int64, format="csr")
+    return [compile_messages(identity, config, first_row=tile.first, rows=tile.rows).load
+            for tile in tiles_of(targets, config)]
 
 
 def _busiest(mean: float) -> int:
@@ -149,7 +115,3 @@ def _share(vertices: int, tile: Tile, law: str, cores: int) -> float:
     ranks = np.minimum(np.array([tile.first, tile.first + tile.rows]) * cores, vertices)
     power = 1 + (_POWER if law == "power" else 0)
     return float(np.diff(ranks ** power)[0] / vertices ** power)
-
-
-def _tiles(vertices: int, config: Config) -> tuple[Tile, ...]:
-    return Vertices.of(vertices, config, RowTable()).tiles

@@ -21,6 +21,7 @@ from hypercast.host.compiler.vertices import RowTable, Vertices
 from hypercast.host.compiler.weights import first_panels
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.reference.array_types import IntArray
+from hypercast.reference.network import LINEAR
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import Config
 
@@ -162,7 +163,9 @@ def _messages(workload: Workload, vertices: Sequence[Vertices], *,
     found: dict[tuple[int, bool], list[Messages]] = {}
     sets: dict[tuple[int, Load, bool], int] = {}
     loads = workload.root_loads if roots else workload.loads
-    for layer in range(1, len(workload.network.layers) + 1):
+    for layer, kind in enumerate(workload.network.layers, 1):
+        if kind.order == LINEAR and not roots:
+            continue
         for backward in (False, True) if layer > 1 or workload.combines_first else (False,):
             entry = vertices[layer if backward else layer - 1].entry
             # Tiles of the same load have the same edges: those of a symmetric matrix, both ways,

@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
+from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.features import Features
 from hypercast.host.compiler.load import Load
 from hypercast.host.compiler.model import Model
 from hypercast.host.compiler.reduction import gradient_slices
-from hypercast.host.cycle_model.aggregations import Counted, Expected, identity_loads
+from hypercast.host.cycle_model.aggregations import Expected
 from hypercast.reference.array_types import IntArray, SparseArray
 from hypercast.reference.network import AGGREGATE_FIRST, Network
 from hypercast.rtl.config import Config
@@ -27,15 +28,13 @@ class Workload:
         Configuration of the chip.
     network : Network
         What is trained.
-    aggregations : Counted or Expected
-        Vertices of the input and of every layer's output, and what aggregations load.
+    aggregations : CompiledEdges or Expected
+        Vertices of the input and of every layer's output, and what aggregations load in any order.
     sampled : bool
         Whether each step has a batch of its own, whose input features have to be read from memory.
     pipelined : bool
         Whether a step of sampled batches aggregates the next batch's input features, if the first
         layer aggregates first: that depends on nothing that the step computes.
-    root_weight : int
-        ``Sample.root_weight`` of rows that are added; the larger, the more edges.
     words : (cores, panels) array of int, optional
         Words of the input features, if they are word-sparse where the first layer combines first.
     slices : callable
@@ -45,45 +44,50 @@ class Workload:
 
     config: Config
     network: Network
-    aggregations: Counted | Expected
+    aggregations: CompiledEdges | Expected
     sampled: bool = False
     pipelined: bool = False
-    root_weight: int = 1
     words: IntArray | None = None
     slices: Callable[[Network], Mapping[str, int]] = lambda network: {}
 
     @classmethod
     def of_graph(cls, adjacency: SparseArray, network: Network, config: Config,
-                 **known: Any) -> Self:
+                 root_weight: int = 1, **known: Any) -> Self:
         """A full-batch step on a graph.
 
         Parameters
         ----------
         adjacency : scipy.sparse array
             (V, V) mantissas of the edges as they are aggregated, loops included, in rank order.
+        root_weight : int
+            ``Sample.root_weight`` of rows that are added; the larger, the more edges.
         **known
-            ``words``, ``root_weight`` and ``slices``.
+            ``words`` and ``slices``.
         """
-        return cls(config=config, network=network, aggregations=Counted(
-            [adjacency] * len(network.layers), config), **known)
+        return cls(config=config, network=network, aggregations=CompiledEdges.of_any_order(
+            network, [adjacency] * len(network.layers), root_weight, config), **known)
 
     @classmethod
     def of_batch(cls, matrices: Sequence[SparseArray], network: Network, config: Config,
-                 **known: Any) -> Self:
+                 root_weight: int = 1, **known: Any) -> Self:
         """A step on a sampled batch: like ``of_graph``, with a matrix (targets, sources) a layer;
         ``known`` also ``pipelined``.
         """
-        return cls(config=config, network=network, aggregations=Counted(matrices, config),
-                   sampled=True, **known)
+        return cls(config=config, network=network, aggregations=CompiledEdges.of_any_order(
+            network, matrices, root_weight, config), sampled=True, **known)
 
     @classmethod
-    def of_model(cls, model: Model, config: Config) -> Self:
-        """The full-batch step that ``compile_job`` makes of a ``Model``."""
-        rows = -(-len(model.labels) // config.cores)
-        return cls.of_graph(model.sample.edges[0], model.network, config,
-                            root_weight=model.sample.root_weight,
-                            words=Features(model, rows, config).words,
-                            slices=partial(gradient_slices, model, config))
+    def of_model(cls, model: Model, config: Config, edges: CompiledEdges | None = None) -> Self:
+        """The full-batch step that ``compile_job`` makes of a ``Model``.
+
+        Its ``edges`` may have been compiled, of any orders.
+        """
+        rows, sample = -(-len(model.labels) // config.cores), model.sample
+        return cls(config=config, network=model.network,
+                   aggregations=edges or CompiledEdges.of_any_order(
+                       model.network, sample.edges, sample.root_weight, config),
+                   words=Features(model, rows, config).words,
+                   slices=partial(gradient_slices, model, config))
 
     @classmethod
     def of_statistics(cls, vertices: Sequence[int], edges: Sequence[int], network: Network,
@@ -119,9 +123,7 @@ class Workload:
 
     def root_loads(self, layer: int, backward: bool) -> list[Load]:
         """Loads of the rows that are added to sums over neighbours: each stays in its core."""
-        sources, targets = self.vertices[layer - 1:layer + 1]
-        return identity_loads(*(sources, targets) if backward else (targets, sources), self.config,
-                              self.root_weight)
+        return self.aggregations.root_loads(layer, backward)
 
     @property
     def orders(self) -> tuple[str, ...]:

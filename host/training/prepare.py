@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.compiler.sample_plan import Room
@@ -29,11 +30,29 @@ from hypercast.reference.network import Network
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, CROSS_ENTROPY, Recipe
 from hypercast.rtl.config import Config
 
-__all__ = ["loss_of", "open_device", "prepare", "prepare_sampled", "training_data"]
+__all__ = [
+    "Prepared", "loss_of", "open_device", "prepare", "prepare_for", "prepare_sampled",
+    "training_data",
+]
 
 
 TrainingData: TypeAlias = tuple[
     SparseArray, FloatMatrix, IntArray | BoolArray, IntArray, FloatArray | None]
+
+
+class Prepared(NamedTuple):
+    """A model in its initial state, with the orders of a configuration.
+
+    Attributes
+    ----------
+    model : FixedGcn
+        Ready for ``ReferenceDevice``, ``open_device`` or ``compile_job``.
+    edges : CompiledEdges or None
+        Its graph's, if they were compiled to choose the orders: ``compile_job`` takes them.
+    """
+
+    model: FixedGcn
+    edges: CompiledEdges | None = None
 
 
 def loss_of(graph: Graph) -> str:
@@ -73,17 +92,28 @@ def prepare(graph: Graph, network: Network, recipe: Recipe, config: Config | Non
     ValueError
         If the recipe's loss does not take the graph's labels, or something else does not fit.
     """
+    if config is not None:
+        return prepare_for(config, graph, network, recipe, parameters,
+                           loss_weights=loss_weights).model
     data = training_data(graph, recipe, loss_weights)
-    if config is None:
-        return FixedGcn(network, recipe, *data, parameters=parameters)
+    return FixedGcn(network, recipe, *data, parameters=parameters)
+
+
+def prepare_for(config: Config, graph: Graph, network: Network, recipe: Recipe,
+                parameters: Mapping[str, npt.ArrayLike] | None = None, *,
+                loss_weights: npt.ArrayLike | None = None) -> Prepared:
+    """What ``prepare`` gives for a configuration, and the edges that were compiled for it."""
     combining = network.ordered(layer.orders[0] for layer in network.layers)
-    model = FixedGcn(combining, recipe, *data, parameters=parameters)
+    model = prepare(graph, combining, recipe, None, parameters, loss_weights=loss_weights)
+    edges = CompiledEdges.of_any_order(
+        combining, model.sample.edges, model.sample.root_weight, config)
     try:
-        chosen = choose_orders(Workload.of_model(model, config)).network
+        chosen = choose_orders(Workload.of_model(model, config, edges)).network
     except CapacityError:
-        return model
-    return model if chosen == combining else FixedGcn(
-        chosen, recipe, *data, parameters=parameters)
+        chosen = combining
+    if chosen != combining:
+        model = FixedGcn(chosen, recipe, model.sample, parameters=parameters)
+    return Prepared(model, edges)
 
 
 def prepare_sampled(source: SampleSource, network: Network, recipe: Recipe,
@@ -122,6 +152,7 @@ def training_data(graph: Graph, recipe: Recipe,
 
 
 def open_device(name: str, model: FixedGcn, config: Config, *, room: Room | None = None,
+                edges: CompiledEdges | None = None,
                 progress: Callable[[str], None] = lambda text: None) -> TrainingDevice:
     """A device that trains ``model``.
 
@@ -135,6 +166,8 @@ def open_device(name: str, model: FixedGcn, config: Config, *, room: Room | None
         Configuration of the chip.
     room : Room, optional
         For samples, if it is to train on others, too.
+    edges : CompiledEdges, optional
+        The model's, if they have been compiled.
     progress : callable
         Called with a line of text before each slow step.
 
@@ -147,6 +180,6 @@ def open_device(name: str, model: FixedGcn, config: Config, *, room: Room | None
     """
     if name == "reference":
         return ReferenceDevice(model)
-    job = compile_job(model, config, room=room)
+    job = compile_job(model, config, room=room, edges=edges)
     transport = open_transport(name, config, progress=progress)
     return ChipDevice(transport, job, model, progress=progress)

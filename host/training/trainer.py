@@ -29,9 +29,11 @@ from hypercast.host.training.measures import macro_f1, measures
 from hypercast.host.training.numbers import TensorNumbers, step_numbers
 from hypercast.host.training.predictions import Predictions
 from hypercast.host.training.prepare import (
+    Prepared,
     loss_of,
     open_device,
     prepare,
+    prepare_for,
     prepare_sampled,
     training_data,
 )
@@ -92,6 +94,8 @@ class Trainer:
     ----------
     network : Network
         What is trained.
+    edges : CompiledEdges or None
+        The whole graph's, as ``compile_job`` takes them, if they were compiled to choose orders.
     history : list of dict
         A record of each epoch: ``epoch`` (from 0), ``training_loss`` (of the training step, with
         dropout); ``train_loss``, ``train_accuracy`` (of several labels per vertex,
@@ -140,8 +144,9 @@ class Trainer:
             if self.model.weights else None
         self._samples = SampleSource(graph, network, self.recipe, self.sampling) \
             if self.sampling.sampler else None
-        self._initial = self._prepared(
+        self._initial, self.edges = self._prepared(
             network, self.device.config if self.model.order == AUTO else None)
+        self._sample = self._initial.sample
         check_edges(self._initial.sample)
         self.network = self._initial.network
         self.history: list[Record] = []
@@ -287,6 +292,7 @@ class Trainer:
     def _open(self) -> TrainingDevice:
         device = open_device(self.device.name, self._initial, self.device.config,
                              room=self._samples.room() if self._samples else None,
+                             edges=self.edges,
                              progress=lambda text: self.progress(text))
         if self._check:
             device = CheckedDevice(
@@ -304,12 +310,17 @@ class Trainer:
 
     def fresh_model(self) -> FixedGcn:
         """The model in its initial state, whatever has been trained."""
-        return self._prepared(self.network)
-
-    def _prepared(self, network: Network, config: Config | None = None) -> FixedGcn:
         if self._samples:
-            return prepare_sampled(self._samples, network, self.recipe, config, self._weights)
-        return prepare(self.graph, network, self.recipe, config, self._weights)
+            return self._prepared(self.network).model
+        return FixedGcn(self.network, self.recipe, self._sample, parameters=self._weights)
+
+    def _prepared(self, network: Network, config: Config | None = None) -> Prepared:
+        if self._samples:
+            return Prepared(prepare_sampled(
+                self._samples, network, self.recipe, config, self._weights))
+        if config is None:
+            return Prepared(prepare(self.graph, network, self.recipe, None, self._weights))
+        return prepare_for(config, self.graph, network, self.recipe, self._weights)
 
     @property
     def job(self) -> Job | None:

@@ -35,7 +35,7 @@ def listed(found, adjacency, *, symmetric=True):
     first = adjacency[0] if isinstance(adjacency, list) else adjacency
     sample = Sample.of(found, Recipe(), matrices, np.ones((first.shape[1], 3)),
                        np.arange(len(last)) % 3, np.full(len(last), Split.TRAIN))
-    edges = edge_matrices(found, sample, symmetric=symmetric)
+    edges = edge_matrices(found, sample.edges, sample.root_weight, symmetric=symmetric)
     return sample, [(one.name, one.result, one.source, one.uses, one.root) for one in edges], {
         one.name: one.matrix.todense() for one in edges}
 

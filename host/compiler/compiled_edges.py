@@ -1,0 +1,118 @@
+"""The messages of all that a step aggregates: a graph's, compiled once for whatever uses them.
+
+Orders are chosen with them, and the program is made of the very same.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
+
+import scipy.sparse
+
+from hypercast.host.compiler.edge_matrices import EdgeMatrix, edge_matrices, used_by
+from hypercast.host.compiler.load import Load
+from hypercast.host.compiler.messages import Messages, compile_messages
+from hypercast.host.compiler.vertices import Tile, tiles_of
+from hypercast.reference.array_types import SparseArray
+from hypercast.reference.network import Network
+from hypercast.rtl.config import Config
+
+__all__ = ["CompiledEdges", "CompiledMatrix"]
+
+
+class CompiledMatrix(NamedTuple):
+    """A matrix, and what is sent to aggregate with it.
+
+    Attributes
+    ----------
+    edges : EdgeMatrix
+        The matrix.
+    tiles : tuple of (Tile, Messages)
+        Tiles of its rows, and the messages of each.
+    """
+
+    edges: EdgeMatrix
+    tiles: tuple[tuple[Tile, Messages], ...]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CompiledEdges:
+    """The matrices of a step, compiled.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration of the chip.
+    edges : tuple of scipy.sparse.csr_array
+        For each layer, (targets, sources) mantissas in rank order: what was compiled.
+    matrices : tuple of CompiledMatrix
+        Both ways, as far as layers use them.
+    """
+
+    config: Config
+    edges: tuple[SparseArray, ...]
+    matrices: tuple[CompiledMatrix, ...]
+
+    @classmethod
+    def of(cls, network: Network, edges: Sequence[SparseArray], root_weight: int, config: Config, *,
+           tiles: Sequence[Sequence[Tile]] | None = None, symmetric: bool = True) -> Self:
+        """Compile what a network uses of some matrices.
+
+        Parameters
+        ----------
+        network, edges, root_weight, symmetric
+            As of ``edge_matrices``.
+        config : Config
+            Configuration of the chip.
+        tiles : sequence of sequences of Tile, optional
+            Tiles of the input's rows, and of those of every layer's output, if there are to be more
+            than these matrices have rows.
+        """
+        found = []
+        for one in edge_matrices(network, edges, root_weight, symmetric=symmetric):
+            parts = tiles[one.result] if tiles else tiles_of(one.matrix.shape[0], config)
+            found.append(CompiledMatrix(one, tuple(
+                (tile, compile_messages(one.matrix, config, first_row=tile.first, rows=tile.rows))
+                for tile in parts)))
+        return cls(config=config, edges=tuple(edges), matrices=tuple(found))
+
+    @classmethod
+    def of_any_order(cls, network: Network, edges: Sequence[SparseArray], root_weight: int,
+                     config: Config) -> Self:
+        """Compile what a network uses whatever the orders of its layers: see ``used_by``."""
+        first = network.ordered(layer.orders[0] for layer in network.layers)
+        rows = {id(matrix): matrix if isinstance(matrix, scipy.sparse.csr_array)
+                else scipy.sparse.csr_array(matrix) for matrix in edges}
+        return cls.of(first, [rows[id(matrix)] for matrix in edges],
+                      root_weight if network.adds_roots else 0, config)
+
+    def used_by(self, network: Network) -> Self:
+        """What of it a network with other orders of its layers uses."""
+        tiles = {one.edges.name: one.tiles for one in self.matrices}
+        used = used_by(network, (one.edges for one in self.matrices))
+        return replace(self, matrices=tuple(CompiledMatrix(one, tiles[one.name]) for one in used))
+
+    @property
+    def vertices(self) -> tuple[int, ...]:
+        """Vertices of the input, and of every layer's output."""
+        return self.edges[0].shape[1], *(matrix.shape[0] for matrix in self.edges)
+
+    def loads(self, layer: int, backward: bool) -> list[Load]:
+        """A ``Load`` for each tile of rows of a layer's result, or of its input if ``backward``.
+
+        Parameters
+        ----------
+        layer : int
+            The layer, from 1.
+        backward : bool
+            Whether the transposed matrix is meant.
+        """
+        return self._loads(layer, backward, root=False)
+
+    def root_loads(self, layer: int, backward: bool) -> list[Load]:
+        """A ``Load`` for each tile of rows that are added to those sums."""
+        return self._loads(layer, backward, root=True)
+
+    def _loads(self, layer: int, backward: bool, *, root: bool) -> list[Load]:
+        return next([messages.load for _, messages in one.tiles] for one in self.matrices
+                    if one.edges.root == root and (layer, backward) in one.edges.uses)

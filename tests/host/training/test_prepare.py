@@ -1,0 +1,85 @@
+"""Choosing orders and compiling share what they make of a graph."""
+
+import numpy as np
+import pytest
+
+from hypercast import Device, Model, Trainer
+from hypercast.host.compiler import compiled_edges
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.compiler.sample_plan import Room
+from hypercast.host.training import prepare
+from hypercast.reference.models import MODELS, model_network
+from hypercast.reference.recipe import Recipe
+from hypercast.reference.sample import Sample
+from tests.host.models import SMALL, small_graph
+from tests.host.runtime.fake_chip import FakeChip
+
+CONFIG = SMALL.replace(channel_words=4096, program_rows=512)
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """What messages are compiled of: a matrix' entries and the first row of each call."""
+    calls, compile_messages = [], compiled_edges.compile_messages
+
+    def counted(matrix, config, *, first_row, rows):
+        calls.append((*(part.tobytes() for part in (matrix.indices, matrix.data)), first_row))
+        return compile_messages(matrix, config, first_row=first_row, rows=rows)
+
+    monkeypatch.setattr(compiled_edges, "compile_messages", counted)
+    return calls
+
+
+@pytest.fixture
+def rounded(monkeypatch):
+    """A list with an entry for each time that a graph is rounded."""
+    calls, of = [], Sample.of.__func__
+
+    def counted(cls, *arguments):
+        calls.append(cls)
+        return of(cls, *arguments)
+
+    monkeypatch.setattr(Sample, "of", classmethod(counted))
+    return calls
+
+
+@pytest.mark.parametrize(("directed", "name", "rows", "messages"), [
+    (False, "gcn", 64, 1), (True, "gcn", 64, 2), (True, "gcn", 16, 4), (False, "sage", 64, 2)])
+def test_a_graph_is_compiled_once(compiled, rounded, directed, name, rows, messages):
+    """Each tile of each matrix: of the adjacency, its transpose, and rows that are added."""
+    graph = small_graph(40, directed=directed)
+    config = CONFIG.replace(accumulator_rows=rows)
+    network = model_network(name, graph.features.shape[1], (4,), graph.classes)
+    recipe = Recipe(normalisation=MODELS[name])
+    model, edges = prepare.prepare_for(config, graph, network, recipe)
+    job = compile_job(model, config, edges=edges)
+    assert len(compiled) == len(set(compiled)) == messages
+    assert len(rounded) == 1
+    alone = compile_job(model, config)
+    assert job.program == alone.program and job.regions == alone.regions
+    for image, other in zip(job.images, alone.images, strict=True):
+        assert [name for name, _ in image] == [name for name, _ in other]
+        for (_, words), (_, others) in zip(image, other, strict=True):
+            np.testing.assert_array_equal(words, others)
+
+
+def test_a_trainer_hands_it_on(compiled, rounded, monkeypatch):
+    """To its device; an image is compiled of the same, too."""
+    monkeypatch.setattr(prepare, "open_transport", lambda name, config, progress: FakeChip(config))
+    device = Device("rtl", preset="test")
+    with Trainer(small_graph(40), Model(hidden=4), device, epochs=1) as trainer:
+        program = trainer.target.chip.job.program
+        image = compile_job(trainer.fresh_model(), device.config, edges=trainer.edges)
+    assert len(compiled) == len(rounded) == 1
+    assert image.program == program
+
+
+def test_edges_of_something_else_are_refused():
+    graph = small_graph(40)
+    network = model_network("gcn", graph.features.shape[1], (4,), graph.classes)
+    model, edges = prepare.prepare_for(CONFIG, graph, network, Recipe())
+    for other, config, room in (
+            (prepare.prepare(graph, network, Recipe()), CONFIG, None),
+            (model, CONFIG.replace(read_buffer=8), None), (model, CONFIG, Room.of([model.sample]))):
+        with pytest.raises(ValueError, match="for another sample, configuration or room"):
+            compile_job(other, config, room=room, edges=edges)
