@@ -2,6 +2,7 @@
 
 from hypercast.reference.array_types import IntMatrix
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
+from hypercast.reference.tensor import Kind, Tensor
 from hypercast.rtl.config import Config
 
 __all__ = ["accumulator_bounds", "check_accumulators", "gradient_bounds"]
@@ -33,7 +34,7 @@ def accumulator_bounds(network: Network, adjacency: IntMatrix, features: IntMatr
     bounds = {
         "sum of a vertex's edge weights": (into + root_weight) * top + bias,
         "sum of the edge weights from a vertex": (out_of + 2 * root_weight) * top,
-        "sum of a bias gradient over the vertices": gradients["b1"],
+        "sum of a bias gradient over the vertices": gradients[Tensor(Kind.BIAS, 1)],
     }
     for number, layer in enumerate(network.layers, 1):
         known = number == 1 and layer.order != AGGREGATE_FIRST
@@ -48,7 +49,7 @@ def accumulator_bounds(network: Network, adjacency: IntMatrix, features: IntMatr
     return bounds
 
 
-def gradient_bounds(network: Network, features: IntMatrix, element_width: int) -> dict[str, int]:
+def gradient_bounds(network: Network, features: IntMatrix, element_width: int) -> dict[Tensor, int]:
     """Largest magnitude each parameter's gradient could reach, summed over some vertices.
 
     Parameters
@@ -67,13 +68,13 @@ def gradient_bounds(network: Network, features: IntMatrix, element_width: int) -
     """
     top = 1 << element_width - 1
     unknown = features.shape[0] * top
-    bounds = {}
+    bounds: dict[Tensor, int] = {}
     for number, layer in enumerate(network.layers, 1):
         known = number == 1 and layer.order != AGGREGATE_FIRST
         column = int(abs(features).sum(axis=0).max()) if known else unknown
         for weight in network.weights(number):
             bounds[weight.name] = column * top
-        bounds[f"b{number}"] = unknown
+        bounds[Tensor(Kind.BIAS, number)] = unknown
     return bounds
 
 

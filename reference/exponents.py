@@ -3,6 +3,7 @@
 from collections.abc import Callable, ItemsView, Mapping
 
 from hypercast.reference.arithmetic import LOSS_SHIFT
+from hypercast.reference.tensor import Tensor
 from hypercast.rtl.isa import MAXIMUM_EXPONENT, MINIMUM_EXPONENT
 
 __all__ = ["AlignmentError", "ExponentError", "ExponentFile"]
@@ -17,7 +18,7 @@ class AlignmentError(ArithmeticError):
 
 
 class ExponentFile:
-    """Exponent and peak of every tensor, by name.
+    """Exponent and peak of every tensor.
 
     A tensor's values are its mantissas times ``2**exponent``. Its peak, if valid, says that every
     value's magnitude was below ``2**peak`` when it was last computed; the next exponent is chosen
@@ -32,44 +33,45 @@ class ExponentFile:
     headroom : callable
         Bits left free above a tensor's peak; if negative, what is larger than is left saturates.
     slot : callable
-        Gives the name under which a tensor has its entry: those that are added, or are parts of
-        one matrix, have one in common.
+        Gives a tensor's entry: those that are added, or are parts of one matrix, have one in
+        common.
     """
 
-    def __init__(self, element_width: int, accumulator_width: int, headroom: Callable[[str], int],
-                 slot: Callable[[str], str] = str) -> None:
+    def __init__(self, element_width: int, accumulator_width: int,
+                 headroom: Callable[[Tensor], int],
+                 slot: Callable[[Tensor], Tensor] = lambda tensor: tensor) -> None:
         self.element_width = element_width
         self.accumulator_width = accumulator_width
         self._headroom = headroom
         self._slot = slot
-        self._exponents: dict[str, int] = {}
-        self._peaks: dict[str, int] = {}
+        self._exponents: dict[Tensor, int] = {}
+        self._peaks: dict[Tensor, int] = {}
 
-    def __getitem__(self, name: str) -> int:
+    def __getitem__(self, name: Tensor) -> int:
         return self._exponents[self._slot(name)]
 
-    def __setitem__(self, name: str, exponent: int) -> None:
+    def __setitem__(self, name: Tensor, exponent: int) -> None:
         self._exponents[self._slot(name)] = exponent
         self._peaks.pop(self._slot(name), None)
 
-    def items(self) -> ItemsView[str, int]:
-        """Pairs of name and exponent, of all entries."""
+    def items(self) -> ItemsView[Tensor, int]:
+        """Pairs of tensor and exponent, of all entries."""
         return self._exponents.items()
 
-    def entries(self) -> dict[str, tuple[int, int | None]]:
-        """Exponent and peak of every tensor, by name."""
+    def entries(self) -> dict[Tensor, tuple[int, int | None]]:
+        """Exponent and peak of every tensor."""
         return {name: (exponent, self.peak(name)) for name, exponent in self.items()}
 
-    def load(self, entries: Mapping[str, tuple[int, int | None]]) -> None:
+    def load(self, entries: Mapping[Tensor, tuple[int, int | None]]) -> None:
         """Take over what ``entries`` gave."""
         self._exponents = {name: exponent for name, (exponent, _) in entries.items()}
         self._peaks = {name: peak for name, (_, peak) in entries.items() if peak is not None}
 
-    def peak(self, name: str) -> int | None:
+    def peak(self, name: Tensor) -> int | None:
         """Peak of a tensor, ``None`` if not valid."""
         return self._peaks.get(self._slot(name))
 
-    def open(self, name: str, base: int, peak_of: str | None = None) -> None:
+    def open(self, name: Tensor, base: int, peak_of: Tensor | None = None) -> None:
         """Choose the exponent of a result whose accumulators have exponent ``base``.
 
         The peak that counts is that of ``peak_of``, which keeps it, or else the result's own.
@@ -93,13 +95,13 @@ class ExponentFile:
                 f"down, or lower the learning rate if they grew in training")
         self._exponents[slot] = exponent
 
-    def fold(self, name: str, base: int, bits: int) -> None:
+    def fold(self, name: Tensor, base: int, bits: int) -> None:
         """Take in that the result's accumulators fit in ``bits`` bits and a sign."""
         slot = self._slot(name)
         if bits:
             self._peaks[slot] = max(self._peaks.get(slot, base + bits), base + bits)
 
-    def settle(self, name: str, base: int, bits: int, peak_of: str | None = None, *,
+    def settle(self, name: Tensor, base: int, bits: int, peak_of: Tensor | None = None, *,
                opens: bool = True) -> None:
         """Choose the exponent of a result, then take in its size: a whole DRAIN or LOSS.
 
@@ -109,12 +111,12 @@ class ExponentFile:
             self.open(name, base, peak_of)
         self.fold(name, base, bits)
 
-    def calibrate(self, name: str, base: int, bits: int) -> None:
+    def calibrate(self, name: Tensor, base: int, bits: int) -> None:
         """Choose the exponent from the result itself, with no step before to go by."""
         self.fold(name, base, bits)
         self.open(name, base)
 
-    def shift(self, name: str, base: int) -> int:
+    def shift(self, name: Tensor, base: int) -> int:
         """Right shift that requantizes accumulators of exponent ``base``.
 
         Raises
@@ -127,7 +129,7 @@ class ExponentFile:
                 f"accumulators of {name} have exponent {base}, above the tensor's {self[name]}")
         return min(self[name] - base, 63)
 
-    def bias_shift(self, bias: str, base: int) -> int:
+    def bias_shift(self, bias: Tensor, base: int) -> int:
         """Left shift that aligns ``bias`` with accumulators of exponent ``base``.
 
         Raises
@@ -143,7 +145,7 @@ class ExponentFile:
                 f"{limit}, to meet accumulators with exponent {base}")
         return max(shift, -63)
 
-    def loss_shift(self, logits: str) -> int:
+    def loss_shift(self, logits: Tensor) -> int:
         """The shift ``softmax_gradient`` needs.
 
         Raises
@@ -159,7 +161,7 @@ class ExponentFile:
                 f"grew in training")
         return shift
 
-    def gradient_shift(self, name: str, momentum_exponent: int, base: int) -> int:
+    def gradient_shift(self, name: Tensor, momentum_exponent: int, base: int) -> int:
         """The shift with which ``update`` takes in a gradient of exponent ``base``.
 
         Raises

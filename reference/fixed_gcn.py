@@ -35,6 +35,7 @@ from hypercast.reference.network import AGGREGATE_FIRST, Network, initial_parame
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, Recipe
 from hypercast.reference.require import require
 from hypercast.reference.sample import Mantissas, Sample
+from hypercast.reference.tensor import EDGES, FEATURES, ONE, Kind, Pass, Tensor
 from hypercast.reference.training_state import TrainingState
 from hypercast.rtl.isa import MASTER_EXPONENT, STEP_KEY_INCREMENT, Split
 
@@ -42,7 +43,7 @@ __all__ = ["FixedGcn"]
 
 
 def _initial_masters(network: Network, seed: int,
-                     parameters: Mapping[str, npt.ArrayLike] | None) -> dict[str, IntArray]:
+                     parameters: Mapping[Tensor, npt.ArrayLike] | None) -> dict[Tensor, IntArray]:
     """Master weights by name, as the network has them."""
     initial = initial_parameters(network, seed)
     parameters = parameters or initial
@@ -118,15 +119,15 @@ class FixedGcn:
 
     @overload
     def __init__(self, network: Network, recipe: Recipe, sample: Sample, /, *,
-                 parameters: Mapping[str, npt.ArrayLike] | None = None) -> None: ...
+                 parameters: Mapping[Tensor, npt.ArrayLike] | None = None) -> None: ...
     @overload
     def __init__(self, network: Network, recipe: Recipe,
                  adjacency: SparseArray | Sequence[SparseArray], features: FloatMatrix | Mantissas,
                  labels: npt.ArrayLike, splits: npt.ArrayLike,
                  loss_weights: npt.ArrayLike | None = None, /, *,
-                 parameters: Mapping[str, npt.ArrayLike] | None = None) -> None: ...
+                 parameters: Mapping[Tensor, npt.ArrayLike] | None = None) -> None: ...
     def __init__(self, network: Network, recipe: Recipe, *data: Any,
-                 parameters: Mapping[str, npt.ArrayLike] | None = None) -> None:
+                 parameters: Mapping[Tensor, npt.ArrayLike] | None = None) -> None:
         self.network = network
         self.recipe = recipe
         self._several = recipe.loss == BINARY_CROSS_ENTROPY
@@ -137,7 +138,7 @@ class FixedGcn:
         self._layers = FixedLayers(network, self._file)
         self.sample: Sample = data[0] if len(data) == 1 else Sample.of(network, recipe, *data)
         self.take(self.sample)
-        self.exponents["one"] = 0
+        self.exponents[ONE] = 0
         self.masters = _initial_masters(network, recipe.seed, parameters)
         self.momenta = {name: np.zeros_like(master) for name, master in self.masters.items()}
         self.second_moments = {
@@ -145,8 +146,8 @@ class FixedGcn:
             if recipe.optimiser == "adam"}
         self.gains = self._gains()
         self.momentum_exponents = MomentumExponents()
-        self.gradients: dict[str, Gradient[np.int64]] = {}
-        self.masks: dict[str, BoolArray] = {}
+        self.gradients: dict[Tensor, Gradient[np.int64]] = {}
+        self.masks: dict[Tensor, BoolArray] = {}
         self.epoch = 0
         self.step_key = recipe.seed & 0xFFFFFFFF
         self._calibrate()
@@ -170,8 +171,8 @@ class FixedGcn:
         self.sample = sample
         self.labels, self.splits = sample.labels, sample.splits
         self.loss_weights = sample.loss_weights
-        self.tensors["A"], self.exponents["A"] = sample.edges[0], sample.edge_exponent
-        self.tensors["X"], self.exponents["X"] = sample.features
+        self.tensors[EDGES], self.exponents[EDGES] = sample.edges[0], sample.edge_exponent
+        self.tensors[FEATURES], self.exponents[FEATURES] = sample.features
         self._layers.take(sample)
 
     @property
@@ -184,7 +185,7 @@ class FixedGcn:
         """Nats of a unit of the metrics' losses."""
         return LOSS_UNIT * self._loss_scale
 
-    def _gains(self) -> dict[str, float]:
+    def _gains(self) -> dict[Tensor, float]:
         """The chip does not divide by the numbers of training vertices and of labels, and takes
         weight gradients from inputs that are dropped but not scaled, unless a layer aggregates
         first.
@@ -195,7 +196,7 @@ class FixedGcn:
             scale = self.network.dropouts[number - 1].scale
             for weight in self.network.weights(number):
                 gains[weight.name] = (1.0 if layer.order == AGGREGATE_FIRST else scale) / count
-            gains[f"b{number}"] = 1.0 / count
+            gains[Tensor(Kind.BIAS, number)] = 1.0 / count
         return gains
 
     # Exponents of the first step.
@@ -207,7 +208,7 @@ class FixedGcn:
         """
         self._set_operands(self.masters)
         self._file.calibrated(self._trial)
-        updated = {}
+        updated: dict[Tensor, IntArray] = {}
         for name, gradient in self.gradients.items():
             # Where gradients are all zero, decay's constant must still fit its 16 bits.
             decay = self.recipe.weight_decay(name) / self.gains[name]
@@ -225,9 +226,9 @@ class FixedGcn:
         self._forward(training=False)
         self._backward(self._forward(training=True))
 
-    def _set_operands(self, *values: Mapping[str, IntArray]) -> None:
+    def _set_operands(self, *values: Mapping[Tensor, IntArray]) -> None:
         """Round all parameters, with exponents that have room for dictionaries of values."""
-        bits: dict[str, int] = {}
+        bits: dict[Tensor, int] = {}
         for name in self.masters:
             entry = self.network.slot(name)
             bits[entry] = max(bits.get(entry, 0), *(bit_length(each[name]) for each in values))
@@ -281,13 +282,13 @@ class FixedGcn:
         """
         return self._metrics(self._forward(training=False))
 
-    def kept(self) -> dict[str, dict[str, IntArray]]:
+    def kept(self) -> dict[str, dict[Tensor, IntArray]]:
         """What the optimiser keeps: for each kind, in the order in which the chip stores them, the
         arrays by parameter."""
         return {"master": self.masters, "momentum": self.momenta} | (
             {"second_moment": self.second_moments} if self.second_moments else {})
 
-    def optimiser(self, name: str) -> dict[str, IntArray]:
+    def optimiser(self, name: Tensor) -> dict[str, IntArray]:
         """What the optimiser keeps of a parameter: arrays by kind, in the order of ``kept``."""
         return {kind: arrays[name] for kind, arrays in self.kept().items()}
 
@@ -310,13 +311,13 @@ class FixedGcn:
         self.epoch = state.step
         self.step_key = (self.recipe.seed + state.step * STEP_KEY_INCREMENT) & 0xFFFFFFFF
 
-    def operand(self, name: str, state: TrainingState) -> IntArray:
+    def operand(self, name: Tensor, state: TrainingState) -> IntArray:
         """Mantissas of parameter ``name`` in a ``TrainingState``."""
         exponent, _ = state.exponents[self.network.slot(name)]
         shift = min(exponent - MASTER_EXPONENT, 63)
         return requantize(state.parameters[name]["master"], shift, self._width)[0]
 
-    def judge(self, masters: Mapping[str, IntArray]) -> Metrics:
+    def judge(self, masters: Mapping[Tensor, IntArray]) -> Metrics:
         """Evaluate other parameters, with exponents chosen from the pass itself.
 
         The model is for nothing else then: its training does not go on from here.
@@ -335,7 +336,7 @@ class FixedGcn:
         self._set_operands(self.masters)
         return self._metrics(self._file.calibrated(lambda: self._forward(training=False)))
 
-    def rates(self, name: str, epoch: int) -> Rates | AdamRates:
+    def rates(self, name: Tensor, epoch: int) -> Rates | AdamRates:
         """Constants with which parameter ``name`` is updated in ``epoch`` (from 0), the next."""
         return self.recipe.rates(self.recipe.learning_rate(name, epoch),
                                  self.recipe.weight_decay(name), self.gains[name],
@@ -350,13 +351,13 @@ class FixedGcn:
         """All layers and the loss; returns its ``LossRow``."""
         layers = self.network.layers
         self._file.begin()
-        source = "X"
+        during = Pass.TRAINING if training else Pass.EVALUATION
         for number in range(1, len(layers) + 1):
             base, sums = self._layers.forward(number, self.step_key if training else None)
-            bias = f"b{number}"
+            bias = Tensor(Kind.BIAS, number)
             sums += align(self.tensors[bias], self.exponents.bias_shift(bias, base))
             hidden = number < len(layers)
-            source = f"{'H' if hidden else 'Z'}{number}{'' if training else '.eval'}"
+            source = Tensor(Kind.HIDDEN if hidden else Kind.LOGITS, number, during)
             if hidden:
                 mask = sums > 0
                 if training:
@@ -372,15 +373,17 @@ class FixedGcn:
         """All gradients, from the ``LossRow`` of the logits."""
         layers = len(self.network.layers)
         train = self.splits == Split.TRAIN
-        self._file.store(f"dZ{layers}", rows.gradient * train[:, None], LOSS_EXPONENT)
+        self._file.store(
+            Tensor(Kind.GRADIENT, layers), rows.gradient * train[:, None], LOSS_EXPONENT)
         for number in range(layers, 0, -1):
             self.gradients |= self._layers.parameter_gradients(number)
             if number > 1:
                 base, sums = self._layers.input_gradient(number)
-                self._file.store(f"dZ{number - 1}", sums * self.masks[f"H{number - 1}"], base,
+                mask = self.masks[Tensor(Kind.HIDDEN, number - 1)]
+                self._file.store(Tensor(Kind.GRADIENT, number - 1), sums * mask, base,
                                  self.network.dropouts[number - 1])
 
-    def _update(self, name: str) -> None:
+    def _update(self, name: Tensor) -> None:
         if self._file.opens(name):
             self.exponents.open(name, MASTER_EXPONENT)
         result = self._updated(name, self.exponents.shift(name, MASTER_EXPONENT))
@@ -391,7 +394,7 @@ class FixedGcn:
         self.tensors[name] = result.operand
         self.saturations[name] += result.saturations
 
-    def _updated(self, name: str, operand_shift: int) -> UpdateResult | AdamResult:
+    def _updated(self, name: Tensor, operand_shift: int) -> UpdateResult | AdamResult:
         """The ``UpdateResult`` or ``AdamResult`` of a parameter; changes nothing."""
         gradient, momentum_exponent = self.gradients[name], self.momentum_exponents[name]
         shift = self.exponents.gradient_shift(name, momentum_exponent, gradient.exponent)

@@ -11,6 +11,7 @@ from hypercast.reference.arithmetic import bit_length
 from hypercast.reference.array_types import SparseArray
 from hypercast.reference.dropout import Dropout
 from hypercast.reference.network import AGGREGATE_FIRST, LINEAR, Network, Weight
+from hypercast.reference.tensor import EDGES, FEATURES, ONE, Kind, Pass, Tensor
 
 __all__ = ["Edges", "FixedLayers", "Gradient", "Tensors"]
 
@@ -33,11 +34,11 @@ class Edges(Protocol):
 class Tensors(Protocol[Stored]):
     """What layers take of ``FixedTensors``, which explains each."""
 
-    mantissas: dict[str, npt.NDArray[Stored] | SparseArray]
+    mantissas: dict[Tensor, npt.NDArray[Stored] | SparseArray]
 
-    def base(self, *factors: str) -> int: ...
+    def base(self, *factors: Tensor) -> int: ...
 
-    def store(self, name: str, sums: npt.NDArray[Stored], base: int,
+    def store(self, name: Tensor, sums: npt.NDArray[Stored], base: int,
               dropout: Dropout | None = None) -> None: ...
 
 
@@ -52,15 +53,15 @@ class Gradient(NamedTuple, Generic[Number]):
         Their product.
     exponent : int
         Exponent of the accumulators.
-    factors : tuple of str
-        Names of the tensors whose exponents it is the sum of.
+    factors : tuple of Tensor
+        Those whose exponents it is the sum of.
     """
 
     left: npt.NDArray[Number] | SparseArray
     right: npt.NDArray[Number]
     accumulators: npt.NDArray[Number]
     exponent: int
-    factors: tuple[str, str]
+    factors: tuple[Tensor, Tensor]
 
     @property
     def reach(self) -> int:
@@ -95,16 +96,16 @@ class FixedLayers(Generic[Number]):
     def __init__(self, network: Network, file: Tensors[Number]) -> None:
         self._network = network
         self._file: Tensors[Number] = file
-        self._tensors: dict[str, npt.NDArray[Number] | SparseArray] = file.mantissas
+        self._tensors: dict[Tensor, npt.NDArray[Number] | SparseArray] = file.mantissas
         # Of the last training step: name and mantissas, by name of the weights.
-        self._inputs: dict[str, tuple[str, npt.NDArray[Number] | SparseArray]] = {}
+        self._inputs: dict[Tensor, tuple[Tensor, npt.NDArray[Number] | SparseArray]] = {}
 
     def take(self, sample: Edges) -> None:
         """Use the edges of another ``Sample``."""
         transposed = {id(edges): edges.T.tocsr() for edges in sample.edges}
         self._root_weight = sample.root_weight
         self._edges = {
-            ("A" if matrices is sample.edges else "A^T", number): matrix
+            (matrices is not sample.edges, number): matrix
             for matrices in (sample.edges, [transposed[id(edges)] for edges in sample.edges])
             for number, matrix in enumerate(matrices, 1)}
 
@@ -120,7 +121,7 @@ class FixedLayers(Generic[Number]):
             Step key of a training step; without it, there is no dropout.
         """
         training = step_key is not None
-        suffix = "" if training else ".eval"
+        during = Pass.TRAINING if training else Pass.EVALUATION
         dropout = self._network.dropouts[number - 1] if training else _NO_DROPOUT
         weights = self._network.weights(number)
         inputs = {weight.name: self._input(weight, step_key) for weight in weights}
@@ -129,9 +130,9 @@ class FixedLayers(Generic[Number]):
         order = self._network.layers[number - 1].order
         name, (source, matrix) = next(iter(inputs.items()))
         if order == AGGREGATE_FIRST:
-            aggregated = f"M{number}{suffix}"
-            self._drain(aggregated, ("A", source), _product(self._edges["A", number], matrix),
-                        dropout)
+            aggregated = Tensor(Kind.AGGREGATED, number, during)
+            self._drain(aggregated, (EDGES, source),
+                        _product(self._edges[False, number], matrix), dropout)
             return self._multiply((aggregated, name), self._tensors[aggregated])
         if order == LINEAR:
             products = [self._multiply((source, name), matrix)
@@ -140,83 +141,89 @@ class FixedLayers(Generic[Number]):
             for _, more in products[1:]:
                 sums = sums + more
             return base + dropout.exponent, sums
-        combined = [f"{letter}{number}{suffix}" for letter in "TS"[:len(weights)]]
+        combined = [Tensor(kind, number, during)
+                    for kind in (Kind.COMBINED, Kind.ROOT)[:len(weights)]]
         for result, (name, (source, matrix)) in zip(combined, inputs.items(), strict=True):
             base, sums = self._multiply((source, name), matrix)
             self._file.store(result, sums, base, dropout)
-        return self._aggregate(("A", number), *combined)
+        return self._aggregate((False, number), *combined)
 
-    def parameter_gradients(self, number: int) -> dict[str, Gradient[Number]]:
+    def parameter_gradients(self, number: int) -> dict[Tensor, Gradient[Number]]:
         """``Gradient`` of each parameter of a layer by name, from that of its outputs."""
-        outputs = f"dZ{number}"
+        outputs = Tensor(Kind.GRADIENT, number)
         order = self._network.layers[number - 1].order
         gradient = self._tensors[outputs]
         ones = np.ones(len(gradient), dtype=np.int64)
-        found = {f"b{number}": self._gradient(("one", outputs), ones)}
+        found = {Tensor(Kind.BIAS, number): self._gradient((ONE, outputs), ones)}
         for weight in self._network.weights(number):
             source, inputs = self._inputs[weight.name]
             right = outputs
             if order == AGGREGATE_FIRST:
-                source = f"M{number}"
+                source = Tensor(Kind.AGGREGATED, number)
                 inputs = self._tensors[source]
             elif order != LINEAR and not weight.root:
-                right = f"dT{number}"
-                self._drain(right, ("A", outputs), _product(self._edges["A^T", number], gradient))
+                right = Tensor(Kind.COMBINED_GRADIENT, number)
+                self._drain(right, (EDGES, outputs),
+                            _product(self._edges[True, number], gradient))
             found[weight.name] = self._gradient((source, right), inputs)
         return found
 
     def input_gradient(self, number: int) -> tuple[int, npt.NDArray[Number]]:
         """Exponent and accumulators of the gradient of a layer's inputs, those of layer 2 up."""
         layer, weights = self._network.layers[number - 1], self._network.weights(number)
-        outputs = f"dZ{number}"
+        outputs = Tensor(Kind.GRADIENT, number)
         jumping = self._network.jumping[:-1]
         if number == len(self._network.layers):
             for source in jumping:
-                self._drain_transposed(f"dC{source}", (outputs, f"W{number}.{source}"))
+                self._drain_transposed(
+                    Tensor(Kind.JUMPING_GRADIENT, source),
+                    (outputs, Tensor(Kind.WEIGHTS, number, source=source)))
         if not self._network.sums_gradients(number):
-            factor = outputs if layer.order == LINEAR else f"dT{number}"
+            factor = outputs if layer.order == LINEAR else Tensor(Kind.COMBINED_GRADIENT, number)
             return self._multiply_transposed((factor, weights[-1].name))
-        parts = [f"dM{number}"]
+        parts = [Tensor(Kind.AGGREGATED_GRADIENT, number)]
         self._drain_transposed(parts[0], (outputs, weights[0].name))
         if number - 1 in jumping:
-            parts.append(f"dC{number - 1}")
+            parts.append(Tensor(Kind.JUMPING_GRADIENT, number - 1))
         if layer.root:
-            parts.append(f"dS{number}")
+            parts.append(Tensor(Kind.ROOT_GRADIENT, number))
             self._drain_transposed(parts[-1], (outputs, weights[-1].name))
-        edges = None if layer.order == LINEAR else ("A^T", number)
+        edges = None if layer.order == LINEAR else (True, number)
         return self._aggregate(edges, *parts)
 
     def _input(self, weight: Weight,
-               step_key: int | None) -> tuple[str, npt.NDArray[Number] | SparseArray]:
-        """Name and mantissas of what weights are multiplied by; of X, what is kept."""
+               step_key: int | None) -> tuple[Tensor, npt.NDArray[Number] | SparseArray]:
+        """The tensor and mantissas of what weights are multiplied by; of X, what is kept."""
         if weight.source:  # hidden features have been dropped when they were drained
-            source = f"H{weight.source}{'.eval' if step_key is None else ''}"
+            source = Tensor(Kind.HIDDEN, weight.source,
+                            Pass.EVALUATION if step_key is None else Pass.TRAINING)
             return source, self._tensors[source]
-        features = self._tensors["X"]
-        return "X", features if step_key is None else self._network.dropouts[0].apply(
+        features = self._tensors[FEATURES]
+        return FEATURES, features if step_key is None else self._network.dropouts[0].apply(
             features, step_key)
 
-    def _multiply(self, factors: tuple[str, str], matrix: npt.NDArray[Number] | SparseArray,
+    def _multiply(self, factors: tuple[Tensor, Tensor], matrix: npt.NDArray[Number] | SparseArray,
                   ) -> tuple[int, npt.NDArray[Number]]:
         """Exponent and accumulators of a product with weights; ``matrix`` is the first factor."""
         return self._file.base(*factors), _product(matrix, self._tensors[factors[1]])
 
-    def _multiply_transposed(self, factors: tuple[str, str]) -> tuple[int, npt.NDArray[Number]]:
+    def _multiply_transposed(self, factors: tuple[Tensor, Tensor],
+                             ) -> tuple[int, npt.NDArray[Number]]:
         """Like ``_multiply``, with transposed weights."""
         outputs, name = factors
         return self._file.base(*factors), _product(self._tensors[outputs], self._tensors[name].T)
 
-    def _aggregate(self, edges: tuple[str, int] | None, name: str,
-                   *roots: str) -> tuple[int, npt.NDArray[Number]]:
+    def _aggregate(self, edges: tuple[bool, int] | None, name: Tensor,
+                   *roots: Tensor) -> tuple[int, npt.NDArray[Number]]:
         """Exponent and accumulators of sums over neighbours, and of rows added to them.
 
         Parameters
         ----------
         edges : tuple or None
-            A or A^T, and of which layer. None: no neighbours.
-        name : str
+            Whether they are transposed, and of which layer. None: no neighbours.
+        name : Tensor
             Whose rows are summed.
-        *roots : str
+        *roots : Tensor
             Whose rows are added, as far as there are such, or sums.
         """
         matrix = self._tensors[name]
@@ -224,20 +231,20 @@ class FixedLayers(Generic[Number]):
         for root in roots:
             rows = self._tensors[root][:len(sums)]
             sums[:len(rows)] += self._root_weight * rows
-        return self._file.base("A", name), sums
+        return self._file.base(EDGES, name), sums
 
-    def _gradient(self, factors: tuple[str, str],
+    def _gradient(self, factors: tuple[Tensor, Tensor],
                   left: npt.NDArray[Number] | SparseArray) -> Gradient[Number]:
         right = self._tensors[factors[1]]
         left = left[:len(right)]  # rows of a root
         return Gradient(left, right, _product(left.T, right), self._file.base(*factors),
                         factors)
 
-    def _drain(self, name: str, factors: tuple[str, str], sums: npt.NDArray[Number],
+    def _drain(self, name: Tensor, factors: tuple[Tensor, Tensor], sums: npt.NDArray[Number],
                dropout: Dropout = _NO_DROPOUT) -> None:
         """The product of two tensors, times the scale of ``dropout``, becomes a tensor."""
         self._file.store(name, sums, self._file.base(*factors), dropout)
 
-    def _drain_transposed(self, name: str, factors: tuple[str, str]) -> None:
+    def _drain_transposed(self, name: Tensor, factors: tuple[Tensor, Tensor]) -> None:
         base, sums = self._multiply_transposed(factors)
         self._file.store(name, sums, base)

@@ -8,6 +8,7 @@ from hypercast.reference.arithmetic import bit_length, requantize
 from hypercast.reference.array_types import IntArray, IntMatrix
 from hypercast.reference.dropout import Dropout
 from hypercast.reference.exponents import ExponentFile
+from hypercast.reference.tensor import Tensor
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import MINIMUM_EXPONENT
 
@@ -29,25 +30,25 @@ class FixedTensors:
     Attributes
     ----------
     mantissas : dict
-        By name.
+        By tensor.
     exponents : ExponentFile
         Their exponents.
     saturations : collections.Counter
         Elements that saturated so far, by tensor.
     """
 
-    def __init__(self, element_width: int, headroom: Callable[[str], int],
-                 slot: Callable[[str], str]) -> None:
-        self.mantissas: dict[str, IntMatrix] = {}
+    def __init__(self, element_width: int, headroom: Callable[[Tensor], int],
+                 slot: Callable[[Tensor], Tensor]) -> None:
+        self.mantissas: dict[Tensor, IntMatrix] = {}
         self.exponents = ExponentFile(
             element_width, Config(element_width=element_width).accumulator_width, headroom, slot)
-        self.saturations: Counter[str] = Counter()
+        self.saturations: Counter[Tensor] = Counter()
         self._calibrating = False
         self._revised = False  # whether an exponent was found too low for another of its slot
         self._width = element_width
         self._slot = slot
-        self._opened: set[str] = set()  # slots of this program's tensors
-        self._least: dict[str, int] = {}  # exponents of slots that were found too low
+        self._opened: set[Tensor] = set()  # slots of this program's tensors
+        self._least: dict[Tensor, int] = {}  # exponents of slots that were found too low
 
     def calibrated(self, program: Callable[[], Result]) -> Result:
         """What ``program()`` returns, if exponents are chosen from the tensors themselves.
@@ -67,34 +68,35 @@ class FixedTensors:
         """A program begins: each slot is opened by the first tensor that is stored."""
         self._opened.clear()
 
-    def opens(self, name: str) -> bool:
+    def opens(self, name: Tensor) -> bool:
         """Whether a tensor is the first one of its slot in this program; it is taken for stored."""
         entry = self._slot(name)
         first = entry not in self._opened
         self._opened.add(entry)
         return first
 
-    def base(self, *factors: str) -> int:
+    def base(self, *factors: Tensor) -> int:
         """Exponent of the accumulators of a product."""
         return sum(self.exponents[factor] for factor in factors)
 
-    def store(self, name: str, sums: IntArray, base: int, dropout: Dropout | None = None) -> None:
+    def store(self, name: Tensor, sums: IntArray, base: int,
+              dropout: Dropout | None = None) -> None:
         """Requantize accumulators of exponent ``base``, scaled by what ``dropout`` asks for."""
         base += dropout.exponent if dropout else 0
         if self._calibrating:
             self._calibrate(name, bit_length(sums), base)
         else:
-            self.exponents.settle(name, base, bit_length(sums), name.removesuffix(".eval"),
+            self.exponents.settle(name, base, bit_length(sums), name.of_training,
                                   opens=self.opens(name))
         self._put(name, sums, self.exponents.shift(name, base))
         if dropout and dropout.multiplier:
             self._put(name, self.mantissas[name] * dropout.multiplier, 16)
 
-    def _put(self, name: str, sums: IntArray, shift: int) -> None:
+    def _put(self, name: Tensor, sums: IntArray, shift: int) -> None:
         self.mantissas[name], saturated = requantize(sums, shift, self._width)
         self.saturations[name] += saturated
 
-    def _calibrate(self, name: str, bits: int, base: int) -> None:
+    def _calibrate(self, name: Tensor, bits: int, base: int) -> None:
         """Choose the exponent; a slot that others have keeps the largest."""
         entry, first = self._slot(name), self.opens(name)
         least = self._least.get(entry, MINIMUM_EXPONENT) if first else self.exponents[name]

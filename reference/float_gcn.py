@@ -11,6 +11,7 @@ from hypercast.reference.labels import checked_labels, checked_loss_weights
 from hypercast.reference.metrics import LOSS_UNIT, Metrics
 from hypercast.reference.network import LINEAR, Network, initial_parameters
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, Recipe
+from hypercast.reference.tensor import Kind, Tensor
 from hypercast.rtl.isa import STEP_KEY_INCREMENT, Split
 
 __all__ = ["FloatGcn"]
@@ -70,7 +71,7 @@ class FloatGcn:
         for number, layer in enumerate(self.network.layers, 1):
             dropout = self.network.dropouts[number - 1] if training else Dropout()
             inputs = dropout.apply(inputs, self.step_key) * dropout.scale
-            sums = self.parameters[f"b{number}"]
+            sums = self.parameters[Tensor(Kind.BIAS, number)]
             for weight in self.network.weights(number):
                 # Of all layers' outputs, and of the features, what is fed to the next layer.
                 source = inputs if weight.source == number - 1 else layers[weight.source][0]
@@ -100,7 +101,7 @@ class FloatGcn:
         losses, _ = self.losses(self.forward(training)[-1][1])
         return float((losses * self.loss_weights)[self.splits == Split.TRAIN].mean())
 
-    def gradients(self, layers: list[tuple[FloatMatrix, FloatArray]]) -> dict[str, FloatArray]:
+    def gradients(self, layers: list[tuple[FloatMatrix, FloatArray]]) -> dict[Tensor, FloatArray]:
         """Gradients of the mean training loss.
 
         Parameters
@@ -120,7 +121,7 @@ class FloatGcn:
         else:
             outputs[np.arange(len(train)), self.labels] -= 1
         outputs *= (train * self.loss_weights / np.count_nonzero(train))[:, None]
-        gradients: dict[str, FloatArray] = {}
+        gradients: dict[Tensor, FloatArray] = {}
         # Gradient of what each layer is fed.
         fed: dict[int, FloatArray | float] = dict.fromkeys(range(len(layers)), 0.0)
         for number in range(len(layers), 0, -1):
@@ -130,7 +131,7 @@ class FloatGcn:
                 gradients[weight.name] = np.asarray(layers[weight.source][0].T @ right)
                 if weight.source:
                     fed[weight.source] += right @ self.parameters[weight.name].T
-            gradients[f"b{number}"] = outputs.sum(axis=0)
+            gradients[Tensor(Kind.BIAS, number)] = outputs.sum(axis=0)
             if number > 1:
                 dropout = self.network.dropouts[number - 1]
                 kept: BoolArray = dropout.apply(layers[number - 2][1] > 0, self.step_key)
@@ -149,12 +150,12 @@ class FloatGcn:
         self.step_key = (self.step_key + STEP_KEY_INCREMENT) & 0xFFFFFFFF
         return self._metrics(layers)
 
-    def _momentum(self, name: str, gradient: FloatArray) -> FloatArray:
+    def _momentum(self, name: Tensor, gradient: FloatArray) -> FloatArray:
         """What SGD subtracts from a parameter, for a learning rate of one."""
         self.momenta[name] = self.recipe.momentum * self.momenta[name] + gradient
         return self.momenta[name]
 
-    def _adam(self, name: str, gradient: FloatArray) -> FloatArray:
+    def _adam(self, name: Tensor, gradient: FloatArray) -> FloatArray:
         """What Adam subtracts from a parameter, for a learning rate of one."""
         beta1, beta2 = self.recipe.betas
         self.momenta[name] = beta1 * self.momenta[name] + (1 - beta1) * gradient

@@ -17,6 +17,7 @@ from hypercast.reference.array_types import (
 from hypercast.reference.dropout import Dropout
 from hypercast.reference.fixed_layers import FixedLayers
 from hypercast.reference.network import Network
+from hypercast.reference.tensor import EDGES, FEATURES, Kind, Tensor
 from hypercast.rtl.isa import Split
 
 __all__ = ["float_step"]
@@ -32,21 +33,22 @@ class _Edges(NamedTuple):
 class _FloatTensors:
     """Stands for ``FixedTensors``: values are kept as they are, with exponent 0."""
 
-    def __init__(self, values: dict[str, FloatMatrix]) -> None:
+    def __init__(self, values: dict[Tensor, FloatMatrix]) -> None:
         self.mantissas = values
 
-    def base(self, *factors: str) -> int:
+    def base(self, *factors: Tensor) -> int:
         return 0
 
-    def store(self, name: str, sums: FloatArray, base: int, dropout: Dropout | None = None) -> None:
+    def store(self, name: Tensor, sums: FloatArray, base: int,
+              dropout: Dropout | None = None) -> None:
         # The layers are told of a power of two in a base, which is 0 in all but a linear layer's.
         scale = dropout.scale if dropout else 1.0
         self.mantissas[name] = np.ldexp(sums * scale, base)
 
 
-def float_step(network: Network, parameters: Mapping[str, FloatArray], adjacency: SparseArray,
+def float_step(network: Network, parameters: Mapping[Tensor, FloatArray], adjacency: SparseArray,
                features: FloatMatrix, labels: IntArray | BoolArray, splits: IntArray,
-               step_key: int) -> dict[str, FloatMatrix]:
+               step_key: int) -> dict[Tensor, FloatMatrix]:
     """Every tensor of the forward and backward pass of a training step.
 
     The products are those of ``FixedLayers``; nothing is rounded but by float64.
@@ -69,27 +71,29 @@ def float_step(network: Network, parameters: Mapping[str, FloatArray], adjacency
     """
     if scipy.sparse.issparse(features):
         features = scipy.sparse.csr_array(features)
-    tensors: dict[str, FloatMatrix] = {
-        "A": scipy.sparse.csr_array(adjacency, dtype=np.float64), "X": features, **parameters}
+    tensors: dict[Tensor, FloatMatrix] = {
+        EDGES: scipy.sparse.csr_array(adjacency, dtype=np.float64), FEATURES: features,
+        **parameters}
     file = _FloatTensors(tensors)
     layers: FixedLayers[np.float64] = FixedLayers(network, file)
     last = len(network.layers)
-    layers.take(_Edges(edges=[tensors["A"]] * last, root_weight=1))
+    layers.take(_Edges(edges=[tensors[EDGES]] * last, root_weight=1))
     masks: dict[int, BoolArray] = {}
     for number in range(1, last + 1):
         base, sums = layers.forward(number, step_key)
-        sums = sums + np.ldexp(parameters[f"b{number}"], -base)
+        sums = sums + np.ldexp(parameters[Tensor(Kind.BIAS, number)], -base)
         if number < last:
             masks[number] = network.dropouts[number].apply(sums > 0, step_key)
             sums = sums * masks[number]
-        file.store(f"{'H' if number < last else 'Z'}{number}", sums, base)
-    outputs = _loss_gradient(tensors[f"Z{last}"], labels)
-    tensors[f"dZ{last}"] = outputs * (splits == Split.TRAIN)[:, None]
+        kind = Kind.HIDDEN if number < last else Kind.LOGITS
+        file.store(Tensor(kind, number), sums, base)
+    outputs = _loss_gradient(tensors[Tensor(Kind.LOGITS, last)], labels)
+    tensors[Tensor(Kind.GRADIENT, last)] = outputs * (splits == Split.TRAIN)[:, None]
     for number in range(last, 0, -1):
         layers.parameter_gradients(number)
         if number > 1:
             base, sums = layers.input_gradient(number)
-            file.store(f"dZ{number - 1}", sums * masks[number - 1], base,
+            file.store(Tensor(Kind.GRADIENT, number - 1), sums * masks[number - 1], base,
                        network.dropouts[number - 1])
     return tensors
 

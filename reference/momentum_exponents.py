@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from hypercast.reference.fixed_layers import Gradient
+from hypercast.reference.tensor import Tensor
 
 __all__ = ["MomentumExponents"]
 
@@ -29,27 +30,28 @@ class MomentumExponents:
 
     Attributes
     ----------
-    raised : frozenset of str
+    raised : frozenset of Tensor
         Parameters whose exponent was raised by the last ``follow``.
     """
 
     def __init__(self) -> None:
-        self._exponents: dict[str, int] = {}
-        self._factors: dict[str, tuple[str, str]] = {}
-        self._largest: dict[str, int] = {}  # of a gradient's exponent minus its momentum's
-        self.raised: frozenset[str] = frozenset()
+        self._exponents: dict[Tensor, int] = {}
+        self._factors: dict[Tensor, tuple[Tensor, Tensor]] = {}
+        self._largest: dict[Tensor, int] = {}  # of a gradient's exponent minus its momentum's
+        self.raised: frozenset[Tensor] = frozenset()
 
-    def __getitem__(self, name: str) -> int:
+    def __getitem__(self, name: Tensor) -> int:
         return self._exponents[name]
 
-    def choose(self, name: str, gradient: Gradient[np.int64], *, kept: float, least: int) -> None:
+    def choose(self, name: Tensor, gradient: Gradient[np.int64], *, kept: float,
+               least: int) -> None:
         """Choose an exponent for the first step.
 
         There is room for 16 times what such gradients build up to.
 
         Parameters
         ----------
-        name : str
+        name : Tensor
             A parameter.
         gradient : Gradient
             Gradient of the first step.
@@ -65,13 +67,13 @@ class MomentumExponents:
         self._factors[name] = gradient.factors
         self._largest[name] = gradient.exponent - exponent + _SLACK
 
-    def follow(self, base: Callable[[str, str], int]) -> None:
+    def follow(self, base: Callable[[Tensor, Tensor], int]) -> None:
         """Raise exponents by one where gradients have grown, before a step.
 
         Parameters
         ----------
         base : callable
-            Exponent of the product of two tensors, given their names, as it is now.
+            Exponent of the product of two tensors as it is now.
         """
         self.raised = frozenset(
             name for name, exponent in self._exponents.items()
@@ -79,10 +81,10 @@ class MomentumExponents:
         for name in self.raised:
             self._exponents[name] += 1
 
-    def entries(self) -> dict[str, int]:
+    def entries(self) -> dict[Tensor, int]:
         """Exponents by parameter."""
         return dict(self._exponents)
 
-    def load(self, entries: Mapping[str, int]) -> None:
+    def load(self, entries: Mapping[Tensor, int]) -> None:
         """Take over what ``entries`` gave."""
         self._exponents = dict(entries)

@@ -12,6 +12,7 @@ from hypercast.reference.array_types import FloatArray
 from hypercast.reference.dropout import Dropout
 from hypercast.reference.require import require
 from hypercast.reference.slots import slot
+from hypercast.reference.tensor import Kind, Tensor
 
 __all__ = [
     "AGGREGATE_FIRST", "COMBINE_FIRST", "LINEAR", "ROOT_IDENTITY", "ROOT_WEIGHTS", "Dropout",
@@ -28,6 +29,8 @@ LINEAR = "linear"
 ROOT_WEIGHTS = "weights"
 #: A vertex's own features are added as they are: a residual connection.
 ROOT_IDENTITY = "identity"
+#: What such features are multiplied by.
+_ROOTS = {None: (), ROOT_WEIGHTS: (Kind.ROOT_WEIGHTS,), ROOT_IDENTITY: (Kind.IDENTITY,)}
 
 
 class Weight(NamedTuple):
@@ -35,7 +38,7 @@ class Weight(NamedTuple):
 
     Attributes
     ----------
-    name : str
+    name : Tensor
         W2, say, of layer 2; R2 and I2, what multiplies a vertex's own features besides, I2 being
         the identity, which is not trained; W3.1 and W3.2, if layer 3 has the outputs of layers 1
         and 2 as its inputs.
@@ -45,14 +48,14 @@ class Weight(NamedTuple):
         Rows and columns.
     """
 
-    name: str
+    name: Tensor
     source: int
     shape: tuple[int, int]
 
     @property
     def root(self) -> bool:
         """Whether the product is added as it is, not summed over neighbours."""
-        return self.name[0] in "RI"
+        return self.name.kind in (Kind.ROOT_WEIGHTS, Kind.IDENTITY)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,12 +190,12 @@ class Network:
         """The ``Weight`` matrices of a layer (from 1), the ones of its root last."""
         layer = self.layers[number - 1]
         if self.jumping and number == len(self.layers):
-            return tuple(Weight(f"W{number}.{source}", source, (
+            return tuple(Weight(Tensor(Kind.WEIGHTS, number, source=source), source, (
                 self.layers[source - 1].features_out, layer.features_out))
                 for source in self.jumping)
-        roots = {None: "", ROOT_WEIGHTS: "R", ROOT_IDENTITY: "I"}[layer.root]
-        return tuple(Weight(f"{letter}{number}", number - 1,
-                            (layer.features_in, layer.features_out)) for letter in f"W{roots}")
+        return tuple(Weight(Tensor(kind, number), number - 1,
+                            (layer.features_in, layer.features_out))
+                     for kind in (Kind.WEIGHTS, *_ROOTS[layer.root]))
 
     def sums_gradients(self, number: int) -> bool:
         """Whether the gradient of a layer's inputs is a sum over neighbours, or of other rows.
@@ -203,9 +206,9 @@ class Network:
         return (layer.order == AGGREGATE_FIRST or layer.root is not None
                 or number - 1 in self.jumping[:-1])
 
-    def slot(self, name: str) -> str:
+    def slot(self, tensor: Tensor) -> Tensor:
         """The exponent file's entry of a tensor, see ``slots``."""
-        return slot(name, jumping=bool(self.jumping))
+        return slot(tensor, jumping=bool(self.jumping))
 
     @property
     def inputs(self) -> list[Weight]:
@@ -234,18 +237,19 @@ class Network:
                      for number, layer in enumerate(self.layers, 1))
 
 
-def initial_parameters(network: Network, seed: int) -> dict[str, FloatArray]:
+def initial_parameters(network: Network, seed: int) -> dict[Tensor, FloatArray]:
     """Glorot-uniform weights and zero biases, as a dictionary of float64 arrays W1, b1, W2, ...
 
     (Glorot and Bengio, Understanding the difficulty of training deep feedforward neural networks,
     2010.)
     """
     generator = np.random.default_rng(seed)
-    parameters: dict[str, FloatArray] = {}
+    parameters: dict[Tensor, FloatArray] = {}
     for number, layer in enumerate(network.layers, 1):
         limit = math.sqrt(6 / (layer.features_in + layer.features_out))
         for weight in network.weights(number):
-            parameters[weight.name] = np.eye(*weight.shape) if weight.name.startswith("I") else \
+            identity = weight.name.kind == Kind.IDENTITY
+            parameters[weight.name] = np.eye(*weight.shape) if identity else \
                 generator.uniform(-limit, limit, weight.shape)
-        parameters[f"b{number}"] = np.zeros(layer.features_out)
+        parameters[Tensor(Kind.BIAS, number)] = np.zeros(layer.features_out)
     return parameters

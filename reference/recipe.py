@@ -8,6 +8,7 @@ from hypercast.reference.adam import AdamRates
 from hypercast.reference.arithmetic import Rates
 from hypercast.reference.quantization import mantissa_and_shift
 from hypercast.reference.require import require
+from hypercast.reference.tensor import FORWARD, Kind, Tensor
 from hypercast.rtl.isa import MASTER_EXPONENT
 
 __all__ = [
@@ -32,14 +33,11 @@ DEFAULT_LEARNING_RATES = {"sgd": 0.05, "adam": 0.01}
 _MOST_EPOCHS = (1 << 32) - 1
 #: More is a slip: weights would be gone in a step.
 _MOST_DECAY = 65535
-#: First letters of tensors of the forward pass (``fixed_gcn``).
-_FEATURES = "HMSTZ"
 
 
-def _of_layer(values: tuple[float, ...], name: str) -> float:
+def _of_layer(values: tuple[float, ...], parameter: Tensor) -> float:
     """Entry of a parameter's layer (from 1); the last one holds for all beyond."""
-    layer = int(name[1:].partition(".")[0])
-    return values[min(layer, len(values)) - 1]
+    return values[min(parameter.layer, len(values)) - 1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,9 +166,9 @@ class Recipe:
         require(starts == sorted(set(starts)),
                 f"schedule must be in order of epochs, each there once, not {starts}")
 
-    def headroom_of(self, name: str) -> int:
-        """Bits left free above the last peak of tensor ``name``; negative if it may saturate."""
-        bits = self.feature_headroom if name[0] in _FEATURES else self.headroom
+    def headroom_of(self, tensor: Tensor) -> int:
+        """Bits left free above the last peak of a tensor; negative if it may saturate."""
+        bits = self.feature_headroom if tensor.kind in FORWARD else self.headroom
         assert bits is not None  # it was chosen when the recipe was made
         return bits
 
@@ -190,21 +188,22 @@ class Recipe:
         return replace(self, learning_rates=self.learning_rates or default,
                        bias_learning_rates=self.bias_learning_rates or default)
 
-    def learning_rate(self, name: str, epoch: int) -> float:
-        """Learning rate of parameter ``name`` (W1, b1, ...) in ``epoch`` (from 0).
+    def learning_rate(self, parameter: Tensor, epoch: int) -> float:
+        """Learning rate of a parameter (W1, b1, ...) in ``epoch`` (from 0).
 
         The identity (I2, ...) stays as it is.
         """
-        if name.startswith("I"):
+        if parameter.kind == Kind.IDENTITY:
             return 0.0
-        given = self.bias_learning_rates if name.startswith("b") else self.learning_rates
+        given = self.bias_learning_rates if parameter.kind == Kind.BIAS else self.learning_rates
         rates = given or (self._default_learning_rate,)
         factors = [factor for start, factor in self.schedule if start <= epoch]
-        return _of_layer(rates, name) * (factors[-1] if factors else 1.0)
+        return _of_layer(rates, parameter) * (factors[-1] if factors else 1.0)
 
-    def weight_decay(self, name: str) -> float:
-        """Weight decay of parameter ``name``."""
-        return 0.0 if name[0] in "bI" else _of_layer(self.weight_decays, name)
+    def weight_decay(self, parameter: Tensor) -> float:
+        """Weight decay of a parameter."""
+        fixed = parameter.kind in (Kind.BIAS, Kind.IDENTITY)
+        return 0.0 if fixed else _of_layer(self.weight_decays, parameter)
 
     @property
     def kept_momentum(self) -> float:

@@ -1,31 +1,34 @@
 """Which tensors have one exponent: those that are added up, or are parts of one matrix."""
 
-import re
+from hypercast.reference.tensor import Kind, Tensor
 
 __all__ = ["slot"]
 
-_NAME = re.compile(r"(W|R|I|S|dS|H|dM|dC)(\d+)(?:\.\d+)?(\.eval)?")
-#: By kind of tensor. Weights of a layer multiply one matrix, and their products are added.
-_SAME = {"W": "W", "R": "W", "I": "W", "S": "T", "dS": "dM", "H": "H", "dM": "dM", "dC": "dC"}
+#: Kinds that have the exponent of another kind. Weights of a layer multiply one matrix, and their
+#: products are added.
+_SAME = {
+    Kind.ROOT_WEIGHTS: Kind.WEIGHTS, Kind.IDENTITY: Kind.WEIGHTS, Kind.ROOT: Kind.COMBINED,
+    Kind.ROOT_GRADIENT: Kind.AGGREGATED_GRADIENT}
 #: Of all layers: what the last layer takes side by side, and the gradients that are added to those
 #: that come from it.
-_JUMPING = {"H": "H", "dM": "dM", "dS": "dM", "dC": "dM"}
+_JUMPING = {
+    Kind.HIDDEN: Kind.HIDDEN, Kind.AGGREGATED_GRADIENT: Kind.AGGREGATED_GRADIENT,
+    Kind.ROOT_GRADIENT: Kind.AGGREGATED_GRADIENT, Kind.JUMPING_GRADIENT: Kind.AGGREGATED_GRADIENT}
 
 
-def slot(name: str, *, jumping: bool = False) -> str:
+def slot(tensor: Tensor, *, jumping: bool = False) -> Tensor:
     """The exponent file's entry of a tensor.
 
     Parameters
     ----------
-    name : str
-        As in ``fixed_gcn``.
+    tensor : Tensor
+        What has an exponent.
     jumping : bool
         Whether the last layer has the outputs of several others as its inputs.
     """
-    match = _NAME.fullmatch(name)
-    if not match:
-        return name
-    kind, number, suffix = match[1], match[2], match[3] or ""
-    if jumping and kind in _JUMPING:
-        return _JUMPING[kind] + suffix
-    return f"{_SAME[kind]}{number}{suffix}"
+    if jumping and tensor.kind in _JUMPING:
+        return Tensor(_JUMPING[tensor.kind], during=tensor.during)
+    kind = _SAME.get(tensor.kind, tensor.kind)
+    if kind == tensor.kind and not tensor.source:
+        return tensor
+    return Tensor(kind, tensor.layer, tensor.during)

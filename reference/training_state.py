@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from hypercast.reference.array_types import IntArray
+from hypercast.reference.tensor import Tensor
 
 __all__ = ["TrainingState"]
 
@@ -16,15 +17,15 @@ class TrainingState:
     step : int
         Training steps done.
     parameters : dict
-        Parameter name (W1, b1, ...) to what the optimiser keeps of it: int32 arrays of the
+        Parameter (W1, b1, ...) to what the optimiser keeps of it: int32 arrays of the
         parameter's shape by kind ("master", "momentum").
     exponents : dict
-        Name in the exponent file to exponent and peak, ``None`` where there is none.
+        Entry of the exponent file to exponent and peak, ``None`` where there is none.
     momentum_exponents : dict
-        Parameter name to the exponent of its momenta.
+        Parameter to the exponent of its momenta.
     """
 
     step: int
-    parameters: dict[str, dict[str, IntArray]]
-    exponents: dict[str, tuple[int, int | None]]
-    momentum_exponents: dict[str, int]
+    parameters: dict[Tensor, dict[str, IntArray]]
+    exponents: dict[Tensor, tuple[int, int | None]]
+    momentum_exponents: dict[Tensor, int]

@@ -46,7 +46,7 @@ def _memories(job: Job) -> dict[str, list[_Region]]:
     """Each memory's regions, by address; those of an evaluation lie where a step's do."""
     found = {f"channel {channel}": [
         _Region(name, region.address, region.words) for name, region in job.regions.items()
-        if region.channel == channel and not name.endswith(".eval")] for channel in range(2)}
+        if region.channel == channel and name == region.name] for channel in range(2)}
     found["weight bank"] = [
         _Region(name, place.base, place.rows) for name, place in job.weights.items()]
     return {memory: sorted(regions, key=lambda region: region.address)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from docs.figures.training import trainer
 from hypercast.host.compiler.job import Job
 from hypercast.host.runtime.timeline import Instruction
+from hypercast.reference.tensor import Tensor
 from hypercast.rtl.isa import Engine, Opcode
 
 __all__ = ["RECORDING", "Recording", "Slice", "read", "record", "text"]
@@ -79,7 +80,7 @@ def _subject(instruction: Instruction, job: Job) -> str:
     """What an instruction works on, and which panel of it."""
     fields, name = instruction.fields, instruction.name.partition(" ")[2]
     if fields["opcode"] == Opcode.MATMUL and fields["panels"] > 1 and not fields["transposed"]:
-        place = job.weights[name]
+        place = job.weights[Tensor.named(name)]
         return f"{name} {(fields['weights'] - place.base) // place.height}"
     if fields["opcode"] == Opcode.DRAIN:
         return f"{name} {fields['panel']}"

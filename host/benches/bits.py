@@ -11,6 +11,7 @@ from hypercast.host.benches.trainings import Training, compare_training
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.files.reading.json_file import read_json
 from hypercast.host.training.prepare import open_device
+from hypercast.reference.tensor import Kind
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.placement import rows_of
 
@@ -64,12 +65,11 @@ def _words_of_tensors(job):
     config, total = job.config, 0
     for core in range(config.cores):
         rows = rows_of(core, job.vertices, config.cores)
-        for name, region in job.regions.items():
-            if name.startswith("mask"):
+        for region in job.regions.values():
+            if region.tensor and region.tensor.kind == Kind.MASK:
                 per_panel = -(-region.stride // config.mask_rows)
                 total += region.words // per_panel * -(-rows // config.mask_rows)
-            elif region.columns and name != "X" and not name.endswith(".eval"):
-                total += region.words // region.stride * rows
+        total += sum(job.regions[name].panels * rows for name in job.matrices)
         for weights in job.weights.values():
             total += len(range(core, weights.rows, config.cores)) * (
                 weights.state_values * config.state_words)

@@ -15,6 +15,7 @@ from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
+from hypercast.reference.tensor import FEATURES
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import Engine, Opcode, decode, encode
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport
@@ -52,7 +53,7 @@ def _model(graph):
 
 def _alone(device, job, opcode):
     """Cycles and array words of a training step's instructions that read the input features."""
-    region = job.regions["X"]
+    region = job.regions[FEATURES]
     indices = {place.address for name, place in job.regions.items() if name.startswith("index")}
     program = []
     for word in job.instructions("train"):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from hypercast.host.compiler.weights import Weights, first_panels
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
 from hypercast.reference.sample import Sample
+from hypercast.reference.tensor import EDGES, FEATURES, Kind, Pass, Tensor
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import OPERANDS, Keep, Opcode, Split, decode, encode
 from hypercast.rtl.limits import CLASSES
@@ -36,6 +38,9 @@ from hypercast.rtl.limits import CLASSES
 __all__ = [
     "compile_job", "place_operands", "place_tensors", "place_weights", "updates_at", "with_sample",
 ]
+
+#: Tensors and their columns.
+Shapes: TypeAlias = list[tuple[Tensor, int]]
 
 #: Panels an instruction can sum over, and rows of a core it can start from.
 _MAXIMUM_PANELS = (1 << dict(OPERANDS[Opcode.MATMUL])["panels"]) - 1
@@ -92,7 +97,7 @@ def compile_job(model: Model, config: Config, *, word_sparse: bool = True,
 
     tensors = {name: number for number, (name, _) in enumerate(model.exponents.items())}
     require_capacity(config, "tensors", len(tensors), "the network has that many tensors")
-    sparse = {} if features.words is None else {"X": features.words}
+    sparse = {} if features.words is None else {FEATURES: features.words}
     emitter = Emitter(
         config=config, regions=memory.regions, weights=weights, tensors=tensors,
         slot=model.network.slot,
@@ -104,12 +109,12 @@ def compile_job(model: Model, config: Config, *, word_sparse: bool = True,
     slices = dict.fromkeys(weights, config.slices) if room else gradient_slices(model, config)
     program = Program(network=model.network, emitter=emitter, gradient_emitter=GradientEmitter(
         emitter=emitter, slices=slices))
-    entries = {}
-    for name in ("train", "evaluate") if room else ("load", "train", "evaluate"):
+    entries: dict[str, int] = {}
+    for entry in ("train", "evaluate") if room else ("load", "train", "evaluate"):
         row = len(emitter.schedule.issued)
-        getattr(program, name)()
+        getattr(program, entry)()
         if row < len(emitter.schedule.issued):
-            entries[name] = row
+            entries[entry] = row
     words = emitter.schedule.words
     require_capacity(config, "program_rows", len(words), "the program has that many instructions")
     job = Job(
@@ -135,9 +140,9 @@ def with_sample(job: Job, sample: Sample) -> Job:
         If there is not enough room for it.
     """
     row_table, images = job.plan.row_table(sample), job.plan.images(sample)
-    fill_dense(sample.features.values, job.regions["X"], images, job.config)
+    fill_dense(sample.features.values, job.regions[FEATURES], images, job.config)
     fill_labels(sample, job.labels, images, job.config)
-    exponents = {"A": sample.edge_exponent, "X": sample.features.exponent}
+    exponents = {EDGES: sample.edge_exponent, FEATURES: sample.features.exponent}
     return replace(job, rows=sample.rows, row_table=row_table, images=images,
                    exponents=job.exponents | exponents, split_sizes=_split_sizes(sample))
 
@@ -186,54 +191,58 @@ def place_tensors(network: Network, memory: MemoryMap, config: Config) -> None:
         summed = int(layer.order == AGGREGATE_FIRST and not layer.root and not last)
         for name, columns in forward:
             _place(memory, name, summed, columns)
-        _place(memory, f"{'Z' if last else 'H'}{number}", 0, layer.features_out)
+        outputs = Tensor(Kind.LOGITS if last else Kind.HIDDEN, number)
+        _place(memory, outputs, 0, layer.features_out)
         # Where dZ is only sent, it leaves channel 1 to edges and dT.
         sent = layer.order == COMBINE_FIRST and not layer.root and not last
-        memory.matrix(f"dZ{number}", 0 if sent or summed else 1, layer.features_out)
+        memory.matrix(Tensor(Kind.GRADIENT, number), 0 if sent or summed else 1,
+                      layer.features_out)
         for name, columns in backward:
             memory.matrix(name, 1, columns)
         if not last:
-            memory.packed(f"mask{number}", 1, config.mask_rows, layer.features_out)
+            memory.packed(Tensor(Kind.MASK, number), 1, config.mask_rows, layer.features_out)
 
 
-def _place(memory: MemoryMap, name: str, channel: int, columns: int) -> None:
+def _place(memory: MemoryMap, name: Tensor, channel: int, columns: int) -> None:
     """Allocate a matrix; evaluation uses the same words."""
-    memory.regions[f"{name}.eval"] = memory.matrix(name, channel, columns)
+    memory.regions[name.made(Pass.EVALUATION)] = memory.matrix(name, channel, columns)
 
 
-def _products(network: Network, number: int) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
-    """Names and columns of what a layer's products are stored in, forward and backward."""
+def _products(network: Network, number: int) -> tuple[Shapes, Shapes]:
+    """What a layer's products are stored in, and its columns, forward and backward."""
     layer = network.layers[number - 1]
-    forward, backward = [], []
+    forward: Shapes = []
+    backward: Shapes = []
     if layer.order == AGGREGATE_FIRST:
-        forward.append((f"M{number}", layer.features_in))
+        forward.append((Tensor(Kind.AGGREGATED, number), layer.features_in))
     if layer.order == COMBINE_FIRST:
-        forward.append((f"T{number}", layer.features_out))
-        backward.append((f"dT{number}", layer.features_out))
+        forward.append((Tensor(Kind.COMBINED, number), layer.features_out))
+        backward.append((Tensor(Kind.COMBINED_GRADIENT, number), layer.features_out))
     if layer.root:
-        forward.append((f"S{number}", layer.features_out))
+        forward.append((Tensor(Kind.ROOT, number), layer.features_out))
     if number > 1 and network.sums_gradients(number):
-        backward.append((f"dM{number}", layer.features_in))
+        backward.append((Tensor(Kind.AGGREGATED_GRADIENT, number), layer.features_in))
         if layer.root:
-            backward.append((f"dS{number}", layer.features_in))
+            backward.append((Tensor(Kind.ROOT_GRADIENT, number), layer.features_in))
     if number in network.jumping[:-1]:
-        backward.append((f"dC{number}", layer.features_out))
+        backward.append((Tensor(Kind.JUMPING_GRADIENT, number), layer.features_out))
     return forward, backward
 
 
 def place_weights(network: Network, memory: MemoryMap, config: Config, *,
-                  adam: bool = False) -> tuple[dict[str, Weights], int]:
+                  adam: bool = False) -> tuple[dict[Tensor, Weights], int]:
     """Give every parameter its weight bank rows and its state's region; returns rows used.
 
     With ``adam``, state has second moments.
     """
-    weights, base = {}, 0
+    weights: dict[Tensor, Weights] = {}
+    base = 0
     chunks = plan_reductions(network, config)
     for number, layer in enumerate(network.layers, 1):
         panels = -(-layer.features_out // config.lanes)
         shapes = [(weight.name, weight.shape[0], -(-weight.shape[0] // config.lanes) * config.lanes)
                   for weight in network.weights(number)]
-        for name, features, height in (*shapes, (f"b{number}", 1, 1)):
+        for name, features, height in (*shapes, (Tensor(Kind.BIAS, number), 1, 1)):
             rows = panels * height
             values = 3 if adam else 2
             state = memory.words(f"state of {name}", 1,
@@ -260,22 +269,23 @@ def _left_operands(network: Network, memory: MemoryMap, inputs: Parts) -> Iterat
     """The matrices that the array reads more than once."""
     if network.layers[0].order != AGGREGATE_FIRST:
         yield inputs
-    names = []
+    names: list[Tensor] = []
     for number, layer in enumerate(network.layers, 1):
         if layer.order == AGGREGATE_FIRST:
-            names.append(f"M{number}")
+            names.append(Tensor(Kind.AGGREGATED, number))
         else:
-            names += [f"H{weight.source}" for weight in network.weights(number) if weight.source]
+            names += [Tensor(Kind.HIDDEN, weight.source)
+                      for weight in network.weights(number) if weight.source]
         if number > 1:
             direct = layer.order == COMBINE_FIRST and not network.sums_gradients(number)
-            names.append(f"dT{number}" if direct else f"dZ{number}")
+            names.append(Tensor(Kind.COMBINED_GRADIENT if direct else Kind.GRADIENT, number))
     for name in dict.fromkeys(names):
         region = memory[name]
         yield Parts.dense(name, region.panels, region.stride)
 
 
 def _kept_panels(network: Network, memory: MemoryMap,
-                 vertices: Sequence[Vertices]) -> Iterator[tuple[Keep, str, int, int]]:
+                 vertices: Sequence[Vertices]) -> Iterator[tuple[Keep, Tensor, int, int]]:
     """Rows to be sent, and right operands of gradients, of matrices that are not tiled.
 
     If not all fit: chaining gains most where a matrix is a panel or two, in the last layers;
@@ -283,23 +293,26 @@ def _kept_panels(network: Network, memory: MemoryMap,
     """
     last = len(network.layers)
     combines = [layer.order == COMBINE_FIRST for layer in network.layers]
-    sent, right = [], []
+    sent: list[Tensor] = []
+    right: list[Tensor] = []
     for number, (layer, combine) in enumerate(zip(network.layers, combines, strict=True), 1):
-        right.append(f"dT{number}" if combine else f"dZ{number}")
+        outputs = Tensor(Kind.GRADIENT, number)
+        right.append(Tensor(Kind.COMBINED_GRADIENT, number) if combine else outputs)
         if combine:
-            sent += [f"dZ{number}", f"T{number}"]
+            sent += [outputs, Tensor(Kind.COMBINED, number)]
         if number > 1 and network.sums_gradients(number):
-            sent.append(f"dM{number}")
+            sent.append(Tensor(Kind.AGGREGATED_GRADIENT, number))
         if number > 1 and layer.order == AGGREGATE_FIRST:
-            sent.append(f"H{number - 1}")
+            sent.append(Tensor(Kind.HIDDEN, number - 1))
     # Biases, and weights of roots, have gradients, too.
-    right += [f"dZ{number}" for number, combine in enumerate(combines, 1) if combine]
+    right += [Tensor(Kind.GRADIENT, number)
+              for number, combine in enumerate(combines, 1) if combine]
     if any(len(rows.tiles) > 1 for rows in vertices):
         return
     for target, names in ((Keep.SEND, reversed(sent)), (Keep.RIGHT, right)):
         for name in names:
             # LOSS writes several panels row by row.
-            if name != f"dZ{last}" or memory[name].panels == 1:
+            if name != Tensor(Kind.GRADIENT, last) or memory[name].panels == 1:
                 yield target, name, memory[name].panels, memory[name].stride
 
 
@@ -308,7 +321,7 @@ def _split_sizes(sample: Sample) -> tuple[int, ...]:
                  for split in (Split.TRAIN, Split.VALIDATION, Split.TEST))
 
 
-def _fill_state(model: Model, weights: Mapping[str, Weights], images: Sequence[Image],
+def _fill_state(model: Model, weights: Mapping[Tensor, Weights], images: Sequence[Image],
                 config: Config) -> None:
     for name, place in weights.items():
         parts = [np.zeros((place.state.words, config.chunks), dtype=np.uint32)

@@ -17,18 +17,15 @@ from hypercast.host.compiler.load import Load
 from hypercast.host.compiler.memory_map import Region
 from hypercast.host.compiler.operands import Operands, Use
 from hypercast.host.compiler.schedule import Schedule
-from hypercast.host.compiler.tensors import of_training
 from hypercast.host.compiler.timing import Timing
 from hypercast.host.compiler.vertices import Tile
 from hypercast.host.compiler.weights import Weights
 from hypercast.reference.dropout import Dropout
+from hypercast.reference.tensor import EDGES, Tensor
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import DrainSource, Opcode
 
-__all__ = ["ONE", "Emitter", "Finish", "Messages", "dropout_fields"]
-
-#: Exponent-file name of the constant one.
-ONE = "one"
+__all__ = ["Emitter", "Finish", "Messages", "dropout_fields"]
 
 
 class Finish(TypedDict, total=False):
@@ -36,10 +33,10 @@ class Finish(TypedDict, total=False):
 
     scale: Dropout | None
     dropout: Dropout | None
-    bias: str | None
+    bias: Tensor | None
     relu: bool
-    mask_write: str | None
-    mask_read: str | None
+    mask_write: Tensor | None
+    mask_read: Tensor | None
 
 
 class Messages(NamedTuple):
@@ -67,11 +64,11 @@ class Emitter:
     regions : dict
         Where tensors lie: name to ``Region``.
     weights : dict
-        Where parameters lie: name to ``Weights``.
+        Where parameters lie, as ``Weights``.
     tensors : dict
-        Name of an entry of the exponent file to its number.
+        Entry of the exponent file to its number.
     slot : callable
-        Gives the name of a tensor's entry.
+        Gives a tensor's entry.
     messages : dict
         (layer, backward) to the ``Messages`` of each tile of rows that are aggregated.
     roots : dict
@@ -93,25 +90,26 @@ class Emitter:
 
     config: Config
     regions: Mapping[str, Region]
-    weights: Mapping[str, Weights]
-    tensors: Mapping[str, int]
-    slot: Callable[[str], str]
+    weights: Mapping[Tensor, Weights]
+    tensors: Mapping[Tensor, int]
+    slot: Callable[[Tensor], Tensor]
     messages: Mapping[tuple[int, bool], Sequence[Messages]]
     roots: Mapping[tuple[int, bool], Sequence[Messages]]
     operands: Operands
     timing: Timing
-    headroom: Callable[[str], int]
+    headroom: Callable[[Tensor], int]
     labels: LabelFormat
     schedule: Schedule = field(default_factory=Schedule)
-    _drained: set[str] = field(default_factory=set)
-    _openers: dict[str, str] = field(default_factory=dict)  # first result of each slot
+    _drained: set[Tensor] = field(default_factory=set)
+    _openers: dict[Tensor, Tensor] = field(default_factory=dict)  # first result of each slot
     _prefetched: bool = False
 
     # Products.
 
-    def combine(self, phase: int, source: str, name: str, result: str, *, transposed: bool = False,
-                feed: Dropout | None = None, panels: int | None = None,
-                also: Iterable[tuple[str, str]] = (), **finish: Unpack[Finish]) -> None:
+    def combine(self, phase: int, source: Tensor, name: Tensor, result: Tensor, *,
+                transposed: bool = False, feed: Dropout | None = None,
+                panels: int | None = None, also: Iterable[tuple[Tensor, Tensor]] = (),
+                **finish: Unpack[Finish]) -> None:
         """``result = source @ W`` (or its transpose), with dropout ``feed`` on ``source``.
 
         All panels of it, or the first ``panels``. The products of the pairs of source and weights
@@ -128,7 +126,7 @@ class Emitter:
                 self._drain(phase, DrainSource.ARRAY, accumulators, (source, name), result, tile,
                             panel, **finish)
 
-    def _multiply(self, phase: int, accumulators: Accumulators, source: str, weights: Weights,
+    def _multiply(self, phase: int, accumulators: Accumulators, source: Tensor, weights: Weights,
                   panel: int, tile: Tile, *, transposed: bool, feed: Dropout | None) -> None:
         """Add a panel of a product: MATMULs on the runs of panels that it sums over."""
         lanes, vertices = self.config.lanes, self.operands.vertices_of(source)
@@ -150,8 +148,8 @@ class Emitter:
                 panels=count, panel=first, weights=weights.base + panel * step + first * stride,
                 weight_stride=stride, transposed=transposed)
 
-    def aggregate(self, phase: int, source: str, layer: int, result: str, *, backward: bool = False,
-                  linear: bool = False, roots: Iterable[str] = (),
+    def aggregate(self, phase: int, source: Tensor, layer: int, result: Tensor, *,
+                  backward: bool = False, linear: bool = False, roots: Iterable[Tensor] = (),
                   **finish: Unpack[Finish]) -> None:
         """``result = A @ source`` (or A's transpose), with the adjacency of a layer.
 
@@ -166,10 +164,10 @@ class Emitter:
             accumulators = Accumulators("aggregation")
             for name, messages in terms:
                 self._send(phase, accumulators, name, panel, messages[index])
-            self._drain(phase, DrainSource.AGGREGATION, accumulators, ("A", source), result,
+            self._drain(phase, DrainSource.AGGREGATION, accumulators, (EDGES, source), result,
                         tile, panel, **finish)
 
-    def _send(self, phase: int, accumulators: Accumulators, source: str, panel: int,
+    def _send(self, phase: int, accumulators: Accumulators, source: Tensor, panel: int,
               messages: Messages) -> None:
         """Add a panel's rows to the rows that messages lead to."""
         region = self.regions[source]
@@ -190,10 +188,10 @@ class Emitter:
             self._prefetched = True
 
     def _drain(self, phase: int, source: DrainSource, accumulators: Accumulators,
-               factors: tuple[str, str], result: str, tile: Tile, panel: int, *,
+               factors: tuple[Tensor, Tensor], result: Tensor, tile: Tile, panel: int, *,
                scale: Dropout | None = None, dropout: Dropout | None = None,
-               bias: str | None = None, relu: bool = False, mask_write: str | None = None,
-               mask_read: str | None = None) -> None:
+               bias: Tensor | None = None, relu: bool = False, mask_write: Tensor | None = None,
+               mask_read: Tensor | None = None) -> None:
         region, vertices = self.regions[result], self.operands.vertices_of(result)
         self._drained.add(result)
         written = self.operands.result(result, panel, tile)
@@ -233,10 +231,11 @@ class Emitter:
             vertices=vertices.entry, row_start=tile.first, row_limit=tile.rows, source=source,
             channel=region.channel, address=region.panel(panel, tile.first), a=self.tensor(a),
             b=self.tensor(b), o=self.tensor(result),
-            peak_of=self.tensor(of_training(result)), headroom=self.headroom(result),
+            peak_of=self.tensor(result.of_training), headroom=self.headroom(result),
             relu=relu, mask_write=bool(mask_write), mask_read=bool(mask_read), panel=panel)
 
-    def loss(self, phase: int, logits: str, gradient: str, classes: int, *, train: bool) -> None:
+    def loss(self, phase: int, logits: Tensor, gradient: Tensor, classes: int, *,
+             train: bool) -> None:
         """Loss and metrics; with ``train``, also the gradient of the logits."""
         region, vertices = self.regions[logits], self.operands.vertices_of(logits)
         panels = region.panels
@@ -256,7 +255,7 @@ class Emitter:
             a=self.tensor(logits), o=self.tensor(gradient), peak_of=self.tensor(gradient),
             open=train, headroom=self.headroom(gradient), train=train)
 
-    def load(self, phase: int, source: str, name: str, result: str) -> bool:
+    def load(self, phase: int, source: Tensor, name: Tensor, result: Tensor) -> bool:
         """Bring a matrix into the operand buffer, to stay there for all programs that follow.
 
         It is read by a product with a panel of weights, which goes to ``result``. Without effect,
@@ -277,13 +276,13 @@ class Emitter:
         self._openers.clear()
         self._prefetched = False
 
-    def tensor(self, name: str) -> int:
+    def tensor(self, name: Tensor) -> int:
         """A tensor's number in the exponent file."""
         return self.tensors[self.slot(name)]
 
     # Helpers.
 
-    def _parts_of_sum(self, source: str, panel: int, count: int) -> list[tuple[int, int]]:
+    def _parts_of_sum(self, source: Tensor, panel: int, count: int) -> list[tuple[int, int]]:
         """Panels that a MATMUL sums over: (first, count) of each instruction.
 
         What is drained in this program comes panel by panel: the first sums begin with the panels
@@ -300,7 +299,7 @@ class Emitter:
         return [("weights", weights.name, chunk.rows.start) for chunk in weights.chunks
                 if panels is None or any(panel in panels for panel, _ in weights.parts(chunk.rows))]
 
-    def _mask_address(self, name: str, tile: Tile, panel: int) -> int:
+    def _mask_address(self, name: Tensor, tile: Tile, panel: int) -> int:
         region = self.regions[name]
         words = -(-region.stride // self.config.mask_rows)
         return region.address + panel * words + tile.first // self.config.mask_rows

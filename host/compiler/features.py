@@ -14,11 +14,10 @@ from hypercast.host.compiler.packing import deal, pack_panels
 from hypercast.host.compiler.sparse_words import MAXIMUM_ROWS, SparseWords, index_words
 from hypercast.reference.array_types import IntArray, IntMatrix
 from hypercast.reference.network import AGGREGATE_FIRST
+from hypercast.reference.tensor import FEATURES
 from hypercast.rtl.config import Config
 
 __all__ = ["Features", "fill_dense"]
-
-_NAME = "X"
 
 
 class Features:
@@ -48,7 +47,7 @@ class Features:
         self._columns = model.network.features
         self._rows = rows
         self._panels = -(-self._columns // config.lanes)
-        self._parts = [deal(_rows(model.tensors[_NAME]), core, config)
+        self._parts = [deal(_rows(model.tensors[FEATURES]), core, config)
                        for core in range(config.cores)]
         self._sparse: list[SparseWords] | None = None
         combined = model.network.layers[0].order != AGGREGATE_FIRST
@@ -68,8 +67,8 @@ class Features:
         entries = max(np.count_nonzero(part.data if scipy.sparse.issparse(part) else part)
                       for part in self._parts)
         if remedy and 2 * (entries + self._panels) < self._rows * self._panels:
-            self.remedies[_NAME] = (f"{remedy}: with the {self._rows} rows of a core in one tile, "
-                                    f"words of zeros are not stored")
+            self.remedies[FEATURES] = (f"{remedy}: with the {self._rows} rows of a core in one "
+                                       f"tile, words of zeros are not stored")
 
     @property
     def words(self) -> IntArray | None:
@@ -82,8 +81,8 @@ class Features:
         """How the array takes them, in pieces that begin with panels ``firsts``: ``Parts``."""
         words = self.words
         if words is None:
-            return Parts.dense(_NAME, self._panels, self._rows)
-        return Parts.sparse(_NAME, firsts, words)
+            return Parts.dense(FEATURES, self._panels, self._rows)
+        return Parts.sparse(FEATURES, firsts, words)
 
     def place(self, memory: MemoryMap, firsts: Sequence[int]) -> None:
         """Allocate the words, and indices if they are word-sparse.
@@ -99,23 +98,23 @@ class Features:
             First panels of the pieces that are read on their own; 0 is the first of them.
         """
         if self._sparse is None:
-            memory.matrix(_NAME, 0, self._columns)
+            memory.matrix(FEATURES, 0, self._columns)
             return
-        memory.words(_NAME, 0, max(len(part.words) for part in self._sparse))
+        memory.words(FEATURES, 0, max(len(part.words) for part in self._sparse))
         for first, last in pairwise([*firsts, self._panels]):
             last = last if first else self._panels
             words = index_words(last - first, self._config)
             self._indices.append(
-                (memory.words(index_name(_NAME, first), 1, words), first, last - first))
+                (memory.words(index_name(FEATURES, first), 1, words), first, last - first))
 
     def fill(self, memory: MemoryMap, images: Sequence[Image]) -> None:
         """Append what was placed to every core's image."""
-        region = memory[_NAME]
+        region = memory[FEATURES]
         if self._sparse is None:
             _fill(self._parts, region, images, self._config)
             return
         for part, image in zip(self._sparse, images, strict=True):
-            image.append((_NAME, part.words))
+            image.append((FEATURES, part.words))
             for index, first, panels in self._indices:
                 image.append((index.name,
                               part.index(region.address, self._config, first, panels)))

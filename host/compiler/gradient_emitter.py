@@ -13,6 +13,7 @@ from hypercast.host.compiler.timing import Duration
 from hypercast.host.compiler.vertices import Tile
 from hypercast.host.compiler.weights import Weights
 from hypercast.reference.dropout import Dropout
+from hypercast.reference.tensor import Kind, Tensor
 from hypercast.rtl.isa import Opcode
 
 __all__ = ["GradientEmitter"]
@@ -27,15 +28,15 @@ class GradientEmitter:
     emitter : Emitter
         Emits the products.
     slices : dict
-        Parameter name to number of digits that a core's sum of its gradient takes.
+        Parameter to number of digits that a core's sum of its gradient takes.
     """
 
     emitter: Emitter
-    slices: Mapping[str, int]
+    slices: Mapping[Tensor, int]
     _groups: dict[int, Accumulators] = field(default_factory=dict)
 
     def gradients(self, phase: int, number: int,
-                  factors: Mapping[str, tuple[str, str, Dropout | None]]) -> None:
+                  factors: Mapping[Tensor, tuple[Tensor, Tensor, Dropout | None]]) -> None:
         """Reduce the gradients of a layer's weights and bias. Their UPDATEs follow with ``update``.
 
         Parameters
@@ -45,10 +46,10 @@ class GradientEmitter:
         number : int
             The layer.
         factors : dict
-            Name of each matrix of weights to the rows and columns whose product its gradient is
+            Each matrix of weights to the rows and columns whose product its gradient is
             (rows transposed), and dropout on the rows.
         """
-        bias, outputs = f"b{number}", f"dZ{number}"
+        bias, outputs = Tensor(Kind.BIAS, number), Tensor(Kind.GRADIENT, number)
         carrier = next((name for name, (rows, columns, _) in factors.items()
                         if columns == outputs
                         and index_name(rows, 0) not in self.emitter.regions), None)
@@ -58,7 +59,7 @@ class GradientEmitter:
             self._weight_gradient(phase, name, rows, columns, dropout, bias,
                                   sums if name == carrier else {})
 
-    def update(self, phase: int, name: str, rows: str, columns: str) -> None:
+    def update(self, phase: int, name: Tensor, rows: Tensor, columns: Tensor) -> None:
         """Update a parameter whose gradient has been reduced, with constants of the epoch."""
         emitter = self.emitter
         weights = emitter.weights[name]
@@ -81,7 +82,7 @@ class GradientEmitter:
         self.emitter.halt(phase=phase, step=1)
         self._groups.clear()
 
-    def _passing_sums(self, bias: str, carrier: str) -> dict[int, int]:
+    def _passing_sums(self, bias: Tensor, carrier: Tensor) -> dict[int, int]:
         """Panels of a bias, to their reduction rows, whose sums can be taken while the first tile
         of a weight gradient passes: those that are reduced in the same group.
         """
@@ -92,8 +93,8 @@ class GradientEmitter:
                 for chunk in self.emitter.weights[bias].chunks for panel in chunk.rows
                 if (panel, chunk.group) in passing}
 
-    def _weight_gradient(self, phase: int, name: str, rows: str, columns: str,
-                         dropout: Dropout | None, bias: str, sums: Mapping[int, int]) -> None:
+    def _weight_gradient(self, phase: int, name: Tensor, rows: Tensor, columns: Tensor,
+                         dropout: Dropout | None, bias: Tensor, sums: Mapping[int, int]) -> None:
         emitter, operands = self.emitter, self.emitter.operands
         weights, vertices = emitter.weights[name], operands.vertices_of(columns)
         tiles: list[tuple[Tile | None, int]] = [
@@ -121,7 +122,7 @@ class GradientEmitter:
                         slices, emitter.regions[columns].channel, reading=left.memory,
                         kept=not right.memory, sums=with_sums))
 
-    def _bias_gradient(self, phase: int, name: str, columns: str,
+    def _bias_gradient(self, phase: int, name: Tensor, columns: Tensor,
                        without: Mapping[int, int]) -> None:
         """The sums of ``columns``' rows, of the panels of a bias that are not in ``without``."""
         emitter, operands = self.emitter, self.emitter.operands
@@ -152,7 +153,7 @@ class GradientEmitter:
             follows=follows, accumulators=self._group(group))
 
     def _pieces(self, weights: Weights, chunk: Chunk,
-                rows: str) -> Iterator[tuple[int, int, int, int]]:
+                rows: Tensor) -> Iterator[tuple[int, int, int, int]]:
         """(panel, first tile, tiles, reduction row) of the GRADIENTs of a chunk."""
         tile = min(self.emitter.config.lanes, weights.height)
         for panel, part in weights.parts(chunk.rows):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from hypercast.host.compiler.timing import Duration
+from hypercast.reference.tensor import Tensor
 from hypercast.rtl import isa
 
 __all__ = ["ARRIVALS", "ENGINES", "Accumulators", "Instruction", "Issued", "Name"]
@@ -82,8 +83,8 @@ class Instruction:
     reads: set[Name]
     writes: set[Name]
     accumulators: Accumulators | None
-    opens: str | None
-    label: str | None
+    opens: Tensor | None
+    label: Tensor | None
     operands: dict[str, int]
     #: Instructions that have to be issued first.
     before: set["Instruction"] = field(default_factory=set)

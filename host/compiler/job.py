@@ -7,6 +7,7 @@ from hypercast.host.compiler.label_list import LabelFormat
 from hypercast.host.compiler.memory_map import Region
 from hypercast.host.compiler.sample_plan import SamplePlan
 from hypercast.host.compiler.weights import Weights
+from hypercast.reference.tensor import FEATURES, Tensor
 from hypercast.rtl.config import Config
 
 __all__ = ["Job"]
@@ -35,18 +36,18 @@ class Job:
         ``evaluate`` start.
     phases : list of str
         Names of the phase counters.
-    updates : tuple of (int, str)
+    updates : tuple of (int, Tensor)
         Program row and parameter of each UPDATE, whose rates change with the epoch.
     tensors : dict
-        Name of an entry of the exponent file (``reference.slots``) to its number.
+        Entry of the exponent file (``reference.slots``) to its number.
     exponents : dict
-        Name of an entry of the exponent file to its initial exponent.
+        Entry of the exponent file to its initial exponent.
     regions : dict
         Name to ``Region`` of everything in the memory channels.
     images : list
         For each core, (region name, words) pairs: the initial memory contents.
     weights : dict
-        Name to ``Weights``.
+        Parameter to ``Weights``.
     weight_bank : numpy.ndarray
         Initial weight bank, (rows, chunks) ``uint32``.
     split_sizes : tuple of int
@@ -65,12 +66,12 @@ class Job:
     program: list[int]
     entries: dict[str, int]
     phases: list[str]
-    updates: tuple[tuple[int, str], ...]
-    tensors: dict[str, int]
-    exponents: dict[str, int]
+    updates: tuple[tuple[int, Tensor], ...]
+    tensors: dict[Tensor, int]
+    exponents: dict[Tensor, int]
     regions: dict[str, Region]
     images: list[Image]
-    weights: dict[str, Weights]
+    weights: dict[Tensor, Weights]
     weight_bank: Words
     split_sizes: tuple[int, ...]
     messages: int
@@ -82,6 +83,12 @@ class Job:
     def vertices(self) -> int:
         """Vertices of the last layer's output, which have labels."""
         return self.rows[-1]
+
+    @property
+    def matrices(self) -> list[Tensor]:
+        """Matrices that a training step leaves in the memory channels."""
+        found = (region.tensor for region in self.regions.values() if region.columns)
+        return [tensor for tensor in dict.fromkeys(found) if tensor and tensor != FEATURES]
 
     def instructions(self, entry: str) -> list[int]:
         """The encoded instructions of a program, up to its HALT."""

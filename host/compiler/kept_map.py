@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from hypercast.reference.tensor import Tensor
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Keep
 
@@ -17,19 +18,19 @@ class KeptMap:
     ----------
     config : Config
         Gives ``kept_rows``, the memories' size.
-    wanted : iterable of (Keep, str, int, int)
+    wanted : iterable of (Keep, Tensor, int, int)
         Memory, matrix, panels and rows of a panel.
     """
 
-    def __init__(self, config: Config, wanted: Iterable[tuple[Keep, str, int, int]]) -> None:
-        self._places: dict[tuple[Keep, str], tuple[int, int]] = {}
+    def __init__(self, config: Config, wanted: Iterable[tuple[Keep, Tensor, int, int]]) -> None:
+        self._places: dict[tuple[Keep, Tensor], tuple[int, int]] = {}
         used = {Keep.RIGHT: 0, Keep.SEND: 0}
         for target, name, panels, rows in wanted:
             if used[target] + panels * rows <= config.kept_rows:
                 self._places[target, name] = used[target], rows
                 used[target] += panels * rows
 
-    def base(self, target: Keep, name: str, panel: int) -> int | None:
+    def base(self, target: Keep, name: Tensor, panel: int) -> int | None:
         """First word of a panel, or None if the matrix has no place."""
         if (target, name) not in self._places:
             return None

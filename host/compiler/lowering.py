@@ -1,15 +1,16 @@
 """Emits the program of a network: a training step, and an evaluation.
 
-Tensor names are those of ``reference.fixed_gcn``.
+Tensors are those of ``reference.fixed_gcn``.
 """
 
 from dataclasses import dataclass, field
 from functools import partial
 
-from hypercast.host.compiler.emitter import ONE, Emitter, Finish
+from hypercast.host.compiler.emitter import Emitter, Finish
 from hypercast.host.compiler.gradient_emitter import GradientEmitter
 from hypercast.reference.dropout import Dropout
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Network, Weight
+from hypercast.reference.tensor import FEATURES, ONE, Kind, Pass, Tensor
 from hypercast.rtl.registers import PHASES
 
 __all__ = ["Program"]
@@ -49,8 +50,9 @@ class Program:
         if order == AGGREGATE_FIRST:
             return False
         phase = self._phase("forward 1")
-        result = "T1" if order == COMBINE_FIRST else self._output(1)
-        loaded = self.emitter.load(phase, "X", "W1", f"{result}.eval")
+        result = Tensor(Kind.COMBINED, 1) if order == COMBINE_FIRST else self._output(1)
+        loaded = self.emitter.load(phase, FEATURES, Tensor(Kind.WEIGHTS, 1),
+                                   result.made(Pass.EVALUATION))
         if loaded:
             self.emitter.halt(phase=phase, step=0)
         return loaded
@@ -58,9 +60,9 @@ class Program:
     def train(self) -> None:
         """A training step: forward, loss, backward, update."""
         last = len(self.network.layers)
-        self._forward(suffix="", training=True)
-        self.emitter.loss(self._phase("loss"), f"Z{last}", f"dZ{last}", self.network.classes,
-                          train=True)
+        self._forward(Pass.TRAINING)
+        self.emitter.loss(self._phase("loss"), Tensor(Kind.LOGITS, last),
+                          Tensor(Kind.GRADIENT, last), self.network.classes, train=True)
         for number in range(last, 0, -1):
             self._backward(number)
             phase = self._phase(f"update {number}")
@@ -69,7 +71,8 @@ class Program:
                 for weight in self.network.weights(number)})
         for number in range(last, 0, -1):
             phase = self._phase(f"update {number}")
-            self.gradient_emitter.update(phase, f"b{number}", ONE, f"dZ{number}")
+            self.gradient_emitter.update(phase, Tensor(Kind.BIAS, number), ONE,
+                                         Tensor(Kind.GRADIENT, number))
             for weight in self.network.weights(number):
                 self.gradient_emitter.update(phase, weight.name, *self._factors(number, weight)[:2])
         self.gradient_emitter.halt(phase=self._phase("update"))
@@ -77,38 +80,40 @@ class Program:
     def evaluate(self) -> None:
         """A forward pass without dropout, for its metrics."""
         last = len(self.network.layers)
-        self._forward(suffix=".eval", training=False)
-        self.emitter.loss(self._phase("evaluate"), f"Z{last}.eval", f"dZ{last}",
-                          self.network.classes, train=False)
+        self._forward(Pass.EVALUATION)
+        self.emitter.loss(self._phase("evaluate"), Tensor(Kind.LOGITS, last, Pass.EVALUATION),
+                          Tensor(Kind.GRADIENT, last), self.network.classes, train=False)
         self.emitter.halt(phase=self._phase("evaluate"), step=0)
 
-    def _forward(self, suffix: str, training: bool) -> None:
+    def _forward(self, during: Pass) -> None:
+        training = during == Pass.TRAINING
         for number, layer in enumerate(self.network.layers, 1):
             phase = self._phase(f"forward {number}" if training else "evaluate")
             last = number == len(self.network.layers)
-            result = f"{self._output(number)}{suffix}"
+            result = self._output(number, during)
             dropout = self.network.dropouts[number - 1] if training else None
-            finish: Finish = {"bias": f"b{number}", "relu": not last}
+            finish: Finish = {"bias": Tensor(Kind.BIAS, number), "relu": not last}
             if training and not last:
-                finish["mask_write"] = f"mask{number}"
+                finish["mask_write"] = Tensor(Kind.MASK, number)
                 finish["dropout"] = self.network.dropouts[number]
             if layer.order == AGGREGATE_FIRST:
-                source = f"{self._output(number - 1)}{suffix}" if number > 1 else "X"
-                middle = f"M{number}{suffix}"
-                aggregated = f"{middle}.next" if (
+                middle = Tensor(Kind.AGGREGATED, number, during)
+                aggregated = middle.made(Pass.NEXT) if (
                     training and self.ahead and number == 1) else middle
-                self.emitter.aggregate(phase, source, number, aggregated, scale=dropout)
-                self.emitter.combine(phase, middle, f"W{number}", result, **finish)
+                self.emitter.aggregate(phase, self._output(number - 1, during), number, aggregated,
+                                       scale=dropout)
+                self.emitter.combine(phase, middle, Tensor(Kind.WEIGHTS, number), result, **finish)
                 continue
             feed = dropout if number == 1 else None
             (source, name), *others = [
-                (f"{self._output(weight.source)}{suffix if weight.source else ''}", weight.name)
+                (self._output(weight.source, during), weight.name)
                 for weight in self.network.weights(number)]
             if layer.order == LINEAR:
                 finish["scale"] = dropout
                 self.emitter.combine(phase, source, name, result, also=others, feed=feed, **finish)
                 continue
-            middle, roots = f"T{number}{suffix}", [f"S{number}{suffix}"][:len(others)]
+            middle = Tensor(Kind.COMBINED, number, during)
+            roots = [Tensor(Kind.ROOT, number, during)][:len(others)]
             self.emitter.combine(phase, source, name, middle, scale=dropout, feed=feed)
             for root, factors in zip(roots, others, strict=True):
                 self.emitter.combine(phase, *factors, root, scale=dropout, feed=feed)
@@ -117,42 +122,48 @@ class Program:
     def _backward(self, number: int) -> None:
         layer, weights = self.network.layers[number - 1], self.network.weights(number)
         phase = self._phase(f"backward {number}")
-        gradient, below = f"dZ{number}", f"dZ{number - 1}"
+        gradient, below = Tensor(Kind.GRADIENT, number), Tensor(Kind.GRADIENT, number - 1)
         combine = partial(self.emitter.combine, phase, gradient, transposed=True)
         if layer.order == COMBINE_FIRST:
-            self.emitter.aggregate(phase, gradient, number, f"dT{number}", backward=True)
+            self.emitter.aggregate(phase, gradient, number,
+                                   Tensor(Kind.COMBINED_GRADIENT, number), backward=True)
         if number == len(self.network.layers):
             for weight in weights[:-1] if self.network.jumping else ():
-                combine(weight.name, f"dC{weight.source}")
+                combine(weight.name, Tensor(Kind.JUMPING_GRADIENT, weight.source))
         if number == 1:
             return
-        finish: Finish = {
-            "scale": self.network.dropouts[number - 1], "mask_read": f"mask{number - 1}"}
+        finish: Finish = {"scale": self.network.dropouts[number - 1],
+                          "mask_read": Tensor(Kind.MASK, number - 1)}
         if not self.network.sums_gradients(number):
-            factor = f"dT{number}" if layer.order == COMBINE_FIRST else gradient
+            combined = layer.order == COMBINE_FIRST
+            factor = Tensor(Kind.COMBINED_GRADIENT, number) if combined else gradient
             self.emitter.combine(phase, factor, weights[-1].name, below, transposed=True, **finish)
             return
-        roots = [f"dC{number - 1}"] if number - 1 in self.network.jumping[:-1] else []
-        combine(weights[0].name, f"dM{number}")
+        jumping = number - 1 in self.network.jumping[:-1]
+        roots = [Tensor(Kind.JUMPING_GRADIENT, number - 1)] if jumping else []
+        aggregated = Tensor(Kind.AGGREGATED_GRADIENT, number)
+        combine(weights[0].name, aggregated)
         if layer.root:
-            roots.append(f"dS{number}")
+            roots.append(Tensor(Kind.ROOT_GRADIENT, number))
             combine(weights[1].name, roots[-1])
-        self.emitter.aggregate(phase, f"dM{number}", number, below, backward=True,
+        self.emitter.aggregate(phase, aggregated, number, below, backward=True,
                                linear=layer.order == LINEAR, roots=roots, **finish)
 
-    def _output(self, number: int) -> str:
-        """Name of a layer's output; of layer 0, the input features."""
+    def _output(self, number: int, during: Pass = Pass.TRAINING) -> Tensor:
+        """A layer's output; of layer 0, the input features."""
         if number == 0:
-            return "X"
-        return f"{'H' if number < len(self.network.layers) else 'Z'}{number}"
+            return FEATURES
+        hidden = number < len(self.network.layers)
+        return Tensor(Kind.HIDDEN if hidden else Kind.LOGITS, number, during)
 
-    def _factors(self, number: int, weight: Weight) -> tuple[str, str, Dropout | None]:
+    def _factors(self, number: int, weight: Weight) -> tuple[Tensor, Tensor, Dropout | None]:
         """What the gradient of weights is the product of, and dropout on the first."""
         order = self.network.layers[number - 1].order
         if order == AGGREGATE_FIRST:
-            return f"M{number}", f"dZ{number}", None
+            return Tensor(Kind.AGGREGATED, number), Tensor(Kind.GRADIENT, number), None
         combined = order == COMBINE_FIRST and not weight.root
-        return (self._output(weight.source), f"{'dT' if combined else 'dZ'}{number}",
+        right = Tensor(Kind.COMBINED_GRADIENT if combined else Kind.GRADIENT, number)
+        return (self._output(weight.source), right,
                 None if weight.source else self.network.dropouts[0])
 
     def _phase(self, name: str) -> int:

@@ -6,7 +6,7 @@ All cores use the same addresses; only row counts differ. Nothing is ever stored
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hypercast.host.compiler.tensors import level
+from hypercast.reference.tensor import Tensor
 from hypercast.rtl.config import Config, ConfigurationError
 from hypercast.rtl.registers import Space
 
@@ -60,7 +60,7 @@ def require_capacity(config: Config, field: str, needed: int, why: str,
                         f"{remedy}{otherwise and f'; or {otherwise}'}")
 
 
-def index_name(matrix: str, panel: int) -> str:
+def index_name(matrix: Tensor, panel: int) -> str:
     """Name of the index of a word-sparse matrix, from a panel on."""
     return f"index of {matrix}, panels from {panel}"
 
@@ -73,6 +73,8 @@ class Region:
     ----------
     name : str
         What lies there.
+    tensor : Tensor or None
+        The matrix or mask of a training step that it is.
     channel : int
         0 (features) or 1 (gradients).
     address, words : int
@@ -89,6 +91,7 @@ class Region:
     words: int
     stride: int = 0
     columns: int = 0
+    tensor: Tensor | None = None
 
     @property
     def space(self) -> Space:
@@ -123,28 +126,30 @@ class MemoryMap:
         self._used = [0, 0]
         self.regions: dict[str, Region] = {}
 
-    def matrix(self, name: str, channel: int, columns: int) -> Region:
+    def matrix(self, tensor: Tensor, channel: int, columns: int) -> Region:
         """A matrix of ``columns`` columns, panel by panel."""
-        panels, rows = -(-columns // self._config.lanes), self._rows[level(name)]
-        return self._add(name, channel, panels * rows, stride=rows, columns=columns)
+        panels, rows = -(-columns // self._config.lanes), self._rows[tensor.level]
+        return self._add(tensor, channel, panels * rows, tensor=tensor, stride=rows,
+                         columns=columns)
 
     def words(self, name: str, channel: int, count: int) -> Region:
         """``count`` words."""
         return self._add(name, channel, count)
 
-    def packed(self, name: str, channel: int, per_word: int, columns: int) -> Region:
+    def packed(self, tensor: Tensor, channel: int, per_word: int, columns: int) -> Region:
         """One record a row and panel of ``columns``, ``per_word`` of them in a word."""
-        panels, rows = -(-columns // self._config.lanes), self._rows[level(name)]
-        return self._add(name, channel, panels * -(-rows // per_word), stride=rows)
+        panels, rows = -(-columns // self._config.lanes), self._rows[tensor.level]
+        return self._add(tensor, channel, panels * -(-rows // per_word), tensor=tensor, stride=rows)
 
     def labels(self, records: int) -> Region:
         """Labels of the last layer's output, in channel 1: ``records`` of 16 bits a row."""
         words = records * -(-self._rows[-1] // self._config.info_rows)
         return self._add("labels", 1, words, stride=self._rows[-1])
 
-    def _add(self, name: str, channel: int, words: int, **shape: int) -> Region:
-        region = Region(name=name, channel=channel, address=self._used[channel], words=words,
-                        **shape)
+    def _add(self, name: str, channel: int, words: int, *, tensor: Tensor | None = None,
+             stride: int = 0, columns: int = 0) -> Region:
+        region = Region(name=name, tensor=tensor, channel=channel, address=self._used[channel],
+                        words=words, stride=stride, columns=columns)
         self._used[channel] += words
         self.regions[name] = region
         return region

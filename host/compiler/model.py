@@ -10,6 +10,7 @@ from hypercast.reference.momentum_exponents import MomentumExponents
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.sample import Sample
+from hypercast.reference.tensor import Tensor
 
 __all__ = ["Model"]
 
@@ -22,12 +23,12 @@ class Model(Protocol):
     sample: Sample
     labels: IntArray | BoolArray
     loss_weights: IntArray
-    tensors: dict[str, IntMatrix]
+    tensors: dict[Tensor, IntMatrix]
     exponents: ExponentFile
     momentum_exponents: MomentumExponents
 
-    def optimiser(self, name: str) -> dict[str, IntArray]:
+    def optimiser(self, name: Tensor) -> dict[str, IntArray]:
         """What the optimiser keeps of a parameter, by kind."""
 
-    def rates(self, name: str, epoch: int) -> Rates | AdamRates:
+    def rates(self, name: Tensor, epoch: int) -> Rates | AdamRates:
         """Constants with which a parameter is updated in an epoch."""

@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 
 from hypercast.reference.array_types import IntArray
+from hypercast.reference.tensor import Tensor
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import OPERANDS, Opcode, OperandSource
 
@@ -22,7 +23,7 @@ class Parts:
 
     Parameters
     ----------
-    name : str
+    name : Tensor
         The matrix.
     firsts : tuple of int
         First panel of each piece; those of a dense matrix are panels.
@@ -32,18 +33,18 @@ class Parts:
         Entries from panel to panel; 0 if the matrix is word-sparse.
     """
 
-    name: str
+    name: Tensor
     firsts: tuple[int, ...]
     sizes: tuple[int, ...]
     stride: int = 0
 
     @classmethod
-    def dense(cls, name: str, panels: int, stride: int) -> Self:
+    def dense(cls, name: Tensor, panels: int, stride: int) -> Self:
         """The panels of a matrix with ``panels``, each of ``stride`` words."""
         return cls(name=name, firsts=tuple(range(panels)), sizes=(stride,) * panels, stride=stride)
 
     @classmethod
-    def sparse(cls, name: str, firsts: Sequence[int], words: IntArray) -> Self:
+    def sparse(cls, name: Tensor, firsts: Sequence[int], words: IntArray) -> Self:
         """The panels of a word-sparse matrix with ``words``, an array (cores, panels)."""
         sizes = np.add.reduceat(words, firsts, axis=1).max(axis=0)
         return cls(name=name, firsts=tuple(firsts), sizes=tuple(sizes.tolist()))
@@ -69,9 +70,9 @@ class OperandMap:
     """
 
     def __init__(self, config: Config, wanted: Iterable[Parts]) -> None:
-        self._places: dict[str, tuple[Parts, int, int]] = {}
+        self._places: dict[Tensor, tuple[Parts, int, int]] = {}
         # Word-sparse matrices, to the panels that have an index.
-        self._starts: dict[str, tuple[int, ...]] = {}
+        self._starts: dict[Tensor, tuple[int, ...]] = {}
         used = 0
         for parts in wanted:
             if not parts.stride:
@@ -84,7 +85,7 @@ class OperandMap:
                 self._places[parts.name] = parts, used, held
                 used += size
 
-    def cuts(self, name: str) -> tuple[int, ...]:
+    def cuts(self, name: Tensor) -> tuple[int, ...]:
         """First panels of what an instruction may take together; empty for the whole matrix."""
         if name not in self._places:
             return ()
@@ -93,30 +94,30 @@ class OperandMap:
             return parts.firsts
         return (0, held) if held < len(parts.sizes) else ()
 
-    def starts(self, name: str) -> tuple[int, ...]:
+    def starts(self, name: Tensor) -> tuple[int, ...]:
         """Panels that what an instruction takes together must not reach across: where a
         word-sparse matrix has an index, since it ends there; those of ``cuts`` for others.
         """
         return self._starts.get(name, self.cuts(name))
 
-    def holds(self, name: str, first: int = 0, count: int = 1) -> bool:
+    def holds(self, name: Tensor, first: int = 0, count: int = 1) -> bool:
         """Whether there is a place for panels of a matrix; word-sparse, for a whole piece."""
         if name not in self._places:
             return False
         parts, _, held = self._places[name]
         return not parts.stride or first + count <= held
 
-    def entry(self, name: str, panel: int, row: int) -> int:
+    def entry(self, name: Tensor, panel: int, row: int) -> int:
         """Entry of a row of a dense matrix' panel that has a place."""
         parts, base, _ = self._places[name]
         return base + panel * parts.stride + row
 
-    def fields(self, name: str, first: int, row: int, *, keep: bool) -> dict[str, int]:
+    def fields(self, name: Tensor, first: int, row: int, *, keep: bool) -> dict[str, int]:
         """Operands of a MATMUL or GRADIENT on a piece of a matrix that has a place.
 
         Parameters
         ----------
-        name : str
+        name : Tensor
             The matrix.
         first : int
             First panel; if word-sparse, of a whole piece.

@@ -8,14 +8,14 @@ from hypercast.host.compiler.instruction import Name
 from hypercast.host.compiler.kept_map import KeptMap
 from hypercast.host.compiler.memory_map import Region, index_name
 from hypercast.host.compiler.operand_map import OperandMap
-from hypercast.host.compiler.tensors import level, of_training
 from hypercast.host.compiler.vertices import Tile, Vertices
+from hypercast.reference.tensor import Tensor
 from hypercast.rtl.isa import Keep
 
 __all__ = ["Operands", "Use"]
 
-#: A panel of a tile of a tensor: its name, the panel, and the tile's first row.
-Part: TypeAlias = tuple[str, int, int]
+#: A panel of a tile of a tensor: that tensor, the panel, and the tile's first row.
+Part: TypeAlias = tuple[Tensor, int, int]
 
 
 class Use(NamedTuple):
@@ -62,24 +62,25 @@ class Operands:
     _present: dict[Part, tuple[int, int]] = field(default_factory=dict)
     _resident: dict[Part, tuple[int, int]] = field(default_factory=dict)
 
-    def parts(self, name: str, panels: Iterable[int], tile: Tile | None = None) -> tuple[Part, ...]:
+    def parts(self, name: Tensor, panels: Iterable[int],
+              tile: Tile | None = None) -> tuple[Part, ...]:
         """Names of panels of a tensor, of all tiles or of one."""
         tiles = [tile] if tile else self.vertices_of(name).tiles
         return tuple((name, panel, each.first) for panel in panels for each in tiles)
 
-    def vertices_of(self, name: str) -> Vertices:
+    def vertices_of(self, name: Tensor) -> Vertices:
         """The vertices that a tensor has rows of."""
-        return self.vertices[level(name)]
+        return self.vertices[name.level]
 
-    def cuts(self, name: str) -> tuple[int, ...]:
+    def cuts(self, name: Tensor) -> tuple[int, ...]:
         """Where a left operand's panels have to be parted, as ``OperandMap.cuts``."""
-        return self.buffer.cuts(of_training(name))
+        return self.buffer.cuts(name.of_training)
 
-    def starts(self, name: str) -> tuple[int, ...]:
+    def starts(self, name: Tensor) -> tuple[int, ...]:
         """Where panels that are not the whole matrix have to be parted."""
-        return self.buffer.starts(of_training(name))
+        return self.buffer.starts(name.of_training)
 
-    def left(self, name: str, first: int, count: int, tile: Tile | None = None) -> Use:
+    def left(self, name: Tensor, first: int, count: int, tile: Tile | None = None) -> Use:
         """The left operand of a MATMUL or GRADIENT: panels of a tile of rows, or of all.
 
         What is taken from the operand buffer has to be kept by an instruction with the same rows.
@@ -89,7 +90,7 @@ class Operands:
         fields = {"address": region.panel(first, row), "stride": region.stride} \
             if region.stride else {
             "sparse": 1, "address": self.regions[index_name(name, first)].address}
-        place = of_training(name)
+        place = name.of_training
         whole = tile is None and len(self.vertices_of(name).tiles) > 1
         if whole or not self.buffer.holds(place, first, count):
             return Use(fields, parts, memory=True)
@@ -102,11 +103,11 @@ class Operands:
             return Use(fields, parts, entries, memory=True)
         return Use(fields, entries, follows=entries if count == 1 and region.stride else ())
 
-    def sent(self, name: str, panel: int, address: int) -> Use:
+    def sent(self, name: Tensor, panel: int, address: int) -> Use:
         """The rows of an AGGREGATE, from an address on."""
         return self._source(Keep.SEND, name, panel, {"address": address})
 
-    def right(self, name: str, panel: int, tile: Tile | None = None) -> Use:
+    def right(self, name: Tensor, panel: int, tile: Tile | None = None) -> Use:
         """The right operand of a GRADIENT, of a tile of rows or of all."""
         region, row = self.regions[name], tile.first if tile else 0
         return self._source(
@@ -114,9 +115,9 @@ class Operands:
             {"gradient_channel": region.channel, "gradient_address": region.panel(panel, row)},
             tile)
 
-    def result(self, name: str, panel: int, tile: Tile) -> Use:
+    def result(self, name: Tensor, panel: int, tile: Tile) -> Use:
         """What DRAIN, or LOSS with one panel, writes: to memory, and where it is kept."""
-        parts, place = self.parts(name, [panel], tile), of_training(name)
+        parts, place = self.parts(name, [panel], tile), name.of_training
         fields, names = {"keep": 0}, list[Name](parts)
         if self.buffer.holds(place, panel):
             fields["keep"] |= 1 << Keep.LEFT
@@ -139,10 +140,10 @@ class Operands:
         """End a program: the next one finds what stays from step to step."""
         self._present = dict(self._resident)
 
-    def _source(self, target: Keep, name: str, panel: int, fields: dict[str, int],
+    def _source(self, target: Keep, name: Tensor, panel: int, fields: dict[str, int],
                 tile: Tile | None = None) -> Use:
         """A panel that may be kept, or else is read from memory."""
-        base = self.kept.base(target, of_training(name), panel)
+        base = self.kept.base(target, name.of_training, panel)
         if base is None:
             return Use(fields, self.parts(name, [panel], tile), memory=True)
         names = ((target, name, panel),)

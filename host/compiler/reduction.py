@@ -13,6 +13,7 @@ from hypercast.host.compiler.model import Model
 from hypercast.host.compiler.packing import deal
 from hypercast.reference.bounds import gradient_bounds
 from hypercast.reference.network import Network
+from hypercast.reference.tensor import FEATURES, Kind, Tensor
 from hypercast.rtl.config import Config
 
 __all__ = ["Chunk", "gradient_slices", "plan_reductions", "slices_for"]
@@ -40,7 +41,7 @@ class Chunk:
     first_row: int
 
 
-def plan_reductions(network: Network, config: Config) -> dict[str, list[Chunk]]:
+def plan_reductions(network: Network, config: Config) -> dict[Tensor, list[Chunk]]:
     """The chunks of every parameter.
 
     Parameters
@@ -53,22 +54,22 @@ def plan_reductions(network: Network, config: Config) -> dict[str, list[Chunk]]:
     Returns
     -------
     dict
-        Parameter name (W1, b1, ...) to a list of ``Chunk``.
+        Parameter (W1, b1, ...) to a list of ``Chunk``.
     """
     lanes, cores = config.lanes, config.cores
     capacity, unit = config.accumulator_rows * cores, max(lanes, cores)
-    plan: dict[str, list[Chunk]] = {}
+    plan: dict[Tensor, list[Chunk]] = {}
     group, used = 0, 0
     for number in range(len(network.layers), 0, -1):
         layer = network.layers[number - 1]
         panels = -(-layer.features_out // lanes)
-        shapes = [(f"b{number}", panels, 1)]
+        shapes = [(Tensor(Kind.BIAS, number), panels, 1)]
         for weight in reversed(network.weights(number)):
             height = -(-weight.shape[0] // lanes) * lanes
             shapes.append((weight.name, panels * height, height))
         for name, count, height in shapes:
             plan[name] = []
-            done, tail = 0, _tail(count, height, unit) if name == "W1" else 0
+            done, tail = 0, _tail(count, height, unit) if name == Tensor(Kind.WEIGHTS, 1) else 0
             while done < count:
                 left = count - done - (tail if done < count - tail else 0)
                 room = (capacity - used) // unit * unit
@@ -94,7 +95,8 @@ def _tail(count: int, height: int, unit: int) -> int:
     return max(0, count - -(-(count - share) // step) * step)
 
 
-def gradient_slices(model: Model, config: Config, network: Network | None = None) -> dict[str, int]:
+def gradient_slices(model: Model, config: Config,
+                    network: Network | None = None) -> dict[Tensor, int]:
     """Digits that any core's sum of each parameter's gradient takes, by parameter name.
 
     Parameters
@@ -106,7 +108,7 @@ def gradient_slices(model: Model, config: Config, network: Network | None = None
     network : Network, optional
         The model's with other orders.
     """
-    bounds = [gradient_bounds(network or model.network, deal(model.tensors["X"], core, config),
+    bounds = [gradient_bounds(network or model.network, deal(model.tensors[FEATURES], core, config),
                               config.element_width) for core in range(config.cores)]
     return {name: slices_for(max(bound[name] for bound in bounds), config) for name in bounds[0]}
 

@@ -128,7 +128,7 @@ class SamplePlan:
                                        self.vertices[edges.source].entry))
             users = self.roots if edges.root else self.messages
             users.update(dict.fromkeys(edges.uses, places))
-            if edges.name.startswith("A") and not self.traffic:
+            if not edges.root and not self.traffic:
                 self.traffic = self._traffic([messages for _, messages in tiles])
 
     def _list_words(self, edges: EdgeMatrix, messages: CompiledMessages) -> int:

@@ -16,6 +16,7 @@ from hypercast.host.compiler.execution import execute
 from hypercast.host.compiler.instruction import ARRIVALS, Accumulators, Instruction, Issued, Name
 from hypercast.host.compiler.issue_order import TRIALS, issue_orders
 from hypercast.host.compiler.timing import Duration
+from hypercast.reference.tensor import Tensor
 from hypercast.rtl import isa
 
 __all__ = ["Schedule"]
@@ -33,13 +34,13 @@ class Schedule:
     ----------
     issued : list of Issued
         Instructions in the order of their rows.
-    labels : list of (int, str)
+    labels : list of (int, Tensor)
         Rows of the instructions that were given a label.
     """
 
     def __init__(self, trials: int = TRIALS) -> None:
         self.issued: list[Issued] = []
-        self.labels: list[tuple[int, str]] = []
+        self.labels: list[tuple[int, Tensor]] = []
         self._trials = trials
         self._program: list[Instruction] = []
 
@@ -51,8 +52,8 @@ class Schedule:
     def add(self, opcode: isa.Opcode, fields: Mapping[str, int] | None = None, /, *,
             duration: Duration | None = None, reads: Iterable[Name] = (),
             writes: Iterable[Name] = (), follows: Iterable[Name] = (),
-            accumulators: Accumulators | None = None, opens: str | None = None,
-            label: str | None = None, **operands: int) -> None:
+            accumulators: Accumulators | None = None, opens: Tensor | None = None,
+            label: Tensor | None = None, **operands: int) -> None:
         """Add an instruction to the program, after those that it depends on.
 
         Parameters
@@ -70,10 +71,10 @@ class Schedule:
             If it may have to, that becomes the field ``chained``.
         accumulators : Accumulators, optional
             What it adds to or takes out; becomes the field ``buffer``.
-        opens : str, optional
-            The tensor that the first instruction to be issued with this name has to open; becomes
+        opens : Tensor, optional
+            The one that the first instruction to be issued with this name has to open; becomes
             the field ``open``.
-        label : str, optional
+        label : Tensor, optional
             Entered into ``labels``.
         **operands
             Fields of the instruction.
@@ -101,7 +102,7 @@ class Schedule:
 def _issued(order: Iterable[Instruction], buffers: Mapping[Accumulators, int]) -> Iterator[Issued]:
     """Instructions in order, as they are issued."""
     waits = _Waits(buffers)
-    opened: set[str] = set()
+    opened: set[Tensor] = set()
     for instruction in order:
         fields = dict(instruction.operands)
         if instruction.accumulators:

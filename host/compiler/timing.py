@@ -12,6 +12,7 @@ import numpy as np
 
 from hypercast.host.compiler.load import Load
 from hypercast.reference.array_types import IntArray
+from hypercast.reference.tensor import Tensor
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Opcode
 from hypercast.rtl.limits import BURST, group_size, row_interval
@@ -77,10 +78,10 @@ class Timing:
     config : Config
         Configuration of the chip.
     sparse : dict, optional
-        Name of each word-sparse matrix to its words: array (cores, panels).
+        Each word-sparse matrix to its words: array (cores, panels).
     """
 
-    def __init__(self, config: Config, sparse: Mapping[str, IntArray] | None = None) -> None:
+    def __init__(self, config: Config, sparse: Mapping[Tensor, IntArray] | None = None) -> None:
         self._config = config
         self._sparse = sparse or {}
         self._rate = _STALLED_RATE if config.memory_stalls else 1.0
@@ -122,7 +123,7 @@ class Timing:
         """Rows of all cores, of a tile in which the largest has ``rows``."""
         return min(rows * self._config.cores, vertices)
 
-    def _stream(self, name: str, vertices: int, rows: int, first: int, count: int, least: int, *,
+    def _stream(self, name: Tensor, vertices: int, rows: int, first: int, count: int, least: int, *,
                 reading: bool) -> tuple[float, int]:
         """Cycles and words of panels that stream through the array, ``least`` cycles for each."""
         rate = self._rate if reading else 1.0
@@ -162,8 +163,8 @@ class Timing:
         header = (2 + 2 * config.streams) / config.chunks
         return 3 * self._read + self._words(header + config.streams * config.edge_buffer)
 
-    def matmul(self, name: str, vertices: int, rows: int, first: int, count: int, channel: int, *,
-               reading: bool) -> Duration:
+    def matmul(self, name: Tensor, vertices: int, rows: int, first: int, count: int, channel: int,
+               *, reading: bool) -> Duration:
         """MATMUL: tiles of weights are loaded while the rows of the tile before pass.
 
         Of panels ``first .. first + count - 1`` and ``rows`` rows.
@@ -180,8 +181,9 @@ class Timing:
             words=self._on(channel, words / self._config.cores) if reading else (0, 0),
             work={"array_words": words, **work})
 
-    def gradient(self, name: str, vertices: int, first: int, tiles: int, slices: int, channel: int,
-                 *, reading: bool, kept: bool = False, sums: bool = False) -> Duration:
+    def gradient(self, name: Tensor, vertices: int, first: int, tiles: int, slices: int,
+                 channel: int, *, reading: bool, kept: bool = False,
+                 sums: bool = False) -> Duration:
         """GRADIENT of weights: a tile's rows are sent while the next one streams.
 
         ``reading`` its left operand from memory; its right one unless that was ``kept``. ``sums``

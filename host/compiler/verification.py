@@ -11,6 +11,7 @@ import numpy as np
 
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.memory_map import Region
+from hypercast.reference.tensor import FEATURES
 from hypercast.rtl.isa import Keep, Opcode, OperandSource, decode
 
 __all__ = ["ProgramError", "verify"]
@@ -159,13 +160,13 @@ class _Checks:
     def _sparse_entries(self, entry: dict[str, int]) -> int:
         """Words that the core with most of them takes of a word-sparse operand's panels."""
         name = self._start("index", entry["address"])
-        matrix, most = self._job.regions["X"], 0
+        matrix, most = self._job.regions[FEATURES], 0
         group = self._config.word_width // 16 + 1  # row numbers, and the words of these rows
         for image in self._job.images:
             words = dict(image)
             index = np.ascontiguousarray(words[name]).view("<u4").reshape(-1, 2).astype(int)
             index = index[:entry["panels"]]
-            if len(words["X"]) == 0:
+            if len(words[FEATURES]) == 0:
                 continue  # a core without rows reads nothing
             first, counts = index.T
             if len(index) < entry["panels"] or (counts < _LEAST_WORDS).any() or (

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from hypercast.host.compiler.memory_map import Region
 from hypercast.host.compiler.reduction import Chunk
+from hypercast.reference.tensor import Tensor
 from hypercast.rtl.config import Config
 
 __all__ = ["Weights", "first_panels"]
@@ -16,7 +17,7 @@ class Weights:
 
     Parameters
     ----------
-    name : str
+    name : Tensor
         ``W1``, ``b1``, ...
     shape : tuple of int
         Rows (input features; 1 for a bias) and columns.
@@ -36,7 +37,7 @@ class Weights:
         Whether there are second moments.
     """
 
-    name: str
+    name: Tensor
     shape: tuple[int, int]
     base: int
     height: int

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hypercast.host.compiler.compiler import place_operands, place_tensors, place_weights
-from hypercast.host.compiler.emitter import ONE, Emitter, Messages
+from hypercast.host.compiler.emitter import Emitter, Messages
 from hypercast.host.compiler.execution import execute
 from hypercast.host.compiler.gradient_emitter import GradientEmitter
 from hypercast.host.compiler.instruction import Issued
@@ -23,6 +23,7 @@ from hypercast.host.cycle_model.workload import Workload
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.network import LINEAR
 from hypercast.reference.recipe import Recipe
+from hypercast.reference.tensor import EDGES, FEATURES, ONE, Kind, Pass, Tensor
 from hypercast.rtl.config import Config
 
 __all__ = ["Phase", "Prediction", "predict"]
@@ -137,19 +138,21 @@ def _emitter(workload: Workload, schedule: Schedule) -> Emitter:
     labels = LabelFormat()
     memory.labels(labels.records(network.classes, config))
     weights, _ = place_weights(network, memory, config)
-    inputs = memory.matrix("X", 0, network.features)
+    inputs = memory.matrix(FEATURES, 0, network.features)
     if workload.ahead:
-        memory.matrix("M1.next", memory.regions["M1"].channel, network.features)
-    operand = Parts.dense("X", inputs.panels, inputs.stride)
-    sparse: dict[str, IntArray] = {}
+        aggregated = Tensor(Kind.AGGREGATED, 1)
+        memory.matrix(aggregated.made(Pass.NEXT), memory[aggregated].channel, network.features)
+    operand = Parts.dense(FEATURES, inputs.panels, inputs.stride)
+    sparse: dict[Tensor, IntArray] = {}
     if workload.words is not None and workload.combines_first:
-        operand = Parts.sparse("X", first_panels(
+        operand = Parts.sparse(FEATURES, first_panels(
             [weights[weight.name] for weight in network.inputs], config), workload.words)
-        sparse["X"] = workload.words
-    names = {"A", ONE, *map(network.slot, (*memory.regions, *weights))}
+        sparse[FEATURES] = workload.words
+    placed = [name for name in memory.regions if isinstance(name, Tensor)]
+    entries = {EDGES, ONE, *map(network.slot, (*placed, *weights))}
     return Emitter(
         config=config, regions=memory.regions, weights=weights,
-        tensors={name: number for number, name in enumerate(sorted(names))},
+        tensors={name: number for number, name in enumerate(sorted(entries))},
         slot=network.slot, messages=_messages(workload, vertices),
         roots=_messages(workload, vertices, roots=True) if network.adds_roots else {},
         operands=place_operands(config, network, memory, vertices, operand),

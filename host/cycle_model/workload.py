@@ -13,6 +13,7 @@ from hypercast.host.compiler.reduction import gradient_slices
 from hypercast.host.cycle_model.aggregations import Expected
 from hypercast.reference.array_types import IntArray, SparseArray
 from hypercast.reference.network import AGGREGATE_FIRST, Network
+from hypercast.reference.tensor import Tensor
 from hypercast.rtl.config import Config
 
 __all__ = ["Workload"]
@@ -48,7 +49,7 @@ class Workload:
     sampled: bool = False
     pipelined: bool = False
     words: IntArray | None = None
-    slices: Callable[[Network], Mapping[str, int]] = lambda network: {}
+    slices: Callable[[Network], Mapping[Tensor, int]] = lambda network: {}
 
     @classmethod
     def of_graph(cls, adjacency: SparseArray, network: Network, config: Config,

@@ -13,6 +13,7 @@ from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.interchange.weights import load_weights, save_weights, tensors_of
 from hypercast.host.training.description.model import Model
 from hypercast.reference.models import MODELS
+from hypercast.reference.tensor import Kind, Tensor
 
 __all__ = ["try_weights_file"]
 
@@ -75,7 +76,7 @@ def try_weights_file(trial: Trial) -> str:
     generator = np.random.default_rng(random.getrandbits(32))
     shapes = {weight.name: weight.shape for number in range(1, len(network.layers) + 1)
               for weight in network.weights(number)}
-    shapes |= {f"b{number}": (layer.features_out,)
+    shapes |= {Tensor(Kind.BIAS, number): (layer.features_out,)
                for number, layer in enumerate(network.layers, 1)}
     parameters = {key: generator.uniform(-1, 1, shape).astype(np.float32)
                   for key, shape in shapes.items()}

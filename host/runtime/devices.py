@@ -18,6 +18,7 @@ from hypercast.reference.array_types import IntArray
 from hypercast.reference.metrics import Metrics
 from hypercast.reference.network import Network
 from hypercast.reference.sample import Sample
+from hypercast.reference.tensor import EDGES, FEATURES, Kind, Pass, Tensor
 from hypercast.reference.training_state import TrainingState
 from hypercast.rtl.isa import STEP_KEY_INCREMENT, Split
 
@@ -69,7 +70,7 @@ class TrainingDevice(abc.ABC):
         """
 
     @abc.abstractmethod
-    def exponents(self) -> dict[str, int]:
+    def exponents(self) -> dict[Tensor, int]:
         """Exponent of each tensor of a training step, by name."""
 
     @abc.abstractmethod
@@ -93,20 +94,14 @@ class TrainingDevice(abc.ABC):
         return None
 
 
-def _training_names(job: Job) -> list[str]:
-    """Matrices that a training step leaves in the memory channels."""
-    return [name for name, region in job.regions.items()
-            if region.columns and name != "X" and not name.endswith(".eval")]
-
-
-def _logits(network: Network) -> str:
+def _logits(network: Network) -> Tensor:
     """The tensor of an evaluation that holds the logits."""
-    return f"Z{len(network.layers)}.eval"
+    return Tensor(Kind.LOGITS, len(network.layers), Pass.EVALUATION)
 
 
-def _of_training(items: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """A dictionary of the pairs whose name is that of a training step's tensor, in order."""
-    return {name: value for name, value in sorted(items) if not name.endswith(".eval")}
+def _of_training(items: Iterable[tuple[Tensor, int]]) -> dict[Tensor, int]:
+    """A dictionary of the pairs of a training step's tensors, in order."""
+    return {name: value for name, value in sorted(items) if name.during != Pass.EVALUATION}
 
 
 class ReferenceDevice(TrainingDevice):
@@ -138,8 +133,9 @@ class ReferenceDevice(TrainingDevice):
 
     def snapshot(self) -> dict[str, IntArray]:
         model = self.model
-        values = {name: tensor for name, tensor in model.tensors.items()
-                  if not name.endswith(".eval") and name not in ("A", "X")}
+        values: dict[str, IntArray] = {
+            name: tensor for name, tensor in model.tensors.items()
+            if name.during != Pass.EVALUATION and name not in (EDGES, FEATURES)}
         for name in model.masters:
             for kind, state in model.optimiser(name).items():
                 values[f"{name}.{kind}"] = np.atleast_2d(state)
@@ -147,7 +143,7 @@ class ReferenceDevice(TrainingDevice):
         values["exponents"] = np.array([list(self.exponents().values())])
         return values
 
-    def exponents(self) -> dict[str, int]:
+    def exponents(self) -> dict[Tensor, int]:
         return _of_training(self.model.exponents.items())
 
     def logits(self) -> tuple[IntArray, int]:
@@ -286,7 +282,7 @@ class ChipDevice(TrainingDevice):
 
     def snapshot(self) -> dict[str, IntArray]:
         job, driver = self.job, self.driver
-        values = {name: driver.matrix(job, name) for name in _training_names(job)}
+        values: dict[str, IntArray] = {name: driver.matrix(job, name) for name in job.matrices}
         for name in job.weights:
             operands = [driver.operand(job, name, core) for core in range(job.config.cores)]
             for core, operand in enumerate(operands):
@@ -298,7 +294,7 @@ class ChipDevice(TrainingDevice):
         values["exponents"] = np.array([list(self.exponents().values())])
         return values
 
-    def exponents(self) -> dict[str, int]:
+    def exponents(self) -> dict[Tensor, int]:
         return _of_training(self.driver.exponents(self.job).items())
 
     def logits(self) -> tuple[IntArray, int]:

@@ -9,11 +9,11 @@ from hypercast.host.compiler.images import Words
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.packing import undeal, unpack_entry, unpack_panels, unpack_rows
 from hypercast.host.compiler.state import load_state, matrix_of
-from hypercast.host.compiler.tensors import level
 from hypercast.host.runtime.image import Block, instruction_block, load_blocks, sample_blocks
 from hypercast.host.runtime.loaded_program import LoadedProgram
 from hypercast.host.runtime.transport import Memory, Transport, TransportError
 from hypercast.reference.array_types import IntArray
+from hypercast.reference.tensor import Tensor
 from hypercast.rtl.config import INTERFACE_VERSION, Config
 from hypercast.rtl.isa import STEP_KEY_INCREMENT, Engine, Opcode
 from hypercast.rtl.placement import rows_of
@@ -364,9 +364,9 @@ class Driver:
 
     # Tensors.
 
-    def matrix(self, job: Job, name: str) -> IntArray:
+    def matrix(self, job: Job, name: Tensor) -> IntArray:
         """A matrix of the memory channels as (vertices, columns) mantissas, in rank order."""
-        region, vertices = job.regions[name], job.rows[level(name)]
+        region, vertices = job.regions[name], job.rows[name.level]
         parts = []
         for core in range(self.config.cores):
             words = self.read_words(core, region.space, region.address, region.words)
@@ -374,13 +374,13 @@ class Driver:
             parts.append(unpack_panels(words, rows, region.columns, region.stride, self.config))
         return undeal(parts, vertices, self.config)
 
-    def operand(self, job: Job, name: str, core: int = 0) -> IntArray:
+    def operand(self, job: Job, name: Tensor, core: int = 0) -> IntArray:
         """A weight matrix (or bias) as mantissas, from one core's weight bank."""
         weights = job.weights[name]
         words = self.read_words(core, Space.WEIGHTS, weights.base, weights.rows)
         return matrix_of(unpack_rows(words, self.config), weights, self.config)
 
-    def optimiser(self, job: Job, name: str) -> tuple[IntArray, ...]:
+    def optimiser(self, job: Job, name: Tensor) -> tuple[IntArray, ...]:
         """State of a weight matrix (or bias): masters, momenta and, with Adam, second moments."""
         weights = job.weights[name]
         region = weights.state
@@ -388,11 +388,11 @@ class Driver:
                   for core in range(self.config.cores)]
         return load_state(weights, self.config, images)
 
-    def exponents(self, job: Job) -> dict[str, int]:
+    def exponents(self, job: Job) -> dict[Tensor, int]:
         """Exponent of every tensor now."""
         return {name: exponent for name, (exponent, _) in self.exponent_file(job).items()}
 
-    def exponent_file(self, job: Job) -> dict[str, tuple[int, int | None]]:
+    def exponent_file(self, job: Job) -> dict[Tensor, tuple[int, int | None]]:
         """Exponent and peak (``None`` if not valid) of every tensor now."""
         words = self.read_window(0, Space.TENSORS, 0, self.config.tensors)
         return {name: unpack_entry(words[number]) for name, number in job.tensors.items()}

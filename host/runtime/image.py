@@ -15,6 +15,7 @@ import numpy.typing as npt
 from hypercast.host.compiler.compiler import updates_at
 from hypercast.host.compiler.job import Job
 from hypercast.reference.fixed_gcn import FixedGcn
+from hypercast.reference.tensor import EDGES, FEATURES
 from hypercast.rtl.config import INTERFACE_VERSION
 from hypercast.rtl.isa import INSTRUCTION_WORDS
 from hypercast.rtl.registers import CoreSpace, Space
@@ -81,7 +82,7 @@ def load_blocks(job: Job) -> Iterator[Block]:
 
 def sample_blocks(job: Job) -> Iterator[Block]:
     """What has to be written of a job that goes on with another sample (``with_sample``)."""
-    for name in ("A", "X"):
+    for name in (EDGES, FEATURES):
         yield Block(0, Space.TENSORS, job.tensors[name],
                     np.array([job.exponents[name] & 0xFF], dtype=np.uint32))
     for core in range(job.config.cores):

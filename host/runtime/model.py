@@ -9,6 +9,7 @@ from hypercast.reference.exponents import ExponentFile
 from hypercast.reference.metrics import Metrics
 from hypercast.reference.network import Network
 from hypercast.reference.sample import Sample
+from hypercast.reference.tensor import Tensor
 from hypercast.reference.training_state import TrainingState
 
 __all__ = ["ChipModel", "ReferenceModel"]
@@ -17,7 +18,7 @@ __all__ = ["ChipModel", "ReferenceModel"]
 class ChipModel(Model, Protocol):
     """What a chip's device asks: constants of its program, and shapes; the model is not run."""
 
-    masters: dict[str, IntArray]
+    masters: dict[Tensor, IntArray]
 
     @property
     def loss_unit(self) -> float:
@@ -29,10 +30,10 @@ class ChipModel(Model, Protocol):
     def take(self, sample: Sample) -> None:
         """Go on with another sample."""
 
-    def kept(self) -> dict[str, dict[str, IntArray]]:
+    def kept(self) -> dict[str, dict[Tensor, IntArray]]:
         """What the optimiser keeps, by kind and parameter."""
 
-    def operand(self, name: str, state: TrainingState) -> IntArray:
+    def operand(self, name: Tensor, state: TrainingState) -> IntArray:
         """Mantissas of a parameter in a state."""
 
 
@@ -40,10 +41,10 @@ class ReferenceModel(Protocol):
     """What the reference's device runs."""
 
     network: Network
-    tensors: dict[str, IntMatrix]
+    tensors: dict[Tensor, IntMatrix]
     exponents: ExponentFile
-    masters: dict[str, IntArray]
-    saturations: Counter[str]
+    masters: dict[Tensor, IntArray]
+    saturations: Counter[Tensor]
 
     def train_step(self) -> Metrics:
         """Forward, backward, update."""
@@ -54,7 +55,7 @@ class ReferenceModel(Protocol):
     def take(self, sample: Sample) -> None:
         """Go on with another sample."""
 
-    def optimiser(self, name: str) -> dict[str, IntArray]:
+    def optimiser(self, name: Tensor) -> dict[str, IntArray]:
         """What the optimiser keeps of a parameter, by kind."""
 
     def state(self) -> TrainingState:
@@ -63,5 +64,5 @@ class ReferenceModel(Protocol):
     def load_state(self, state: TrainingState) -> None:
         """Go on from a state."""
 
-    def judge(self, masters: dict[str, IntArray]) -> Metrics:
+    def judge(self, masters: dict[Tensor, IntArray]) -> Metrics:
         """Evaluate other parameters."""

@@ -12,6 +12,7 @@ from hypercast.host.runtime.wrapped_device import WrappedDevice
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.metrics import Metrics
 from hypercast.reference.sample import Sample
+from hypercast.reference.tensor import Kind, Pass, Tensor
 from hypercast.reference.training_state import TrainingState
 
 __all__ = ["SampledDevice"]
@@ -70,7 +71,7 @@ class SampledDevice(WrappedDevice):
         return self._judge.judge({name: arrays["master"] for name, arrays in parameters.items()})
 
     def logits(self) -> tuple[IntArray, int]:
-        name = f"Z{len(self._judge.network.layers)}.eval"
+        name = Tensor(Kind.LOGITS, len(self._judge.network.layers), Pass.EVALUATION)
         return self._judge.tensors[name], self._judge.exponents[name]
 
     def state(self) -> TrainingState:

@@ -6,6 +6,7 @@ from hypercast.host.runtime.devices import ChipDevice, TrainingDevice
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.metrics import Metrics
 from hypercast.reference.sample import Sample
+from hypercast.reference.tensor import Tensor
 from hypercast.reference.training_state import TrainingState
 
 __all__ = ["WrappedDevice"]
@@ -38,7 +39,7 @@ class WrappedDevice(TrainingDevice):
     def snapshot(self) -> dict[str, IntArray]:
         return self._device.snapshot()
 
-    def exponents(self) -> dict[str, int]:
+    def exponents(self) -> dict[Tensor, int]:
         return self._device.exponents()
 
     def logits(self) -> tuple[IntArray, int]:

@@ -16,6 +16,7 @@ from hypercast.reference.array_types import IntArray
 from hypercast.reference.fixed_gcn import FixedGcn
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
+from hypercast.reference.tensor import Kind, Tensor
 from hypercast.rtl.config import Config
 from hypercast.rtl.placement import core_of
 
@@ -76,19 +77,19 @@ def check_training(transport: Transport, config: Config) -> Iterator[Finding]:
 
 def _is_parameter(name: str) -> bool:
     """Whether it is a weight matrix, a bias, their state, or the exponents."""
-    return name[0] in "Wb" or name == "exponents"
+    return not isinstance(name, Tensor) or name.kind in (Kind.WEIGHTS, Kind.BIAS)
 
 
 def _maker(name: str) -> str:
     """What makes a tensor of a training step."""
     if name == "exponents":
         return "exponent unit"
-    if _is_parameter(name):
+    if not isinstance(name, Tensor) or _is_parameter(name):
         return "gradient, reduction or update"
-    if name == "dZ2":
+    if name == Tensor(Kind.GRADIENT, 2):
         return "loss unit"
-    return "aggregation or vector unit" if name[0] in "HZ" or name.startswith("dT") \
-        else "array or vector unit"
+    aggregated = (Kind.HIDDEN, Kind.LOGITS, Kind.COMBINED_GRADIENT)
+    return "aggregation or vector unit" if name.kind in aggregated else "array or vector unit"
 
 
 def _cores(name: str, rows: IntArray, config: Config) -> str:

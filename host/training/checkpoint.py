@@ -17,6 +17,7 @@ from hypercast.host.training.description.sampling import Sampling
 from hypercast.reference.array_types import SparseArray
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
+from hypercast.reference.tensor import Tensor
 from hypercast.reference.training_state import TrainingState
 
 __all__ = ["Checkpoint", "CheckpointError", "identity"]
@@ -83,7 +84,7 @@ def _differences(there: Mapping[str, object], here: Mapping[str, object]) -> lis
 
 
 def identity(graph: Graph, network: Network, recipe: Recipe,
-             parameters: Mapping[str, npt.NDArray[np.float64]] | None = None,
+             parameters: Mapping[Tensor, npt.NDArray[np.float64]] | None = None,
              sampling: Sampling | None = None) -> dict[str, Any]:
     """What decides the bits of a training, as JSON takes it: all but the number of epochs.
 

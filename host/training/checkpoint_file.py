@@ -22,6 +22,7 @@ from hypercast.host.files.reading.regular_file import read_bytes
 from hypercast.host.training.checkpoint import Checkpoint, CheckpointError
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.require import require
+from hypercast.reference.tensor import Tensor
 from hypercast.reference.training_state import TrainingState
 
 __all__ = ["load_checkpoint", "save_checkpoint"]
@@ -147,19 +148,20 @@ def _state(tensors: Mapping[str, Stored], prefix: str, facts: Any) -> TrainingSt
         _require_integer(f"{prefix}momentum exponent of {name}", exponent, _SUMS)
     return TrainingState(
         step=facts["step"], parameters=_parameters(tensors, prefix),
-        exponents={name: tuple(entry) for name, entry in facts["exponents"].items()},
-        momentum_exponents=facts["momentum_exponents"])
+        exponents={Tensor.named(name): tuple(entry) for name, entry in facts["exponents"].items()},
+        momentum_exponents={Tensor.named(name): exponent
+                            for name, exponent in facts["momentum_exponents"].items()})
 
 
-def _parameters(tensors: Mapping[str, Stored], prefix: str) -> dict[str, dict[str, IntArray]]:
+def _parameters(tensors: Mapping[str, Stored], prefix: str) -> dict[Tensor, dict[str, IntArray]]:
     """Arrays by parameter and kind, of the tensors of a state."""
-    found: dict[str, dict[str, IntArray]] = {}
+    found: dict[Tensor, dict[str, IntArray]] = {}
     for key, values in tensors.items():
         if key.startswith(_BEST) == (prefix == _BEST):
             name, _, kind = key.removeprefix(prefix).rpartition(".")
             require(name and kind in STATE, f"tensor {key} is none of {', '.join(STATE)}")
             require(kind != "second_moment" or (values >= 0).all(), f"tensor {key} is negative")
-            found.setdefault(name, {})[kind] = values.astype(np.int64)
+            found.setdefault(Tensor.named(name), {})[kind] = values.astype(np.int64)
     return found
 
 

@@ -8,6 +8,7 @@ import scipy.sparse
 from hypercast.reference.array_types import FloatMatrix, IntMatrix, SparseArray
 from hypercast.reference.fixed_gcn import FixedGcn
 from hypercast.reference.float_step import float_step
+from hypercast.reference.tensor import EDGES, FEATURES, Tensor
 from hypercast.rtl.isa import MASTER_EXPONENT
 
 __all__ = ["TensorNumbers", "step_numbers"]
@@ -18,7 +19,7 @@ class TensorNumbers(NamedTuple):
 
     Attributes
     ----------
-    name : str
+    name : Tensor
         As in ``FixedGcn``.
     exponent : int
         A value is its mantissa times two to that.
@@ -33,7 +34,7 @@ class TensorNumbers(NamedTuple):
         includes what comes from the tensors before. None where all are zero.
     """
 
-    name: str
+    name: Tensor
     exponent: int
     largest: float
     bits: int
@@ -62,7 +63,8 @@ def step_numbers(model: FixedGcn, adjacency: SparseArray,
                   for name, master in model.masters.items()}
     expected = float_step(model.network, parameters, adjacency, features, model.labels,
                           model.splits, model.step_key)
-    found = {name: (model.tensors[name], model.exponents[name]) for name in ("A", "X", *parameters)}
+    found = {name: (model.tensors[name], model.exponents[name])
+             for name in (EDGES, FEATURES, *parameters)}
     before = model.saturations.copy()
     model.train_step()
     found |= {name: (model.tensors[name], model.exponents[name])
@@ -71,7 +73,7 @@ def step_numbers(model: FixedGcn, adjacency: SparseArray,
             for name, tensor in found.items()]
 
 
-def _numbers(name: str, mantissas: IntMatrix, exponent: int, saturations: int,
+def _numbers(name: Tensor, mantissas: IntMatrix, exponent: int, saturations: int,
              expected: FloatMatrix) -> TensorNumbers:
     values, norm = mantissas * 2.0**exponent, _norm(expected)
     top, bottom = int(mantissas.max()), int(mantissas.min())

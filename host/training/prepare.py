@@ -28,6 +28,7 @@ from hypercast.reference.array_types import (
 from hypercast.reference.fixed_gcn import FixedGcn
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, CROSS_ENTROPY, Recipe
+from hypercast.reference.tensor import Tensor
 from hypercast.rtl.config import Config
 
 __all__ = [
@@ -61,7 +62,7 @@ def loss_of(graph: Graph) -> str:
 
 
 def prepare(graph: Graph, network: Network, recipe: Recipe, config: Config | None = None,
-            parameters: Mapping[str, npt.ArrayLike] | None = None, *,
+            parameters: Mapping[Tensor, npt.ArrayLike] | None = None, *,
             loss_weights: npt.ArrayLike | None = None) -> FixedGcn:
     """The model of a graph in its initial state: vertices in rank order, everything normalised.
 
@@ -100,7 +101,7 @@ def prepare(graph: Graph, network: Network, recipe: Recipe, config: Config | Non
 
 
 def prepare_for(config: Config, graph: Graph, network: Network, recipe: Recipe,
-                parameters: Mapping[str, npt.ArrayLike] | None = None, *,
+                parameters: Mapping[Tensor, npt.ArrayLike] | None = None, *,
                 loss_weights: npt.ArrayLike | None = None) -> Prepared:
     """What ``prepare`` gives for a configuration, and the edges that were compiled for it."""
     combining = network.ordered(layer.orders[0] for layer in network.layers)
@@ -118,7 +119,7 @@ def prepare_for(config: Config, graph: Graph, network: Network, recipe: Recipe,
 
 def prepare_sampled(source: SampleSource, network: Network, recipe: Recipe,
                     config: Config | None = None,
-                    parameters: Mapping[str, npt.ArrayLike] | None = None) -> FixedGcn:
+                    parameters: Mapping[Tensor, npt.ArrayLike] | None = None) -> FixedGcn:
     """The model of a graph's samples in its initial state; the first one chooses the orders.
 
     Parameters

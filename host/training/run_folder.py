@@ -236,7 +236,7 @@ def _memory_map(job: Job) -> dict[str, list[tuple[str, int, int]]]:
     places: dict[str, list[tuple[str, int, int]]] = {
         "channel 0": [], "channel 1": [], "weight bank": []}
     for name, region in job.regions.items():
-        if region.words and not name.endswith(".eval"):  # which lie where the others do
+        if region.words and name == region.name:  # those of evaluations lie where others do
             places[f"channel {region.channel}"].append((name, region.address, region.words))
     for name, weights in job.weights.items():
         places["weight bank"].append((name, weights.base, weights.rows))

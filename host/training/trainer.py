@@ -44,6 +44,7 @@ from hypercast.host.training.trainer_arguments import check_arguments
 from hypercast.reference.array_types import FloatArray
 from hypercast.reference.fixed_gcn import FixedGcn
 from hypercast.reference.network import Network
+from hypercast.reference.tensor import Tensor
 from hypercast.reference.training_state import TrainingState
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import MASTER_EXPONENT, Split
@@ -335,7 +336,7 @@ class Trainer:
             chip.go_on_counting(*(
                 self.history[-1].get(name, 0) for name in ("train_cycles", "evaluate_cycles")))
 
-    def parameters(self) -> dict[str, FloatArray]:
+    def parameters(self) -> dict[Tensor, FloatArray]:
         """Weights and biases as float64 arrays by name (W1, b1, W2, ...)."""
         return {name: np.ldexp(arrays["master"].astype(np.float64), MASTER_EXPONENT)
                 for name, arrays in self.target.state().parameters.items()}

@@ -6,6 +6,7 @@ import numpy as np
 
 from hypercast.reference.arithmetic import WEIGHT_ONE
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR
+from hypercast.reference.tensor import Tensor
 from hypercast.rtl.isa import Split
 
 
@@ -58,7 +59,7 @@ class ErrorBounds:
     """
 
     def __init__(self, gcn, real):
-        self.exponents, self.network = gcn.exponents, gcn.network
+        self._exponents, self.network = gcn.exponents, gcn.network
         dropouts = self.network.dropouts
         widths = [self.network.features, *(layer.features_out for layer in self.network.layers)]
         rows = np.arange(len(gcn.labels))[:, None]
@@ -70,6 +71,9 @@ class ErrorBounds:
         self.fed = {0: Approximate(real.features) * self.scales[0]}
         self.sums, self.aggregated, self.gradients = {}, {}, {}
 
+    def exponent(self, name):
+        return self._exponents[Tensor.named(name)]
+
     def run(self, gcn):
         last = len(self.network.layers)
         for number, layer in enumerate(self.network.layers, 1):
@@ -78,11 +82,11 @@ class ErrorBounds:
             self.sums[number] = (product + self.parameters[f"b{number}"]).rounded(base)
             if number < last:
                 self.fed[number] = self.sums[number].relu().rounded(
-                    self.exponents[f"H{number}"]) * self.scales[number]
-        logits = self.sums[last].rounded(self.exponents[f"Z{last}"])
+                    self.exponent(f"H{number}")) * self.scales[number]
+        logits = self.sums[last].rounded(self.exponent(f"Z{last}"))
         outputs = (self.loss_gradient(gcn.labels, logits)
                    * (gcn.loss_weights[:, None] / WEIGHT_ONE)).rounded(
-            self.exponents[f"dZ{last}"]) * (gcn.splits == Split.TRAIN)[:, None]
+            self.exponent(f"dZ{last}")) * (gcn.splits == Split.TRAIN)[:, None]
         back = defaultdict(list)  # parts of the gradient of what each layer is fed
         for number in range(last, 0, -1):
             self.backward(number, outputs, back)
@@ -90,7 +94,7 @@ class ErrorBounds:
                 first, *others = back[number - 1]
                 outputs = (sum(others, first) * self.scales[number - 1]).where_positive(
                     self.sums[number - 1]).rounded(
-                        self.exponents[f"dZ{number - 1}"], self.times[number - 1])
+                        self.exponent(f"dZ{number - 1}"), self.times[number - 1])
         return self.gradients
 
     def loss_gradient(self, labels, logits):
@@ -107,28 +111,28 @@ class ErrorBounds:
         inputs, weights = self.fed[first.source], self.parameters[first.name]
         if layer.order == AGGREGATE_FIRST:
             self.aggregated[number] = (self.edges @ inputs).rounded(
-                self.exponents[f"M{number}"], self.times[number - 1])
+                self.exponent(f"M{number}"), self.times[number - 1])
             return (self.aggregated[number] @ weights,
-                    self.exponents[f"M{number}"] + self.exponents[first.name])
+                    self.exponent(f"M{number}") + self.exponent(first.name))
         product = inputs @ weights
         if layer.order == LINEAR:
             for other in others:
                 product = product + self.fed[other.source] @ self.parameters[other.name]
             source = f"H{first.source}" if first.source else "X"
-            return product, (self.exponents[source] + self.exponents[first.name]
+            return product, (self.exponent(source) + self.exponent(first.name)
                              + self.network.dropouts[number - 1].exponent)
-        exponent = self.exponents[f"T{number}"]
+        exponent = self.exponent(f"T{number}")
         product = self.edges @ product.rounded(exponent, self.times[number - 1])
         for root in others:
             product = product + (inputs @ self.parameters[root.name]).rounded(
                 exponent, self.times[number - 1])
-        return product, self.exponents["A"] + exponent
+        return product, self.exponent("A") + exponent
 
     def backward(self, number, outputs, back):
         layer = self.network.layers[number - 1]
         self.gradients[f"b{number}"] = Approximate(outputs.value.sum(axis=0),
                                                    outputs.error.sum(axis=0))
-        combined = (self.edges.T @ outputs).rounded(self.exponents[f"dT{number}"]) \
+        combined = (self.edges.T @ outputs).rounded(self.exponent(f"dT{number}")) \
             if layer.order == COMBINE_FIRST else outputs
         for weight in self.network.weights(number):
             right = outputs if weight.root else combined
@@ -143,7 +147,7 @@ class ErrorBounds:
                 back[weight.source].append(combined @ transposed)
                 continue
             product = (outputs @ transposed).rounded(
-                self.exponents[f"dM{number}" if number - 1 == weight.source else
-                               f"dC{weight.source}"])
+                self.exponent(f"dM{number}" if number - 1 == weight.source else
+                              f"dC{weight.source}"))
             spread = layer.order != LINEAR and not weight.root
             back[weight.source].append(self.edges.T @ product if spread else product)

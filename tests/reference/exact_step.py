@@ -7,6 +7,7 @@ import scipy.sparse
 
 from hypercast.reference.arithmetic import keep_mask, sigmoid_gradient, softmax_gradient
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR
+from hypercast.reference.tensor import Tensor
 from hypercast.rtl.isa import Split
 
 
@@ -25,7 +26,7 @@ class ExactStep:
         self.gradients = {}
 
     def exponent(self, name):
-        return self.exponents[self.network.slot(name)]
+        return self.exponents[self.network.slot(Tensor.named(name))]
 
     def value(self, name):
         return self.tensors[name] * Fraction(2) ** self.exponent(name)

@@ -9,6 +9,7 @@ from hypercast.reference.fixed_gcn import FixedGcn
 from hypercast.reference.float_gcn import FloatGcn
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, LOSSES, Recipe
+from hypercast.reference.tensor import EDGES, FEATURES, Kind, Pass, Tensor
 from hypercast.rtl.isa import (
     MASTER_EXPONENT,
     MAXIMUM_EXPONENT,
@@ -45,7 +46,7 @@ def test_input_features_have_no_common_factor_of_two(values, mantissas, exponent
     found = gcn.tensors["X"].toarray() if sparse else gcn.tensors["X"]
     assert found[2].tolist() == mantissas
     assert not np.delete(found, 2, axis=0).any()
-    assert gcn.exponents["X"] == exponent
+    assert gcn.exponents[FEATURES] == exponent
 
 
 # --- Against real numbers -----------------------------------------------------------------------
@@ -113,12 +114,13 @@ def test_evaluation_changes_nothing():
 def test_evaluation_follows_training():
     """Its exponents fit although it did not run while the parameters grew; twice is the same."""
     gcn = FixedGcn(network(), Recipe(learning_rates=(0.3,), headroom=2), *data())
-    before = gcn.exponents["Z2.eval"]
+    logits = Tensor(Kind.LOGITS, 2, Pass.EVALUATION)
+    before = gcn.exponents[logits]
     for _ in range(50):
         gcn.train_step()
     gcn.saturations.clear()
     first, second = gcn.evaluate(), gcn.evaluate()
-    assert gcn.exponents["Z2.eval"] > before
+    assert gcn.exponents[logits] > before
     assert not +gcn.saturations
     assert all(map(np.array_equal, first, second))
 
@@ -182,7 +184,8 @@ def test_exponents_come_from_the_step_before():
     for _ in range(5):
         peaks = {name: gcn.exponents.peak(name) for name in gcn.tensors}
         gcn.train_step()
-        for name in ("W1", "b1", "T1", "H1", "T2", "Z2", "dZ2", "dT2", "dZ1", "dT1"):
+        names = "W1", "b1", "T1", "H1", "T2", "Z2", "dZ2", "dT2", "dZ1", "dT1"
+        for name in map(Tensor.named, names):
             # With 16 bits the accumulators' own exponent is far below.
             assert gcn.exponents[name] == max(peaks[name] + 2 - 15, MINIMUM_EXPONENT), name
             largest = abs(gcn.tensors[name]).max() * 2.0 ** (
@@ -256,7 +259,7 @@ def test_training_lowers_the_loss():
 
 def test_exponents_out_of_range_stop():
     gcn = FixedGcn(network(), Recipe(), *data())
-    gcn.exponents["A"] = MAXIMUM_EXPONENT
+    gcn.exponents[EDGES] = MAXIMUM_EXPONENT
     with pytest.raises(ExponentError, match=r"exponent of Z2\.eval is"):
         gcn.evaluate()
 

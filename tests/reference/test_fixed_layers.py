@@ -10,6 +10,7 @@ from hypercast.reference.fixed_gcn import FixedGcn
 from hypercast.reference.float_gcn import FloatGcn
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, LOSSES, Recipe
+from hypercast.reference.tensor import EDGES, FEATURES, Kind, Tensor
 from hypercast.rtl.isa import Split
 from tests.reference.error_bounds import ErrorBounds
 from tests.reference.exact_step import ExactStep
@@ -72,8 +73,8 @@ def test_gradients_are_those_of_real_numbers(net, width, tightness, loss):
     def real_value(name):
         return np.asarray(fixed.tensors[name]) * 2.0**fixed.exponents[name]
 
-    adjacency = fixed.tensors["A"] * 2.0 ** fixed.exponents["A"]
-    real = FloatGcn(fixed.network, fixed.recipe, adjacency, real_value("X"), fixed.labels,
+    adjacency = fixed.tensors[EDGES] * 2.0 ** fixed.exponents[EDGES]
+    real = FloatGcn(fixed.network, fixed.recipe, adjacency, real_value(FEATURES), fixed.labels,
                     fixed.splits, weights)
     real.parameters = {name: real_value(name) for name in real.parameters}
     expected = real.gradients(real.forward(training=True))
@@ -123,7 +124,8 @@ def test_identity_stays():
     for _ in range(5):
         gcn.train_step()
     assert np.array_equal(gcn.masters["I2"], np.eye(8) * 2**26)
-    assert np.array_equal(gcn.tensors["I2"] * 2.0 ** gcn.exponents["I2"], np.eye(8))
+    identity = Tensor(Kind.IDENTITY, 2)
+    assert np.array_equal(gcn.tensors[identity] * 2.0 ** gcn.exponents[identity], np.eye(8))
 
 
 def test_large_edge_weights_are_refused_where_rows_are_added():

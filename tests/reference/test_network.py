@@ -17,6 +17,7 @@ from hypercast.reference.network import (
     initial_parameters,
 )
 from hypercast.reference.slots import slot
+from hypercast.reference.tensor import Kind, Tensor
 
 
 def test_network_of_widths():
@@ -159,8 +160,9 @@ def test_where_rows_are_added():
 def test_slots_are_those_of_the_kind_of_network():
     plain = Network.of_widths((4, 4, 4))
     found = jumping((1, 3), features=7)
-    assert [network.slot("H1") for network in (plain, found)] == [
-        slot("H1", jumping=whether) for whether in (False, True)]
+    hidden = Tensor(Kind.HIDDEN, 1)
+    assert [network.slot(hidden) for network in (plain, found)] == [
+        slot(hidden, jumping=whether) for whether in (False, True)]
 
 
 def test_orders_of_each_layer():

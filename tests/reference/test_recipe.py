@@ -8,17 +8,23 @@ from hypothesis import strategies as st
 
 from hypercast.reference.adam import AdamRates
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, Recipe
+from hypercast.reference.tensor import Kind, Tensor
 from hypercast.rtl.isa import MASTER_EXPONENT
+
+
+def tensors(*names):
+    return map(Tensor.named, names)
 
 
 def test_last_rate_holds_for_layers_beyond():
     recipe = Recipe(learning_rates=(0.1, 0.2), bias_learning_rates=(0.3, 0.4),
                     weight_decays=(0.5,), schedule=((5, 0.5), (8, 0.1)))
-    assert [recipe.learning_rate(name, 0) for name in ("W1", "W2", "W3")] == [0.1, 0.2, 0.2]
-    assert [recipe.learning_rate(name, 0) for name in ("b1", "b2", "b3")] == [0.3, 0.4, 0.4]
-    assert [recipe.learning_rate("W1", epoch) for epoch in (4, 5, 7, 8, 99)] == pytest.approx(
+    assert [recipe.learning_rate(name, 0) for name in tensors("W1", "W2", "W3")] == [0.1, 0.2, 0.2]
+    assert [recipe.learning_rate(name, 0) for name in tensors("b1", "b2", "b3")] == [0.3, 0.4, 0.4]
+    weights = Tensor(Kind.WEIGHTS, 1)
+    assert [recipe.learning_rate(weights, epoch) for epoch in (4, 5, 7, 8, 99)] == pytest.approx(
         [0.1, 0.05, 0.05, 0.01, 0.01])
-    assert [recipe.weight_decay(name) for name in ("W1", "W2", "b1")] == [0.5, 0.5, 0.0]
+    assert [recipe.weight_decay(name) for name in tensors("W1", "W2", "b1")] == [0.5, 0.5, 0.0]
 
 
 def test_rates_of_other_parameters():
@@ -26,7 +32,8 @@ def test_rates_of_other_parameters():
     recipe = Recipe(learning_rates=(0.1, 0.2), weight_decays=(0.3, 0.4))
     for name, rate, decay in (("R1", 0.1, 0.3), ("R2", 0.2, 0.4), ("W2.1", 0.2, 0.4),
                               ("W1.2", 0.1, 0.3), ("I2", 0.0, 0.0)):
-        assert (recipe.learning_rate(name, 0), recipe.weight_decay(name)) == (rate, decay)
+        [tensor] = tensors(name)
+        assert (recipe.learning_rate(tensor, 0), recipe.weight_decay(tensor)) == (rate, decay)
 
 
 @given(st.floats(1e-4, 10), st.floats(1e-6, 0.1), st.floats(1e-4, 1), st.integers(-30, -15))
@@ -110,8 +117,9 @@ def test_ends_of_ranges(change):
 def test_headroom(change, headroom, features):
     """Features, products and logits have their own."""
     recipe = Recipe(**change)
-    assert {recipe.headroom_of(name) for name in ("H1", "M1", "S2", "T1", "Z2")} == {features}
-    assert {recipe.headroom_of(name) for name in ("W1", "G2", "D1")} == {headroom}
+    assert {recipe.headroom_of(name) for name in tensors("H1", "M1", "S2", "T1", "Z2")} == {
+        features}
+    assert {recipe.headroom_of(name) for name in tensors("W1", "b2", "dT1")} == {headroom}
 
 
 @pytest.mark.parametrize(("change", "rate"), [
@@ -121,7 +129,8 @@ def test_headroom(change, headroom, features):
     ({"optimiser": "adam", "loss": BINARY_CROSS_ENTROPY, "normalisation": "sum"}, 0.01)])
 def test_rates_that_are_not_given(change, rate):
     recipe = Recipe(**change)
-    assert recipe.learning_rate("W1", 0) == recipe.learning_rate("b2", 0) == pytest.approx(rate)
+    found = [recipe.learning_rate(name, 0) for name in tensors("W1", "b2")]
+    assert found == pytest.approx([rate, rate])
     explicit = recipe.explicit()
     assert explicit.learning_rates == explicit.bias_learning_rates == (pytest.approx(rate),)
     given = Recipe(**change, learning_rates=(3.0,), bias_learning_rates=(4.0,))

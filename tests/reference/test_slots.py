@@ -3,6 +3,7 @@
 import pytest
 
 from hypercast.reference.slots import slot
+from hypercast.reference.tensor import Tensor
 
 
 @pytest.mark.parametrize(("name", "alone", "jumping"), [
@@ -14,5 +15,6 @@ from hypercast.reference.slots import slot
     ("dM2", "dM2", "dM"), ("dS2", "dM2", "dM"), ("dC2", "dC2", "dM"),
 ])
 def test_slot(name, alone, jumping):
-    assert slot(name) == alone
-    assert slot(name, jumping=True) == jumping
+    tensor = Tensor.named(name)
+    assert slot(tensor) == alone
+    assert slot(tensor, jumping=True) == jumping

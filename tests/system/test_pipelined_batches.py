@@ -11,7 +11,11 @@ from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.training.prepare import open_device, prepare
 from hypercast.reference.network import AGGREGATE_FIRST, Network
 from hypercast.reference.recipe import Recipe
+from hypercast.reference.tensor import Kind, Pass, Tensor
 from tests.system.chips import WIDE
+
+#: Features that are aggregated for the next batch.
+FOLLOWING = Tensor(Kind.AGGREGATED, 1, Pass.NEXT)
 
 
 def step(model):
@@ -34,11 +38,11 @@ def test_work_and_cycles(monkeypatch):
 
     def place_tensors(network, memory, config):
         place(network, memory, config)
-        memory.matrix("M1.next", memory.regions["M1"].channel, network.features)
+        memory.matrix(FOLLOWING, memory.regions["M1"].channel, network.features)
 
     monkeypatch.setattr(compiler, "place_tensors", place_tensors)
     monkeypatch.setattr(compiler, "Program", partial(Program, ahead=True))
-    model.exponents["M1.next"] = model.exponents["M1"]
+    model.exponents[FOLLOWING] = model.exponents[FOLLOWING.of_training]
     counters, cycles = step(model)
 
     work = predict(Workload.of_batch(

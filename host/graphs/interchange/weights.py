@@ -21,6 +21,7 @@ from hypercast.host.files.reading.tensor_file import read_safetensors, read_torc
 from hypercast.reference.array_types import FloatArray
 from hypercast.reference.masters import master_weights
 from hypercast.reference.network import LINEAR, ROOT_WEIGHTS, Network
+from hypercast.reference.tensor import Kind, Tensor
 
 __all__ = ["WeightsError", "load_weights", "parameters_of", "save_weights", "tensors_of"]
 
@@ -32,12 +33,13 @@ class WeightsError(ValueError):
     """Weights that do not fit the network, or a file that holds none; says what to do."""
 
 
-def _names(network: Network) -> Iterator[tuple[str, list[str] | str]]:
+def _names(network: Network) -> Iterator[tuple[str, list[Tensor] | Tensor]]:
     """Name of each tensor, and the matrices that it has side by side, or the bias that it is."""
     convolutions, convolution = itertools.count(), ""
     linears = len(network.layers) - bool(network.jumping)  # all beyond is no convolution's
     for number, layer in enumerate(network.layers, 1):
-        weights = [weight.name for weight in network.weights(number) if weight.name[0] != "I"]
+        weights = [weight.name for weight in network.weights(number)
+                   if weight.name.kind != Kind.IDENTITY]
         if number > linears:
             places = "lin", "lin.bias"
         elif layer.order == LINEAR:
@@ -52,11 +54,11 @@ def _names(network: Network) -> Iterator[tuple[str, list[str] | str]]:
             else:
                 places = f"{convolution}.lin", f"{convolution}.bias"
         yield f"{places[0]}.weight", weights
-        yield places[1], f"b{number}"
+        yield places[1], Tensor(Kind.BIAS, number)
 
 
 def tensors_of(network: Network,
-               parameters: Mapping[str, npt.NDArray[np.floating[Any]]],
+               parameters: Mapping[Tensor, npt.NDArray[np.floating[Any]]],
                ) -> dict[str, npt.NDArray[np.float32]]:
     """Tensors by PyTorch Geometric's names.
 
@@ -74,13 +76,14 @@ def tensors_of(network: Network,
     """
     found = {}
     for name, source in _names(network):
-        values = parameters[source] if isinstance(source, str) else \
+        values = parameters[source] if isinstance(source, Tensor) else \
             np.concatenate([parameters[matrix] for matrix in source]).T
         found[name] = np.ascontiguousarray(values, dtype=np.float32)
     return found
 
 
-def parameters_of(network: Network, tensors: Mapping[str, npt.ArrayLike]) -> dict[str, FloatArray]:
+def parameters_of(network: Network,
+                  tensors: Mapping[str, npt.ArrayLike]) -> dict[Tensor, FloatArray]:
     """The inverse of ``tensors_of``, as float64.
 
     Raises
@@ -94,11 +97,12 @@ def parameters_of(network: Network, tensors: Mapping[str, npt.ArrayLike]) -> dic
         raise WeightsError(f"the network has no {others[0]}; its weights are {', '.join(names)}")
     shapes = {weight.name: weight.shape for number in range(1, len(network.layers) + 1)
               for weight in network.weights(number)}
-    found = {name: np.eye(*shape) for name, shape in shapes.items() if name.startswith("I")}
+    found: dict[Tensor, FloatArray] = {
+        name: np.eye(*shape) for name, shape in shapes.items() if name.kind == Kind.IDENTITY}
     for name, source in names.items():
         expected: tuple[int, ...]
-        if isinstance(source, str):
-            expected = (network.layers[int(source[1:]) - 1].features_out,)
+        if isinstance(source, Tensor):
+            expected = (network.layers[source.layer - 1].features_out,)
         else:
             rows = [shapes[matrix][0] for matrix in source]
             expected = (shapes[source[0]][1], sum(rows))
@@ -112,7 +116,7 @@ def parameters_of(network: Network, tensors: Mapping[str, npt.ArrayLike]) -> dic
         except ValueError as error:
             raise WeightsError(str(error)) from error
         values = values.astype(np.float64)
-        if isinstance(source, str):
+        if isinstance(source, Tensor):
             found[source] = values
         else:
             parts = np.split(values.T, np.cumsum(rows)[:-1])
@@ -121,7 +125,7 @@ def parameters_of(network: Network, tensors: Mapping[str, npt.ArrayLike]) -> dic
 
 
 def save_weights(path: Path, network: Network,
-                 parameters: Mapping[str, npt.NDArray[np.floating[Any]]]) -> None:
+                 parameters: Mapping[Tensor, npt.NDArray[np.floating[Any]]]) -> None:
     """Write float32 weights: safetensors, or, to a ``.pt`` file, a state dictionary of PyTorch.
 
     Raises
@@ -142,7 +146,7 @@ def save_weights(path: Path, network: Network,
         raise WeightsError(f"{path} must end in one of {', '.join(_SUFFIXES)}")
 
 
-def load_weights(path: Path, network: Network) -> dict[str, FloatArray]:
+def load_weights(path: Path, network: Network) -> dict[Tensor, FloatArray]:
     """Parameters from a file as ``save_weights`` writes it, or PyTorch Geometric's models do.
 
     Raises

@@ -9,11 +9,14 @@ from hypercast.host.compiler import compiler
 from hypercast.host.compiler.compiler import compile_job, updates_at
 from hypercast.host.compiler.lowering import Program
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
+from hypercast.reference.tensor import Kind, Pass, Tensor
 from hypercast.rtl.isa import DrainSource, Engine, Opcode, OperandSource, decode
 from hypercast.rtl.registers import PHASES
 from tests.host.models import SMALL, left_channel, named_model, small_graph, small_model
 
 CONFIG = SMALL.replace(weight_rows=1024, channel_words=16384, program_rows=2048, tensors=64)
+#: Features that are aggregated for the next batch.
+FOLLOWING = Tensor(Kind.AGGREGATED, 1, Pass.NEXT)
 
 
 def instructions(model, config=CONFIG, entry="train"):
@@ -58,12 +61,12 @@ def test_next_batch(monkeypatch):
 
     def place_tensors(network, memory, config):
         place(network, memory, config)
-        memory.matrix("M1.next", memory.regions["M1"].channel, network.features)
+        memory.matrix(FOLLOWING, memory.regions["M1"].channel, network.features)
 
     monkeypatch.setattr(compiler, "place_tensors", place_tensors)
     monkeypatch.setattr(compiler, "Program", partial(Program, ahead=True))
     model = small_model(orders=AGGREGATE_FIRST, dropout=0.0)
-    model.exponents["M1.next"] = 0
+    model.exponents[FOLLOWING] = 0
     job = compile_job(model, CONFIG)
     program = [entry for entry in map(decode, job.instructions("train"))]
     own, following = (job.regions[name] for name in ("M1", "M1.next"))

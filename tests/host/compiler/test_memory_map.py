@@ -3,6 +3,7 @@
 import pytest
 
 from hypercast.host.compiler.memory_map import CapacityError, MemoryMap, raising, require_capacity
+from hypercast.reference.tensor import FEATURES, Kind, Tensor
 from hypercast.rtl.config import Config
 from hypercast.rtl.registers import Space
 from tests.host.noted_programs import noted, summary
@@ -21,8 +22,9 @@ CONFIG = Config(dimensions=1, lanes=4, channel_words=256)
 def test_regions_follow_each_other():
     """Each with the rows of its level: 30 of the input, 20 and 10 of layers."""
     memory = MemoryMap(CONFIG, rows=[30, 20, 10])
-    features, hidden = memory.matrix("X", 0, 9), memory.matrix("H1", 0, 4)
-    logits, packed = memory.matrix("Z2", 1, 5), memory.packed("mask1", 1, 16, 5)
+    features, hidden = memory.matrix(FEATURES, 0, 9), memory.matrix(Tensor(Kind.HIDDEN, 1), 0, 4)
+    logits = memory.matrix(Tensor(Kind.LOGITS, 2), 1, 5)
+    packed = memory.packed(Tensor(Kind.MASK, 1), 1, 16, 5)
     labels, others = memory.labels(3), memory.words("others", 1, 7)
     assert [(one.channel, one.address, one.words, one.stride, one.columns)
             for one in (features, hidden, logits, packed, labels, others)] == [
@@ -31,6 +33,8 @@ def test_regions_follow_each_other():
     assert memory["H1"] is hidden and (features.panels, hidden.panels, others.panels) == (3, 1, 0)
     assert features.panel(2, 5) == 65 and logits.panel(1) == 10
     assert (features.space, logits.space) == (Space.FEATURES, Space.GRADIENTS)
+    assert [one.tensor for one in (features, hidden, logits, packed, labels, others)] == [
+        "X", "H1", "Z2", "mask1", None, None]
     memory.check({})
 
 

@@ -17,6 +17,7 @@ from hypercast.host.compiler.packing import (
 )
 from hypercast.host.compiler.state import load_state, matrix_of, store_state, weight_rows
 from hypercast.host.compiler.weights import Weights
+from hypercast.reference.tensor import FEATURES
 from hypercast.rtl.config import Config
 from hypercast.rtl.placement import core_of
 
@@ -128,6 +129,6 @@ def test_state_round_trip(config, adam):
 
 def test_full_channel_is_refused_with_the_remedy():
     memory = MemoryMap(Config(channel_words=64, lanes=4), rows=[20])
-    memory.matrix("X", 0, 16)
+    memory.matrix(FEATURES, 0, 16)
     with pytest.raises(CapacityError, match=r"channel_words is 64, but 80 are.*channel 0.*128"):
         memory.check({})

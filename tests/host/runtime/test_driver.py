@@ -5,6 +5,7 @@ import pytest
 
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.runtime.driver import DeviceError, DeviceTimeoutError, Driver, MismatchError
+from hypercast.reference.tensor import FEATURES
 from hypercast.rtl.config import INTERFACE_VERSION
 from hypercast.rtl.isa import (
     INSTRUCTION_WORDS,
@@ -60,7 +61,7 @@ def test_load_through_the_window(job):
     assert driver.exponents(job) == job.exponents
     assert [chip.window[core, Space.CORE][CoreSpace.ROWS] for core in range(2)] == [5, 4]
     model = small_model()
-    assert np.array_equal(driver.matrix(job, "X"), model.tensors["X"])
+    assert np.array_equal(driver.matrix(job, FEATURES), model.tensors["X"])
     for name in job.weights:
         assert np.array_equal(driver.operand(job, name, 1), np.atleast_2d(model.tensors[name]))
         master, momentum = driver.optimiser(job, name)
@@ -73,7 +74,7 @@ def test_matrix_of_cores_without_vertices():
     job = compile_job(model, SMALL)
     driver = Driver(FakeChip(SMALL), SMALL)
     driver.load(job)
-    assert np.array_equal(driver.matrix(job, "X"), model.tensors["X"])
+    assert np.array_equal(driver.matrix(job, FEATURES), model.tensors["X"])
 
 
 def test_patch(job):

@@ -9,6 +9,7 @@ from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.checkpoint import Checkpoint, CheckpointError, identity
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
+from hypercast.reference.tensor import Kind, Tensor
 from tests.host.runtime.test_state_transfer import trained
 
 KARATE = Graph.load("karate")
@@ -63,15 +64,15 @@ def other_shape(state):
     (lambda state: dataclasses.replace(state, parameters=without(state.parameters, "b1")),
      r"tensor b1\.master is missing there, \(\d,\) here"),
     (lambda state: dataclasses.replace(state, parameters={
-        **state.parameters, "W9": state.parameters["W1"]}), r"tensor W9\.master is \(.*\) there, "
-     r"missing here"),
+        **state.parameters, Tensor(Kind.WEIGHTS, 9): state.parameters["W1"]}),
+     r"tensor W9\.master is \(.*\) there, missing here"),
     (lambda state: dataclasses.replace(state, parameters={
         name: without(arrays, "momentum") for name, arrays in state.parameters.items()}),
      r"tensor W1\.momentum is missing there"),
     (lambda state: dataclasses.replace(state, exponents=without(state.exponents, "W1")),
      "exponent of W1 is missing there, kept here"),
     (lambda state: dataclasses.replace(
-        state, momentum_exponents={**state.momentum_exponents, "W9": 0}),
+        state, momentum_exponents={**state.momentum_exponents, Tensor(Kind.WEIGHTS, 9): 0}),
      "momentum exponent of W9 is kept there, missing here"),
 ], ids=["shape", "parameter", "another parameter", "kind", "exponent", "momentum exponent"])
 @pytest.mark.parametrize("which", ["state", "best"])

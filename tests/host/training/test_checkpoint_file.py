@@ -150,6 +150,8 @@ def test_other_types_are_refused(path, content, kind):
     (["states", "", "exponents", "W1"], [1, 2, 3], "is [1, 2, 3], not exponent and peak"),
     (["states", "", "exponents", "W1"], [128, 2], "W1 is 128, no whole number from -128 to 127"),
     (["states", "best/", "exponents", "W1"], [1, "2"], "best/peak of W1 is '2', no whole number"),
+    (["states", "", "exponents", "V1"], [1, 2], "V1 is no tensor of a training"),
+    (["states", "", "momentum_exponents", "V1"], 1, "V1 is no tensor of a training"),
     (["states", "", "momentum_exponents", "W1"], "1", "momentum exponent of W1 is '1', no whole"),
 ])
 def test_what_makes_no_sense_is_refused_whatever_its_digest(path, content, where, value, message):
@@ -169,6 +171,7 @@ def test_what_makes_no_sense_is_refused_whatever_its_digest(path, content, where
     ("W1", "tensor W1 is none of master, momentum, second_moment"),
     ("W1.velocity", "tensor W1.velocity is none of master"),
     ("W1.second_moment", "tensor W1.second_moment is negative"),
+    ("V1.master", "V1 is no tensor of a training"),
 ])
 def test_other_tensors_are_refused(path, content, name, message):
     facts, tensors = parts(content)

@@ -14,6 +14,7 @@ from hypercast.host.training.description.description import Description
 from hypercast.host.training.description.model import Model
 from hypercast.host.training.description.sampling import SAMPLERS, Sampling
 from hypercast.host.training.trainer import Trainer
+from hypercast.reference.tensor import Kind, Tensor
 from tests.host.test_cli import refused
 
 
@@ -60,7 +61,8 @@ def test_a_schedule_counts_epochs():
     model = training.fresh_model()
     steps = len(training._samples)
     assert steps > 1
-    rates = [model.recipe.learning_rate("W1", step) for step in (0, steps - 1, steps)]
+    weights = Tensor(Kind.WEIGHTS, 1)
+    rates = [model.recipe.learning_rate(weights, step) for step in (0, steps - 1, steps)]
     assert rates == [0.05, 0.05, 0.025]
 
 

@@ -6,7 +6,10 @@ from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.model import Model
 from hypercast.host.training.description.recipe import make_recipe, recipe_values
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, CROSS_ENTROPY
+from hypercast.reference.tensor import Kind, Tensor
 from hypercast.rtl.config import PRESETS
+
+WEIGHTS, BIAS = Tensor(Kind.WEIGHTS, 1), Tensor(Kind.BIAS, 2)
 
 
 def recipe(model="gcn", **values):
@@ -18,12 +21,12 @@ def recipe(model="gcn", **values):
     ("sgd", "sage", BINARY_CROSS_ENTROPY, 0.8), ("adam", "gin", BINARY_CROSS_ENTROPY, 0.01)])
 def test_default_learning_rates(optimiser, model, loss, rate):
     found = make_recipe({"optimiser": optimiser}, Model(model), PRESETS["tiny"], loss)
-    assert found.learning_rate("W1", 0) == found.learning_rate("b2", 0) == rate
+    assert found.learning_rate(WEIGHTS, 0) == found.learning_rate(BIAS, 0) == rate
     assert found.explicit().learning_rates == found.explicit().bias_learning_rates == (rate,)
     assert "learning_rate" not in recipe_values(found)
     given = make_recipe({"learning_rate": 0.3, "optimiser": optimiser}, Model(model),
                         PRESETS["tiny"], loss)
-    assert (given.learning_rate("W1", 0), given.learning_rate("b1", 0)) == (0.3, rate)
+    assert (given.learning_rate(WEIGHTS, 0), given.learning_rate(BIAS, 0)) == (0.3, rate)
 
 
 @pytest.mark.parametrize(("values", "message"), [
