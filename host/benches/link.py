@@ -68,13 +68,13 @@ def _digest(weights):
 
 def _reference(training):
     """Digest of the weights that the reference ends with."""
-    device = ReferenceDevice(training.model())
+    model = training.model()
+    device = ReferenceDevice(model)
     for _ in range(training.epochs):
         device.train_step()
-    snapshot = device.snapshot()
-    names = {name.partition(".")[0] for name in snapshot if name.endswith(".master")}
-    return _digest({name: value for name, value in snapshot.items()
-                    if name.partition(".")[0] in names})
+    kept = {f"{name}.{kind}" for name in model.masters for kind in model.kept()}
+    return _digest({name: value for name, value in device.snapshot().items()
+                    if name in model.masters or name in kept})
 
 
 def _train(device, training):

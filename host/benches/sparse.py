@@ -8,6 +8,7 @@ import numpy as np
 
 from hypercast.host.benches.figure import Figure
 from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.compiler.memory_map import Listing
 from hypercast.host.graphs.datasets import DatasetError
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.comparison import compare
@@ -54,7 +55,7 @@ def _model(graph):
 def _alone(device, job, opcode):
     """Cycles and array words of a training step's instructions that read the input features."""
     region = job.regions[FEATURES]
-    indices = {place.address for name, place in job.regions.items() if name.startswith("index")}
+    indices = {place.address for place in job.regions.values() if place.listing == Listing.INDEX}
     program = []
     for word in job.instructions("train"):
         fields = decode(word)

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse
 
 from hypercast.host.compiler.images import Image
-from hypercast.host.compiler.memory_map import MemoryMap, Region, index_name, raising
+from hypercast.host.compiler.memory_map import Listing, MemoryMap, Region, index_name, raising
 from hypercast.host.compiler.model import Model
 from hypercast.host.compiler.operand_map import Parts
 from hypercast.host.compiler.packing import deal, pack_panels
@@ -105,7 +105,8 @@ class Features:
             last = last if first else self._panels
             words = index_words(last - first, self._config)
             self._indices.append(
-                (memory.words(index_name(FEATURES, first), 1, words), first, last - first))
+                (memory.words(index_name(FEATURES, first), 1, words, Listing.INDEX),
+                 first, last - first))
 
     def fill(self, memory: MemoryMap, images: Sequence[Image]) -> None:
         """Append what was placed to every core's image."""

@@ -5,12 +5,13 @@ All cores use the same addresses; only row counts differ. Nothing is ever stored
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from hypercast.reference.tensor import Tensor
 from hypercast.rtl.config import Config, ConfigurationError
 from hypercast.rtl.registers import Space
 
-__all__ = ["CapacityError", "MemoryMap", "Region", "index_name", "raising",
+__all__ = ["CapacityError", "Listing", "MemoryMap", "Region", "index_name", "raising",
            "require_capacity"]
 
 _CHANNELS = (Space.FEATURES, Space.GRADIENTS)
@@ -60,9 +61,17 @@ def require_capacity(config: Config, field: str, needed: int, why: str,
                         f"{remedy}{otherwise and f'; or {otherwise}'}")
 
 
+class Listing(StrEnum):
+    """Kinds of lists that instructions are led by."""
+
+    SEND_LIST = "send list"
+    EDGE_SET = "edge set"
+    INDEX = "index"  # of a word-sparse matrix
+
+
 def index_name(matrix: Tensor, panel: int) -> str:
     """Name of the index of a word-sparse matrix, from a panel on."""
-    return f"index of {matrix}, panels from {panel}"
+    return f"{Listing.INDEX} of {matrix}, panels from {panel}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +84,8 @@ class Region:
         What lies there.
     tensor : Tensor or None
         The matrix or mask of a training step that it is.
+    listing : Listing or None
+        What kind of list it is.
     channel : int
         0 (features) or 1 (gradients).
     address, words : int
@@ -92,6 +103,7 @@ class Region:
     stride: int = 0
     columns: int = 0
     tensor: Tensor | None = None
+    listing: Listing | None = None
 
     @property
     def space(self) -> Space:
@@ -132,9 +144,10 @@ class MemoryMap:
         return self._add(tensor, channel, panels * rows, tensor=tensor, stride=rows,
                          columns=columns)
 
-    def words(self, name: str, channel: int, count: int) -> Region:
-        """``count`` words."""
-        return self._add(name, channel, count)
+    def words(self, name: str, channel: int, count: int,
+              listing: Listing | None = None) -> Region:
+        """``count`` words, of a list if its kind is given."""
+        return self._add(name, channel, count, listing=listing)
 
     def packed(self, tensor: Tensor, channel: int, per_word: int, columns: int) -> Region:
         """One record a row and panel of ``columns``, ``per_word`` of them in a word."""
@@ -147,9 +160,9 @@ class MemoryMap:
         return self._add("labels", 1, words, stride=self._rows[-1])
 
     def _add(self, name: str, channel: int, words: int, *, tensor: Tensor | None = None,
-             stride: int = 0, columns: int = 0) -> Region:
-        region = Region(name=name, tensor=tensor, channel=channel, address=self._used[channel],
-                        words=words, stride=stride, columns=columns)
+             listing: Listing | None = None, stride: int = 0, columns: int = 0) -> Region:
+        region = Region(name=name, tensor=tensor, listing=listing, channel=channel,
+                        address=self._used[channel], words=words, stride=stride, columns=columns)
         self._used[channel] += words
         self.regions[name] = region
         return region

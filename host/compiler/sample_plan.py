@@ -11,7 +11,7 @@ from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.edge_matrices import EdgeMatrix
 from hypercast.host.compiler.emitter import Messages
 from hypercast.host.compiler.images import Image
-from hypercast.host.compiler.memory_map import CapacityError, MemoryMap, Region
+from hypercast.host.compiler.memory_map import CapacityError, Listing, MemoryMap, Region
 from hypercast.host.compiler.messages import Messages as CompiledMessages
 from hypercast.host.compiler.messages import relocate
 from hypercast.host.compiler.vertices import RowTable, Vertices
@@ -119,11 +119,12 @@ class SamplePlan:
         for edges, tiles in self._edges(self._first).matrices:
             places = []
             for tile, messages in tiles:
-                lists, sets = self._regions[edges.name, tile.first] = (
-                    memory.words(f"send list of {edges.name}, rows from {tile.first}", 1,
-                                 self._list_words(edges, messages)),
-                    memory.words(f"edge set of {edges.name}, rows from {tile.first}", 1,
-                                 self._set_words(messages)))
+                sizes = {Listing.SEND_LIST: self._list_words(edges, messages),
+                         Listing.EDGE_SET: self._set_words(messages)}
+                lists, sets = (
+                    memory.words(f"{listing} of {edges.name}, rows from {tile.first}", 1, count,
+                                 listing) for listing, count in sizes.items())
+                self._regions[edges.name, tile.first] = lists, sets
                 places.append(Messages(lists.address, sets.address, messages.load,
                                        self.vertices[edges.source].entry))
             users = self.roots if edges.root else self.messages

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from hypercast.host.compiler.job import Job
-from hypercast.host.compiler.memory_map import Region
+from hypercast.host.compiler.memory_map import Listing, Region
 from hypercast.reference.tensor import FEATURES
 from hypercast.rtl.isa import Keep, Opcode, OperandSource, decode
 
@@ -62,9 +62,9 @@ class _Checks:
     def __init__(self, job: Job) -> None:
         self._job = job
         self._config = job.config
-        self._starts = {  # what lies in channel 1 and is no matrix, by kind and first word
-            (kind, region.address): name for name, region in job.regions.items()
-            for kind in ("index", "send list", "edge set") if name.startswith(kind)}
+        self._starts = {  # lists, by kind and first word; all lie in channel 1
+            (region.listing, region.address): region.name for region in job.regions.values()
+            if region.listing}
 
     def check(self, entry: dict[str, int]) -> None:
         """Check a decoded instruction; raises ``_BeyondError``."""
@@ -77,10 +77,10 @@ class _Checks:
     # Opcodes.
 
     def _aggregate(self, entry: dict[str, int]) -> None:
-        self._start("edge set", entry["edge_set"])
+        self._start(Listing.EDGE_SET, entry["edge_set"])
         if entry["prefetch"]:
             return
-        self._start("send list", entry["send_list"])
+        self._start(Listing.SEND_LIST, entry["send_list"])
         rows = self._rows(entry)
         if entry["kept"]:
             self._within("rows to be sent", entry["kept_base"], len(rows), self._config.kept_rows)
@@ -159,7 +159,7 @@ class _Checks:
 
     def _sparse_entries(self, entry: dict[str, int]) -> int:
         """Words that the core with most of them takes of a word-sparse operand's panels."""
-        name = self._start("index", entry["address"])
+        name = self._start(Listing.INDEX, entry["address"])
         matrix, most = self._job.regions[FEATURES], 0
         group = self._config.word_width // 16 + 1  # row numbers, and the words of these rows
         for image in self._job.images:
@@ -178,7 +178,7 @@ class _Checks:
 
     # Places.
 
-    def _start(self, kind: str, address: int) -> str:
+    def _start(self, kind: Listing, address: int) -> str:
         """Name of what begins at a word of channel 1."""
         if (kind, address) not in self._starts:
             raise _BeyondError(f"no {kind} begins at word {address}")

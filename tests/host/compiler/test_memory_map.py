@@ -2,7 +2,13 @@
 
 import pytest
 
-from hypercast.host.compiler.memory_map import CapacityError, MemoryMap, raising, require_capacity
+from hypercast.host.compiler.memory_map import (
+    CapacityError,
+    Listing,
+    MemoryMap,
+    raising,
+    require_capacity,
+)
 from hypercast.reference.tensor import FEATURES, Kind, Tensor
 from hypercast.rtl.config import Config
 from hypercast.rtl.registers import Space
@@ -25,7 +31,7 @@ def test_regions_follow_each_other():
     features, hidden = memory.matrix(FEATURES, 0, 9), memory.matrix(Tensor(Kind.HIDDEN, 1), 0, 4)
     logits = memory.matrix(Tensor(Kind.LOGITS, 2), 1, 5)
     packed = memory.packed(Tensor(Kind.MASK, 1), 1, 16, 5)
-    labels, others = memory.labels(3), memory.words("others", 1, 7)
+    labels, others = memory.labels(3), memory.words("others", 1, 7, Listing.SEND_LIST)
     assert [(one.channel, one.address, one.words, one.stride, one.columns)
             for one in (features, hidden, logits, packed, labels, others)] == [
         (0, 0, 90, 30, 9), (0, 90, 20, 20, 4), (1, 0, 20, 10, 5), (1, 20, 2 * 2, 20, 0),
@@ -35,6 +41,7 @@ def test_regions_follow_each_other():
     assert (features.space, logits.space) == (Space.FEATURES, Space.GRADIENTS)
     assert [one.tensor for one in (features, hidden, logits, packed, labels, others)] == [
         "X", "H1", "Z2", "mask1", None, None]
+    assert (labels.listing, others.listing) == (None, Listing.SEND_LIST)
     memory.check({})
 
 
