@@ -2,45 +2,35 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias
 
 import numpy as np
 
 from hypercast.host.compiler.compiled_edges import CompiledEdges
-from hypercast.host.compiler.emitter import Emitter
 from hypercast.host.compiler.features import Features, fill_dense
 from hypercast.host.compiler.gradient_emitter import GradientEmitter
 from hypercast.host.compiler.images import Image
 from hypercast.host.compiler.job import Job
-from hypercast.host.compiler.kept_map import KeptMap
 from hypercast.host.compiler.label_list import LabelFormat, fill_labels
+from hypercast.host.compiler.layout import Layout
 from hypercast.host.compiler.lowering import Program
-from hypercast.host.compiler.memory_map import CapacityError, MemoryMap, require_capacity
+from hypercast.host.compiler.memory_map import CapacityError, require_capacity
 from hypercast.host.compiler.model import Model
-from hypercast.host.compiler.operand_map import OperandMap, Parts
-from hypercast.host.compiler.operands import Operands
 from hypercast.host.compiler.packing import pack_rows
-from hypercast.host.compiler.reduction import gradient_slices, plan_reductions
+from hypercast.host.compiler.reduction import gradient_slices
 from hypercast.host.compiler.sample_plan import Room, SamplePlan
+from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.state import store_state, weight_rows
 from hypercast.host.compiler.timing import Timing
 from hypercast.host.compiler.verification import verify
-from hypercast.host.compiler.vertices import Vertices
-from hypercast.host.compiler.weights import Weights, first_panels
+from hypercast.host.compiler.weights import Weights
 from hypercast.reference.array_types import IntArray
-from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
 from hypercast.reference.sample import Sample
-from hypercast.reference.tensor import EDGES, FEATURES, Kind, Pass, Tensor
+from hypercast.reference.tensor import EDGES, FEATURES, Tensor
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import OPERANDS, Keep, Opcode, Split, decode, encode
+from hypercast.rtl.isa import OPERANDS, Opcode, Split, decode, encode
 from hypercast.rtl.limits import CLASSES
 
-__all__ = [
-    "compile_job", "place_operands", "place_tensors", "place_weights", "updates_at", "with_sample",
-]
-
-#: Tensors and their columns.
-Shapes: TypeAlias = list[tuple[Tensor, int]]
+__all__ = ["compile_job", "updates_at", "with_sample"]
 
 #: Panels an instruction can sum over, and rows of a core it can start from.
 _MAXIMUM_PANELS = (1 << dict(OPERANDS[Opcode.MATMUL])["panels"]) - 1
@@ -73,23 +63,19 @@ def compile_job(model: Model, config: Config, *, word_sparse: bool = True,
     """
     _check(model, config)
     plan = SamplePlan(model.network, config, model.sample, room, edges)
-    rows = [max(1, level.rows) for level in plan.vertices]
-    memory = MemoryMap(config, rows)
-    place_tensors(model.network, memory, config)
-    plan.place(memory)
     labels = LabelFormat.of(model, several_samples=bool(room))
-    memory.labels(labels.records(model.network.classes, config))
-    weights, used = place_weights(
-        model.network, memory, config, adam=model.recipe.optimiser == "adam")
-    features = Features(model, rows[0], config, word_sparse=word_sparse and not room)
-    firsts = first_panels([weights[weight.name] for weight in model.network.inputs], config)
-    features.place(memory, firsts)
+    layout = Layout.of(model.network, config, plan.vertices, labels, edges=plan.place,
+                       adam=model.recipe.optimiser == "adam")
+    memory, weights = layout.memory, layout.weights
+    features = Features(model, max(1, plan.vertices[0].rows), config,
+                        word_sparse=word_sparse and not room)
+    features.place(memory, layout.first_panels)
     memory.check(dict.fromkeys(memory.regions, _SMALLER_SAMPLES) if room else features.remedies)
 
     images = plan.images(model.sample)
     features.fill(memory, images)
     fill_labels(model.sample, labels, images, config)
-    bank = np.zeros((used, config.lanes), dtype=np.int64)
+    bank = np.zeros((layout.weight_rows, config.lanes), dtype=np.int64)
     for name, place in weights.items():
         operands = weight_rows(_matrix(model.tensors[name]), place, config)
         bank[place.base:place.base + len(operands)] = operands
@@ -98,14 +84,10 @@ def compile_job(model: Model, config: Config, *, word_sparse: bool = True,
     tensors = {name: number for number, (name, _) in enumerate(model.exponents.items())}
     require_capacity(config, "tensors", len(tensors), "the network has that many tensors")
     sparse = {} if features.words is None else {FEATURES: features.words}
-    emitter = Emitter(
-        config=config, regions=memory.regions, weights=weights, tensors=tensors,
-        slot=model.network.slot,
-        messages=plan.messages, roots=plan.roots,
-        operands=place_operands(
-            config, model.network, memory, plan.vertices, features.operand(firsts)),
-        timing=Timing(config, sparse), headroom=model.recipe.headroom_of,
-        labels=labels)
+    emitter = layout.emitter(
+        inputs=features.operand(layout.first_panels), timing=Timing(config, sparse),
+        tensors=tensors, messages=plan.messages, roots=plan.roots,
+        headroom=model.recipe.headroom_of, schedule=Schedule())
     slices = dict.fromkeys(weights, config.slices) if room else gradient_slices(model, config)
     program = Program(network=model.network, emitter=emitter, gradient_emitter=GradientEmitter(
         emitter=emitter, slices=slices))
@@ -180,140 +162,6 @@ def _check(model: Model, config: Config) -> None:
 
 def _matrix(values: IntArray) -> IntArray:
     return np.atleast_2d(values)
-
-
-def place_tensors(network: Network, memory: MemoryMap, config: Config) -> None:
-    """Allocate matrices and masks: operands that meet lie in different channels."""
-    for number, layer in enumerate(network.layers, 1):
-        last = number == len(network.layers)
-        forward, backward = _products(network, number)
-        # What is aggregated first is multiplied while more is aggregated. LOSS writes to channel 1.
-        summed = int(layer.order == AGGREGATE_FIRST and not layer.root and not last)
-        for name, columns in forward:
-            _place(memory, name, summed, columns)
-        outputs = Tensor(Kind.LOGITS if last else Kind.HIDDEN, number)
-        _place(memory, outputs, 0, layer.features_out)
-        # Where dZ is only sent, it leaves channel 1 to edges and dT.
-        sent = layer.order == COMBINE_FIRST and not layer.root and not last
-        memory.matrix(Tensor(Kind.GRADIENT, number), 0 if sent or summed else 1,
-                      layer.features_out)
-        for name, columns in backward:
-            memory.matrix(name, 1, columns)
-        if not last:
-            memory.packed(Tensor(Kind.MASK, number), 1, config.mask_rows, layer.features_out)
-
-
-def _place(memory: MemoryMap, name: Tensor, channel: int, columns: int) -> None:
-    """Allocate a matrix; evaluation uses the same words."""
-    memory.regions[name.made(Pass.EVALUATION)] = memory.matrix(name, channel, columns)
-
-
-def _products(network: Network, number: int) -> tuple[Shapes, Shapes]:
-    """What a layer's products are stored in, and its columns, forward and backward."""
-    layer = network.layers[number - 1]
-    forward: Shapes = []
-    backward: Shapes = []
-    if layer.order == AGGREGATE_FIRST:
-        forward.append((Tensor(Kind.AGGREGATED, number), layer.features_in))
-    if layer.order == COMBINE_FIRST:
-        forward.append((Tensor(Kind.COMBINED, number), layer.features_out))
-        backward.append((Tensor(Kind.COMBINED_GRADIENT, number), layer.features_out))
-    if layer.root:
-        forward.append((Tensor(Kind.ROOT, number), layer.features_out))
-    if number > 1 and network.sums_gradients(number):
-        backward.append((Tensor(Kind.AGGREGATED_GRADIENT, number), layer.features_in))
-        if layer.root:
-            backward.append((Tensor(Kind.ROOT_GRADIENT, number), layer.features_in))
-    if number in network.jumping[:-1]:
-        backward.append((Tensor(Kind.JUMPING_GRADIENT, number), layer.features_out))
-    return forward, backward
-
-
-def place_weights(network: Network, memory: MemoryMap, config: Config, *,
-                  adam: bool = False) -> tuple[dict[Tensor, Weights], int]:
-    """Give every parameter its weight bank rows and its state's region; returns rows used.
-
-    With ``adam``, state has second moments.
-    """
-    weights: dict[Tensor, Weights] = {}
-    base = 0
-    chunks = plan_reductions(network, config)
-    for number, layer in enumerate(network.layers, 1):
-        panels = -(-layer.features_out // config.lanes)
-        shapes = [(weight.name, weight.shape[0], -(-weight.shape[0] // config.lanes) * config.lanes)
-                  for weight in network.weights(number)]
-        for name, features, height in (*shapes, (Tensor(Kind.BIAS, number), 1, 1)):
-            rows = panels * height
-            values = 3 if adam else 2
-            state = memory.words(f"state of {name}", 1,
-                                 -(-rows // config.cores) * values * config.state_words)
-            weights[name] = Weights(
-                name=name, shape=(features, layer.features_out), base=base, height=height,
-                panels=panels, state=state, chunks=tuple(chunks[name]), adam=adam)
-            base += rows
-    require_capacity(config, "weight_rows", base,
-                     "the network's weights take that many rows of the weight bank")
-    return weights, base
-
-
-def place_operands(config: Config, network: Network, memory: MemoryMap,
-                   vertices: Sequence[Vertices], inputs: Parts) -> Operands:
-    """Choose what is kept close to the engines; ``inputs`` are the features' ``Parts``."""
-    return Operands(
-        regions=memory.regions, vertices=vertices,
-        buffer=OperandMap(config, _left_operands(network, memory, inputs)),
-        kept=KeptMap(config, _kept_panels(network, memory, vertices)))
-
-
-def _left_operands(network: Network, memory: MemoryMap, inputs: Parts) -> Iterator[Parts]:
-    """The matrices that the array reads more than once."""
-    if network.layers[0].order != AGGREGATE_FIRST:
-        yield inputs
-    names: list[Tensor] = []
-    for number, layer in enumerate(network.layers, 1):
-        if layer.order == AGGREGATE_FIRST:
-            names.append(Tensor(Kind.AGGREGATED, number))
-        else:
-            names += [Tensor(Kind.HIDDEN, weight.source)
-                      for weight in network.weights(number) if weight.source]
-        if number > 1:
-            direct = layer.order == COMBINE_FIRST and not network.sums_gradients(number)
-            names.append(Tensor(Kind.COMBINED_GRADIENT if direct else Kind.GRADIENT, number))
-    for name in dict.fromkeys(names):
-        region = memory[name]
-        yield Parts.dense(name, region.panels, region.stride)
-
-
-def _kept_panels(network: Network, memory: MemoryMap,
-                 vertices: Sequence[Vertices]) -> Iterator[tuple[Keep, Tensor, int, int]]:
-    """Rows to be sent, and right operands of gradients, of matrices that are not tiled.
-
-    If not all fit: chaining gains most where a matrix is a panel or two, in the last layers;
-    gradients gain most where the array takes most panels, in the first.
-    """
-    last = len(network.layers)
-    combines = [layer.order == COMBINE_FIRST for layer in network.layers]
-    sent: list[Tensor] = []
-    right: list[Tensor] = []
-    for number, (layer, combine) in enumerate(zip(network.layers, combines, strict=True), 1):
-        outputs = Tensor(Kind.GRADIENT, number)
-        right.append(Tensor(Kind.COMBINED_GRADIENT, number) if combine else outputs)
-        if combine:
-            sent += [outputs, Tensor(Kind.COMBINED, number)]
-        if number > 1 and network.sums_gradients(number):
-            sent.append(Tensor(Kind.AGGREGATED_GRADIENT, number))
-        if number > 1 and layer.order == AGGREGATE_FIRST:
-            sent.append(Tensor(Kind.HIDDEN, number - 1))
-    # Biases, and weights of roots, have gradients, too.
-    right += [Tensor(Kind.GRADIENT, number)
-              for number, combine in enumerate(combines, 1) if combine]
-    if any(len(rows.tiles) > 1 for rows in vertices):
-        return
-    for target, names in ((Keep.SEND, reversed(sent)), (Keep.RIGHT, right)):
-        for name in names:
-            # LOSS writes several panels row by row.
-            if name != Tensor(Kind.GRADIENT, last) or memory[name].panels == 1:
-                yield target, name, memory[name].panels, memory[name].stride
 
 
 def _split_sizes(sample: Sample) -> tuple[int, ...]:

@@ -4,21 +4,19 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from hypercast.host.compiler.compiler import place_operands, place_tensors, place_weights
 from hypercast.host.compiler.emitter import Emitter, Messages
 from hypercast.host.compiler.execution import execute
 from hypercast.host.compiler.gradient_emitter import GradientEmitter
 from hypercast.host.compiler.instruction import Issued
 from hypercast.host.compiler.issue_order import TRIALS
 from hypercast.host.compiler.label_list import LabelFormat
+from hypercast.host.compiler.layout import Layout
 from hypercast.host.compiler.load import Load
 from hypercast.host.compiler.lowering import Program
-from hypercast.host.compiler.memory_map import MemoryMap
 from hypercast.host.compiler.operand_map import Parts
 from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.timing import Timing
 from hypercast.host.compiler.vertices import RowTable, Vertices
-from hypercast.host.compiler.weights import first_panels
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.network import LINEAR
@@ -129,15 +127,12 @@ def predict(workload: Workload, *, trials: int = TRIALS) -> Prediction:
 
 
 def _emitter(workload: Workload, schedule: Schedule) -> Emitter:
-    """An emitter with a schedule, on the memory map that the compiler would make."""
+    """An emitter with a schedule, on the compiler's layout but for edges and sparse features."""
     config, network = workload.config, workload.network
     table = RowTable()
     vertices = tuple(Vertices.of(count, config, table) for count in workload.vertices)
-    memory = MemoryMap(config, [max(1, level.rows) for level in vertices])
-    place_tensors(network, memory, config)
-    labels = LabelFormat()
-    memory.labels(labels.records(network.classes, config))
-    weights, _ = place_weights(network, memory, config)
+    layout = Layout.of(network, config, vertices, LabelFormat())
+    memory = layout.memory
     inputs = memory.matrix(FEATURES, 0, network.features)
     if workload.ahead:
         aggregated = Tensor(Kind.AGGREGATED, 1)
@@ -145,19 +140,16 @@ def _emitter(workload: Workload, schedule: Schedule) -> Emitter:
     operand = Parts.dense(FEATURES, inputs.panels, inputs.stride)
     sparse: dict[Tensor, IntArray] = {}
     if workload.words is not None and workload.combines_first:
-        operand = Parts.sparse(FEATURES, first_panels(
-            [weights[weight.name] for weight in network.inputs], config), workload.words)
+        operand = Parts.sparse(FEATURES, layout.first_panels, workload.words)
         sparse[FEATURES] = workload.words
     placed = [name for name in memory.regions if isinstance(name, Tensor)]
-    entries = {EDGES, ONE, *map(network.slot, (*placed, *weights))}
-    return Emitter(
-        config=config, regions=memory.regions, weights=weights,
+    entries = {EDGES, ONE, *map(network.slot, (*placed, *layout.weights))}
+    return layout.emitter(
+        inputs=operand, timing=Timing(config, sparse),
         tensors={name: number for number, name in enumerate(sorted(entries))},
-        slot=network.slot, messages=_messages(workload, vertices),
+        messages=_messages(workload, vertices),
         roots=_messages(workload, vertices, roots=True) if network.adds_roots else {},
-        operands=place_operands(config, network, memory, vertices, operand),
-        timing=Timing(config, sparse), headroom=Recipe().headroom_of, labels=labels,
-        schedule=schedule)
+        headroom=Recipe().headroom_of, schedule=schedule)
 
 
 def _messages(workload: Workload, vertices: Sequence[Vertices], *,

@@ -3,7 +3,7 @@
 from functools import partial
 
 from hypercast.host.benches.steps import synthetic_graph
-from hypercast.host.compiler import compiler
+from hypercast.host.compiler import compiler, layout
 from hypercast.host.compiler.lowering import Program
 from hypercast.host.compiler.reduction import gradient_slices
 from hypercast.host.cycle_model.prediction import predict
@@ -34,13 +34,13 @@ def test_work_and_cycles(monkeypatch):
     model = prepare(synthetic_graph(60, 240, 12, 4), network, Recipe(epochs=1))
     _, alone = step(model)
 
-    place = compiler.place_tensors
+    place = layout.place_tensors
 
     def place_tensors(network, memory, config):
         place(network, memory, config)
         memory.matrix(FOLLOWING, memory.regions["M1"].channel, network.features)
 
-    monkeypatch.setattr(compiler, "place_tensors", place_tensors)
+    monkeypatch.setattr(layout, "place_tensors", place_tensors)
     monkeypatch.setattr(compiler, "Program", partial(Program, ahead=True))
     model.exponents[FOLLOWING] = model.exponents[FOLLOWING.of_training]
     counters, cycles = step(model)

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from hypercast.host.compiler import compiler
+from hypercast.host.compiler import compiler, layout
 from hypercast.host.compiler.compiler import compile_job, updates_at
 from hypercast.host.compiler.lowering import Program
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
@@ -57,13 +57,13 @@ def piece_of(entry, job):
 
 def test_next_batch(monkeypatch):
     """Sums for the next step go where nothing reads in this one."""
-    place = compiler.place_tensors
+    place = layout.place_tensors
 
     def place_tensors(network, memory, config):
         place(network, memory, config)
         memory.matrix(FOLLOWING, memory.regions["M1"].channel, network.features)
 
-    monkeypatch.setattr(compiler, "place_tensors", place_tensors)
+    monkeypatch.setattr(layout, "place_tensors", place_tensors)
     monkeypatch.setattr(compiler, "Program", partial(Program, ahead=True))
     model = small_model(orders=AGGREGATE_FIRST, dropout=0.0)
     model.exponents[FOLLOWING] = 0

@@ -1,0 +1,245 @@
+"""Places a network's tensors and parameters: what programs and predictions begin with alike."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self, TypeAlias
+
+from hypercast.host.compiler.emitter import Emitter, Messages
+from hypercast.host.compiler.kept_map import KeptMap
+from hypercast.host.compiler.label_list import LabelFormat
+from hypercast.host.compiler.memory_map import MemoryMap, require_capacity
+from hypercast.host.compiler.operand_map import OperandMap, Parts
+from hypercast.host.compiler.operands import Operands
+from hypercast.host.compiler.reduction import plan_reductions
+from hypercast.host.compiler.schedule import Schedule
+from hypercast.host.compiler.timing import Timing
+from hypercast.host.compiler.vertices import Vertices
+from hypercast.host.compiler.weights import Weights, first_panels
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
+from hypercast.reference.tensor import Kind, Pass, Tensor
+from hypercast.rtl.config import Config
+from hypercast.rtl.isa import Keep
+
+__all__ = ["Layout"]
+
+#: Tensors and their columns.
+Shapes: TypeAlias = list[tuple[Tensor, int]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """Where a network's tensors and parameters lie: what programs and predictions begin with.
+
+    Parameters
+    ----------
+    network : Network
+        What is trained.
+    config : Config
+        Configuration of the chip.
+    vertices : sequence of Vertices
+        Vertices of the input, and of every layer's output.
+    labels : LabelFormat
+        How labels lie in memory.
+    memory : MemoryMap
+        Regions of all but the input features, which can be stored in several ways.
+    weights : dict
+        Where parameters lie, as ``Weights``.
+    weight_rows : int
+        Rows of the weight bank that they take.
+    """
+
+    network: Network
+    config: Config
+    vertices: Sequence[Vertices]
+    labels: LabelFormat
+    memory: MemoryMap
+    weights: dict[Tensor, Weights]
+    weight_rows: int
+
+    @classmethod
+    def of(cls, network: Network, config: Config, vertices: Sequence[Vertices],
+           labels: LabelFormat, *, edges: Callable[[MemoryMap], None] = lambda memory: None,
+           adam: bool = False) -> Self:
+        """Place everything but the input features.
+
+        Parameters
+        ----------
+        network, config, vertices, labels
+            As in ``Layout``.
+        edges : callable
+            Allocates the regions of edges in a ``MemoryMap``.
+        adam : bool
+            Whether the optimiser's state has second moments.
+
+        Raises
+        ------
+        CapacityError
+            If the weight bank is too small.
+        """
+        memory = MemoryMap(config, [max(1, level.rows) for level in vertices])
+        place_tensors(network, memory, config)
+        edges(memory)
+        memory.labels(labels.records(network.classes, config))
+        weights, rows = place_weights(network, memory, config, adam=adam)
+        return cls(network=network, config=config, vertices=vertices, labels=labels,
+                   memory=memory, weights=weights, weight_rows=rows)
+
+    @property
+    def first_panels(self) -> list[int]:
+        """First panels of the pieces that the input features are taken in, if word-sparse."""
+        return first_panels(
+            [self.weights[weight.name] for weight in self.network.inputs], self.config)
+
+    def emitter(self, *, inputs: Parts, timing: Timing, tensors: Mapping[Tensor, int],
+                messages: Mapping[tuple[int, bool], Sequence[Messages]],
+                roots: Mapping[tuple[int, bool], Sequence[Messages]],
+                headroom: Callable[[Tensor], int], schedule: Schedule) -> Emitter:
+        """An ``Emitter`` with an empty schedule, once the input features are placed.
+
+        Parameters
+        ----------
+        inputs : Parts
+            How the array takes the input features.
+        timing, tensors, messages, roots, headroom, schedule
+            As in ``Emitter``.
+        """
+        return Emitter(
+            config=self.config, regions=self.memory.regions, weights=self.weights,
+            tensors=tensors, slot=self.network.slot, messages=messages, roots=roots,
+            operands=place_operands(
+                self.config, self.network, self.memory, self.vertices, inputs),
+            timing=timing, headroom=headroom, labels=self.labels, schedule=schedule)
+
+
+def place_tensors(network: Network, memory: MemoryMap, config: Config) -> None:
+    """Allocate matrices and masks: operands that meet lie in different channels."""
+    for number, layer in enumerate(network.layers, 1):
+        last = number == len(network.layers)
+        forward, backward = _products(network, number)
+        # What is aggregated first is multiplied while more is aggregated. LOSS writes to channel 1.
+        summed = int(layer.order == AGGREGATE_FIRST and not layer.root and not last)
+        for name, columns in forward:
+            _place(memory, name, summed, columns)
+        outputs = Tensor(Kind.LOGITS if last else Kind.HIDDEN, number)
+        _place(memory, outputs, 0, layer.features_out)
+        # Where dZ is only sent, it leaves channel 1 to edges and dT.
+        sent = layer.order == COMBINE_FIRST and not layer.root and not last
+        memory.matrix(Tensor(Kind.GRADIENT, number), 0 if sent or summed else 1,
+                      layer.features_out)
+        for name, columns in backward:
+            memory.matrix(name, 1, columns)
+        if not last:
+            memory.packed(Tensor(Kind.MASK, number), 1, config.mask_rows, layer.features_out)
+
+
+def _place(memory: MemoryMap, name: Tensor, channel: int, columns: int) -> None:
+    """Allocate a matrix; evaluation uses the same words."""
+    memory.regions[name.made(Pass.EVALUATION)] = memory.matrix(name, channel, columns)
+
+
+def _products(network: Network, number: int) -> tuple[Shapes, Shapes]:
+    """What a layer's products are stored in, and its columns, forward and backward."""
+    layer = network.layers[number - 1]
+    forward: Shapes = []
+    backward: Shapes = []
+    if layer.order == AGGREGATE_FIRST:
+        forward.append((Tensor(Kind.AGGREGATED, number), layer.features_in))
+    if layer.order == COMBINE_FIRST:
+        forward.append((Tensor(Kind.COMBINED, number), layer.features_out))
+        backward.append((Tensor(Kind.COMBINED_GRADIENT, number), layer.features_out))
+    if layer.root:
+        forward.append((Tensor(Kind.ROOT, number), layer.features_out))
+    if number > 1 and network.sums_gradients(number):
+        backward.append((Tensor(Kind.AGGREGATED_GRADIENT, number), layer.features_in))
+        if layer.root:
+            backward.append((Tensor(Kind.ROOT_GRADIENT, number), layer.features_in))
+    if number in network.jumping[:-1]:
+        backward.append((Tensor(Kind.JUMPING_GRADIENT, number), layer.features_out))
+    return forward, backward
+
+
+def place_weights(network: Network, memory: MemoryMap, config: Config, *,
+                  adam: bool = False) -> tuple[dict[Tensor, Weights], int]:
+    """Give every parameter its weight bank rows and its state's region; returns rows used.
+
+    With ``adam``, state has second moments.
+    """
+    weights: dict[Tensor, Weights] = {}
+    base = 0
+    chunks = plan_reductions(network, config)
+    for number, layer in enumerate(network.layers, 1):
+        panels = -(-layer.features_out // config.lanes)
+        shapes = [(weight.name, weight.shape[0], -(-weight.shape[0] // config.lanes) * config.lanes)
+                  for weight in network.weights(number)]
+        for name, features, height in (*shapes, (Tensor(Kind.BIAS, number), 1, 1)):
+            rows = panels * height
+            values = 3 if adam else 2
+            state = memory.words(f"state of {name}", 1,
+                                 -(-rows // config.cores) * values * config.state_words)
+            weights[name] = Weights(
+                name=name, shape=(features, layer.features_out), base=base, height=height,
+                panels=panels, state=state, chunks=tuple(chunks[name]), adam=adam)
+            base += rows
+    require_capacity(config, "weight_rows", base,
+                     "the network's weights take that many rows of the weight bank")
+    return weights, base
+
+
+def place_operands(config: Config, network: Network, memory: MemoryMap,
+                   vertices: Sequence[Vertices], inputs: Parts) -> Operands:
+    """Choose what is kept close to the engines; ``inputs`` are the features' ``Parts``."""
+    return Operands(
+        regions=memory.regions, vertices=vertices,
+        buffer=OperandMap(config, _left_operands(network, memory, inputs)),
+        kept=KeptMap(config, _kept_panels(network, memory, vertices)))
+
+
+def _left_operands(network: Network, memory: MemoryMap, inputs: Parts) -> Iterator[Parts]:
+    """The matrices that the array reads more than once."""
+    if network.layers[0].order != AGGREGATE_FIRST:
+        yield inputs
+    names: list[Tensor] = []
+    for number, layer in enumerate(network.layers, 1):
+        if layer.order == AGGREGATE_FIRST:
+            names.append(Tensor(Kind.AGGREGATED, number))
+        else:
+            names += [Tensor(Kind.HIDDEN, weight.source)
+                      for weight in network.weights(number) if weight.source]
+        if number > 1:
+            direct = layer.order == COMBINE_FIRST and not network.sums_gradients(number)
+            names.append(Tensor(Kind.COMBINED_GRADIENT if direct else Kind.GRADIENT, number))
+    for name in dict.fromkeys(names):
+        region = memory[name]
+        yield Parts.dense(name, region.panels, region.stride)
+
+
+def _kept_panels(network: Network, memory: MemoryMap,
+                 vertices: Sequence[Vertices]) -> Iterator[tuple[Keep, Tensor, int, int]]:
+    """Rows to be sent, and right operands of gradients, of matrices that are not tiled.
+
+    If not all fit: chaining gains most where a matrix is a panel or two, in the last layers;
+    gradients gain most where the array takes most panels, in the first.
+    """
+    last = len(network.layers)
+    combines = [layer.order == COMBINE_FIRST for layer in network.layers]
+    sent: list[Tensor] = []
+    right: list[Tensor] = []
+    for number, (layer, combine) in enumerate(zip(network.layers, combines, strict=True), 1):
+        outputs = Tensor(Kind.GRADIENT, number)
+        right.append(Tensor(Kind.COMBINED_GRADIENT, number) if combine else outputs)
+        if combine:
+            sent += [outputs, Tensor(Kind.COMBINED, number)]
+        if number > 1 and network.sums_gradients(number):
+            sent.append(Tensor(Kind.AGGREGATED_GRADIENT, number))
+        if number > 1 and layer.order == AGGREGATE_FIRST:
+            sent.append(Tensor(Kind.HIDDEN, number - 1))
+    # Biases, and weights of roots, have gradients, too.
+    right += [Tensor(Kind.GRADIENT, number)
+              for number, combine in enumerate(combines, 1) if combine]
+    if any(len(rows.tiles) > 1 for rows in vertices):
+        return
+    for target, names in ((Keep.SEND, reversed(sent)), (Keep.RIGHT, right)):
+        for name in names:
+            # LOSS writes several panels row by row.
+            if name != Tensor(Kind.GRADIENT, last) or memory[name].panels == 1:
+                yield target, name, memory[name].panels, memory[name].stride
