@@ -83,8 +83,9 @@ class Tensor(str):
         return super().__new__(
             cls, f"{kind}{layer or ''}{f'.{source}' if source else ''}{during}")
 
+    # Copies are made of the parts, not of the text as those of other strings.
     def __getnewargs__(self) -> tuple[Kind, int, Pass, int]:  # type: ignore[override]
-        return self.kind, self.layer, self.during, self.source  # what copies are made of
+        return self.kind, self.layer, self.during, self.source
 
     @classmethod
     def named(cls, name: str) -> Self:

@@ -105,7 +105,8 @@ def prepare_for(config: Config, graph: Graph, network: Network, recipe: Recipe,
                 loss_weights: npt.ArrayLike | None = None) -> Prepared:
     """What ``prepare`` gives for a configuration, and the edges that were compiled for it."""
     combining = network.ordered(layer.orders[0] for layer in network.layers)
-    model = prepare(graph, combining, recipe, None, parameters, loss_weights=loss_weights)
+    data = training_data(graph, recipe, loss_weights)
+    model = FixedGcn(combining, recipe, *data, parameters=parameters)
     edges = CompiledEdges.of_any_order(
         combining, model.sample.edges, model.sample.root_weight, config)
     try:
