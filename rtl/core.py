@@ -120,8 +120,8 @@ class Core(wiring.Component):
         for index, source in enumerate((sender, array, vector)):
             connect(m, source.flits, injection.i[index])
         connect(m, injection.o, router.inject)
-        for lane in range(config.eject):
-            connect(m, router.eject[lane], receiver.flits[lane])
+        for port in range(config.eject):
+            connect(m, router.eject[port], receiver.flits[port])
 
         # Memory.
         both = (0, 1)
@@ -159,8 +159,8 @@ class Core(wiring.Component):
         for reader, port in zip((vector, host, array), weights.reads, strict=True):
             connect(m, reader.weights, port)
         connect(m, host.weights_write, weights.host)
-        for lane in range(config.eject):
-            connect(m, receiver.weights[lane], weights.arrivals[lane])
+        for port in range(config.eject):
+            connect(m, receiver.weights[port], weights.arrivals[port])
 
         # The host's window.
         m.d.comb += [

@@ -60,7 +60,7 @@ class DrainSource(enum.IntEnum):
     """Where a DRAIN takes its rows from."""
 
     ARRAY = 0        #: The array's accumulators.
-    AGGREGATION = 1  #: The aggregation lanes' accumulators, summed.
+    AGGREGATION = 1  #: The aggregators' accumulators, summed.
 
 
 class Keep(enum.IntEnum):

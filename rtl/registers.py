@@ -220,8 +220,8 @@ def register(name: str) -> int:
 COUNTERS = (
     ("sent", "flits injected into the network"),
     ("send_blocked", "cycles in which a flit waited for injection"),
-    ("edges", "edges accumulated, all lanes"),
-    ("edge_starved", "lane-cycles in which a flit waited for its edges"),
+    ("edges", "edges accumulated, all aggregators"),
+    ("edge_starved", "cycles, of all aggregators, in which a flit waited for its edges"),
     ("array_words", "words fed into the systolic array"),
     ("array_starved", "cycles in which the array waited for memory"),
     ("array_blocked", "cycles in which the array waited for tile loads or gradient rows"),

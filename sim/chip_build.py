@@ -12,7 +12,7 @@ __all__ = ["blocks", "build_chip", "convert_chip"]
 def blocks(config: Config) -> list[str]:
     """Paths of the core's blocks that become parts: those with much to compute and often idle."""
     return ["array.accumulators", "array.array", "array.feed", "array.sender", "receiver.fetch",
-            *[f"receiver.lane_{lane}" for lane in range(config.eject)], "router", "sender",
+            *[f"receiver.aggregator_{port}" for port in range(config.eject)], "router", "sender",
             "vector.drain", "vector.loss", "vector.update"]
 
 

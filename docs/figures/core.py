@@ -18,7 +18,7 @@ def draw() -> Drawing:
         source="rtl/network/router.py")
     merge = drawing.box(150, 196, 22, 370, tone="network", source="rtl/lib/stream_merge.py")
     receiver = drawing.box(224, 60, 172, 92, (
-        "receiver", f"{config.eject} lanes of {config.lanes} elements", "edge buffers",
+        "receiver", f"{config.eject} aggregators", "edge buffers",
         "accumulators"), tone="compute", size=14, source="rtl/aggregation/receiver.py")
     sender = drawing.box(224, 194, 172, 76, (
         "sender", "send list,", "rows to be sent"), tone="compute", size=14,

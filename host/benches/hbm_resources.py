@@ -20,9 +20,9 @@ _BAR = 0.8
 #: The systolic array, whose cells are a DSP slice each, with adder and registers: Yosys can use
 #: these of the 7 series, but of UltraScale+'s, which are the same there, only the multiplier.
 _SYSTOLIC, _SYSTOLIC_FAMILY = "array.array", "7 series"
-#: Memories of accumulators. One of the receiver's lanes is also looked at by itself.
-_LANE_ACCUMULATORS = "receiver.lane_0.accumulators"
-_ACCUMULATORS = ("array.accumulators", _LANE_ACCUMULATORS)
+#: Memories of accumulators. One of the receiver's aggregators is also looked at by itself.
+_AGGREGATOR_ACCUMULATORS = "receiver.aggregator_0.accumulators"
+_ACCUMULATORS = ("array.accumulators", _AGGREGATOR_ACCUMULATORS)
 
 
 def run(progress: Callable[[str], None]) -> list[Figure]:
@@ -39,14 +39,14 @@ def run(progress: Callable[[str], None]) -> list[Figure]:
     # faster than a design.
     parts = submodules(core, "core")
     array = submodules(core, parts["array"])
-    lane = submodules(core, submodules(core, parts["receiver"])["lane_0"])
+    aggregator = submodules(core, submodules(core, parts["receiver"])["aggregator_0"])
     blocks = {
         **{name: (core, module, ()) for name, module in parts.items() if name != "array"},
         **{f"array.{name}": (core, module, ()) for name, module in array.items()},
         "wires of the array": (core, parts["array"], array.values()),
         "wires of the core": (core, "core", parts.values()),
         "control unit": (control, "control", ()),
-        _LANE_ACCUMULATORS: (core, lane["accumulators"], ()),
+        _AGGREGATOR_ACCUMULATORS: (core, aggregator["accumulators"], ()),
     }
     progress(f"synthesising {len(blocks)} blocks for {_PART}")
 
@@ -70,7 +70,7 @@ def _taken(area):
 def _shares(areas):
     for kind, available in _AVAILABLE.items():
         taken = sum(_taken(area)[kind] * (1 if name == "control unit" else _CONFIG.cores)
-                    for name, area in areas.items() if name != _LANE_ACCUMULATORS)
+                    for name, area in areas.items() if name != _AGGREGATOR_ACCUMULATORS)
         yield Figure(name=f"{_PART}: {kind} of {available}, share of {_CONFIG.cores} cores and the "
                           f"control unit",
                      value=taken / available, bar=_BAR, relation="<=")

@@ -123,6 +123,6 @@ def _samples(name, graph):
         batch.vertices, [block.entries for block in batch.blocks], counted.network, _CONFIG)
     real, load = (one.ordered(expected.orders).loads(1, False)[0] for one in (counted, expected))
     for field, what in (("links", "links"), ("ejected", "ejection ports"),
-                        ("arrivals", "aggregation lanes")):
+                        ("arrivals", "aggregators")):
         yield Figure(name=f"{title}: load of {what}, expected / counted",
                      value=getattr(load, field) / getattr(real, field), unit="x")

@@ -26,7 +26,8 @@ class Load:
         Rows that the largest core walks.
     sent, links, ejected, arrivals, words : int
         Flits of the core that sends most, of the busiest link and of the busiest ejection port,
-        edges of the lane that adds most, and words of the longest edge set without its header.
+        edges of the aggregator that adds most, and words of the longest edge set
+        without its header.
     total_rows, messages, edges, total_words : int
         Rows, flits, edges and words of edges of all cores.
     """
@@ -58,13 +59,13 @@ class Load:
         """
         sent = np.flatnonzero(masks)
         messages = sender[sent], masks[sent], planes[sent]
-        lanes = sizes.reshape(config.cores, -1, config.eject, config.cores).sum(axis=(1, 3))
+        added = sizes.reshape(config.cores, -1, config.eject, config.cores).sum(axis=(1, 3))
         words = -(-sizes // config.chunks)
         return cls(
             rows=-(-len(sender) // config.cores),
             sent=int(injection_loads(messages[0], config.dimensions).max(initial=0)),
             links=int(link_loads(*messages, config.dimensions).max(initial=0)),
             ejected=int(ejection_loads(*messages, config).max(initial=0)),
-            arrivals=int(lanes.max(initial=0)), words=int(words.sum(axis=1).max(initial=0)),
+            arrivals=int(added.max(initial=0)), words=int(words.sum(axis=1).max(initial=0)),
             total_rows=len(sender), messages=len(sent), edges=int(sizes.sum()),
             total_words=int(words.sum()))

@@ -59,7 +59,7 @@ class Duration:
         Counter (of ``registers.COUNTERS``) to what it adds to it, all cores together.
     demands : dict
         Cycles that it needs of what engines share, in the busiest core: "injection", "ejection",
-        "lanes" (aggregation's), "channel 0" and "channel 1".
+        "aggregators", "channel 0" and "channel 1".
     """
 
     cycles: int = 0
@@ -133,7 +133,7 @@ class Timing:
         return count * max(rows / rate, least), self._share(vertices, rows) * count
 
     def aggregate(self, load: Load, channel: int, *, kept: bool = False) -> Duration:
-        """AGGREGATE: the busiest of rows, injection, links, lanes and edge words.
+        """AGGREGATE: the busiest of rows, injection, links, aggregators and edge words.
 
         The first edges are there; a stream that has been used up begins again. Rows that were kept
         are not read from memory.
@@ -141,8 +141,8 @@ class Timing:
         rows, total = (0, 0) if kept else (load.rows, load.total_rows)
         config = self._config
         records = load.rows * config.send_record_width / config.word_width
-        lanes = load.arrivals * self._unevenness
-        busiest = max(self._words(rows), load.sent, load.links, load.ejected, lanes,
+        added = load.arrivals * self._unevenness
+        busiest = max(self._words(rows), load.sent, load.links, load.ejected, added,
                       self._words(load.words))
         reads = {"features_read": 0, "gradients_read": load.total_words + math.ceil(
             load.total_rows * config.send_record_width / config.word_width)}
@@ -150,7 +150,7 @@ class Timing:
         return self._duration(
             (1 if kept else 2) * self._read + _AGGREGATE + self._network + busiest,
             fill=self._fill(), words=self._on(channel, rows, load.words + records),
-            demands={"injection": load.sent, "ejection": load.ejected, "lanes": lanes},
+            demands={"injection": load.sent, "ejection": load.ejected, "aggregators": added},
             work={"sent": load.messages, "edges": load.edges, **reads})
 
     def prefetch(self) -> Duration:
@@ -229,13 +229,13 @@ class Timing:
     def _reduced(self, flits: int) -> dict[str, float]:
         """Demands of gradient rows: ``flits`` sent by each core, as many arrive."""
         arriving = flits / self._config.eject
-        return {"injection": flits, "ejection": arriving, "lanes": arriving}
+        return {"injection": flits, "ejection": arriving, "aggregators": arriving}
 
     def drain(self, vertices: int, rows: int, channel: int, *, aggregation: bool = False,
               bias: bool = False, mask_read: bool = False, mask_write: bool = False) -> Duration:
         """DRAIN: a row per cycle, then its writes become visible.
 
-        From ``aggregation``, whose lanes then add nothing.
+        From ``aggregation``, whose aggregators then add nothing.
         """
         masks = math.ceil(rows / self._config.mask_rows)
         words = self._share(vertices, rows)
@@ -250,7 +250,7 @@ class Timing:
         first = 14 + (8 if bias else 0) + (self._read - 6 if mask_read else 0)
         return self._duration(
             first + self._words(rows + (masks if mask_write else 0)) + self._write + 12,
-            visible=self._write, demands={"lanes": rows} if aggregation else {},
+            visible=self._write, demands={"aggregators": rows} if aggregation else {},
             words=self._on(channel, rows, masks * (mask_read + mask_write)), work=work)
 
     def loss(self, vertices: int, rows: int, panels: int, classes: int) -> Duration:
@@ -281,6 +281,6 @@ class Timing:
         return self._duration(
             start + max(own, arriving) + self._write, tail=2 + self._network,
             words=(0, rows * 2 * values * config.state_words),
-            demands={"injection": rows, "ejection": arriving, "lanes": rows},
+            demands={"injection": rows, "ejection": arriving, "aggregators": rows},
             work={"sent": count, "vector_words": state, "gradients_read": state,
                   "gradients_written": state})

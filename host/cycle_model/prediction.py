@@ -29,7 +29,7 @@ __all__ = ["Phase", "Prediction", "predict"]
 #: Name of each resource, and the counters of what it moves, one a cycle.
 _RESOURCES = {
     "array": ("array_words",),
-    "aggregation lanes": ("edges",),
+    "aggregators": ("edges",),
     "injection": ("sent",),
     "vector unit": ("vector_words",),
     "memory channel 0": ("features_read", "features_written"),
@@ -183,5 +183,5 @@ def _work(issued: Iterable[Issued]) -> Counter[str]:
 def _loads(work: Mapping[str, int], config: Config) -> dict[str, float]:
     loads = {name: sum(work.get(counter, 0) for counter in counters) / config.cores
              for name, counters in _RESOURCES.items()}
-    loads["aggregation lanes"] /= config.eject
+    loads["aggregators"] /= config.eject
     return loads

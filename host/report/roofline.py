@@ -18,7 +18,7 @@ _MARKERS = "os^Dvp*X"
 
 
 def operations(counters: Mapping[str, Sequence[int]], config: Config) -> int:
-    """Multiply-accumulates of arrays and aggregation lanes, and elements of the vector units."""
+    """Multiply-accumulates of arrays and aggregators, and elements of the vector units."""
     lanes = config.lanes
     return (sum(counters["array_words"]) * lanes**2 + sum(counters["edges"]) * lanes
             + sum(counters["vector_words"]) * lanes)
@@ -34,7 +34,7 @@ def draw(run: Run) -> Figure:
     config = run.config
     result, [[axes]] = figure(4.2)
     ink = axes.xaxis.label.get_color()
-    peaks = {"arrays": config.lanes**2, "aggregation lanes": config.lanes * config.eject}
+    peaks = {"arrays": config.lanes**2, "aggregators": config.lanes * config.eject}
     bandwidth = 2 * config.cores
     points = []
     for phase in run.phases:
@@ -60,6 +60,6 @@ def draw(run: Run) -> Figure:
     axes.set(xlabel="operations per word of memory traffic", ylabel="operations per cycle, chip",
              title=f"roofs: {bandwidth} words per cycle, then "
                    f"{peaks['arrays'] * config.cores:,} operations per cycle in the arrays, "
-                   f"{peaks['aggregation lanes'] * config.cores:,} in the aggregation lanes")
+                   f"{peaks['aggregators'] * config.cores:,} in the aggregators")
     result.legend(loc="outside right upper")
     return result

@@ -60,7 +60,7 @@ def utilisation(counters: Mapping[str, Sequence[int]], cycles: int,
     rows = [
         engine("array", fraction("array_words"),
                starved=fraction("array_starved"), blocked=fraction("array_blocked")),
-        engine("aggregation lanes", fraction("edges", capacity=config.eject),
+        engine("aggregators", fraction("edges", capacity=config.eject),
                starved=fraction("edge_starved", capacity=config.eject)),
         engine("injection", fraction("sent"), blocked=fraction("send_blocked")),
         engine("vector unit", fraction("vector_words"),

@@ -1,4 +1,4 @@
-"""Prefetched words of one lane's edge streams, handed out edge by edge."""
+"""Prefetched words of one aggregator's edge streams, handed out edge by edge."""
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, signed, unsigned
 from amaranth.lib import data, stream, wiring
@@ -8,7 +8,7 @@ from amaranth.utils import exact_log2
 
 from hypercast.rtl.config import Config
 
-__all__ = ["EdgeBuffer", "edge", "edge_word", "lane_streams", "refill_words"]
+__all__ = ["EdgeBuffer", "aggregator_streams", "edge", "edge_word", "refill_words"]
 
 
 def edge(config: Config) -> data.StructLayout:
@@ -28,10 +28,10 @@ def edge(config: Config) -> data.StructLayout:
     })
 
 
-def lane_streams(config: Config) -> int:
-    """Edge streams that one lane serves.
+def aggregator_streams(config: Config) -> int:
+    """Edge streams that one aggregator serves.
 
-    Lane ``plane mod eject`` serves stream ``(plane div eject) * cores + source``.
+    Aggregator ``plane mod eject`` serves stream ``(plane div eject) * cores + source``.
     """
     return config.streams // config.eject
 
@@ -50,7 +50,7 @@ def refill_words(config: Config) -> int:
 
 
 class EdgeBuffer(wiring.Component):
-    """Holds up to ``edge_buffer`` words of each of a lane's edge streams.
+    """Holds up to ``edge_buffer`` words of each of an aggregator's edge streams.
 
     Any stream can give an edge in every cycle, so messages of different sources may alternate
     without a pause. Words are therefore in distributed RAM, and the streams' pointers in
@@ -67,7 +67,7 @@ class EdgeBuffer(wiring.Component):
         High for one cycle to empty all streams.
     fill : In(stream of edge_word), always ready
         Next word of a stream; the sender keeps count of the room. Available one cycle later.
-    stream : In(range(lane_streams))
+    stream : In(range(aggregator_streams))
         Stream to take an edge from.
     valid : Out(1)
         High in a cycle in which ``stream`` has an edge.
@@ -75,13 +75,13 @@ class EdgeBuffer(wiring.Component):
         That edge, in the same cycle.
     take : In(1)
         High, only while ``valid``, to remove the edge.
-    freed : Out(stream of range(lane_streams)), always ready
+    freed : Out(stream of range(aggregator_streams)), always ready
         The stream of which ``take`` just used up ``refill_words`` words more.
     """
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        streams = lane_streams(config)
+        streams = aggregator_streams(config)
         super().__init__({
             "clear": In(1),
             "fill": In(stream.Signature(edge_word(config, streams), always_ready=True)),
@@ -95,7 +95,7 @@ class EdgeBuffer(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         config = self._config
         m = Module()
-        streams = lane_streams(config)
+        streams = aggregator_streams(config)
         edge_bits = exact_log2(config.word_width // 32)
         word_bits = exact_log2(config.edge_buffer)
         refill_bits = exact_log2(refill_words(config))

@@ -1,4 +1,4 @@
-"""Prefetches the words of all edge streams, as fast as the lanes use them up."""
+"""Prefetches the words of all edge streams, as fast as the aggregators use them up."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, ResetInserter, Signal, unsigned
 from amaranth.lib import data, stream, wiring
@@ -6,7 +6,7 @@ from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
-from hypercast.rtl.aggregation.edge_buffer import edge_word, lane_streams, refill_words
+from hypercast.rtl.aggregation.edge_buffer import aggregator_streams, edge_word, refill_words
 from hypercast.rtl.aggregation.edge_header import EdgeHeader, edge_count
 from hypercast.rtl.aggregation.edge_requests import EdgeRequests
 from hypercast.rtl.aggregation.tagged_reader import TaggedReader, tagged_request
@@ -57,8 +57,8 @@ class EdgeFetch(wiring.Component):
         High for a cycle when all words delivered so far are void.
     fill : Out(stream of edge_word), always ready
         Words, each with the stream it continues; registered.
-    freed : array of In(stream of range(lane_streams)), always ready
-        For each lane, the stream of which ``refill_words`` words have been used up.
+    freed : array of In(stream of range(aggregator_streams)), always ready
+        For each aggregator, the stream of which ``refill_words`` words have been used up.
     port : Out(ReadPort)
         Memory; ``data`` is always accepted.
     """
@@ -75,7 +75,7 @@ class EdgeFetch(wiring.Component):
             "clear": Out(1),
             "fill": Out(stream.Signature(edge_word(config, config.streams), always_ready=True)),
             "freed": In(stream.Signature(
-                range(lane_streams(config)), always_ready=True)).array(config.eject),
+                range(aggregator_streams(config)), always_ready=True)).array(config.eject),
             "port": Out(ReadPort(config)),
         })
 
@@ -123,25 +123,25 @@ class EdgeFetch(wiring.Component):
         return m
 
     def _collect_tokens(self, m):
-        """Queue every lane's tokens. Returns them merged."""
+        """Queue every aggregator's tokens. Returns them merged."""
         config = self._config
         reset = ResetInserter(self.clear)
-        lane_bits = exact_log2(config.eject)
+        aggregator_bits = exact_log2(config.eject)
         # As many as there can be.
-        depth = lane_streams(config) * config.edge_buffer // refill_words(config)
+        depth = aggregator_streams(config) * config.edge_buffer // refill_words(config)
         tokens = StreamMerge(range(config.streams), config.eject)
         m.submodules.tokens = reset(tokens)
-        for lane, freed in enumerate(self.freed):
+        for aggregator, freed in enumerate(self.freed):
             queue = SyncFIFO(width=max(1, len(freed.payload)), depth=depth)
-            m.submodules[f"queue_{lane}"] = reset(queue)
+            m.submodules[f"queue_{aggregator}"] = reset(queue)
             source = queue.r_data[:config.dimensions]
-            plane = Cat(Const(lane, lane_bits), queue.r_data[config.dimensions:])
+            plane = Cat(Const(aggregator, aggregator_bits), queue.r_data[config.dimensions:])
             m.d.comb += [
                 queue.w_en.eq(freed.valid),
                 queue.w_data.eq(freed.payload),
-                tokens.i[lane].valid.eq(queue.r_rdy),
-                tokens.i[lane].payload.eq(Cat(source, plane)),
-                queue.r_en.eq(tokens.i[lane].ready),
+                tokens.i[aggregator].valid.eq(queue.r_rdy),
+                tokens.i[aggregator].payload.eq(Cat(source, plane)),
+                queue.r_en.eq(tokens.i[aggregator].ready),
             ]
         return tokens.o
 

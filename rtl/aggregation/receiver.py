@@ -1,4 +1,4 @@
-"""Receiving side of the aggregate engine: lanes, edges, and what is still to come."""
+"""Receiving side of the aggregate engine: aggregators, edges, and what is still to come."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
@@ -6,9 +6,9 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
 from hypercast.rtl import isa
+from hypercast.rtl.aggregation.aggregator import Aggregator
 from hypercast.rtl.aggregation.edge_fetch import EdgeFetch
 from hypercast.rtl.aggregation.edge_header import edge_count
-from hypercast.rtl.aggregation.lane import Lane
 from hypercast.rtl.aggregation.reduction_count import ReductionCount
 from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import AccumulatorPort, Issue, ReadPort, flit, weight_row
@@ -19,7 +19,7 @@ __all__ = ["Receiver"]
 class Receiver(wiring.Component):
     """Takes flits from the network: adds AGGREGATE and REDUCE flits, passes WEIGHT flits on.
 
-    Lane ``e`` takes the flits of planes ``r`` with ``r mod eject = e``, one edge or slice per
+    Aggregator ``e`` takes the flits of planes ``r`` with ``r mod eject = e``, one edge or slice per
     cycle, and has accumulators of its own; a drain sees their sum.
 
     Parameters
@@ -47,17 +47,17 @@ class Receiver(wiring.Component):
     error : Out(1)
         High for a cycle when a REDUCE flit came that no GRADIENT announced.
     flits : array of In(stream of flit)
-        One per lane; ``ready`` comes from a register.
+        One per aggregator; ``ready`` comes from a register.
     edges : Out(ReadPort)
         Memory (channel 1) for the edge sets; ``data`` is always accepted.
     weights : array of Out(stream of {index, payload})
-        Rows for the weight bank, of each lane.
+        Rows for the weight bank, of each aggregator.
     drain : In(AccumulatorPort)
-        Reads and clears a row of all lanes, giving the sum; latency 2.
+        Reads and clears a row of all aggregators, giving the sum; latency 2.
     edge_count : Out(range(eject + 1))
         Edges added, for the counters; registered.
     starved : Out(range(eject + 1))
-        Lanes in which a flit waited for an edge, for the counters; registered.
+        Aggregators in which a flit waited for an edge, for the counters; registered.
     """
 
     def __init__(self, config: Config) -> None:
@@ -84,7 +84,7 @@ class Receiver(wiring.Component):
         m = Module()
         m.submodules.fetch = fetch = EdgeFetch(config)
         m.submodules.reductions = reductions = ReductionCount(config)
-        lanes = [Lane(config) for _ in range(config.eject)]
+        aggregators = [Aggregator(config) for _ in range(config.eject)]
 
         # Instructions.
         aggregate = self.issue.view(isa.Opcode.AGGREGATE)
@@ -95,7 +95,7 @@ class Receiver(wiring.Component):
         with m.If(self.reduce_start):
             m.d.sync += reduce_buffer.eq(gradient.buffer)
 
-        # Lanes.
+        # Aggregators.
         connect(m, fetch.port, flipped(self.edges))
         m.d.comb += [
             fetch.start.eq(self.start),
@@ -105,28 +105,28 @@ class Receiver(wiring.Component):
         ]
         number = fetch.fill.payload.stream
         source, plane = number[:config.dimensions], number[config.dimensions:]
-        lane_bits = exact_log2(config.eject)
-        for index, lane in enumerate(lanes):
-            m.submodules[f"lane_{index}"] = lane
-            connect(m, flipped(self.flits[index]), lane.flits)
-            connect(m, lane.weights, flipped(self.weights[index]))
-            connect(m, lane.freed, fetch.freed[index])
+        aggregator_bits = exact_log2(config.eject)
+        for index, aggregator in enumerate(aggregators):
+            m.submodules[f"aggregator_{index}"] = aggregator
+            connect(m, flipped(self.flits[index]), aggregator.flits)
+            connect(m, aggregator.weights, flipped(self.weights[index]))
+            connect(m, aggregator.freed, fetch.freed[index])
             m.d.comb += [
-                lane.clear.eq(fetch.clear),
-                lane.fill.valid.eq(fetch.fill.valid & (plane[:lane_bits] == index)),
-                lane.fill.payload.stream.eq(Cat(source, plane[lane_bits:])),
-                lane.fill.payload.word.eq(fetch.fill.payload.word),
-                lane.aggregate_buffer.eq(aggregate_buffer),
-                lane.reduce_buffer.eq(reduce_buffer),
+                aggregator.clear.eq(fetch.clear),
+                aggregator.fill.valid.eq(fetch.fill.valid & (plane[:aggregator_bits] == index)),
+                aggregator.fill.payload.stream.eq(Cat(source, plane[aggregator_bits:])),
+                aggregator.fill.payload.word.eq(fetch.fill.payload.word),
+                aggregator.aggregate_buffer.eq(aggregate_buffer),
+                aggregator.reduce_buffer.eq(reduce_buffer),
             ]
-        self._sum_accumulators(m, lanes)
+        self._sum_accumulators(m, aggregators)
 
         # What is still to come.
         slice_count = Signal(range(config.eject + 1))
         m.d.sync += [
-            self.edge_count.eq(sum(lane.edge_added for lane in lanes)),
-            self.starved.eq(sum(lane.starved for lane in lanes)),
-            slice_count.eq(sum(lane.slice_added for lane in lanes)),
+            self.edge_count.eq(sum(aggregator.edge_added for aggregator in aggregators)),
+            self.starved.eq(sum(aggregator.starved for aggregator in aggregators)),
+            slice_count.eq(sum(aggregator.slice_added for aggregator in aggregators)),
         ]
         edges_left = Signal(edge_count(config))
         with m.If(fetch.total.valid):
@@ -144,15 +144,15 @@ class Receiver(wiring.Component):
         ]
         return m
 
-    def _sum_accumulators(self, m, lanes):
-        """Drain all lanes at once."""
-        for lane in lanes:
+    def _sum_accumulators(self, m, aggregators):
+        """Drain all aggregators at once."""
+        for aggregator in aggregators:
             m.d.comb += [
-                lane.drain.enable.eq(self.drain.enable),
-                lane.drain.buffer.eq(self.drain.buffer),
-                lane.drain.row.eq(self.drain.row),
+                aggregator.drain.enable.eq(self.drain.enable),
+                aggregator.drain.buffer.eq(self.drain.buffer),
+                aggregator.drain.row.eq(self.drain.row),
             ]
-        m.d.comb += self.drain.valid.eq(lanes[0].drain.valid)
+        m.d.comb += self.drain.valid.eq(aggregators[0].drain.valid)
         for element in range(self._config.lanes):
             m.d.comb += self.drain.data[element].eq(
-                sum(lane.drain.data[element] for lane in lanes))
+                sum(aggregator.drain.data[element] for aggregator in aggregators))

@@ -64,7 +64,7 @@ class VectorUnit(wiring.Component):
     kept : Out(KeptPort(config)), one for each of ``isa.Keep``
         Results that other engines keep.
     array, aggregation : Out(AccumulatorPort(config))
-        Accumulators of the array, and of the aggregation lanes.
+        Accumulators of the array, and of the aggregators.
     weights : Out(WeightPort(config))
         Biases; used while ``busy``.
     flits : Out(stream of flit(config))

@@ -57,7 +57,7 @@ HP_GNN = {
 
 
 def like_ours(config: Config, clock: float) -> Accelerator:
-    """An accelerator with the MACs, aggregation lanes, channels and elements of ``config``.
+    """An accelerator with the MACs, aggregators, channels and elements of ``config``.
 
     Aggregation units: as many as take what all ejection ports of all cores deliver.
     """

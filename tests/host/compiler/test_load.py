@@ -30,7 +30,7 @@ def test_flits():
 
 
 def test_edges():
-    """Streams of a lane are added up, words are counted stream by stream."""
+    """Streams of an aggregator are added up, words are counted stream by stream."""
     sizes = np.zeros((CONFIG.cores, CONFIG.streams), dtype=int)
     sizes[1, :2] = [5, 1]
     sizes[2, 0] = 4
@@ -53,7 +53,7 @@ def test_load_of_a_graph_is_that_of_its_messages():
     assert (found.edges, found.messages) == (matrix.nnz, messages.messages)
     assert (found.rows, found.total_rows) == (6, 23)
     assert found.total_words >= -(-matrix.nnz // CONFIG.chunks)
-    assert found.arrivals == messages.edges.max()  # of a single lane
+    assert found.arrivals == messages.edges.max()  # of a single aggregator
 
 
 @pytest.mark.parametrize("name", ["plain", "several tiles"])

@@ -32,7 +32,7 @@ def test_one_core_of_several():
 
 def test_capacity_of_lanes_and_links():
     found = rows(edges=[200, 100], link_0=[50, 100])
-    assert found["aggregation lanes"].work == pytest.approx(0.75)
+    assert found["aggregators"].work == pytest.approx(0.75)
     assert found["links"].work == pytest.approx(0.75)
     assert rows(features_read=[30, 30], features_written=[20, 0])["memory channel 0"].work == \
         pytest.approx(0.4)

@@ -94,10 +94,10 @@ class EdgeSet:
             for index, (row, weight) in enumerate(message.edges)]
         return [*records[:-1], *(record | 1 << 30 for record in records[-1:])]
 
-    def lane_flits(self, lane, rng):
-        """A lane's flits in a random order that keeps that of each (plane, source)."""
+    def port_flits(self, port, rng):
+        """Flits of an ejection port in a random order that keeps that of each (plane, source)."""
         mine = [message for message in self.messages
-                if message.plane % self.config.eject == lane]
+                if message.plane % self.config.eject == port]
         keys = [(message.plane, message.source) for message in mine]
         waiting = {key: iter([m for m in mine if (m.plane, m.source) == key]) for key in keys}
         return [next(waiting[keys[index]]).flit(self.config)

@@ -6,8 +6,8 @@ from amaranth.hdl import Value
 
 from hypercast.rtl.aggregation.edge_buffer import (
     EdgeBuffer,
+    aggregator_streams,
     edge,
-    lane_streams,
     refill_words,
 )
 from hypercast.rtl.config import Config
@@ -38,7 +38,7 @@ def test_every_stream_keeps_its_order(changes):
     config = configuration(**changes)
     rng = np.random.default_rng(6)
     dut = EdgeBuffer(config)
-    streams, chunks = lane_streams(config), config.word_width // 32
+    streams, chunks = aggregator_streams(config), config.word_width // 32
 
     def random_word():
         """Edges of a word; in some, one marks the stream's end and the others do not count."""

@@ -11,7 +11,7 @@ from tests.rtl.aggregation.edge_sets import EdgeSet, random_edge_set
 
 
 class _Consumer:
-    """Takes the words and gives tokens back, at most one per lane and cycle."""
+    """Takes the words and gives tokens back, at most one per aggregator and cycle."""
 
     def __init__(self, config, dut, rng):
         self._config = config
@@ -32,10 +32,10 @@ class _Consumer:
         """
         config, dut = self._config, self._dut
         refill = refill_words(config)
-        for lane, freed in enumerate(dut.freed):
+        for port, freed in enumerate(dut.freed):
             full = [number for number in range(config.streams)
                     if self.arrived[number] - self.used[number] >= refill
-                    and number // config.cores % config.eject == lane]
+                    and number // config.cores % config.eject == port]
             give = use and bool(full) and self._rng.random() < 0.7
             ctx.set(freed.valid, give)
             if give:

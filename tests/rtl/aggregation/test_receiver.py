@@ -87,7 +87,7 @@ def test_aggregation(changes, latency, stall):
         address = edge_set.store(memory.channels[1], address, rng)
     order = (0, 1, 1, 2, 2, 0, 0)
     sets, addresses = ([values[index] for index in order] for values in (sets, addresses))
-    flits = [[edge_set.lane_flits(lane, rng) for edge_set in sets] for lane in range(config.eject)]
+    flits = [[edge_set.port_flits(port, rng) for edge_set in sets] for port in range(config.eject)]
     started = 0
     added = [0]
 
@@ -107,19 +107,19 @@ def test_aggregation(changes, latency, stall):
             assert np.array_equal(await drain(ctx, dut, config, index % 2), edge_set.sums())
         assert added[0] == sum(edge_set.total for edge_set in sets)
 
-    def send(lane):
+    def send(port):
         async def bench(ctx):
-            for index, batch in enumerate(flits[lane]):
+            for index, batch in enumerate(flits[port]):
                 while started <= index:
                     await ctx.tick()
-                await put(ctx, dut.flits[lane], batch, rng, idle=stall / 2)
+                await put(ctx, dut.flits[port], batch, rng, idle=stall / 2)
         return bench
 
     async def count(ctx):
         async for _, _, edges in ctx.tick().sample(dut.edge_count):
             added[0] += edges
 
-    run(dut, control, *(send(lane) for lane in range(config.eject)),
+    run(dut, control, *(send(port) for port in range(config.eject)),
         background=[count, lambda ctx: memory.serve_read(ctx, dut.edges)])
 
 
@@ -130,7 +130,7 @@ def test_aggregation(changes, latency, stall):
     (4, 2, 2, 3, 0.85),
 ])
 def test_buffered_edges_are_added_without_a_pause(lanes, planes, eject, longest, least):
-    """Runs as short as one edge, of alternating sources, cost one cycle per edge and lane."""
+    """Runs as short as one edge, of alternating sources, cost one cycle per edge and aggregator."""
     config = configuration(dimensions=2, lanes=lanes, planes=planes, eject=eject, edge_buffer=8)
     rng = np.random.default_rng(1)
     dut = Receiver(config)
@@ -151,16 +151,16 @@ def test_buffered_edges_are_added_without_a_pause(lanes, planes, eject, longest,
             edges.append(count)
         assert np.array_equal(await drain(ctx, dut, config, 0), edge_set.sums())
 
-    def send(lane):
-        flits = [m.flit(config) for m in messages if m.plane % eject == lane]
+    def send(port):
+        flits = [m.flit(config) for m in messages if m.plane % eject == port]
 
         async def bench(ctx):
             for _ in range(200):  # until the buffers are full
                 await ctx.tick()
-            await put(ctx, dut.flits[lane], flits)
+            await put(ctx, dut.flits[port], flits)
         return bench
 
-    run(dut, control, *(send(lane) for lane in range(eject)),
+    run(dut, control, *(send(port) for port in range(eject)),
         background=[lambda ctx: memory.serve_read(ctx, dut.edges)])
     busy = np.flatnonzero(edges)
     cycles = busy[-1] - busy[0] + 1
@@ -192,16 +192,16 @@ def test_all_kinds_mixed(changes):
     wrap = 1 << config.accumulator_width
     reductions = (reductions + wrap // 2) % wrap - wrap // 2
 
-    def send(lane):
-        flits = edge_set.lane_flits(lane, rng)
-        mine = [flit for flit in others if flit["plane"] % config.eject == lane]
+    def send(port):
+        flits = edge_set.port_flits(port, rng)
+        mine = [flit for flit in others if flit["plane"] % config.eject == port]
         for flit in mine:
             flits.insert(int(rng.integers(len(flits) + 1)), flit)
 
         async def bench(ctx):
             for _ in range(4):
                 await ctx.tick()
-            await put(ctx, dut.flits[lane], flits, rng, idle=0.1)
+            await put(ctx, dut.flits[port], flits, rng, idle=0.1)
         return bench
 
     async def control(ctx):
@@ -217,10 +217,10 @@ def test_all_kinds_mixed(changes):
 
     rows = []
 
-    def collect(lane):
+    def collect(port):
         async def bench(ctx):
             while True:
-                [row] = await get(ctx, dut.weights[lane], 1, rng, stall=0.3)
+                [row] = await get(ctx, dut.weights[port], 1, rng, stall=0.3)
                 rows.append((row.index, row.payload))
         return bench
 
@@ -234,8 +234,8 @@ def test_all_kinds_mixed(changes):
         async for _, _, error in ctx.tick().sample(dut.error):
             assert not error
 
-    run(dut, control, complete, *(send(lane) for lane in range(config.eject)),
-        background=[watch, *(collect(lane) for lane in range(config.eject)),
+    run(dut, control, complete, *(send(port) for port in range(config.eject)),
+        background=[watch, *(collect(port) for port in range(config.eject)),
                     lambda ctx: memory.serve_read(ctx, dut.edges)])
 
 
@@ -271,8 +271,8 @@ def test_additions_wait_while_rows_are_drained(share):
         assert edge_set.total / config.eject >= 0.5 * free
 
     run(dut, control, *(
-        lambda ctx, lane=lane: put(ctx, dut.flits[lane], edge_set.lane_flits(lane, rng))
-        for lane in range(config.eject)),
+        lambda ctx, port=port: put(ctx, dut.flits[port], edge_set.port_flits(port, rng))
+        for port in range(config.eject)),
         background=[lambda ctx: memory.serve_read(ctx, dut.edges)])
 
 
@@ -296,7 +296,7 @@ def test_unexpected_slice_is_an_error():
 
 
 def test_flit_waits_for_the_edge_set():
-    """A flit that comes before its edges starves its lane, and is not lost."""
+    """A flit that comes before its edges starves its aggregator, and is not lost."""
     config = configuration()
     rng = np.random.default_rng(2)
     dut = Receiver(config)
@@ -307,7 +307,7 @@ def test_flit_waits_for_the_edge_set():
 
     async def control(ctx):
         await start(ctx, dut, dut.start, Opcode.AGGREGATE)
-        await put(ctx, dut.flits[0], edge_set.lane_flits(0, rng))
+        await put(ctx, dut.flits[0], edge_set.port_flits(0, rng))
         await idle(ctx, dut.busy)
         assert np.array_equal(await drain(ctx, dut, config, 0), edge_set.sums())
         assert 30 < sum(starved) < 30 * 10

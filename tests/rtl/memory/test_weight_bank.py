@@ -36,17 +36,17 @@ def test_contents(config, host_idle, arrival_idle):
     dut = WeightBank(config)
     rng = np.random.default_rng(1)
     contents = {}
-    host, lanes = [], [[] for _ in range(config.eject)]
+    host, ports = [], [[] for _ in range(config.eject)]
     for row in rng.permutation(config.weight_rows).tolist():
         contents[row] = random_row(config, rng)
         owner = int(rng.integers(config.eject + 1))
         if owner == config.eject:
             host.append({"index": row, "payload": contents[row]})
         else:
-            lanes[owner].append({"index": row, "payload": contents[row]})
+            ports[owner].append({"index": row, "payload": contents[row]})
 
     async def program(ctx):
-        arriving = sum(len(lane) for lane in lanes)
+        arriving = sum(len(port) for port in ports)
         await expect(ctx, dut, arriving)
         while ctx.get(dut.busy):
             await ctx.tick()
@@ -78,8 +78,8 @@ def test_contents(config, host_idle, arrival_idle):
 
     run(dut, main, *(reader(port) for port in dut.reads), background=[
         sender(host, dut.host, host_idle),
-        *(sender(rows, lane, arrival_idle)
-          for rows, lane in zip(lanes, dut.arrivals, strict=True))])
+        *(sender(rows, port, arrival_idle)
+          for rows, port in zip(ports, dut.arrivals, strict=True))])
 
 
 def test_the_first_port_goes_first():
@@ -100,7 +100,7 @@ def test_the_first_port_goes_first():
     run(dut, bench)
 
 
-def test_rows_of_all_lanes_in_a_cycle():
+def test_rows_of_all_ports_in_a_cycle():
     """If they lie in different memories."""
     config = CONFIGS[2]
     dut = WeightBank(config)
@@ -115,9 +115,9 @@ def test_rows_of_all_lanes_in_a_cycle():
         assert cycles <= rows + 3
 
     run(dut, program, background=[
-        lambda ctx, lane=lane: put(ctx, dut.arrivals[lane], [
-            {"index": 4 * row + (lane + row) % 4, "payload": row} for row in range(rows)])
-        for lane in range(4)])
+        lambda ctx, port=port: put(ctx, dut.arrivals[port], [
+            {"index": 4 * row + (port + row) % 4, "payload": row} for row in range(rows)])
+        for port in range(4)])
 
 
 def test_host_and_arrivals_take_turns():
@@ -132,18 +132,18 @@ def test_host_and_arrivals_take_turns():
 def test_counts_down_to_idle():
     config = CONFIGS[2]
     dut = WeightBank(config)
-    lane = dut.arrivals[1]
+    port = dut.arrivals[1]
 
     async def bench(ctx):
         await expect(ctx, dut, 40)
         assert ctx.get(dut.busy)
-        await put(ctx, lane, [{"index": row, "payload": row} for row in range(39)])
+        await put(ctx, port, [{"index": row, "payload": row} for row in range(39)])
         await ctx.tick()
         assert ctx.get(dut.busy)
-        await put(ctx, lane, [{"index": 39, "payload": 1}])
+        await put(ctx, port, [{"index": 39, "payload": 1}])
         await ctx.tick()
         assert not ctx.get(dut.busy) and not ctx.get(dut.error)
-        await put(ctx, lane, [{"index": 40, "payload": 1}])
+        await put(ctx, port, [{"index": 40, "payload": 1}])
         await ctx.tick()
         assert not ctx.get(dut.busy) and ctx.get(dut.error)
         await ctx.tick()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hypercast.rtl.aggregation.lane import Lane
+from hypercast.rtl.aggregation.aggregator import Aggregator
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Kind
 from tests.bench import get, put, run
@@ -49,7 +49,7 @@ async def fill(ctx, dut, source, *edges):
 def test_aggregate_flit_takes_its_run():
     """It waits for each of its edges, and the next flit for it."""
     config = configuration()
-    dut = Lane(config)
+    dut = Aggregator(config)
 
     async def bench(ctx):
         ctx.set(dut.aggregate_buffer, 1)
@@ -82,7 +82,7 @@ def test_slices_rebuild_any_accumulator(width):
     limit = 1 << config.accumulator_width - 1
     values = [[int(value) for value in rng.integers(-limit, limit, size=config.lanes)]
               for _ in range(12)] + [[-limit, limit - 1 - (limit >> 2)], [-1, 0]]
-    dut = Lane(config)
+    dut = Aggregator(config)
 
     def digits(value):
         """``config.slices`` signed digits, the lowest first."""
@@ -108,7 +108,7 @@ def test_slices_rebuild_any_accumulator(width):
 def test_what_is_counted():
     """Each edge and each slice once, when it is added; nothing while rows are drained."""
     config = configuration()
-    dut = Lane(config)
+    dut = Aggregator(config)
     edges, slices = [], []
 
     async def bench(ctx):
@@ -133,7 +133,7 @@ def test_weight_rows_pass_through():
     config = configuration()
     rng = np.random.default_rng(4)
     words = random_words(config, 40, rng)
-    dut = Lane(config)
+    dut = Aggregator(config)
 
     async def send(ctx):
         await put(ctx, dut.flits, [flit(config, Kind.WEIGHT, word, index=index % 32)

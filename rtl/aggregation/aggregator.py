@@ -1,4 +1,4 @@
-"""One lane of the receiver: flits in, weighted additions into accumulators of its own."""
+"""Behind an ejection port: flits in, weighted additions into accumulators of its own."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib import data, stream, wiring
@@ -6,15 +6,15 @@ from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
-from hypercast.rtl.aggregation.edge_buffer import EdgeBuffer, edge_word, lane_streams
+from hypercast.rtl.aggregation.edge_buffer import EdgeBuffer, aggregator_streams, edge_word
 from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import AccumulatorPort, FlitKind, flit, weight_row
 from hypercast.rtl.lib.accumulator_memory import AccumulatorMemory
 
-__all__ = ["Lane"]
+__all__ = ["Aggregator"]
 
 
-class Lane(wiring.Component):
+class Aggregator(wiring.Component):
     """Adds the flits of its planes to accumulators, one edge or slice per cycle.
 
     An AGGREGATE flit waits for each of its edges and leaves with the one marked last. A REDUCE
@@ -38,12 +38,12 @@ class Lane(wiring.Component):
     aggregate_buffer, reduce_buffer : In(1)
         Accumulator buffer that AGGREGATE and REDUCE flits are added to.
     flits : In(stream of flit)
-        Flits of the lane's planes; ``ready`` comes from a register.
+        Flits of the aggregator's planes; ``ready`` comes from a register.
     weights : Out(stream of weight_row)
         Rows of WEIGHT flits.
     drain : In(AccumulatorPort)
-        Reads and clears the lane's accumulators. Sees a sum if its ``enable`` comes two cycles
-        after ``edge_added`` or ``slice_added``, or later.
+        Reads and clears the aggregator's accumulators. Sees a sum if its ``enable`` comes two
+        cycles after ``edge_added`` or ``slice_added``, or later.
     edge_added, slice_added : Out(1)
         High in the cycle in which an edge or slice is added.
     starved : Out(1)
@@ -52,7 +52,7 @@ class Lane(wiring.Component):
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        streams = lane_streams(config)
+        streams = aggregator_streams(config)
         super().__init__({
             "clear": In(1),
             "fill": In(stream.Signature(edge_word(config, streams), always_ready=True)),
