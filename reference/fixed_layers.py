@@ -83,7 +83,7 @@ def _product(a: npt.NDArray[Number] | SparseArray,
 
 
 class FixedLayers(Generic[Number]):
-    """Computes what ``FixedGcn`` stores.
+    """Computes what ``FixedGnn`` stores.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A training step's tensors in float64, by the names that ``FixedGcn`` gives them."""
+"""A training step's tensors in float64, by the names that ``FixedGnn`` gives them."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -60,7 +60,7 @@ def float_step(network: Network, parameters: Mapping[Tensor, FloatArray], adjace
     parameters : dict
         Float64 values by name (W1, b1, ...).
     adjacency, features, labels, splits
-        As of ``FixedGcn``.
+        As of ``FixedGnn``.
     step_key : int
         The step's, for dropout.
 

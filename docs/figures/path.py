@@ -64,7 +64,7 @@ def _training(drawing: Drawing) -> tuple[Box, ...]:
             ("graph", "host/graphs/graph.py"), ("model, recipe", "reference/recipe.py"))))
     return graph, recipe, *_boxes(drawing, top, "plain", [
         ("prepare", "prepare.py", "ranks, integers"),
-        ("integer model", "fixed_gcn.py", "first exponents"),
+        ("integer model", "fixed_gnn.py", "first exponents"),
         ("NumPy reference", "runtime/devices.py", "trains")], 1)
 
 

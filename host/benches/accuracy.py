@@ -15,7 +15,7 @@ from hypercast.host.training.description.model import Model
 from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.prepare import prepare, training_data
 from hypercast.host.training.trainer import Trainer
-from hypercast.reference.float_gcn import FloatGcn
+from hypercast.reference.float_gnn import FloatGnn
 from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.isa import Split
@@ -69,7 +69,7 @@ def _on_cora(graph, model, progress):
         for kind, accuracies in found.items():
             progress(f"Cora, {model}, seed {seed}, {kind}")
             accuracies.append(_trained(
-                FloatGcn(network, Recipe(**recipe), *training_data(graph, Recipe(**recipe)))
+                FloatGnn(network, Recipe(**recipe), *training_data(graph, Recipe(**recipe)))
                 if kind == "float64" else
                 prepare(graph, network, Recipe(element_width=kind, **recipe))))
     real = float(np.mean(found["float64"]))

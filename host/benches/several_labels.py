@@ -10,7 +10,7 @@ from hypercast.host.graphs.datasets import communities
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.rank_order import rank_order
 from hypercast.host.training.prepare import loss_of, prepare
-from hypercast.reference.float_gcn import FloatGcn
+from hypercast.reference.float_gnn import FloatGnn
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.isa import Split
@@ -51,7 +51,7 @@ def micro_f1_figures(*, vertices: int = 512, seeds: int = 3, epochs: int = 100,
             "seed": seed, "loss": loss_of(graph), "learning_rates": (1.0,),
             "bias_learning_rates": (1.0,), "weight_decays": (5e-4,)}
         ranked = graph.permuted(rank_order(graph))
-        real.append(_trained(FloatGcn(
+        real.append(_trained(FloatGnn(
             network, Recipe(**recipe), ranked.normalised("symmetric"), ranked.features,
             ranked.labels, ranked.splits), epochs))
         for width, scores in fixed.items():

@@ -1,6 +1,6 @@
 """Emits the program of a network: a training step, and an evaluation.
 
-Tensors are those of ``reference.fixed_gcn``.
+Tensors are those of ``reference.fixed_gnn``.
 """
 
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What the compiler asks of a model in training; ``reference.fixed_gcn.FixedGcn`` gives it."""
+"""What the compiler asks of a model in training; ``reference.fixed_gnn.FixedGnn`` gives it."""
 
 from typing import Protocol
 

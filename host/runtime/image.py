@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from hypercast.host.compiler.compiler import updates_at
 from hypercast.host.compiler.job import Job
-from hypercast.reference.fixed_gcn import FixedGcn
+from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.tensor import EDGES, FEATURES
 from hypercast.rtl.config import INTERFACE_VERSION
 from hypercast.rtl.isa import INSTRUCTION_WORDS
@@ -97,7 +97,7 @@ def _core_blocks(job: Job, core: int) -> Iterator[Block]:
         yield Block(core, region.space, region.address * job.config.chunks, words.ravel())
 
 
-def write_image(path: Path, job: Job, model: FixedGcn) -> None:
+def write_image(path: Path, job: Job, model: FixedGnn) -> None:
     """Write a job as an image.
 
     Constants of the optimiser follow gradients as they grow, so the model is trained to know those
@@ -109,7 +109,7 @@ def write_image(path: Path, job: Job, model: FixedGcn) -> None:
         File.
     job : Job
         What is to run.
-    model : FixedGcn
+    model : FixedGnn
         What the job was compiled from, in its initial state; it is trained in place.
 
     Raises
@@ -133,7 +133,7 @@ def write_image(path: Path, job: Job, model: FixedGcn) -> None:
             _put(file, block.words)
 
 
-def _changes(job: Job, model: FixedGcn) -> Iterator[tuple[int, Block]]:
+def _changes(job: Job, model: FixedGnn) -> Iterator[tuple[int, Block]]:
     """(step, block) of every UPDATE whose constants differ from those of the step before."""
     program = dict(enumerate(job.program))
     for step in range(model.recipe.epochs):

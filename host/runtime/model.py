@@ -1,4 +1,4 @@
-"""What devices ask of a model; ``reference.fixed_gcn.FixedGcn`` gives both."""
+"""What devices ask of a model; ``reference.fixed_gnn.FixedGnn`` gives both."""
 
 from collections import Counter
 from typing import Protocol

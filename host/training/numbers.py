@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse
 
 from hypercast.reference.array_types import FloatMatrix, IntMatrix, SparseArray
-from hypercast.reference.fixed_gcn import FixedGcn
+from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.float_step import float_step
 from hypercast.reference.tensor import EDGES, FEATURES, Tensor
 from hypercast.rtl.isa import MASTER_EXPONENT
@@ -20,7 +20,7 @@ class TensorNumbers(NamedTuple):
     Attributes
     ----------
     name : Tensor
-        As in ``FixedGcn``.
+        As in ``FixedGnn``.
     exponent : int
         A value is its mantissa times two to that.
     largest : float
@@ -42,13 +42,13 @@ class TensorNumbers(NamedTuple):
     error: float | None
 
 
-def step_numbers(model: FixedGcn, adjacency: SparseArray,
+def step_numbers(model: FixedGnn, adjacency: SparseArray,
                  features: FloatMatrix) -> list[TensorNumbers]:
     """The numbers of the next training step, which is done.
 
     Parameters
     ----------
-    model : FixedGcn
+    model : FixedGnn
         The model before the step; it is trained.
     adjacency, features
         What the model was made of, in real numbers.

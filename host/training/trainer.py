@@ -42,7 +42,7 @@ from hypercast.host.training.run_folder import Record, RunError, RunFolder
 from hypercast.host.training.sample_source import SampleSource
 from hypercast.host.training.trainer_arguments import check_arguments
 from hypercast.reference.array_types import FloatArray
-from hypercast.reference.fixed_gcn import FixedGcn
+from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.network import Network
 from hypercast.reference.tensor import Tensor
 from hypercast.reference.training_state import TrainingState
@@ -309,11 +309,11 @@ class Trainer:
         found: Comparison = getattr(self._target, "words", Comparison())
         return found
 
-    def fresh_model(self) -> FixedGcn:
+    def fresh_model(self) -> FixedGnn:
         """The model in its initial state, whatever has been trained."""
         if self._samples:
             return self._prepared(self.network).model
-        return FixedGcn(self.network, self.recipe, self._sample, parameters=self._weights)
+        return FixedGnn(self.network, self.recipe, self._sample, parameters=self._weights)
 
     def _prepared(self, network: Network, config: Config | None = None) -> Prepared:
         if self._samples:

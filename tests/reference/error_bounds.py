@@ -58,12 +58,12 @@ class ErrorBounds:
     absolute one of 2**-16, and enters twice, in numerator and sum.
     """
 
-    def __init__(self, gcn, real):
-        self._exponents, self.network = gcn.exponents, gcn.network
+    def __init__(self, gnn, real):
+        self._exponents, self.network = gnn.exponents, gnn.network
         dropouts = self.network.dropouts
         widths = [self.network.features, *(layer.features_out for layer in self.network.layers)]
-        rows = np.arange(len(gcn.labels))[:, None]
-        self.scales = [dropout.keep(gcn.step_key, rows, np.arange(width)[None, :]) * dropout.scale
+        rows = np.arange(len(gnn.labels))[:, None]
+        self.scales = [dropout.keep(gnn.step_key, rows, np.arange(width)[None, :]) * dropout.scale
                        for dropout, width in zip(dropouts, widths[:-1], strict=True)]
         self.times = [2 if dropout.multiplier else 1 for dropout in dropouts]
         self.edges = Approximate(real.adjacency.todense())
@@ -74,7 +74,7 @@ class ErrorBounds:
     def exponent(self, name):
         return self._exponents[Tensor.named(name)]
 
-    def run(self, gcn):
+    def run(self, gnn):
         last = len(self.network.layers)
         for number, layer in enumerate(self.network.layers, 1):
             product, base = self.forward(number, layer)
@@ -84,9 +84,9 @@ class ErrorBounds:
                 self.fed[number] = self.sums[number].relu().rounded(
                     self.exponent(f"H{number}")) * self.scales[number]
         logits = self.sums[last].rounded(self.exponent(f"Z{last}"))
-        outputs = (self.loss_gradient(gcn.labels, logits)
-                   * (gcn.loss_weights[:, None] / WEIGHT_ONE)).rounded(
-            self.exponent(f"dZ{last}")) * (gcn.splits == Split.TRAIN)[:, None]
+        outputs = (self.loss_gradient(gnn.labels, logits)
+                   * (gnn.loss_weights[:, None] / WEIGHT_ONE)).rounded(
+            self.exponent(f"dZ{last}")) * (gnn.splits == Split.TRAIN)[:, None]
         back = defaultdict(list)  # parts of the gradient of what each layer is fed
         for number in range(last, 0, -1):
             self.backward(number, outputs, back)

@@ -14,15 +14,15 @@ from hypercast.rtl.isa import Split
 class ExactStep:
     """A step in exact fractions, straight from the documentation, given the exponents."""
 
-    def __init__(self, gcn):
-        self.width = gcn.recipe.element_width
-        self.exponents = dict(gcn.exponents.items())
+    def __init__(self, gnn):
+        self.width = gnn.recipe.element_width
+        self.exponents = dict(gnn.exponents.items())
         self.tensors = {
             name: np.array(value.todense() if scipy.sparse.issparse(value) else value, object)
-            for name, value in gcn.tensors.items()}
-        self.network, self.splits, self.labels = gcn.network, gcn.splits, gcn.labels
-        self.loss_weights = gcn.loss_weights
-        self.step_key = gcn.step_key
+            for name, value in gnn.tensors.items()}
+        self.network, self.splits, self.labels = gnn.network, gnn.splits, gnn.labels
+        self.loss_weights = gnn.loss_weights
+        self.step_key = gnn.step_key
         self.gradients = {}
 
     def exponent(self, name):

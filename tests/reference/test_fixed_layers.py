@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from hypercast.reference.fixed_gcn import FixedGcn
-from hypercast.reference.float_gcn import FloatGcn
+from hypercast.reference.fixed_gnn import FixedGnn
+from hypercast.reference.float_gnn import FloatGnn
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, LOSSES, Recipe
 from hypercast.reference.tensor import EDGES, FEATURES, Kind, Tensor
@@ -33,23 +33,23 @@ CONVOLUTIONS = [
 ])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_step_is_what_the_documentation_says(net, width, loss):
-    gcn = FixedGcn(net, Recipe(element_width=width, learning_rates=(0.2,), loss=loss),
+    gnn = FixedGnn(net, Recipe(element_width=width, learning_rates=(0.2,), loss=loss),
                    *labelled(data(vertices=8, seed=1), loss), np.arange(8) / 3)
     for _ in range(3):
-        before = {name: gcn.tensors[name] for name in gcn.masters}
-        exponents = {net.slot(name): gcn.exponents[name] for name in before}
-        key = gcn.step_key
-        gcn.train_step()
-        exact = ExactStep(gcn)
+        before = {name: gnn.tensors[name] for name in gnn.masters}
+        exponents = {net.slot(name): gnn.exponents[name] for name in before}
+        key = gnn.step_key
+        gnn.train_step()
+        exact = ExactStep(gnn)
         exact.tensors |= {name: value.astype(object) for name, value in before.items()}
         exact.exponents |= exponents
         exact.step_key = key
         exact.run()
-        for name, value in gcn.tensors.items():
+        for name, value in gnn.tensors.items():
             if not name.endswith(".eval") and name not in before:
                 value = value.todense() if scipy.sparse.issparse(value) else value
                 assert value.tolist() == exact.tensors[name].tolist(), name
-        for name, gradient in gcn.gradients.items():
+        for name, gradient in gnn.gradients.items():
             found = gradient.accumulators.astype(object) * Fraction(2) ** gradient.exponent
             assert found.tolist() == exact.gradients[name].tolist(), name
 
@@ -68,13 +68,13 @@ def test_gradients_are_those_of_real_numbers(net, width, tightness, loss):
         weights = 0.75 + np.arange(40) / 32  # which mantissas hold as they are
     # In these data no sum is next to zero, ReLU's kink, and nothing rounds to what saturates.
     arguments = labelled(data(seed=5, sparse=False), loss)
-    fixed = FixedGcn(net, Recipe(element_width=width, loss=loss), *arguments, weights)
+    fixed = FixedGnn(net, Recipe(element_width=width, loss=loss), *arguments, weights)
 
     def real_value(name):
         return np.asarray(fixed.tensors[name]) * 2.0**fixed.exponents[name]
 
     adjacency = fixed.tensors[EDGES] * 2.0 ** fixed.exponents[EDGES]
-    real = FloatGcn(fixed.network, fixed.recipe, adjacency, real_value(FEATURES), fixed.labels,
+    real = FloatGnn(fixed.network, fixed.recipe, adjacency, real_value(FEATURES), fixed.labels,
                     fixed.splits, weights)
     real.parameters = {name: real_value(name) for name in real.parameters}
     expected = real.gradients(real.forward(training=True))
@@ -98,7 +98,7 @@ def test_gradients_are_those_of_real_numbers(net, width, tightness, loss):
 @pytest.mark.parametrize("net", OTHERS.values(), ids=OTHERS.keys())
 def test_evaluation_changes_nothing(net):
     arguments = net, Recipe(), *data()
-    watched, alone = FixedGcn(*arguments), FixedGcn(*arguments)
+    watched, alone = FixedGnn(*arguments), FixedGnn(*arguments)
     for _ in range(3):
         watched.evaluate()
         watched.train_step()
@@ -113,22 +113,22 @@ def test_evaluation_changes_nothing(net):
 @pytest.mark.parametrize("net", OTHERS.values(), ids=OTHERS.keys())
 def test_first_step_is_calibrated(net, width):
     """Nothing saturates in the first step, nor in what shares an exponent with others."""
-    gcn = FixedGcn(net, Recipe(element_width=width), *data())
-    gcn.evaluate()
-    gcn.train_step()
-    assert not +gcn.saturations
+    gnn = FixedGnn(net, Recipe(element_width=width), *data())
+    gnn.evaluate()
+    gnn.train_step()
+    assert not +gnn.saturations
 
 
 def test_identity_stays():
-    gcn = FixedGcn(OTHERS["residual"], Recipe(learning_rates=(0.3,)), *data())
+    gnn = FixedGnn(OTHERS["residual"], Recipe(learning_rates=(0.3,)), *data())
     for _ in range(5):
-        gcn.train_step()
-    assert np.array_equal(gcn.masters["I2"], np.eye(8) * 2**26)
+        gnn.train_step()
+    assert np.array_equal(gnn.masters["I2"], np.eye(8) * 2**26)
     identity = Tensor(Kind.IDENTITY, 2)
-    assert np.array_equal(gcn.tensors[identity] * 2.0 ** gcn.exponents[identity], np.eye(8))
+    assert np.array_equal(gnn.tensors[identity] * 2.0 ** gnn.exponents[identity], np.eye(8))
 
 
 def test_large_edge_weights_are_refused_where_rows_are_added():
     adjacency, *rest = data()
     with pytest.raises(ValueError, match=r"edge weights reach .* must be below 32768; scale"):
-        FixedGcn(OTHERS["sage"], Recipe(), adjacency * 2.0**17, *rest)
+        FixedGnn(OTHERS["sage"], Recipe(), adjacency * 2.0**17, *rest)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hypercast.host.graphs.graph import Graph
-from hypercast.reference.float_gcn import FloatGcn
+from hypercast.reference.float_gnn import FloatGnn
 from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.network import LINEAR, ROOT_IDENTITY, ROOT_WEIGHTS
 from hypercast.reference.recipe import Recipe
@@ -22,7 +22,7 @@ def trained(model, hidden, *, epsilon=0.0, **additions):
                              train=range(5), directed=True)
     network = model_network(model, 4, hidden, 3, **additions)
     recipe = Recipe(normalisation=MODELS[model], epsilon=epsilon)
-    found = FloatGcn(network, recipe, graph.normalised(recipe.normalisation, epsilon),
+    found = FloatGnn(network, recipe, graph.normalised(recipe.normalisation, epsilon),
                      graph.features, graph.labels, graph.splits)
     for name, value in found.parameters.items():
         if name.startswith("b"):

@@ -15,7 +15,7 @@ from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.compiler.packing import unpack_rows
 from hypercast.host.compiler.sample_plan import Room
 from hypercast.host.compiler.state import load_state, matrix_of
-from hypercast.reference.fixed_gcn import FixedGcn
+from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Split, decode
@@ -66,7 +66,7 @@ def test_programs_are_those_noted(name):
 def test_another_sample_changes_what_is_of_samples():
     """Its exponents, among all; rows, and the sizes of splits."""
     network, (small, other) = samples_of(100, 60)
-    job = compile_job(FixedGcn(network, RECIPE, small), SAMPLED, room=Room.of([small]))
+    job = compile_job(FixedGnn(network, RECIPE, small), SAMPLED, room=Room.of([small]))
     found = with_sample(job, other)
     assert found.rows == other.rows and found.program == job.program
     assert found.exponents.keys() == job.exponents.keys()
@@ -75,7 +75,7 @@ def test_another_sample_changes_what_is_of_samples():
     assert (found.exponents["A"], found.exponents["X"]) == (
         other.edge_exponent, other.features.exponent)
     assert sum(found.split_sizes) == 60 and sum(job.split_sizes) == 100
-    anew = compile_job(FixedGcn(network, RECIPE, other), SAMPLED, room=job.plan.room)
+    anew = compile_job(FixedGnn(network, RECIPE, other), SAMPLED, room=job.plan.room)
     for image, expected in zip(found.images, anew.images, strict=True):
         words, all_words = dict(image), dict(expected)
         assert {"labels", "X"} < words.keys()

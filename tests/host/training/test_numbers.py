@@ -5,7 +5,7 @@ import pytest
 
 from hypercast import Device, Graph, Model, Trainer
 from hypercast.host.training.prepare import prepare, training_data
-from hypercast.reference.float_gcn import FloatGcn
+from hypercast.reference.float_gnn import FloatGnn
 from hypercast.reference.float_step import float_step
 from hypercast.reference.network import initial_parameters
 from hypercast.rtl.isa import Split
@@ -32,7 +32,7 @@ def test_float_tensors_are_those_of_the_float_model(graph, model):
     with Trainer(graph, model, epochs=1) as trainer:
         network, recipe = trainer.network, trainer.recipe
     data = training_data(graph, recipe)
-    expected = FloatGcn(network, recipe, *data)
+    expected = FloatGnn(network, recipe, *data)
     layers = expected.forward(training=True)
     found = float_step(
         network, initial_parameters(network, 0), *data[:4], expected.step_key)

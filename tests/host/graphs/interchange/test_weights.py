@@ -17,7 +17,7 @@ from hypercast.host.graphs.interchange.weights import (
     save_weights,
     tensors_of,
 )
-from hypercast.reference.float_gcn import FloatGcn
+from hypercast.reference.float_gnn import FloatGnn
 from hypercast.reference.network import initial_parameters
 
 KARATE = Graph.load("karate")
@@ -66,7 +66,7 @@ def test_the_same_model_in_floats_says_the_same(tmp_path, model, names):
         save_weights(path, trainer.network, trainer.parameters())
         found = trainer.predict().logits
     edges = KARATE.normalised(trainer.recipe.normalisation)
-    model = FloatGcn(trainer.network, trainer.recipe, edges, KARATE.features, KARATE.labels,
+    model = FloatGnn(trainer.network, trainer.recipe, edges, KARATE.features, KARATE.labels,
                      KARATE.splits)
     model.parameters = load_weights(path, trainer.network)
     expected = model.forward(training=False)[-1][1]

@@ -6,8 +6,8 @@ import pytest
 from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
 from hypercast.host.graphs.sampling.samples import SampleMaker
 from hypercast.reference.arithmetic import WEIGHT_ONE
-from hypercast.reference.fixed_gcn import FixedGcn
-from hypercast.reference.float_gcn import FloatGcn
+from hypercast.reference.fixed_gnn import FixedGnn
+from hypercast.reference.float_gnn import FloatGnn
 from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.network import LINEAR
 from hypercast.reference.recipe import Recipe
@@ -30,8 +30,8 @@ def test_all_neighbours_give_the_gradient_of_the_graph(name):
     assert len(batch.inputs) > len(batch.levels[1]) > len(targets)
     sample = SampleMaker(network, recipe, graph, sampler)(batch)
     assert sample.rows[-1] == len(targets)
-    fixed = FixedGcn(network, recipe, sample)
-    real = FloatGcn(network, recipe, matrix, graph.features, graph.labels,
+    fixed = FixedGnn(network, recipe, sample)
+    real = FloatGnn(network, recipe, matrix, graph.features, graph.labels,
                     np.where(graph.splits == Split.TRAIN, Split.TRAIN, Split.NONE))
     before = dict(real.parameters)
     fixed.train_step()

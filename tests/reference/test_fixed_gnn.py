@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse
 
 from hypercast.reference.exponents import ExponentError
-from hypercast.reference.fixed_gcn import FixedGcn
-from hypercast.reference.float_gcn import FloatGcn
+from hypercast.reference.fixed_gnn import FixedGnn
+from hypercast.reference.float_gnn import FloatGnn
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, LOSSES, Recipe
 from hypercast.reference.tensor import EDGES, FEATURES, Kind, Pass, Tensor
@@ -20,11 +20,11 @@ from hypercast.rtl.isa import (
 from tests.reference.random_data import ORDERS, data, labelled, network, several
 
 
-def state(gcn):
+def state(gnn):
     """Everything a later step depends on."""
     return {f"{kind}.{name}": value.tolist()
-            for kind in ("masters", "momenta") for name, value in getattr(gcn, kind).items()} | {
-        name: value for name, value in gcn.exponents.items() if not name.endswith(".eval")}
+            for kind in ("masters", "momenta") for name, value in getattr(gnn, kind).items()} | {
+        name: value for name, value in gnn.exponents.items() if not name.endswith(".eval")}
 
 
 # --- Input features ---------------------------------------------------------------------------
@@ -41,12 +41,12 @@ def state(gcn):
 def test_input_features_have_no_common_factor_of_two(values, mantissas, exponent, sparse):
     adjacency, _, labels, splits = data(vertices=8)
     features = np.outer(np.arange(8) == 2, values)
-    gcn = FixedGcn(network((3, 3), orders=ORDERS[0][:1]), Recipe(weight_decays=(0.0,)), adjacency,
+    gnn = FixedGnn(network((3, 3), orders=ORDERS[0][:1]), Recipe(weight_decays=(0.0,)), adjacency,
                    scipy.sparse.csr_array(features) if sparse else features, labels, splits)
-    found = gcn.tensors["X"].toarray() if sparse else gcn.tensors["X"]
+    found = gnn.tensors["X"].toarray() if sparse else gnn.tensors["X"]
     assert found[2].tolist() == mantissas
     assert not np.delete(found, 2, axis=0).any()
-    assert gcn.exponents[FEATURES] == exponent
+    assert gnn.exponents[FEATURES] == exponent
 
 
 # --- Against real numbers -----------------------------------------------------------------------
@@ -68,7 +68,7 @@ def test_training_follows_real_numbers(recipe, loss):
         examples = several(data(seed=5))  # in which no sum is next to zero, ReLU's kink
         weights = np.linspace(0, 3, 40)
     arguments = network(dropout=0.4), replace(recipe, loss=loss), *examples, weights
-    fixed, real = FixedGcn(*arguments), FloatGcn(*arguments)
+    fixed, real = FixedGnn(*arguments), FloatGnn(*arguments)
     for split in (Split.TRAIN, Split.TEST):
         expected, found = real.evaluate().mean_loss(split), fixed.evaluate().mean_loss(split)
         assert found == pytest.approx(expected, rel=0.002)
@@ -90,10 +90,10 @@ def test_gains(orders, gains):
         replace(layer, dropout=dropout) for layer, dropout in zip(
             Network.of_widths((12, 8, 5, 3), orders=orders).layers, (0.5, 0.75, 0.25),
             strict=True)))
-    gcn = FixedGcn(found, Recipe(), *data())
-    assert list(gcn.gains) == ["W1", "b1", "W2", "b2", "W3", "b3"]
+    gnn = FixedGnn(found, Recipe(), *data())
+    assert list(gnn.gains) == ["W1", "b1", "W2", "b2", "W3", "b3"]
     np.testing.assert_allclose(
-        list(gcn.gains.values()), np.array(gains) / np.count_nonzero(gcn.splits == Split.TRAIN),
+        list(gnn.gains.values()), np.array(gains) / np.count_nonzero(gnn.splits == Split.TRAIN),
         rtol=2**-15)
 
 
@@ -102,7 +102,7 @@ def test_gains(orders, gains):
 
 def test_evaluation_changes_nothing():
     arguments = network(), Recipe(), *data()
-    watched, alone = FixedGcn(*arguments), FixedGcn(*arguments)
+    watched, alone = FixedGnn(*arguments), FixedGnn(*arguments)
     for _ in range(5):
         watched.evaluate()
         watched.train_step()
@@ -113,21 +113,21 @@ def test_evaluation_changes_nothing():
 
 def test_evaluation_follows_training():
     """Its exponents fit although it did not run while the parameters grew; twice is the same."""
-    gcn = FixedGcn(network(), Recipe(learning_rates=(0.3,), headroom=2), *data())
+    gnn = FixedGnn(network(), Recipe(learning_rates=(0.3,), headroom=2), *data())
     logits = Tensor(Kind.LOGITS, 2, Pass.EVALUATION)
-    before = gcn.exponents[logits]
+    before = gnn.exponents[logits]
     for _ in range(50):
-        gcn.train_step()
-    gcn.saturations.clear()
-    first, second = gcn.evaluate(), gcn.evaluate()
-    assert gcn.exponents[logits] > before
-    assert not +gcn.saturations
+        gnn.train_step()
+    gnn.saturations.clear()
+    first, second = gnn.evaluate(), gnn.evaluate()
+    assert gnn.exponents[logits] > before
+    assert not +gnn.saturations
     assert all(map(np.array_equal, first, second))
 
 
 def test_dense_and_sparse_features_agree():
-    sparse = FixedGcn(network(), Recipe(), *data(sparse=True))
-    dense = FixedGcn(network(), Recipe(), *data(sparse=False))
+    sparse = FixedGnn(network(), Recipe(), *data(sparse=True))
+    dense = FixedGnn(network(), Recipe(), *data(sparse=False))
     for _ in range(5):
         assert all(map(np.array_equal, sparse.train_step(), dense.train_step()))
     assert state(sparse) == state(dense)
@@ -139,8 +139,8 @@ def test_order_of_the_vertices_does_not_matter(orders):
     adjacency, features, labels, splits = data()
     order = np.random.default_rng(1).permutation(len(labels))
     arguments = network(dropout=0.0, orders=orders), Recipe()
-    one = FixedGcn(*arguments, adjacency, features, labels, splits)
-    other = FixedGcn(*arguments, adjacency[order][:, order], features[order], labels[order],
+    one = FixedGnn(*arguments, adjacency, features, labels, splits)
+    other = FixedGnn(*arguments, adjacency[order][:, order], features[order], labels[order],
                      splits[order])
     for _ in range(5):
         one.train_step()
@@ -152,8 +152,8 @@ def test_padding_with_zeros_does_not_matter():
     """Features that are always zero, as a panel's unused lanes, leave all other bits alone."""
     adjacency, features, labels, splits = data()
     wide = scipy.sparse.hstack([features, scipy.sparse.csr_array((len(labels), 4))], format="csr")
-    one = FixedGcn(network(), Recipe(), adjacency, features, labels, splits)
-    other = FixedGcn(network((16, 8, 3)), Recipe(), adjacency, wide, labels, splits)
+    one = FixedGnn(network(), Recipe(), adjacency, features, labels, splits)
+    other = FixedGnn(network((16, 8, 3)), Recipe(), adjacency, wide, labels, splits)
     for name, master in one.masters.items():  # the same start
         other.masters[name] = np.zeros_like(other.masters[name])
         other.masters[name][tuple(slice(size) for size in master.shape)] = master
@@ -172,43 +172,43 @@ def test_padding_with_zeros_does_not_matter():
 def test_first_step_is_calibrated():
     """Nothing saturates in the first step, though its exponents come from no step before."""
     for seed in range(5):
-        gcn = FixedGcn(network(), Recipe(seed=seed, element_width=8), *data(seed=seed))
-        gcn.evaluate()
-        gcn.train_step()
-        assert not +gcn.saturations
+        gnn = FixedGnn(network(), Recipe(seed=seed, element_width=8), *data(seed=seed))
+        gnn.evaluate()
+        gnn.train_step()
+        assert not +gnn.saturations
 
 
 def test_exponents_come_from_the_step_before():
-    gcn = FixedGcn(network(), Recipe(headroom=2), *data())
-    gcn.train_step()
+    gnn = FixedGnn(network(), Recipe(headroom=2), *data())
+    gnn.train_step()
     for _ in range(5):
-        peaks = {name: gcn.exponents.peak(name) for name in gcn.tensors}
-        gcn.train_step()
+        peaks = {name: gnn.exponents.peak(name) for name in gnn.tensors}
+        gnn.train_step()
         names = "W1", "b1", "T1", "H1", "T2", "Z2", "dZ2", "dT2", "dZ1", "dT1"
         for name in map(Tensor.named, names):
             # With 16 bits the accumulators' own exponent is far below.
-            assert gcn.exponents[name] == max(peaks[name] + 2 - 15, MINIMUM_EXPONENT), name
-            largest = abs(gcn.tensors[name]).max() * 2.0 ** (
-                gcn.exponents[name] - gcn.exponents.peak(name))
+            assert gnn.exponents[name] == max(peaks[name] + 2 - 15, MINIMUM_EXPONENT), name
+            largest = abs(gnn.tensors[name]).max() * 2.0 ** (
+                gnn.exponents[name] - gnn.exponents.peak(name))
             # At least half the peak; T2 and dZ1 are multiplied by 0.83 after the peak is taken.
             assert 0.4 < largest <= 1, name
 
 
 def test_step_key_advances():
-    gcn = FixedGcn(network(), Recipe(seed=2**32 + 5), *data())
-    assert gcn.step_key == 5
-    gcn.train_step()
-    gcn.train_step()
-    assert gcn.step_key == (5 + 2 * STEP_KEY_INCREMENT) % 2**32
-    assert gcn.epoch == 2
+    gnn = FixedGnn(network(), Recipe(seed=2**32 + 5), *data())
+    assert gnn.step_key == 5
+    gnn.train_step()
+    gnn.train_step()
+    assert gnn.step_key == (5 + 2 * STEP_KEY_INCREMENT) % 2**32
+    assert gnn.epoch == 2
 
 
 def test_metrics_are_of_the_labelled_splits():
-    gcn = FixedGcn(network(), Recipe(), *data())
-    metrics = gcn.evaluate()
-    logits, labels = gcn.tensors["Z2.eval"], gcn.labels
+    gnn = FixedGnn(network(), Recipe(), *data())
+    metrics = gnn.evaluate()
+    logits, labels = gnn.tensors["Z2.eval"], gnn.labels
     for split in (Split.TRAIN, Split.VALIDATION, Split.TEST):
-        rows = gcn.splits == split
+        rows = gnn.splits == split
         assert metrics.correct[split] == np.sum(logits[rows].argmax(axis=1) == labels[rows])
     assert metrics.loss[Split.NONE] == metrics.correct[Split.NONE] == 0
     assert metrics.loss.dtype == np.int64
@@ -216,11 +216,11 @@ def test_metrics_are_of_the_labelled_splits():
 
 
 def test_metrics_of_several_labels():
-    gcn = FixedGcn(network(), Recipe(loss=BINARY_CROSS_ENTROPY), *several(data()))
-    metrics = gcn.evaluate()
-    predicted, labels = gcn.tensors["Z2.eval"] > 0, gcn.labels
+    gnn = FixedGnn(network(), Recipe(loss=BINARY_CROSS_ENTROPY), *several(data()))
+    metrics = gnn.evaluate()
+    predicted, labels = gnn.tensors["Z2.eval"] > 0, gnn.labels
     for split in (Split.TRAIN, Split.VALIDATION, Split.TEST):
-        rows = gcn.splits == split
+        rows = gnn.splits == split
         hits = np.sum(predicted[rows] & labels[rows])
         marks = np.sum(predicted[rows]) + np.sum(labels[rows])
         assert metrics.correct[split] == hits
@@ -233,7 +233,7 @@ def test_only_the_ratios_of_loss_weights_and_a_power_of_two_matter(loss):
     """Four times the weights: the same bits, a loss and gains of four times as much."""
     arguments = labelled(data(), loss)
     weights = np.linspace(0, 1.9, 40)
-    one, four = (FixedGcn(network(), Recipe(loss=loss, weight_decays=(0.0,)), *arguments, w)
+    one, four = (FixedGnn(network(), Recipe(loss=loss, weight_decays=(0.0,)), *arguments, w)
                  for w in (weights, 4 * weights))
     assert np.array_equal(one.loss_weights, four.loss_weights)
     assert {name: 4 * gain for name, gain in one.gains.items()} == four.gains
@@ -241,27 +241,27 @@ def test_only_the_ratios_of_loss_weights_and_a_power_of_two_matter(loss):
 
 
 def test_saturations_are_counted_by_tensor():
-    gcn = FixedGcn(network(), Recipe(headroom=0, learning_rates=(2.0,)), *data())
+    gnn = FixedGnn(network(), Recipe(headroom=0, learning_rates=(2.0,)), *data())
     for _ in range(10):
-        gcn.train_step()
-    assert sum(gcn.saturations.values()) > 0
-    assert set(gcn.saturations) <= {*gcn.tensors}
+        gnn.train_step()
+    assert sum(gnn.saturations.values()) > 0
+    assert set(gnn.saturations) <= {*gnn.tensors}
 
 
 def test_training_lowers_the_loss():
-    gcn = FixedGcn(network(dropout=0.0), Recipe(learning_rates=(0.3,), weight_decays=(0.0,)),
+    gnn = FixedGnn(network(dropout=0.0), Recipe(learning_rates=(0.3,), weight_decays=(0.0,)),
                    *data())
-    first = gcn.evaluate()
+    first = gnn.evaluate()
     for _ in range(50):
-        gcn.train_step()
-    assert gcn.evaluate().mean_loss(Split.TRAIN) < first.mean_loss(Split.TRAIN) / 2
+        gnn.train_step()
+    assert gnn.evaluate().mean_loss(Split.TRAIN) < first.mean_loss(Split.TRAIN) / 2
 
 
 def test_exponents_out_of_range_stop():
-    gcn = FixedGcn(network(), Recipe(), *data())
-    gcn.exponents[EDGES] = MAXIMUM_EXPONENT
+    gnn = FixedGnn(network(), Recipe(), *data())
+    gnn.exponents[EDGES] = MAXIMUM_EXPONENT
     with pytest.raises(ExponentError, match=r"exponent of Z2\.eval is"):
-        gcn.evaluate()
+        gnn.evaluate()
 
 
 # --- Refusals -----------------------------------------------------------------------------------
@@ -278,12 +278,12 @@ def test_data_must_fit_the_network(position, change, message):
     arguments = list(data())
     arguments[position] = change(arguments[position])
     with pytest.raises(ValueError, match=message):
-        FixedGcn(network(), Recipe(), *arguments)
+        FixedGnn(network(), Recipe(), *arguments)
 
 
 def test_accumulators_must_fit():
     with pytest.raises(ValueError, match="accumulator of 40 bits"):
-        FixedGcn(network((12, 2**25, 3)), Recipe(element_width=8), *data())
+        FixedGnn(network((12, 2**25, 3)), Recipe(element_width=8), *data())
 
 
 @pytest.mark.parametrize("classes", [1, 2])
@@ -291,8 +291,8 @@ def test_gradients_that_are_zero_at_first_are_no_obstacle(classes):
     """All features zero, or a single class: weight decay alone moves the weights."""
     arguments = (Network.of_widths([3, 4, classes]), Recipe(), scipy.sparse.eye_array(4),
                  np.zeros((4, 3)), np.arange(4) % classes, [Split.TRAIN] * 4)
-    gcn = FixedGcn(*arguments)
-    before = np.abs(gcn.masters["W1"]).sum()
+    gnn = FixedGnn(*arguments)
+    before = np.abs(gnn.masters["W1"]).sum()
     for _ in range(3):
-        gcn.train_step()
-    assert np.abs(gcn.masters["W1"]).sum() < before
+        gnn.train_step()
+    assert np.abs(gnn.masters["W1"]).sum() < before

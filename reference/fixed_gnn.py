@@ -39,7 +39,7 @@ from hypercast.reference.tensor import EDGES, FEATURES, ONE, Kind, Pass, Tensor
 from hypercast.reference.training_state import TrainingState
 from hypercast.rtl.isa import MASTER_EXPONENT, STEP_KEY_INCREMENT, Split
 
-__all__ = ["FixedGcn"]
+__all__ = ["FixedGnn"]
 
 
 def _initial_masters(network: Network, seed: int,
@@ -57,7 +57,7 @@ def _initial_masters(network: Network, seed: int,
     return masters
 
 
-class FixedGcn:
+class FixedGnn:
     """A network in training, bit for bit as on the chip.
 
     Row ``k`` of every matrix is the vertex of rank ``k``.

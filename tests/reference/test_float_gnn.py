@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from hypercast.reference.float_gcn import FloatGcn
+from hypercast.reference.float_gnn import FloatGnn
 from hypercast.reference.models import model_network
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, CROSS_ENTROPY, LOSSES, Recipe
@@ -24,20 +24,20 @@ def make(network, *, sparse=False, seed=0, loss=CROSS_ENTROPY):
     if loss == BINARY_CROSS_ENTROPY:
         labels = (labels[:, None] + np.arange(CLASSES)) % 5 < 2
     splits = np.where(np.arange(VERTICES) < 7, Split.TRAIN, Split.TEST)
-    gcn = FloatGcn(network, Recipe(seed=seed, loss=loss), adjacency,
+    gnn = FloatGnn(network, Recipe(seed=seed, loss=loss), adjacency,
                    scipy.sparse.csr_array(features) if sparse else features, labels, splits,
                    np.linspace(0, 2, VERTICES))
-    for name, value in gcn.parameters.items():
-        gcn.parameters[name] = value + generator.normal(scale=0.3, size=value.shape)
-    return gcn
+    for name, value in gnn.parameters.items():
+        gnn.parameters[name] = value + generator.normal(scale=0.3, size=value.shape)
+    return gnn
 
 
-def nudged(gcn, name, index, step):
+def nudged(gnn, name, index, step):
     """Loss and layers with one parameter nudged."""
-    value = gcn.parameters[name][index]
-    gcn.parameters[name][index] = value + step
-    result = gcn.loss(training=True), gcn.forward(training=True)
-    gcn.parameters[name][index] = value
+    value = gnn.parameters[name][index]
+    gnn.parameters[name][index] = value + step
+    result = gnn.loss(training=True), gnn.forward(training=True)
+    gnn.parameters[name][index] = value
     return result
 
 
@@ -61,21 +61,21 @@ def test_gradients_are_finite_differences(network, loss):
     h**2 / 6 times the weighted mean of that, plus rounding: the loss (below 10) is a few hundred
     operations of relative error 2**-53, divided by h.
     """
-    gcn = make(network, loss=loss)
+    gnn = make(network, loss=loss)
     step = 1e-4
     rounding = 10 * 1000 * 2.0**-53 / step
-    train = gcn.splits == Split.TRAIN
-    gradients = gcn.gradients(gcn.forward(training=True))
+    train = gnn.splits == Split.TRAIN
+    gradients = gnn.gradients(gnn.forward(training=True))
     for name, gradient in gradients.items():
         for index in np.ndindex(gradient.shape):
-            high, layers_high = nudged(gcn, name, index, step)
-            low, layers_low = nudged(gcn, name, index, -step)
+            high, layers_high = nudged(gnn, name, index, step)
+            low, layers_low = nudged(gnn, name, index, -step)
             for (_, above), (_, below) in zip(layers_high[:-1], layers_low[:-1], strict=True):
                 assert np.array_equal(above > 0, below > 0), "choose another seed: a kink is near"
             slopes = (layers_high[-1][1] - layers_low[-1][1])[train] / (2 * step)
             third = np.ptp(slopes, axis=1)**3 if loss == CROSS_ENTROPY else np.mean(
                 abs(slopes)**3, axis=1) / 6
-            bound = step**2 / 6 * np.mean(gcn.loss_weights[train] * third) + rounding
+            bound = step**2 / 6 * np.mean(gnn.loss_weights[train] * third) + rounding
             assert abs((high - low) / (2 * step) - gradient[index]) <= bound, (name, index)
 
 
@@ -88,33 +88,33 @@ def test_dense_and_sparse_features_agree():
         np.testing.assert_allclose(sparse.parameters[name], value, rtol=1e-12, atol=1e-12)
 
 
-def two_steps(gcn):
+def two_steps(gnn):
     """Train; returns parameters and gradients before the first step, and before the second."""
     found = []
     for _ in range(2):
-        found += [dict(gcn.parameters), gcn.gradients(gcn.forward(training=True))]
-        gcn.train_step()
+        found += [dict(gnn.parameters), gnn.gradients(gnn.forward(training=True))]
+        gnn.train_step()
     return found
 
 
 def test_step_is_momentum_and_decay():
-    gcn = make(plain(0.0))
-    gcn.recipe = Recipe(learning_rates=(0.1,), bias_learning_rates=(0.2,), weight_decays=(0.01,),
+    gnn = make(plain(0.0))
+    gnn.recipe = Recipe(learning_rates=(0.1,), bias_learning_rates=(0.2,), weight_decays=(0.01,),
                         momentum=0.5)
-    before, first, middle, second = two_steps(gcn)
+    before, first, middle, second = two_steps(gnn)
     for name in before:
         rate, decay = (0.1, 0.01) if name.startswith("W") else (0.2, 0.0)
         velocity = first[name] + decay * before[name]
         np.testing.assert_allclose(middle[name], before[name] - rate * velocity)
         velocity = 0.5 * velocity + second[name] + decay * middle[name]
-        np.testing.assert_allclose(gcn.parameters[name], middle[name] - rate * velocity)
+        np.testing.assert_allclose(gnn.parameters[name], middle[name] - rate * velocity)
 
 
 def test_step_is_adam():
-    gcn = make(plain(0.0))
-    gcn.recipe = Recipe(optimiser="adam", learning_rates=(0.1,), bias_learning_rates=(0.2,),
+    gnn = make(plain(0.0))
+    gnn.recipe = Recipe(optimiser="adam", learning_rates=(0.1,), bias_learning_rates=(0.2,),
                         weight_decays=(0.01,), betas=(0.5, 0.75), epsilon=0.001)
-    before, first, middle, second = two_steps(gcn)
+    before, first, middle, second = two_steps(gnn)
     for name in before:
         rate, decay = (0.1, 0.01) if name.startswith("W") else (0.2, 0.0)
         one = first[name] + decay * before[name]
@@ -123,7 +123,7 @@ def test_step_is_adam():
         # Weighted means, of weights that add up to one.
         mean = (0.5 * one + two) / 1.5
         square = (0.75 * one**2 + two**2) / 1.75
-        np.testing.assert_allclose(gcn.parameters[name],
+        np.testing.assert_allclose(gnn.parameters[name],
                                    middle[name] - rate * mean / (np.sqrt(square) + 0.001))
 
 
@@ -138,24 +138,24 @@ def test_nothing_is_dropped_in_evaluations():
 
 
 def test_every_step_drops_others():
-    gcn = make(plain(0.4))
-    gcn.recipe = Recipe(learning_rates=(1.0,), schedule=((1, 0.0),))
-    first = gcn.forward(training=True)[1][0]
+    gnn = make(plain(0.4))
+    gnn.recipe = Recipe(learning_rates=(1.0,), schedule=((1, 0.0),))
+    first = gnn.forward(training=True)[1][0]
     for step in (1, 2):
-        gcn.train_step()
-        assert (gcn.epoch, gcn.step_key) == (step, step * STEP_KEY_INCREMENT % 2**32)
-    later = dict(gcn.parameters)
-    assert not np.array_equal(gcn.forward(training=True)[1][0] > 0, first > 0)
-    gcn.train_step()  # by the schedule, at a rate of zero
+        gnn.train_step()
+        assert (gnn.epoch, gnn.step_key) == (step, step * STEP_KEY_INCREMENT % 2**32)
+    later = dict(gnn.parameters)
+    assert not np.array_equal(gnn.forward(training=True)[1][0] > 0, first > 0)
+    gnn.train_step()  # by the schedule, at a rate of zero
     for name, value in later.items():
-        np.testing.assert_array_equal(gcn.parameters[name], value)
+        np.testing.assert_array_equal(gnn.parameters[name], value)
 
 
 def test_training_lowers_the_loss():
-    gcn = make(plain(0.0))
-    gcn.recipe = Recipe(learning_rates=(0.05,), weight_decays=(0.0,))
-    first = gcn.evaluate().mean_loss(Split.TRAIN)
-    assert first == pytest.approx(gcn.loss(training=False))
+    gnn = make(plain(0.0))
+    gnn.recipe = Recipe(learning_rates=(0.05,), weight_decays=(0.0,))
+    first = gnn.evaluate().mean_loss(Split.TRAIN)
+    assert first == pytest.approx(gnn.loss(training=False))
     for _ in range(50):
-        gcn.train_step()
-    assert gcn.evaluate().mean_loss(Split.TRAIN) < 0.8 * first
+        gnn.train_step()
+    assert gnn.evaluate().mean_loss(Split.TRAIN) < 0.8 * first

@@ -14,14 +14,14 @@ from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, Recipe
 from hypercast.reference.tensor import Kind, Tensor
 from hypercast.rtl.isa import STEP_KEY_INCREMENT, Split
 
-__all__ = ["FloatGcn"]
+__all__ = ["FloatGnn"]
 
 
-class FloatGcn:
+class FloatGnn:
     """A network in training, in real numbers.
 
-    Structure, initial values, dropout's choices and the optimiser are ``FixedGcn``'s; a layer's
-    order makes no difference here. Parameters are those of ``FixedGcn``.
+    Structure, initial values, dropout's choices and the optimiser are ``FixedGnn``'s; a layer's
+    order makes no difference here. Parameters are those of ``FixedGnn``.
 
     Attributes
     ----------
