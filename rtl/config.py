@@ -205,7 +205,7 @@ class Config:
 
     @property
     def send_record_width(self) -> int:
-        """Bits of a send-list record: the destination mask, then two bits of plane, padded."""
+        """Bits of a send-list record: the destinations, then two bits of plane, padded."""
         width = 32
         while width < self.cores + 2:
             width *= 2

@@ -20,7 +20,7 @@ from hypercast.rtl.memory.read_crossbar import ReadCrossbar
 from hypercast.rtl.memory.simulated_channel import memory_channel
 from hypercast.rtl.memory.weight_bank import WeightBank
 from hypercast.rtl.memory.write_crossbar import WriteCrossbar
-from hypercast.rtl.network.age import EpochCounter
+from hypercast.rtl.network.age import FrameCounter
 from hypercast.rtl.network.router import Router
 from hypercast.rtl.vector.vector_unit import VectorUnit
 
@@ -102,7 +102,7 @@ class Core(wiring.Component):
         config = self._config
         m = Module()
         m.submodules.router = router = Router(config)
-        m.submodules.epochs = epochs = EpochCounter()
+        m.submodules.frames = frames = FrameCounter()
         m.submodules.sender = sender = Sender(config)
         m.submodules.receiver = receiver = Receiver(config)
         m.submodules.array = array = ArrayEngine(config)
@@ -233,8 +233,8 @@ class Core(wiring.Component):
             counters.clear.eq(clear),
             receiver.clear.eq(clear),
             vector.clear.eq(clear),
-            epochs.clear.eq(clear),
-            router.epoch.eq(epochs.epoch),
+            frames.clear.eq(clear),
+            router.frame.eq(frames.frame),
             increments.sent.eq(sent),
             increments.link_faults.eq(router.faults.any()),
             *(getattr(increments, name).eq(fault) for name, fault in faults.items()),

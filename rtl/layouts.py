@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from hypercast.rtl import isa
 from hypercast.rtl.config import Config
 from hypercast.rtl.limits import BURST
-from hypercast.rtl.network.age import EPOCH_WIDTH
+from hypercast.rtl.network.age import FRAME_WIDTH
 
 __all__ = [
     "CONTROL", "OPERANDS", "AccumulatorPort", "Channel", "FlitKind", "HostRequest",
@@ -27,16 +27,16 @@ class FlitKind(enum.Enum, shape=2):
 def flit(config: Config) -> data.StructLayout:
     """Layout of a flit.
 
-    ``mask`` is relative to the core that holds the flit: bit ``k`` is the core at address
+    ``destinations`` is relative to the core that holds the flit: bit ``k`` is the core at address
     ``self XOR k``. ``source`` is the sender, relative in the same way (0 when injected; at the
-    receiver, ``self XOR source`` sent it). ``epoch`` is when it was injected, for routers only.
+    receiver, ``self XOR source`` sent it). ``frame`` is when it was injected, for routers only.
     ``slice`` is the digit of a REDUCE flit, 0 the lowest, and zero otherwise.
     """
     return data.StructLayout({
-        "mask": unsigned(config.cores),
+        "destinations": unsigned(config.cores),
         "source": unsigned(config.dimensions),
         "plane": unsigned((config.planes - 1).bit_length()),
-        "epoch": EPOCH_WIDTH,
+        "frame": FRAME_WIDTH,
         "kind": FlitKind,
         "slice": unsigned(3),
         "index": unsigned(config.index_width),
@@ -52,7 +52,7 @@ class Link(wiring.Signature):
     valid : Out(1)
         High for one cycle per flit; there is no ready, credits guarantee the room.
     flit : Out(flit(config))
-        Valid with ``valid``; mask and source already relative to the receiving core.
+        Valid with ``valid``; destinations and source already relative to the receiving core.
     parity : Out(1)
         Even parity of ``valid`` and ``flit`` one cycle ago, whether a flit was sent or not.
     credit : In(planes)

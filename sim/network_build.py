@@ -8,7 +8,7 @@ from amaranth.lib.wiring import Out
 
 from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import Link, flit
-from hypercast.rtl.network.age import EPOCH_CYCLES, EPOCH_WIDTH
+from hypercast.rtl.network.age import FRAME_CYCLES, FRAME_WIDTH
 from hypercast.rtl.network.router import Router
 from hypercast.rtl.network.topology import links, neighbour
 from hypercast.sim.cxxrtl_convert import convert
@@ -60,7 +60,7 @@ def _header(config: Config) -> str:
         ports.append(f"    ports.faults = &now(router.{cxx_name('faults')});")
     return "\n".join([
         f"constexpr size_t kCores = {config.cores}, kDimensions = {config.dimensions};",
-        f"constexpr uint64_t kEpochCycles = {EPOCH_CYCLES}, kEpochs = {1 << EPOCH_WIDTH};",
+        f"constexpr uint64_t kFrameCycles = {FRAME_CYCLES}, kFrames = {1 << FRAME_WIDTH};",
         f"constexpr size_t kEject = {config.eject}, kPlanes = {config.planes};",
         f"constexpr size_t kFlitWidth = {layout.size};",
         *fields,

@@ -62,7 +62,7 @@ struct Fault {
 struct Job {
     uint64_t messages;
     const uint64_t *created;  // first cycle in which each may be injected; in order per source
-    const uint64_t *mask;     // relative
+    const uint64_t *destinations;     // relative
     const uint8_t *source, *plane;
     uint64_t faults;
     const Fault *fault;
@@ -134,7 +134,7 @@ struct Simulation {
     uint64_t cleared = kNever;  // when the last delivery that was due came
 
     Simulation(const Job &job, Record &record)
-        : job(job), record(record), pending(job.mask, job.mask + job.messages),
+        : job(job), record(record), pending(job.destinations, job.destinations + job.messages),
           faults(job.fault, job.fault + job.faults), random(mix(job.seed)), left(job.messages) {
         for (uint32_t message = 0; message < job.messages; message++)
             queue[job.source[message]].push_back(message);
@@ -170,11 +170,11 @@ struct Simulation {
         commit();
     }
 
-    // The flit of a message; all bits but mask, source and plane tell messages apart.
-    Flit flit_of(uint32_t message, uint64_t mask, uint64_t source) const {
+    // The flit of a message; all bits but destinations, source and plane tell messages apart.
+    Flit flit_of(uint32_t message, uint64_t destinations, uint64_t source) const {
         Flit flit{};
         uint64_t noise = mix(message);
-        put(flit, kMask, mask);
+        put(flit, kDestinations, destinations);
         put(flit, kSource, source);
         put(flit, kPlane, job.plane[message]);
         put(flit, kKind, noise % 3);
@@ -219,11 +219,11 @@ struct Simulation {
                 created[core]++;
             record.peak_queue = std::max<uint64_t>(record.peak_queue, created[core] - next[core]);
             auto &router = routers[core];
-            router.p_epoch.template set<uint32_t>(uint32_t(cycle / kEpochCycles % kEpochs));
+            router.p_frame.template set<uint32_t>(uint32_t(cycle / kFrameCycles % kFrames));
             router.p_inject____valid.template set<bool>(offers(core));
             if (offers(core)) {
                 uint32_t message = own[next[core]];
-                router.p_inject____payload = flit_of(message, job.mask[message], 0);
+                router.p_inject____payload = flit_of(message, job.destinations[message], 0);
             }
             for (auto *ready : ports[core].eject_ready) {
                 bool high = cleared != kNever;

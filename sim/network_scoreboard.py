@@ -12,13 +12,13 @@ class NetworkError(RuntimeError):
     """The network did not do what was asked; names the first message concerned, and cycles."""
 
 
-def check_deliveries(source: npt.ArrayLike, mask: npt.ArrayLike, plane: npt.ArrayLike,
+def check_deliveries(source: npt.ArrayLike, destinations: npt.ArrayLike, plane: npt.ArrayLike,
                      run: NetworkRun) -> None:
     """Check that each destination got each message once, unchanged and in order.
 
     Parameters
     ----------
-    source, mask, plane : (M,) array of int
+    source, destinations, plane : (M,) array of int
         What was sent, as for ``NetworkSimulation.run``.
     run : NetworkRun
         What became of it.
@@ -30,7 +30,7 @@ def check_deliveries(source: npt.ArrayLike, mask: npt.ArrayLike, plane: npt.Arra
         arrived out of order, or if a watchdog ended the run.
     """
     source, plane = (np.asarray(values, dtype=np.int64) for values in (source, plane))
-    mask = np.asarray(mask, dtype=np.uint64)
+    destinations = np.asarray(destinations, dtype=np.uint64)
 
     def named(message: int) -> str:
         return (f"message {message} from core {source[message]} in plane {plane[message]}, "
@@ -42,7 +42,7 @@ def check_deliveries(source: npt.ArrayLike, mask: npt.ArrayLike, plane: npt.Arra
                            f"{run.cycle[changed[0]]} that nobody sent so; {_ending(run)}")
     # Both lists are sets of (message, receiver) pairs.
     relative = np.arange(64, dtype=np.uint64)
-    sent, bit = np.nonzero(mask[:, None] >> relative & np.uint64(1))
+    sent, bit = np.nonzero(destinations[:, None] >> relative & np.uint64(1))
     due = sent * 64 + (source[sent] ^ bit)
     got, counts = np.unique(run.message * 64 + run.core, return_counts=True)
     for what, pairs in (("more than once", got[counts > 1]),

@@ -94,8 +94,8 @@ class NetworkRun:
 
 class _Job(ctypes.Structure):
     _fields_ = [
-        ("messages", ctypes.c_uint64), ("created", ctypes.c_void_p), ("mask", ctypes.c_void_p),
-        ("source", ctypes.c_void_p), ("plane", ctypes.c_void_p),
+        ("messages", ctypes.c_uint64), ("created", ctypes.c_void_p),
+        ("destinations", ctypes.c_void_p), ("source", ctypes.c_void_p), ("plane", ctypes.c_void_p),
         ("faults", ctypes.c_uint64), ("fault", ctypes.c_void_p),
         ("seed", ctypes.c_uint64), ("ready", ctypes.c_uint64),
         ("idle_limit", ctypes.c_uint64), ("age_limit", ctypes.c_uint64),
@@ -134,14 +134,14 @@ class NetworkSimulation:
             "run": (ctypes.c_int, [ctypes.POINTER(_Job), ctypes.POINTER(_Record)])})
         self._run = library.hypercast_network_run
 
-    def run(self, source: npt.ArrayLike, mask: npt.ArrayLike, plane: npt.ArrayLike, *,
+    def run(self, source: npt.ArrayLike, destinations: npt.ArrayLike, plane: npt.ArrayLike, *,
             created: npt.ArrayLike | None = None, ready: float = 1.0, seed: int = 0,
             watchdogs: Watchdogs = Watchdogs(), faults: Sequence[Fault] = ()) -> NetworkRun:
         """Send messages, from reset, until all are delivered or a watchdog barks.
 
         Parameters
         ----------
-        source, mask, plane : (M,) array of int
+        source, destinations, plane : (M,) array of int
             Sending core, destinations relative to it, and plane of each message. A core injects
             its messages in this order, at most one per cycle.
         created : (M,) array of int, optional
@@ -167,9 +167,9 @@ class NetworkSimulation:
             If a message, a fault or ``ready`` is not possible in this network.
         """
         self._check(ready)
-        arrays = self._arrays(source, mask, plane, created)
+        arrays = self._arrays(source, destinations, plane, created)
         count, config = len(arrays["source"]), self._config
-        due = int(np.bitwise_count(arrays["mask"]).sum())
+        due = int(np.bitwise_count(arrays["destinations"]).sum())
         injected = np.zeros(count, dtype=np.uint64)
         delivery = np.zeros(due + _SURPLUS, dtype=_DELIVERY)
         flits, reported = np.zeros((2, config.cores, config.dimensions), dtype=np.uint64)
@@ -193,7 +193,7 @@ class NetworkSimulation:
             link_flits=flits.astype(np.int64), faults=reported.astype(np.int64),
             peak_queue=record.peak_queue)
 
-    def _arrays(self, source: npt.ArrayLike, mask: npt.ArrayLike, plane: npt.ArrayLike,
+    def _arrays(self, source: npt.ArrayLike, destinations: npt.ArrayLike, plane: npt.ArrayLike,
                 created: npt.ArrayLike | None) -> dict[str, npt.NDArray[np.unsignedinteger[Any]]]:
         """The messages as the harness reads them."""
         config, count = self._config, len(np.asarray(source))
@@ -202,7 +202,7 @@ class NetworkSimulation:
         kind: type[np.unsignedinteger[Any]]
         for name, values, limit, kind in (
                 ("source", source, config.cores, np.uint8),
-                ("mask", mask, 1 << config.cores, np.uint64),
+                ("destinations", destinations, 1 << config.cores, np.uint64),
                 ("plane", plane, config.planes, np.uint8),
                 ("created", created, 1 << 63, np.uint64)):
             values = np.asarray(values)

@@ -89,8 +89,9 @@ def _efficiency(networks):
 def _imbalance(traffic):
     """Busiest link over mean link load."""
     config = Config(dimensions=_DIMENSIONS, planes=_PLANES)
-    source, mask = traffic
-    loads = link_loads(source, mask, choose_planes(source, mask, config), _DIMENSIONS)
+    source, destinations = traffic
+    planes = choose_planes(source, destinations, config)
+    loads = link_loads(source, destinations, planes, _DIMENSIONS)
     return float(loads.max() / loads.mean())
 
 
@@ -129,7 +130,7 @@ def _batches(networks):
 def _as_unicasts(traffic):
     """Traffic with a message for each delivery, in the same order."""
     relative = np.arange(1 << _DIMENSIONS, dtype=np.uint64)
-    message, destination = np.nonzero(traffic.mask[:, None] >> relative & np.uint64(1))
+    message, destination = np.nonzero(traffic.destinations[:, None] >> relative & np.uint64(1))
     return Traffic(traffic.source[message], np.uint64(1) << destination.astype(np.uint64))
 
 

@@ -44,21 +44,21 @@ class Load:
     total_words: int
 
     @classmethod
-    def of(cls, sender: Integers, masks: Integers, planes: Integers, sizes: Integers,
+    def of(cls, sender: Integers, destinations: Integers, planes: Integers, sizes: Integers,
            config: Config) -> Self:
         """The load of messages.
 
         Parameters
         ----------
-        sender, masks, planes : (sources,) array of int
+        sender, destinations, planes : (sources,) array of int
             Core of each row, destinations relative to it (0: not sent), and plane.
         sizes : (cores, streams) array of int
             Edges of each core's streams.
         config : Config
             Configuration of the chip.
         """
-        sent = np.flatnonzero(masks)
-        messages = sender[sent], masks[sent], planes[sent]
+        sent = np.flatnonzero(destinations)
+        messages = sender[sent], destinations[sent], planes[sent]
         added = sizes.reshape(config.cores, -1, config.eject, config.cores).sum(axis=(1, 3))
         words = -(-sizes // config.chunks)
         return cls(

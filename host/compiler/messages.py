@@ -71,8 +71,8 @@ def compile_messages(matrix: SparseArray, config: Config, *, first_row: int = 0,
     target = np.arange(edges.shape[0], dtype=np.int32)
     receiver = core_of(target + first_row * cores, cores).astype(np.int32)
     sender = core_of(np.arange(sources, dtype=np.int32), cores).astype(np.int32)
-    masks = _masks(edges, receiver, sender, config)
-    planes = choose_planes(sender, masks, config)
+    destinations = _destinations(edges, receiver, sender, config)
+    planes = choose_planes(sender, destinations, config)
 
     # The number of an edge's core and stream: bits of its source, changed by those of its target.
     counts = np.diff(edges.indptr)
@@ -81,11 +81,11 @@ def compile_messages(matrix: SparseArray, config: Config, *, first_row: int = 0,
     edges = scipy.sparse.csr_array(
         (edges.data, group, edges.indptr), shape=(sources, cores * config.streams)).tocsc()
     sizes = np.diff(edges.indptr).reshape(cores, config.streams)
-    return Messages(send_lists=_send_lists(masks, planes, config),
+    return Messages(send_lists=_send_lists(destinations, planes, config),
                     edge_sets=_edge_sets(edges, config),
-                    messages=int(np.count_nonzero(masks)),
-                    deliveries=int(np.bitwise_count(masks).sum()), edges=sizes.sum(axis=1),
-                    load=Load.of(sender, masks, planes, sizes, config))
+                    messages=int(np.count_nonzero(destinations)),
+                    deliveries=int(np.bitwise_count(destinations).sum()), edges=sizes.sum(axis=1),
+                    load=Load.of(sender, destinations, planes, sizes, config))
 
 
 def _edges_by_source(matrix: SparseArray, first_row: int, rows: int | None,
@@ -121,18 +121,18 @@ def _narrow(weights: IntArray, indices: npt.NDArray[np.int32], starts: npt.NDArr
             np.concatenate([[0], ends])[starts].astype(starts.dtype))
 
 
-def _masks(edges: SparseArray, receiver: npt.NDArray[np.int32], sender: npt.NDArray[np.int32],
-           config: Config) -> npt.NDArray[np.uint64]:
-    """Destination mask of each source's message, relative to its core: (sources,) uint64."""
-    masks = np.zeros(edges.shape[1], dtype=f"u{max(8, config.cores) // 8}")
+def _destinations(edges: SparseArray, receiver: npt.NDArray[np.int32],
+                  sender: npt.NDArray[np.int32], config: Config) -> npt.NDArray[np.uint64]:
+    """Destinations of each source's message, relative to its core: (sources,) uint64."""
+    destinations = np.zeros(edges.shape[1], dtype=f"u{max(8, config.cores) // 8}")
     sent = np.flatnonzero(np.diff(edges.indptr))
     if len(sent):
-        bit = masks.dtype.type(1) << receiver.astype(masks.dtype)
-        masks[sent] = np.bitwise_or.reduceat(bit[edges.indices], edges.indptr[sent])
+        bit = destinations.dtype.type(1) << receiver.astype(destinations.dtype)
+        destinations[sent] = np.bitwise_or.reduceat(bit[edges.indices], edges.indptr[sent])
     for dimension in range(config.dimensions):
-        across = routing.hop(masks, dimension, config.dimensions)
-        masks = np.where(sender >> dimension & 1, across, masks)
-    return masks.astype(np.uint64)
+        across = routing.hop(destinations, dimension, config.dimensions)
+        destinations = np.where(sender >> dimension & 1, across, destinations)
+    return destinations.astype(np.uint64)
 
 
 def _edge_sets(edges: SparseArray, config: Config) -> list[Words]:
@@ -176,12 +176,13 @@ def _edge_sets(edges: SparseArray, config: Config) -> list[Words]:
     return edge_sets
 
 
-def _send_lists(masks: npt.NDArray[np.uint64], planes: IntArray, config: Config) -> list[Words]:
-    """Each core's send list: destination mask and plane of each local row."""
+def _send_lists(destinations: npt.NDArray[np.uint64], planes: IntArray,
+                config: Config) -> list[Words]:
+    """Each core's send list: destinations and plane of each local row."""
     width = np.dtype(f"<u{min(config.send_record_width, 64) // 8}")
-    fields = [masks, planes.astype(np.uint64)]
+    fields = [destinations, planes.astype(np.uint64)]
     if config.send_record_width <= 64:
-        fields = [masks | fields[1] << np.uint64(config.cores)]
+        fields = [destinations | fields[1] << np.uint64(config.cores)]
     records = np.stack([field.astype(width) for field in fields], axis=1)
     return [pack_records(deal(records, core, config), config) for core in range(config.cores)]
 

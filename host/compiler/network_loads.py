@@ -16,7 +16,7 @@ __all__ = [
 
 
 Integers: TypeAlias = npt.NDArray[np.integer[Any]]
-Mask = TypeVar("Mask", bound=np.unsignedinteger[Any])
+Cores = TypeVar("Cores", bound=np.unsignedinteger[Any])
 
 
 class Bound(NamedTuple):
@@ -34,12 +34,13 @@ class Bound(NamedTuple):
     resource: str
 
 
-def entered_cores(mask: npt.NDArray[Mask], plane: int, dimensions: int) -> npt.NDArray[Mask]:
+def entered_cores(destinations: npt.NDArray[Cores], plane: int,
+                  dimensions: int) -> npt.NDArray[Cores]:
     """The cores that a message's flits enter: each over one link, so they stand for its links.
 
     Parameters
     ----------
-    mask : array of an unsigned type with ``2 ** dimensions`` bits or more
+    destinations : array of an unsigned type with ``2 ** dimensions`` bits or more
         Destinations relative to the source.
     plane : int
         Plane of all messages.
@@ -49,24 +50,25 @@ def entered_cores(mask: npt.NDArray[Mask], plane: int, dimensions: int) -> npt.N
     Returns
     -------
     numpy.ndarray
-        Masks relative to the source, as ``mask``.
+        Cores relative to the source, as ``destinations``.
     """
-    held, entered = mask, np.zeros_like(mask)
+    held, entered = destinations, np.zeros_like(destinations)
     for dimension in reversed(routing.dimension_order(plane, dimensions)):
-        step = mask.dtype.type(1 << dimension)
-        far = mask.dtype.type(sum(
+        step = destinations.dtype.type(1 << dimension)
+        far = destinations.dtype.type(sum(
             1 << core for core in range(1 << dimensions) if core >> dimension & 1))
         entered |= held & far
         held = (held | held >> step) & ~far
     return entered
 
 
-def link_loads(source: Integers, mask: Integers, planes: Integers, dimensions: int) -> IntArray:
+def link_loads(source: Integers, destinations: Integers, planes: Integers,
+               dimensions: int) -> IntArray:
     """Flits that go along each link.
 
     Parameters
     ----------
-    source, mask, planes : (M,) array of int
+    source, destinations, planes : (M,) array of int
         Sending core, destinations relative to it, and plane of each message.
     dimensions : int
         Dimensions of the network.
@@ -81,7 +83,7 @@ def link_loads(source: Integers, mask: Integers, planes: Integers, dimensions: i
     loads = np.zeros((cores, dimensions), dtype=np.int64)
     for plane in np.flatnonzero(np.bincount(planes)).tolist():
         own = np.flatnonzero(planes == plane)
-        entered = entered_cores(mask[own].astype(np.uint64), plane, dimensions)
+        entered = entered_cores(destinations[own].astype(np.uint64), plane, dimensions)
         counts = _count_bits(entered, source[own], cores, cores)
         for sender, dimension, _ in routing.broadcast_links(plane, dimensions):
             loads[core ^ sender, dimension] += counts[:, sender ^ 1 << dimension]
@@ -93,11 +95,12 @@ def injection_loads(source: Integers, dimensions: int) -> IntArray:
     return np.bincount(source, minlength=1 << dimensions)
 
 
-def ejection_loads(source: Integers, mask: Integers, planes: Integers, config: Config) -> IntArray:
+def ejection_loads(source: Integers, destinations: Integers, planes: Integers,
+                   config: Config) -> IntArray:
     """Flits that leave each ejection port: (cores, ``config.eject``) int64."""
     cores, core = config.cores, np.arange(config.cores)
     counts = _count_bits(
-        mask.astype(np.uint64), source * config.eject + planes % config.eject, cores,
+        destinations.astype(np.uint64), source * config.eject + planes % config.eject, cores,
         cores * config.eject).reshape(cores, config.eject, cores)
     loads = np.zeros((cores, config.eject), dtype=np.int64)
     for relative in range(cores):
@@ -118,7 +121,7 @@ def _count_bits(words: npt.NDArray[np.uint64], group: Integers, bits: int, group
         for column in octets.T[:-(-bits // 8)]], axis=1)[:, :bits]
 
 
-def bound(source: Integers, mask: Integers, planes: Integers, config: Config) -> Bound:
+def bound(source: Integers, destinations: Integers, planes: Integers, config: Config) -> Bound:
     """The bound that injection, ejection and links set.
 
     Ejection counts a core's ports together: that a plane is tied to a port is the design's choice,
@@ -126,7 +129,7 @@ def bound(source: Integers, mask: Integers, planes: Integers, config: Config) ->
 
     Parameters
     ----------
-    source, mask, planes : (M,) array of int
+    source, destinations, planes : (M,) array of int
         Sending core, destinations relative to it, and plane of each message.
     config : Config
         Configuration of the chip.
@@ -137,8 +140,8 @@ def bound(source: Integers, mask: Integers, planes: Integers, config: Config) ->
         Cycles, and the resource that sets them.
     """
     injection = injection_loads(source, config.dimensions)
-    ejection = ejection_loads(source, mask, planes, config).sum(axis=1) / config.eject
-    links = link_loads(source, mask, planes, config.dimensions)
+    ejection = ejection_loads(source, destinations, planes, config).sum(axis=1) / config.eject
+    links = link_loads(source, destinations, planes, config.dimensions)
     bounds = [Bound(float(injection.max()), f"injection of core {injection.argmax()}"),
               Bound(float(ejection.max()), f"ejection of core {ejection.argmax()}")]
     if links.size:

@@ -24,7 +24,7 @@ from hypercast.rtl.network import routing
 __all__ = ["choose_planes"]
 
 #: Words of a bit per core.
-Masks: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
+Cores: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
 
 #: Messages of one core that are placed at the same time, without regard to each other.
 _ROUND = 4
@@ -38,7 +38,7 @@ _TURN = 2
 _DIGITS = 7
 
 
-def choose_planes(source: npt.NDArray[np.integer[Any]], mask: npt.NDArray[np.uint64],
+def choose_planes(source: npt.NDArray[np.integer[Any]], destinations: npt.NDArray[np.uint64],
                   config: Config) -> IntArray:
     """The plane of each message. Takes time linear in the number of the busiest core's messages.
 
@@ -46,7 +46,7 @@ def choose_planes(source: npt.NDArray[np.integer[Any]], mask: npt.NDArray[np.uin
     ----------
     source : (M,) array of int
         Sending core; each sends its messages in this order.
-    mask : (M,) array of uint64
+    destinations : (M,) array of uint64
         Destinations relative to it; a message without any takes no turn and gets plane 0.
     config : Config
         Configuration of the chip.
@@ -57,7 +57,7 @@ def choose_planes(source: npt.NDArray[np.integer[Any]], mask: npt.NDArray[np.uin
         (M,) int64, 0 to ``config.planes - 1``.
     """
     planes = np.zeros(len(source), dtype=np.int64)
-    sent = np.flatnonzero(mask)
+    sent = np.flatnonzero(destinations)
     if config.planes == 1 or not len(sent):
         return planes
     cores = config.cores
@@ -66,15 +66,15 @@ def choose_planes(source: npt.NDArray[np.integer[Any]], mask: npt.NDArray[np.uin
     segments = -(-rounds // _SEGMENT)
     shape = (segments, -(-rounds // segments), _ROUND, cores)
     place = number * cores + source[sent]
-    masks = np.zeros(shape, dtype=f"u{max(8, cores) // 8}")
-    masks.reshape(-1)[place] = mask[sent]
+    dealt = np.zeros(shape, dtype=f"u{max(8, cores) // 8}")
+    dealt.reshape(-1)[place] = destinations[sent]
     chosen = np.empty(shape, dtype=np.uint8)
     network = _Network.of(config)
-    together = max(1, _BATCH * segments // masks.size)
+    together = max(1, _BATCH * segments // dealt.size)
     for first in range(0, segments, together):
         batch = slice(first, first + together)
         # Segments come last, so that every operation runs along them.
-        result = _place(np.ascontiguousarray(np.moveaxis(masks[batch], 0, -1)), network)
+        result = _place(np.ascontiguousarray(np.moveaxis(dealt[batch], 0, -1)), network)
         chosen[batch] = np.moveaxis(result, -1, 0)
     planes[sent] = chosen.reshape(-1)[place]
     return planes
@@ -107,7 +107,7 @@ class _Network:
     planes: int
     cores: int
     ports: int
-    entered: Masks
+    entered: Cores
 
     @classmethod
     def of(cls, config: Config) -> Self:
@@ -122,12 +122,12 @@ class _Network:
                    ports=config.eject if config.eject > 1 else 0,
                    entered=entered[..., None, None, None])
 
-    def visited(self, masks: Masks) -> Masks:
-        """The cores that flits enter on their way to ``masks``, in every plane (first axis)."""
-        return np.stack([entered_cores(masks, plane, self.dimensions)
+    def visited(self, destinations: Cores) -> Cores:
+        """The cores that flits enter on the way to destinations, in every plane (first axis)."""
+        return np.stack([entered_cores(destinations, plane, self.dimensions)
                          for plane in range(self.planes)])
 
-    def relative(self, words: Masks) -> Masks:
+    def relative(self, words: Cores) -> Cores:
         """Words (..., segments) of bits per core, as each core sees them: (..., cores, segments).
 
         Bit ``k`` of a core is the one of the core at address ``core XOR k``.
@@ -138,7 +138,7 @@ class _Network:
             words = np.concatenate([words, across], axis=-2)
         return words
 
-    def absolute(self, words: Masks) -> Masks:
+    def absolute(self, words: Cores) -> Cores:
         """Words (..., cores, segments) relative to each core become those relative to core 0."""
         for dimension in range(self.dimensions):
             shape = (*words.shape[:-2], -1, 2, 1 << dimension, words.shape[-1])
@@ -147,20 +147,20 @@ class _Network:
         return words
 
 
-def _place(masks: Masks, network: _Network) -> npt.NDArray[np.uint8]:
+def _place(destinations: Cores, network: _Network) -> npt.NDArray[np.uint8]:
     """Planes of messages (rounds, messages of a round, cores, segments), round by round."""
-    _, count, cores, segments = masks.shape
-    visited = network.visited(masks)
+    _, count, cores, segments = destinations.shape
+    visited = network.visited(destinations)
     plane = np.arange(network.planes, dtype=np.uint8)[:, None, None, None]
     turn = (np.arange(count)[:, None] + np.arange(cores)) % network.planes
     links = np.bitwise_count(visited).astype(np.int16)
     favoured = (turn[..., None] == plane)[:, None]
     costs = links - favoured * (_TURN * links + np.int16(1))
     loads = np.zeros((network.dimensions + network.ports, segments, cores), dtype=np.int64)
-    chosen = np.empty(masks.shape, dtype=np.uint8)
-    for index, mask in enumerate(masks):
+    chosen = np.empty(destinations.shape, dtype=np.uint8)
+    for index, aims in enumerate(destinations):
         loads = loads * _MEMORY >> 4
-        cost = costs[:, index] + _met(loads, visited[:, index], mask, network)
+        cost = costs[:, index] + _met(loads, visited[:, index], aims, network)
         lowest = cost[0]
         best = chosen[index]
         best[...] = 0
@@ -168,35 +168,35 @@ def _place(masks: Masks, network: _Network) -> npt.NDArray[np.uint8]:
             best[cost[other] < lowest] = other
             lowest = np.minimum(lowest, cost[other])
         taken = visited[:, index] * (best == plane)
-        used = np.empty((len(loads), *mask.shape), dtype=mask.dtype)
+        used = np.empty((len(loads), *aims.shape), dtype=aims.dtype)
         for dimension, entered in enumerate(network.entered):
             np.bitwise_or.reduce(taken & entered, axis=0, out=used[dimension])
         for port in range(network.ports):
-            used[network.dimensions + port] = mask * (best % network.ports == port)
+            used[network.dimensions + port] = aims * (best % network.ports == port)
         loads += _FLIT * _count(network.absolute(used), cores)
     return chosen
 
 
-def _met(loads: IntArray, visited: Masks, mask: Masks, network: _Network) -> npt.NDArray[np.int16]:
+def _met(loads: IntArray, visited: Cores, aims: Cores, network: _Network) -> npt.NDArray[np.int16]:
     """Twice the load of the places that messages would use in each plane, in flits."""
     digit = np.uint8(1) << np.arange(_DIGITS, dtype=np.uint8)[::-1]
     flits = np.minimum(loads // _FLIT, (1 << _DIGITS) - 1).astype(np.uint8)
     digits = np.packbits(flits & digit[:, None, None, None], axis=-1, bitorder="little")
-    words = network.relative(digits.view(mask.dtype)[..., 0])
+    words = network.relative(digits.view(aims.dtype)[..., 0])
     met = np.zeros(visited.shape, dtype=np.int16)
     for word in words:
-        loaded = np.zeros((network.planes, 1, *mask.shape[1:]), dtype=mask.dtype)
+        loaded = np.zeros((network.planes, 1, *aims.shape[1:]), dtype=aims.dtype)
         for dimension, entered in enumerate(network.entered):
             loaded |= word[dimension] & entered
         met += np.bitwise_count(visited & loaded)
         if network.ports:
-            ports = np.bitwise_count(mask & word[network.dimensions:, None])
+            ports = np.bitwise_count(aims & word[network.dimensions:, None])
             met += np.tile(ports, (network.planes // network.ports, 1, 1, 1))
         met <<= 1
     return met
 
 
-def _count(words: Masks, cores: int) -> npt.NDArray[np.uint16]:
+def _count(words: Cores, cores: int) -> npt.NDArray[np.uint16]:
     """How many of the words (places, messages, senders, segments) have each core's bit set."""
     places, count, senders, segments = words.shape
     bits = np.unpackbits(words[..., None].view(np.uint8), axis=-1, bitorder="little")

@@ -71,15 +71,15 @@ def measure(simulation: NetworkSimulation, traffic: Traffic, config: Config, *,
     NetworkError
         If a delivery is missing, wrong or out of order, or a watchdog barks.
     """
-    source, mask = traffic
-    planes = choose_planes(source, mask, config)
-    run = simulation.run(source, mask, planes, created=created, **options)
-    check_deliveries(source, mask, planes, run)
+    source, destinations = traffic
+    planes = choose_planes(source, destinations, config)
+    run = simulation.run(source, destinations, planes, created=created, **options)
+    check_deliveries(source, destinations, planes, run)
     created = np.zeros(len(planes), dtype=np.int64) if created is None else created
     delivery_latency = run.cycle - created[run.message]
     message_latency = np.full(len(planes), -1)
     np.maximum.at(message_latency, run.message, delivery_latency)
-    return Measurement(run=run, bound=bound(source, mask, planes, config),
+    return Measurement(run=run, bound=bound(source, destinations, planes, config),
                        delivery_latency=delivery_latency, message_latency=message_latency)
 
 

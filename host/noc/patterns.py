@@ -43,12 +43,12 @@ class Traffic(NamedTuple):
     ----------
     source : (M,) numpy.ndarray of int64
         Sending core.
-    mask : (M,) numpy.ndarray of uint64
+    destinations : (M,) numpy.ndarray of uint64
         Destinations relative to it: bit ``k`` is core ``source XOR k``.
     """
 
     source: npt.NDArray[np.int64]
-    mask: npt.NDArray[np.uint64]
+    destinations: npt.NDArray[np.uint64]
 
 
 def pattern_traffic(name: str, dimensions: int, messages: int, seed: int = 0) -> Traffic:
@@ -83,7 +83,7 @@ def pattern_traffic(name: str, dimensions: int, messages: int, seed: int = 0) ->
     if name.startswith("random"):
         count = int(name.removeprefix("random"))
         _require(cores > count, name, dimensions, f"at least {count.bit_length()} dimensions")
-        return Traffic(source, _random_masks(len(source), count, cores, generator))
+        return Traffic(source, _random_destinations(len(source), count, cores, generator))
     _require(dimensions >= 1, name, dimensions, "at least 1 dimension")
     if name == "broadcast":
         return Traffic(source, np.full(len(source), (1 << cores) - 2, dtype=np.uint64))
@@ -99,13 +99,13 @@ def _bit(relative: npt.ArrayLike) -> npt.NDArray[np.uint64]:
     return np.uint64(1) << np.asarray(relative).astype(np.uint64)
 
 
-def _random_masks(messages: int, count: int, cores: int,
+def _random_destinations(messages: int, count: int, cores: int,
                   generator: np.random.Generator) -> npt.NDArray[np.uint64]:
-    """Masks with ``count`` bits each, never bit 0."""
+    """Sets with ``count`` bits each, never bit 0."""
     draws = generator.random((messages, cores - 1))
     chosen = np.argpartition(draws, count - 1, axis=1)[:, :count] + 1
-    masks: npt.NDArray[np.uint64] = np.bitwise_or.reduce(_bit(chosen), axis=1)
-    return masks
+    destinations: npt.NDArray[np.uint64] = np.bitwise_or.reduce(_bit(chosen), axis=1)
+    return destinations
 
 
 def _relative_target(name: str, source: npt.NDArray[np.int64], dimensions: int,
@@ -146,11 +146,11 @@ def graph_traffic(matrix: scipy.sparse.csr_array, dimensions: int, panels: int =
     cores = 1 << dimensions
     entries = matrix.tocoo()
     relative = core_of(entries.row, cores) ^ core_of(entries.col, cores)
-    mask = np.zeros(matrix.shape[1], dtype=np.uint64)
-    np.bitwise_or.at(mask, entries.col, _bit(relative))
-    sent = np.flatnonzero(mask)
+    destinations = np.zeros(matrix.shape[1], dtype=np.uint64)
+    np.bitwise_or.at(destinations, entries.col, _bit(relative))
+    sent = np.flatnonzero(destinations)
     return Traffic(np.tile(core_of(sent, cores).astype(np.int64), panels),
-                   np.tile(mask[sent], panels))
+                   np.tile(destinations[sent], panels))
 
 
 def creation_cycles(source: npt.NDArray[np.int64], rate: float,

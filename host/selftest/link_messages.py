@@ -30,7 +30,7 @@ class Case(NamedTuple):
     plane: int
     first: int = 0
 
-    def mask(self, config: Config) -> int:
+    def destinations(self, config: Config) -> int:
         """Destinations of every message, relative to its sender."""
         return (1 << config.cores) - 1 if self.dimension is None else 1 << (1 << self.dimension)
 
@@ -76,7 +76,7 @@ def words_of(core: int, config: Config) -> IntArray:
 
 
 def _send_list(case: Case, rows: int, config: Config) -> Words:
-    record = case.mask(config) | case.plane << config.cores
+    record = case.destinations(config) | case.plane << config.cores
     octets = record.to_bytes(config.send_record_width // 8, "little")
     return pack_records(np.frombuffer(octets * rows, dtype=np.uint8), config)
 

@@ -42,7 +42,7 @@ def _bench(count):
     granted, expected = past(m, dut.grants), Signal(flit(config))
     for index, one in enumerate(dut.flits):
         with m.If(granted[index]):
-            m.d.comb += [expected.eq(one), expected.mask.eq(1), expected.epoch.eq(0)]
+            m.d.comb += [expected.eq(one), expected.destinations.eq(1), expected.frame.eq(0)]
     followed = Followed(m, 2, enters=granted.any(), word=expected.as_value(),
                         leaves=dut.eject.valid & dut.eject.ready)
     output = dut.eject.payload.as_value()

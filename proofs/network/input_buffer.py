@@ -37,8 +37,9 @@ def _bench(plane, arrival):
         Assert((dut.favoured & (dut.favoured - 1)) == 0),
     ]
     kept = flit(config)(followed.word)
-    masks = routing.split_masks(plane, config.dimensions)
-    wanted = Cat(kept.mask[0], ((kept.mask & masks[dimension]).any() for dimension in dut.outputs))
+    beyond = routing.first_hops(plane, config.dimensions)
+    wanted = Cat(kept.destinations[0], (
+        (kept.destinations & beyond[dimension]).any() for dimension in dut.outputs))
     served = Signal.like(dut.served)
     with m.If(followed.next):
         m.d.comb += [
@@ -64,7 +65,7 @@ def _bench(plane, arrival):
         with m.If(followed.active & (followed.ahead == index) & (index != 0)):
             m.d.comb += Assert(entry == wanted)
     assert_fifo(m, inside, "fifo.", depth + 1, followed, followed.ahead + leaving)
-    return Bench(m, [followed.choose, dut.write, dut.flit, dut.served, dut.epoch],
+    return Bench(m, [followed.choose, dut.write, dut.flit, dut.served, dut.frame],
                  [followed.active & (followed.ahead == depth - 1), ~dut.room])
 
 

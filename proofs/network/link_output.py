@@ -38,14 +38,15 @@ def _between(dimension, planes):
               for index, priority in enumerate(in_effect(m, dut.ages, dut.favoured))]
     requested, granted = past(m, dut.requests), past(m, dut.grants)
     sent = Signal(flit(config))
-    beyond = [routing.split_masks(plane, cores)[dimension] for plane in planes]
+    beyond = [routing.first_hops(plane, cores)[dimension] for plane in planes]
     for index, (one, plane) in enumerate(zip(dut.flits, planes, strict=True)):
         m.d.comb += Assume(one.plane == plane)
-        m.d.comb += Assume(~requested[index] | (one.mask & beyond[index]).any())
+        m.d.comb += Assume(~requested[index] | (one.destinations & beyond[index]).any())
         with m.If(granted[index]):
             m.d.comb += [
                 sent.eq(one), sent.source.eq(one.source ^ 1 << dimension),
-                sent.mask.eq(routing.hop(one.mask & beyond[index], dimension, cores)),
+                sent.destinations.eq(
+                    routing.hop(one.destinations & beyond[index], dimension, cores)),
             ]
     m.d.comb += Assert(link.valid == past(m, granted.any()))
     m.d.comb += Assert(link.parity == past(m, Cat(link.valid, link.flit).xor()))

@@ -14,7 +14,7 @@ from hypercast.proofs.solver import Bench
 from hypercast.proofs.words import constant, held, past
 from hypercast.rtl.layouts import flit
 from hypercast.rtl.network import routing
-from hypercast.rtl.network.age import AGES, EPOCH_WIDTH
+from hypercast.rtl.network.age import AGES, FRAME_WIDTH
 from hypercast.rtl.network.router import Router
 
 __all__ = ["PROOFS"]
@@ -23,19 +23,19 @@ __all__ = ["PROOFS"]
 _TAG_WIDTH = 2
 
 
-#: Epochs that pass in a cycle here. Flits then are as old as it matters after a cycle, and a proof
+#: Frames that pass in a cycle here. Flits then are as old as it matters after a cycle, and a proof
 #: of few cycles covers what ages do.
-_EPOCHS = AGES
+_FRAMES = AGES
 
 
-def _assume_plain(m, one, epoch):
+def _assume_plain(m, one, frame):
     """Few different payloads: the control does not look at them, and proofs get shorter.
 
     Flits are new when they come.
     """
     m.d.comb += Assume(
         Cat(one.payload[_TAG_WIDTH:], one.kind.as_value(), one.slice, one.index) == 0)
-    m.d.comb += Assume(one.epoch == epoch)
+    m.d.comb += Assume(one.frame == frame)
 
 
 def _between(config):
@@ -45,15 +45,15 @@ def _between(config):
     """
     m = Module()
     m.submodules.dut = dut = Router(config)
-    epoch = Signal(EPOCH_WIDTH)
-    m.d.sync += epoch.eq(epoch + _EPOCHS)
-    m.d.comb += dut.epoch.eq(epoch)
+    frame = Signal(FRAME_WIDTH)
+    m.d.sync += frame.eq(frame + _FRAMES)
+    m.d.comb += dut.frame.eq(frame)
     m.d.comb += [Assume(held(m, dut.inject)), Assume(dut.inject.payload.source == 0)]
     _assume_plain(m, dut.inject.payload, 0)
     for port in dut.eject:
         m.d.comb += Assert(held(m, port))
     for dimension, link in enumerate(dut.incoming):
-        _assume_plain(m, link.flit, epoch)
+        _assume_plain(m, link.flit, frame)
         for plane in range(config.planes):
             _feed(m, config, link, dimension, plane)
     held_flits = {(dimension, plane): _receive(m, config, link, plane)
@@ -73,7 +73,7 @@ def _feed(m, config, link, dimension, plane):
     credits = Signal(range(config.buffer_depth + 2), init=config.buffer_depth)
     m.d.sync += credits.eq(credits - here + link.credit[plane])
     m.d.comb += [
-        Assume(~here | ((link.flit.mask & ~possible) == 0)),
+        Assume(~here | ((link.flit.destinations & ~possible) == 0)),
         Assume(~here | (credits != 0)),
         Assert(credits <= config.buffer_depth),
     ]
@@ -93,7 +93,7 @@ class _Watched:
 
     ``entered`` is high from the cycle after it came over ``arrival`` (injected: the number of
     dimensions); ``ejected`` and ``sent[d]`` likewise for its copies. Asserts that each copy is of a
-    flit that entered, wanted by its mask, right, and the only one.
+    flit that entered, wanted by its destinations, right, and the only one.
     """
 
     def __init__(self, m, config, dut):
@@ -121,12 +121,12 @@ class _Watched:
         for arrival, (enter, (_, one)) in enumerate(zip(enters, entries, strict=True)):
             with m.If(enter):
                 m.d.sync += [self.entered.eq(1), self.arrival.eq(arrival), self.flit.eq(one),
-                             self.flit.epoch.eq(dut.epoch)]
+                             self.flit.frame.eq(dut.frame)]
 
     def _watch_ejection(self, m, config, eject, port):
         expected = Signal(flit(config))
-        m.d.comb += [expected.eq(self.flit), expected.mask.eq(1), expected.epoch.eq(0),
-                     self.local.eq(self.flit.mask[0])]
+        m.d.comb += [expected.eq(self.flit), expected.destinations.eq(1), expected.frame.eq(0),
+                     self.local.eq(self.flit.destinations[0])]
         with m.If(eject.valid & (eject.payload.payload == self.tag)):
             m.d.comb += [
                 Assert(self.entered & ~self.ejected & self.local),
@@ -139,13 +139,13 @@ class _Watched:
     def _watch_link(self, m, config, link, dimension):
         expected = Signal(flit(config))
         m.d.comb += [expected.eq(self.flit), expected.source.eq(self.flit.source ^ 1 << dimension),
-                     self.beyond[dimension].eq(expected.mask != 0)]
+                     self.beyond[dimension].eq(expected.destinations != 0)]
         with m.Switch(self.flit.plane):
             for plane in range(config.planes):
                 with m.Case(plane):
-                    mine = routing.split_masks(plane, config.dimensions)[dimension]
-                    m.d.comb += expected.mask.eq(
-                        routing.hop(self.flit.mask & mine, dimension, config.dimensions))
+                    mine = routing.first_hops(plane, config.dimensions)[dimension]
+                    m.d.comb += expected.destinations.eq(
+                        routing.hop(self.flit.destinations & mine, dimension, config.dimensions))
         with m.If(link.valid & (link.flit.payload == self.tag)):
             m.d.comb += [
                 Assert(self.entered & ~self.sent[dimension] & self.beyond[dimension]),
@@ -155,11 +155,11 @@ class _Watched:
 
 
 def _conserves(config):
-    """No flit is made up, changed, sent twice or where its mask does not say; credits are kept."""
+    """No flit is made up, changed, sent twice or elsewhere; credits are kept."""
     dut, m, inputs, held_flits = _between(config)
     watched = _Watched(m, config, dut)
     return Bench(m, [watched.tag, *inputs], [
-        watched.done & watched.flit.mask.all(),
+        watched.done & watched.flit.destinations.all(),
         *(count == config.buffer_depth for count in held_flits.values())])
 
 
@@ -176,7 +176,7 @@ def _keeps_order(config):
         Assert(~follows | (second.sent & first.beyond & ~first.sent == 0)),
     ]
     return Bench(m, [first.tag, second.tag, *inputs], [
-        follows & second.done & first.flit.mask.all() & second.flit.mask.all()])
+        follows & second.done & first.flit.destinations.all() & second.flit.destinations.all()])
 
 
 def _service_bound(config):
@@ -226,7 +226,7 @@ def _proofs(claim, bench, cycles):
 
 
 PROOFS = [
-    *_proofs("no flit is made up, changed, sent twice or where its mask does not say; credits",
+    *_proofs("no flit is made up, changed, sent twice or elsewhere; credits",
              _conserves, {(1, 1, 1): 9, (1, 2, 2): 8, (2, 1, 1): 8, (2, 2, 1): 7}),
     *_proofs("flits of one buffer leave in order at every output",
              _keeps_order, {(1, 1, 1): 8, (1, 2, 2): 7, (2, 1, 1): 7}),

@@ -18,8 +18,8 @@ __all__ = ["Sender"]
 class Sender(wiring.Component):
     """Walks the rows of a panel and the send list in step, one row per cycle.
 
-    A row whose mask is zero is dropped; any other becomes one flit (kind AGGREGATE, index 0,
-    source 0) for the cores of its mask, on the plane its record names.
+    A row without destinations is dropped; any other becomes one flit (kind AGGREGATE, index 0,
+    source 0) for its destinations, on the plane its record names.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class Sender(wiring.Component):
         rows_left = Signal.like(self.rows)
         step = Signal()  # a row and its record are there, and room for the flit
         record = data.StructLayout({
-            "mask": unsigned(config.cores),
+            "destinations": unsigned(config.cores),
             "plane": unsigned(2),
             "zero": unsigned(config.send_record_width - config.cores - 2),
         })(unpacker.o.payload)
@@ -107,8 +107,8 @@ class Sender(wiring.Component):
             m.d.sync += rows_left.eq(rows_left - 1)
         with m.If(~self.blocked):
             m.d.sync += [
-                self.flits.valid.eq(step & record.mask.any()),
-                self.flits.payload.mask.eq(record.mask),
+                self.flits.valid.eq(step & record.destinations.any()),
+                self.flits.payload.destinations.eq(record.destinations),
                 self.flits.payload.plane.eq(record.plane),
                 self.flits.payload.kind.eq(FlitKind.AGGREGATE),
                 self.flits.payload.payload.eq(Mux(from_kept, kept.o.payload, words.o.payload)),

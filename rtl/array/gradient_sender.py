@@ -155,7 +155,7 @@ class GradientSender(wiring.Component):
         owner = place[:config.dimensions]
         m.d.comb += [
             flits.valid.eq(full),
-            flits.p.mask.eq(Const(1) << (owner ^ self.core)),
+            flits.p.destinations.eq(Const(1) << (owner ^ self.core)),
             flits.p.plane.eq(turn + self.core[row_bits:]),
             flits.p.kind.eq(FlitKind.REDUCE),
             flits.p.slice.eq(slice_number),

@@ -1,45 +1,47 @@
 """How old a flit is, roughly: the network's clock, and the ages of flits by it.
 
 Older flits go first. That keeps the busiest resource fed on almost every traffic pattern (age-based
-arbitration: Abts and Weisser, SC 2007), and a coarse age is enough: a flit carries the epoch of its
-injection, and three ages above "this epoch" are told apart.
+arbitration: Abts and Weisser, SC 2007). A coarse age is enough: time is cut into frames, a flit
+carries the number of the frame of its injection, and three ages above "this frame" are told apart
+(Lee, Ng and Asanovic, Globally-Synchronized Frames for Guaranteed Quality-of-Service in On-Chip
+Networks, ISCA 2008).
 """
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["AGES", "EPOCH_CYCLES", "EPOCH_WIDTH", "EpochCounter", "FlitAge"]
+__all__ = ["AGES", "FRAME_CYCLES", "FRAME_WIDTH", "FlitAge", "FrameCounter"]
 
-#: Bits of an epoch's number, which wraps.
-EPOCH_WIDTH = 5
-#: Cycles of an epoch, a power of two.
-EPOCH_CYCLES = 32
-#: Ages above zero that are told apart, in epochs.
+#: Bits of a frame's number, which wraps.
+FRAME_WIDTH = 5
+#: Cycles of a frame, a power of two.
+FRAME_CYCLES = 32
+#: Ages above zero that are told apart, in frames.
 AGES = 3
 
 
-class EpochCounter(wiring.Component):
-    """Numbers the epochs of 32 cycles.
+class FrameCounter(wiring.Component):
+    """Numbers the frames of 32 cycles.
 
     Members
     -------
     clear : In(1)
-        High to start epoch 0 again, so that equal programs run equally.
-    epoch : Out(EPOCH_WIDTH)
-        Number of the epoch, modulo 32.
+        High to start frame 0 again, so that equal programs run equally.
+    frame : Out(FRAME_WIDTH)
+        Number of the frame, modulo 32.
     """
 
     def __init__(self) -> None:
-        super().__init__({"clear": In(1), "epoch": Out(EPOCH_WIDTH)})
+        super().__init__({"clear": In(1), "frame": Out(FRAME_WIDTH)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        cycles = Signal(range(EPOCH_CYCLES << EPOCH_WIDTH))
+        cycles = Signal(range(FRAME_CYCLES << FRAME_WIDTH))
         m.d.sync += cycles.eq(cycles + 1)
         with m.If(self.clear):
             m.d.sync += cycles.eq(0)
-        m.d.comb += self.epoch.eq(cycles[-EPOCH_WIDTH:])
+        m.d.comb += self.frame.eq(cycles[-FRAME_WIDTH:])
         return m
 
 
@@ -50,23 +52,23 @@ class FlitAge(wiring.Component):
     -------
     valid : In(1)
         High if there is a flit.
-    injected, epoch : In(EPOCH_WIDTH)
-        The epoch of its injection, and now. Ages wrap: one of 32 epochs looks like none, for an
-        epoch.
+    injected, frame : In(FRAME_WIDTH)
+        The frame of its injection, and now. Ages wrap: one of 32 frames looks like none, for a
+        frame.
     age : Out(AGES)
-        Thermometer: bit ``k`` is high if it was more than ``k`` epochs old; zero if there was no
+        Thermometer: bit ``k`` is high if it was more than ``k`` frames old; zero if there was no
         flit.
     """
 
     def __init__(self) -> None:
         super().__init__({
-            "valid": In(1), "injected": In(EPOCH_WIDTH), "epoch": In(EPOCH_WIDTH),
+            "valid": In(1), "injected": In(FRAME_WIDTH), "frame": In(FRAME_WIDTH),
             "age": Out(AGES)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # Whether it was injected now, an epoch ago, ...: shorter than to subtract and compare.
-        ages = Cat(self.injected == (self.epoch - age)[:EPOCH_WIDTH] for age in range(AGES))
+        # Whether it was injected now, a frame ago, ...: shorter than to subtract and compare.
+        ages = Cat(self.injected == (self.frame - age)[:FRAME_WIDTH] for age in range(AGES))
         m.d.sync += self.age.eq(
             Cat(~ages[:age + 1].any() for age in range(AGES)) & self.valid.replicate(AGES))
         return m

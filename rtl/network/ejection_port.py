@@ -38,7 +38,7 @@ class EjectionPort(wiring.Component):
     flits : In(flit), one per requester
         The flits, a cycle after the requests.
     eject : Out(stream of flit)
-        The flits, each with nothing but this core in its mask (bit 0), and epoch 0.
+        The flits, each for this core only (bit 0), and frame 0.
     """
 
     def __init__(self, config: Config, count: int) -> None:
@@ -72,7 +72,7 @@ class EjectionPort(wiring.Component):
         m.d.comb += [
             output.i.valid.eq(granted.any()),
             output.i.payload.eq(one_hot_mux(granted, [one.as_value() for one in self.flits])),
-            output.i.payload.mask.eq(1),
-            output.i.payload.epoch.eq(0),
+            output.i.payload.destinations.eq(1),
+            output.i.payload.frame.eq(0),
         ]
         return m

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import flit
-from hypercast.rtl.network.age import EpochCounter
+from hypercast.rtl.network.age import FrameCounter
 from hypercast.rtl.network.router import Router
 from hypercast.rtl.network.topology import links, neighbour
 
@@ -43,7 +43,7 @@ class Hypercube(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         config = self._config
         m = Module()
-        m.submodules.epochs = epochs = EpochCounter()
+        m.submodules.frames = frames = FrameCounter()
         routers = [Router(config) for _ in range(config.cores)]
         for core, router in enumerate(routers):
             m.submodules[f"router_{core}"] = router
@@ -51,7 +51,7 @@ class Hypercube(wiring.Component):
             for port in range(config.eject):
                 connect(m, router.eject[port], flipped(self.eject[core][port]))
             m.d.comb += [
-                router.epoch.eq(epochs.epoch),
+                router.frame.eq(frames.frame),
                 self.sent[core].eq(router.sent),
                 self.faults[core].eq(router.faults),
             ]

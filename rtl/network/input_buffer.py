@@ -20,7 +20,7 @@ class InputBuffer(wiring.Component):
 
     A flit at the head asks for all its outputs at once. They may serve it in any order, in the same
     or in different cycles; it leaves in the cycle in which the last one does. A flit with an empty
-    mask leaves unserved.
+    destinations leaves unserved.
 
     Parameters
     ----------
@@ -55,8 +55,8 @@ class InputBuffer(wiring.Component):
         Requests to be preferred to others of the same age: the last one of a flit that others wait
         behind, since it frees its place. Never one of the oldest age: among these it is strictly by
         turns, so that nobody starves.
-    epoch : In(EPOCH_WIDTH)
-        The epoch it is now.
+    frame : In(FRAME_WIDTH)
+        The frame it is now.
     served : In(1 + outputs)
         Outputs that take the flit at the head; only ones that were requested.
     leaves : Out(1)
@@ -75,7 +75,7 @@ class InputBuffer(wiring.Component):
             "head": Out(flit(config)),
             "age": Out(age.AGES),
             "favoured": Out(1 + len(self.outputs)),
-            "epoch": In(age.EPOCH_WIDTH),
+            "frame": In(age.FRAME_WIDTH),
             "served": In(1 + len(self.outputs)),
             "leaves": Out(1),
         })
@@ -84,7 +84,7 @@ class InputBuffer(wiring.Component):
         config = self._config
         m = Module()
         # The outputs are worked out on the way in: from the head they are requested at once.
-        masks = routing.split_masks(self._plane, config.dimensions)
+        beyond = routing.first_hops(self._plane, config.dimensions)
         m.submodules.queue = queue = RequestQueue(config.buffer_depth, len(self.requests))
         # A flit is needed for a cycle after it was granted, so it stays for that long.
         m.submodules.fifo = fifo = SyncFIFO(
@@ -95,8 +95,8 @@ class InputBuffer(wiring.Component):
             fifo.w_data.eq(self.flit),
             self.head.eq(fifo.r_data),
             queue.write.eq(self.write),
-            queue.wanted.eq(Cat(self.flit.mask[0], (
-                (self.flit.mask & masks[dimension]).any() for dimension in self.outputs))),
+            queue.wanted.eq(Cat(self.flit.destinations[0], (
+                (self.flit.destinations & beyond[dimension]).any() for dimension in self.outputs))),
             queue.served.eq(self.served),
             self.room.eq(queue.room),
             self.requests.eq(queue.requests),
@@ -107,8 +107,8 @@ class InputBuffer(wiring.Component):
         favoured = queue.followed & ~several & ~self.age[-1]
         m.d.comb += [
             head_age.valid.eq(queue.present),
-            head_age.injected.eq(self.head.epoch),
-            head_age.epoch.eq(self.epoch),
+            head_age.injected.eq(self.head.frame),
+            head_age.frame.eq(self.frame),
             self.age.eq(head_age.age),
             self.favoured.eq(self.requests & favoured.replicate(len(self.requests))),
         ]

@@ -16,10 +16,10 @@ __all__ = ["LinkOutput"]
 class LinkOutput(wiring.Component):
     """Sends one flit per cycle, the most urgent one whose plane has a credit.
 
-    A granted flit is on the link two cycles later, its mask and source relative to the neighbour. A
-    credit can be used in the cycle in which it comes back. Among equally urgent flits, the one
-    whose buffer was granted least recently goes first; none loses its turn while its plane has no
-    credit.
+    A granted flit is on the link two cycles later, its destinations and source relative to the
+    neighbour. A credit can be used in the cycle in which it comes back. Among equally urgent flits,
+    the one whose buffer was granted least recently goes first; none loses its turn while its plane
+    has no credit.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class LinkOutput(wiring.Component):
     grants : Out(requesters)
         At most one bit is high: that flit is taken. Combinational.
     flits : In(flit), one per requester
-        The flits, a cycle after the requests; their masks may name cores elsewhere, too.
+        The flits, a cycle after the requests; their destinations may be elsewhere, too.
     link : Out(Link)
         The link.
     """
@@ -85,7 +85,7 @@ class LinkOutput(wiring.Component):
             ]
 
         # Only the destinations beyond this link go along; which those are depends on the plane.
-        masks = [one.mask & routing.split_masks(plane, config.dimensions)[dimension]
+        beyond = [one.destinations & routing.first_hops(plane, config.dimensions)[dimension]
                  for one, plane in zip(self.flits, planes, strict=True)]
         granted = Signal.like(self.grants)
         taken = flit(config)(one_hot_mux(granted, [one.as_value() for one in self.flits]))
@@ -93,8 +93,8 @@ class LinkOutput(wiring.Component):
             granted.eq(self.grants),
             self.link.valid.eq(granted.any()),
             self.link.flit.eq(taken),
-            self.link.flit.mask.eq(
-                routing.hop(one_hot_mux(granted, masks), dimension, config.dimensions)),
+            self.link.flit.destinations.eq(
+                routing.hop(one_hot_mux(granted, beyond), dimension, config.dimensions)),
             self.link.flit.source.eq(taken.source ^ 1 << dimension),
             self.link.parity.eq(Cat(self.link.valid, self.link.flit).xor()),
         ]

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import Link, flit
 from hypercast.rtl.network import deadlock, routing
-from hypercast.rtl.network.age import EPOCH_WIDTH
+from hypercast.rtl.network.age import FRAME_WIDTH
 from hypercast.rtl.network.ejection_port import EjectionPort
 from hypercast.rtl.network.input_buffer import InputBuffer
 from hypercast.rtl.network.link_input import LinkInput
@@ -40,16 +40,16 @@ class Router(wiring.Component):
     Members
     -------
     inject : In(stream of flit)
-        Flits to send: mask relative to this core (which may be among the destinations; an empty
-        mask is dropped), source 0. ``ready`` depends on the plane of the flit offered.
+        Flits to send: destinations relative to this core, which may be one of them (a flit
+        without any is dropped), source 0. ``ready`` depends on the plane of the flit offered.
     eject : Out(stream of flit), one per ejection port
         Flits received; ``self XOR source`` sent them. Port ``e`` has those of planes ``r`` with
         ``r mod config.eject = e``.
     outgoing, incoming : Link, one per dimension
         Links to and from the neighbour across each dimension; no input reaches an output in the
         same cycle.
-    epoch : In(EPOCH_WIDTH)
-        The epoch it is, the same in all routers; see ``age``.
+    frame : In(FRAME_WIDTH)
+        The frame it is, the same in all routers; see ``age``.
     sent : Out(dimensions)
         Performance hook: bit ``d`` is high for one cycle per flit sent along dimension ``d``.
     faults : Out(dimensions)
@@ -69,7 +69,7 @@ class Router(wiring.Component):
             "eject": Out(stream.Signature(flit(config))).array(config.eject),
             "outgoing": Out(Link(config)).array(config.dimensions),
             "incoming": In(Link(config)).array(config.dimensions),
-            "epoch": In(EPOCH_WIDTH),
+            "frame": In(FRAME_WIDTH),
             "sent": Out(config.dimensions),
             "faults": Out(config.dimensions),
         })
@@ -91,7 +91,7 @@ class Router(wiring.Component):
                 side = "inject" if arrival is None else arrival
                 buffer = InputBuffer(config, plane, arrival)
                 m.submodules[f"buffer_{plane}_{side}"] = buffer
-                m.d.comb += buffer.epoch.eq(self.epoch)
+                m.d.comb += buffer.frame.eq(self.frame)
                 if arrival is None:
                     self._inject(m, buffer, plane)
                 else:
@@ -132,7 +132,7 @@ class Router(wiring.Component):
             own.eq(self.inject.payload.plane == plane),
             buffer.write.eq(self.inject.valid & own & buffer.room),
             buffer.flit.eq(self.inject.payload),
-            buffer.flit.epoch.eq(self.epoch),
+            buffer.flit.frame.eq(self.frame),
         ]
         with m.If(own):
             m.d.comb += self.inject.ready.eq(buffer.room)

@@ -1,12 +1,12 @@
 """Multicast e-cube routing with rotated dimension orders.
 
-Destination masks are relative to the core that holds the flit: bit ``k`` is the core at address
-``self XOR k``. In plane ``r`` the dimensions are resolved in the order ``r, r+1, ...`` modulo their
-number (``r`` itself modulo that number too), so each destination is reached by one path, of minimal
-length, and the paths of one flit form a tree. Nothing here depends on a core's address: the same
-constants serve every router.
+A flit's destinations are a set of cores, a bit each, relative to the core that holds it: bit ``k``
+is the core at address ``self XOR k``. In plane ``r`` the dimensions are resolved in the order
+``r, r+1, ...`` modulo their number (``r`` itself modulo that number too), so each destination is
+reached by one path, of minimal length, and the paths of one flit form a tree. Nothing here depends
+on a core's address: the same constants serve every router.
 
-Masks may be integers, integer arrays or hardware values. This module imports no Amaranth; routers,
+Sets may be integers, integer arrays or hardware values. This module imports no Amaranth; routers,
 models and the deadlock check share it.
 
 E-cube routing is Sullivan and Bashkow's (ISCA 1977); resolving dimensions in a fixed order makes it
@@ -22,12 +22,12 @@ import numpy.typing as npt
 from hypercast.rtl.network.topology import neighbour
 
 __all__ = [
-    "arrivals", "broadcast_links", "dimension_order", "hop", "outputs", "split", "split_masks",
+    "arrivals", "broadcast_links", "dimension_order", "first_hops", "hop", "outputs", "split",
     "tree",
 ]
 
 #: An integer, or an array of them. Hardware values have no types that say something.
-Mask = TypeVar("Mask", int, npt.NDArray[np.integer[Any]])
+Destinations = TypeVar("Destinations", int, npt.NDArray[np.integer[Any]])
 
 
 def dimension_order(plane: int, dimensions: int) -> tuple[int, ...]:
@@ -53,39 +53,39 @@ def outputs(plane: int, arrival: int | None, dimensions: int) -> tuple[int, ...]
 
 
 @cache
-def split_masks(plane: int, dimensions: int) -> tuple[int, ...]:
+def first_hops(plane: int, dimensions: int) -> tuple[int, ...]:
     """For each dimension, the destinations whose first differing bit in ``plane``'s order it is.
 
-    Together with bit 0 (this core) they cut every mask in disjoint parts.
+    Together with bit 0 (this core) they cut every set of destinations in disjoint parts.
 
     Returns
     -------
     tuple of int
-        One constant mask of ``2 ** dimensions`` bits per dimension.
+        One constant of ``2 ** dimensions`` bits per dimension.
     """
-    masks = [0] * dimensions
+    sets = [0] * dimensions
     for destination in range(1, 1 << dimensions):
         first = next(dimension for dimension in dimension_order(plane, dimensions)
                      if destination >> dimension & 1)
-        masks[first] |= 1 << destination
-    return tuple(masks)
+        sets[first] |= 1 << destination
+    return tuple(sets)
 
 
-def hop(mask: Mask, dimension: int, dimensions: int) -> Mask:
-    """``mask`` as the neighbour across ``dimension`` sees it: bit ``k`` moves to ``k XOR 2**d``."""
+def hop(destinations: Destinations, dimension: int, dimensions: int) -> Destinations:
+    """The destinations as a neighbour sees them: bit ``k`` goes to ``k XOR 2**dimension``."""
     step = 1 << dimension
     lower = sum(1 << core for core in range(1 << dimensions) if not core & step)
-    return (mask & lower) << step | mask >> step & lower
+    return (destinations & lower) << step | destinations >> step & lower
 
 
-def split(mask: Mask, plane: int, arrival: int | None,
-          dimensions: int) -> tuple[Mask, dict[int, Mask]]:
-    """Cut a mask into what is for this core and what goes on along each dimension.
+def split(destinations: Destinations, plane: int, arrival: int | None,
+          dimensions: int) -> tuple[Destinations, dict[int, Destinations]]:
+    """Cut destinations into what is for this core and what goes on along each dimension.
 
     Parameters
     ----------
-    mask : int or integer array
-        Relative destination mask, ``2 ** dimensions`` bits.
+    destinations : int or integer array
+        A bit for each of ``2 ** dimensions`` cores, relative to this one.
     plane : int
         Plane of the flit.
     arrival : int or None
@@ -96,25 +96,25 @@ def split(mask: Mask, plane: int, arrival: int | None,
     local : int or integer array
         1 if this core is a destination, else 0.
     branches : dict
-        For each dimension of ``outputs``, the mask relative to the neighbour there; zero if the
-        flit does not go there.
+        For each dimension of ``outputs``, those beyond, relative to the neighbour there; zero if
+        the flit does not go there.
     """
-    masks = split_masks(plane, dimensions)
-    return mask & 1, {
-        dimension: hop(mask & masks[dimension], dimension, dimensions)
+    beyond = first_hops(plane, dimensions)
+    return destinations & 1, {
+        dimension: hop(destinations & beyond[dimension], dimension, dimensions)
         for dimension in outputs(plane, arrival, dimensions)}
 
 
-def tree(mask: int, plane: int, dimensions: int, source: int = 0) -> list[tuple[int, int]]:
+def tree(destinations: int, plane: int, dimensions: int, source: int = 0) -> list[tuple[int, int]]:
     """The links a multicast uses, as a list of (sending core, dimension), parents first.
 
     Parameters
     ----------
-    mask : int
+    destinations : int
         Destinations relative to ``source``.
     """
     edges: list[tuple[int, int]] = []
-    flits: list[tuple[int, int | None, int]] = [(source, None, mask)]
+    flits: list[tuple[int, int | None, int]] = [(source, None, destinations)]
     for core, arrival, held in flits:
         _, branches = split(held, plane, arrival, dimensions)
         for dimension, branch in branches.items():
@@ -133,11 +133,11 @@ def broadcast_links(plane: int, dimensions: int) -> tuple[tuple[int, int, int], 
     Returns
     -------
     tuple of (int, int, int)
-        For each link its sending core, its dimension and the mask of destinations beyond it, all
+        For each link its sending core, its dimension and the destinations beyond it, all
         relative to the source.
     """
     beyond: dict[tuple[int, int], int] = {}
     for destination in range(1, 1 << dimensions):
         for link in tree(1 << destination, plane, dimensions):
             beyond[link] = beyond.get(link, 0) | 1 << destination
-    return tuple((core, dimension, mask) for (core, dimension), mask in beyond.items())
+    return tuple((core, dimension, cores) for (core, dimension), cores in beyond.items())

@@ -85,7 +85,7 @@ class UpdateWriter(wiring.Component):
             self.write.p.channel.eq(1),
             self.write.p.address.eq(address),
             self.write.p.data.eq(self.i.p.master),
-            self.flits.p.mask.eq((1 << config.cores) - 1),
+            self.flits.p.destinations.eq((1 << config.cores) - 1),
             self.flits.p.plane.eq(left + self.core),
             self.flits.p.kind.eq(FlitKind.WEIGHT),
             self.flits.p.index.eq(index),

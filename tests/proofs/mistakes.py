@@ -122,14 +122,14 @@ MISTAKES = [
     # Moves on though nobody took a record.
     Mistake("unpacker", "holds", lib.unpacker, "Unpacker", unpacker,
             "taken.eq(full & self.o.ready)", "taken.eq(full)"),
-    # Leaves other cores in the mask; starves.
+    # Leaves other cores among the destinations; starves.
     Mistake("ejection_port", "ejects", network.ejection_port, "EjectionPort", ejection_port,
-            "output.i.payload.mask.eq(1),", ""),
+            "output.i.payload.destinations.eq(1),", ""),
     Mistake("ejection_port", "ejects", ejection_port, "PriorityArbiter",
             priority_arbiter, "(turn | passed) & ~granted", "turn"),
     # Sends destinations along that lie on other branches; sends without credits.
     Mistake("link_output", "sends", network.link_output, "LinkOutput", link_output,
-            " & routing.split_masks(plane, config.dimensions)[dimension]", ""),
+            " & routing.first_hops(plane, config.dimensions)[dimension]", ""),
     Mistake("link_output", "sends", network.link_output, "LinkOutput", link_output,
             "able[plane].eq(usable[0])", "able[plane].eq(1)"),
     # Loses the credits that come back.
@@ -141,7 +141,7 @@ MISTAKES = [
     Mistake("input_buffer", "every", input_buffer, "RequestQueue", request_queue,
             "~left.any()", "self.served.any()"),
     Mistake("router", "no flit is made", router, "LinkOutput", link_output,
-            " & routing.split_masks(plane, config.dimensions)[dimension]", ""),
+            " & routing.first_hops(plane, config.dimensions)[dimension]", ""),
     Mistake("router", "no flit is made", router, "LinkOutput", link_output,
             "able[plane].eq(usable[0])", "able[plane].eq(1)"),
     Mistake("router", "no flit is made", router, "InputBuffer", input_buffer,

@@ -61,7 +61,7 @@ def test_flit_kinds_are_those_of_the_instruction_set():
 def test_flit_fields_hold_every_value(config):
     layout = flit(config)
     widths = {name: field.width for name, field in layout}
-    assert widths["mask"] == config.cores
+    assert widths["destinations"] == config.cores
     assert 1 << widths["source"] == config.cores
     assert 1 << widths["plane"] == config.planes
     assert 1 << widths["slice"] >= config.slices

@@ -24,7 +24,7 @@ def network():
 
 
 def random_messages(config, count, seed):
-    """Sources, masks (some empty) and planes."""
+    """Sources, destinations (some none) and planes."""
     generator = np.random.default_rng(seed)
     return (generator.integers(0, config.cores, count),
             generator.integers(0, (1 << config.cores) - 1, count, dtype=np.uint64, endpoint=True),
@@ -36,8 +36,8 @@ def test_all_is_delivered_over_the_links_of_the_trees(network):
     run = network.run(*messages)
     check_deliveries(*messages, run)
     expected = np.zeros((CONFIG.cores, CONFIG.dimensions), dtype=int)
-    for source, mask, plane in zip(*messages, strict=True):
-        for link in routing.tree(int(mask), int(plane), CONFIG.dimensions, int(source)):
+    for source, destinations, plane in zip(*messages, strict=True):
+        for link in routing.tree(int(destinations), int(plane), CONFIG.dimensions, int(source)):
             expected[link] += 1
     assert np.array_equal(run.link_flits, expected)
     assert not run.faults.any()
@@ -83,7 +83,7 @@ def reported(run):
 
 @pytest.mark.parametrize("kind", [FaultKind.DROP, FaultKind.FLIP])
 def test_what_a_fault_takes_away_is_missed_and_reported(network, kind):
-    """Flipping bit 0 of the mask of a unicast leaves no destination."""
+    """Flipping bit 0 of the destinations of a unicast leaves no destination."""
     messages = [0], [1 << 1], [0]
     fault = Fault(cycle=0, core=0, dimension=0, kind=kind, bit=0)
     run = network.run(*messages, faults=[fault], watchdogs=Watchdogs(idle=50))
@@ -105,7 +105,7 @@ def test_a_changed_flit_is_noticed_and_reported(network):
 
 
 def test_a_stuck_bit_stays(network):
-    """Without the mask's bit 0 neither of two unicasts has a destination any more."""
+    """Without bit 0 of the destinations neither of two unicasts has a destination any more."""
     fault = Fault(cycle=0, core=0, dimension=0, kind=FaultKind.STUCK_AT_0, bit=0)
     run = network.run([0, 0], [1 << 1, 1 << 1], [0, 1], faults=[fault],
                       watchdogs=Watchdogs(idle=50))
@@ -140,11 +140,11 @@ def test_watchdog_total(network):
 @pytest.mark.parametrize(("arguments", "message"), [
     ({"source": [4]}, "source must be at least 0 and below 4, not 4"),
     ({"source": [-1]}, "source must be at least 0 and below 4, not -1"),
-    ({"mask": [16]}, "mask must be at least 0 and below 16, not 16"),
+    ({"destinations": [16]}, "destinations must be at least 0 and below 16, not 16"),
     ({"plane": [2]}, "plane must be at least 0 and below 2, not 2"),
     ({"plane": [0, 1]}, "plane has shape .2,., but there are 1 messages"),
     ({"ready": 0}, "ready must be above 0 and at most 1, not 0"),
-    ({"source": [1, 1], "mask": [1, 1], "plane": [0, 0], "created": [1, 0]},
+    ({"source": [1, 1], "destinations": [1, 1], "plane": [0, 0], "created": [1, 0]},
      "created must be in order for each source"),
     ({"faults": [Fault(cycle=0, core=0, dimension=2, kind=FaultKind.DROP)]},
      "no link of core 0 along dimension 2 in a network of 2 dimensions"),
@@ -153,7 +153,7 @@ def test_watchdog_total(network):
 ])
 def test_impossible_runs(network, arguments, message):
     with pytest.raises(ValueError, match=message):
-        network.run(**{"source": [0], "mask": [1], "plane": [0], **arguments})
+        network.run(**{"source": [0], "destinations": [1], "plane": [0], **arguments})
 
 
 def test_more_messages_than_can_be_told_apart(network):

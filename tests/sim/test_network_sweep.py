@@ -28,11 +28,12 @@ def configuration(index):
 
 def random_traffic(config, count, generator):
     """Messages to any number of cores, none and the source's own among them."""
-    mask = generator.integers(0, (1 << config.cores) - 1, count, dtype=np.uint64, endpoint=True)
+    destinations = generator.integers(
+        0, (1 << config.cores) - 1, count, dtype=np.uint64, endpoint=True)
     for _ in range(config.dimensions):
         thinner = generator.integers(0, np.iinfo(np.uint64).max, count, dtype=np.uint64)
-        mask &= np.where(generator.random(count) < 0.5, thinner, mask)
-    return Traffic(generator.integers(0, config.cores, count), mask)
+        destinations &= np.where(generator.random(count) < 0.5, thinner, destinations)
+    return Traffic(generator.integers(0, config.cores, count), destinations)
 
 
 def sweep(index, count):

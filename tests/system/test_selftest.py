@@ -65,14 +65,14 @@ def test_a_payload_bit_that_is_stuck_at_zero(bit):
     assert finding.part == name_of(core, dimension)
 
 
-@pytest.mark.parametrize("field", ["mask", "source", "kind", "index", "payload"])
+@pytest.mark.parametrize("field", ["destinations", "source", "kind", "index", "payload"])
 def test_a_bit_that_is_stuck_at_one_shows_at_rest(field):
     bit = FIELDS[field][0] + FIELDS[field][1] - 1
     [finding] = faulty(Fault(cycle=0, core=2, dimension=0, kind=FaultKind.STUCK_AT_1, bit=bit))
     assert finding.part == "a link into core 3, from one of cores 2, 1"
 
 
-@pytest.mark.parametrize("field", ["mask", "plane"])
+@pytest.mark.parametrize("field", ["destinations", "plane"])
 def test_a_header_bit_that_is_stuck_at_zero(field):
     """Its flits go astray; the receiver of the first such flit is known."""
     [finding] = faulty(Fault(cycle=0, core=1, dimension=1, kind=FaultKind.STUCK_AT_0,

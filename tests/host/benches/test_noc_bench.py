@@ -33,8 +33,8 @@ def test_figures(small):
 def test_unicasts_deliver_what_the_multicast_does():
     traffic = pattern_traffic("random4", 4, 10)
     unicasts = noc._as_unicasts(traffic)
-    assert np.bitwise_count(unicasts.mask).tolist() == [1] * 640
+    assert np.bitwise_count(unicasts.destinations).tolist() == [1] * 640
     for core in range(16):
-        parts = unicasts.mask[unicasts.source == core].reshape(10, 4)
+        parts = unicasts.destinations[unicasts.source == core].reshape(10, 4)
         assert np.array_equal(np.bitwise_or.reduce(parts, axis=1),
-                              traffic.mask[traffic.source == core])
+                              traffic.destinations[traffic.source == core])

@@ -13,10 +13,10 @@ from tests.host.noted_programs import noted, summary
 CONFIG = SMALL.replace(dimensions=2, lanes=4)
 
 
-def load(sender, masks, sizes=None):
+def load(sender, destinations, sizes=None):
     """One plane; as many edges in each of a core's streams as ``sizes`` says."""
     streams = np.zeros((CONFIG.cores, CONFIG.streams), dtype=int) if sizes is None else sizes
-    return Load.of(np.array(sender, dtype=int), np.array(masks, dtype=int),
+    return Load.of(np.array(sender, dtype=int), np.array(destinations, dtype=int),
                    np.zeros(len(sender), dtype=int), streams, CONFIG)
 
 

@@ -35,11 +35,11 @@ def _deliver(messages, values, vertices, config, first_row, rows):
     for source in range(cores):
         records = _bits(messages.send_lists[source], config.send_record_width)
         for row in range(rows_of(source, vertices, cores)):
-            mask = records[row, :cores]
+            destinations = records[row, :cores]
             plane = int(records[row, cores]) + 2 * int(records[row, cores + 1])
             assert plane < config.planes
             value = values[rank_of(source, row, cores)]
-            for relative in np.flatnonzero(mask):
+            for relative in np.flatnonzero(destinations):
                 target = source ^ int(relative)
                 stream = plane * cores + int(relative)
                 header = edges[target]

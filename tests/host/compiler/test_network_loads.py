@@ -31,12 +31,12 @@ def test_loads_are_those_of_the_trees(case):
     links = np.zeros((config.cores, config.dimensions), dtype=int)
     ejected = np.zeros((config.cores, config.eject), dtype=int)
     injected = np.zeros(config.cores, dtype=int)
-    for source, mask, plane in zip(*(values.tolist() for values in sent), strict=True):
+    for source, destinations, plane in zip(*(values.tolist() for values in sent), strict=True):
         injected[source] += 1
-        for link in routing.tree(mask, plane, config.dimensions, source):
+        for link in routing.tree(destinations, plane, config.dimensions, source):
             links[link] += 1
         for relative in range(config.cores):
-            ejected[source ^ relative, plane % config.eject] += mask >> relative & 1
+            ejected[source ^ relative, plane % config.eject] += destinations >> relative & 1
     assert np.array_equal(link_loads(*sent, config.dimensions), links)
     assert np.array_equal(ejection_loads(*sent, config), ejected)
     assert np.array_equal(injection_loads(sent[0], config.dimensions), injected)
@@ -44,7 +44,7 @@ def test_loads_are_those_of_the_trees(case):
         injected.max(), ejected.sum(axis=1).max() / config.eject, links.max(initial=0))
 
 
-@pytest.mark.parametrize(("source", "mask", "planes", "expected"), [
+@pytest.mark.parametrize(("source", "destinations", "planes", "expected"), [
     ([0, 0, 0], [2, 4, 8], [0, 1, 0], (3, "injection of core 0")),
     ([1, 2, 3], [2, 4, 8], [0, 0, 0], (2, "link of core 2 along dimension 1")),
     ([0, 1, 2, 3], [8, 4, 2, 1], [0, 1, 0, 1], (2, "ejection of core 3")),
@@ -52,14 +52,14 @@ def test_loads_are_those_of_the_trees(case):
     ([0, 1, 0, 1], [8, 4, 8, 4], [1, 0, 1, 0], (2, "injection of core 0")),
     ([0, 2, 0, 2], [8, 10, 8, 8], [1, 0, 1, 0], (4, "link of core 2 along dimension 0")),
 ])
-def test_the_bound_names_its_resource(source, mask, planes, expected):
+def test_the_bound_names_its_resource(source, destinations, planes, expected):
     config = Config(dimensions=2, planes=2, eject=2)
-    sent = (np.array(source), np.array(mask, dtype=np.uint64), np.array(planes))
+    sent = (np.array(source), np.array(destinations, dtype=np.uint64), np.array(planes))
     assert bound(*sent, config) == expected
 
 
 def test_a_million_messages_on_64_cores():
     config = Config(dimensions=6)
-    source, mask = pattern_traffic("broadcast", 6, 16_000)
-    loads = link_loads(source, mask, source % config.planes, 6)
+    source, destinations = pattern_traffic("broadcast", 6, 16_000)
+    loads = link_loads(source, destinations, source % config.planes, 6)
     assert loads.sum() == len(source) * 63

@@ -17,18 +17,19 @@ from hypercast.rtl.config import Config
 
 def targets(name, dimensions, messages=1, seed=0):
     """For each message, its source and its destinations' addresses."""
-    source, mask = pattern_traffic(name, dimensions, messages, seed)
+    source, destinations = pattern_traffic(name, dimensions, messages, seed)
     return [(int(sender), [int(sender) ^ bit for bit in range(64) if int(one) >> bit & 1])
-            for sender, one in zip(source, mask, strict=True)]
+            for sender, one in zip(source, destinations, strict=True)]
 
 
 @pytest.mark.parametrize("name", PATTERNS)
 @pytest.mark.parametrize("dimensions", [4, 6])
 def test_every_core_sends_as_many_messages(name, dimensions):
-    source, mask = pattern_traffic(name, dimensions, 5)
+    source, destinations = pattern_traffic(name, dimensions, 5)
     assert np.bincount(source).tolist() == [5] * (1 << dimensions)
-    assert mask.dtype == np.uint64 and mask.shape == source.shape
-    assert mask.all() and not np.any(mask >> np.uint64((1 << dimensions) - 1) >> np.uint64(1))
+    assert destinations.dtype == np.uint64 and destinations.shape == source.shape
+    assert destinations.all()
+    assert not np.any(destinations >> np.uint64((1 << dimensions) - 1) >> np.uint64(1))
 
 
 @pytest.mark.parametrize(("name", "count"), [
@@ -40,7 +41,7 @@ def test_number_of_destinations(name, count):
 
 @pytest.mark.parametrize("name", ["unicast", "random2", "random4", "random8"])
 def test_random_destinations_are_uniform_and_seeded(name):
-    first, again, other = (pattern_traffic(name, 4, 500, seed).mask for seed in (1, 1, 2))
+    first, again, other = (pattern_traffic(name, 4, 500, seed).destinations for seed in (1, 1, 2))
     assert np.array_equal(first, again) and not np.array_equal(first, other)
     share = [np.mean(first >> np.uint64(bit) & np.uint64(1)) for bit in range(1, 16)]
     assert share == pytest.approx([np.mean(share)] * 15, rel=0.25)
@@ -88,18 +89,18 @@ def test_graph_traffic_is_what_the_compiler_sends():
     config = Config(dimensions=3, planes=2)
     compiled = compile_messages((matrix * 100).astype(np.int64) + 1 * (matrix != 0), config)
     lists = [np.ascontiguousarray(words).view("<u4").ravel() for words in compiled.send_lists]
-    source, mask = graph_traffic(matrix, 3)
+    source, destinations = graph_traffic(matrix, 3)
     for core in range(8):
         sent = [record & 0xFF for record in lists[core].tolist() if record & 0xFF]
-        assert mask[source == core].tolist() == sent
-    assert np.bitwise_count(mask).sum() == compiled.deliveries
+        assert destinations[source == core].tolist() == sent
+    assert np.bitwise_count(destinations).sum() == compiled.deliveries
 
 
 def test_panels_are_sent_in_turn():
     matrix = scipy.sparse.random_array((40, 40), density=0.1, rng=np.random.default_rng(5))
     one, three = graph_traffic(matrix, 2), graph_traffic(matrix, 2, panels=3)
     assert np.array_equal(three.source, np.tile(one.source, 3))
-    assert np.array_equal(three.mask, np.tile(one.mask, 3))
+    assert np.array_equal(three.destinations, np.tile(one.destinations, 3))
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.7, 1.0])

@@ -40,7 +40,8 @@ def test_every_link_alone_and_together(config):
     alone, together, heard = set(), set(), set()
     for case in cases(config):
         used = {link for core in range(config.cores)
-                for link in routing.tree(case.mask(config), case.plane, config.dimensions, core)}
+                for link in routing.tree(
+                    case.destinations(config), case.plane, config.dimensions, core)}
         (together if case.dimension is None else alone).update(
             (case.plane, *link) for link in used)
         if case.dimension is None:

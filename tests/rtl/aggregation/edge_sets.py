@@ -42,8 +42,9 @@ class Message:
 
     def flit(self, config):
         """The flit that the receiver gets."""
-        return {"mask": 1, "source": self.source, "plane": self.plane, "kind": Kind.AGGREGATE,
-                "slice": 0, "index": 0, "payload": bits_of(config, self.word)}
+        return {"destinations": 1, "source": self.source, "plane": self.plane,
+                "kind": Kind.AGGREGATE, "slice": 0, "index": 0,
+                "payload": bits_of(config, self.word)}
 
 
 @dataclass

@@ -18,7 +18,7 @@ def configuration(**changes):
 
 
 def flit(config, kind, word, source=0, index=0, digit=0):
-    return {"mask": 1, "source": source, "plane": 0, "kind": kind, "slice": digit,
+    return {"destinations": 1, "source": source, "plane": 0, "kind": kind, "slice": digit,
             "index": index, "payload": bits_of(config, word)}
 
 

@@ -51,12 +51,12 @@ async def idle(ctx, busy):
 
 
 def reduce_flit(config, plane, row, digit, word):
-    return {"mask": 1, "source": 0, "plane": plane, "kind": Kind.REDUCE, "slice": digit,
+    return {"destinations": 1, "source": 0, "plane": plane, "kind": Kind.REDUCE, "slice": digit,
             "index": row, "payload": bits_of(config, word)}
 
 
 def weight_flit(config, plane, index, word):
-    return {"mask": 1, "source": 0, "plane": plane, "kind": Kind.WEIGHT, "slice": 0,
+    return {"destinations": 1, "source": 0, "plane": plane, "kind": Kind.WEIGHT, "slice": 0,
             "index": index, "payload": bits_of(config, word)}
 
 

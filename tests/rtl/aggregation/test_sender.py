@@ -27,15 +27,15 @@ def store_panel(memory, config, channel, address, rows, rng):
 
 
 def store_list(memory, config, address, rows, rng, empty):
-    """Random send list at ``address``; returns its (mask, plane)."""
-    masks = [0 if rng.random() < empty else int.from_bytes(rng.bytes(8), "little")
+    """Random send list at ``address``; returns its (destinations, plane)."""
+    destinations = [0 if rng.random() < empty else int.from_bytes(rng.bytes(8), "little")
              % ((1 << config.cores) - 1) + 1 for _ in range(rows)]
     planes = [int(rng.integers(config.planes)) for _ in range(rows)]
-    records = pack([mask | plane << config.cores
-                    for mask, plane in zip(masks, planes, strict=True)],
+    records = pack([one | plane << config.cores
+                    for one, plane in zip(destinations, planes, strict=True)],
                    config.send_record_width, config.word_width)
     memory.channels[1][address:address + len(records)] = records
-    return list(zip(masks, planes, strict=True))
+    return list(zip(destinations, planes, strict=True))
 
 
 async def start(ctx, dut, rows, **operands):
@@ -67,8 +67,8 @@ def test_rows_become_flits(changes, latency, stall):
         channel, address, send_list = len(panels) % 2, 100 * len(panels), 1000 + 400 * len(panels)
         words = store_panel(memory, config, channel, address, rows, rng)
         records = store_list(memory, config, send_list, rows, rng, empty)
-        expected = [(mask, plane, word) for (mask, plane), word in zip(records, words, strict=True)
-                    if mask]
+        expected = [(*record, word) for record, word in zip(records, words, strict=True)
+                    if record[0]]
         panels.append((rows, channel, address, send_list, expected))
     sent = [0]
 
@@ -82,7 +82,7 @@ def test_rows_become_flits(changes, latency, stall):
     async def receive(ctx):
         for _, _, _, _, expected in panels:
             flits = await get(ctx, dut.flits, len(expected), rng, stall=stall)
-            assert [(flit.mask, flit.plane, flit.payload) for flit in flits] == expected
+            assert [(flit.destinations, flit.plane, flit.payload) for flit in flits] == expected
             assert all((flit.source, flit.kind.value, flit.slice, flit.index)
                        == (0, Kind.AGGREGATE, 0, 0) for flit in flits)
         await ctx.tick()
@@ -107,8 +107,8 @@ def test_kept_rows_become_flits(idle, stall):
     words = store_panel(memory, config, 0, 0, 14, rng)
     records = store_list(memory, config, 1000, 14, rng, 0.3)
     memory.channels[0][:] = 0
-    expected = [(mask, plane, word) for (mask, plane), word in zip(records, words, strict=True)
-                if mask]
+    expected = [(*record, word) for record, word in zip(records, words, strict=True)
+                if record[0]]
 
     async def control(ctx):
         for turn in range(3):
@@ -123,7 +123,7 @@ def test_kept_rows_become_flits(idle, stall):
     async def receive(ctx):
         for _ in range(3):
             flits = await get(ctx, dut.flits, len(expected), rng, stall=stall)
-            assert [(flit.mask, flit.plane, flit.payload) for flit in flits] == expected
+            assert [(flit.destinations, flit.plane, flit.payload) for flit in flits] == expected
 
     run(dut, control, receive, vector_unit, background=[
         lambda ctx: memory.serve_read(ctx, dut.data),

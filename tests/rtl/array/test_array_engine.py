@@ -215,10 +215,10 @@ class Bench:
             assert count["words"] == stored_words(matrix, lanes)
         sums, slices, planes = {}, Counter(), Counter()
         for flit in self.flits:
-            mask = flit.mask
-            assert mask & (mask - 1) == 0 and mask and flit.source == 0
+            destinations = flit.destinations
+            assert destinations & (destinations - 1) == 0 and destinations and flit.source == 0
             assert flit.kind.value == Kind.REDUCE
-            place = ((mask.bit_length() - 1) ^ self.core, flit.index)
+            place = ((destinations.bit_length() - 1) ^ self.core, flit.index)
             digits = [flit.payload >> config.element_width * lane & (1 << config.element_width) - 1
                       for lane in range(config.lanes)]
             half = 1 << config.element_width - 1

@@ -123,8 +123,8 @@ class Bench:
         width, found = self.config.element_width, []
         for _, flit in self.flits:
             assert flit.kind.value == Kind.REDUCE and flit.source == 0
-            relative = flit.mask.bit_length() - 1
-            assert flit.mask == 1 << relative
+            relative = flit.destinations.bit_length() - 1
+            assert flit.destinations == 1 << relative
             digits = [flit.payload >> width * lane & (1 << width) - 1
                       for lane in range(self.config.lanes)]
             half = 1 << width - 1

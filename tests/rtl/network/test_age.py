@@ -1,23 +1,23 @@
-"""Epochs, and the ages that follow from them."""
+"""Frames, and the ages that follow from them."""
 
 import random
 
-from hypercast.rtl.network.age import EpochCounter, FlitAge
+from hypercast.rtl.network.age import FlitAge, FrameCounter
 from tests.bench import run
 
 
-def test_epochs_are_32_cycles_and_wrap():
-    dut = EpochCounter()
+def test_frames_are_32_cycles_and_wrap():
+    dut = FrameCounter()
 
     async def bench(ctx):
         for cycle in range(1200):
-            assert ctx.get(dut.epoch) == cycle // 32 % 32
+            assert ctx.get(dut.frame) == cycle // 32 % 32
             await ctx.tick()
         ctx.set(dut.clear, 1)
         await ctx.tick()
         ctx.set(dut.clear, 0)
         for cycle in range(70):
-            assert ctx.get(dut.epoch) == cycle // 32
+            assert ctx.get(dut.frame) == cycle // 32
             await ctx.tick()
 
     run(dut, bench)
@@ -32,7 +32,7 @@ def test_ages_saturate_and_are_a_cycle_late():
             injected, valid = rng.randrange(32), rng.random() < 0.8
             elapsed = rng.choice([0, 1, 2, 3, 31, rng.randrange(32)])
             ctx.set(dut.injected, injected)
-            ctx.set(dut.epoch, (injected + elapsed) % 32)
+            ctx.set(dut.frame, (injected + elapsed) % 32)
             ctx.set(dut.valid, valid)
             await ctx.tick()
             expected = min(elapsed, 3) if valid else 0

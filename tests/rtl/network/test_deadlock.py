@@ -76,9 +76,9 @@ def test_what_is_built_has_exactly_the_dependencies_of_all_multicasts(
     expected = {(core, dimension, plane): set() for plane in range(planes)
                 for core, dimension in links(dimensions)}
     for plane in range(planes):
-        for mask in range(1 << (1 << dimensions)):
+        for destinations in range(1 << (1 << dimensions)):
             for source in range(1 << dimensions):
-                tree = routing.tree(mask, plane, dimensions, source)
+                tree = routing.tree(destinations, plane, dimensions, source)
                 reached_over = {neighbour(core, dimension): dimension for core, dimension in tree}
                 for core, dimension in tree:
                     if core in reached_over:

@@ -28,7 +28,7 @@ def test_every_granted_flit_comes_out_once_in_order(stall):
             assert grants & ~requests == 0 and grants & grants - 1 == 0
             for index in range(3):
                 ctx.set(dut.flits[index], layout.const(
-                    {"mask": 0b1011, "source": index, "payload": serial[index]}))
+                    {"destinations": 0b1011, "source": index, "payload": serial[index]}))
                 if grants >> index & 1:
                     granted.append((index, serial[index]))
                     serial[index] += 1
@@ -39,7 +39,7 @@ def test_every_granted_flit_comes_out_once_in_order(stall):
 
     run(dut, requesters, receiver)
     assert [(one.source, one.payload) for one in received] == granted
-    assert all(one.mask == 1 for one in received)
+    assert all(one.destinations == 1 for one in received)
 
 
 def test_full_rate_shared_evenly():

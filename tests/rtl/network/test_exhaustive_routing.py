@@ -1,6 +1,6 @@
 """Every multicast of sixteen cores in every plane, on the model; random ones on the RTL.
 
-The model walks absolute addresses, all destination masks at once, and knows of the routing only
+The model walks absolute addresses, all sets of destinations at once, and knows of the routing only
 what ``split`` says at each core.
 """
 
@@ -23,12 +23,12 @@ CORES = 1 << DIMENSIONS
 DESTINATIONS = np.arange(1, 1 << CORES, dtype=np.int32)
 
 
-def relative(destinations, source):
-    """The masks that ``source`` writes in its flits: bit ``k`` is the core at ``source XOR k``."""
-    mask = np.zeros_like(destinations)
+def relative(absolute, source):
+    """What ``source`` writes in its flits: bit ``k`` is the core at ``source XOR k``."""
+    destinations = np.zeros_like(absolute)
     for core in range(CORES):
-        mask |= (destinations >> core & 1) << (core ^ source)
-    return mask
+        destinations |= (absolute >> core & 1) << (core ^ source)
+    return destinations
 
 
 def walk(source, plane):
@@ -36,19 +36,19 @@ def walk(source, plane):
 
     Returns
     -------
-    delivered : array of (cores, masks)
+    delivered : array of (cores, sets)
         How often each core got each flit.
-    crossed : array of (cores, dimensions, masks)
+    crossed : array of (cores, dimensions, sets)
         How often each flit went along each link, named by its sending core.
-    hops : array of (cores, masks)
+    hops : array of (cores, sets)
         How many hops it took to where it was delivered.
     """
     count = len(DESTINATIONS)
     delivered, hops = np.zeros((2, CORES, count), dtype=np.int8)
     crossed = np.zeros((CORES, DIMENSIONS, count), dtype=np.int8)
     flits = [(source, None, 0, relative(DESTINATIONS, source))]
-    for core, arrival, distance, mask in flits:
-        local, branches = routing.split(mask, plane, arrival, DIMENSIONS)
+    for core, arrival, distance, destinations in flits:
+        local, branches = routing.split(destinations, plane, arrival, DIMENSIONS)
         delivered[core] += local.astype(np.int8)
         hops[core] = np.where(local, distance, hops[core])
         for dimension, branch in branches.items():
@@ -83,8 +83,8 @@ def test_the_tree_is_what_the_model_walks():
         source = int(rng.integers(CORES))
         _, crossed, _ = walk(source, plane)
         for index in rng.integers(len(DESTINATIONS), size=100):
-            mask = int(relative(DESTINATIONS[index:index + 1], source)[0])
-            links = sorted(routing.tree(mask, plane, DIMENSIONS, source))
+            destinations = int(relative(DESTINATIONS[index:index + 1], source)[0])
+            links = sorted(routing.tree(destinations, plane, DIMENSIONS, source))
             assert links == [tuple(map(int, link)) for link in np.argwhere(crossed[:, :, index])]
 
 
@@ -111,8 +111,8 @@ def test_the_rtl_does_what_the_model_says(planes, flits):
             ctx.set(port.ready, 1)
         for number in range(flits):
             source, plane = rng.randrange(CORES), rng.randrange(config.planes)
-            mask = rng.randrange(1, 1 << CORES)
-            one = {"mask": mask, "plane": plane, "payload": number}
+            destinations = rng.randrange(1, 1 << CORES)
+            one = {"destinations": destinations, "plane": plane, "payload": number}
             ctx.set(dut.inject[source].payload, one)
             ctx.set(dut.inject[source].valid, 1)
             sent, got = [], {}
@@ -124,8 +124,9 @@ def test_the_rtl_does_what_the_model_says(planes, flits):
                     core = index // config.eject
                     assert core not in got, "delivered twice"
                     got[core] = ctx.get(ports[index].payload)
-            assert sorted(sent) == sorted(routing.tree(mask, plane, DIMENSIONS, source))
-            assert got == {source ^ offset: layout.const({**one, "mask": 1, "source": offset})
-                           for offset in bits(mask)}
+            assert sorted(sent) == sorted(routing.tree(destinations, plane, DIMENSIONS, source))
+            assert got == {source ^ offset: layout.const(
+                               {**one, "destinations": 1, "source": offset})
+                           for offset in bits(destinations)}
 
     run(dut, bench, cycles=flits * cycles + 1)

@@ -23,22 +23,22 @@ class Traffic:
         self.links = defaultdict(int)
         for source, flits in enumerate(self.flits):
             for number in range(count):
-                destinations = rng.sample(range(config.cores),
+                cores = rng.sample(range(config.cores),
                                           rng.randint(1, most or config.cores))
-                self._add(flits, source, number, destinations, rng)
+                self._add(flits, source, number, cores, rng)
 
-    def _add(self, flits, source, number, destinations, rng):
+    def _add(self, flits, source, number, cores, rng):
         plane = rng.randrange(self.config.planes)
-        one = {"mask": sum(1 << (core ^ source) for core in destinations), "plane": plane,
+        one = {"destinations": sum(1 << (core ^ source) for core in cores), "plane": plane,
                "kind": rng.randrange(3), "slice": rng.randrange(8),
                "index": rng.getrandbits(self.config.index_width),
                "payload": number << 8 | rng.getrandbits(8)}
         layout = flit(self.config)
         flits.append(layout.const(one))
-        for core in destinations:
+        for core in cores:
             self.expected[core, source, plane].append(
-                layout.const({**one, "mask": 1, "source": core ^ source}))
-        for link in routing.tree(one["mask"], plane, self.config.dimensions, source):
+                layout.const({**one, "destinations": 1, "source": core ^ source}))
+        for link in routing.tree(one["destinations"], plane, self.config.dimensions, source):
             self.links[link] += 1
 
     def due(self, core, port):
@@ -122,7 +122,8 @@ def test_rate_of_a_link_in_one_plane(depth, cycles):
     arrived = []
 
     async def send(ctx):
-        await put(ctx, dut.inject[0], [{"mask": 1 << 7, "payload": n} for n in range(count)])
+        await put(ctx, dut.inject[0], [
+            {"destinations": 1 << 7, "payload": number} for number in range(count)])
 
     async def receive(ctx):
         ctx.set(dut.eject[7][0].ready, 1)
@@ -144,7 +145,7 @@ def test_latency_is_three_cycles_and_three_per_hop(hops):
     destination = (1 << hops) - 1
 
     async def bench(ctx):
-        ctx.set(dut.inject[0].payload, {"mask": 1 << destination})
+        ctx.set(dut.inject[0].payload, {"destinations": 1 << destination})
         ctx.set(dut.inject[0].valid, 1)
         await ctx.tick()
         ctx.set(dut.inject[0].valid, 0)
@@ -169,14 +170,15 @@ def test_a_core_that_stops_accepting_does_not_hold_up_other_planes(eject):
     senders = range(5)
 
     def jam(core):
-        return lambda ctx: put(ctx, dut.inject[core], [{"mask": 1 << core, "plane": 0}] * 50)
+        return lambda ctx: put(
+            ctx, dut.inject[core], [{"destinations": 1 << core, "plane": 0}] * 50)
 
     def send(core):
         async def bench(ctx):
             await ctx.tick().repeat(50)
             assert not ctx.get(dut.inject[jammers[0]].ready), "plane 0 is not jammed yet"
             await put(ctx, dut.inject[core], [
-                {"mask": sum(1 << (target ^ core) for target in targets), "plane": 1}] * 20)
+                {"destinations": sum(1 << (target ^ core) for target in targets), "plane": 1}] * 20)
         return bench
 
     def receive(core):

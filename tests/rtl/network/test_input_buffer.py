@@ -11,8 +11,8 @@ from hypercast.rtl.network.input_buffer import InputBuffer
 from tests.bench import run
 
 
-def expected_requests(mask, plane, arrival, dimensions):
-    local, branches = routing.split(mask, plane, arrival, dimensions)
+def expected_requests(destinations, plane, arrival, dimensions):
+    local, branches = routing.split(destinations, plane, arrival, dimensions)
     return local | sum((branch != 0) << 1 + index for index, branch in enumerate(branches.values()))
 
 
@@ -32,11 +32,12 @@ def test_flits_are_offered_until_served(plane, arrival, depth):
         before, age = None, 0  # head and its age in the cycle before
         favours = 0
         while seen < 300:
-            epoch = rng.randrange(32)
-            ctx.set(dut.epoch, epoch)
+            frame = rng.randrange(32)
+            ctx.set(dut.frame, frame)
             # What is shown now.
             assert ctx.get(dut.room) == (len(queue) < depth)
-            waiting = expected_requests(queue[0].mask, plane, arrival, 3) & ~served if queue else 0
+            waiting = (expected_requests(queue[0].destinations, plane, arrival, 3) & ~served
+                       if queue else 0)
             assert ctx.get(dut.requests) == waiting
             head = before if before is not None else (queue[0] if queue else None)
             assert head is None or ctx.get(dut.head) == head
@@ -47,13 +48,13 @@ def test_flits_are_offered_until_served(plane, arrival, depth):
             before, age = None, 0
             if queue:
                 before = queue[0]
-                age = min((epoch - head.epoch) % 32, 3)
+                age = min((frame - head.frame) % 32, 3)
             # What the outputs and the writer do about it.
             serving = waiting & rng.getrandbits(4)
             ctx.set(dut.served, serving)
             write = len(queue) < depth and rng.random() < 0.6
-            new = layout.const({"mask": rng.getrandbits(8) & possible, "plane": plane,
-                                "epoch": rng.randrange(32),
+            new = layout.const({"destinations": rng.getrandbits(8) & possible, "plane": plane,
+                                "frame": rng.randrange(32),
                                 "payload": serial, "index": serial})
             ctx.set(dut.write, write)
             ctx.set(dut.flit, new)

@@ -19,8 +19,9 @@ PLANES = (0, 0, 1, 1, 1)
 def moved(layout, one, dimension):
     """A flit as the neighbour across ``dimension`` gets it."""
     fields = {name: getattr(one, name) for name in ("plane", "kind", "slice", "index", "payload")}
-    mine = routing.split_masks(one.plane, 3)[dimension]
-    return layout.const({**fields, "mask": routing.hop(one.mask & mine, dimension, 3),
+    mine = routing.first_hops(one.plane, 3)[dimension]
+    return layout.const({**fields,
+                         "destinations": routing.hop(one.destinations & mine, dimension, 3),
                          "source": one.source ^ 1 << dimension})
 
 
@@ -49,7 +50,7 @@ def test_flits_and_credits(depth, dimension):
             parity = (bits.bit_count() + ctx.get(dut.link.valid)) & 1
             # The flit of a grant comes a cycle after it, and goes to the link.
             offered = [layout.const({
-                "mask": rng.getrandbits(8), "source": rng.getrandbits(3), "plane": plane,
+                "destinations": rng.getrandbits(8), "source": rng.getrandbits(3), "plane": plane,
                 "kind": rng.randrange(3), "slice": rng.getrandbits(3), "index": serial + index,
                 "payload": rng.getrandbits(32)}) for index, plane in enumerate(PLANES)]
             for index, one in enumerate(offered):
@@ -92,7 +93,7 @@ def test_every_request_has_its_share(trip):
 
     async def bench(ctx):
         for index, plane in enumerate(PLANES):
-            ctx.set(dut.flits[index], {"mask": 0b10, "plane": plane})
+            ctx.set(dut.flits[index], {"destinations": 0b10, "plane": plane})
         ctx.set(dut.requests, 0b11111)
         for _ in range(cycles):
             ctx.set(dut.link.credit, returning.popleft())

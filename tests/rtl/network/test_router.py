@@ -13,8 +13,8 @@ from hypercast.rtl.network.router import Router
 from tests.bench import get, put, run
 
 
-def random_mask(rng, plane, arrival, dimensions):
-    """A mask, not empty, of a flit that may come over ``arrival``."""
+def random_destinations(rng, plane, arrival, dimensions):
+    """Destinations, at least one, of a flit that may come over ``arrival``."""
     later = sum(1 << dimension for dimension in routing.outputs(plane, arrival, dimensions))
     possible = [core for core in range(1 << dimensions) if core & ~later == 0]
     return sum(1 << core for core in rng.sample(possible, rng.randint(1, len(possible))))
@@ -40,28 +40,28 @@ class Neighbourhood:
         config, rng, dimensions = self.config, self.rng, self.config.dimensions
         plane = rng.randrange(config.planes)
         # The index names the arrival, so that the receiver of a flit knows its queue.
-        one = {"mask": random_mask(rng, plane, arrival, dimensions), "plane": plane,
+        one = {"destinations": random_destinations(rng, plane, arrival, dimensions), "plane": plane,
                "source": 0 if arrival is None else rng.randrange(1 << dimensions),
                "kind": rng.randrange(3), "slice": rng.randrange(8),
                "index": dimensions if arrival is None else arrival,
                "payload": number << 16 | rng.getrandbits(16)}
         flits.append(self.layout.const(one))
-        local, branches = routing.split(one["mask"], plane, arrival, dimensions)
+        local, branches = routing.split(one["destinations"], plane, arrival, dimensions)
         if local:
             self.expected["eject", plane % config.eject, plane, one["index"]].append(
-                self.layout.const({**one, "mask": 1}))
+                self.layout.const({**one, "destinations": 1}))
         for dimension, branch in branches.items():
             if branch:
                 self.expected["link", dimension, plane, one["index"]].append(self.layout.const(
-                    {**one, "mask": branch, "source": one["source"] ^ 1 << dimension}))
+                    {**one, "destinations": branch, "source": one["source"] ^ 1 << dimension}))
 
     def arrive(self, kind, number, got):
         queue = self.expected[kind, number, got.plane, got.index]
         assert queue, f"{kind} {number} sent a flit nobody expects: {got!r}"
         expected = queue.popleft()
         for field, _ in self.layout:
-            # The router adds the epoch of the injection.
-            if not (field == "epoch" and kind == "link" and got.index == self.config.dimensions):
+            # The router adds the frame of the injection.
+            if not (field == "frame" and kind == "link" and got.index == self.config.dimensions):
                 assert getattr(got, field) == getattr(expected, field), field
 
     def outstanding(self, kind, number):
@@ -101,7 +101,7 @@ class Neighbourhood:
 
 @pytest.mark.parametrize(("dimensions", "planes", "eject", "depth", "patience"), [
     (0, 2, 1, 2, 1.0), (1, 1, 1, 2, 0.3), (2, 2, 2, 3, 0.5), (3, 4, 2, 2, 0.7), (4, 2, 1, 4, 0.2)])
-def test_each_flit_goes_where_its_mask_says(dimensions, planes, eject, depth, patience):
+def test_each_flit_goes_to_its_destinations(dimensions, planes, eject, depth, patience):
     config = Config(dimensions=dimensions, planes=planes, eject=eject, buffer_depth=depth, lanes=2)
     dut = Router(config)
     rng = random.Random(dimensions)
@@ -151,12 +151,13 @@ def test_no_input_reaches_a_link_in_the_same_cycle():
     run(dut, bench)
 
 
-def test_flits_with_an_empty_mask_are_dropped():
+def test_flits_without_destinations_are_dropped():
     config = Config(dimensions=2, planes=1, lanes=2, buffer_depth=2)
     dut = Router(config)
 
     async def bench(ctx):
-        await put(ctx, dut.inject, [{"mask": 0, "payload": 7}] * 5 + [{"mask": 1, "payload": 8}])
+        await put(ctx, dut.inject, [
+            *[{"destinations": 0, "payload": 7}] * 5, {"destinations": 1, "payload": 8}])
         [got] = await get(ctx, dut.eject[0], 1)
         assert got.payload == 8
 
@@ -182,7 +183,8 @@ def test_a_branch_is_served_while_another_waits():
     async def bench(ctx):
         # Two flits use up the credits of dimension 1; the third wants both dimensions, the fourth
         # only dimension 0, which is free.
-        await put(ctx, dut.inject, [{"mask": mask} for mask in (0b0100, 0b0100, 0b0110, 0b0010)])
+        await put(ctx, dut.inject, [
+            {"destinations": one} for one in (0b0100, 0b0100, 0b0110, 0b0010)])
         await ctx.tick().repeat(10)
         assert sent == [1, 2], "the free branch was not served, or not once, or overtaken"
         ctx.set(dut.outgoing[1].credit, 1)
@@ -201,10 +203,10 @@ def test_oldest_flits_go_first():
     order = []
 
     async def bench(ctx):
-        ctx.set(dut.epoch, 3)
-        for dimension, epoch in ((0, 3), (1, 0)):
+        ctx.set(dut.frame, 3)
+        for dimension, frame in ((0, 3), (1, 0)):
             link = dut.incoming[dimension]
-            ctx.set(link.flit, {"mask": 1, "index": dimension, "epoch": epoch})
+            ctx.set(link.flit, {"destinations": 1, "index": dimension, "frame": frame})
             ctx.set(link.valid, 1)
         await ctx.tick().repeat(4)
         for dimension in range(2):
@@ -260,7 +262,7 @@ def test_a_flit_without_room_is_a_fault():
     dut = Router(config)
 
     async def bench(ctx):
-        ctx.set(dut.incoming[0].flit, {"mask": 1})
+        ctx.set(dut.incoming[0].flit, {"destinations": 1})
         ctx.set(dut.incoming[0].valid, 1)
         # Two at the ejection port, two in the buffer, and one too many.
         seen = []

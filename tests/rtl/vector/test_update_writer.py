@@ -74,7 +74,7 @@ def test_rows(config, adam, idle, stall):
     async def flits(ctx):
         for row, flit in enumerate(await get(ctx, dut.flits, rows, rng, stall)):
             assert flit.kind == FlitKind.WEIGHT
-            assert flit.mask == (1 << config.cores) - 1
+            assert flit.destinations == (1 << config.cores) - 1
             assert flit.index == index + row * config.cores
             operands = values["operand"].reshape(rows, -1)[row]
             assert flit.payload == pack(operands[:config.lanes], config.element_width)
