@@ -5,7 +5,7 @@ from math import isqrt
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hypercast.reference.adam import (
@@ -90,6 +90,7 @@ EPSILONS = st.tuples(st.integers(1 << 17, (1 << 18) - 1), st.integers(0, 31))
 
 
 @given(st.lists(st.tuples(second_moments(), int32), min_size=1), EPSILONS)
+@example([((0, 0), (1 << 31) - 1), ((0, 0), -1 << 31)], (1 << 17, 0))  # beyond both ends
 def test_direction_bit_for_bit(cases, epsilon):
     found, saturated = direction(
         np.array([momentum for _, momentum in cases]),

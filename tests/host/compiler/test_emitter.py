@@ -4,9 +4,14 @@ from types import SimpleNamespace
 
 import pytest
 
+from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.emitter import Emitter
 from hypercast.host.compiler.weights import Weights
+from hypercast.rtl.isa import Opcode, decode
+from tests.host.models import SMALL, named_model
 from tests.host.noted_programs import CASES, noted, summary
+
+CONFIG = SMALL.replace(weight_rows=1024, channel_words=16384, program_rows=2048, tensors=64)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -22,3 +27,15 @@ def test_chunks_of_panels(panels, chunks):
                       chunks=tuple(SimpleNamespace(rows=range(first, first + 6))
                                    for first in (0, 6)))
     assert Emitter._weights(weights, panels) == [("weights", "W1", first) for first in chunks]
+
+
+def test_weights_that_share_an_exponent_are_not_updated_while_it_is_used():
+    job = compile_job(named_model("sage", hidden=(4, 4)), CONFIG)
+    program = list(map(decode, job.instructions("train")))
+    for number in (1, 2, 3):
+        entry = job.tensors[f"W{number}"]
+        used = [row for row, one in enumerate(program)
+                if one["opcode"] == Opcode.DRAIN and one["b"] == entry]
+        updates = [row for row, one in enumerate(program)
+                   if one["opcode"] == Opcode.UPDATE and one["o"] == entry]
+        assert len(updates) >= 2 and max(used) < min(updates)

@@ -95,6 +95,18 @@ def test_messages_compute_the_product(matrix, config, first, targets):
     assert np.array_equal(got, expected)
 
 
+def test_more_targets_than_sources():
+    """As backward in a sample, whose targets are the sources of the way forward."""
+    matrix = np.zeros((40, 3), dtype=np.int64)
+    matrix[::7, 1], matrix[39] = 5, [1, 2, 3]
+    for config in CONFIGS:
+        messages = compile_messages(scipy.sparse.csr_array(matrix), config)
+        got = _deliver(messages, np.array([1, 10, 100]), 3, config, 0, 64)
+        ranks = np.arange(40)
+        assert np.array_equal(got[core_of(ranks, config.cores), row_of(ranks, config.cores)],
+                              matrix @ [1, 10, 100])
+
+
 def test_a_large_weight_is_several_edges():
     matrix = scipy.sparse.csr_array(np.array([[127, 0], [-300, 255], [0, 0]]))
     for width, edges in ((8, [1, 3 + 3]), (16, [1, 2])):

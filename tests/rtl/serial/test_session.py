@@ -23,6 +23,8 @@ def test_a_session():
         await strobe(ctx, dut.open)
         assert ctx.get(dut.session) == 0
         await see(ctx, Kind.OPEN, 9, 5)
+        await ctx.tick()
+        assert ctx.get(dut.session) == 0  # a header alone opens nothing
         await strobe(ctx, dut.open)
         assert (ctx.get(dut.session), ctx.get(dut.sequence)) == (5, 0)
         for expected in [*range(256), *range(20)]:
@@ -36,6 +38,8 @@ def test_a_session():
             assert ctx.get(dut.sequence) == expected
             await strobe(ctx, dut.advance)
         await see(ctx, Kind.OPEN, 0, 7)
+        await ctx.tick()
+        assert ctx.get(dut.session) == 5
         await strobe(ctx, dut.open)
         assert (ctx.get(dut.session), ctx.get(dut.sequence)) == (7, 0)
 

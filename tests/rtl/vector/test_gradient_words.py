@@ -32,3 +32,24 @@ def test_rows(lanes, element_width, groups, idle, stall):
 
     run(dut, check, lambda ctx: put(
         ctx, dut.i, gradients[:, :count].reshape(-1, size).tolist(), rng, idle), cycles=2000)
+
+
+@GROUP_SHAPES
+def test_takes_a_group_in_every_cycle(lanes, element_width, groups):
+    """Where a group is a panel, it passes in the cycle in which it comes."""
+    dut = GradientWords(PRESETS["test"].replace(lanes=lanes, element_width=element_width))
+    at_once = lanes <= 4
+
+    async def check(ctx):
+        ctx.set(dut.groups, groups)
+        ctx.set(dut.i.valid, 1)
+        ctx.set(dut.o.ready, 1)
+        assert ctx.get(dut.o.valid) == at_once
+        for _ in range(3 * groups):
+            assert ctx.get(dut.i.ready)
+            await ctx.tick()
+        assert ctx.get(dut.o.valid)
+        ctx.set(dut.o.ready, 0)
+        assert not ctx.get(dut.i.ready)
+
+    run(dut, check)

@@ -99,7 +99,7 @@ class VectorBench:
             cycles += 1
             assert cycles < _PATIENCE, f"{opcode.name} hangs"
         peak = ctx.get(dut.peak)
-        await ctx.tick().repeat(2)  # the increments are registered
+        await ctx.tick().repeat(5)  # the increments are registered, and end
         return cycles, peak
 
     async def _serve_accumulators(self, ctx, port, accumulators):
@@ -137,6 +137,10 @@ class VectorBench:
 
     async def _count(self, ctx):
         names = ("words", "starved", "blocked", "saturations")
+        idle = 0
         while True:
-            _, _, *increments = await ctx.tick().sample(*(getattr(self.dut, n) for n in names))
+            _, _, busy, *increments = await ctx.tick().sample(
+                self.dut.busy, *(getattr(self.dut, name) for name in names))
             self.counters.update(dict(zip(names, increments, strict=True)))
+            idle = 0 if busy else idle + 1  # the increments are registered
+            assert idle < 3 or not any(increments), "it counts without an instruction"

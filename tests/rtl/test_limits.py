@@ -1,0 +1,13 @@
+"""Limits that hardware and compiler share."""
+
+import pytest
+
+from hypercast.rtl.config import PRESETS
+from hypercast.rtl.limits import QUOTIENT_CYCLES, group_size, row_interval
+
+
+@pytest.mark.parametrize(("lanes", "size", "interval"), [
+    (2, 2, QUOTIENT_CYCLES), (4, 4, 1), (8, 4, 1), (16, 4, 1)])
+def test_what_follows_from_lanes(lanes, size, interval):
+    config = PRESETS["test"].replace(lanes=lanes)
+    assert (group_size(config), row_interval(config)) == (size, interval)
