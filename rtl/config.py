@@ -179,14 +179,14 @@ class Config:
         return self.word_width // 32
 
     @property
-    def slices(self) -> int:
-        """Element-wide slices of an accumulator."""
+    def digits(self) -> int:
+        """Digits of an accumulator, each as wide as an element."""
         return 3 if self.element_width == 16 else 5
 
     @property
     def accumulator_width(self) -> int:
         """Bits of an accumulator: 48 for 16-bit elements, 40 for 8-bit."""
-        return self.slices * self.element_width
+        return self.digits * self.element_width
 
     @property
     def reset_cycles(self) -> int:

@@ -44,7 +44,7 @@ class Engine(enum.IntEnum):
     AGGREGATE = 0  #: Sender or receiver still at work on an AGGREGATE.
     ARRAY = 1      #: MATMUL or GRADIENT under way, gradient rows not all sent included.
     VECTOR = 2     #: DRAIN, LOSS or UPDATE under way, or a write not yet visible.
-    REDUCTION = 3  #: Gradient slices of earlier GRADIENTs still to arrive at this core.
+    REDUCTION = 3  #: Digits of earlier GRADIENTs still to arrive at this core.
     WEIGHTS = 4    #: Weight rows of earlier UPDATEs still to arrive at this core.
 
 
@@ -52,7 +52,7 @@ class Kind(enum.IntEnum):
     """What a flit is for."""
 
     AGGREGATE = 0  #: Word of a row; the receiver's edge stream says where it is added.
-    REDUCE = 1     #: Gradient slice; ``index`` is the accumulator row.
+    REDUCE = 1     #: Digit of a gradient; ``index`` is the accumulator row.
     WEIGHT = 2     #: New row of weights; ``index`` is the weight bank's row.
 
 
@@ -113,7 +113,7 @@ OPERANDS = {
     Opcode.GRADIENT: (
         ("vertices", 4), ("buffer", 1), ("sparse", 1), ("address", 24), ("stride", 24),
         ("panels", 14), ("ones", 1), ("gradient_channel", 1),
-        ("gradient_address", 24), ("first_row", 20), ("slices", 3), ("sums", 1), ("sums_row", 20),
+        ("gradient_address", 24), ("first_row", 20), ("digits", 3), ("sums", 1), ("sums_row", 20),
         *_DROPOUT, ("panel", 14), *_OPERAND, *_KEPT),
     Opcode.DRAIN: (
         *_ROWS, ("source", 1), ("buffer", 1), ("channel", 1), ("address", 24), *_TENSORS,

@@ -30,7 +30,7 @@ def flit(config: Config) -> data.StructLayout:
     ``destinations`` is relative to the core that holds the flit: bit ``k`` is the core at address
     ``self XOR k``. ``source`` is the sender, relative in the same way (0 when injected; at the
     receiver, ``self XOR source`` sent it). ``frame`` is when it was injected, for routers only.
-    ``slice`` is the digit of a REDUCE flit, 0 the lowest, and zero otherwise.
+    ``digit`` is the number of a REDUCE flit's digit, 0 the lowest, and zero otherwise.
     """
     return data.StructLayout({
         "destinations": unsigned(config.cores),
@@ -38,7 +38,7 @@ def flit(config: Config) -> data.StructLayout:
         "plane": unsigned((config.planes - 1).bit_length()),
         "frame": FRAME_WIDTH,
         "kind": FlitKind,
-        "slice": unsigned(3),
+        "digit": unsigned(3),
         "index": unsigned(config.index_width),
         "payload": unsigned(config.data_width),
     })

@@ -44,7 +44,7 @@ def _program():
                **rows, **dropout),
         encode(Opcode.MATMUL, waits=1 << Engine.VECTOR, row_limit=_ROWS, channel=1, address=made,
                panels=5, buffer=1),
-        encode(Opcode.GRADIENT, panels=_CONFIG.cores, ones=1, slices=_CONFIG.slices,
+        encode(Opcode.GRADIENT, panels=_CONFIG.cores, ones=1, digits=_CONFIG.digits,
                gradient_address=made),
         encode(Opcode.DRAIN, buffer=1, address=result, o=3, **rows),
         encode(Opcode.HALT),

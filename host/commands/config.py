@@ -9,7 +9,7 @@ from hypercast.rtl.config import PRESETS, Config
 
 __all__ = ["config"]
 
-_DERIVED = ("cores", "data_width", "word_width", "accumulator_width", "slices", "streams",
+_DERIVED = ("cores", "data_width", "word_width", "accumulator_width", "digits", "streams",
             "send_record_width", "state_words", "index_width", "address_width")
 
 

@@ -16,7 +16,7 @@ from hypercast.host.compiler.lowering import Program
 from hypercast.host.compiler.memory_map import CapacityError, require_capacity
 from hypercast.host.compiler.model import Model
 from hypercast.host.compiler.packing import pack_rows
-from hypercast.host.compiler.reduction import gradient_slices
+from hypercast.host.compiler.reduction import gradient_digits
 from hypercast.host.compiler.sample_plan import Room, SamplePlan
 from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.state import store_state, weight_rows
@@ -88,9 +88,9 @@ def compile_job(model: Model, config: Config, *, word_sparse: bool = True,
         inputs=features.operand(layout.first_panels), timing=Timing(config, sparse),
         tensors=tensors, messages=plan.messages, roots=plan.roots,
         headroom=model.recipe.headroom_of, schedule=Schedule())
-    slices = dict.fromkeys(weights, config.slices) if room else gradient_slices(model, config)
+    digits = dict.fromkeys(weights, config.digits) if room else gradient_digits(model, config)
     program = Program(network=model.network, emitter=emitter, gradient_emitter=GradientEmitter(
-        emitter=emitter, slices=slices))
+        emitter=emitter, digits=digits))
     entries: dict[str, int] = {}
     for entry in ("train", "evaluate") if room else ("load", "train", "evaluate"):
         row = len(emitter.schedule.issued)

@@ -27,12 +27,12 @@ class GradientEmitter:
     ----------
     emitter : Emitter
         Emits the products.
-    slices : dict
+    digits : dict
         Parameter to number of digits that a core's sum of its gradient takes.
     """
 
     emitter: Emitter
-    slices: Mapping[Tensor, int]
+    digits: Mapping[Tensor, int]
     _groups: dict[int, Accumulators] = field(default_factory=dict)
 
     def gradients(self, phase: int, number: int,
@@ -109,17 +109,17 @@ class GradientEmitter:
                 left = operands.left(rows, first, count, tile)
                 right = operands.right(columns, panel, tile)
                 with_sums = first == 0 and panel in sums
-                slices = max(self.slices[each] for each in (name, *[bias] * with_sums))
+                digits = max(self.digits[each] for each in (name, *[bias] * with_sums))
                 self._reduce(
                     chunk.group,
-                    {"phase": phase, "vertices": entry, "slices": slices, "panels": count,
+                    {"phase": phase, "vertices": entry, "digits": digits, "panels": count,
                      "panel": first, "first_row": row, **left.fields, **right.fields,
                      **({"sums": 1, "sums_row": sums[panel]} if with_sums else {}),
                      **dropout_fields(dropout)},
                     reads=[*left.reads, *right.reads], writes=left.writes, follows=right.follows,
                     duration=emitter.timing.gradient(
                         rows, vertices.count_of(tile) if tile else vertices.count, first, count,
-                        slices, emitter.regions[columns].channel, reading=left.memory,
+                        digits, emitter.regions[columns].channel, reading=left.memory,
                         kept=not right.memory, sums=with_sums))
 
     def _bias_gradient(self, phase: int, name: Tensor, columns: Tensor,
@@ -136,13 +136,13 @@ class GradientEmitter:
                 panels = alone if together else [panel]
                 self._reduce(
                     chunk.group,
-                    {"phase": phase, "vertices": vertices.entry, "slices": self.slices[name],
+                    {"phase": phase, "vertices": vertices.entry, "digits": self.digits[name],
                      "panels": len(panels), "ones": 1, "stride": region.stride,
                      "first_row": chunk.first_row + panel - chunk.rows.start, **right.fields},
                     reads=operands.parts(columns, panels) if together else right.reads,
                     follows=right.follows,
                     duration=emitter.timing.bias_gradient(
-                        vertices.count, len(panels), self.slices[name], region.channel,
+                        vertices.count, len(panels), self.digits[name], region.channel,
                         kept=not together))
 
     def _reduce(self, group: int, fields: Mapping[str, int], *, duration: Duration,

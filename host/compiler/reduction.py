@@ -16,7 +16,7 @@ from hypercast.reference.network import Network
 from hypercast.reference.tensor import FEATURES, Kind, Tensor
 from hypercast.rtl.config import Config
 
-__all__ = ["Chunk", "gradient_slices", "plan_reductions", "slices_for"]
+__all__ = ["Chunk", "digits_for", "gradient_digits", "plan_reductions"]
 
 #: Share of the last weight gradient that is left to the last group.
 _LAST_SHARE = 0.2
@@ -95,7 +95,7 @@ def _tail(count: int, height: int, unit: int) -> int:
     return max(0, count - -(-(count - share) // step) * step)
 
 
-def gradient_slices(model: Model, config: Config,
+def gradient_digits(model: Model, config: Config,
                     network: Network | None = None) -> dict[Tensor, int]:
     """Digits that any core's sum of each parameter's gradient takes, by parameter name.
 
@@ -110,10 +110,10 @@ def gradient_slices(model: Model, config: Config,
     """
     bounds = [gradient_bounds(network or model.network, deal(model.tensors[FEATURES], core, config),
                               config.element_width) for core in range(config.cores)]
-    return {name: slices_for(max(bound[name] for bound in bounds), config) for name in bounds[0]}
+    return {name: digits_for(max(bound[name] for bound in bounds), config) for name in bounds[0]}
 
 
-def slices_for(bound: int, config: Config) -> int:
+def digits_for(bound: int, config: Config) -> int:
     """Digits that hold any sum of magnitude up to ``bound``, all of an accumulator at most.
 
     Every digit is signed, so ``n`` of them end before ``2**(n * E - 1)``: with 16 bits,
@@ -122,5 +122,5 @@ def slices_for(bound: int, config: Config) -> int:
     width = config.element_width
     largest = (1 << width - 1) - 1
     ends = [sum(largest << width * digit for digit in range(count))
-            for count in range(1, config.slices)]
+            for count in range(1, config.digits)]
     return 1 + bisect_left(ends, bound)

@@ -211,7 +211,7 @@ class _Waits:
         waits, chained = 0, False
         unchained = _Access(access.reads - instruction.follows, access.writes, access.adds)
         for engine, running in list(self._running.items()):
-            # Slices go to the buffer that the last GRADIENT named.
+            # Digits go to the buffer that the last GRADIENT named.
             mixed = (gradient and engine == isa.Engine.REDUCTION
                      and any(other.adds != access.adds for other in running))
             if engine == own or not (mixed or any(access.conflicts(other) for other in running)):
@@ -225,7 +225,7 @@ class _Waits:
         # The engine itself is free when the instruction is issued: its last one is done.
         self._running[own] = [access]
         if arrivals := ARRIVALS.get(instruction.opcode):
-            # What arrives is slices for the accumulators, or rows of weights.
+            # What arrives is digits for the accumulators, or rows of weights.
             arriving = (_Access(set(), set(), access.adds) if gradient
                         else _Access(set(), instruction.writes))
             self._running.setdefault(arrivals, []).append(arriving)

@@ -181,7 +181,7 @@ class Timing:
             words=self._on(channel, words / self._config.cores) if reading else (0, 0),
             work={"array_words": words, **work})
 
-    def gradient(self, name: Tensor, vertices: int, first: int, tiles: int, slices: int,
+    def gradient(self, name: Tensor, vertices: int, first: int, tiles: int, digits: int,
                  channel: int, *, reading: bool, kept: bool = False,
                  sums: bool = False) -> Duration:
         """GRADIENT of weights: a tile's rows are sent while the next one streams.
@@ -191,7 +191,7 @@ class Timing:
         """
         config = self._config
         rows = -(-vertices // config.cores)
-        flits = slices * config.lanes
+        flits = digits * config.lanes
         again = rows > config.accumulator_rows  # the right operand is read for every tile
         least = flits  # to send a tile
         cycles, words = self._stream(name, vertices, rows, first, tiles, least,
@@ -205,14 +205,14 @@ class Timing:
         reads = {self._channel(channel, "read"): vertices * passes,
                  self._channel(1 - channel, "read"): words if reading else 0}
         left = words / config.cores if reading else 0
-        sent = tiles * flits + slices * sums
+        sent = tiles * flits + digits * sums
         return self._duration(
             begin + cycles + 2 * config.lanes + 2 + flits,
             tail=4 + self._network, words=(right, left) if channel == 0 else (left, right),
             demands=self._reduced(sent),
             work={"array_words": words, "sent": sent * config.cores, **reads})
 
-    def bias_gradient(self, vertices: int, panels: int, slices: int, channel: int, *,
+    def bias_gradient(self, vertices: int, panels: int, digits: int, channel: int, *,
                       kept: bool = False) -> Duration:
         """GRADIENT of a bias: each panel passes once."""
         config = self._config
@@ -220,10 +220,10 @@ class Timing:
         each = max(rows if kept else self._words(rows), config.lanes)
         read = 0 if kept else panels
         return self._duration(
-            (6 if kept else self._read) + panels * each + 2 * config.lanes + 2 + slices,
-            tail=4 + self._network + config.cores * slices / config.eject,
-            words=self._on(channel, read * rows), demands=self._reduced(panels * slices),
-            work={"array_words": panels * vertices, "sent": panels * slices * config.cores,
+            (6 if kept else self._read) + panels * each + 2 * config.lanes + 2 + digits,
+            tail=4 + self._network + config.cores * digits / config.eject,
+            words=self._on(channel, read * rows), demands=self._reduced(panels * digits),
+            work={"array_words": panels * vertices, "sent": panels * digits * config.cores,
                   self._channel(channel, "read"): read * vertices})
 
     def _reduced(self, flits: int) -> dict[str, float]:

@@ -109,7 +109,7 @@ def predict(workload: Workload, *, trials: int = TRIALS) -> Prediction:
     weights, config = emitter.weights, workload.config
     gradient_emitter = GradientEmitter(
         emitter=emitter,
-        slices={**dict.fromkeys(weights, config.slices), **workload.slices(workload.network)})
+        digits={**dict.fromkeys(weights, config.digits), **workload.digits(workload.network)})
     program = Program(network=workload.network, emitter=emitter,
                       gradient_emitter=gradient_emitter, ahead=workload.ahead)
     if not workload.sampled:

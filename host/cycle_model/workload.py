@@ -9,7 +9,7 @@ from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.features import Features
 from hypercast.host.compiler.load import Load
 from hypercast.host.compiler.model import Model
-from hypercast.host.compiler.reduction import gradient_slices
+from hypercast.host.compiler.reduction import gradient_digits
 from hypercast.host.cycle_model.aggregations import Expected
 from hypercast.reference.array_types import IntArray, SparseArray
 from hypercast.reference.network import AGGREGATE_FIRST, Network
@@ -38,7 +38,7 @@ class Workload:
         layer aggregates first: that depends on nothing that the step computes.
     words : (cores, panels) array of int, optional
         Words of the input features, if they are word-sparse where the first layer combines first.
-    slices : callable
+    digits : callable
         Gives the digits that gradients are sent in: a dictionary by parameter, from a network; as
         many as an accumulator has where it says nothing.
     """
@@ -49,7 +49,7 @@ class Workload:
     sampled: bool = False
     pipelined: bool = False
     words: IntArray | None = None
-    slices: Callable[[Network], Mapping[Tensor, int]] = lambda network: {}
+    digits: Callable[[Network], Mapping[Tensor, int]] = lambda network: {}
 
     @classmethod
     def of_graph(cls, adjacency: SparseArray, network: Network, config: Config,
@@ -63,7 +63,7 @@ class Workload:
         root_weight : int
             ``Sample.root_weight`` of rows that are added; the larger, the more edges.
         **known
-            ``words`` and ``slices``.
+            ``words`` and ``digits``.
         """
         return cls(config=config, network=network, aggregations=CompiledEdges.of_any_order(
             network, [adjacency] * len(network.layers), root_weight, config), **known)
@@ -88,7 +88,7 @@ class Workload:
                    aggregations=edges or CompiledEdges.of_any_order(
                        model.network, sample.edges, sample.root_weight, config),
                    words=Features(model, rows, config).words,
-                   slices=partial(gradient_slices, model, config))
+                   digits=partial(gradient_digits, model, config))
 
     @classmethod
     def of_statistics(cls, vertices: Sequence[int], edges: Sequence[int], network: Network,
@@ -104,7 +104,7 @@ class Workload:
         law : str
             One of ``DEGREE_LAWS``: how edges are distributed over the vertices they come from.
         **known
-            ``words``, ``slices``, ``sampled`` and ``pipelined``.
+            ``words``, ``digits``, ``sampled`` and ``pipelined``.
         """
         return cls(config=config, network=network,
                    aggregations=Expected(vertices, edges, config, law), **known)

@@ -48,7 +48,7 @@ _TRAINING: tuple[Section, ...] = (
 #: Sections about the step that was recorded.
 _STEP: tuple[Section, ...] = (
     ("Timeline", "When each engine was busy, core by core. Reduction and weights are arrivals: "
-     "gradient slices and new weights that are still to come.", timeline.draw, None),
+     "digits of gradients and new weights that are still to come.", timeline.draw, None),
     ("Roofline", "An operation is a multiply-accumulate, or an element that a vector unit "
      "produces. Work counts for the phase whose instruction was issued last, as cycles do.",
      roofline.draw, None),

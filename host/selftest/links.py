@@ -1,7 +1,7 @@
 """Tests every link in every plane, by messages whose payload takes each bit through 0 and 1.
 
 A case is one AGGREGATE. What arrives is drained to memory as it is, so what a core has there is
-what one core, known from row and case, has sent. Kinds, slices and indexes of flits do not vary
+what one core, known from row and case, has sent. Kinds, digits and indexes of flits do not vary
 here; gradients and updates have them all.
 """
 

@@ -34,7 +34,7 @@ def _assume_plain(m, one, frame):
     Flits are new when they come.
     """
     m.d.comb += Assume(
-        Cat(one.payload[_TAG_WIDTH:], one.kind.as_value(), one.slice, one.index) == 0)
+        Cat(one.payload[_TAG_WIDTH:], one.kind.as_value(), one.digit, one.index) == 0)
     m.d.comb += Assume(one.frame == frame)
 
 

@@ -15,10 +15,10 @@ __all__ = ["Aggregator"]
 
 
 class Aggregator(wiring.Component):
-    """Adds the flits of its planes to accumulators, one edge or slice per cycle.
+    """Adds the flits of its planes to accumulators, one edge or digit per cycle.
 
     An AGGREGATE flit waits for each of its edges and leaves with the one marked last. A REDUCE
-    flit is treated as one edge whose weight shifts it by ``slice`` elements; a WEIGHT flit is
+    flit is treated as one edge whose weight shifts it by ``digit`` elements; a WEIGHT flit is
     passed on. Flits are handled strictly in order.
 
     From taking an edge to the accumulators' port it takes two cycles: operands, product; each stage
@@ -43,9 +43,9 @@ class Aggregator(wiring.Component):
         Rows of WEIGHT flits.
     drain : In(AccumulatorPort)
         Reads and clears the aggregator's accumulators. Sees a sum if its ``enable`` comes two
-        cycles after ``edge_added`` or ``slice_added``, or later.
-    edge_added, slice_added : Out(1)
-        High in the cycle in which an edge or slice is added.
+        cycles after ``edge_added`` or ``digit_added``, or later.
+    edge_added, digit_added : Out(1)
+        High in the cycle in which an edge or digit is added.
     starved : Out(1)
         High while an AGGREGATE flit waits for an edge.
     """
@@ -63,7 +63,7 @@ class Aggregator(wiring.Component):
             "weights": Out(stream.Signature(weight_row(config))),
             "drain": In(AccumulatorPort(config)),
             "edge_added": Out(1),
-            "slice_added": Out(1),
+            "digit_added": Out(1),
             "starved": Out(1),
         })
 
@@ -109,10 +109,10 @@ class Aggregator(wiring.Component):
         return m
 
     def _accumulate(self, m, issued, is_reduce, head, edge):
-        """Bring the edge taken, or the slice issued, in this cycle to the accumulators."""
+        """Bring the edge taken, or the digit issued, in this cycle to the accumulators."""
         config = self._config
         width = config.element_width
-        # Multipliers shift slices by up to 16 bits. The upper slices take ``reach`` bits more.
+        # Multipliers shift digits by up to 16 bits. The upper digits take ``reach`` bits more.
         reach = width + 16
         step = data.StructLayout({
             "valid": 1,
@@ -123,8 +123,8 @@ class Aggregator(wiring.Component):
         steps = [Signal(step, name=f"step_{index}") for index in range(2)]
         weight, upper = Signal(signed(18)), Signal()
         m.d.comb += weight.eq(edge.weight)
-        with m.If(is_reduce), m.Switch(head.slice):
-            for digit in range(config.slices):
+        with m.If(is_reduce), m.Switch(head.digit):
+            for digit in range(config.digits):
                 with m.Case(digit):
                     distance = digit * width
                     m.d.comb += [
@@ -166,7 +166,7 @@ class Aggregator(wiring.Component):
             accumulators.row.eq(Mux(
                 drain.enable, self._row(drain.row, drain.buffer), steps[1].row)),
             self.edge_added.eq(added & ~steps[1].is_reduce),
-            self.slice_added.eq(added & steps[1].is_reduce),
+            self.digit_added.eq(added & steps[1].is_reduce),
         ]
         m.d.comb += [addend.eq(Mux(steps[1].upper, product << reach, product))
                      for addend, product in zip(accumulators.addend, products, strict=True)]

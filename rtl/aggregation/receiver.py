@@ -19,7 +19,7 @@ __all__ = ["Receiver"]
 class Receiver(wiring.Component):
     """Takes flits from the network: adds AGGREGATE and REDUCE flits, passes WEIGHT flits on.
 
-    Aggregator ``e`` takes the flits of planes ``r`` with ``r mod eject = e``, one edge or slice per
+    Aggregator ``e`` takes the flits of planes ``r`` with ``r mod eject = e``, one edge or digit per
     cycle, and has accumulators of its own; a drain sees their sum.
 
     Parameters
@@ -43,7 +43,7 @@ class Receiver(wiring.Component):
         High from the cycle after ``start`` until a drain sees all the edge set's edges added; stays
         low if the instruction is to ``prefetch`` only.
     reduction_busy : Out(1)
-        High from the cycle after ``reduce_start`` until a drain sees all expected slices added.
+        High from the cycle after ``reduce_start`` until a drain sees all expected digits added.
     error : Out(1)
         High for a cycle when a REDUCE flit came that no GRADIENT announced.
     flits : array of In(stream of flit)
@@ -122,11 +122,11 @@ class Receiver(wiring.Component):
         self._sum_accumulators(m, aggregators)
 
         # What is still to come.
-        slice_count = Signal(range(config.eject + 1))
+        digit_count = Signal(range(config.eject + 1))
         m.d.sync += [
             self.edge_count.eq(sum(aggregator.edge_added for aggregator in aggregators)),
             self.starved.eq(sum(aggregator.starved for aggregator in aggregators)),
-            slice_count.eq(sum(aggregator.slice_added for aggregator in aggregators)),
+            digit_count.eq(sum(aggregator.digit_added for aggregator in aggregators)),
         ]
         edges_left = Signal(edge_count(config))
         with m.If(fetch.total.valid):
@@ -138,7 +138,7 @@ class Receiver(wiring.Component):
             reductions.core.eq(self.core),
             reductions.start.eq(self.reduce_start),
             reductions.issue.eq(self.issue),
-            reductions.arrived.eq(slice_count),
+            reductions.arrived.eq(digit_count),
             self.reduction_busy.eq(reductions.busy),
             self.error.eq(reductions.error),
         ]

@@ -1,4 +1,4 @@
-"""Counts the gradient slices that are still to arrive."""
+"""Counts the digits of gradients that are still to arrive."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
@@ -14,7 +14,7 @@ __all__ = ["ReductionCount"]
 class ReductionCount(wiring.Component):
     """Outstanding REDUCE flits of this core: expected since reset minus arrived.
 
-    GRADIENT adds ``cores * slices`` for each of its reduction rows that this core owns (row ``R``
+    GRADIENT adds ``cores * digits`` for each of its reduction rows that this core owns (row ``R``
     with ``R mod cores = core``), that of its column sums among them, two cycles after ``start``; no
     flit can be faster.
 
@@ -32,11 +32,11 @@ class ReductionCount(wiring.Component):
     issue : In(Issue)
         The GRADIENT; valid with ``start``.
     arrived : In(range(eject + 1))
-        Slices that arrived in this cycle.
+        Digits that arrived in this cycle.
     busy : Out(1)
-        High from the cycle after ``start`` until all slices have arrived.
+        High from the cycle after ``start`` until all digits have arrived.
     error : Out(1)
-        High for the cycle after more slices arrived than were expected; the count is then zero.
+        High for the cycle after more digits arrived than were expected; the count is then zero.
     """
 
     def __init__(self, config: Config) -> None:
@@ -64,12 +64,12 @@ class ReductionCount(wiring.Component):
         sums = owned_below(gradient.sums_row + gradient.sums) - owned_below(gradient.sums_row)
         rows = Mux(gradient.ones, gradient.panels, gradient.panels * config.lanes)
         owned = Signal(range((config.lanes << len(gradient.panels)) + 1))
-        slices = Signal.like(gradient.slices)
+        digits = Signal.like(gradient.digits)
         counting = Signal()
         m.d.sync += [
             owned.eq(owned_below(gradient.first_row + rows) - owned_below(gradient.first_row)
                      + sums),
-            slices.eq(gradient.slices),
+            digits.eq(gradient.digits),
             counting.eq(self.start),
         ]
 
@@ -77,7 +77,7 @@ class ReductionCount(wiring.Component):
         outstanding = Signal(24)
         expected = Signal.like(outstanding)
         m.d.comb += [
-            expected.eq(outstanding + Mux(counting, owned * slices << config.dimensions, 0)),
+            expected.eq(outstanding + Mux(counting, owned * digits << config.dimensions, 0)),
             self.busy.eq(counting | (outstanding != 0)),
         ]
         m.d.sync += self.error.eq(self.arrived > expected)

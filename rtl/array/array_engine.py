@@ -118,7 +118,7 @@ class ArrayEngine(wiring.Component):
             sender.start.eq(begin),
             sender.first_row.eq(job.first_row),
             sender.sums_row.eq(job.sums_row),
-            sender.slices.eq(job.slices),
+            sender.digits.eq(job.digits),
             sender.ones.eq(job.ones),
             sender.core.eq(self.core),
             column_sums.start.eq(begin & job.sums),

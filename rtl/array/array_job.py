@@ -39,7 +39,7 @@ class ArrayJob(data.Struct):
     gradient_address: 24
     gradient_channel: 1
     first_row: 20
-    slices: 3
+    digits: 3
     sums: 1
     sums_row: 20
     operand: 2
@@ -92,7 +92,7 @@ def decode(issue: Value, rows: ValueLike) -> Value:
         "gradient_address": gradient.gradient_address,
         "gradient_channel": gradient.gradient_channel,
         "first_row": gradient.first_row,
-        "slices": gradient.slices,
+        "digits": gradient.digits,
         "sums": is_gradient & gradient.sums,
         "sums_row": gradient.sums_row,
         "kept": is_gradient & gradient.kept,

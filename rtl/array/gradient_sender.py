@@ -13,7 +13,7 @@ __all__ = ["GradientSender"]
 
 
 class GradientSender(wiring.Component):
-    """Cuts the rows of finished tiles into slices, one REDUCE flit each.
+    """Cuts the rows of finished tiles into digits, one REDUCE flit each.
 
     Row ``i`` of the ``k``-th tile is reduction row ``R = first_row + k * P + i``; with
     ``ones``, only row 0 of each tile is sent, as ``R = first_row + k``. It goes to core
@@ -44,8 +44,8 @@ class GradientSender(wiring.Component):
         while not ``busy``.
     sums_row : In(20)
         Reduction row of ``column_sums``; held while ``busy``.
-    ones : In(1), slices : In(3)
-        Whether only row 0 is sent, and the digits of an accumulator, 1 to ``config.slices``; held
+    ones : In(1), digits : In(3)
+        Whether only row 0 is sent, and the digits of an accumulator, 1 to ``config.digits``; held
         while ``busy``.
     core : In(dimensions)
         Address of this core.
@@ -77,7 +77,7 @@ class GradientSender(wiring.Component):
             "first_row": In(20),
             "sums_row": In(20),
             "ones": In(1),
-            "slices": In(3),
+            "digits": In(3),
             "core": In(config.dimensions),
             "first": In(1),
             "closes": In(1),
@@ -131,11 +131,11 @@ class GradientSender(wiring.Component):
         read_place, place = Signal(20), Signal(20)  # reduction rows of ``read.data``, ``values``
         read_full, full = Signal(), Signal()
         values = Signal(data.ArrayLayout(signed(config.accumulator_width), lanes))
-        slice_number, turn = Signal.like(flits.p.slice), Signal.like(flits.p.plane)
+        digit, turn = Signal.like(flits.p.digit), Signal.like(flits.p.plane)
         sent, done, take, emptied = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
             sent.eq(flits.valid & flits.ready),
-            done.eq(sent & (slice_number == self.slices - 1)),
+            done.eq(sent & (digit == self.digits - 1)),
             take.eq(read_full & (~full | done)),
             row.eq(Mux(self.ones, 0, count ^ self.core)),
             read.addr.eq(Cat(row, tile)),
@@ -158,16 +158,16 @@ class GradientSender(wiring.Component):
             flits.p.destinations.eq(Const(1) << (owner ^ self.core)),
             flits.p.plane.eq(turn + self.core[row_bits:]),
             flits.p.kind.eq(FlitKind.REDUCE),
-            flits.p.slice.eq(slice_number),
+            flits.p.digit.eq(digit),
             flits.p.index.eq(place[config.dimensions:]),
             flits.p.payload.eq(Cat(value[:width] for value in values)),
         ]
         with m.If(sent):
-            m.d.sync += [slice_number.eq(slice_number + 1), turn.eq(turn + 1)]
+            m.d.sync += [digit.eq(digit + 1), turn.eq(turn + 1)]
             for value in values:
                 m.d.sync += value.eq((value >> width) + value[width - 1])
         with m.If(done):
-            m.d.sync += [slice_number.eq(0), full.eq(0)]
+            m.d.sync += [digit.eq(0), full.eq(0)]
         with m.If(take):
             m.d.sync += [values.eq(read.data), place.eq(read_place), full.eq(1)]
         with m.Elif(sums.valid & sums.ready):

@@ -122,11 +122,11 @@ def test_figures_are_of_these_presets():
 
 @pytest.mark.parametrize(("config", "derived"), [
     (Config(lanes=2, element_width=8, dimensions=0, accumulator_rows=32, weight_rows=16), {
-        "word_width": 32, "data_width": 16, "chunks": 1, "slices": 5, "accumulator_width": 40,
+        "word_width": 32, "data_width": 16, "chunks": 1, "digits": 5, "accumulator_width": 40,
         "reset_cycles": 65, "state_words": 2, "send_record_width": 32, "mask_rows": 16,
         "info_rows": 2, "index_width": 5}),
     (Config(lanes=16, dimensions=5, channel_words=128), {
-        "word_width": 256, "data_width": 256, "chunks": 8, "slices": 3, "accumulator_width": 48,
+        "word_width": 256, "data_width": 256, "chunks": 8, "digits": 3, "accumulator_width": 48,
         "state_words": 2, "send_record_width": 64, "mask_rows": 16, "info_rows": 16,
         "index_width": 11, "address_width": 7, "streams": 128}),
     (Config(dimensions=6), {"send_record_width": 128, "cores": 64})])
@@ -145,7 +145,7 @@ def test_derived_widths(config):
     assert config.data_width == config.lanes * config.element_width
     assert config.word_width >= config.data_width and config.word_width % 32 == 0
     assert config.chunks * 32 == config.word_width
-    assert config.accumulator_width == config.slices * config.element_width
+    assert config.accumulator_width == config.digits * config.element_width
     assert config.accumulator_width >= 2 * config.element_width
     assert config.state_words * config.word_width >= 32 * config.lanes
     assert config.streams == config.planes * config.cores

@@ -64,7 +64,7 @@ def test_flit_fields_hold_every_value(config):
     assert widths["destinations"] == config.cores
     assert 1 << widths["source"] == config.cores
     assert 1 << widths["plane"] == config.planes
-    assert 1 << widths["slice"] >= config.slices
+    assert 1 << widths["digit"] >= config.digits
     assert 1 << widths["index"] >= max(config.accumulator_rows, config.weight_rows)
     assert widths["payload"] == config.lanes * config.element_width
 

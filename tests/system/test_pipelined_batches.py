@@ -5,7 +5,7 @@ from functools import partial
 from hypercast.host.benches.steps import synthetic_graph
 from hypercast.host.compiler import compiler, layout
 from hypercast.host.compiler.lowering import Program
-from hypercast.host.compiler.reduction import gradient_slices
+from hypercast.host.compiler.reduction import gradient_digits
 from hypercast.host.cycle_model.prediction import predict
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.training.prepare import open_device, prepare
@@ -47,7 +47,7 @@ def test_work_and_cycles(monkeypatch):
 
     work = predict(Workload.of_batch(
         [model.tensors["A"]] * 2, network, WIDE, pipelined=True,
-        slices=partial(gradient_slices, model, WIDE))).work
+        digits=partial(gradient_digits, model, WIDE))).work
     for counter in ("array_words", "edges", "sent", "features_written"):
         assert sum(counters[counter]) == work[counter], counter
     assert cycles < alone

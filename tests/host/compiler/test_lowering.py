@@ -255,7 +255,7 @@ def test_reductions_in_chunks(features, optimiser, state_values):
 
 
 def test_pieces_of_a_group_follow_each_other():
-    """Slices of several GRADIENTs may be under way if they go to the same buffer."""
+    """Digits of several GRADIENTs may be under way if they go to the same buffer."""
     model = small_model(small_graph(features=40, classes=2), hidden=(3,))
     job = compile_job(model, CONFIG)
     gradients = of(Opcode.GRADIENT, instructions(model))

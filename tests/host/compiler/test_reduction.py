@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.reduction import (
-    gradient_slices,
+    digits_for,
+    gradient_digits,
     plan_reductions,
-    slices_for,
 )
 from hypercast.reference.network import AGGREGATE_FIRST, Network
 from hypercast.rtl.config import Config
@@ -20,10 +20,10 @@ from tests.host.models import SMALL, small_graph, small_model
 from tests.host.noted_programs import noted, summary
 
 
-def rebuilt(value, slices, width):
+def rebuilt(value, digits, width):
     """What a receiver adds up of a sum: signed digits, lowest first, the last one cut off."""
     total = 0
-    for number in range(slices):
+    for number in range(digits):
         digit = (value + (1 << width - 1)) % (1 << width) - (1 << width - 1)
         total += digit << width * number
         value = value - digit >> width
@@ -35,23 +35,23 @@ def test_digits_hold_every_sum_up_to_the_bound(width):
     config = Config(element_width=width)
     edges = {(1 << bit) + offset for bit in range(config.accumulator_width - 1)
              for offset in (-1, 0, 1)}
-    for digits in range(1, config.slices):
+    for digits in range(1, config.digits):
         end = int("7F" + "FF" * (width // 8 - 1), 16) * sum(1 << width * i for i in range(digits))
         edges |= {end - 1, end, end + 1}
     for bound in sorted(edges):
-        slices = slices_for(bound, config)
+        digits = digits_for(bound, config)
         wrap = 1 << config.accumulator_width
         for value in (bound, -bound, bound - 1):
-            assert (rebuilt(value, slices, width) - value) % wrap == 0
-            assert rebuilt(value, slices, width) == value or slices == config.slices
-        if slices > 1:
-            assert rebuilt(bound, slices - 1, width) != bound, "one digit less would do"
+            assert (rebuilt(value, digits, width) - value) % wrap == 0
+            assert rebuilt(value, digits, width) == value or digits == config.digits
+        if digits > 1:
+            assert rebuilt(bound, digits - 1, width) != bound, "one digit less would do"
 
 
-def slices_of(model, config=SMALL):
-    """``slices`` of the program's GRADIENTs, in order."""
+def digits_of(model, config=SMALL):
+    """``digits`` of the program's GRADIENTs, in order."""
     job = compile_job(model, config.replace(program_rows=512, channel_words=2048))
-    return [entry["slices"] for entry in map(decode, job.program)
+    return [entry["digits"] for entry in map(decode, job.program)
             if entry["opcode"] == Opcode.GRADIENT]
 
 
@@ -61,29 +61,29 @@ def test_known_input_features_count_as_they_are():
     graph = small_graph(vertices=4, features=2, classes=2)
     model = small_model(graph, hidden=())
     model.tensors["X"] = np.array(features, dtype=np.int64)
-    assert gradient_slices(model, SMALL) == {"W1": 2, "b1": 2}
+    assert gradient_digits(model, SMALL) == {"W1": 2, "b1": 2}
     model.tensors["X"][2, 0] = 1 << 14
-    assert gradient_slices(model, SMALL) == {"W1": 2, "b1": 2}
+    assert gradient_digits(model, SMALL) == {"W1": 2, "b1": 2}
     model.tensors["X"] *= 4
-    assert gradient_slices(model, SMALL) == {"W1": 3, "b1": 2}
+    assert gradient_digits(model, SMALL) == {"W1": 3, "b1": 2}
     late = small_model(graph, hidden=(), orders=AGGREGATE_FIRST, dropout=0.0)
     late.tensors["X"] = np.array(features, dtype=np.int64)
-    assert gradient_slices(late, SMALL) == {"W1": 3, "b1": 2}
+    assert gradient_digits(late, SMALL) == {"W1": 3, "b1": 2}
 
 
 def test_the_busiest_core_counts():
     """Mantissas of 80000 in all are too many for one core, not for two."""
     model = small_model(small_graph(vertices=4, features=1, classes=2), hidden=())
     model.tensors["X"] = np.array([[20000], [20000], [20000], [20000]])
-    assert gradient_slices(model, SMALL)["W1"] == 2
-    assert gradient_slices(model, SMALL.replace(dimensions=0))["W1"] == 3
+    assert gradient_digits(model, SMALL)["W1"] == 2
+    assert gradient_digits(model, SMALL.replace(dimensions=0))["W1"] == 3
 
 
 def test_program_sends_them():
     model = small_model(small_graph(vertices=9, features=5, classes=2), hidden=(2,))
-    slices = gradient_slices(model, SMALL)
-    assert sorted(slices_of(model)) == sorted(slices[name] for name in ("b2", "W2", "b1", "W1"))
-    assert set(slices.values()) == {2, 3}
+    digits = gradient_digits(model, SMALL)
+    assert sorted(digits_of(model)) == sorted(digits[name] for name in ("b2", "W2", "b1", "W1"))
+    assert set(digits.values()) == {2, 3}
 
 
 def chunks(config, *widths):

@@ -193,7 +193,7 @@ def test_whoever_is_first_opens_the_tensor():
 
 
 def test_gradients_do_not_mix():
-    """Slices go to the buffer of the last GRADIENT, so the next one waits for all to arrive."""
+    """Digits go to the buffer of the last GRADIENT, so the next one waits for all to arrive."""
     schedule = Schedule()
     for _ in range(2):
         accumulators = Accumulators("aggregation")

@@ -72,7 +72,7 @@ def test_digits_are_those_of_the_order():
     model = prepare(Graph.load("karate"), Network.of_widths([34, 3, 2]), Recipe(epochs=1))
     workload = Workload.of_model(model, CONFIG)
     combining, aggregating = (
-        workload.slices(workload.ordered((order, COMBINE_FIRST)).network)
+        workload.digits(workload.ordered((order, COMBINE_FIRST)).network)
         for order in (COMBINE_FIRST, AGGREGATE_FIRST))
     assert combining["W1"] < aggregating["W1"]
     assert combining["W2"] == aggregating["W2"]

@@ -43,7 +43,7 @@ class Message:
     def flit(self, config):
         """The flit that the receiver gets."""
         return {"destinations": 1, "source": self.source, "plane": self.plane,
-                "kind": Kind.AGGREGATE, "slice": 0, "index": 0,
+                "kind": Kind.AGGREGATE, "digit": 0, "index": 0,
                 "payload": bits_of(config, self.word)}
 
 

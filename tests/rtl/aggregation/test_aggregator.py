@@ -18,7 +18,7 @@ def configuration(**changes):
 
 
 def flit(config, kind, word, source=0, index=0, digit=0):
-    return {"destinations": 1, "source": source, "plane": 0, "kind": kind, "slice": digit,
+    return {"destinations": 1, "source": source, "plane": 0, "kind": kind, "digit": digit,
             "index": index, "payload": bits_of(config, word)}
 
 
@@ -75,7 +75,7 @@ def test_aggregate_flit_takes_its_run():
 
 
 @pytest.mark.parametrize("width", [8, 16])
-def test_slices_rebuild_any_accumulator(width):
+def test_digits_rebuild_any_accumulator(width):
     """The digits of an accumulator, sent as docs/blocks.md says, add up to it."""
     config = configuration(element_width=width)
     rng = np.random.default_rng(3)
@@ -85,8 +85,8 @@ def test_slices_rebuild_any_accumulator(width):
     dut = Aggregator(config)
 
     def digits(value):
-        """``config.slices`` signed digits, the lowest first."""
-        for _ in range(config.slices):
+        """``config.digits`` signed digits, the lowest first."""
+        for _ in range(config.digits):
             digit = (value + (1 << width - 1)) % (1 << width) - (1 << width - 1)
             yield digit
             value = value - digit >> width
@@ -106,27 +106,27 @@ def test_slices_rebuild_any_accumulator(width):
 
 
 def test_what_is_counted():
-    """Each edge and each slice once, when it is added; nothing while rows are drained."""
+    """Each edge and each digit once, when it is added; nothing while rows are drained."""
     config = configuration()
     dut = Aggregator(config)
-    edges, slices = [], []
+    edges, digits = [], []
 
     async def bench(ctx):
         await put(ctx, dut.flits, [flit(config, Kind.AGGREGATE, [1, 1])])
         await fill(ctx, dut, 0, (5, 1, 0), (6, 1, 0), (7, 1, 1))
         await ctx.tick().repeat(8)
-        assert (len(edges), len(slices)) == (3, 0)
+        assert (len(edges), len(digits)) == (3, 0)
         await put(ctx, dut.flits, [flit(config, Kind.REDUCE, [1, 1], index=row) for row in (1, 2)])
         await ctx.tick().repeat(8)
-        assert (len(edges), len(slices)) == (3, 2)
+        assert (len(edges), len(digits)) == (3, 2)
         ctx.set(dut.weights.ready, 1)
         await put(ctx, dut.flits, [flit(config, Kind.WEIGHT, [1, 1])])
         for row in (5, 6, 7, 1):
             await read(ctx, dut, 0, row)
-        assert (len(edges), len(slices)) == (3, 2)
+        assert (len(edges), len(digits)) == (3, 2)
 
     run(dut, bench, background=[count_cycles(dut.edge_added, edges),
-                                count_cycles(dut.slice_added, slices)])
+                                count_cycles(dut.digit_added, digits)])
 
 
 def test_weight_rows_pass_through():

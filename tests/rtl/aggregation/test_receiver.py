@@ -51,12 +51,12 @@ async def idle(ctx, busy):
 
 
 def reduce_flit(config, plane, row, digit, word):
-    return {"destinations": 1, "source": 0, "plane": plane, "kind": Kind.REDUCE, "slice": digit,
+    return {"destinations": 1, "source": 0, "plane": plane, "kind": Kind.REDUCE, "digit": digit,
             "index": row, "payload": bits_of(config, word)}
 
 
 def weight_flit(config, plane, index, word):
-    return {"destinations": 1, "source": 0, "plane": plane, "kind": Kind.WEIGHT, "slice": 0,
+    return {"destinations": 1, "source": 0, "plane": plane, "kind": Kind.WEIGHT, "digit": 0,
             "index": index, "payload": bits_of(config, word)}
 
 
@@ -171,7 +171,7 @@ def test_buffered_edges_are_added_without_a_pause(lanes, planes, eject, longest,
 @pytest.mark.parametrize("changes", [
     {"planes": 4, "eject": 4, "lanes": 2}, {"dimensions": 0, "planes": 1, "element_width": 8}])
 def test_all_kinds_mixed(changes):
-    """Aggregation into one buffer, slices into the other, and weight rows passing through."""
+    """Aggregation into one buffer, digits into the other, and weight rows passing through."""
     config = configuration(**changes)
     rng = np.random.default_rng(8)
     dut = Receiver(config)
@@ -179,11 +179,11 @@ def test_all_kinds_mixed(changes):
     edge_set = random_edge_set(config, rng)
     edge_set.store(memory.channels[1], 7, rng)
     core, tiles = config.cores - 1, config.cores
-    slices = config.cores * config.lanes * config.slices  # one row in ``cores`` is ours
+    count = config.cores * config.lanes * config.digits  # one row in ``cores`` is ours
     reductions = np.zeros((config.accumulator_rows, config.lanes), dtype=np.int64)
     others = []
-    for index, word in enumerate(random_words(config, slices, rng)):
-        digit, plane = index % config.slices, int(rng.integers(config.planes))
+    for index, word in enumerate(random_words(config, count, rng)):
+        digit, plane = index % config.digits, int(rng.integers(config.planes))
         row = int(rng.integers(config.lanes))
         reductions[row] += word << config.element_width * digit
         others.append(reduce_flit(config, plane, row, digit, word))
@@ -207,7 +207,7 @@ def test_all_kinds_mixed(changes):
     async def control(ctx):
         ctx.set(dut.core, core)
         await start(ctx, dut, dut.reduce_start, Opcode.GRADIENT, buffer=1, panels=tiles,
-                    slices=config.slices)
+                    digits=config.digits)
         assert ctx.get(dut.reduction_busy)
         await start(ctx, dut, dut.start, Opcode.AGGREGATE, edge_set=7)
         await idle(ctx, dut.reduction_busy)
@@ -276,7 +276,7 @@ def test_additions_wait_while_rows_are_drained(share):
         background=[lambda ctx: memory.serve_read(ctx, dut.edges)])
 
 
-def test_unexpected_slice_is_an_error():
+def test_unexpected_digit_is_an_error():
     config = configuration()
     dut = Receiver(config)
     errors = []

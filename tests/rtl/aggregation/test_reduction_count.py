@@ -26,7 +26,7 @@ async def start(ctx, dut, first_row, panels, **fields):
 
 @pytest.mark.parametrize("changes", [
     {}, {"dimensions": 0}, {"dimensions": 3, "element_width": 8}, {"planes": 1, "eject": 1}])
-def test_busy_until_every_slice_has_arrived(changes):
+def test_busy_until_every_digit_has_arrived(changes):
     config = configuration(**changes)
     rng = np.random.default_rng(1)
     dut = ReductionCount(config)
@@ -38,12 +38,12 @@ def test_busy_until_every_slice_has_arrived(changes):
             expected = 0
             for _ in range(int(rng.integers(1, 3))):  # GRADIENTs may follow one another
                 first, panels = int(rng.integers(20)), int(rng.integers(8))
-                slices, ones = int(rng.integers(1, config.slices + 1)), int(rng.integers(2))
+                digits, ones = int(rng.integers(1, config.digits + 1)), int(rng.integers(2))
                 rows = range(first, first + panels * (1 if ones else config.lanes))
                 sums, sums_row = int(rng.integers(2)), int(rng.integers(2**20))
                 owned = sum(row % config.cores == core for row in [*rows, *[sums_row] * sums])
-                expected += owned * config.cores * slices
-                await start(ctx, dut, first, panels, slices=slices, ones=ones,
+                expected += owned * config.cores * digits
+                await start(ctx, dut, first, panels, digits=digits, ones=ones,
                             sums=sums, sums_row=sums_row)
                 assert ctx.get(dut.busy)
             await ctx.tick()
@@ -65,10 +65,10 @@ def test_largest_gradient():
     config = configuration(dimensions=0)
     dut = ReductionCount(config)
     tiles = 2**14 - 1
-    cycles = tiles * config.lanes * config.slices // 4
+    cycles = tiles * config.lanes * config.digits // 4
 
     async def bench(ctx):
-        await start(ctx, dut, 2**20 - 1, tiles, slices=config.slices)
+        await start(ctx, dut, 2**20 - 1, tiles, digits=config.digits)
         ctx.set(dut.arrived, 4)
         await ctx.tick().repeat(cycles)
         assert ctx.get(dut.busy)
@@ -83,7 +83,7 @@ def test_more_than_expected_is_an_error():
     dut = ReductionCount(config)
 
     async def bench(ctx):
-        await start(ctx, dut, 0, 2 * config.cores, slices=2, ones=1)
+        await start(ctx, dut, 0, 2 * config.cores, digits=2, ones=1)
         ctx.set(dut.arrived, 1)
         for _ in range(2 * config.cores * 2):
             await ctx.tick()

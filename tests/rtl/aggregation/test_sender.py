@@ -83,7 +83,7 @@ def test_rows_become_flits(changes, latency, stall):
         for _, _, _, _, expected in panels:
             flits = await get(ctx, dut.flits, len(expected), rng, stall=stall)
             assert [(flit.destinations, flit.plane, flit.payload) for flit in flits] == expected
-            assert all((flit.source, flit.kind.value, flit.slice, flit.index)
+            assert all((flit.source, flit.kind.value, flit.digit, flit.index)
                        == (0, Kind.AGGREGATE, 0, 0) for flit in flits)
         await ctx.tick()
         assert sent[0] == sum(len(expected) for *_, expected in panels)

@@ -199,7 +199,7 @@ class Bench:
     async def gradient(self, ctx, rows, key=0, *, matrix=None, **fields):
         """A GRADIENT; with ``matrix``, the left operand is this one, word-sparse."""
         config = self.config
-        fields = {"slices": config.slices, **fields}
+        fields = {"digits": config.digits, **fields}
         lanes, panels = config.lanes, fields["panels"]
         if matrix is None:
             count = await self.execute(ctx, Opcode.GRADIENT, rows, key, **fields)
@@ -213,18 +213,18 @@ class Bench:
             count = await self.execute(ctx, Opcode.GRADIENT, rows, key, **fields | places)
             lefts = np.split(matrix, panels, axis=1)
             assert count["words"] == stored_words(matrix, lanes)
-        sums, slices, planes = {}, Counter(), Counter()
+        sums, arrived, planes = {}, Counter(), Counter()
         for flit in self.flits:
             destinations = flit.destinations
             assert destinations & (destinations - 1) == 0 and destinations and flit.source == 0
             assert flit.kind.value == Kind.REDUCE
             place = ((destinations.bit_length() - 1) ^ self.core, flit.index)
-            digits = [flit.payload >> config.element_width * lane & (1 << config.element_width) - 1
+            values = [flit.payload >> config.element_width * lane & (1 << config.element_width) - 1
                       for lane in range(config.lanes)]
             half = 1 << config.element_width - 1
             sums[place] = sums.get(place, 0) + np.array(
-                [(digit ^ half) - half << config.element_width * flit.slice for digit in digits])
-            slices[place, flit.slice] += 1
+                [(value ^ half) - half << config.element_width * flit.digit for value in values])
+            arrived[place, flit.digit] += 1
             planes[flit.plane] += 1
         self.flits.clear()
         expected = {}
@@ -245,11 +245,11 @@ class Bench:
         for reduction_row, row in expected.items():
             index, owner = divmod(reduction_row, config.cores)
             place = owner, index
-            reach = 1 << config.element_width * fields["slices"]  # what the digits can tell
+            reach = 1 << config.element_width * fields["digits"]  # what the digits can tell
             np.testing.assert_array_equal((sums.pop(place) - row) % reach, 0)
-            for number in range(fields["slices"]):
-                assert slices.pop((place, number)) == 1
-        assert not sums and not slices
+            for number in range(fields["digits"]):
+                assert arrived.pop((place, number)) == 1
+        assert not sums and not arrived
         if fields["panels"]:
             assert max(planes.values()) - min(planes[p] for p in range(config.planes)) <= 1
         return count
@@ -274,7 +274,7 @@ def test_instructions_back_to_back(name, core, latency, stall, blocked):
         await bench.matmul(ctx, 25, **MATMUL | {
             "transposed": 1, "channel": 1, "buffer": 1, "weight_stride": 3})
         await bench.gradient(ctx, 11, key=77, **GRADIENT | DROPOUT | {
-            "first_row": 21, "panels": 2, "panel": 9, "slices": 2})
+            "first_row": 21, "panels": 2, "panel": 9, "digits": 2})
         await bench.matmul(ctx, 31, key=5, **MATMUL | DROPOUT | {  # adds to the first's sums
             "row_start": 9, "row_limit": 13})
         await bench.check_drain(ctx, 0)
@@ -285,7 +285,7 @@ def test_instructions_back_to_back(name, core, latency, stall, blocked):
         await bench.check_drain(ctx, 1)
         await bench.gradient(ctx, 19, **GRADIENT | {"sums": 1, "sums_row": 70})
         await bench.gradient(ctx, 2, key=3, **GRADIENT | DROPOUT | {
-            "sums": 1, "sums_row": 71, "panels": 1, "slices": 1})
+            "sums": 1, "sums_row": 71, "panels": 1, "digits": 1})
 
     bench.run(program)
 
@@ -353,7 +353,7 @@ def test_random_programs(seed):
                                      gradient_address=int(rng.integers(200)),
                                      first_row=int(rng.integers(30)), ones=ones,
                                      sums=flip() & ~ones, sums_row=int(rng.integers(100, 130)),
-                                     slices=int(rng.integers(1, config.slices + 1)),
+                                     digits=int(rng.integers(1, config.digits + 1)),
                                      panel=int(rng.integers(2**14 - 4)))
 
     bench.run(program)
@@ -381,7 +381,7 @@ def test_gradient_streams_while_it_sends():
     bench = Bench(config)
 
     async def program(ctx):
-        rows = 2 * config.lanes + 2 + config.lanes * config.slices + 1
+        rows = 2 * config.lanes + 2 + config.lanes * config.digits + 1
         count = await bench.gradient(ctx, rows, **GRADIENT | {"panels": 10})
         assert count["words"] >= 0.85 * count["busy"], count
 
@@ -409,7 +409,7 @@ def test_sparse_operands(name, core, latency, stall, blocked, density):
             await bench.sparse_matmul(ctx, matrix, key=9, **SPARSE | DROPOUT | {
                 "transposed": transposed, "buffer": buffer, "panel": 3 * buffer})
         await bench.gradient(ctx, 37, key=9, matrix=matrix, **GRADIENT | DROPOUT | {
-            "panels": 5, "panel": 7, "first_row": 3, "slices": 1})
+            "panels": 5, "panel": 7, "first_row": 3, "digits": 1})
         await bench.gradient(ctx, 14, **GRADIENT | {"ones": 1, "panels": 1})
         await bench.check_drain(ctx, 0)
         await bench.check_drain(ctx, 1)

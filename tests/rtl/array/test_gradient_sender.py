@@ -71,7 +71,7 @@ class Bench:
         ctx.set(dut.closes, 0)
         return blocked
 
-    async def send(self, ctx, tiles, *, first_row, slices, ones=0, words=0, sums=None):
+    async def send(self, ctx, tiles, *, first_row, digits, ones=0, words=0, sums=None):
         """End ``tiles``, each after ``words`` cycles at least; returns cycles blocked.
 
         ``sums``: (reduction row, values) sent besides, there one cycle after the first tile's end.
@@ -79,7 +79,7 @@ class Bench:
         dut = self.dut
         assert not ctx.get(dut.busy)
         for port, value in ((dut.core, self.core), (dut.first_row, first_row), (dut.ones, ones),
-                            (dut.slices, slices), (dut.start, 1)):
+                            (dut.digits, digits), (dut.start, 1)):
             ctx.set(port, value)
         await self.cycle(ctx)
         ctx.set(dut.start, 0)
@@ -103,8 +103,8 @@ class Bench:
         lanes = self.config.lanes
         return self._rng.integers(-limit, limit, (count, lanes, lanes))
 
-    def expected(self, tiles, *, first_row, slices, ones=0):
-        """(core, accumulator row, slice, digits) of every flit, in order."""
+    def expected(self, tiles, *, first_row, digits, ones=0):
+        """(core, accumulator row, digit, its elements) of every flit, in order."""
         config, flits = self.config, []
         width, lanes = config.element_width, config.lanes
         for k, tile in enumerate(tiles):
@@ -112,10 +112,10 @@ class Bench:
                 i = 0 if ones else (n ^ self.core) % lanes
                 index, owner = divmod(first_row + k * (1 if ones else lanes) + i, config.cores)
                 rest = tile[i]
-                for number in range(slices):
-                    digits = (rest + (1 << width - 1)) % (1 << width) - (1 << width - 1)
-                    flits.append((owner, index, number, digits.tolist()))
-                    rest = (rest - digits) >> width
+                for number in range(digits):
+                    values = (rest + (1 << width - 1)) % (1 << width) - (1 << width - 1)
+                    flits.append((owner, index, number, values.tolist()))
+                    rest = (rest - values) >> width
         return flits
 
     def sent(self):
@@ -125,11 +125,11 @@ class Bench:
             assert flit.kind.value == Kind.REDUCE and flit.source == 0
             relative = flit.destinations.bit_length() - 1
             assert flit.destinations == 1 << relative
-            digits = [flit.payload >> width * lane & (1 << width) - 1
+            values = [flit.payload >> width * lane & (1 << width) - 1
                       for lane in range(self.config.lanes)]
             half = 1 << width - 1
-            found.append((relative ^ self.core, flit.index, flit.slice,
-                          [(digit ^ half) - half for digit in digits]))
+            found.append((relative ^ self.core, flit.index, flit.digit,
+                          [(value ^ half) - half for value in values]))
         return found
 
     def check(self, *jobs):
@@ -147,10 +147,10 @@ class Bench:
 def test_jobs_one_after_the_other(name, stall):
     config = CONFIGS[name]
     bench = Bench(config, config.cores * 2 // 3, stall=stall)
-    jobs = [(bench.tiles(count), {"first_row": first_row, "slices": slices, "ones": ones})
-            for count, first_row, slices, ones in (
-                (5, 32, config.slices, 0), (4, 3, 1, 1), (1, 0, 2, 0), (4, 48, 1, 0),
-                (3, 17, config.slices, 1))]
+    jobs = [(bench.tiles(count), {"first_row": first_row, "digits": digits, "ones": ones})
+            for count, first_row, digits, ones in (
+                (5, 32, config.digits, 0), (4, 3, 1, 1), (1, 0, 2, 0), (4, 48, 1, 0),
+                (3, 17, config.digits, 1))]
 
     async def program(ctx):
         for words, (tiles, fields) in enumerate(jobs):
@@ -170,22 +170,22 @@ def test_column_sums_go_first(name, stall):
     async def program(ctx):
         for words in (0, 9, 40):
             tiles, sums = bench.tiles(3), bench.tiles(1)[0, 0].tolist()
-            await bench.send(ctx, tiles, first_row=0, slices=2, words=words, sums=(1000, sums))
+            await bench.send(ctx, tiles, first_row=0, digits=2, words=words, sums=(1000, sums))
             flits = bench.sent()
             bench.flits.clear()
             alone = [np.array(sums)[None]]
-            assert flits == [*bench.expected(alone, first_row=1000, slices=2, ones=1),
-                             *bench.expected(tiles, first_row=0, slices=2)]
+            assert flits == [*bench.expected(alone, first_row=1000, digits=2, ones=1),
+                             *bench.expected(tiles, first_row=0, digits=2)]
 
     run(bench.dut, program)
 
 
-@pytest.mark.parametrize("slices", [2, 3])
-def test_flits_without_gaps(slices):
+@pytest.mark.parametrize("digits", [2, 3])
+def test_flits_without_gaps(digits):
     """Tiles that come faster than they can be sent are sent one flit per cycle."""
     config = CONFIGS["more rows"]
     bench = Bench(config, 1)
-    fields = {"first_row": 8, "slices": slices}
+    fields = {"first_row": 8, "digits": digits}
     tiles = bench.tiles(6)
 
     async def program(ctx):
@@ -204,7 +204,7 @@ def test_tiles_wait_and_the_array_goes_on(name, tiles):
 
     async def program(ctx):
         dut = bench.dut
-        ctx.set(dut.slices, 1)
+        ctx.set(dut.digits, 1)
         for tile in bench.tiles(tiles):
             assert await bench.first(ctx, tile) < bench.config.lanes
         for _ in range(100):
@@ -222,7 +222,7 @@ def test_cores_send_to_owners_in_the_same_relative_place():
         bench = Bench(config, core, seed=core)
 
         async def program(ctx, bench=bench):
-            await bench.send(ctx, bench.tiles(3), first_row=config.cores, slices=2)
+            await bench.send(ctx, bench.tiles(3), first_row=config.cores, digits=2)
 
         run(bench.dut, program)
         owners.append([(cycle, owner) for (cycle, _), (owner, *_) in

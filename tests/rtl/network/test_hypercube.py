@@ -30,7 +30,7 @@ class Traffic:
     def _add(self, flits, source, number, cores, rng):
         plane = rng.randrange(self.config.planes)
         one = {"destinations": sum(1 << (core ^ source) for core in cores), "plane": plane,
-               "kind": rng.randrange(3), "slice": rng.randrange(8),
+               "kind": rng.randrange(3), "digit": rng.randrange(8),
                "index": rng.getrandbits(self.config.index_width),
                "payload": number << 8 | rng.getrandbits(8)}
         layout = flit(self.config)

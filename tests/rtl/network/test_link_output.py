@@ -18,7 +18,7 @@ PLANES = (0, 0, 1, 1, 1)
 
 def moved(layout, one, dimension):
     """A flit as the neighbour across ``dimension`` gets it."""
-    fields = {name: getattr(one, name) for name in ("plane", "kind", "slice", "index", "payload")}
+    fields = {name: getattr(one, name) for name in ("plane", "kind", "digit", "index", "payload")}
     mine = routing.first_hops(one.plane, 3)[dimension]
     return layout.const({**fields,
                          "destinations": routing.hop(one.destinations & mine, dimension, 3),
@@ -51,7 +51,7 @@ def test_flits_and_credits(depth, dimension):
             # The flit of a grant comes a cycle after it, and goes to the link.
             offered = [layout.const({
                 "destinations": rng.getrandbits(8), "source": rng.getrandbits(3), "plane": plane,
-                "kind": rng.randrange(3), "slice": rng.getrandbits(3), "index": serial + index,
+                "kind": rng.randrange(3), "digit": rng.getrandbits(3), "index": serial + index,
                 "payload": rng.getrandbits(32)}) for index, plane in enumerate(PLANES)]
             for index, one in enumerate(offered):
                 ctx.set(dut.flits[index], one)

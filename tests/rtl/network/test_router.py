@@ -42,7 +42,7 @@ class Neighbourhood:
         # The index names the arrival, so that the receiver of a flit knows its queue.
         one = {"destinations": random_destinations(rng, plane, arrival, dimensions), "plane": plane,
                "source": 0 if arrival is None else rng.randrange(1 << dimensions),
-               "kind": rng.randrange(3), "slice": rng.randrange(8),
+               "kind": rng.randrange(3), "digit": rng.randrange(8),
                "index": dimensions if arrival is None else arrival,
                "payload": number << 16 | rng.getrandbits(16)}
         flits.append(self.layout.const(one))

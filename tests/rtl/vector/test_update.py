@@ -113,7 +113,7 @@ class _UpdateBench(VectorBench):
         assert [flit.index for flit in self.flits] == indices
         for flit, operand in zip(self.flits, operands, strict=True):
             assert flit.destinations == (1 << config.cores) - 1
-            assert (flit.source, flit.slice, flit.kind.value) == (0, 0, isa.Kind.WEIGHT)
+            assert (flit.source, flit.digit, flit.kind.value) == (0, 0, isa.Kind.WEIGHT)
             assert unpack(flit.payload, config.element_width, config.lanes) == operand.tolist()
         counts = np.bincount([flit.plane for flit in self.flits], minlength=config.planes)
         assert max(counts) - min(counts) <= 1, "links are not used evenly"
