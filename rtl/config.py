@@ -50,9 +50,9 @@ class Config:
     operand_words : int
         Words of the array's operand buffer, a power of two from 16 to 65536. An operand that fits
         is read from memory once a step.
-    kept_rows : int
-        Words that the vector unit can keep for GRADIENT's right operands, and as many for rows to
-        be sent: a power of two from 16 to 65536. What is kept needs no memory on its way.
+    bypass_rows : int
+        Words that the vector unit can leave for GRADIENT's right operands, and as many for rows to
+        be sent: a power of two from 16 to 65536. They bypass memory.
     read_buffer : int
         Words each burst reader can hold, a power of two from 4 to 256. To hide memory latency it
         should be at least that latency.
@@ -87,7 +87,7 @@ class Config:
     weight_rows: int = 2048
     channel_words: int = 32768
     operand_words: int = 1024
-    kept_rows: int = 512
+    bypass_rows: int = 512
     read_buffer: int = 32
     edge_buffer: int = 2
     program_rows: int = 512
@@ -117,7 +117,7 @@ class Config:
         self._check_power("weight_rows", 16, 65536)
         self._check_power("channel_words", 64, 2**24)
         self._check_power("operand_words", 16, 65536)
-        self._check_power("kept_rows", 16, 65536)
+        self._check_power("bypass_rows", 16, 65536)
         self._check_power("read_buffer", 4, 256)
         self._check_choice("edge_buffer", (2, 4, 8, 16, 32))
         self._check_power("program_rows", 16, 4096)
@@ -245,23 +245,23 @@ class Config:
 #: Named starting points; ``Config.replace`` changes single fields.
 PRESETS = {
     "tiny": Config(dimensions=1, lanes=2, planes=1, accumulator_rows=64, weight_rows=128,
-                   channel_words=2048, operand_words=64, kept_rows=64, program_rows=128,
+                   channel_words=2048, operand_words=64, bypass_rows=64, program_rows=128,
                    read_buffer=8),
     "test": Config(dimensions=2, lanes=4, planes=2, accumulator_rows=64, weight_rows=256,
-                   channel_words=4096, operand_words=256, kept_rows=128, program_rows=256,
+                   channel_words=4096, operand_words=256, bypass_rows=128, program_rows=256,
                    read_buffer=16),
     "demo": Config(dimensions=4, lanes=2, planes=2, accumulator_rows=64, weight_rows=512,
-                   channel_words=8192, operand_words=256, kept_rows=128, program_rows=256,
+                   channel_words=8192, operand_words=256, bypass_rows=128, program_rows=256,
                    read_buffer=16),
     "cora": Config(dimensions=4, lanes=16, planes=4, accumulator_rows=256, weight_rows=2048,
-                   channel_words=32768, operand_words=4096, kept_rows=1024),
+                   channel_words=32768, operand_words=4096, bypass_rows=1024),
     # What fits an ECP5-85F, folded.
     "ulx3s": Config(dimensions=4, lanes=2, planes=2, element_width=8, accumulator_rows=64,
-                    weight_rows=512, channel_words=1024, operand_words=256, kept_rows=64,
+                    weight_rows=512, channel_words=1024, operand_words=256, bypass_rows=64,
                     program_rows=256, read_buffer=8, adam=False),
     # What fits an XCVU37P; two 256-bit HBM pseudo-channels a core; timing assumes 250 MHz.
     "vcu128": Config(dimensions=4, lanes=16, planes=4, eject=2, accumulator_rows=1024,
                      weight_rows=16384, channel_words=65536, operand_words=8192,
-                     kept_rows=512, read_buffer=128, edge_buffer=4, program_rows=4096,
+                     bypass_rows=512, read_buffer=128, edge_buffer=4, program_rows=4096,
                      memory_latency=64, memory_stalls=True),
 }

@@ -149,9 +149,10 @@ class Core(wiring.Component):
                 connect(m, memory.axi, flipped(self.memory[index]))
 
         # What the vector unit writes, for those who read it next.
-        for target, port in ((isa.Keep.LEFT, array.kept_left), (isa.Keep.RIGHT, array.kept_right),
-                             (isa.Keep.SEND, sender.kept)):
-            connect(m, vector.kept[target], port)
+        for target, port in ((isa.Bypass.LEFT, array.bypass_left),
+                             (isa.Bypass.RIGHT, array.bypass_right),
+                             (isa.Bypass.SEND, sender.bypass)):
+            connect(m, vector.bypass[target], port)
 
         # Accumulators and weights.
         connect(m, vector.array, array.drain)

@@ -9,7 +9,7 @@ import enum
 
 __all__ = [
     "HEADER", "INSTRUCTION_WIDTH", "INSTRUCTION_WORDS", "MASTER_EXPONENT", "MAXIMUM_EXPONENT",
-    "MINIMUM_EXPONENT", "OPERANDS", "STEP_KEY_INCREMENT", "DrainSource", "Engine", "Keep", "Kind",
+    "MINIMUM_EXPONENT", "OPERANDS", "STEP_KEY_INCREMENT", "Bypass", "DrainSource", "Engine", "Kind",
     "Opcode", "OperandSource", "Split", "decode", "encode",
 ]
 
@@ -63,8 +63,8 @@ class DrainSource(enum.IntEnum):
     AGGREGATION = 1  #: The aggregators' accumulators, summed.
 
 
-class Keep(enum.IntEnum):
-    """Where DRAIN and LOSS leave what they write, besides memory: bit numbers of ``keep``."""
+class Bypass(enum.IntEnum):
+    """Where DRAIN and LOSS leave what they write, besides memory: bit numbers of ``bypass``."""
 
     LEFT = 0   #: The array's operand buffer.
     RIGHT = 1  #: Where the array takes the right operand of a GRADIENT from.
@@ -75,7 +75,7 @@ class OperandSource(enum.IntEnum):
     """Where a MATMUL or GRADIENT takes its left operand from; 3 means MEMORY, too."""
 
     MEMORY = 0  #: Memory.
-    KEEP = 1    #: Memory; its words also go to the operand buffer.
+    FILL = 1    #: Memory; its words also go to the operand buffer.
     BUFFER = 2  #: The operand buffer; nothing is read from memory.
 
 
@@ -95,8 +95,8 @@ HEADER = (("opcode", 4), ("waits", 8), ("phase", 4))
 _ROWS = (("vertices", 4), ("row_start", 20), ("row_limit", 15))
 _DROPOUT = (("dropout", 1), ("dropout_threshold", 16), ("dropout_key", 32))
 _OPERAND = (("operand", 2), ("operand_base", 16), ("operand_stride", 16))
-_KEEP = (("keep", 3), ("left_base", 16), ("right_base", 16), ("send_base", 16))
-_KEPT = (("kept", 1), ("kept_base", 16), ("chained", 1))
+_BYPASS = (("bypass", 3), ("left_base", 16), ("right_base", 16), ("send_base", 16))
+_BYPASSED = (("bypassed", 1), ("bypass_base", 16), ("chained", 1))
 _TENSORS = (("a", 8), ("b", 8), ("o", 8), ("peak_of", 8), ("open", 1), ("headroom", -3))
 
 #: Operand fields of each opcode; a negative width marks a signed field. ``docs/instructions.md``
@@ -105,7 +105,7 @@ OPERANDS = {
     Opcode.HALT: (("step", 1),),
     Opcode.AGGREGATE: (
         ("vertices", 4), ("buffer", 1), ("channel", 1), ("address", 24), ("send_list", 24),
-        ("edge_set", 24), ("prefetch", 1), *_KEPT),
+        ("edge_set", 24), ("prefetch", 1), *_BYPASSED),
     Opcode.MATMUL: (
         *_ROWS, ("buffer", 1), ("channel", 1), ("sparse", 1), ("address", 24), ("stride", 24),
         ("panels", 14), ("weights", 16), ("weight_stride", 16), ("transposed", 1), *_DROPOUT,
@@ -114,16 +114,16 @@ OPERANDS = {
         ("vertices", 4), ("buffer", 1), ("sparse", 1), ("address", 24), ("stride", 24),
         ("panels", 14), ("ones", 1), ("gradient_channel", 1),
         ("gradient_address", 24), ("first_row", 20), ("digits", 3), ("sums", 1), ("sums_row", 20),
-        *_DROPOUT, ("panel", 14), *_OPERAND, *_KEPT),
+        *_DROPOUT, ("panel", 14), *_OPERAND, *_BYPASSED),
     Opcode.DRAIN: (
         *_ROWS, ("source", 1), ("buffer", 1), ("channel", 1), ("address", 24), *_TENSORS,
         ("exponent_bias", -6), ("scale", 16), ("bias", 1), ("bias_tensor", 8),
         ("bias_weights", 16), ("relu", 1), ("mask_write", 1), ("mask_read", 1),
-        ("mask_address", 24), *_DROPOUT, ("panel", 14), *_KEEP),
+        ("mask_address", 24), *_DROPOUT, ("panel", 14), *_BYPASS),
     Opcode.LOSS: (
         ("vertices", 4), ("channel", 1), ("address", 24), ("stride", 24), ("panels", 9),
         ("classes", 10), ("info", 24), ("destination", 24), *_TENSORS, ("train", 1),
-        ("sigmoid", 1), ("weighted", 1), *_KEEP),
+        ("sigmoid", 1), ("weighted", 1), *_BYPASS),
     Opcode.UPDATE: (
         ("buffer", 1), ("first_row", 20), ("rows", 20), ("weights", 16), ("state", 24),
         *_TENSORS, ("momentum_exponent", -8), ("momentum", 16), ("decay", 16), ("decay_shift", 6),

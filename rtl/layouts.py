@@ -10,9 +10,9 @@ from hypercast.rtl.limits import BURST
 from hypercast.rtl.network.age import FRAME_WIDTH
 
 __all__ = [
-    "CONTROL", "OPERANDS", "AccumulatorPort", "Channel", "FlitKind", "HostRequest",
-    "Issue", "KeptPort", "Link", "ReadPort", "WeightPort", "WritePort", "accumulator_row", "flit",
-    "operands", "weight_row",
+    "CONTROL", "OPERANDS", "AccumulatorPort", "BypassPort", "Channel", "FlitKind", "HostRequest",
+    "Issue", "Link", "ReadPort", "WeightPort", "WritePort", "accumulator_row", "flit", "operands",
+    "weight_row",
 ]
 
 
@@ -170,8 +170,8 @@ class WritePort(wiring.Signature):
         })
 
 
-class KeptPort(wiring.Signature):
-    """What the vector unit keeps in a memory of an engine (seen from the vector unit).
+class BypassPort(wiring.Signature):
+    """What the vector unit stores in a memory of an engine (seen from the vector unit).
 
     A consumer that has been started while rows are stored may follow: row ``n`` is there when
     ``rows`` is more than ``n``, or ``storing`` has fallen.

@@ -73,7 +73,7 @@ def _rows(drawing: Drawing, receiver: Box, sender: Box, array: Box, vector: Box)
     drawing.line((346, vector.y), (346, array.bottom), tone="compute", end=True, width=2)
     drawing.line((vector.right, 478), (418, 478), (418, 252), (sender.right, 252), tone="compute",
                  end=True, width=2)
-    drawing.text(338, 444, "kept rows", size=11, anchor="end", muted=True)
+    drawing.text(338, 444, "bypass", size=11, anchor="end", muted=True)
 
 
 def _weights(drawing: Drawing, receiver: Box, array: Box, vector: Box, weights: Box) -> None:

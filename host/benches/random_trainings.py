@@ -80,7 +80,7 @@ def draw_config(generator: np.random.Generator) -> Config:
         eject=choose(*(eject for eject in (1, 2, 4) if eject <= planes)),
         buffer_depth=int(generator.integers(2, 9)), element_width=choose(8, 16),
         accumulator_rows=power(4, 11), weight_rows=65536, channel_words=2**18,
-        operand_words=power(4, 12), kept_rows=power(4, 11), read_buffer=power(2, 7),
+        operand_words=power(4, 12), bypass_rows=power(4, 11), read_buffer=power(2, 7),
         edge_buffer=power(1, 5), program_rows=4096, tensors=256, adam=bool(generator.integers(4)),
         memory_latency=latency, memory_stalls=latency > 1 and bool(generator.integers(2)))
 

@@ -33,7 +33,7 @@ def chip(preset: Config, lanes: int, *, dimensions: int = 4) -> Config:
         dimensions=dimensions, lanes=lanes, eject=min(_EJECT[lanes], preset.eject),
         accumulator_rows=min(16384, preset.accumulator_rows * rows),
         operand_words=min(65536, preset.operand_words * factor * rows),
-        kept_rows=min(65536, preset.kept_rows * factor * rows),
+        bypass_rows=min(65536, preset.bypass_rows * factor * rows),
         weight_rows=min(65536, preset.weight_rows * factor),
         channel_words=min(1 << 24, preset.channel_words * factor * rows),
         edge_buffer=min(32, preset.edge_buffer * factor))

@@ -175,7 +175,8 @@ class Emitter:
         sent = self.operands.sent(source, panel, region.panel(panel))
         self.schedule.add(
             Opcode.AGGREGATE, sent.fields, phase=phase,
-            duration=self.timing.aggregate(messages.load, region.channel, kept=not sent.memory),
+            duration=self.timing.aggregate(
+                messages.load, region.channel, bypassed=not sent.memory),
             reads=[*sent.reads, ("edges", messages.edge_set)], follows=sent.follows,
             accumulators=accumulators, vertices=messages.entry, channel=region.channel,
             send_list=messages.send_list, edge_set=messages.edge_set)

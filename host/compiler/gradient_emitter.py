@@ -120,7 +120,7 @@ class GradientEmitter:
                     duration=emitter.timing.gradient(
                         rows, vertices.count_of(tile) if tile else vertices.count, first, count,
                         digits, emitter.regions[columns].channel, reading=left.memory,
-                        kept=not right.memory, sums=with_sums))
+                        bypassed=not right.memory, sums=with_sums))
 
     def _bias_gradient(self, phase: int, name: Tensor, columns: Tensor,
                        without: Mapping[int, int]) -> None:
@@ -128,7 +128,7 @@ class GradientEmitter:
         emitter, operands = self.emitter, self.emitter.operands
         vertices, region = operands.vertices_of(columns), emitter.regions[columns]
         for chunk in emitter.weights[name].chunks:
-            # Panels in memory can be taken together, those that are kept as they come.
+            # Panels in memory can be taken together, those that bypass it as they come.
             alone = [panel for panel in chunk.rows if panel not in without]
             rights = [(panel, operands.right(columns, panel)) for panel in alone]
             together = any(right.memory for _, right in rights)
@@ -143,7 +143,7 @@ class GradientEmitter:
                     follows=right.follows,
                     duration=emitter.timing.bias_gradient(
                         vertices.count, len(panels), self.digits[name], region.channel,
-                        kept=not together))
+                        bypassed=not together))
 
     def _reduce(self, group: int, fields: Mapping[str, int], *, duration: Duration,
                 reads: Iterable[Name], follows: Iterable[Name],

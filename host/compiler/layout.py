@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self, TypeAlias
 
+from hypercast.host.compiler.bypass_map import BypassMap
 from hypercast.host.compiler.emitter import Emitter, Messages
-from hypercast.host.compiler.kept_map import KeptMap
 from hypercast.host.compiler.label_list import LabelFormat
 from hypercast.host.compiler.memory_map import MemoryMap, require_capacity
 from hypercast.host.compiler.operand_map import OperandMap, Parts
@@ -18,7 +18,7 @@ from hypercast.host.compiler.weights import Weights, first_panels
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
 from hypercast.reference.tensor import Kind, Pass, Tensor
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import Keep
+from hypercast.rtl.isa import Bypass
 
 __all__ = ["Layout"]
 
@@ -187,11 +187,11 @@ def place_weights(network: Network, memory: MemoryMap, config: Config, *,
 
 def place_operands(config: Config, network: Network, memory: MemoryMap,
                    vertices: Sequence[Vertices], inputs: Parts) -> Operands:
-    """Choose what is kept close to the engines; ``inputs`` are the features' ``Parts``."""
+    """Choose what stays close to the engines; ``inputs`` are the features' ``Parts``."""
     return Operands(
         regions=memory.regions, vertices=vertices,
         buffer=OperandMap(config, _left_operands(network, memory, inputs)),
-        kept=KeptMap(config, _kept_panels(network, memory, vertices)))
+        bypass=BypassMap(config, _bypassed_panels(network, memory, vertices)))
 
 
 def _left_operands(network: Network, memory: MemoryMap, inputs: Parts) -> Iterator[Parts]:
@@ -213,8 +213,8 @@ def _left_operands(network: Network, memory: MemoryMap, inputs: Parts) -> Iterat
         yield Parts.dense(name, region.panels, region.stride)
 
 
-def _kept_panels(network: Network, memory: MemoryMap,
-                 vertices: Sequence[Vertices]) -> Iterator[tuple[Keep, Tensor, int, int]]:
+def _bypassed_panels(network: Network, memory: MemoryMap,
+                     vertices: Sequence[Vertices]) -> Iterator[tuple[Bypass, Tensor, int, int]]:
     """Rows to be sent, and right operands of gradients, of matrices that are not tiled.
 
     If not all fit: chaining gains most where a matrix is a panel or two, in the last layers;
@@ -238,7 +238,7 @@ def _kept_panels(network: Network, memory: MemoryMap,
               for number, combine in enumerate(combines, 1) if combine]
     if any(len(rows.tiles) > 1 for rows in vertices):
         return
-    for target, names in ((Keep.SEND, reversed(sent)), (Keep.RIGHT, right)):
+    for target, names in ((Bypass.SEND, reversed(sent)), (Bypass.RIGHT, right)):
         for name in names:
             # LOSS writes several panels row by row.
             if name != Tensor(Kind.GRADIENT, last) or memory[name].panels == 1:

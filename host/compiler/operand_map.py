@@ -112,7 +112,7 @@ class OperandMap:
         parts, base, _ = self._places[name]
         return base + panel * parts.stride + row
 
-    def fields(self, name: Tensor, first: int, row: int, *, keep: bool) -> dict[str, int]:
+    def fields(self, name: Tensor, first: int, row: int, *, fill: bool) -> dict[str, int]:
         """Operands of a MATMUL or GRADIENT on a piece of a matrix that has a place.
 
         Parameters
@@ -123,8 +123,8 @@ class OperandMap:
             First panel; if word-sparse, of a whole piece.
         row : int
             First row, counted from the core's first.
-        keep : bool
-            Whether the piece is read from memory and kept, or there already.
+        fill : bool
+            Whether the piece is read from memory to fill the buffer, or there already.
         """
         parts, base, _ = self._places[name]
         if parts.stride:
@@ -132,5 +132,5 @@ class OperandMap:
         else:
             base += sum(size for start, size in zip(parts.firsts, parts.sizes, strict=True)
                         if start < first)
-        return {"operand": OperandSource.KEEP if keep else OperandSource.BUFFER,
+        return {"operand": OperandSource.FILL if fill else OperandSource.BUFFER,
                 "operand_base": base, "operand_stride": parts.stride}

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
+from hypercast.host.compiler.bypass_map import BypassMap
 from hypercast.host.compiler.instruction import Name
-from hypercast.host.compiler.kept_map import KeptMap
 from hypercast.host.compiler.memory_map import Region, index_name
 from hypercast.host.compiler.operand_map import OperandMap
 from hypercast.host.compiler.vertices import Tile, Vertices
 from hypercast.reference.tensor import Tensor
-from hypercast.rtl.isa import Keep
+from hypercast.rtl.isa import Bypass
 
 __all__ = ["Operands", "Use"]
 
@@ -50,14 +50,14 @@ class Operands:
         Vertices of the input, and of every layer's output.
     buffer : OperandMap
         Which left operands the array's operand buffer has room for.
-    kept : KeptMap
-        Which rows to be sent, and right operands, are kept.
+    bypass : BypassMap
+        Which rows to be sent, and right operands, bypass memory.
     """
 
     regions: dict[str, Region]
     vertices: Sequence[Vertices]
     buffer: OperandMap
-    kept: KeptMap
+    bypass: BypassMap
     # Parts in the operand buffer, to their rows.
     _present: dict[Part, tuple[int, int]] = field(default_factory=dict)
     _resident: dict[Part, tuple[int, int]] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class Operands:
     def left(self, name: Tensor, first: int, count: int, tile: Tile | None = None) -> Use:
         """The left operand of a MATMUL or GRADIENT: panels of a tile of rows, or of all.
 
-        What is taken from the operand buffer has to be kept by an instruction with the same rows.
+        What is taken from the operand buffer was put there by an instruction with the same rows.
         """
         parts = self.parts(name, range(first, first + count), tile)
         region, row = self.regions[name], tile.first if tile else 0
@@ -95,42 +95,42 @@ class Operands:
         if whole or not self.buffer.holds(place, first, count):
             return Use(fields, parts, memory=True)
         rows = tile.rows if tile else self.vertices_of(name).rows
-        keep = any(self._present.get(part) != (row, rows) for part in parts)
+        fill = any(self._present.get(part) != (row, rows) for part in parts)
         self._present.update(dict.fromkeys(parts, (row, rows)))
-        fields |= self.buffer.fields(place, first, row, keep=keep)
+        fields |= self.buffer.fields(place, first, row, fill=fill)
         entries = _entries(parts)
-        if keep:
+        if fill:
             return Use(fields, parts, entries, memory=True)
         return Use(fields, entries, follows=entries if count == 1 and region.stride else ())
 
     def sent(self, name: Tensor, panel: int, address: int) -> Use:
         """The rows of an AGGREGATE, from an address on."""
-        return self._source(Keep.SEND, name, panel, {"address": address})
+        return self._source(Bypass.SEND, name, panel, {"address": address})
 
     def right(self, name: Tensor, panel: int, tile: Tile | None = None) -> Use:
         """The right operand of a GRADIENT, of a tile of rows or of all."""
         region, row = self.regions[name], tile.first if tile else 0
         return self._source(
-            Keep.RIGHT, name, panel,
+            Bypass.RIGHT, name, panel,
             {"gradient_channel": region.channel, "gradient_address": region.panel(panel, row)},
             tile)
 
     def result(self, name: Tensor, panel: int, tile: Tile) -> Use:
-        """What DRAIN, or LOSS with one panel, writes: to memory, and where it is kept."""
+        """What DRAIN, or LOSS with one panel, writes: to memory, and past it."""
         parts, place = self.parts(name, [panel], tile), name.of_training
-        fields, names = {"keep": 0}, list[Name](parts)
+        fields, names = {"bypass": 0}, list[Name](parts)
         if self.buffer.holds(place, panel):
-            fields["keep"] |= 1 << Keep.LEFT
+            fields["bypass"] |= 1 << Bypass.LEFT
             fields["left_base"] = self.buffer.entry(place, panel, tile.first)
             names += _entries(parts)
             self._present.update(dict.fromkeys(parts, (tile.first, tile.rows)))
-        for target, base in ((Keep.RIGHT, "right_base"), (Keep.SEND, "send_base")):
-            entry = self.kept.base(target, place, panel)
+        for target, base in ((Bypass.RIGHT, "right_base"), (Bypass.SEND, "send_base")):
+            entry = self.bypass.base(target, place, panel)
             if entry is not None:
-                fields["keep"] |= 1 << target
+                fields["bypass"] |= 1 << target
                 fields[base] = entry
                 names.append((target, name, panel))
-        return Use(fields if fields["keep"] else {}, writes=tuple(names))
+        return Use(fields if fields["bypass"] else {}, writes=tuple(names))
 
     def stay(self) -> None:
         """What is in the operand buffer stays there for all programs that follow."""
@@ -140,14 +140,14 @@ class Operands:
         """End a program: the next one finds what stays from step to step."""
         self._present = dict(self._resident)
 
-    def _source(self, target: Keep, name: Tensor, panel: int, fields: dict[str, int],
+    def _source(self, target: Bypass, name: Tensor, panel: int, fields: dict[str, int],
                 tile: Tile | None = None) -> Use:
-        """A panel that may be kept, or else is read from memory."""
-        base = self.kept.base(target, name.of_training, panel)
+        """A panel that may bypass memory, or else is read from memory."""
+        base = self.bypass.base(target, name.of_training, panel)
         if base is None:
             return Use(fields, self.parts(name, [panel], tile), memory=True)
         names = ((target, name, panel),)
-        return Use(fields | {"kept": 1, "kept_base": base}, names, follows=names)
+        return Use(fields | {"bypassed": 1, "bypass_base": base}, names, follows=names)
 
 
 def _entries(parts: Iterable[Part]) -> tuple[Name, ...]:

@@ -132,13 +132,13 @@ class Timing:
             return np.maximum(words / rate, least).sum(axis=1).max(), int(words.sum())
         return count * max(rows / rate, least), self._share(vertices, rows) * count
 
-    def aggregate(self, load: Load, channel: int, *, kept: bool = False) -> Duration:
+    def aggregate(self, load: Load, channel: int, *, bypassed: bool = False) -> Duration:
         """AGGREGATE: the busiest of rows, injection, links, aggregators and edge words.
 
-        The first edges are there; a stream that has been used up begins again. Rows that were kept
-        are not read from memory.
+        The first edges are there; a stream that has been used up begins again. Rows that were
+        ``bypassed`` are not read from memory.
         """
-        rows, total = (0, 0) if kept else (load.rows, load.total_rows)
+        rows, total = (0, 0) if bypassed else (load.rows, load.total_rows)
         config = self._config
         records = load.rows * config.send_record_width / config.word_width
         added = load.arrivals * self._unevenness
@@ -148,7 +148,7 @@ class Timing:
             load.total_rows * config.send_record_width / config.word_width)}
         reads[self._channel(channel, "read")] += total
         return self._duration(
-            (1 if kept else 2) * self._read + _AGGREGATE + self._network + busiest,
+            (1 if bypassed else 2) * self._read + _AGGREGATE + self._network + busiest,
             fill=self._fill(), words=self._on(channel, rows, load.words + records),
             demands={"injection": load.sent, "ejection": load.ejected, "aggregators": added},
             work={"sent": load.messages, "edges": load.edges, **reads})
@@ -182,12 +182,12 @@ class Timing:
             work={"array_words": words, **work})
 
     def gradient(self, name: Tensor, vertices: int, first: int, tiles: int, digits: int,
-                 channel: int, *, reading: bool, kept: bool = False,
+                 channel: int, *, reading: bool, bypassed: bool = False,
                  sums: bool = False) -> Duration:
         """GRADIENT of weights: a tile's rows are sent while the next one streams.
 
-        ``reading`` its left operand from memory; its right one unless that was ``kept``. ``sums``
-        of columns are sent before the rows of the first tile are there.
+        ``reading`` its left operand from memory; its right one unless that was ``bypassed``.
+        ``sums`` of columns are sent before the rows of the first tile are there.
         """
         config = self._config
         rows = -(-vertices // config.cores)
@@ -196,9 +196,9 @@ class Timing:
         least = flits  # to send a tile
         cycles, words = self._stream(name, vertices, rows, first, tiles, least,
                                      reading=reading or again)
-        passes = 0 if kept else tiles if again else 1
+        passes = 0 if bypassed else tiles if again else 1
         # The first tile takes its right operand as it comes from memory.
-        begin = 6 if kept else (
+        begin = 6 if bypassed else (
             self._read + self._words(rows) - (0 if name in self._sparse else rows))
         right = rows * passes
         # The operands lie in different channels.
@@ -213,14 +213,14 @@ class Timing:
             work={"array_words": words, "sent": sent * config.cores, **reads})
 
     def bias_gradient(self, vertices: int, panels: int, digits: int, channel: int, *,
-                      kept: bool = False) -> Duration:
+                      bypassed: bool = False) -> Duration:
         """GRADIENT of a bias: each panel passes once."""
         config = self._config
         rows = -(-vertices // config.cores)
-        each = max(rows if kept else self._words(rows), config.lanes)
-        read = 0 if kept else panels
+        each = max(rows if bypassed else self._words(rows), config.lanes)
+        read = 0 if bypassed else panels
         return self._duration(
-            (6 if kept else self._read) + panels * each + 2 * config.lanes + 2 + digits,
+            (6 if bypassed else self._read) + panels * each + 2 * config.lanes + 2 + digits,
             tail=4 + self._network + config.cores * digits / config.eject,
             words=self._on(channel, read * rows), demands=self._reduced(panels * digits),
             work={"array_words": panels * vertices, "sent": panels * digits * config.cores,

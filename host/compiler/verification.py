@@ -12,7 +12,7 @@ import numpy as np
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.memory_map import Listing, Region
 from hypercast.reference.tensor import FEATURES
-from hypercast.rtl.isa import Keep, Opcode, OperandSource, decode
+from hypercast.rtl.isa import Bypass, Opcode, OperandSource, decode
 
 __all__ = ["ProgramError", "verify"]
 
@@ -82,8 +82,9 @@ class _Checks:
             return
         self._start(Listing.SEND_LIST, entry["send_list"])
         rows = self._rows(entry)
-        if entry["kept"]:
-            self._within("rows to be sent", entry["kept_base"], len(rows), self._config.kept_rows)
+        if entry["bypassed"]:
+            self._within("rows to be sent", entry["bypass_base"], len(rows),
+                         self._config.bypass_rows)
         else:
             self._matrix(entry["channel"], entry["address"], 0, 1, rows)
 
@@ -101,9 +102,9 @@ class _Checks:
         self._reduced(entry["first_row"], panels * height)
         if entry["sums"]:
             self._reduced(entry["sums_row"], 1)
-        if entry["kept"]:
-            self._within("kept right operands", entry["kept_base"], len(rows),
-                         self._config.kept_rows)
+        if entry["bypassed"]:
+            self._within("bypassed right operands", entry["bypass_base"], len(rows),
+                         self._config.bypass_rows)
         else:
             self._matrix(entry["gradient_channel"], entry["gradient_address"], entry["stride"],
                          rights, rows)
@@ -118,7 +119,7 @@ class _Checks:
             self._words("mask", 1, entry["mask_address"], -(-rows // self._config.mask_rows))
         if entry["bias"]:
             self._places(entry["bias_weights"], [(0, 1)])
-        self._keep(entry, rows)
+        self._bypass(entry, rows)
 
     def _loss(self, entry: dict[str, int]) -> None:
         rows, stride, panels = self._rows(entry), entry["stride"], entry["panels"]
@@ -126,7 +127,7 @@ class _Checks:
         self._words("label", 1, entry["info"], -(-len(rows) // self._config.info_rows))
         if entry["train"]:
             self._matrix(1, entry["destination"], stride, panels, rows)
-            self._keep(entry, len(rows))
+            self._bypass(entry, len(rows))
 
     def _update(self, entry: dict[str, int]) -> None:
         rows, config = entry["rows"], self._config
@@ -149,12 +150,12 @@ class _Checks:
             self._within("operand buffer", entry["operand_base"], entries,
                          self._config.operand_words)
 
-    def _keep(self, entry: dict[str, int], rows: int) -> None:
+    def _bypass(self, entry: dict[str, int], rows: int) -> None:
         for target, base, size in (
-                (Keep.LEFT, "left_base", self._config.operand_words),
-                (Keep.RIGHT, "right_base", self._config.kept_rows),
-                (Keep.SEND, "send_base", self._config.kept_rows)):
-            if entry["keep"] >> target & 1:
+                (Bypass.LEFT, "left_base", self._config.operand_words),
+                (Bypass.RIGHT, "right_base", self._config.bypass_rows),
+                (Bypass.SEND, "send_base", self._config.bypass_rows)):
+            if entry["bypass"] >> target & 1:
                 self._within(base, entry[base], rows, size)
 
     def _sparse_entries(self, entry: dict[str, int]) -> int:

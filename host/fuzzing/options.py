@@ -36,7 +36,7 @@ _NEEDS = {"--split-seed": ("--split",), "--batch": ("--sampler",),
           "--betas": ("--optimiser=adam",), "--epsilon": ("--optimiser=adam",),
           "--gin-epsilon": ("--model=gin",)}
 _FIELDS = ("dimensions", "lanes", "planes", "eject", "buffer_depth", "element_width", "weight_rows",
-           "channel_words", "operand_words", "kept_rows", "adam", "program_rows", "tensors", "x")
+           "channel_words", "operand_words", "bypass_rows", "adam", "program_rows", "tensors", "x")
 _TEXTS = ("x", "ä", "karate", "1,2,3", ",", "1,", "50/50", "60/20/20/0", "100/0/0", "1e-320",
           "serial@0", "serial:x@", "xdma:", "xdma:/dev/null", "serial:/dev/null@-1", "-0.0",
           "0.999999", "1e-9", "65536", "3", "7")

@@ -6,9 +6,9 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
 from hypercast.rtl import isa
-from hypercast.rtl.aggregation.kept_rows import KeptRows
+from hypercast.rtl.aggregation.bypass_rows import BypassRows
 from hypercast.rtl.config import Config
-from hypercast.rtl.layouts import FlitKind, Issue, KeptPort, ReadPort, flit
+from hypercast.rtl.layouts import BypassPort, FlitKind, Issue, ReadPort, flit
 from hypercast.rtl.lib.burst_reader import BurstReader
 from hypercast.rtl.lib.unpacker import Unpacker
 
@@ -38,14 +38,14 @@ class Sender(wiring.Component):
         High from the cycle after ``start`` until the last flit has been accepted.
     data, list : Out(ReadPort)
         Memory for the panel's words and for the send list (channel 1).
-    kept : In(KeptPort(config))
-        What the vector unit keeps here; with ``kept``, the panel's words are taken from it.
+    bypass : In(BypassPort(config))
+        What the vector unit stores here; with ``bypassed``, the panel's words are taken from it.
     flits : Out(stream of flit)
         To the network; registered.
     sent, blocked : Out(1)
         High in a cycle in which a flit is accepted, or waits to be; for the counters.
     fault : Out(1)
-        The ``fault`` of ``KeptRows``.
+        The ``fault`` of ``BypassRows``.
     """
 
     def __init__(self, config: Config) -> None:
@@ -57,7 +57,7 @@ class Sender(wiring.Component):
             "busy": Out(1),
             "data": Out(ReadPort(config)),
             "list": Out(ReadPort(config)),
-            "kept": In(KeptPort(config)),
+            "bypass": In(BypassPort(config)),
             "flits": Out(stream.Signature(flit(config))),
             "sent": Out(1),
             "blocked": Out(1),
@@ -70,18 +70,18 @@ class Sender(wiring.Component):
         m.submodules.words = words = BurstReader(config)
         m.submodules.records = records = BurstReader(config)
         m.submodules.unpacker = unpacker = Unpacker(config.word_width, config.send_record_width)
-        m.submodules.kept_rows = kept = KeptRows(config)
+        m.submodules.bypass_rows = rows = BypassRows(config)
         connect(m, words.port, flipped(self.data))
-        connect(m, flipped(self.kept), kept.kept)
+        connect(m, flipped(self.bypass), rows.bypass)
         connect(m, records.port, flipped(self.list))
         connect(m, records.o, unpacker.i)
-        self._command(m, words, kept, records)
-        from_kept = Signal()
+        self._command(m, words, rows, records)
+        bypassed = Signal()
         with m.If(self.start):
-            m.d.sync += from_kept.eq(self.issue.view(isa.Opcode.AGGREGATE).kept)
+            m.d.sync += bypassed.eq(self.issue.view(isa.Opcode.AGGREGATE).bypassed)
         m.d.comb += [
             unpacker.flush.eq(self.start),  # the last word of the list before
-            self.fault.eq(kept.fault),
+            self.fault.eq(rows.fault),
         ]
 
         rows_left = Signal.like(self.rows)
@@ -94,10 +94,10 @@ class Sender(wiring.Component):
         m.d.comb += [
             self.sent.eq(self.flits.valid & self.flits.ready),
             self.blocked.eq(self.flits.valid & ~self.flits.ready),
-            step.eq((rows_left != 0) & Mux(from_kept, kept.o.valid, words.o.valid)
+            step.eq((rows_left != 0) & Mux(bypassed, rows.o.valid, words.o.valid)
                     & unpacker.o.valid & ~self.blocked),
-            words.o.ready.eq(step & ~from_kept),
-            kept.o.ready.eq(step & from_kept),
+            words.o.ready.eq(step & ~bypassed),
+            rows.o.ready.eq(step & bypassed),
             unpacker.o.ready.eq(step),
             self.busy.eq((rows_left != 0) | self.flits.valid),
         ]
@@ -111,11 +111,11 @@ class Sender(wiring.Component):
                 self.flits.payload.destinations.eq(record.destinations),
                 self.flits.payload.plane.eq(record.plane),
                 self.flits.payload.kind.eq(FlitKind.AGGREGATE),
-                self.flits.payload.payload.eq(Mux(from_kept, kept.o.payload, words.o.payload)),
+                self.flits.payload.payload.eq(Mux(bypassed, rows.o.payload, words.o.payload)),
             ]
         return m
 
-    def _command(self, m, words, kept, records):
+    def _command(self, m, words, rows, records):
         """Read all rows and their records."""
         config = self._config
         aggregate = self.issue.view(isa.Opcode.AGGREGATE)
@@ -125,17 +125,17 @@ class Sender(wiring.Component):
         else:
             record_words = self.rows << exact_log2(config.send_record_width // config.word_width)
         m.d.comb += [
-            kept.start.eq(self.start & aggregate.kept),
-            kept.base.eq(aggregate.kept_base),
-            kept.rows.eq(self.rows),
-            kept.chained.eq(aggregate.chained),
+            rows.start.eq(self.start & aggregate.bypassed),
+            rows.base.eq(aggregate.bypass_base),
+            rows.rows.eq(self.rows),
+            rows.chained.eq(aggregate.chained),
         ]
         for reader in (words, records):
             with m.If(reader.command.ready):
                 m.d.sync += reader.command.valid.eq(0)
         with m.If(self.start):
             m.d.sync += [
-                words.command.valid.eq(~aggregate.kept),
+                words.command.valid.eq(~aggregate.bypassed),
                 words.command.payload.channel.eq(aggregate.channel),
                 words.command.payload.address.eq(aggregate.address),
                 words.command.payload.count.eq(self.rows),

@@ -12,7 +12,7 @@ from hypercast.rtl.array.operand_feed import OperandFeed
 from hypercast.rtl.array.systolic_array import SystolicArray
 from hypercast.rtl.array.tile_loader import TileLoader
 from hypercast.rtl.config import Config
-from hypercast.rtl.layouts import AccumulatorPort, Issue, KeptPort, ReadPort, WeightPort, flit
+from hypercast.rtl.layouts import AccumulatorPort, BypassPort, Issue, ReadPort, WeightPort, flit
 from hypercast.rtl.lib.accumulator_bank import AccumulatorBank
 
 __all__ = ["ArrayEngine"]
@@ -42,8 +42,8 @@ class ArrayEngine(wiring.Component):
     left, right, index : Out(ReadPort(config))
         Memory access for the operand's words, for GRADIENT's second operand, and for the index of
         a word-sparse operand.
-    kept_left, kept_right : In(KeptPort(config))
-        What the vector unit keeps here of left operands, and of GRADIENT's right ones.
+    bypass_left, bypass_right : In(BypassPort(config))
+        What the vector unit stores here of left operands, and of GRADIENT's right ones.
     weights : Out(WeightPort(config))
         Access to the weight bank.
     flits : Out(stream of flit(config))
@@ -71,8 +71,8 @@ class ArrayEngine(wiring.Component):
             "left": Out(ReadPort(config)),
             "right": Out(ReadPort(config)),
             "index": Out(ReadPort(config)),
-            "kept_left": In(KeptPort(config)),
-            "kept_right": In(KeptPort(config)),
+            "bypass_left": In(BypassPort(config)),
+            "bypass_right": In(BypassPort(config)),
             "weights": Out(WeightPort(config)),
             "flits": Out(stream.Signature(flit(config))),
             "drain": In(AccumulatorPort(config)),
@@ -94,8 +94,8 @@ class ArrayEngine(wiring.Component):
         wiring.connect(m, wiring.flipped(self.left), feed.left)
         wiring.connect(m, wiring.flipped(self.right), feed.right)
         wiring.connect(m, wiring.flipped(self.index), feed.index)
-        wiring.connect(m, wiring.flipped(self.kept_left), feed.kept_left)
-        wiring.connect(m, wiring.flipped(self.kept_right), feed.kept_right)
+        wiring.connect(m, wiring.flipped(self.bypass_left), feed.bypass_left)
+        wiring.connect(m, wiring.flipped(self.bypass_right), feed.bypass_right)
         wiring.connect(m, wiring.flipped(self.weights), loader.port)
         wiring.connect(m, wiring.flipped(self.flits), sender.flits)
         wiring.connect(m, wiring.flipped(self.drain), accumulators.drain)

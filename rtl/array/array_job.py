@@ -45,8 +45,8 @@ class ArrayJob(data.Struct):
     operand: 2
     operand_base: 16
     operand_stride: 16
-    kept: 1
-    kept_base: 16
+    bypassed: 1
+    bypass_base: 16
     chained: 1
 
 
@@ -95,6 +95,6 @@ def decode(issue: Value, rows: ValueLike) -> Value:
         "digits": gradient.digits,
         "sums": is_gradient & gradient.sums,
         "sums_row": gradient.sums_row,
-        "kept": is_gradient & gradient.kept,
-        "kept_base": gradient.kept_base,
+        "bypassed": is_gradient & gradient.bypassed,
+        "bypass_base": gradient.bypass_base,
     }

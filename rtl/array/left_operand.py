@@ -11,7 +11,7 @@ from hypercast.rtl.array.operand_buffer import OperandBuffer
 from hypercast.rtl.array.sparse_panels import SparsePanels
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import OperandSource
-from hypercast.rtl.layouts import KeptPort, ReadPort
+from hypercast.rtl.layouts import BypassPort, ReadPort
 from hypercast.rtl.lib.burst_reader import BurstReader
 
 __all__ = ["LeftOperand"]
@@ -31,8 +31,8 @@ class LeftOperand(wiring.Component):
         As those of ``SparsePanels`` and ``DensePanels``; ``start`` only if there are rows.
     port : Out(ReadPort(config))
         Memory access for the words.
-    kept : In(KeptPort(config))
-        What the vector unit keeps in the buffer.
+    bypass : In(BypassPort(config))
+        What the vector unit stores in the buffer.
     fault : Out(1)
         The ``fault`` of ``OperandBuffer``.
     """
@@ -45,7 +45,7 @@ class LeftOperand(wiring.Component):
             "o": Out(stream.Signature(left_word(config))),
             "port": Out(ReadPort(config)),
             "index": Out(ReadPort(config)),
-            "kept": In(KeptPort(config)),
+            "bypass": In(BypassPort(config)),
             "fault": Out(1),
         })
 
@@ -59,7 +59,7 @@ class LeftOperand(wiring.Component):
         wiring.connect(m, reader.port, wiring.flipped(self.port))
         wiring.connect(m, sparse.index, wiring.flipped(self.index))
         wiring.connect(m, buffer.o, wiring.flipped(self.o))
-        wiring.connect(m, wiring.flipped(self.kept), buffer.kept)
+        wiring.connect(m, wiring.flipped(self.bypass), buffer.bypass)
         m.d.comb += [buffer.start.eq(self.start), buffer.job.eq(job), self.fault.eq(buffer.fault)]
 
         read = self.start & (job.operand != OperandSource.BUFFER)

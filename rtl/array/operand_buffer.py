@@ -8,7 +8,7 @@ from hypercast.rtl.array.array_job import ArrayJob
 from hypercast.rtl.array.left_word import left_word
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import OperandSource
-from hypercast.rtl.layouts import KeptPort
+from hypercast.rtl.layouts import BypassPort
 from hypercast.rtl.lib.chaining import Chaining
 from hypercast.rtl.lib.parity_memory import ParityMemory
 
@@ -34,12 +34,12 @@ class OperandBuffer(wiring.Component):
     job : In(ArrayJob)
         Constant from ``start`` until the last word is taken. ``operand`` is an
         ``isa.OperandSource``.
-    kept : In(KeptPort(config))
-        What the vector unit keeps; addresses are numbers of entries.
+    bypass : In(BypassPort(config))
+        What the vector unit stores; addresses are numbers of entries.
     i : In(stream of left_word(config))
         Words from memory; none with BUFFER.
     o : Out(stream of left_word(config))
-        The operand's words: those of ``i`` in the same cycle, which KEEP also stores, or with
+        The operand's words: those of ``i`` in the same cycle, which FILL also stores, or with
         BUFFER those stored, one per cycle, the first one two cycles after ``start``.
     fault : Out(1)
         High for a cycle after a word was taken that is not what was stored.
@@ -50,7 +50,7 @@ class OperandBuffer(wiring.Component):
         super().__init__({
             "start": In(1),
             "job": In(ArrayJob),
-            "kept": In(KeptPort(config)),
+            "bypass": In(BypassPort(config)),
             "i": In(stream.Signature(left_word(config))),
             "o": Out(stream.Signature(left_word(config))),
             "fault": Out(1),
@@ -58,7 +58,7 @@ class OperandBuffer(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        job, kept, i, o = self.job, self.kept, self.i, self.o
+        job, bypass, i, o = self.job, self.bypass, self.i, self.o
         m.submodules.chaining = chaining = Chaining()
         word = left_word(self._config)
         m.submodules.entries = entries = ParityMemory(word.size, self._config.operand_words)
@@ -68,14 +68,14 @@ class OperandBuffer(wiring.Component):
         address, panel = Signal.like(read.addr), Signal.like(read.addr)  # panel: its first entry
         rest = Signal(20)  # rows of a dense panel, this one included
         replay = job.operand == OperandSource.BUFFER
-        taken, keep = Signal(), Signal()
+        taken, fill = Signal(), Signal()
         held, held_address, held_word = Signal(), Signal.like(address), Signal.like(i.p)
         full = Signal()      # the read port holds a word
         panels = Signal(14)  # of which words are still to leave
         m.d.comb += [
             taken.eq(o.valid & o.ready),
-            keep.eq(taken & (job.operand == OperandSource.KEEP)),
-            write.en.eq(held | kept.valid),
+            fill.eq(taken & (job.operand == OperandSource.FILL)),
+            write.en.eq(held | bypass.valid),
             write.addr.eq(held_address),
             write.data.eq(stored),
             stored.eq(held_word),
@@ -83,22 +83,22 @@ class OperandBuffer(wiring.Component):
             read.addr.eq(address),
             chaining.start.eq(self.start),
             chaining.chained.eq(job.chained),
-            chaining.storing.eq(kept.storing),
-            chaining.rows.eq(kept.rows),
+            chaining.storing.eq(bypass.storing),
+            chaining.rows.eq(bypass.rows),
             chaining.row.eq(job.rows - rest),
         ]
-        # The vector unit never waits, a word that KEEP stores may have to.
-        with m.If(kept.valid):
+        # The vector unit never waits, a word that FILL stores may have to.
+        with m.If(bypass.valid):
             m.d.comb += [
-                write.addr.eq(kept.address),
-                stored.word.eq(kept.word), stored.row.eq(kept.row), stored.last.eq(kept.last),
+                write.addr.eq(bypass.address),
+                stored.word.eq(bypass.word), stored.row.eq(bypass.row), stored.last.eq(bypass.last),
             ]
         with m.If(replay):
             m.d.comb += [o.valid.eq(full & (panels != 0)), o.p.as_value().eq(read.data)]
             m.d.sync += self.fault.eq(taken & read.fault)
         with m.Else():
             m.d.sync += self.fault.eq(0)
-            free = ~(held & kept.valid)
+            free = ~(held & bypass.valid)
             m.d.comb += [o.valid.eq(i.valid & free), o.p.eq(i.p), i.ready.eq(o.ready & free)]
         with m.If(self.start):
             m.d.sync += [full.eq(0), panels.eq(job.panels)]
@@ -111,14 +111,14 @@ class OperandBuffer(wiring.Component):
             with m.If(taken & o.p.last):
                 m.d.sync += panels.eq(panels - 1)
 
-        with m.If(keep):
+        with m.If(fill):
             m.d.sync += [held.eq(1), held_address.eq(address), held_word.eq(i.p)]
-        with m.Elif(~kept.valid):
+        with m.Elif(~bypass.valid):
             m.d.sync += held.eq(0)
         with m.If(self.start):
             m.d.sync += [
                 address.eq(job.operand_base), panel.eq(job.operand_base), rest.eq(job.rows)]
-        with m.Elif(keep | read.en):
+        with m.Elif(fill | read.en):
             m.d.sync += [address.eq(address + 1), rest.eq(rest - 1)]
             with m.If(~job.sparse & (rest == 1)):
                 following = panel + job.operand_stride

@@ -11,7 +11,7 @@ from hypercast.rtl.array.left_operand import LeftOperand
 from hypercast.rtl.array.left_word import left_word
 from hypercast.rtl.array.right_operand import RightOperand
 from hypercast.rtl.config import Config
-from hypercast.rtl.layouts import KeptPort, ReadPort
+from hypercast.rtl.layouts import BypassPort, ReadPort
 
 __all__ = ["OperandFeed", "beat"]
 
@@ -53,8 +53,8 @@ class OperandFeed(wiring.Component):
         Address of this core.
     left, right, index : Out(ReadPort(config))
         Memory access for the two operands, and for where the left one lies if it is sparse.
-    kept_left, kept_right : In(KeptPort(config))
-        What the vector unit keeps of the two operands.
+    bypass_left, bypass_right : In(BypassPort(config))
+        What the vector unit stores of the two operands.
     o : Out(stream of beat(config))
         What the array is to be fed.
     busy : Out(1)
@@ -72,8 +72,8 @@ class OperandFeed(wiring.Component):
             "left": Out(ReadPort(config)),
             "right": Out(ReadPort(config)),
             "index": Out(ReadPort(config)),
-            "kept_left": In(KeptPort(config)),
-            "kept_right": In(KeptPort(config)),
+            "bypass_left": In(BypassPort(config)),
+            "bypass_right": In(BypassPort(config)),
             "o": Out(stream.Signature(beat(config))),
             "busy": Out(1),
             "fault": Out(1),
@@ -90,8 +90,8 @@ class OperandFeed(wiring.Component):
         wiring.connect(m, wiring.flipped(self.left), left.port)
         wiring.connect(m, wiring.flipped(self.right), right.port)
         wiring.connect(m, wiring.flipped(self.index), left.index)
-        wiring.connect(m, wiring.flipped(self.kept_left), left.kept)
-        wiring.connect(m, wiring.flipped(self.kept_right), right.kept)
+        wiring.connect(m, wiring.flipped(self.bypass_left), left.bypass)
+        wiring.connect(m, wiring.flipped(self.bypass_right), right.bypass)
 
         # A word, its mask and its partner set out together, and meet again at ``o``.
         empty = Signal()

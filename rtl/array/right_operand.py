@@ -9,7 +9,7 @@ from amaranth.utils import exact_log2
 from hypercast.rtl.array.array_job import ArrayJob
 from hypercast.rtl.array.panel_commands import PanelCommands
 from hypercast.rtl.config import Config
-from hypercast.rtl.layouts import KeptPort, ReadPort
+from hypercast.rtl.layouts import BypassPort, ReadPort
 from hypercast.rtl.lib.burst_reader import BurstReader
 from hypercast.rtl.lib.chaining import Chaining
 from hypercast.rtl.lib.parity_memory import ParityMemory
@@ -26,8 +26,8 @@ class RightOperand(wiring.Component):
     A panel of at most ``config.accumulator_rows`` rows is read into a buffer once; a word is there
     as soon as its row has been read. A longer panel does not fit: it is read for every tile, and
     rows must be given in order, as those of a dense left operand are. With ``ones``, each tile has
-    a panel of its own, ``stride`` words after the one before. With ``kept``, the words are those
-    that the vector unit keeps, for which there are ``config.kept_rows`` entries.
+    a panel of its own, ``stride`` words after the one before. With ``bypassed``, the words are
+    those that the vector unit stored, for which there are ``config.bypass_rows`` entries.
 
     Parameters
     ----------
@@ -48,8 +48,8 @@ class RightOperand(wiring.Component):
         The words; of a panel in the buffer, two cycles after their row.
     port : Out(ReadPort(config))
         Memory access.
-    kept : In(KeptPort(config))
-        What the vector unit keeps; addresses are numbers of entries.
+    bypass : In(BypassPort(config))
+        What the vector unit stores; addresses are numbers of entries.
     busy : Out(1)
         High from the cycle after ``start`` until the whole panel has been read.
     fault : Out(1)
@@ -64,7 +64,7 @@ class RightOperand(wiring.Component):
             "rows": In(stream.Signature(20)),
             "o": Out(stream.Signature(config.data_width)),
             "port": Out(ReadPort(config)),
-            "kept": In(KeptPort(config)),
+            "bypass": In(BypassPort(config)),
             "busy": Out(1),
             "fault": Out(1),
         })
@@ -75,17 +75,17 @@ class RightOperand(wiring.Component):
         m.submodules.reader = reader = BurstReader(config)
         m.submodules.panels = panels = PanelCommands(config)
         m.submodules.panel = panel = ParityMemory(config.data_width, config.accumulator_rows)
-        m.submodules.entries = entries = ParityMemory(config.data_width, config.kept_rows)
+        m.submodules.entries = entries = ParityMemory(config.data_width, config.bypass_rows)
         [read], write = panel.reads, panel.write
-        [entry], keep = entries.reads, entries.write
+        [entry], store = entries.reads, entries.write
         wiring.connect(m, reader.port, wiring.flipped(self.port))
         wiring.connect(m, panels.o, reader.command)
 
         m.submodules.wanted = wanted = SyncFIFO(
             width=exact_log2(config.accumulator_rows), depth=_AHEAD)
-        fits = job.kept | (job.rows <= config.accumulator_rows) & ~job.ones
+        fits = job.bypassed | (job.rows <= config.accumulator_rows) & ~job.ones
         m.d.comb += [
-            panels.start.eq(self.start & job.gradient & ~job.kept),
+            panels.start.eq(self.start & job.gradient & ~job.bypassed),
             panels.rows.eq(job.rows),
             panels.panels.eq(Mux(fits & (job.panels != 0), 1, job.panels)),
             panels.channel.eq(job.gradient_channel),
@@ -101,13 +101,13 @@ class RightOperand(wiring.Component):
             write.addr.eq(stored),
             write.data.eq(reader.o.payload),
             reader.o.ready.eq(Mux(fits, 1, o.ready)),
-            keep.en.eq(self.kept.valid),
-            keep.addr.eq(self.kept.address),
-            keep.data.eq(self.kept.word),
-            chaining.start.eq(self.start & job.kept),
+            store.en.eq(self.bypass.valid),
+            store.addr.eq(self.bypass.address),
+            store.data.eq(self.bypass.word),
+            chaining.start.eq(self.start & job.bypassed),
             chaining.chained.eq(job.chained),
-            chaining.storing.eq(self.kept.storing),
-            chaining.rows.eq(self.kept.rows),
+            chaining.storing.eq(self.bypass.storing),
+            chaining.rows.eq(self.bypass.rows),
             chaining.row.eq(wanted.r_data),
         ]
         with m.If(self.start):
@@ -121,18 +121,18 @@ class RightOperand(wiring.Component):
             rows.ready.eq(~gather | wanted.w_rdy),
             wanted.w_en.eq(rows.valid & gather),
             wanted.w_data.eq(rows.payload),
-            wanted.r_en.eq(Mux(job.kept, chaining.there, wanted.r_data < stored)
+            wanted.r_en.eq(Mux(job.bypassed, chaining.there, wanted.r_data < stored)
                            & (~full | o.ready)),
             read.en.eq(wanted.r_rdy & wanted.r_en),
             read.addr.eq(wanted.r_data),
             entry.en.eq(read.en),
-            entry.addr.eq(wanted.r_data + job.kept_base),
+            entry.addr.eq(wanted.r_data + job.bypass_base),
             o.valid.eq(Mux(fits, full, reader.o.valid)),
             o.payload.eq(Mux(
-                fits, Mux(job.kept, entry.data, read.data), reader.o.payload)),
+                fits, Mux(job.bypassed, entry.data, read.data), reader.o.payload)),
         ]
         m.d.sync += self.fault.eq(
-            full & o.ready & fits & Mux(job.kept, entry.fault, read.fault))
+            full & o.ready & fits & Mux(job.bypassed, entry.fault, read.fault))
         with m.If(read.en):
             m.d.sync += full.eq(1)
         with m.Elif(o.ready):

@@ -18,7 +18,7 @@ class Chaining(wiring.Component):
     chained : In(1)
         What is being stored then may be what it reads; valid with ``start``.
     storing : In(1), rows : In(15)
-        As in ``layouts.KeptPort``.
+        As in ``layouts.BypassPort``.
     row : In(20)
         Number of the row to be read next, counted from the instruction's first.
     there : Out(1)

@@ -9,16 +9,16 @@ from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import (
     CONTROL,
     AccumulatorPort,
+    BypassPort,
     Issue,
-    KeptPort,
     ReadPort,
     WeightPort,
     WritePort,
     flit,
 )
 from hypercast.rtl.lib.burst_reader import BurstReader
+from hypercast.rtl.vector.bypass_writer import BypassWriter
 from hypercast.rtl.vector.drain import Drain
-from hypercast.rtl.vector.keeper import Keeper
 from hypercast.rtl.vector.loss import Loss
 from hypercast.rtl.vector.peak_tracker import PeakTracker
 from hypercast.rtl.vector.update import Update
@@ -61,8 +61,8 @@ class VectorUnit(wiring.Component):
         Masks, labels.
     write : Out(WritePort(config))
         All results.
-    kept : Out(KeptPort(config)), one for each of ``isa.Keep``
-        Results that other engines keep.
+    bypass : Out(BypassPort(config)), one for each of ``isa.Bypass``
+        Results for memories of other engines.
     array, aggregation : Out(AccumulatorPort(config))
         Accumulators of the array, and of the aggregators.
     weights : Out(WeightPort(config))
@@ -90,7 +90,7 @@ class VectorUnit(wiring.Component):
             "primary": Out(ReadPort(config)),
             "secondary": Out(ReadPort(config)),
             "write": Out(WritePort(config)),
-            "kept": Out(KeptPort(config)).array(len(isa.Keep)),
+            "bypass": Out(BypassPort(config)).array(len(isa.Bypass)),
             "array": Out(AccumulatorPort(config)),
             "aggregation": Out(AccumulatorPort(config)),
             "weights": Out(WeightPort(config)),
@@ -113,7 +113,7 @@ class VectorUnit(wiring.Component):
         m.submodules.update = update = Update(config)
         m.submodules.primary_reader = primary = BurstReader(config)
         m.submodules.secondary_reader = secondary = BurstReader(config)
-        m.submodules.keeper = keeper = Keeper(config)
+        m.submodules.bypass = bypass = BypassWriter(config)
         m.submodules.peak_tracker = tracker = PeakTracker(config.accumulator_width)
 
         # The instruction is held while its engine works.
@@ -133,14 +133,14 @@ class VectorUnit(wiring.Component):
         connect(m, drain.array, flipped(self.array))
         connect(m, drain.weights, flipped(self.weights))
         connect(m, update.flits, flipped(self.flits))
-        for target in isa.Keep:
-            connect(m, keeper.kept[target], flipped(self.kept[target]))
+        for target in isa.Bypass:
+            connect(m, bypass.bypass[target], flipped(self.bypass[target]))
         m.d.comb += [
-            keeper.start.eq(self.start),
-            keeper.issue.eq(self.issue),
-            keeper.rows.eq(self.rows),
-            keeper.written.eq(drain.written | loss.written),
-            keeper.word.eq(self.write.request.p.data),
+            bypass.start.eq(self.start),
+            bypass.issue.eq(self.issue),
+            bypass.rows.eq(self.rows),
+            bypass.written.eq(drain.written | loss.written),
+            bypass.word.eq(self.write.request.p.data),
             drain.core.eq(self.core),
             update.core.eq(self.core),
             drain.rows.eq(rows),

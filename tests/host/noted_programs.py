@@ -26,7 +26,7 @@ __all__ = ["CASES", "noted", "summary"]
 
 _NOTES = Path(__file__).with_name("noted_programs.json")
 _CONFIG = Config(dimensions=1, lanes=4, planes=1, accumulator_rows=64, channel_words=2**15,
-                 operand_words=256, kept_rows=128, program_rows=2048, weight_rows=4096,
+                 operand_words=256, bypass_rows=128, program_rows=2048, weight_rows=4096,
                  tensors=64, read_buffer=8)
 
 #: Name to what is other than in the first one.
@@ -34,8 +34,8 @@ CASES = {
     "plain": {},
     "aggregated first": {"order": AGGREGATE_FIRST, "dropout": 0.0},
     "dropout and Adam": {"dropout": 0.4, "optimiser": "adam"},
-    "nothing kept": {"operand_words": 16, "kept_rows": 16},
-    "two kept panels": {"operand_words": 64, "kept_rows": 64, "hidden": (12, 9)},
+    "nothing bypassed": {"operand_words": 16, "bypass_rows": 16},
+    "two bypassed panels": {"operand_words": 64, "bypass_rows": 64, "hidden": (12, 9)},
     "several tiles": {"accumulator_rows": 16, "hidden": (9,)},
     "word-sparse": {"density": 0.02, "features": 90},
     "word-sparse, not held": {"density": 0.02, "features": 300, "operand_words": 16},

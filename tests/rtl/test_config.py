@@ -35,7 +35,7 @@ REFUSED = [
     ("channel_words", 32, "channel_words must be a power of two from 64 to 16777216, not 32"),
     ("channel_words", 1 << 25, "channel_words must be a power of two from 64 to 16777216, not 33"),
     ("operand_words", 8, "operand_words must be a power of two from 16 to 65536, not 8"),
-    ("kept_rows", 8, "kept_rows must be a power of two from 16 to 65536, not 8"),
+    ("bypass_rows", 8, "bypass_rows must be a power of two from 16 to 65536, not 8"),
     ("operand_words", 1000, "operand_words must be a power of two from 16 to 65536, not 1000"),
     ("read_buffer", 2, "read_buffer must be a power of two from 4 to 256, not 2"),
     ("read_buffer", 12, "read_buffer must be a power of two from 4 to 256, not 12"),
@@ -105,7 +105,7 @@ def test_replace_leaves_the_original():
     ("dimensions", (0, 6)), ("lanes", (2, 4, 8, 16)), ("planes", (1, 2, 4)), ("eject", (1, 2, 4)),
     ("buffer_depth", (2, 16)), ("element_width", (8, 16)), ("accumulator_rows", (16, 1 << 14)),
     ("weight_rows", (16, 1 << 16)), ("channel_words", (64, 1 << 24)),
-    ("operand_words", (16, 1 << 16)), ("kept_rows", (16, 1 << 16)), ("read_buffer", (4, 256)),
+    ("operand_words", (16, 1 << 16)), ("bypass_rows", (16, 1 << 16)), ("read_buffer", (4, 256)),
     ("edge_buffer", (2, 4, 8, 16, 32)), ("program_rows", (16, 4096)), ("tensors", (8, 256)),
     ("memory_latency", (1, 1024))])
 def test_ends_of_ranges(field, ends):
@@ -117,7 +117,7 @@ def test_figures_are_of_these_presets():
     """Those of the documents were measured on them: measure again what has changed."""
     text = json.dumps({"": Config().to_dict(), **{
         name: config.to_dict() for name, config in PRESETS.items()}}, sort_keys=True)
-    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "6e2c76d0f64b7527"
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "07e5ca20073444ca"
 
 
 @pytest.mark.parametrize(("config", "derived"), [
@@ -166,7 +166,7 @@ def test_hash_tells_configurations_apart(first, second):
 def test_every_field_changes_the_hash():
     changes = {"dimensions": 3, "lanes": 8, "planes": 2, "eject": 2, "buffer_depth": 8,
                "element_width": 8, "accumulator_rows": 512, "weight_rows": 1024,
-               "channel_words": 65536, "operand_words": 512, "kept_rows": 256, "read_buffer": 64,
+               "channel_words": 65536, "operand_words": 512, "bypass_rows": 256, "read_buffer": 64,
                "edge_buffer": 4, "program_rows": 256, "tensors": 32, "adam": False,
                "memory_latency": 2, "memory_stalls": True}
     assert changes.keys() == Config().to_dict().keys()

@@ -279,7 +279,7 @@ def test_biases():
              if piece_of(entry, job)[0] is weights), key=lambda entry: entry["first_row"])
         [update] = of(Opcode.UPDATE, program, o=job.tensors[name])
         assert update["rows"] == panels
-        assert [(entry["first_row"], entry["panels"], entry["gradient_address"], entry["kept"])
+        assert [(entry["first_row"], entry["panels"], entry["gradient_address"], entry["bypassed"])
                 for entry in gradients] == [
             (update["first_row"] + panel, each, region.panel(panel), int(each == 1))
             for panel in range(0, panels, each)]
@@ -332,7 +332,7 @@ def test_what_is_kept_is_read_from_memory_once():
     assert len(sources) > 9
     inputs = range(job.regions["X"].words)
     for place, operands in sources.items():
-        once = [OperandSource.KEEP] if place in inputs else []
+        once = [OperandSource.FILL] if place in inputs else []
         assert operands == once + [OperandSource.BUFFER] * (len(operands) - len(once))
         assert len(operands) > 1
 

@@ -15,7 +15,7 @@ def test_first_come_first_served():
     places = OperandMap(CONFIG, [Parts.dense("X", 4, 10), Parts.dense("H1", 5, 5),
                                  Parts.dense("dT2", 4, 6)])
     assert [places.holds(name) for name in ("X", "H1", "dT2", "H2")] == [True, False, True, False]
-    assert places.fields("dT2", 0, 0, keep=True)["operand_base"] == 40
+    assert places.fields("dT2", 0, 0, fill=True)["operand_base"] == 40
 
 
 def test_all_of_the_buffer_can_be_used():
@@ -43,9 +43,9 @@ def test_panels_no_instruction_can_name_stay_in_memory():
 
 def test_panels_and_rows_of_a_dense_matrix():
     places = OperandMap(CONFIG, [Parts.dense("X", 4, 10), Parts.dense("H1", 4, 5)])
-    assert places.fields("H1", 2, 3, keep=True) == {
-        "operand": OperandSource.KEEP, "operand_base": 40 + 2 * 5 + 3, "operand_stride": 5}
-    assert places.fields("H1", 2, 3, keep=False)["operand"] == OperandSource.BUFFER
+    assert places.fields("H1", 2, 3, fill=True) == {
+        "operand": OperandSource.FILL, "operand_base": 40 + 2 * 5 + 3, "operand_stride": 5}
+    assert places.fields("H1", 2, 3, fill=False)["operand"] == OperandSource.BUFFER
     assert places.cuts("H1") == places.cuts("H2") == ()
 
 
@@ -57,12 +57,12 @@ def test_pieces_of_a_sparse_matrix_begin_at_the_same_entry_in_every_core():
     assert parts.sizes == (4, 4, 7) and parts.total == 15
     places = OperandMap(CONFIG, [Parts.dense("H1", 4, 5), parts])
     assert places.cuts("X") == (0, 2, 3)
-    assert [places.fields("X", first, 0, keep=False)["operand_base"] for first in (0, 2, 3)] == [
+    assert [places.fields("X", first, 0, fill=False)["operand_base"] for first in (0, 2, 3)] == [
         20, 24, 28]
-    assert places.fields("X", 2, 0, keep=False)["operand_stride"] == 0
+    assert places.fields("X", 2, 0, fill=False)["operand_stride"] == 0
 
 
 @pytest.mark.parametrize("name", [
-    "plain", "nothing kept", "two kept panels", "GraphSAGE", "jumping"])
+    "plain", "nothing bypassed", "two bypassed panels", "GraphSAGE", "jumping"])
 def test_programs_are_those_noted(name):
     assert summary(name) == noted(name)

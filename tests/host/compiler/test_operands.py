@@ -7,7 +7,7 @@ import scipy.sparse
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.graphs.graph import Graph
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
-from hypercast.rtl.isa import Engine, Keep, Opcode, OperandSource, decode
+from hypercast.rtl.isa import Bypass, Engine, Opcode, OperandSource, decode
 from tests.host.models import SMALL, left_channel, small_graph, small_model
 from tests.host.noted_programs import noted, summary
 
@@ -45,11 +45,11 @@ def drained(entry, job):
                 and 0 <= entry["address"] - region.address < region.words)
 
 
-def check_kept(program, job):
+def check_bypassed(program, job):
     """Rows to be sent and right operands are those that were kept, once they are there."""
     rows = -(-job.vertices // job.config.cores)
-    kept = {Keep.RIGHT: {}, Keep.SEND: {}}
-    taken, storing = {Keep.RIGHT: set(), Keep.SEND: set()}, None
+    stored = {Bypass.RIGHT: {}, Bypass.SEND: {}}
+    taken, storing = {Bypass.RIGHT: set(), Bypass.SEND: set()}, None
     for entry in program:
         opcode, waited = entry["opcode"], entry["waits"] >> Engine.VECTOR & 1
         if opcode in (Opcode.DRAIN, Opcode.LOSS, Opcode.UPDATE):
@@ -59,18 +59,18 @@ def check_kept(program, job):
         if opcode in (Opcode.DRAIN, Opcode.LOSS):
             channel, address = (entry["channel"], entry["address"]) if opcode == Opcode.DRAIN \
                 else (1, entry["destination"])
-            for target, base in ((Keep.RIGHT, "right_base"), (Keep.SEND, "send_base")):
-                if entry["keep"] >> target & 1:
-                    assert entry[base] + rows <= job.config.kept_rows
-                    kept[target] |= {entry[base] + row: (channel, address + row)
+            for target, base in ((Bypass.RIGHT, "right_base"), (Bypass.SEND, "send_base")):
+                if entry["bypass"] >> target & 1:
+                    assert entry[base] + rows <= job.config.bypass_rows
+                    stored[target] |= {entry[base] + row: (channel, address + row)
                                      for row in range(rows)}
                     storing.add((target, entry[base]))
-        elif entry.get("kept"):
-            target, place = (Keep.SEND, (entry["channel"], entry["address"])) \
+        elif entry.get("bypassed"):
+            target, place = (Bypass.SEND, (entry["channel"], entry["address"])) \
                 if opcode == Opcode.AGGREGATE else (
-                    Keep.RIGHT, (entry["gradient_channel"], entry["gradient_address"]))
-            base = entry["kept_base"]
-            assert [kept[target][base + row] for row in range(rows)] == [
+                    Bypass.RIGHT, (entry["gradient_channel"], entry["gradient_address"]))
+            base = entry["bypass_base"]
+            assert [stored[target][base + row] for row in range(rows)] == [
                 (place[0], place[1] + row) for row in range(rows)]
             assert entry["chained"] == (storing is not None and (target, base) in storing)
             taken[target].add(place)
@@ -89,7 +89,7 @@ def check(program, job):
                        if region.columns and region.channel == entry["channel"]
                        for row in range(count)}
             entries = {place: value for place, value in entries.items() if value not in written}
-            if entry["keep"] >> Keep.LEFT & 1:
+            if entry["bypass"] >> Bypass.LEFT & 1:
                 name = drained(entry, job)
                 entries |= {entry["left_base"] + row: (name, entry["address"] + row)
                             for row in range(count)}
@@ -108,7 +108,7 @@ def check(program, job):
                       (name, first + panel * region.stride + tile + row)
                       for panel in range(entry["panels"]) for row in range(count)}
         assert all(0 <= place < config.operand_words for place in places)
-        if entry["operand"] == OperandSource.KEEP:
+        if entry["operand"] == OperandSource.FILL:
             assert all(entries.get(place, value)[0] == value[0]
                        for place, value in places.items()), "another tensor's entries"
             entries |= places
@@ -127,7 +127,7 @@ def test_entries_hold_what_is_taken(vertices, orders, words):
     job, programs = passes(model, CONFIG.replace(operand_words=words))
     for program in programs:
         check(program, job)
-        check_kept(program, job)
+        check_bypassed(program, job)
 
 
 def test_what_fits_is_read_once():
@@ -146,8 +146,8 @@ def test_what_fits_is_kept_for_its_next_use(rows, expected):
     LOSS keeps nothing that has several panels.
     """
     model = small_model(small_graph(32, features=9), hidden=(9,))
-    job, (train, _) = passes(model, CONFIG.replace(kept_rows=rows))
-    assert set(check_kept(train, job).values()) == {expected}
+    job, (train, _) = passes(model, CONFIG.replace(bypass_rows=rows))
+    assert set(check_bypassed(train, job).values()) == {expected}
 
 
 def test_nothing_fits():
@@ -175,6 +175,6 @@ def test_word_sparse_operands(features, chunks):
 
 
 @pytest.mark.parametrize("name", [
-    "plain", "nothing kept", "two kept panels", "residual", "several tiles"])
+    "plain", "nothing bypassed", "two bypassed panels", "residual", "several tiles"])
 def test_programs_are_those_noted(name):
     assert summary(name) == noted(name)

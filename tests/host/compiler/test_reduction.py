@@ -124,6 +124,6 @@ def test_groups_fill_the_accumulators():
         "W1": [(1, 0, range(16)), (2, 0, range(16, 28)), (3, 0, range(28, 32))]}
 
 
-@pytest.mark.parametrize("name", ["plain", "one core", "sixteen cores", "two kept panels"])
+@pytest.mark.parametrize("name", ["plain", "one core", "sixteen cores", "two bypassed panels"])
 def test_programs_are_those_noted(name):
     assert summary(name) == noted(name)

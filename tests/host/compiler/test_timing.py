@@ -36,19 +36,20 @@ def durations(config):
     rows = -(-300 // config.cores)
     for most in BUSIEST:  # by what each is limited
         load = Load(**{**dict.fromkeys(BUSIEST, 7), **COUNTS, most: 500})
-        yield from (timing.aggregate(load, channel, kept=kept)
-                    for channel in (0, 1) for kept in (False, True))
+        yield from (timing.aggregate(load, channel, bypassed=bypassed)
+                    for channel in (0, 1) for bypassed in (False, True))
     yield timing.prefetch()
     for name in ("X", "H"):
         for reading in (False, True):
             yield timing.matmul(name, 300, rows, 1, 5, 0, reading=reading)
             yield timing.matmul(name, 300, 2, 0, 3, 1, reading=reading)
-            for kept in (False, True):
-                yield timing.gradient(name, 300, 2, 4, 3, 1, reading=reading, kept=kept)
-                yield timing.gradient(name, 9, 0, 3, 2, 0, reading=reading, kept=kept, sums=True)
-    for kept in (False, True):
-        yield timing.bias_gradient(300, 3, 2, 0, kept=kept)
-        yield timing.bias_gradient(3, 1, 3, 1, kept=kept)
+            for bypassed in (False, True):
+                yield timing.gradient(name, 300, 2, 4, 3, 1, reading=reading, bypassed=bypassed)
+                yield timing.gradient(
+                    name, 9, 0, 3, 2, 0, reading=reading, bypassed=bypassed, sums=True)
+    for bypassed in (False, True):
+        yield timing.bias_gradient(300, 3, 2, 0, bypassed=bypassed)
+        yield timing.bias_gradient(3, 1, 3, 1, bypassed=bypassed)
     for bias in (False, True):
         for masks in ({}, {"mask_read": True}, {"mask_write": True}):
             yield timing.drain(300, rows, 0, bias=bias, **masks)

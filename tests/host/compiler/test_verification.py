@@ -19,10 +19,11 @@ from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import OPERANDS, Keep, Opcode, OperandSource, decode, encode
+from hypercast.rtl.isa import OPERANDS, Bypass, Opcode, OperandSource, decode, encode
 
 CONFIG = Config(dimensions=1, lanes=4, planes=1, accumulator_rows=32, channel_words=2**16,
-                operand_words=256, kept_rows=128, program_rows=4096, weight_rows=8192, tensors=128)
+                operand_words=256, bypass_rows=128, program_rows=4096, weight_rows=8192,
+                tensors=128)
 
 
 def job_of(*, vertices=40, features=100, density=0.05, hidden=(6,), model="gcn", order=None,
@@ -69,7 +70,7 @@ def any_shape(test):
             CONFIG.replace, lanes=st.sampled_from([2, 4, 8, 16]), dimensions=st.integers(0, 2),
             element_width=st.sampled_from([8, 16]), accumulator_rows=st.sampled_from([16, 32, 64]),
             operand_words=st.sampled_from([16, 64, 1024]),
-            kept_rows=st.sampled_from([16, 64, 512])),
+            bypass_rows=st.sampled_from([16, 64, 512])),
         vertices=st.integers(1, 150), features=st.integers(1, 400),
         density=st.sampled_from([0.0, 0.003, 0.02, 0.2, 1.0]),
         hidden=st.lists(st.integers(1, 20), max_size=3), model=st.sampled_from(list(MODELS)),
@@ -107,15 +108,15 @@ def test_indices_that_are_too_short_are_found():
 @pytest.mark.parametrize(("opcode", "which", "field", "by"), [
     (Opcode.AGGREGATE, {"prefetch": 0}, "send_list", 1),
     (Opcode.AGGREGATE, {}, "edge_set", 1),
-    (Opcode.AGGREGATE, {"kept": 1}, "kept_base", 128),
-    (Opcode.AGGREGATE, {"kept": 0, "prefetch": 0}, "address", 1),
+    (Opcode.AGGREGATE, {"bypassed": 1}, "bypass_base", 128),
+    (Opcode.AGGREGATE, {"bypassed": 0, "prefetch": 0}, "address", 1),
     (Opcode.MATMUL, {"sparse": 0, "operand": 0}, "address", 1),
     (Opcode.MATMUL, {"sparse": 0, "operand": 0}, "stride", -1),
     (Opcode.MATMUL, {"sparse": 0, "operand": 0}, "panels", 1),
     (Opcode.MATMUL, {}, "weights", 8000),
     (Opcode.MATMUL, {"operand": 2}, "operand_base", 256),
     (Opcode.GRADIENT, {"ones": 0}, "first_row", 64),
-    (Opcode.GRADIENT, {"kept": 0}, "gradient_address", 1),
+    (Opcode.GRADIENT, {"bypassed": 0}, "gradient_address", 1),
     (Opcode.GRADIENT, {"sums": 1}, "sums_row", 64),
     (Opcode.DRAIN, {}, "address", 1),
     (Opcode.DRAIN, {}, "row_limit", 20),
@@ -136,12 +137,12 @@ def test_fields_that_reach_beyond_are_found(opcode, which, field, by):
         verify(changed(job, row, **{field: entry[field] + by}))
 
 
-@pytest.mark.parametrize(("keep", "base"), [
-    (Keep.LEFT, "left_base"), (Keep.RIGHT, "right_base"), (Keep.SEND, "send_base")])
-def test_kept_rows_that_reach_beyond_are_found(keep, base):
+@pytest.mark.parametrize(("target", "base"), [
+    (Bypass.LEFT, "left_base"), (Bypass.RIGHT, "right_base"), (Bypass.SEND, "send_base")])
+def test_bypassed_rows_that_reach_beyond_are_found(target, base):
     job = job_of()
     row, _ = next((row, entry) for row, entry in emitted(job, Opcode.DRAIN)
-                  if entry["keep"] >> keep & 1)
+                  if entry["bypass"] >> target & 1)
     with pytest.raises(ProgramError, match=base):
         verify(changed(job, row, **{base: 256}))
 
@@ -161,8 +162,8 @@ def first(opcode, **which):
 
 
 @pytest.mark.parametrize(("opcode", "which", "field", "room"), [
-    (Opcode.AGGREGATE, {"kept": 1, "prefetch": 0}, "kept_base", lambda job, entry:
-     job.config.kept_rows - len(job.plan.rows_of(entry["vertices"]))),
+    (Opcode.AGGREGATE, {"bypassed": 1, "prefetch": 0}, "bypass_base", lambda job, entry:
+     job.config.bypass_rows - len(job.plan.rows_of(entry["vertices"]))),
     (Opcode.MATMUL, {"operand": 2, "sparse": 0}, "operand_base", lambda job, entry:
      job.config.operand_words - (entry["panels"] - 1) * entry["operand_stride"]
      - entry["row_limit"]),
@@ -172,24 +173,24 @@ def first(opcode, **which):
      job.config.accumulator_rows * job.config.cores - entry["panels"]),
     (Opcode.GRADIENT, {"sums": 1}, "sums_row", lambda job, entry:
      job.config.accumulator_rows * job.config.cores - 1),
-    (Opcode.GRADIENT, {"kept": 1}, "kept_base", lambda job, entry:
-     job.config.kept_rows - len(job.plan.rows_of(entry["vertices"]))),
-    (Opcode.DRAIN, {"keep": 1 << Keep.LEFT}, "left_base", lambda job, entry:
+    (Opcode.GRADIENT, {"bypassed": 1}, "bypass_base", lambda job, entry:
+     job.config.bypass_rows - len(job.plan.rows_of(entry["vertices"]))),
+    (Opcode.DRAIN, {"bypass": 1 << Bypass.LEFT}, "left_base", lambda job, entry:
      job.config.operand_words - entry["row_limit"]),
-    (Opcode.DRAIN, {"keep": 1 << Keep.RIGHT}, "right_base", lambda job, entry:
-     job.config.kept_rows - entry["row_limit"]),
-    (Opcode.DRAIN, {"keep": 1 << Keep.SEND}, "send_base", lambda job, entry:
-     job.config.kept_rows - entry["row_limit"]),
+    (Opcode.DRAIN, {"bypass": 1 << Bypass.RIGHT}, "right_base", lambda job, entry:
+     job.config.bypass_rows - entry["row_limit"]),
+    (Opcode.DRAIN, {"bypass": 1 << Bypass.SEND}, "send_base", lambda job, entry:
+     job.config.bypass_rows - entry["row_limit"]),
     (Opcode.UPDATE, {}, "first_row", lambda job, entry:
      job.config.accumulator_rows * job.config.cores - entry["rows"]),
 ], ids=described)
 def test_the_last_place_is_the_last(opcode, which, field, room):
     """What just fits is right, one more is not."""
-    keeps = which.get("keep", 0)
-    which = {name: value for name, value in which.items() if name != "keep"}
+    bypasses = which.get("bypass", 0)
+    which = {name: value for name, value in which.items() if name != "bypass"}
     job, row, entry = next(
         (job, row, entry) for job in jobs() for row, entry in emitted(job, opcode, **which)
-        if entry.get("keep", 0) & keeps == keeps)
+        if entry.get("bypass", 0) & bypasses == bypasses)
     last = room(job, entry)
     verify(changed(job, row, **{field: last}))
     with pytest.raises(ProgramError, match=rf"row {row}, {opcode.name}"):
@@ -221,17 +222,17 @@ def test_words_are_in_one_region(opcode, which, field, kind):
 
 
 @pytest.mark.parametrize(("opcode", "which", "fields"), [
-    (Opcode.AGGREGATE, {"prefetch": 1}, ("send_list", "address", "kept_base")),
-    (Opcode.AGGREGATE, {"kept": 1, "prefetch": 0}, ("address",)),
-    (Opcode.AGGREGATE, {"kept": 0, "prefetch": 0}, ("kept_base",)),
+    (Opcode.AGGREGATE, {"prefetch": 1}, ("send_list", "address", "bypass_base")),
+    (Opcode.AGGREGATE, {"bypassed": 1, "prefetch": 0}, ("address",)),
+    (Opcode.AGGREGATE, {"bypassed": 0, "prefetch": 0}, ("bypass_base",)),
     (Opcode.MATMUL, {"operand": 0}, ("operand_base",)),
     (Opcode.MATMUL, {"operand": 2, "sparse": 0}, ("address",)),
     (Opcode.GRADIENT, {"sums": 0}, ("sums_row",)),
-    (Opcode.GRADIENT, {"kept": 0}, ("kept_base",)),
-    (Opcode.GRADIENT, {"kept": 1}, ("gradient_address",)),
+    (Opcode.GRADIENT, {"bypassed": 0}, ("bypass_base",)),
+    (Opcode.GRADIENT, {"bypassed": 1}, ("gradient_address",)),
     (Opcode.DRAIN, {"mask_read": 0, "mask_write": 0, "source": 0}, ("mask_address",)),
     (Opcode.DRAIN, {"bias": 0}, ("bias_weights",)),
-    (Opcode.DRAIN, {"keep": 0}, ("left_base", "right_base", "send_base")),
+    (Opcode.DRAIN, {"bypass": 0}, ("left_base", "right_base", "send_base")),
     (Opcode.LOSS, {"train": 0}, ("destination", "left_base", "right_base", "send_base")),
 ], ids=str)
 def test_fields_that_mean_nothing_are_not_checked(opcode, which, fields):

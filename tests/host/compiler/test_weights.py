@@ -9,7 +9,7 @@ from tests.host.models import SMALL
 from tests.host.noted_programs import noted, summary
 
 
-@pytest.mark.parametrize("name", ["plain", "two kept panels"])
+@pytest.mark.parametrize("name", ["plain", "two bypassed panels"])
 def test_programs_are_those_noted(name):
     assert summary(name) == noted(name)
 

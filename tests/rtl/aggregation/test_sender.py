@@ -98,7 +98,7 @@ def test_rows_become_flits(changes, latency, stall):
 
 
 @pytest.mark.parametrize("idle,stall", [(0.0, 0.0), (0.5, 0.2)])
-def test_kept_rows_become_flits(idle, stall):
+def test_bypassed_rows_become_flits(idle, stall):
     """Rows that the vector unit keeps, while it stores them, and again afterwards."""
     config = configuration()
     rng = np.random.default_rng(5)
@@ -113,12 +113,12 @@ def test_kept_rows_become_flits(idle, stall):
     async def control(ctx):
         for turn in range(3):
             await ctx.tick()
-            await start(ctx, dut, 14, kept=1, kept_base=5, chained=turn == 0, send_list=1000)
+            await start(ctx, dut, 14, bypassed=1, bypass_base=5, chained=turn == 0, send_list=1000)
             while ctx.get(dut.busy):
                 await ctx.tick()
 
     async def vector_unit(ctx):
-        await store(ctx, dut.kept, 5, words, rng, idle)
+        await store(ctx, dut.bypass, 5, words, rng, idle)
 
     async def receive(ctx):
         for _ in range(3):

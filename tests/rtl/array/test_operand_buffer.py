@@ -14,7 +14,7 @@ from tests.rtl.storing import store
 
 CONFIGS = {"tiny": PRESETS["tiny"], "test": PRESETS["test"],
            "bytes": PRESETS["test"].replace(element_width=8)}
-MEMORY, KEEP, BUFFER = OperandSource
+MEMORY, FILL, BUFFER = OperandSource
 
 
 class Bench:
@@ -57,10 +57,10 @@ class Bench:
         ctx.set(self.buffer.o.ready, 0)
 
     async def store(self, ctx, base, words, idle=0.0):
-        """The vector unit keeps rows 5, 6, ..."""
-        await store(ctx, self.buffer.kept, base, words, self.rng, idle, first_row=5)
+        """The vector unit stores rows 5, 6, ..."""
+        await store(ctx, self.buffer.bypass, base, words, self.rng, idle, first_row=5)
 
-    def kept(self, rows):
+    def stored(self, rows):
         """Words of a panel as the vector unit stores it, and what comes out."""
         words = [int.from_bytes(self.rng.bytes(self._bytes), "little") for _ in range(rows)]
         return words, [{"word": word, "row": 5 + index, "last": int(index == rows - 1)}
@@ -88,8 +88,8 @@ def test_several_operands(name, idle, stall):
         for _ in range(3):
             first, second = bench.panels([7] * 4), bench.panels([1, 9, 2, 1])
             other = bench.panels([7, 7])
-            await bench.check(ctx, KEEP, first, **dense)
-            await bench.check(ctx, KEEP, second, **sparse)
+            await bench.check(ctx, FILL, first, **dense)
+            await bench.check(ctx, FILL, second, **sparse)
             await bench.check(ctx, MEMORY, other, **dense)
             await bench.check(ctx, BUFFER, first, **dense)
             await bench.check(ctx, BUFFER, second, **sparse)
@@ -107,7 +107,7 @@ def test_entries_wrap():
 
     async def program(ctx):
         panels = bench.panels([10] * 3)
-        await bench.check(ctx, KEEP, panels, **place)
+        await bench.check(ctx, FILL, panels, **place)
         await bench.check(ctx, BUFFER, panels, **place)
 
     bench.run(program)
@@ -122,7 +122,7 @@ def test_a_word_every_cycle(job, rows):
     async def program(ctx):
         panels = bench.panels([rows] * 5)
         o = bench.buffer.o
-        for source in (MEMORY, KEEP):
+        for source in (MEMORY, FILL):
             await bench.start(ctx, source, panels, **job)
             ctx.set(o.ready, 1)
             seen = [(await ctx.tick().sample(o.valid))[2] for _ in range(5 * rows + 8)]
@@ -141,17 +141,17 @@ def test_a_word_every_cycle(job, rows):
 
 
 @pytest.mark.parametrize("idle,stall", [(0.0, 0.0), (0.4, 0.0), (0.0, 0.5), (0.3, 0.3)])
-def test_panels_that_the_vector_unit_keeps(idle, stall):
+def test_panels_that_the_vector_unit_stores(idle, stall):
     """Some before, one after the other, then used together."""
     bench = Bench(CONFIGS["test"], idle=idle, stall=stall)
 
     async def program(ctx):
         for rows in (6, 1, 9):
-            kept = [bench.kept(rows) for _ in range(3)]
-            for index, (words, _) in enumerate(kept):
+            stored = [bench.stored(rows) for _ in range(3)]
+            for index, (words, _) in enumerate(stored):
                 await bench.store(ctx, 20 + 10 * index, words, idle)
             place = {"rows": rows, "operand_base": 20, "operand_stride": 10}
-            await bench.check(ctx, BUFFER, [panel for _, panel in kept], **place)
+            await bench.check(ctx, BUFFER, [panel for _, panel in stored], **place)
 
     bench.run(program)
 
@@ -161,11 +161,11 @@ def test_panels_that_the_vector_unit_keeps(idle, stall):
 def test_chained(idle, stall, delay):
     """An instruction takes a panel while the vector unit stores it."""
     bench = Bench(CONFIGS["test"], stall=stall)
-    kept = [bench.kept(rows) for rows in (12, 1, 12, 5)]
+    stored = [bench.stored(rows) for rows in (12, 1, 12, 5)]
     to_store = []
 
     async def program(ctx):
-        for words, panel in kept:
+        for words, panel in stored:
             to_store.append(words)
             await ctx.tick().repeat(delay)
             await bench.check(ctx, BUFFER, [panel], rows=len(panel), operand_base=7, chained=1)
@@ -182,17 +182,17 @@ def test_chained(idle, stall, delay):
     bench.run(program, [vector_unit])
 
 
-@pytest.mark.parametrize("source", [KEEP, MEMORY, BUFFER])
+@pytest.mark.parametrize("source", [FILL, MEMORY, BUFFER])
 @pytest.mark.parametrize("idle,stall", [(0.0, 0.0), (0.3, 0.0), (0.0, 0.5)])
 def test_other_instructions_while_the_vector_unit_stores(source, idle, stall):
     bench = Bench(CONFIGS["test"], idle=idle, stall=stall)
-    words, panel = bench.kept(40)
+    words, panel = bench.stored(40)
     begun = []
 
     async def program(ctx):
         place = {"rows": 20, "operand_base": 100, "operand_stride": 20}
         others = bench.panels([20] * 2)
-        await bench.check(ctx, KEEP, others, **place)
+        await bench.check(ctx, FILL, others, **place)
         begun.append(True)
         await bench.check(ctx, source, others, **place)
         while begun:
@@ -219,13 +219,13 @@ def test_a_changed_word_is_reported(stall, parity_memories):  # noqa: F811
 
     async def program(ctx):
         panels = bench.panels([7] * 3)
-        await bench.check(ctx, KEEP, panels, **place)
+        await bench.check(ctx, FILL, panels, **place)
         flip(ctx, parity_memories[0], 2 + 8 + 4)
         await bench.start(ctx, BUFFER, panels, **place)
         await get(ctx, bench.buffer.o, 21, bench.rng, stall)
         await ctx.tick().repeat(3)
         assert len(faults) == 1
-        await bench.check(ctx, KEEP, panels, **place)
+        await bench.check(ctx, FILL, panels, **place)
         await bench.check(ctx, BUFFER, panels, **place)
         assert len(faults) == 1
 

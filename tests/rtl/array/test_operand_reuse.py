@@ -15,10 +15,10 @@ from tests.rtl.array.test_array_engine import (
 )
 
 
-def kept(base, stride=0):
-    """Fields of an instruction that keeps its operand, and of one that takes it from there."""
+def filled(base, stride=0):
+    """Fields of an instruction that fills the buffer, and of one that takes from it."""
     place = {"operand_base": base, "operand_stride": stride}
-    return ({"operand": OperandSource.KEEP, **place}, {"operand": OperandSource.BUFFER, **place})
+    return ({"operand": OperandSource.FILL, **place}, {"operand": OperandSource.BUFFER, **place})
 
 
 BUFFERS = [("tiny", 1, 1, 0.0, 0.0), ("single", 0, 64, 0.1, 0.3), ("bytes", 2, 5, 0.2, 0.6)]
@@ -29,11 +29,11 @@ def test_dense_operand_from_the_buffer(name, core, latency, stall, blocked):
     """MATMULs of several output panels and a GRADIENT read the operand from memory once."""
     bench = Bench(CONFIGS[name].replace(operand_words=128), core=core, latency=latency,
                   stall=stall, blocked=blocked)
-    keep, reuse = kept(5, 30)
+    fill, reuse = filled(5, 30)
 
     async def program(ctx):
         first = MATMUL | {"row_limit": 23}
-        await bench.matmul(ctx, 23, key=4, **first | keep | DROPOUT)
+        await bench.matmul(ctx, 23, key=4, **first | fill | DROPOUT)
         with bench.without_memory(0):
             await bench.matmul(ctx, 23, **first | reuse | {"weights": 56, "buffer": 1})
             await bench.gradient(ctx, 23, key=4, **GRADIENT | reuse | DROPOUT | {
@@ -53,14 +53,14 @@ def test_sparse_operand_from_the_buffer(name, core, latency, stall, blocked, den
     """Besides a dense one, in a tile of rows that does not begin at row 0."""
     bench = Bench(CONFIGS[name].replace(operand_words=256), core=core, latency=latency,
                   stall=stall, blocked=blocked)
-    keep, reuse = kept(40)
-    keep_dense, reuse_dense = kept(3, 12)
+    fill, reuse = filled(40)
+    fill_dense, reuse_dense = filled(3, 12)
     tile = {"row_start": 15, "row_limit": 12}
 
     async def program(ctx):
         matrix = bench.draw_sparse(37, 5, density)
-        await bench.matmul(ctx, 37, **MATMUL | keep_dense | tile)
-        await bench.sparse_matmul(ctx, matrix, key=9, **SPARSE | keep | DROPOUT)
+        await bench.matmul(ctx, 37, **MATMUL | fill_dense | tile)
+        await bench.sparse_matmul(ctx, matrix, key=9, **SPARSE | fill | DROPOUT)
         with bench.without_memory(0):
             await bench.sparse_matmul(ctx, matrix, **SPARSE | reuse | {"weights": 11, "buffer": 1})
             await bench.gradient(ctx, 37, key=9, matrix=matrix, **GRADIENT | reuse | DROPOUT | {
@@ -77,7 +77,7 @@ def test_sparse_operand_from_the_buffer(name, core, latency, stall, blocked, den
 def test_products_in_parts(sparse):
     """Two MATMULs over some inner panels each add up to one over all of them."""
     bench = Bench(TINY.replace(operand_words=256), latency=3)
-    keep, reuse = kept(0, 20)
+    fill, reuse = filled(0, 20)
 
     async def program(ctx):
         fields = MATMUL | {"row_limit": 20, "panels": 8, "weight_stride": 4}
@@ -92,7 +92,7 @@ def test_products_in_parts(sparse):
             await bench.sparse_matmul(ctx, parts[1], **fields | {
                 "buffer": 1, "weights": rest["weights"]})
         else:
-            await bench.matmul(ctx, 20, **fields | keep)
+            await bench.matmul(ctx, 20, **fields | fill)
             await bench.matmul(ctx, 20, **fields | {"buffer": 1, "panels": 7})
             with bench.without_memory(0):
                 await bench.matmul(ctx, 20, **fields | reuse | rest | {"buffer": 1})
@@ -106,16 +106,16 @@ def test_products_in_parts(sparse):
 def test_the_buffer_hides_slow_memory(sparse):
     """From the buffer, the array has a word in every cycle however late memory answers."""
     bench = Bench(CONFIGS["test"], latency=64)
-    keep, reuse = kept(0, 40)
+    fill, reuse = filled(0, 40)
 
     async def program(ctx):
         if sparse:
             matrix = bench.draw_sparse(40, 5, 0.9)
-            await bench.sparse_matmul(ctx, matrix, **SPARSE | keep)
+            await bench.sparse_matmul(ctx, matrix, **SPARSE | fill)
             count = await bench.sparse_matmul(ctx, matrix, **SPARSE | reuse)
         else:
             fields = MATMUL | {"panels": 5, "weight_stride": 4}
-            await bench.matmul(ctx, 40, **fields | keep)
+            await bench.matmul(ctx, 40, **fields | fill)
             count = await bench.matmul(ctx, 40, **fields | reuse)
         assert count["starved"] <= 5 and count["blocked"] <= bench.config.lanes, count
         assert count["busy"] <= count["words"] + 25, count

@@ -55,10 +55,10 @@ class Bench:
         assert not ctx.get(operand.o.valid)
         return cycles, self._words_read - read
 
-    async def kept(self, ctx, base, panel, wanted, *, chained=0):
-        """Checks the words of rows ``wanted`` of a panel that the vector unit keeps at ``base``."""
-        ctx.set(self.operand.job, {"gradient": 1, "rows": len(panel), "panels": 1, "kept": 1,
-                                   "kept_base": base, "chained": chained})
+    async def bypassed(self, ctx, base, panel, wanted, *, chained=0):
+        """Checks the words of rows ``wanted`` of a panel that the vector unit put at ``base``."""
+        ctx.set(self.operand.job, {"gradient": 1, "rows": len(panel), "panels": 1, "bypassed": 1,
+                                   "bypass_base": base, "chained": chained})
         ctx.set(self.operand.start, 1)
         await ctx.tick()
         ctx.set(self.operand.start, 0)
@@ -139,7 +139,7 @@ def test_ones_have_a_panel_for_each_tile(latency, stall):
 
 
 @pytest.mark.parametrize("stall", [0.0, 0.4])
-def test_kept_panels(stall):
+def test_bypassed_panels(stall):
     """They stay while other panels come from memory."""
     bench = Bench(CONFIGS["test"], latency=20, stall=stall)
     config = bench.config
@@ -147,11 +147,11 @@ def test_kept_panels(stall):
     async def program(ctx):
         panels = {0: bench.panel(config.accumulator_rows), 40: bench.panel(1), 60: bench.panel(9)}
         for base, panel in panels.items():
-            await store(ctx, bench.operand.kept, base, panel, bench.rng, stall)
+            await store(ctx, bench.operand.bypass, base, panel, bench.rng, stall)
         for base, panel in panels.items():
             rows = len(panel)
             await bench.gradient(ctx, config.accumulator_rows, range(5), panels=1)
-            await bench.kept(ctx, base, panel, [*range(rows), rows - 1, 0, *range(rows)])
+            await bench.bypassed(ctx, base, panel, [*range(rows), rows - 1, 0, *range(rows)])
 
     bench.run(program)
 
@@ -173,15 +173,15 @@ def test_while_the_vector_unit_stores(idle, stall, memory):
             if memory:
                 await bench.gradient(ctx, len(panel), 2 * rows, panels=2)
             else:
-                await bench.kept(ctx, 11, panel, 2 * rows, chained=1)
+                await bench.bypassed(ctx, 11, panel, 2 * rows, chained=1)
             while to_store:
                 await ctx.tick()
-            await bench.kept(ctx, 11, panel, rows)
+            await bench.bypassed(ctx, 11, panel, rows)
 
     async def vector_unit(ctx):
         while True:
             if to_store:
-                await store(ctx, bench.operand.kept, 11, to_store[0], bench.rng, idle)
+                await store(ctx, bench.operand.bypass, 11, to_store[0], bench.rng, idle)
                 to_store.pop()
             await ctx.tick()
 
@@ -190,17 +190,17 @@ def test_while_the_vector_unit_stores(idle, stall, memory):
 
 @pytest.mark.parametrize("stall", [0.0, 0.5])
 def test_a_changed_word_is_reported(stall, parity_memories):  # noqa: F811
-    """Of a panel that was read into the buffer, and of rows that the vector unit kept."""
+    """Of a panel that was read into the buffer, and of rows that the vector unit stored."""
     bench, faults = Bench(CONFIGS["test"], stall=stall), []
 
     async def program(ctx):
         _, entries = parity_memories
         panel = bench.panel(9)
-        await store(ctx, bench.operand.kept, 20, panel, bench.rng)
-        await bench.kept(ctx, 20, panel, range(9))
+        await store(ctx, bench.operand.bypass, 20, panel, bench.rng)
+        await bench.bypassed(ctx, 20, panel, range(9))
         assert not faults
         flip(ctx, entries, 24, CONFIGS["test"].data_width)
-        await bench.kept(ctx, 20, panel, range(9))
+        await bench.bypassed(ctx, 20, panel, range(9))
         await ctx.tick().repeat(2)
         assert len(faults) == 1
 

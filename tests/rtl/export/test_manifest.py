@@ -15,7 +15,7 @@ from hypercast.rtl.registers import REGISTERS
 #: Memories that are listed are larger than any that is not, as in a chip of useful size.
 CONFIGS = {
     "narrow": PRESETS["tiny"].replace(
-        accumulator_rows=512, operand_words=512, kept_rows=512, weight_rows=512),
+        accumulator_rows=512, operand_words=512, bypass_rows=512, weight_rows=512),
     "wide": Config(dimensions=2, lanes=4, planes=2, eject=2, element_width=8,
                    accumulator_rows=1024, weight_rows=2048, channel_words=4096, program_rows=64),
 }

@@ -1,9 +1,9 @@
-"""What DRAIN and LOSS write is also stored where their ``keep`` says."""
+"""What DRAIN and LOSS write is also stored where their ``bypass`` says."""
 
 import pytest
 
 from hypercast.rtl.config import PRESETS
-from hypercast.rtl.isa import DrainSource, Keep, Opcode
+from hypercast.rtl.isa import Bypass, DrainSource, Opcode
 from tests.rtl.vector.vector_bench import VectorBench, pack
 
 _CONFIG = PRESETS["test"]
@@ -15,24 +15,24 @@ class KeepingBench(VectorBench):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self.stored = {target: {} for target in Keep}
+        self.stored = {target: {} for target in Bypass}
 
     async def execute(self, ctx, opcode, **operands):
-        for target in Keep:
+        for target in Bypass:
             self.stored[target].clear()
         result = await super().execute(ctx, opcode, **operands)
-        assert not any(ctx.get(self.dut.kept[target].storing) for target in Keep)
+        assert not any(ctx.get(self.dut.bypass[target].storing) for target in Bypass)
         return result
 
     def run(self, testbench):
         async def watch(ctx):
-            ports = [self.dut.kept[target] for target in Keep]
+            ports = [self.dut.bypass[target] for target in Bypass]
             while True:
                 _, _, *states = await ctx.tick().sample(*[
                     signal for port in ports for signal in
                     (port.storing, port.valid, port.rows, port.address, port.row, port.last,
                      port.word)])
-                for target in Keep:
+                for target in Bypass:
                     storing, valid, rows, address, row, last, word = \
                         states[7 * target:7 * target + 7]
                     if valid:
@@ -42,9 +42,9 @@ class KeepingBench(VectorBench):
         super().run(testbench, watch)
 
 
-@pytest.mark.parametrize("keep", range(8))
+@pytest.mark.parametrize("bypass", range(8))
 @pytest.mark.parametrize("stall, latency", [(0.0, 1), (0.4, 30)])
-def test_drain(keep, stall, latency):
+def test_drain(bypass, stall, latency):
     """Rows of a tile, with masks between their words."""
     bench = KeepingBench(_CONFIG, latency=latency, stall=stall)
 
@@ -55,11 +55,11 @@ def test_drain(keep, stall, latency):
             await bench.execute(
                 ctx, Opcode.DRAIN, local_rows=local_rows, row_start=row_start,
                 row_limit=row_limit, source=DrainSource.ARRAY, address=50, mask_address=60,
-                mask_write=1, keep=keep, **_BASES)
-            for target, base in zip(Keep, _BASES.values(), strict=True):
+                mask_write=1, bypass=bypass, **_BASES)
+            for target, base in zip(Bypass, _BASES.values(), strict=True):
                 expected = {base + row: (row_start + row, int(row == count - 1),
                                          int(bench.channels[0][50 + row]))
-                            for row in range(count)} if keep >> target & 1 else {}
+                            for row in range(count)} if bypass >> target & 1 else {}
                 assert bench.stored[target] == expected
 
     bench.run(testbench)
@@ -77,10 +77,10 @@ def test_loss(train):
         await bench.execute(
             ctx, Opcode.LOSS, local_rows=rows, address=0, stride=rows, panels=1, classes=4,
             info=100, destination=200, shift=18, aux_shift=10, train=train,
-            keep=1 << Keep.SEND, **_BASES)
-        assert bench.stored[Keep.SEND] == ({
+            bypass=1 << Bypass.SEND, **_BASES)
+        assert bench.stored[Bypass.SEND] == ({
             5 + row: (row, int(row == rows - 1), int(bench.channels[1][200 + row]))
             for row in range(rows)} if train else {})
-        assert not bench.stored[Keep.LEFT] and not bench.stored[Keep.RIGHT]
+        assert not bench.stored[Bypass.LEFT] and not bench.stored[Bypass.RIGHT]
 
     bench.run(testbench)

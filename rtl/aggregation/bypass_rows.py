@@ -1,19 +1,19 @@
-"""Rows that the vector unit kept for an AGGREGATE."""
+"""Rows that the vector unit stored for an AGGREGATE."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
-from hypercast.rtl.layouts import KeptPort
+from hypercast.rtl.layouts import BypassPort
 from hypercast.rtl.lib.chaining import Chaining
 from hypercast.rtl.lib.parity_memory import ParityMemory
 
-__all__ = ["KeptRows"]
+__all__ = ["BypassRows"]
 
 
-class KeptRows(wiring.Component):
-    """``config.kept_rows`` words, of which consecutive ones leave as a stream, one per cycle.
+class BypassRows(wiring.Component):
+    """``config.bypass_rows`` words, of which consecutive ones leave as a stream, one per cycle.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ class KeptRows(wiring.Component):
 
     Members
     -------
-    kept : In(KeptPort(config))
+    bypass : In(BypassPort(config))
         What is stored; addresses are numbers of words.
     start : In(1)
         Begins; only if no words are left.
@@ -39,7 +39,7 @@ class KeptRows(wiring.Component):
     def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
-            "kept": In(KeptPort(config)),
+            "bypass": In(BypassPort(config)),
             "start": In(1),
             "base": In(16),
             "rows": In(20),
@@ -50,21 +50,21 @@ class KeptRows(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        kept, o = self.kept, self.o
+        bypass, o = self.bypass, self.o
         m.submodules.words = words = ParityMemory(
-            self._config.data_width, self._config.kept_rows)
+            self._config.data_width, self._config.bypass_rows)
         m.submodules.chaining = chaining = Chaining()
         [read], write = words.reads, words.write
         row, left = Signal(20), Signal(20)
         address = Signal.like(read.addr)
         m.d.comb += [
-            write.en.eq(kept.valid),
-            write.addr.eq(kept.address),
-            write.data.eq(kept.word),
+            write.en.eq(bypass.valid),
+            write.addr.eq(bypass.address),
+            write.data.eq(bypass.word),
             chaining.start.eq(self.start),
             chaining.chained.eq(self.chained),
-            chaining.storing.eq(kept.storing),
-            chaining.rows.eq(kept.rows),
+            chaining.storing.eq(bypass.storing),
+            chaining.rows.eq(bypass.rows),
             chaining.row.eq(row),
             read.en.eq((left != 0) & chaining.there & (~o.valid | o.ready)),
             read.addr.eq(address),

@@ -1,4 +1,4 @@
-"""What is kept near engines, and where."""
+"""What bypasses memory, and where."""
 
 import pytest
 
@@ -6,6 +6,6 @@ from tests.host.noted_programs import noted, summary
 
 
 @pytest.mark.parametrize("name", [
-    "plain", "nothing kept", "two kept panels", "residual"])
+    "plain", "nothing bypassed", "two bypassed panels", "residual"])
 def test_programs_are_those_noted(name):
     assert summary(name) == noted(name)

@@ -1,9 +1,9 @@
-"""KeptRows gives what was stored, also while it is being stored."""
+"""BypassRows gives what was stored, also while it is being stored."""
 
 import numpy as np
 import pytest
 
-from hypercast.rtl.aggregation.kept_rows import KeptRows
+from hypercast.rtl.aggregation.bypass_rows import BypassRows
 from hypercast.rtl.config import PRESETS
 from tests.bench import get, run
 from tests.rtl.flips import count_cycles, flip, parity_memories  # noqa: F401
@@ -28,12 +28,12 @@ def panel(config, rng, rows):
 def test_several_panels(name, idle, stall):
     """Stored before, or read by one that follows."""
     config, rng = CONFIGS[name], np.random.default_rng(1)
-    dut = KeptRows(config)
+    dut = BypassRows(config)
     panels = {base: panel(config, rng, rows) for base, rows in ((0, 7), (8, 1), (20, 30))}
 
     async def program(ctx):
         for base, words in panels.items():
-            await store(ctx, dut.kept, base, words, rng, idle)
+            await store(ctx, dut.bypass, base, words, rng, idle)
         for base, words in panels.items():
             for chained in (False, True):
                 await start(ctx, dut, base, len(words), chained)
@@ -51,7 +51,7 @@ def test_several_panels(name, idle, stall):
 def test_chained(idle, stall, delay):
     """Starting while rows are stored, whatever lay there before; then a shorter panel follows."""
     config, rng = CONFIGS["tiny"], np.random.default_rng(2)
-    dut = KeptRows(config)
+    dut = BypassRows(config)
     rounds = [panel(config, rng, 15) for _ in range(4)]
 
     to_store = []
@@ -68,9 +68,9 @@ def test_chained(idle, stall, delay):
     async def vector_unit(ctx):
         while True:
             if to_store:
-                await store(ctx, dut.kept, 3, to_store[0], rng, idle)
+                await store(ctx, dut.bypass, 3, to_store[0], rng, idle)
                 await ctx.tick().repeat(3)
-                await store(ctx, dut.kept, 30, [0] * 2, rng)
+                await store(ctx, dut.bypass, 30, [0] * 2, rng)
                 to_store.pop()
             await ctx.tick()
 
@@ -79,11 +79,11 @@ def test_chained(idle, stall, delay):
 
 def test_a_word_every_cycle():
     config, rng = CONFIGS["tiny"], np.random.default_rng(3)
-    dut = KeptRows(config)
+    dut = BypassRows(config)
     words = panel(config, rng, 40)
 
     async def program(ctx):
-        await store(ctx, dut.kept, 0, words, rng)
+        await store(ctx, dut.bypass, 0, words, rng)
         ctx.set(dut.o.ready, 1)
         await start(ctx, dut, 0, len(words), False)
         await ctx.tick()
@@ -97,11 +97,11 @@ def test_a_word_every_cycle():
 @pytest.mark.parametrize("stall", [0.0, 0.6])
 def test_a_changed_word_is_reported(stall, parity_memories):  # noqa: F811
     config, rng = CONFIGS["tiny"], np.random.default_rng(4)
-    dut, faults = KeptRows(config), []
+    dut, faults = BypassRows(config), []
     words = panel(config, rng, 20)
 
     async def program(ctx):
-        await store(ctx, dut.kept, 0, words, rng)
+        await store(ctx, dut.bypass, 0, words, rng)
         flip(ctx, parity_memories[0], 7, 3)
         for reads in (1, 2):
             await start(ctx, dut, 0, len(words), False)

@@ -1,18 +1,18 @@
-"""Keeps what the vector unit writes where its next readers find it without memory."""
+"""Stores what the vector unit writes where its next readers find it without memory."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import Keep, Opcode
-from hypercast.rtl.layouts import CONTROL, Issue, KeptPort
+from hypercast.rtl.isa import Bypass, Opcode
+from hypercast.rtl.layouts import CONTROL, BypassPort, Issue
 
-__all__ = ["Keeper"]
+__all__ = ["BypassWriter"]
 
 
-class Keeper(wiring.Component):
-    """Stores the rows of a DRAIN, or of a LOSS with one panel, as its ``keep`` says.
+class BypassWriter(wiring.Component):
+    """Stores the rows of a DRAIN, or of a LOSS with one panel, as its ``bypass`` says.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class Keeper(wiring.Component):
         The instruction and its vertices; valid with ``start``.
     written : In(1), word : In(data_width)
         High when a row's word has been accepted by memory.
-    kept : Out(KeptPort(config)), one for each of ``isa.Keep``
+    bypass : Out(BypassPort(config)), one for each of ``isa.Bypass``
         The memories; a row is stored in the cycle after ``written``.
     """
 
@@ -36,7 +36,7 @@ class Keeper(wiring.Component):
             "rows": In(20),
             "written": In(1),
             "word": In(config.data_width),
-            "kept": Out(KeptPort(config)).array(len(Keep)),
+            "bypass": Out(BypassPort(config)).array(len(Bypass)),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -44,7 +44,7 @@ class Keeper(wiring.Component):
         drain, loss = self.issue.view(Opcode.DRAIN), self.issue.view(Opcode.LOSS)
         opcode = CONTROL(self.issue.instruction[:CONTROL.size]).opcode
         draining = opcode == Opcode.DRAIN
-        keeping = draining | (opcode == Opcode.LOSS) & loss.train
+        stores = draining | (opcode == Opcode.LOSS) & loss.train
         rest = self.rows - drain.row_start  # signed
         count = Mux(~draining, self.rows, Mux(
             rest < 0, 0, Mux(rest < drain.row_limit, rest, drain.row_limit)))
@@ -57,12 +57,12 @@ class Keeper(wiring.Component):
         with m.Elif(valid):
             m.d.sync += [row.eq(row + 1), rows.eq(rows + 1), left.eq(left - 1)]
 
-        for target, base in zip(Keep, ("left_base", "right_base", "send_base"), strict=True):
-            port = self.kept[target]
+        for target, base in zip(Bypass, ("left_base", "right_base", "send_base"), strict=True):
+            port = self.bypass[target]
             with m.If(self.start):
                 m.d.sync += [
                     port.storing.eq(
-                        keeping & Mux(draining, drain.keep, loss.keep)[target] & (count != 0)),
+                        stores & Mux(draining, drain.bypass, loss.bypass)[target] & (count != 0)),
                     port.address.eq(Mux(draining, drain[base], loss[base])),
                 ]
             with m.Elif(port.valid):
