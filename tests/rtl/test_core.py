@@ -7,6 +7,9 @@ import itertools
 import pytest
 from amaranth.back import rtlil
 
+from hypercast.host.cycle_model.prediction import predict
+from hypercast.host.cycle_model.workload import Workload
+from hypercast.host.training.prepare import open_device
 from hypercast.rtl.chip import CORE_MODULE
 from hypercast.rtl.config import Config
 from hypercast.rtl.core import Core
@@ -75,3 +78,23 @@ def test_converts_with_slow_memory():
 def test_a_training_takes_all_wires(optimiser):
     ModelTraining(graph=random_graph(25, 60), config=NARROW, variant=VARIANTS["jumping sage"],
                   recipe={"optimiser": optimiser}).check()
+
+
+def test_a_training_is_counted():
+    """What happens in a step is counted by every counter of it, and nothing is at fault."""
+    model = ModelTraining(graph=random_graph(40, 90, features=12), config=NARROW,
+                          variant=("gcn", {}), hidden=(8,)).model()
+    device = open_device("rtl", model, NARROW)
+    try:
+        device.train_step()
+        counters = {name: sum(values) for name, values in device.counters.items()}
+    finally:
+        device.close()
+    work = predict(Workload.of_model(model, NARROW)).work
+    for name in ("array_words", "edges", "features_written"):
+        assert counters[name] == work[name], name
+    for name in ("sent", "features_read", "gradients_read", "gradients_written", "vector_words",
+                 "array_starved", "array_blocked", "vector_starved", "loss_train", "link_0"):
+        assert counters[name] > 0, name
+    assert counters["correct_train"] <= 20 and counters["wrong_train"] == 0
+    assert {counters[name] for name in counters if name.endswith("_faults")} == {0}

@@ -1,7 +1,14 @@
 """How input features are stored, and what products of them take."""
 
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 
+from hypercast.host.compiler.features import Features
+from hypercast.reference.network import Network
+from hypercast.reference.tensor import FEATURES
+from tests.host.models import SMALL
 from tests.host.noted_programs import noted, summary
 
 
@@ -9,3 +16,19 @@ from tests.host.noted_programs import noted, summary
     "plain", "word-sparse", "word-sparse, not held", "aggregated first"])
 def test_programs_are_those_noted(name):
     assert summary(name) == noted(name)
+
+
+@pytest.mark.parametrize(("rows", "entries", "remedy"), [
+    (32, 3, False),  # they fit as they are
+    (33, 3, True), (33, 46, True), (33, 47, False), (64, 92, True), (64, 93, False)])
+def test_a_remedy_is_named_if_rows_alone_forbid_sparse_words(rows, entries, remedy):
+    """That is if entries, and a word of index for each of 3 panels, are less than half the words.
+    """
+    config = SMALL.replace(accumulator_rows=32)
+    values = np.zeros((rows, 2, 3, 2), dtype=np.int64)  # a core has every other vertex
+    for place in range(entries):
+        values[place % rows, :, place // rows, 0] = 1
+    model = SimpleNamespace(network=Network.of_widths([6, 4, 2]),
+                            tensors={FEATURES: values.reshape(2 * rows, 6)})
+    assert bool(Features(model, rows, config).remedies) == remedy
+    assert not Features(model, rows, config, word_sparse=False).remedies
