@@ -10,8 +10,9 @@ import scipy.sparse
 from hypercast.reference.arithmetic import bit_length
 from hypercast.reference.array_types import SparseArray
 from hypercast.reference.dropout import Dropout
+from hypercast.reference.gradient_factors import gradient_factors
 from hypercast.reference.network import AGGREGATE_FIRST, LINEAR, Network, Weight
-from hypercast.reference.tensor import EDGES, FEATURES, ONE, Kind, Pass, Tensor
+from hypercast.reference.tensor import EDGES, FEATURES, Kind, Pass, Tensor
 
 __all__ = ["Edges", "FixedLayers", "Gradient", "Tensors"]
 
@@ -53,15 +54,12 @@ class Gradient(NamedTuple, Generic[Number]):
         Their product.
     exponent : int
         Exponent of the accumulators.
-    factors : tuple of Tensor
-        Those whose exponents it is the sum of.
     """
 
     left: npt.NDArray[Number] | SparseArray
     right: npt.NDArray[Number]
     accumulators: npt.NDArray[Number]
     exponent: int
-    factors: tuple[Tensor, Tensor]
 
     @property
     def reach(self) -> int:
@@ -83,7 +81,7 @@ def _product(a: npt.NDArray[Number] | SparseArray,
 
 
 class FixedLayers(Generic[Number]):
-    """Computes what ``FixedGnn`` stores.
+    """Computes what ``FixedPasses`` stores.
 
     Parameters
     ----------
@@ -97,8 +95,9 @@ class FixedLayers(Generic[Number]):
         self._network = network
         self._file: Tensors[Number] = file
         self._tensors: dict[Tensor, npt.NDArray[Number] | SparseArray] = file.mantissas
-        # Of the last training step: name and mantissas, by name of the weights.
-        self._inputs: dict[Tensor, tuple[Tensor, npt.NDArray[Number] | SparseArray]] = {}
+        self._factors = gradient_factors(network)
+        # Mantissas of the last training step, by name of the weights.
+        self._inputs: dict[Tensor, npt.NDArray[Number] | SparseArray] = {}
 
     def take(self, sample: Edges) -> None:
         """Use the edges of another ``Sample``."""
@@ -126,7 +125,7 @@ class FixedLayers(Generic[Number]):
         weights = self._network.weights(number)
         inputs = {weight.name: self._input(weight, step_key) for weight in weights}
         if training:
-            self._inputs |= inputs
+            self._inputs |= {name: matrix for name, (_, matrix) in inputs.items()}
         order = self._network.layers[number - 1].order
         name, (source, matrix) = next(iter(inputs.items()))
         if order == AGGREGATE_FIRST:
@@ -151,21 +150,19 @@ class FixedLayers(Generic[Number]):
     def parameter_gradients(self, number: int) -> dict[Tensor, Gradient[Number]]:
         """``Gradient`` of each parameter of a layer by name, from that of its outputs."""
         outputs = Tensor(Kind.GRADIENT, number)
-        order = self._network.layers[number - 1].order
         gradient = self._tensors[outputs]
+        combined = Tensor(Kind.COMBINED_GRADIENT, number)
+        weights = self._network.weights(number)
+        if any(combined in self._factors[weight.name] for weight in weights):
+            self._drain(combined, (EDGES, outputs), _product(self._edges[True, number], gradient))
         ones = np.ones(len(gradient), dtype=np.int64)
-        found = {Tensor(Kind.BIAS, number): self._gradient((ONE, outputs), ones)}
-        for weight in self._network.weights(number):
-            source, inputs = self._inputs[weight.name]
-            right = outputs
-            if order == AGGREGATE_FIRST:
-                source = Tensor(Kind.AGGREGATED, number)
-                inputs = self._tensors[source]
-            elif order != LINEAR and not weight.root:
-                right = Tensor(Kind.COMBINED_GRADIENT, number)
-                self._drain(right, (EDGES, outputs),
-                            _product(self._edges[True, number], gradient))
-            found[weight.name] = self._gradient((source, right), inputs)
+        bias = Tensor(Kind.BIAS, number)
+        found = {bias: self._gradient(bias, ones)}
+        for weight in weights:
+            left = self._factors[weight.name][0]
+            found[weight.name] = self._gradient(
+                weight.name, self._tensors[left] if left.kind == Kind.AGGREGATED
+                else self._inputs[weight.name])
         return found
 
     def input_gradient(self, number: int) -> tuple[int, npt.NDArray[Number]]:
@@ -233,12 +230,13 @@ class FixedLayers(Generic[Number]):
             sums[:len(rows)] += self._root_weight * rows
         return self._file.base(EDGES, name), sums
 
-    def _gradient(self, factors: tuple[Tensor, Tensor],
+    def _gradient(self, name: Tensor,
                   left: npt.NDArray[Number] | SparseArray) -> Gradient[Number]:
+        """The gradient of a parameter; ``left`` is its first factor."""
+        factors = self._factors[name]
         right = self._tensors[factors[1]]
         left = left[:len(right)]  # rows of a root
-        return Gradient(left, right, _product(left.T, right), self._file.base(*factors),
-                        factors)
+        return Gradient(left, right, _product(left.T, right), self._file.base(*factors))
 
     def _drain(self, name: Tensor, factors: tuple[Tensor, Tensor], sums: npt.NDArray[Number],
                dropout: Dropout = _NO_DROPOUT) -> None:

@@ -152,6 +152,11 @@ class Sample:
                    loss_unit=unit)
 
     @property
+    def loss_scale(self) -> float:
+        """Loss of one unit of weight, divided by the number of labels of a vertex."""
+        return self.loss_unit / (self.labels.shape[1] if self.labels.ndim == 2 else 1)
+
+    @property
     def rows(self) -> tuple[int, ...]:
         """Rows of the input, and of every layer's output."""
         return (self.edges[0].shape[1], *(matrix.shape[0] for matrix in self.edges))

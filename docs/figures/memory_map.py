@@ -57,7 +57,7 @@ def draw() -> Drawing:
     """The memories of the training in ``training``: to scale at the left of each column."""
     with trainer() as training:
         config = training.device.config
-        job = compile_job(training.fresh_model(), config)
+        job = compile_job(training.initial, config)
     drawing = Drawing(800, 548, "Memory map of a training: what lies in a core's two memory "
                                 "channels and in its weight bank")
     drawing.legend(24, 32, [("compute", "features"), ("network", "gradients"),

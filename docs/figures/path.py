@@ -64,8 +64,8 @@ def _training(drawing: Drawing) -> tuple[Box, ...]:
             ("graph", "host/graphs/graph.py"), ("model, recipe", "reference/recipe.py"))))
     return graph, recipe, *_boxes(drawing, top, "plain", [
         ("prepare", "prepare.py", "ranks, integers"),
-        ("integer model", "fixed_gnn.py", "first exponents"),
-        ("NumPy reference", "runtime/devices.py", "trains")], 1)
+        ("integer model", "initial_model.py", "first exponents"),
+        ("NumPy reference", "fixed_gnn.py", "trains")], 1)
 
 
 def _down(drawing: Drawing, source: Box, target: Box, tone: str, middle: float) -> None:

@@ -15,6 +15,7 @@ from hypercast.host.training.description.model import Model
 from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.prepare import prepare, training_data
 from hypercast.host.training.trainer import Trainer
+from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.float_gnn import FloatGnn
 from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.recipe import Recipe
@@ -71,7 +72,7 @@ def _on_cora(graph, model, progress):
             accuracies.append(_trained(
                 FloatGnn(network, Recipe(**recipe), *training_data(graph, Recipe(**recipe)))
                 if kind == "float64" else
-                prepare(graph, network, Recipe(element_width=kind, **recipe))))
+                FixedGnn(prepare(graph, network, Recipe(element_width=kind, **recipe)))))
     real = float(np.mean(found["float64"]))
     figures = [Figure(name=f"Cora, {model}: float64, mean of {SEEDS} seeds", value=real, unit="%")]
     for width, bar in BELOW.items():

@@ -12,6 +12,7 @@ from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.comparison import Comparison, compare
 from hypercast.host.runtime.devices import ReferenceDevice
 from hypercast.host.training.prepare import open_device, prepare
+from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import PRESETS
@@ -46,7 +47,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
         start = time.perf_counter()
         for seed in range(SEEDS):
             progress(f"{width}-bit elements, seed {seed}")
-            model = _model(graph, seed, width)
+            model = FixedGnn(_model(graph, seed, width))
             for _ in range(EPOCHS):
                 model.train_step()
             accuracies.append(100 * model.evaluate().accuracy(Split.TEST))
@@ -66,7 +67,7 @@ def _on_chip(graph, progress):
     """A whole training on the simulated chip; its first epochs are compared in all words."""
     config = PRESETS["cora"]
     model = _model(graph, 0, 16)
-    oracle = ReferenceDevice(_model(graph, 0, 16))
+    oracle = ReferenceDevice(model)
     device = open_device("rtl", model, config, progress=progress).chip
     words = Comparison()
     seconds = 0.0

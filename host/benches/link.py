@@ -68,13 +68,12 @@ def _digest(weights):
 
 def _reference(training):
     """Digest of the weights that the reference ends with."""
-    model = training.model()
-    device = ReferenceDevice(model)
+    device = ReferenceDevice(training.model())
     for _ in range(training.epochs):
         device.train_step()
-    kept = {f"{name}.{kind}" for name in model.masters for kind in model.kept()}
-    return _digest({name: value for name, value in device.snapshot().items()
-                    if name in model.masters or name in kept})
+    kept = {name for parameter, arrays in device.oracle.kept.items()
+            for name in (parameter, *(f"{parameter}.{kind}" for kind in arrays))}
+    return _digest({name: value for name, value in device.snapshot().items() if name in kept})
 
 
 def _train(device, training):

@@ -8,7 +8,7 @@ import scipy.sparse
 
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.prepare import loss_of, prepare
-from hypercast.reference.fixed_gnn import FixedGnn
+from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
@@ -56,7 +56,7 @@ class RandomTraining:
         widths = [self.network.features, *(layer.features_out for layer in self.network.layers)]
         return f"{self.graph.vertices} vertices, {'-'.join(map(str, widths))}"
 
-    def model(self) -> FixedGnn:
+    def model(self) -> InitialModel:
         """A fresh model in its initial state."""
         recipe = Recipe(epochs=self.epochs, element_width=self.config.element_width,
                         loss=loss_of(self.graph), **self.recipe)

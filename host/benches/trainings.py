@@ -6,7 +6,7 @@ from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.comparison import Comparison, compare
 from hypercast.host.runtime.devices import ReferenceDevice
 from hypercast.host.training.prepare import prepare
-from hypercast.reference.fixed_gnn import FixedGnn
+from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import Config
@@ -50,7 +50,7 @@ class Training:
     optimiser: str = "sgd"
     seed: int = 0
 
-    def model(self) -> FixedGnn:
+    def model(self) -> InitialModel:
         """A fresh model in its initial state."""
         graph = Graph.load(self.dataset)
         widths = [graph.features.shape[1], *self.hidden, graph.classes]

@@ -86,8 +86,8 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
         if trace:
             require_writable(trace)  # fails before the training, not after it
         if image:
-            model = trainer.fresh_model()
-            write_image(image, compile_job(model, config, edges=trainer.edges), model)
+            write_image(image, compile_job(trainer.initial, config, edges=trainer.edges),
+                        trainer.initial)
         job = trainer.job  # opens the device
         status.stop()
         _print_beginning(console, trainer, job)

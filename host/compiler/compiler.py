@@ -14,7 +14,6 @@ from hypercast.host.compiler.label_list import LabelFormat, fill_labels
 from hypercast.host.compiler.layout import Layout
 from hypercast.host.compiler.lowering import Program
 from hypercast.host.compiler.memory_map import CapacityError, require_capacity
-from hypercast.host.compiler.model import Model
 from hypercast.host.compiler.packing import pack_rows
 from hypercast.host.compiler.reduction import gradient_digits
 from hypercast.host.compiler.sample_plan import Room, SamplePlan
@@ -24,8 +23,10 @@ from hypercast.host.compiler.timing import Timing
 from hypercast.host.compiler.verification import verify
 from hypercast.host.compiler.weights import Weights
 from hypercast.reference.array_types import IntArray
+from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.sample import Sample
 from hypercast.reference.tensor import EDGES, FEATURES, Tensor
+from hypercast.reference.update_rules import UpdateRules
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import OPERANDS, Opcode, Split, decode, encode
 from hypercast.rtl.limits import CLASSES
@@ -39,14 +40,14 @@ _MAXIMUM_ROWS = 1 << dict(OPERANDS[Opcode.MATMUL])["row_start"]
 _SMALLER_SAMPLES = "take smaller samples: --batch, --fan-outs"
 
 
-def compile_job(model: Model, config: Config, *, word_sparse: bool = True,
+def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True,
                 room: Room | None = None, edges: CompiledEdges | None = None) -> Job:
     """Compile a model, as it stands before its first step.
 
     Parameters
     ----------
-    model : Model
-        Network, recipe, graph, initial state and calibrated exponents.
+    model : InitialModel
+        Network, recipe, sample and initial state.
     config : Config
         Configuration of the chip.
     word_sparse : bool
@@ -75,13 +76,13 @@ def compile_job(model: Model, config: Config, *, word_sparse: bool = True,
     images = plan.images(model.sample)
     features.fill(memory, images)
     fill_labels(model.sample, labels, images, config)
-    bank = np.zeros((layout.weight_rows, config.lanes), dtype=np.int64)
+    bank, parameters = np.zeros((layout.weight_rows, config.lanes), np.int64), model.operands()
     for name, place in weights.items():
-        operands = weight_rows(_matrix(model.tensors[name]), place, config)
+        operands = weight_rows(_matrix(parameters[name]), place, config)
         bank[place.base:place.base + len(operands)] = operands
     _fill_state(model, weights, images, config)
 
-    tensors = {name: number for number, (name, _) in enumerate(model.exponents.items())}
+    tensors = {name: number for number, name in enumerate(model.state.exponents)}
     require_capacity(config, "tensors", len(tensors), "the network has that many tensors")
     sparse = {} if features.words is None else {FEATURES: features.words}
     emitter = layout.emitter(
@@ -104,10 +105,11 @@ def compile_job(model: Model, config: Config, *, word_sparse: bool = True,
         row_table=plan.row_table(model.sample),
         entries=entries, phases=program.phases,
         updates=tuple(emitter.schedule.labels), tensors=tensors,
-        exponents=dict(model.exponents.items()), regions=memory.regions, images=images,
+        exponents={name: exponent for name, (exponent, _) in model.state.exponents.items()}
+        | _exponents(model.sample), regions=memory.regions, images=images,
         weights=weights, weight_bank=pack_rows(bank, config),
         split_sizes=_split_sizes(model.sample), **plan.traffic)
-    for row, word in updates_at(job, model, 0):
+    for row, word in updates_at(job, model.rules(), 0):
         words[row] = word
     verify(job)
     return job
@@ -124,20 +126,19 @@ def with_sample(job: Job, sample: Sample) -> Job:
     row_table, images = job.plan.row_table(sample), job.plan.images(sample)
     fill_dense(sample.features.values, job.regions[FEATURES], images, job.config)
     fill_labels(sample, job.labels, images, job.config)
-    exponents = {EDGES: sample.edge_exponent, FEATURES: sample.features.exponent}
     return replace(job, rows=sample.rows, row_table=row_table, images=images,
-                   exponents=job.exponents | exponents, split_sizes=_split_sizes(sample))
+                   exponents=job.exponents | _exponents(sample), split_sizes=_split_sizes(sample))
 
 
-def updates_at(job: Job, model: Model, epoch: int) -> Iterator[tuple[int, int]]:
+def updates_at(job: Job, rules: UpdateRules, epoch: int) -> Iterator[tuple[int, int]]:
     """The program rows of UPDATEs, and the instructions with the constants of ``epoch``."""
     for row, name in job.updates:
-        fields = decode(job.program[row]) | model.rates(name, epoch)._asdict()
-        fields["momentum_exponent"] = model.momentum_exponents[name]
+        fields = decode(job.program[row]) | rules.rates(name, epoch)._asdict()
+        fields["momentum_exponent"] = rules.momentum_exponents[name]
         yield row, encode(Opcode(fields.pop("opcode")), **fields)
 
 
-def _check(model: Model, config: Config) -> None:
+def _check(model: InitialModel, config: Config) -> None:
     if model.recipe.element_width != config.element_width:
         raise CapacityError(
             f"the model has {model.recipe.element_width}-bit elements, the configuration "
@@ -150,8 +151,9 @@ def _check(model: Model, config: Config) -> None:
         raise CapacityError(f"a layer has {features} input features, but with lanes = "
                             f"{config.lanes} there can be {_MAXIMUM_PANELS * config.lanes}; raise "
                             f"lanes, or reduce the features")
-    if len(model.labels) >= _MAXIMUM_ROWS * config.cores:
-        raise CapacityError(f"the graph has {len(model.labels)} vertices, but with dimensions = "
+    vertices = len(model.sample.labels)
+    if vertices >= _MAXIMUM_ROWS * config.cores:
+        raise CapacityError(f"the graph has {vertices} vertices, but with dimensions = "
                             f"{config.dimensions} there must be fewer than "
                             f"{_MAXIMUM_ROWS * config.cores}; raise dimensions")
     if model.recipe.optimiser == "adam" and not config.adam:
@@ -164,17 +166,21 @@ def _matrix(values: IntArray) -> IntArray:
     return np.atleast_2d(values)
 
 
+def _exponents(sample: Sample) -> dict[Tensor, int]:
+    return {EDGES: sample.edge_exponent, FEATURES: sample.features.exponent}
+
+
 def _split_sizes(sample: Sample) -> tuple[int, ...]:
     return tuple(int(np.count_nonzero(sample.splits == split))
                  for split in (Split.TRAIN, Split.VALIDATION, Split.TEST))
 
 
-def _fill_state(model: Model, weights: Mapping[Tensor, Weights], images: Sequence[Image],
+def _fill_state(model: InitialModel, weights: Mapping[Tensor, Weights], images: Sequence[Image],
                 config: Config) -> None:
     for name, place in weights.items():
         parts = [np.zeros((place.state.words, config.chunks), dtype=np.uint32)
                  for _ in range(config.cores)]
-        store_state([_matrix(values) for values in model.optimiser(name).values()], place, config,
-                    parts)
+        kept = model.state.parameters[name].values()
+        store_state([_matrix(values) for values in kept], place, config, parts)
         for image, part in zip(images, parts, strict=True):
             image.append((place.state.name, part))

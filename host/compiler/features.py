@@ -8,11 +8,11 @@ import scipy.sparse
 
 from hypercast.host.compiler.images import Image
 from hypercast.host.compiler.memory_map import Listing, MemoryMap, Region, index_name, raising
-from hypercast.host.compiler.model import Model
 from hypercast.host.compiler.operand_map import Parts
 from hypercast.host.compiler.packing import deal, pack_panels
 from hypercast.host.compiler.sparse_words import MAXIMUM_ROWS, SparseWords, index_words
 from hypercast.reference.array_types import IntArray, IntMatrix
+from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import AGGREGATE_FIRST
 from hypercast.reference.tensor import FEATURES
 from hypercast.rtl.config import Config
@@ -25,7 +25,7 @@ class Features:
 
     Parameters
     ----------
-    model : Model
+    model : InitialModel
         Gives features and network. Messages take whole panels: what a first layer aggregates
         before it combines is dense.
     rows : int
@@ -41,13 +41,13 @@ class Features:
         How to store fewer words, as text by the name of their region.
     """
 
-    def __init__(self, model: Model, rows: int, config: Config, *,
+    def __init__(self, model: InitialModel, rows: int, config: Config, *,
                  word_sparse: bool = True) -> None:
         self._config = config
         self._columns = model.network.features
         self._rows = rows
         self._panels = -(-self._columns // config.lanes)
-        self._parts = [deal(_rows(model.tensors[FEATURES]), core, config)
+        self._parts = [deal(_rows(model.sample.features.values), core, config)
                        for core in range(config.cores)]
         self._sparse: list[SparseWords] | None = None
         combined = model.network.layers[0].order != AGGREGATE_FIRST

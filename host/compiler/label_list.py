@@ -6,10 +6,10 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from hypercast.host.compiler.images import Image, Words
-from hypercast.host.compiler.model import Model
 from hypercast.host.compiler.packing import deal, pack_records
 from hypercast.reference.arithmetic import WEIGHT_ONE
 from hypercast.reference.array_types import BoolArray, IntArray
+from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY
 from hypercast.reference.sample import Sample
 from hypercast.rtl.config import Config
@@ -32,10 +32,11 @@ class LabelFormat(NamedTuple):
     weighted: bool = False
 
     @classmethod
-    def of(cls, model: Model, *, several_samples: bool = False) -> Self:
+    def of(cls, model: InitialModel, *, several_samples: bool = False) -> Self:
         """The format of a model's labels; without weights if all are one, in all samples."""
+        weights = model.sample.loss_weights
         return cls(sigmoid=model.recipe.loss == BINARY_CROSS_ENTROPY,
-                   weighted=several_samples or bool(np.any(model.loss_weights != WEIGHT_ONE)))
+                   weighted=several_samples or bool(np.any(weights != WEIGHT_ONE)))
 
     def records(self, classes: int, config: Config) -> int:
         """16-bit records of a vertex."""

@@ -1,6 +1,6 @@
 """Emits the program of a network: a training step, and an evaluation.
 
-Tensors are those of ``reference.fixed_gnn``.
+Tensors are those of ``reference.fixed_passes``.
 """
 
 from dataclasses import dataclass, field

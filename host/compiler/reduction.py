@@ -9,11 +9,11 @@ import math
 from bisect import bisect_left
 from dataclasses import dataclass
 
-from hypercast.host.compiler.model import Model
 from hypercast.host.compiler.packing import deal
 from hypercast.reference.bounds import gradient_bounds
+from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import Network
-from hypercast.reference.tensor import FEATURES, Kind, Tensor
+from hypercast.reference.tensor import Kind, Tensor
 from hypercast.rtl.config import Config
 
 __all__ = ["Chunk", "digits_for", "gradient_digits", "plan_reductions"]
@@ -95,21 +95,22 @@ def _tail(count: int, height: int, unit: int) -> int:
     return max(0, count - -(-(count - share) // step) * step)
 
 
-def gradient_digits(model: Model, config: Config,
+def gradient_digits(model: InitialModel, config: Config,
                     network: Network | None = None) -> dict[Tensor, int]:
     """Digits that any core's sum of each parameter's gradient takes, by parameter name.
 
     Parameters
     ----------
-    model : Model
+    model : InitialModel
         Gives input features and network.
     config : Config
         Configuration of the chip.
     network : Network, optional
         The model's with other orders.
     """
-    bounds = [gradient_bounds(network or model.network, deal(model.tensors[FEATURES], core, config),
-                              config.element_width) for core in range(config.cores)]
+    network, features = network or model.network, model.sample.features.values
+    bounds = [gradient_bounds(network, deal(features, core, config), config.element_width)
+              for core in range(config.cores)]
     return {name: digits_for(max(bound[name] for bound in bounds), config) for name in bounds[0]}
 
 

@@ -8,10 +8,10 @@ from typing import Any, Self
 from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.features import Features
 from hypercast.host.compiler.load import Load
-from hypercast.host.compiler.model import Model
 from hypercast.host.compiler.reduction import gradient_digits
 from hypercast.host.cycle_model.aggregations import Expected
 from hypercast.reference.array_types import IntArray, SparseArray
+from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import AGGREGATE_FIRST, Network
 from hypercast.reference.tensor import Tensor
 from hypercast.rtl.config import Config
@@ -78,12 +78,13 @@ class Workload:
             network, matrices, root_weight, config), sampled=True, **known)
 
     @classmethod
-    def of_model(cls, model: Model, config: Config, edges: CompiledEdges | None = None) -> Self:
-        """The full-batch step that ``compile_job`` makes of a ``Model``.
+    def of_model(cls, model: InitialModel, config: Config,
+                 edges: CompiledEdges | None = None) -> Self:
+        """The full-batch step that ``compile_job`` makes of a ``InitialModel``.
 
         Its ``edges`` may have been compiled, of any orders.
         """
-        rows, sample = -(-len(model.labels) // config.cores), model.sample
+        rows, sample = -(-len(model.sample.labels) // config.cores), model.sample
         return cls(config=config, network=model.network,
                    aggregations=edges or CompiledEdges.of_any_order(
                        model.network, sample.edges, sample.root_weight, config),

@@ -18,7 +18,7 @@ class CheckedDevice(WrappedDevice):
     device : TrainingDevice
         What is checked.
     reference : ReferenceDevice
-        The reference of the same model, in its initial state.
+        The reference of the same model, as far trained.
     lanes : int
         Elements of a word.
 

@@ -10,17 +10,18 @@ from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.compiler.state import STATE
 from hypercast.host.runtime.driver import DeviceError, Driver
-from hypercast.host.runtime.model import ChipModel, ReferenceModel
-from hypercast.host.runtime.state_transfer import read_state, write_state
+from hypercast.host.runtime.state_transfer import read_parameters, write_state
 from hypercast.host.runtime.timeline import Profile, profile
 from hypercast.host.runtime.transport import Transport
 from hypercast.reference.array_types import IntArray
-from hypercast.reference.metrics import Metrics
+from hypercast.reference.fixed_gnn import FixedGnn
+from hypercast.reference.initial_model import InitialModel
+from hypercast.reference.metrics import LOSS_UNIT, Metrics
 from hypercast.reference.network import Network
 from hypercast.reference.sample import Sample
 from hypercast.reference.tensor import EDGES, FEATURES, Kind, Pass, Tensor
 from hypercast.reference.training_state import TrainingState
-from hypercast.rtl.isa import STEP_KEY_INCREMENT, Split
+from hypercast.rtl.isa import Split
 
 __all__ = ["ChipDevice", "ReferenceDevice", "TrainingDevice"]
 
@@ -109,52 +110,57 @@ class ReferenceDevice(TrainingDevice):
 
     Parameters
     ----------
-    model : ReferenceModel
-        Model in its initial state; it is trained in place.
+    model : InitialModel
+        What is trained.
+
+    Attributes
+    ----------
+    oracle : FixedGnn
+        Trains it.
     """
 
-    def __init__(self, model: ReferenceModel) -> None:
-        self.model = model
+    def __init__(self, model: InitialModel) -> None:
+        self.oracle = FixedGnn(model)
         self.saturations = 0
 
     def train_step(self, *, record: bool = False) -> Metrics:
         if record:
             raise ValueError("the reference has no timeline to record; train on a simulated chip")
-        before = self.model.saturations.total()
-        metrics = self.model.train_step()
-        self.saturations = self.model.saturations.total() - before
+        before = self.oracle.saturations.total()
+        metrics = self.oracle.train_step()
+        self.saturations = self.oracle.saturations.total() - before
         return metrics
 
     def take(self, sample: Sample) -> None:
-        self.model.take(sample)
+        self.oracle.take(sample)
 
     def evaluate(self) -> Metrics:
-        return self.model.evaluate()
+        return self.oracle.evaluate()
 
     def snapshot(self) -> dict[str, IntArray]:
-        model = self.model
+        oracle = self.oracle
         values: dict[str, IntArray] = {
-            name: tensor for name, tensor in model.tensors.items()
+            name: tensor for name, tensor in oracle.tensors.items()
             if name.during != Pass.EVALUATION and name not in (EDGES, FEATURES)}
-        for name in model.masters:
-            for kind, state in model.optimiser(name).items():
+        for name, arrays in oracle.kept.items():
+            for kind, state in arrays.items():
                 values[f"{name}.{kind}"] = np.atleast_2d(state)
-            values[name] = np.atleast_2d(model.tensors[name])
+            values[name] = np.atleast_2d(oracle.tensors[name])
         values["exponents"] = np.array([list(self.exponents().values())])
         return values
 
     def exponents(self) -> dict[Tensor, int]:
-        return _of_training(self.model.exponents.items())
+        return _of_training(self.oracle.exponents.items())
 
     def logits(self) -> tuple[IntArray, int]:
-        name = _logits(self.model.network)
-        return self.model.tensors[name], self.model.exponents[name]
+        name = _logits(self.oracle.network)
+        return self.oracle.tensors[name], self.oracle.exponents[name]
 
     def state(self) -> TrainingState:
-        return self.model.state()
+        return self.oracle.state()
 
     def load_state(self, state: TrainingState) -> None:
-        self.model.load_state(state)
+        self.oracle.load_state(state)
 
 
 class ChipDevice(TrainingDevice):
@@ -166,8 +172,8 @@ class ChipDevice(TrainingDevice):
         How to reach it.
     job : Job
         What it runs.
-    model : ChipModel
-        The model the job was compiled from, for its constants: it is not run.
+    model : InitialModel
+        The model the job was compiled from.
     limit : int
         Cycles after which a step is given up.
     progress : callable
@@ -185,10 +191,12 @@ class ChipDevice(TrainingDevice):
         Profile of the last training step that was recorded.
     """
 
-    def __init__(self, transport: Transport, job: Job, model: ChipModel, *, limit: int = 50_000_000,
+    def __init__(self, transport: Transport, job: Job, model: InitialModel, *,
+                 limit: int = 50_000_000,
                  progress: Callable[[str], None] = lambda text: None) -> None:
         self._transport = transport
         self._model = model
+        self._rules = model.rules()
         self._limit = limit
         self._progress = progress
         self._epoch = 0
@@ -210,8 +218,7 @@ class ChipDevice(TrainingDevice):
             self.driver.run(job.entries["load"], limit=self._limit)
 
     def _set_step(self) -> None:
-        key = self._model.recipe.seed + self._epoch * STEP_KEY_INCREMENT
-        self.driver.set_step(self._epoch, key)
+        self.driver.set_step(self._epoch, self._rules.step_key(self._epoch))
 
     def train_step(self, *, record: bool = False) -> Metrics:
         """One training step; returns the ``Metrics`` of its forward pass.
@@ -219,9 +226,8 @@ class ChipDevice(TrainingDevice):
         With ``record``, its ``profile`` is kept; the transport raises ``TransportError`` if it
         cannot record.
         """
-        self._model.exponents.load(self.driver.exponent_file(self.job))
-        self._model.follow_gradients()
-        for row, instruction in updates_at(self.job, self._model, self._epoch):
+        self._rules.follow_gradients(self.driver.exponents(self.job))
+        for row, instruction in updates_at(self.job, self._rules, self._epoch):
             if instruction != self._program[row]:
                 self.driver.patch(row, instruction)
                 self._program[row] = instruction
@@ -255,8 +261,8 @@ class ChipDevice(TrainingDevice):
         """Go on with a program that has room for ``sample``, in the same state."""
         self._progress("a sample takes more room than those before; compiling the program again")
         state = self.state()
-        self._model.take(sample)
-        self._load(compile_job(self._model, self.job.config, room=self.job.plan.room_for(sample)))
+        self._load(compile_job(self._model.with_sample(sample), self.job.config,
+                               room=self.job.plan.room_for(sample)))
         self.load_state(state)
 
     def evaluate(self) -> Metrics:
@@ -278,7 +284,7 @@ class ChipDevice(TrainingDevice):
         sizes = self.job.split_sizes
         vertices = np.array([self.job.vertices - sum(sizes), *sizes])
         return Metrics(loss=loss, correct=correct, wrong=wrong, vertices=vertices,
-                       unit=self._model.loss_unit), cycles
+                       unit=LOSS_UNIT * self._model.sample.loss_scale), cycles
 
     def snapshot(self) -> dict[str, IntArray]:
         job, driver = self.job, self.driver
@@ -302,10 +308,14 @@ class ChipDevice(TrainingDevice):
         return self.driver.matrix(self.job, name), self.driver.exponents(self.job)[name]
 
     def state(self) -> TrainingState:
-        return read_state(self.driver, self.job, self._model, self._epoch)
+        return TrainingState(
+            step=self._epoch, parameters=read_parameters(self.driver, self.job, self._model.state),
+            exponents=self.driver.exponent_file(self.job),
+            momentum_exponents=self._rules.momentum_exponents.entries())
 
     def load_state(self, state: TrainingState) -> None:
-        write_state(self.driver, self.job, self._model, state)
+        write_state(self.driver, self.job, self._model.network, state)
+        self._rules.momentum_exponents.load(state.momentum_exponents)
         self._epoch = state.step
         self._set_step()
 

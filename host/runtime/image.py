@@ -15,6 +15,7 @@ import numpy.typing as npt
 from hypercast.host.compiler.compiler import updates_at
 from hypercast.host.compiler.job import Job
 from hypercast.reference.fixed_gnn import FixedGnn
+from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.tensor import EDGES, FEATURES
 from hypercast.rtl.config import INTERFACE_VERSION
 from hypercast.rtl.isa import INSTRUCTION_WORDS
@@ -97,11 +98,11 @@ def _core_blocks(job: Job, core: int) -> Iterator[Block]:
         yield Block(core, region.space, region.address * job.config.chunks, words.ravel())
 
 
-def write_image(path: Path, job: Job, model: FixedGnn) -> None:
+def write_image(path: Path, job: Job, model: InitialModel) -> None:
     """Write a job as an image.
 
-    Constants of the optimiser follow gradients as they grow, so the model is trained to know those
-    of each step.
+    Constants of the optimiser follow gradients as they grow, so the oracle trains the model, to
+    know those of each step.
 
     Parameters
     ----------
@@ -109,8 +110,8 @@ def write_image(path: Path, job: Job, model: FixedGnn) -> None:
         File.
     job : Job
         What is to run.
-    model : FixedGnn
-        What the job was compiled from, in its initial state; it is trained in place.
+    model : InitialModel
+        What the job was compiled from.
 
     Raises
     ------
@@ -133,12 +134,12 @@ def write_image(path: Path, job: Job, model: FixedGnn) -> None:
             _put(file, block.words)
 
 
-def _changes(job: Job, model: FixedGnn) -> Iterator[tuple[int, Block]]:
+def _changes(job: Job, model: InitialModel) -> Iterator[tuple[int, Block]]:
     """(step, block) of every UPDATE whose constants differ from those of the step before."""
-    program = dict(enumerate(job.program))
+    program, oracle = dict(enumerate(job.program)), FixedGnn(model)
     for step in range(model.recipe.epochs):
-        model.train_step()  # whose constants are now the model's
-        for row, instruction in updates_at(job, model, step):
+        oracle.train_step()  # whose constants are now its rules'
+        for row, instruction in updates_at(job, oracle.rules, step):
             if instruction != program[row]:
                 program[row] = instruction
                 yield step, instruction_block(row, instruction)

@@ -7,9 +7,9 @@ from typing import Protocol
 import numpy as np
 
 from hypercast.host.runtime.devices import TrainingDevice
-from hypercast.host.runtime.model import ReferenceModel
 from hypercast.host.runtime.wrapped_device import WrappedDevice
 from hypercast.reference.array_types import IntArray
+from hypercast.reference.judge import Judge
 from hypercast.reference.metrics import Metrics
 from hypercast.reference.sample import Sample
 from hypercast.reference.tensor import Kind, Pass, Tensor
@@ -34,14 +34,14 @@ class SampledDevice(WrappedDevice):
     Parameters
     ----------
     device : TrainingDevice
-        Trains; it is in its initial state.
+        Trains; it has not begun.
     source : Samples
         Where samples come from.
-    judge : ReferenceModel
+    judge : Judge
         Evaluates the parameters on the whole graph, on the host.
     """
 
-    def __init__(self, device: TrainingDevice, source: Samples, judge: ReferenceModel) -> None:
+    def __init__(self, device: TrainingDevice, source: Samples, judge: Judge) -> None:
         super().__init__(device)
         self._source = source
         self._judge = judge

@@ -6,15 +6,19 @@ from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.packing import pack_entry, pack_rows
 from hypercast.host.compiler.state import store_state, weight_rows
 from hypercast.host.runtime.driver import Driver
-from hypercast.host.runtime.model import ChipModel
+from hypercast.reference.array_types import IntArray
+from hypercast.reference.network import Network
+from hypercast.reference.tensor import Tensor
 from hypercast.reference.training_state import TrainingState
+from hypercast.reference.weight_operands import weight_operands
 from hypercast.rtl.registers import Space
 
-__all__ = ["read_state", "write_state"]
+__all__ = ["read_parameters", "write_state"]
 
 
-def read_state(driver: Driver, job: Job, model: ChipModel, step: int) -> TrainingState:
-    """The ``TrainingState`` of a chip between two programs.
+def read_parameters(driver: Driver, job: Job,
+                    like: TrainingState) -> dict[Tensor, dict[str, IntArray]]:
+    """The parameters of a chip between two programs, as a ``TrainingState`` has them.
 
     Parameters
     ----------
@@ -22,36 +26,40 @@ def read_state(driver: Driver, job: Job, model: ChipModel, step: int) -> Trainin
         Reaches the chip.
     job : Job
         What the chip runs.
-    model : ChipModel
-        What the job was compiled from, for shapes and for what the optimiser keeps.
-    step : int
-        Training steps done.
+    like : TrainingState
+        A state of the same training, for shapes and for what the optimiser keeps.
     """
-    parameters = {}
+    found = {}
     for name in job.weights:
-        arrays = driver.optimiser(job, name)
-        parameters[name] = {kind: values.reshape(model.masters[name].shape)
-                            for kind, values in zip(model.kept(), arrays, strict=True)}
-    return TrainingState(step=step, parameters=parameters, exponents=driver.exponent_file(job),
-                         momentum_exponents=model.momentum_exponents.entries())
+        arrays = like.parameters[name]
+        found[name] = {kind: values.reshape(arrays[kind].shape) for kind, values in zip(
+            arrays, driver.optimiser(job, name), strict=True)}
+    return found
 
 
-def write_state(driver: Driver, job: Job, model: ChipModel, state: TrainingState) -> None:
-    """Write a ``TrainingState`` into a chip that holds the job, and its exponents of momenta into
-    the model: all but its step.
+def write_state(driver: Driver, job: Job, network: Network, state: TrainingState) -> None:
+    """Write a ``TrainingState`` into a chip: all but its step, and the exponents of momenta.
 
-    Parameters are those of ``read_state``.
+    Parameters
+    ----------
+    driver : Driver
+        Reaches the chip.
+    job : Job
+        What the chip holds.
+    network : Network
+        What is trained.
+    state : TrainingState
+        What is written.
     """
     config = job.config
-    model.momentum_exponents.load(state.momentum_exponents)
+    operands = weight_operands(network, config.element_width, state)
     for name, weights in job.weights.items():
         region = weights.state
         images = [np.zeros((region.words, config.chunks), dtype=np.uint32)
                   for _ in range(config.cores)]
-        store_state([np.atleast_2d(state.parameters[name][kind]) for kind in model.kept()], weights,
+        store_state([np.atleast_2d(values) for values in state.parameters[name].values()], weights,
                     config, images)
-        operands = weight_rows(np.atleast_2d(model.operand(name, state)), weights, config)
-        rows = pack_rows(operands, config)
+        rows = pack_rows(weight_rows(np.atleast_2d(operands[name]), weights, config), config)
         for core, image in enumerate(images):
             driver.write_words(core, region.space, region.address, image)
             driver.write_words(core, Space.WEIGHTS, weights.base, rows)

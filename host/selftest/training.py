@@ -13,7 +13,7 @@ from hypercast.host.runtime.transport import Transport
 from hypercast.host.selftest.finding import Finding
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.array_types import IntArray
-from hypercast.reference.fixed_gnn import FixedGnn
+from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.tensor import Kind, Tensor
@@ -27,7 +27,7 @@ _LIMIT = 10_000_000
 _ROWS = 4
 
 
-def _model(config: Config) -> FixedGnn:
+def _model(config: Config) -> InitialModel:
     graph = Graph(**blocks(vertices=max(64, _ROWS * config.cores), classes=2,
                            features=2 * config.lanes))
     network = Network.of_widths([2 * config.lanes, config.lanes, 2], dropout=0.3)
@@ -57,7 +57,7 @@ def check_training(transport: Transport, config: Config) -> Iterator[Finding]:
     model = _model(config)
     reference = ReferenceDevice(model)
     try:
-        device = ChipDevice(transport, compile_job(model, config), _model(config), limit=_LIMIT)
+        device = ChipDevice(transport, compile_job(model, config), model, limit=_LIMIT)
         device.train_step()
         found = device.snapshot()
     except DeviceError as error:

@@ -20,7 +20,7 @@ class TensorNumbers(NamedTuple):
     Attributes
     ----------
     name : Tensor
-        As in ``FixedGnn``.
+        As in ``FixedPasses``.
     exponent : int
         A value is its mantissa times two to that.
     largest : float
@@ -42,16 +42,16 @@ class TensorNumbers(NamedTuple):
     error: float | None
 
 
-def step_numbers(model: FixedGnn, adjacency: SparseArray,
+def step_numbers(oracle: FixedGnn, adjacency: SparseArray,
                  features: FloatMatrix) -> list[TensorNumbers]:
     """The numbers of the next training step, which is done.
 
     Parameters
     ----------
-    model : FixedGnn
-        The model before the step; it is trained.
+    oracle : FixedGnn
+        Before the step, which it does.
     adjacency, features
-        What the model was made of, in real numbers.
+        What its sample was made of, in real numbers.
 
     Returns
     -------
@@ -60,16 +60,17 @@ def step_numbers(model: FixedGnn, adjacency: SparseArray,
         are made.
     """
     parameters = {name: np.ldexp(master.astype(np.float64), MASTER_EXPONENT)
-                  for name, master in model.masters.items()}
-    expected = float_step(model.network, parameters, adjacency, features, model.labels,
-                          model.splits, model.step_key)
-    found = {name: (model.tensors[name], model.exponents[name])
+                  for name, master in oracle.masters.items()}
+    sample = oracle.sample
+    expected = float_step(oracle.network, parameters, adjacency, features, sample.labels,
+                          sample.splits, oracle.step_key)
+    found = {name: (oracle.tensors[name], oracle.exponents[name])
              for name in (EDGES, FEATURES, *parameters)}
-    before = model.saturations.copy()
-    model.train_step()
-    found |= {name: (model.tensors[name], model.exponents[name])
+    before = oracle.saturations.copy()
+    oracle.train_step()
+    found |= {name: (oracle.tensors[name], oracle.exponents[name])
               for name in expected if name not in found}
-    return [_numbers(name, *tensor, model.saturations[name] - before[name], expected[name])
+    return [_numbers(name, *tensor, oracle.saturations[name] - before[name], expected[name])
             for name, tensor in found.items()]
 
 

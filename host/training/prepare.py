@@ -25,7 +25,7 @@ from hypercast.reference.array_types import (
     IntArray,
     SparseArray,
 )
-from hypercast.reference.fixed_gnn import FixedGnn
+from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, CROSS_ENTROPY, Recipe
 from hypercast.reference.tensor import Tensor
@@ -46,13 +46,13 @@ class Prepared(NamedTuple):
 
     Attributes
     ----------
-    model : FixedGnn
+    model : InitialModel
         Ready for ``ReferenceDevice``, ``open_device`` or ``compile_job``.
     edges : CompiledEdges or None
         Its graph's, if they were compiled to choose the orders: ``compile_job`` takes them.
     """
 
-    model: FixedGnn
+    model: InitialModel
     edges: CompiledEdges | None = None
 
 
@@ -63,7 +63,7 @@ def loss_of(graph: Graph) -> str:
 
 def prepare(graph: Graph, network: Network, recipe: Recipe, config: Config | None = None,
             parameters: Mapping[Tensor, npt.ArrayLike] | None = None, *,
-            loss_weights: npt.ArrayLike | None = None) -> FixedGnn:
+            loss_weights: npt.ArrayLike | None = None) -> InitialModel:
     """The model of a graph in its initial state: vertices in rank order, everything normalised.
 
     Parameters
@@ -85,7 +85,7 @@ def prepare(graph: Graph, network: Network, recipe: Recipe, config: Config | Non
 
     Returns
     -------
-    FixedGnn
+    InitialModel
         Ready for ``ReferenceDevice`` or ``compile_job``.
 
     Raises
@@ -97,7 +97,7 @@ def prepare(graph: Graph, network: Network, recipe: Recipe, config: Config | Non
         return prepare_for(config, graph, network, recipe, parameters,
                            loss_weights=loss_weights).model
     data = training_data(graph, recipe, loss_weights)
-    return FixedGnn(network, recipe, *data, parameters=parameters)
+    return InitialModel.of(network, recipe, *data, parameters=parameters)
 
 
 def prepare_for(config: Config, graph: Graph, network: Network, recipe: Recipe,
@@ -106,7 +106,7 @@ def prepare_for(config: Config, graph: Graph, network: Network, recipe: Recipe,
     """What ``prepare`` gives for a configuration, and the edges that were compiled for it."""
     combining = network.ordered(layer.orders[0] for layer in network.layers)
     data = training_data(graph, recipe, loss_weights)
-    model = FixedGnn(combining, recipe, *data, parameters=parameters)
+    model = InitialModel.of(combining, recipe, *data, parameters=parameters)
     edges = CompiledEdges.of_any_order(
         combining, model.sample.edges, model.sample.root_weight, config)
     try:
@@ -114,13 +114,13 @@ def prepare_for(config: Config, graph: Graph, network: Network, recipe: Recipe,
     except CapacityError:
         chosen = combining
     if chosen != combining:
-        model = FixedGnn(chosen, recipe, model.sample, parameters=parameters)
+        model = InitialModel.of(chosen, recipe, model.sample, parameters=parameters)
     return Prepared(model, edges)
 
 
 def prepare_sampled(source: SampleSource, network: Network, recipe: Recipe,
                     config: Config | None = None,
-                    parameters: Mapping[Tensor, npt.ArrayLike] | None = None) -> FixedGnn:
+                    parameters: Mapping[Tensor, npt.ArrayLike] | None = None) -> InitialModel:
     """The model of a graph's samples in its initial state; the first one chooses the orders.
 
     Parameters
@@ -138,7 +138,7 @@ def prepare_sampled(source: SampleSource, network: Network, recipe: Recipe,
                 Workload.of_batch(source.first.edges, network, config)).network
         except CapacityError:
             network = network.ordered(layer.orders[0] for layer in network.layers)
-    return FixedGnn(network, recipe, source.first, parameters=parameters)
+    return InitialModel.of(network, recipe, source.first, parameters=parameters)
 
 
 def training_data(graph: Graph, recipe: Recipe,
@@ -153,7 +153,7 @@ def training_data(graph: Graph, recipe: Recipe,
             graph.labels, graph.splits, ranked)
 
 
-def open_device(name: str, model: FixedGnn, config: Config, *, room: Room | None = None,
+def open_device(name: str, model: InitialModel, config: Config, *, room: Room | None = None,
                 edges: CompiledEdges | None = None,
                 progress: Callable[[str], None] = lambda text: None) -> TrainingDevice:
     """A device that trains ``model``.
@@ -162,8 +162,8 @@ def open_device(name: str, model: FixedGnn, config: Config, *, room: Room | None
     ----------
     name : str
         ``reference``, or that of a chip, see ``open_transport``.
-    model : FixedGnn
-        Model in its initial state; ``reference`` trains it in place.
+    model : InitialModel
+        What is trained.
     config : Config
         Configuration of the chip.
     room : Room, optional

@@ -43,7 +43,9 @@ from hypercast.host.training.sample_source import SampleSource
 from hypercast.host.training.trainer_arguments import check_arguments
 from hypercast.reference.array_types import FloatArray
 from hypercast.reference.fixed_gnn import FixedGnn
+from hypercast.reference.judge import Judge
 from hypercast.reference.network import Network
+from hypercast.reference.sample import Sample
 from hypercast.reference.tensor import Tensor
 from hypercast.reference.training_state import TrainingState
 from hypercast.rtl.config import Config
@@ -95,6 +97,8 @@ class Trainer:
     ----------
     network : Network
         What is trained.
+    initial : InitialModel
+        It, before the first step.
     edges : CompiledEdges or None
         The whole graph's, as ``compile_job`` takes them, if they were compiled to choose orders.
     history : list of dict
@@ -145,11 +149,10 @@ class Trainer:
             if self.model.weights else None
         self._samples = SampleSource(graph, network, self.recipe, self.sampling) \
             if self.sampling.sampler else None
-        self._initial, self.edges = self._prepared(
+        self.initial, self.edges = self._prepared(
             network, self.device.config if self.model.order == AUTO else None)
-        self._sample = self._initial.sample
-        check_edges(self._initial.sample)
-        self.network = self._initial.network
+        check_edges(self.initial.sample)
+        self.network = self.initial.network
         self.history: list[Record] = []
         self.last_step: dict[str, Any] = {}
         self._every = every
@@ -221,7 +224,7 @@ class Trainer:
 
     def _resume(self, folder: RunFolder) -> None:
         checkpoint = folder.load_checkpoint()
-        checkpoint.check(self._identity(), self._initial.state(), folder.checkpoint_path)
+        checkpoint.check(self._identity(), self.initial.state, folder.checkpoint_path)
         self.history = folder.records_of(checkpoint)
         self._state, self._best = checkpoint.state, checkpoint.best
 
@@ -291,16 +294,18 @@ class Trainer:
         return self._target
 
     def _open(self) -> TrainingDevice:
-        device = open_device(self.device.name, self._initial, self.device.config,
+        device = open_device(self.device.name, self.initial, self.device.config,
                              room=self._samples.room() if self._samples else None,
                              edges=self.edges,
                              progress=lambda text: self.progress(text))
         if self._check:
             device = CheckedDevice(
-                device, ReferenceDevice(self.fresh_model()), self.device.config.lanes)
+                device, ReferenceDevice(self.initial), self.device.config.lanes)
         if self._samples:
-            judge = prepare(self.graph, self.network, self.recipe)
-            device = SampledDevice(device, self._samples, judge)
+            whole = Sample.of(
+                self.network, self.recipe, *training_data(self.graph, self.recipe))
+            device = SampledDevice(
+                device, self._samples, Judge(self.network, self.recipe, whole))
         return device
 
     @property
@@ -308,12 +313,6 @@ class Trainer:
         """With ``check``, how many words were equal: a ``Comparison``."""
         found: Comparison = getattr(self._target, "words", Comparison())
         return found
-
-    def fresh_model(self) -> FixedGnn:
-        """The model in its initial state, whatever has been trained."""
-        if self._samples:
-            return self._prepared(self.network).model
-        return FixedGnn(self.network, self.recipe, self._sample, parameters=self._weights)
 
     def _prepared(self, network: Network, config: Config | None = None) -> Prepared:
         if self._samples:
@@ -436,10 +435,10 @@ class Trainer:
         if self._samples:
             raise ValueError("numbers are those of a step on the whole graph; this training is on "
                              "samples")
-        model = self.fresh_model()
-        model.load_state(self.target.state())
+        oracle = FixedGnn(self.initial)
+        oracle.load_state(self.target.state())
         adjacency, features, *_ = training_data(self.graph, self.recipe)
-        return step_numbers(model, adjacency, features)
+        return step_numbers(oracle, adjacency, features)
 
     def keep_numbers(self) -> None:
         """Keep ``numbers`` in the run's folder, unless the next step would stop, or is on a sample.

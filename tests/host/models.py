@@ -1,5 +1,7 @@
 """Small models for tests of compiler, driver and devices."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from hypercast.host.graphs.graph import Graph
@@ -38,6 +40,12 @@ def small_model(graph=None, *, hidden=(4,), config=SMALL, dropout=0.5, orders="c
                                 dropout=dropout, orders=orders)
     recipe = {"epochs": 5, "weight_decays": (0.0,), **recipe}
     return prepare(graph, network, Recipe(element_width=config.element_width, **recipe))
+
+
+def with_exponent(model, entry, exponent):
+    """A model whose exponent file has one more entry."""
+    exponents = {**model.state.exponents, entry: (exponent, None)}
+    return replace(model, state=replace(model.state, exponents=exponents))
 
 
 def named_model(name, graph=None, *, hidden=(4,), config=SMALL, dropout=0.5, **additions):

@@ -95,7 +95,7 @@ def summary(name):
             sorted(job.entries.items()), job.phases, sorted(job.tensors.items()),
             sorted((key, value.base, value.height, value.panels)
                    for key, value in job.weights.items())]
-    workload = Workload.of_graph(model.tensors["A"], model.network, config)
+    workload = Workload.of_graph(model.sample.edges[0], model.network, config)
     phases = [(phase.name, phase.cycles) for phase in predict(workload).phases]
     return {"program": _digest(program), "regions": _digest(regions), "rest": _digest(rest),
             "send lists": _digest(lists), "cycles": _digest(phases)}

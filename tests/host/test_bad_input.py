@@ -16,6 +16,7 @@ from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.graphs.datasets import DatasetError, load_npz, split_per_class
 from hypercast.host.graphs.graph import Graph, GraphError
 from hypercast.host.runtime.devices import ReferenceDevice
+from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import Network
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Split
@@ -37,7 +38,7 @@ DOCUMENTED = (ArithmeticError, CapacityError, GraphError, ValueError)
 def test_odd_graphs_compile_and_train(edges, directed):
     model = small_model(small_graph(vertices=6, edges=edges, directed=directed))
     job = compile_job(model, SMALL)
-    assert job.edges == model.tensors["A"].nnz
+    assert job.edges == model.sample.edges[0].nnz
     ReferenceDevice(model).train_step()
 
 
@@ -90,15 +91,16 @@ def test_labels_beyond_any_record():
 def test_label_beyond_the_network():
     model = small_model()
     with pytest.raises(ValueError, match="label 2 does not fit the network's 2 outputs"):
-        type(model)(Network.of_widths([5, 2]), model.recipe, model.tensors["A"],
-                    model.tensors["X"], model.labels, model.splits)
+        InitialModel.of(Network.of_widths([5, 2]), model.recipe, model.sample.edges[0],
+                        model.sample.features.values, model.sample.labels, model.sample.splits)
 
 
 def test_nothing_to_train_on():
     model = small_model()
     with pytest.raises(ValueError, match=r"no vertex to train on: none is in Split\.TRAIN"):
-        type(model)(model.network, model.recipe, model.tensors["A"], model.tensors["X"],
-                    model.labels, np.full(9, Split.TEST))
+        InitialModel.of(model.network, model.recipe, model.sample.edges[0],
+                        model.sample.features.values, model.sample.labels,
+                        np.full(9, Split.TEST))
 
 
 def test_splits_of_gapped_labels():
@@ -172,4 +174,4 @@ def test_any_graph_compiles_or_is_refused(graph, config, normalisation, hidden):
             or "optimiser constant" in str(error), error
         return
     assert job.vertices == graph.vertices
-    assert job.edges == model.tensors["A"].nnz
+    assert job.edges == model.sample.edges[0].nnz

@@ -62,7 +62,7 @@ class ErrorBounds:
         self._exponents, self.network = gnn.exponents, gnn.network
         dropouts = self.network.dropouts
         widths = [self.network.features, *(layer.features_out for layer in self.network.layers)]
-        rows = np.arange(len(gnn.labels))[:, None]
+        rows = np.arange(len(gnn.sample.labels))[:, None]
         self.scales = [dropout.keep(gnn.step_key, rows, np.arange(width)[None, :]) * dropout.scale
                        for dropout, width in zip(dropouts, widths[:-1], strict=True)]
         self.times = [2 if dropout.multiplier else 1 for dropout in dropouts]
@@ -84,9 +84,9 @@ class ErrorBounds:
                 self.fed[number] = self.sums[number].relu().rounded(
                     self.exponent(f"H{number}")) * self.scales[number]
         logits = self.sums[last].rounded(self.exponent(f"Z{last}"))
-        outputs = (self.loss_gradient(gnn.labels, logits)
-                   * (gnn.loss_weights[:, None] / WEIGHT_ONE)).rounded(
-            self.exponent(f"dZ{last}")) * (gnn.splits == Split.TRAIN)[:, None]
+        outputs = (self.loss_gradient(gnn.sample.labels, logits)
+                   * (gnn.sample.loss_weights[:, None] / WEIGHT_ONE)).rounded(
+            self.exponent(f"dZ{last}")) * (gnn.sample.splits == Split.TRAIN)[:, None]
         back = defaultdict(list)  # parts of the gradient of what each layer is fed
         for number in range(last, 0, -1):
             self.backward(number, outputs, back)

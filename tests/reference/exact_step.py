@@ -20,8 +20,8 @@ class ExactStep:
         self.tensors = {
             name: np.array(value.todense() if scipy.sparse.issparse(value) else value, object)
             for name, value in gnn.tensors.items()}
-        self.network, self.splits, self.labels = gnn.network, gnn.splits, gnn.labels
-        self.loss_weights = gnn.loss_weights
+        self.network, self.splits, self.labels = gnn.network, gnn.sample.splits, gnn.sample.labels
+        self.loss_weights = gnn.sample.loss_weights
         self.step_key = gnn.step_key
         self.gradients = {}
 

@@ -33,8 +33,8 @@ CONVOLUTIONS = [
 ])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_step_is_what_the_documentation_says(net, width, loss):
-    gnn = FixedGnn(net, Recipe(element_width=width, learning_rates=(0.2,), loss=loss),
-                   *labelled(data(vertices=8, seed=1), loss), np.arange(8) / 3)
+    gnn = FixedGnn.of(net, Recipe(element_width=width, learning_rates=(0.2,), loss=loss),
+                      *labelled(data(vertices=8, seed=1), loss), np.arange(8) / 3)
     for _ in range(3):
         before = {name: gnn.tensors[name] for name in gnn.masters}
         exponents = {net.slot(name): gnn.exponents[name] for name in before}
@@ -68,26 +68,25 @@ def test_gradients_are_those_of_real_numbers(net, width, tightness, loss):
         weights = 0.75 + np.arange(40) / 32  # which mantissas hold as they are
     # In these data no sum is next to zero, ReLU's kink, and nothing rounds to what saturates.
     arguments = labelled(data(seed=5, sparse=False), loss)
-    fixed = FixedGnn(net, Recipe(element_width=width, loss=loss), *arguments, weights)
+    fixed = FixedGnn.of(net, Recipe(element_width=width, loss=loss), *arguments, weights)
 
     def real_value(name):
         return np.asarray(fixed.tensors[name]) * 2.0**fixed.exponents[name]
 
     adjacency = fixed.tensors[EDGES] * 2.0 ** fixed.exponents[EDGES]
-    real = FloatGnn(fixed.network, fixed.recipe, adjacency, real_value(FEATURES), fixed.labels,
-                    fixed.splits, weights)
+    real = FloatGnn(fixed.network, fixed.recipe, adjacency, real_value(FEATURES),
+                    fixed.sample.labels, fixed.sample.splits, weights)
     real.parameters = {name: real_value(name) for name in real.parameters}
     expected = real.gradients(real.forward(training=True))
-    result = fixed._forward(training=True)  # what train_step does before it updates
-    fixed._backward(result)
+    fixed.backward(fixed.forward(fixed.step_key))
     assert not +fixed.saturations
-    count = np.count_nonzero(fixed.splits == Split.TRAIN)
+    count = np.count_nonzero(fixed.sample.splits == Split.TRAIN)
     if loss == BINARY_CROSS_ENTROPY:
         count *= 3  # labels
     for name, bounded in ErrorBounds(fixed, real).run(fixed).items():
         np.testing.assert_allclose(bounded.value / count, expected[name], atol=1e-12)
         gradient = fixed.gradients[name]
-        found = gradient.accumulators * 2.0**gradient.exponent * fixed.gains[name]
+        found = gradient.accumulators * 2.0**gradient.exponent * fixed.rules.gains[name]
         assert np.all(abs(found - expected[name]) <= bounded.error / count), name
         if width == 16:
             assert abs(found - expected[name]).max() < 0.005 * abs(expected[name]).max(), name
@@ -98,7 +97,7 @@ def test_gradients_are_those_of_real_numbers(net, width, tightness, loss):
 @pytest.mark.parametrize("net", OTHERS.values(), ids=OTHERS.keys())
 def test_evaluation_changes_nothing(net):
     arguments = net, Recipe(), *data()
-    watched, alone = FixedGnn(*arguments), FixedGnn(*arguments)
+    watched, alone = FixedGnn.of(*arguments), FixedGnn.of(*arguments)
     for _ in range(3):
         watched.evaluate()
         watched.train_step()
@@ -106,21 +105,21 @@ def test_evaluation_changes_nothing(net):
     watched.evaluate()
     for name, master in alone.masters.items():
         assert np.array_equal(watched.masters[name], master)
-        assert np.array_equal(watched.momenta[name], alone.momenta[name])
+        assert np.array_equal(watched.kept[name]["momentum"], alone.kept[name]["momentum"])
 
 
 @pytest.mark.parametrize("width", [8, 16])
 @pytest.mark.parametrize("net", OTHERS.values(), ids=OTHERS.keys())
 def test_first_step_is_calibrated(net, width):
     """Nothing saturates in the first step, nor in what shares an exponent with others."""
-    gnn = FixedGnn(net, Recipe(element_width=width), *data())
+    gnn = FixedGnn.of(net, Recipe(element_width=width), *data())
     gnn.evaluate()
     gnn.train_step()
     assert not +gnn.saturations
 
 
 def test_identity_stays():
-    gnn = FixedGnn(OTHERS["residual"], Recipe(learning_rates=(0.3,)), *data())
+    gnn = FixedGnn.of(OTHERS["residual"], Recipe(learning_rates=(0.3,)), *data())
     for _ in range(5):
         gnn.train_step()
     assert np.array_equal(gnn.masters["I2"], np.eye(8) * 2**26)
@@ -131,4 +130,4 @@ def test_identity_stays():
 def test_large_edge_weights_are_refused_where_rows_are_added():
     adjacency, *rest = data()
     with pytest.raises(ValueError, match=r"edge weights reach .* must be below 32768; scale"):
-        FixedGnn(OTHERS["sage"], Recipe(), adjacency * 2.0**17, *rest)
+        FixedGnn.of(OTHERS["sage"], Recipe(), adjacency * 2.0**17, *rest)

@@ -4,8 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hypercast.reference.masters import master_weights
-from hypercast.reference.network import initial_parameters
-from tests.host.models import small_model
 
 UNIT = 2.0**-26
 
@@ -27,16 +25,3 @@ def test_out_of_range(value):
 def test_other_types():
     with pytest.raises(ValueError, match="W1 is of type <U1; give real numbers"):
         master_weights(["1"], "W1")
-
-
-@pytest.mark.parametrize(("change", "message"), [
-    ({"W1": np.full((5, 4), 32.0)}, r"W1\[0, 0\] is 32, but"),
-    ({"b2": np.array([0, np.nan, 0])}, r"b2\[1\] is nan"),
-    ({"W1": np.zeros((4, 5))}, r"W1 has shape \(4, 5\), but the network's is \(5, 4\)"),
-    ({"W3": np.zeros((4, 5))}, "initial values are of W1, b1, W2, b2, W3, but the network has W1"),
-])
-def test_initial_values(change, message):
-    model = small_model()
-    given = initial_parameters(model.network, 0) | change
-    with pytest.raises(ValueError, match=message):
-        type(model)(model.network, model.recipe, model.sample, parameters=given)

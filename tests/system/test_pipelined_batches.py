@@ -12,6 +12,7 @@ from hypercast.host.training.prepare import open_device, prepare
 from hypercast.reference.network import AGGREGATE_FIRST, Network
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.tensor import Kind, Pass, Tensor
+from tests.host.models import with_exponent
 from tests.system.chips import WIDE
 
 #: Features that are aggregated for the next batch.
@@ -42,11 +43,11 @@ def test_work_and_cycles(monkeypatch):
 
     monkeypatch.setattr(layout, "place_tensors", place_tensors)
     monkeypatch.setattr(compiler, "Program", partial(Program, ahead=True))
-    model.exponents[FOLLOWING] = model.exponents[FOLLOWING.of_training]
-    counters, cycles = step(model)
+    exponent, _ = model.state.exponents[FOLLOWING.of_training]
+    counters, cycles = step(with_exponent(model, FOLLOWING, exponent))
 
     work = predict(Workload.of_batch(
-        [model.tensors["A"]] * 2, network, WIDE, pipelined=True,
+        [model.sample.edges[0]] * 2, network, WIDE, pipelined=True,
         digits=partial(gradient_digits, model, WIDE))).work
     for counter in ("array_words", "edges", "sent", "features_written"):
         assert sum(counters[counter]) == work[counter], counter

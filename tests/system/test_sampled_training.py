@@ -15,7 +15,7 @@ from hypercast.host.graphs.sampling.saint import SaintSampler
 from hypercast.host.graphs.sampling.samples import SampleMaker
 from hypercast.host.runtime.comparison import Comparison, compare
 from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
-from hypercast.reference.fixed_gnn import FixedGnn
+from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR
 from hypercast.reference.recipe import Recipe
@@ -44,7 +44,7 @@ def samples_of(network, recipe, name, *, draw=None, vertices=90):
 
 
 def model_of(network, recipe, sample):
-    return FixedGnn(network, recipe, sample)
+    return InitialModel.of(network, recipe, sample)
 
 
 def network_of(name, *, order=COMBINE_FIRST, dropout=0.5, **additions):

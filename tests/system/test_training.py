@@ -129,6 +129,25 @@ def test_evaluations_between_steps():
         device.close()
 
 
+@pytest.mark.parametrize("whose", ["oracle", "chip"])
+def test_what_went_wrong_on_one_side_is_found(whose):
+    """Oracle and chip have the model in common, but neither rules nor state."""
+    training = GraphTraining(graph=Graph.load("karate"), config=ONE_CORE, hidden=(4,), dropout=0.5)
+    model = training.model()
+    reference, device = ReferenceDevice(model), open_device("rtl", model, ONE_CORE)
+    momenta = (reference.oracle.rules if whose == "oracle" else device._rules).momentum_exponents
+    try:
+        for wrong in (False, True):
+            if wrong:
+                momenta.load({name: value + 1 for name, value in momenta.entries().items()})
+            reference.train_step()
+            device.train_step()
+            words = compare(reference.snapshot(), device.snapshot(), ONE_CORE.lanes)
+            assert (words.equal < words.words) == wrong, str(words)
+    finally:
+        device.close()
+
+
 def test_learning_rate_schedule():
     """The rates in the program change while training goes on."""
     GraphTraining(graph=random_graph(16, 40, seed=9), config=ONE_CORE, hidden=(4,), epochs=6,

@@ -15,7 +15,7 @@ from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.compiler.packing import unpack_rows
 from hypercast.host.compiler.sample_plan import Room
 from hypercast.host.compiler.state import load_state, matrix_of
-from hypercast.reference.fixed_gnn import FixedGnn
+from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Split, decode
@@ -66,7 +66,7 @@ def test_programs_are_those_noted(name):
 def test_another_sample_changes_what_is_of_samples():
     """Its exponents, among all; rows, and the sizes of splits."""
     network, (small, other) = samples_of(100, 60)
-    job = compile_job(FixedGnn(network, RECIPE, small), SAMPLED, room=Room.of([small]))
+    job = compile_job(InitialModel.of(network, RECIPE, small), SAMPLED, room=Room.of([small]))
     found = with_sample(job, other)
     assert found.rows == other.rows and found.program == job.program
     assert found.exponents.keys() == job.exponents.keys()
@@ -75,7 +75,7 @@ def test_another_sample_changes_what_is_of_samples():
     assert (found.exponents["A"], found.exponents["X"]) == (
         other.edge_exponent, other.features.exponent)
     assert sum(found.split_sizes) == 60 and sum(job.split_sizes) == 100
-    anew = compile_job(FixedGnn(network, RECIPE, other), SAMPLED, room=job.plan.room)
+    anew = compile_job(InitialModel.of(network, RECIPE, other), SAMPLED, room=job.plan.room)
     for image, expected in zip(found.images, anew.images, strict=True):
         words, all_words = dict(image), dict(expected)
         assert {"labels", "X"} < words.keys()
@@ -106,7 +106,7 @@ def test_images_fit_their_regions(case):
         for name, words in image:
             assert words.shape[1:] == (config.chunks,)
             assert len(words) <= job.regions[name].words
-    assert sum(job.split_sizes) == np.count_nonzero(model.splits != Split.NONE)
+    assert sum(job.split_sizes) == np.count_nonzero(model.sample.splits != Split.NONE)
 
 
 @given(jobs())
@@ -131,11 +131,11 @@ def test_weights_are_whole_and_apart(case):
                        for _, part in parts) or weights.height == 1
         bank = unpack_rows(job.weight_bank[rows.start:rows.stop], config)
         assert np.array_equal(matrix_of(bank, weights, config),
-                              np.atleast_2d(model.tensors[name]))
+                              np.atleast_2d(model.operands()[name]))
         images = [dict(image)[weights.state.name] for image in job.images]
         master, *moments = load_state(weights, config, images)
-        assert np.array_equal(master, np.atleast_2d(model.masters[name]))
-        assert len(moments) == len(model.optimiser(name)) - 1
+        assert np.array_equal(master, np.atleast_2d(model.state.parameters[name]["master"]))
+        assert len(moments) == len(model.state.parameters[name]) - 1
         assert not any(moment.any() for moment in moments)
     assert len(used) == len(job.weight_bank) <= config.weight_rows
 
@@ -253,7 +253,7 @@ def test_most_classes():
 def _sized(*, features=1, vertices=1):
     """Just as much of a model as the first checks look at."""
     return SimpleNamespace(
-        recipe=SimpleNamespace(element_width=16), labels=range(vertices),
+        recipe=SimpleNamespace(element_width=16), sample=SimpleNamespace(labels=range(vertices)),
         network=SimpleNamespace(classes=2, layers=[SimpleNamespace(features_in=features)]))
 
 

@@ -47,9 +47,9 @@ def test_several_labels(config, weighted):
         for row in range(rows_of(core, 101, config.cores)):
             rank = rank_of(core, row, config.cores)
             record, weight, bits = found[row]
-            assert record == model.splits[rank] << 13
-            assert not weighted or weight == model.loss_weights[rank]
-            assert bits[:7] == model.labels[rank].tolist() and not any(bits[7:])
+            assert record == model.sample.splits[rank] << 13
+            assert not weighted or weight == model.sample.loss_weights[rank]
+            assert bits[:7] == model.sample.labels[rank].tolist() and not any(bits[7:])
 
 
 def test_one_class_without_weights_is_a_record_a_row():
@@ -61,4 +61,4 @@ def test_one_class_without_weights_is_a_record_a_row():
         :rows_of(core, 40, SMALL.cores)] for core in range(SMALL.cores)])
     ranks = np.concatenate([rank_of(core, np.arange(rows_of(core, 40, SMALL.cores)), SMALL.cores)
                             for core in range(SMALL.cores)])
-    assert words.tolist() == (model.labels | model.splits << 13)[ranks].tolist()
+    assert words.tolist() == (model.sample.labels | model.sample.splits << 13)[ranks].tolist()

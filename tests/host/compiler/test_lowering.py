@@ -12,7 +12,14 @@ from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.reference.tensor import Kind, Pass, Tensor
 from hypercast.rtl.isa import DrainSource, Engine, Opcode, OperandSource, decode
 from hypercast.rtl.registers import PHASES
-from tests.host.models import SMALL, left_channel, named_model, small_graph, small_model
+from tests.host.models import (
+    SMALL,
+    left_channel,
+    named_model,
+    small_graph,
+    small_model,
+    with_exponent,
+)
 
 CONFIG = SMALL.replace(weight_rows=1024, channel_words=16384, program_rows=2048, tensors=64)
 #: Features that are aggregated for the next batch.
@@ -66,8 +73,7 @@ def test_next_batch(monkeypatch):
     monkeypatch.setattr(layout, "place_tensors", place_tensors)
     monkeypatch.setattr(compiler, "Program", partial(Program, ahead=True))
     model = small_model(orders=AGGREGATE_FIRST, dropout=0.0)
-    model.exponents[FOLLOWING] = 0
-    job = compile_job(model, CONFIG)
+    job = compile_job(with_exponent(model, FOLLOWING, 0), CONFIG)
     program = [entry for entry in map(decode, job.instructions("train"))]
     own, following = (job.regions[name] for name in ("M1", "M1.next"))
 
@@ -465,8 +471,8 @@ def test_phases_fit_the_counters(layers, counters):
 
 def test_rates_follow_the_schedule():
     model = small_model(schedule=((2, 0.5),), momentum=0.9)
-    job = compile_job(model, CONFIG)
-    before, same, after = (dict(updates_at(job, model, epoch)) for epoch in (0, 1, 2))
+    job, rules = compile_job(model, CONFIG), model.rules()
+    before, same, after = (dict(updates_at(job, rules, epoch)) for epoch in (0, 1, 2))
     assert before == same == {row: job.program[row] for row, _ in job.updates}
     for row, name in job.updates:
         old, new = decode(before[row]), decode(after[row])
@@ -478,8 +484,8 @@ def test_rates_follow_the_schedule():
 
 def test_constants_of_adam_change_with_every_step():
     model = small_model(optimiser="adam")
-    job = compile_job(model, CONFIG)
-    first, second = (dict(updates_at(job, model, epoch)) for epoch in (0, 1))
+    job, rules = compile_job(model, CONFIG), model.rules()
+    first, second = (dict(updates_at(job, rules, epoch)) for epoch in (0, 1))
     for row, name in job.updates:
         old, new = decode(first[row]), decode(second[row])
         assert {field for field in old if old[field] != new[field]} <= {

@@ -1,5 +1,6 @@
 """Gradients are sent as few digits, and rebuilt from them."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -55,26 +56,31 @@ def digits_of(model, config=SMALL):
             if entry["opcode"] == Opcode.GRADIENT]
 
 
+def with_features(model, values):
+    """A model with other mantissas of the input features."""
+    features = model.sample.features._replace(values=values)
+    return model.with_sample(replace(model.sample, features=features))
+
+
 def test_known_input_features_count_as_they_are():
     """Features of few bits take two digits, unless they are aggregated first."""
     features = [[1.0, 0], [0, 1], [1, 1], [0, 0]]
     graph = small_graph(vertices=4, features=2, classes=2)
+    values = np.array(features, dtype=np.int64)
     model = small_model(graph, hidden=())
-    model.tensors["X"] = np.array(features, dtype=np.int64)
-    assert gradient_digits(model, SMALL) == {"W1": 2, "b1": 2}
-    model.tensors["X"][2, 0] = 1 << 14
-    assert gradient_digits(model, SMALL) == {"W1": 2, "b1": 2}
-    model.tensors["X"] *= 4
-    assert gradient_digits(model, SMALL) == {"W1": 3, "b1": 2}
+    assert gradient_digits(with_features(model, values), SMALL) == {"W1": 2, "b1": 2}
+    values[2, 0] = 1 << 14
+    assert gradient_digits(with_features(model, values), SMALL) == {"W1": 2, "b1": 2}
+    assert gradient_digits(with_features(model, 4 * values), SMALL) == {"W1": 3, "b1": 2}
     late = small_model(graph, hidden=(), orders=AGGREGATE_FIRST, dropout=0.0)
-    late.tensors["X"] = np.array(features, dtype=np.int64)
-    assert gradient_digits(late, SMALL) == {"W1": 3, "b1": 2}
+    values = np.array(features, dtype=np.int64)
+    assert gradient_digits(with_features(late, values), SMALL) == {"W1": 3, "b1": 2}
 
 
 def test_the_busiest_core_counts():
     """Mantissas of 80000 in all are too many for one core, not for two."""
     model = small_model(small_graph(vertices=4, features=1, classes=2), hidden=())
-    model.tensors["X"] = np.array([[20000], [20000], [20000], [20000]])
+    model = with_features(model, np.array([[20000], [20000], [20000], [20000]]))
     assert gradient_digits(model, SMALL)["W1"] == 2
     assert gradient_digits(model, SMALL.replace(dimensions=0))["W1"] == 3
 

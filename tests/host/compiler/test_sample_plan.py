@@ -13,6 +13,7 @@ from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
 from hypercast.host.graphs.sampling.samples import SampleMaker
 from hypercast.host.runtime.devices import ChipDevice
 from hypercast.reference.fixed_gnn import FixedGnn
+from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.placement import rank_of, rows_of
@@ -38,7 +39,7 @@ def samples_of(*sizes, vertices=300):
 
 def device_of(network, sample, config=CONFIG, room=True):
     """A chip that trains on a sample, with room for others like it, and what it tells."""
-    model, notices = FixedGnn(network, RECIPE, sample), []
+    model, notices = InitialModel.of(network, RECIPE, sample), []
     job = compile_job(model, config, room=Room.of([sample]) if room else None)
     return ChipDevice(FakeChip(config), job, model, progress=notices.append), notices
 
@@ -61,9 +62,9 @@ def test_the_state_stays():
     device, notices = device_of(network, small)
     for _ in range(3):
         device.train_step()
-    model = FixedGnn(network, RECIPE, small)
-    model.train_step()
-    device.load_state(model.state())
+    oracle = FixedGnn.of(network, RECIPE, small)
+    oracle.train_step()
+    device.load_state(oracle.state())
     before = device.state()
     device.take(large)
     after = device.state()
@@ -104,7 +105,7 @@ def test_a_job_without_room():
 def test_regions_are_checked_too():
     """As many rows, but more edges."""
     network, (small, large) = samples_of(60, 100)
-    model = FixedGnn(network, RECIPE, small)
+    model = InitialModel.of(network, RECIPE, small)
     job = compile_job(model, CONFIG, room=Room(rows=large.rows, edges=1.0))
     with pytest.raises(CapacityError, match="words, but there is room for"):
         with_sample(job, large)
@@ -141,7 +142,7 @@ def test_traffic_is_that_of_the_adjacency(name, additions):
 def test_regions_have_room():
     """For send lists of all rows, and as many more words of edges."""
     network, [sample] = samples_of(20)
-    model, room = FixedGnn(network, RECIPE, sample), Room.of([sample])
+    model, room = InitialModel.of(network, RECIPE, sample), Room.of([sample])
     plain, roomy = compile_job(model, CONFIG), compile_job(model, CONFIG, room=room)
     for name, region in roomy.regions.items():
         if name.startswith("send list"):

@@ -20,7 +20,7 @@ CONFIG = PRESETS["test"]
 def workload(orders=COMBINE_FIRST, config=CONFIG):
     network = Network.of_widths([9, 6, 3], orders=orders)
     model = prepare(synthetic_graph(70, 200, 9, 3), network, Recipe(epochs=1))
-    return Workload.of_graph(model.tensors["A"], network, config), model
+    return Workload.of_graph(model.sample.edges[0], network, config), model
 
 
 @pytest.mark.parametrize("orders", [COMBINE_FIRST, AGGREGATE_FIRST])
@@ -34,7 +34,7 @@ def test_work_is_that_of_the_matrices():
     """Panels of 4 lanes: 9, 6 and 3 features are 3, 2 and 1 panels."""
     asked, model = workload()
     work = predict(asked).work
-    vertices, edges = 70, model.tensors["A"].nnz
+    vertices, edges = 70, model.sample.edges[0].nnz
     matmul = 2 * 3 + 1 * 2 + 2 * 1
     gradient = 2 * 3 + 1 * 2 + 2 + 1
     assert work["array_words"] == vertices * (matmul + gradient)
@@ -47,7 +47,7 @@ def test_work_of_rows_that_are_added():
     model = prepare(graph, model_network("sage", 9, (6,), 3),
                     Recipe(epochs=1, normalisation="neighbours"))
     work = predict(Workload.of_model(model, CONFIG)).work
-    edges = model.tensors["A"].nnz
+    edges = model.sample.edges[0].nnz
     assert work["edges"] == edges * (2 + 1 + 1 + 2 + 2) + 70 * (2 + 1 + 2)
     statistics = Workload.of_statistics([70] * 3, [edges] * 2, model.network, CONFIG)
     assert predict(statistics).work["edges"] == pytest.approx(work["edges"], rel=0.02)
@@ -58,7 +58,7 @@ def test_linear_layers_aggregate_nothing():
     model = prepare(synthetic_graph(70, 200, 9, 3), network,
                     Recipe(epochs=1, normalisation="sum"))
     work = predict(Workload.of_model(model, CONFIG)).work
-    assert work["edges"] == model.tensors["A"].nnz * (2 + 2 + 2 + 2)
+    assert work["edges"] == model.sample.edges[0].nnz * (2 + 2 + 2 + 2)
 
 
 @pytest.mark.parametrize("law", DEGREE_LAWS)
@@ -66,7 +66,7 @@ def test_statistics_of_a_graph_give_about_what_the_graph_does(law):
     asked, model = workload()
     expected = predict(asked).work
     found = predict(Workload.of_statistics(
-        [70] * 3, [model.tensors["A"].nnz] * 2, asked.network, CONFIG, law=law)).work
+        [70] * 3, [model.sample.edges[0].nnz] * 2, asked.network, CONFIG, law=law)).work
     for counter in ("array_words", "edges", "features_written"):
         assert found[counter] == pytest.approx(expected[counter], rel=0.02), counter
     assert found["sent"] == pytest.approx(expected["sent"], rel=0.25)

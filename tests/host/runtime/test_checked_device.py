@@ -29,7 +29,8 @@ def test_the_reference_goes_on_from_the_same_state():
 
 def test_a_difference_is_found():
     device = checked()
-    device.model.masters["W1"] = device.model.masters["W1"] + (1 << 20)
+    kept = device.oracle.kept["W1"]
+    kept["master"] = kept["master"] + (1 << 20)
     device.train_step()
     assert device.words.equal < device.words.words
     assert device.words.first_difference

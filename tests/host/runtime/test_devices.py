@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from hypercast.host.compiler.compiler import compile_job, updates_at
+from hypercast.host.runtime.comparison import compare
 from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
 from hypercast.host.runtime.driver import DeviceError, MismatchError
 from hypercast.host.runtime.transport import TransportError
@@ -25,11 +26,46 @@ def program(chip, row):
 def test_rates_are_patched_in_every_step():
     chip, trained = FakeChip(SMALL), model()
     job = compile_job(trained, SMALL)
-    device = ChipDevice(chip, job, trained)
+    device, rules = ChipDevice(chip, job, trained), trained.rules()
     for epoch in range(5):
         device.train_step()
-        for row, instruction in updates_at(job, trained, epoch):
+        for row, instruction in updates_at(job, rules, epoch):
             assert program(chip, row) == instruction
+
+
+def spoiled(rules):
+    """Rules with units of momenta that went wrong."""
+    exponents = rules.momentum_exponents.entries()
+    rules.momentum_exponents.load({name: exponent + 1 for name, exponent in exponents.items()})
+
+
+def test_an_error_in_rules_of_the_oracle_does_not_reach_the_chip():
+    trained = model()
+    job, chip = compile_job(trained, SMALL), FakeChip(SMALL)
+    reference, expected = ReferenceDevice(trained), ReferenceDevice(trained)
+    device = ChipDevice(chip, job, trained)
+    spoiled(reference.oracle.rules)
+    for each in (reference, expected, device):
+        each.train_step()
+    assert device.state().momentum_exponents == trained.state.momentum_exponents
+    for row, instruction in updates_at(job, trained.rules(), 0):
+        assert program(chip, row) == instruction
+    words = compare(expected.snapshot(), reference.snapshot(), SMALL.lanes)
+    assert words.equal < words.words
+
+
+def test_an_error_in_rules_of_the_chip_does_not_reach_the_oracle():
+    trained = model()
+    job, chip = compile_job(trained, SMALL), FakeChip(SMALL)
+    reference, expected = ReferenceDevice(trained), ReferenceDevice(model())
+    device = ChipDevice(chip, job, trained)
+    spoiled(device._rules)
+    for each in (reference, expected, device):
+        each.train_step()
+    for row, instruction in updates_at(job, trained.rules(), 0):
+        assert program(chip, row) != instruction
+    words = compare(expected.snapshot(), reference.snapshot(), SMALL.lanes)
+    assert words.equal == words.words
 
 
 def test_a_job_can_be_loaded_again():
@@ -63,7 +99,7 @@ def test_metrics_are_summed_over_the_cores():
     assert metrics.loss[Split.TRAIN] == (1 << 32) + 150
     assert metrics.loss[Split.TEST] == 7
     assert metrics.correct[Split.TRAIN] == 3
-    expected = np.bincount(model().splits, minlength=4)
+    expected = np.bincount(model().sample.splits, minlength=4)
     assert metrics.vertices.tolist() == expected.tolist()
     assert device.counters["correct_train"] == [2, 1]
     assert (device.evaluate_cycles, device.train_cycles) == (1500, 0)
@@ -147,6 +183,6 @@ def test_saturations_are_those_of_the_last_step():
     device.train_step()
     assert device.saturations == 5
     reference = ReferenceDevice(model())
-    reference.model.saturations["W1"] = 7  # of before
+    reference.oracle.saturations["W1"] = 7  # of before
     reference.train_step()
-    assert reference.saturations == reference.model.saturations.total() - 7
+    assert reference.saturations == reference.oracle.saturations.total() - 7

@@ -61,11 +61,11 @@ def test_load_through_the_window(job):
     assert driver.exponents(job) == job.exponents
     assert [chip.window[core, Space.CORE][CoreSpace.ROWS] for core in range(2)] == [5, 4]
     model = small_model()
-    assert np.array_equal(driver.matrix(job, FEATURES), model.tensors["X"])
+    assert np.array_equal(driver.matrix(job, FEATURES), model.sample.features.values)
     for name in job.weights:
-        assert np.array_equal(driver.operand(job, name, 1), np.atleast_2d(model.tensors[name]))
+        assert np.array_equal(driver.operand(job, name, 1), np.atleast_2d(model.operands()[name]))
         master, momentum = driver.optimiser(job, name)
-        assert np.array_equal(master, np.atleast_2d(model.masters[name]))
+        assert np.array_equal(master, np.atleast_2d(model.state.parameters[name]["master"]))
         assert not momentum.any()
 
 
@@ -74,7 +74,7 @@ def test_matrix_of_cores_without_vertices():
     job = compile_job(model, SMALL)
     driver = Driver(FakeChip(SMALL), SMALL)
     driver.load(job)
-    assert np.array_equal(driver.matrix(job, FEATURES), model.tensors["X"])
+    assert np.array_equal(driver.matrix(job, FEATURES), model.sample.features.values)
 
 
 def test_patch(job):

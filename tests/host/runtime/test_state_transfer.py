@@ -71,8 +71,8 @@ def test_models_and_optimisers(network, optimiser):
     device.load_state(reference.state())
     assert_equal(reference.state(), device.state())
     snapshot = device.snapshot()
-    for name in reference.model.masters:
-        assert np.array_equal(np.atleast_2d(reference.model.tensors[name]), snapshot[name]), name
+    for name in reference.oracle.masters:
+        assert np.array_equal(np.atleast_2d(reference.oracle.tensors[name]), snapshot[name]), name
     resumed = ReferenceDevice(fresh())
     resumed.load_state(device.state())
     for each in (reference, resumed):
@@ -98,8 +98,8 @@ def test_a_chip_holds_what_was_written(config):
     assert chip["step"] == 3
     assert chip["step_key"] == (3 + 3 * STEP_KEY_INCREMENT) & 0xFFFFFFFF
     snapshot = device.snapshot()
-    for name in reference.model.masters:
-        assert np.array_equal(np.atleast_2d(reference.model.tensors[name]), snapshot[name])
+    for name in reference.oracle.masters:
+        assert np.array_equal(np.atleast_2d(reference.oracle.tensors[name]), snapshot[name])
 
 
 @pytest.mark.parametrize(("entry", "stored"), [

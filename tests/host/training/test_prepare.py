@@ -69,7 +69,7 @@ def test_a_trainer_hands_it_on(compiled, rounded, monkeypatch):
     device = Device("rtl", preset="test")
     with Trainer(small_graph(40), Model(hidden=4), device, epochs=1) as trainer:
         program = trainer.target.chip.job.program
-        image = compile_job(trainer.fresh_model(), device.config, edges=trainer.edges)
+        image = compile_job(trainer.initial, device.config, edges=trainer.edges)
     assert len(compiled) == len(rounded) == 1
     assert image.program == program
 

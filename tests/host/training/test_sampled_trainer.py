@@ -14,6 +14,7 @@ from hypercast.host.training.description.description import Description
 from hypercast.host.training.description.model import Model
 from hypercast.host.training.description.sampling import SAMPLERS, Sampling
 from hypercast.host.training.trainer import Trainer
+from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.tensor import Kind, Tensor
 from tests.host.test_cli import refused
 
@@ -58,7 +59,7 @@ def test_samples_that_leave_out_most_vertices():
 
 def test_a_schedule_counts_epochs():
     training = trainer(schedule=((1, 0.5),))
-    model = training.fresh_model()
+    model = training.initial
     steps = len(training._samples)
     assert steps > 1
     weights = Tensor(Kind.WEIGHTS, 1)
@@ -113,7 +114,7 @@ def test_what_needs_a_sampler():
 
 def test_samples_have_one_unit_of_loss_weights():
     training = trainer("walks")
-    model = training.fresh_model()
+    model = FixedGnn(training.initial)
     other = replace(model.sample, loss_unit=2 * model.sample.loss_unit)
     with pytest.raises(ValueError, match="make all samples with one unit"):
         model.take(other)

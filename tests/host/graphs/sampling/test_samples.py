@@ -30,7 +30,7 @@ def test_all_neighbours_give_the_gradient_of_the_graph(name):
     assert len(batch.inputs) > len(batch.levels[1]) > len(targets)
     sample = SampleMaker(network, recipe, graph, sampler)(batch)
     assert sample.rows[-1] == len(targets)
-    fixed = FixedGnn(network, recipe, sample)
+    fixed = FixedGnn.of(network, recipe, sample)
     real = FloatGnn(network, recipe, matrix, graph.features, graph.labels,
                     np.where(graph.splits == Split.TRAIN, Split.TRAIN, Split.NONE))
     before = dict(real.parameters)

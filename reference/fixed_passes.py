@@ -1,0 +1,177 @@
+"""The forward and the backward pass of a network in integers, tensor by tensor.
+
+Every product is an exact integer, every rounding is one of ``arithmetic``'s. The chip works on
+the same tensors panel by panel and core by core; that changes none of their bits.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+import numpy as np
+
+from hypercast.reference.arithmetic import (
+    LOSS_EXPONENT,
+    LossRow,
+    align,
+    bit_length,
+    requantize,
+    sigmoid_gradient,
+    softmax_gradient,
+)
+from hypercast.reference.array_types import BoolArray, IntArray
+from hypercast.reference.bounds import check_accumulators
+from hypercast.reference.fixed_layers import FixedLayers, Gradient
+from hypercast.reference.fixed_tensors import FixedTensors
+from hypercast.reference.metrics import LOSS_UNIT, Metrics
+from hypercast.reference.network import Network
+from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, Recipe
+from hypercast.reference.sample import Sample
+from hypercast.reference.tensor import EDGES, FEATURES, ONE, Kind, Pass, Tensor
+from hypercast.rtl.isa import MASTER_EXPONENT, Split
+
+__all__ = ["FixedPasses"]
+
+Result = TypeVar("Result")
+
+
+class FixedPasses:
+    """Computes the tensors of a step, but for the parameters.
+
+    Row ``k`` of every matrix is the vertex of rank ``k``.
+
+    Parameters
+    ----------
+    network : Network
+        What is computed.
+    recipe : Recipe
+        Gives the bits of a mantissa, headroom, and the loss.
+    sample : Sample
+        What it is computed of.
+
+    Attributes
+    ----------
+    tensors : dict
+        Mantissas by name, as last computed: A (edge weights, of layer 1), X (features); of layer
+        2, say, W2
+        and b2 (operands), T2 (features times weights) or M2 (aggregated features), H2 (hidden
+        features, the dropped ones zero), Z2 (logits, of the last layer); gradients dT2 or dM2 and
+        dZ2 (with respect to the sums before ReLU). A layer with a root also has the operand R2 or
+        I2, the product S2 that is added to what is aggregated, and dS2, added to aggregated dM2.
+        With jumping knowledge, dC2 is the gradient of H2 that comes from the last layer. Those of
+        an evaluation end in ``.eval``.
+    exponents : ExponentFile
+        Their exponents (``slots``); besides, "one" for the ones that sum a bias gradient.
+    saturations : collections.Counter
+        Elements that saturated so far, by tensor.
+    sample : Sample
+        What is computed of now.
+    gradients : dict
+        ``Gradient`` of each parameter in the last backward pass.
+    masks : dict
+        Where hidden features were positive and kept, by their tensor's name.
+
+    Raises
+    ------
+    ValueError
+        If an accumulator might overflow.
+    """
+
+    def __init__(self, network: Network, recipe: Recipe, sample: Sample) -> None:
+        self.network = network
+        self.recipe = recipe
+        self._width = recipe.element_width
+        self._file = FixedTensors(self._width, recipe.headroom_of, network.slot)
+        self.tensors, self.exponents = self._file.mantissas, self._file.exponents
+        self.saturations = self._file.saturations
+        self._layers = FixedLayers(network, self._file)
+        self.sample = sample
+        self.take(sample)
+        self.exponents[ONE] = 0
+        self.gradients: dict[Tensor, Gradient[np.int64]] = {}
+        self.masks: dict[Tensor, BoolArray] = {}
+
+    def take(self, sample: Sample) -> None:
+        """Go on with another ``Sample``, of the same graph.
+
+        The loss is still divided by the number of training vertices that the first one had.
+
+        Raises
+        ------
+        ValueError
+            If an accumulator might overflow, or loss weights have another unit.
+        """
+        if sample.loss_unit != self.sample.loss_unit:
+            raise ValueError(f"loss weights of this sample have the unit {sample.loss_unit}, those "
+                             f"before {self.sample.loss_unit}; make all samples with one unit")
+        for edges in {id(edges): edges for edges in sample.edges}.values():
+            check_accumulators(self.network, edges, sample.features.values, self._width,
+                               sample.root_weight)
+        self.sample = sample
+        self.tensors[EDGES], self.exponents[EDGES] = sample.edges[0], sample.edge_exponent
+        self.tensors[FEATURES], self.exponents[FEATURES] = sample.features
+        self._layers.take(sample)
+
+    def round_weights(self, masters: Mapping[Tensor, IntArray],
+                      *others: Mapping[Tensor, IntArray]) -> None:
+        """Round master weights, with exponents that leave enough bits for the ``others``, too."""
+        bits: dict[Tensor, int] = {}
+        for name in masters:
+            entry = self.network.slot(name)
+            bits[entry] = max(bits.get(entry, 0), *(
+                bit_length(each[name]) for each in (masters, *others)))
+        for name, master in masters.items():
+            self.exponents.calibrate(name, MASTER_EXPONENT, bits[self.network.slot(name)])
+            shift = self.exponents.shift(name, MASTER_EXPONENT)
+            self.tensors[name], _ = requantize(master, shift, self._width)
+
+    def calibrated(self, program: Callable[[], Result]) -> Result:
+        """What ``program()`` returns, if exponents are chosen from the tensors themselves."""
+        return self._file.calibrated(program)
+
+    def forward(self, step_key: int | None = None) -> LossRow:
+        """All layers and the loss.
+
+        Parameters
+        ----------
+        step_key : int, optional
+            Step key of a training step; without it, it is an evaluation, without dropout.
+        """
+        layers, training = self.network.layers, step_key is not None
+        self._file.begin()
+        during = Pass.TRAINING if training else Pass.EVALUATION
+        for number in range(1, len(layers) + 1):
+            base, sums = self._layers.forward(number, step_key)
+            bias = Tensor(Kind.BIAS, number)
+            sums += align(self.tensors[bias], self.exponents.bias_shift(bias, base))
+            hidden = number < len(layers)
+            source = Tensor(Kind.HIDDEN if hidden else Kind.LOGITS, number, during)
+            if hidden:
+                mask = sums > 0
+                if step_key is not None:
+                    mask = self.network.dropouts[number].apply(mask, step_key)
+                    self.masks[source] = mask
+                sums *= mask
+            self._file.store(source, sums, base)
+        several = self.recipe.loss == BINARY_CROSS_ENTROPY
+        loss = sigmoid_gradient if several else softmax_gradient
+        return loss(self.tensors[source], self.sample.labels, self.exponents.loss_shift(source),
+                    self.sample.loss_weights)
+
+    def backward(self, rows: LossRow) -> None:
+        """All gradients, from the ``LossRow`` of a training step's logits."""
+        layers = len(self.network.layers)
+        train = self.sample.splits == Split.TRAIN
+        self._file.store(
+            Tensor(Kind.GRADIENT, layers), rows.gradient * train[:, None], LOSS_EXPONENT)
+        for number in range(layers, 0, -1):
+            self.gradients |= self._layers.parameter_gradients(number)
+            if number > 1:
+                base, sums = self._layers.input_gradient(number)
+                mask = self.masks[Tensor(Kind.HIDDEN, number - 1)]
+                self._file.store(Tensor(Kind.GRADIENT, number - 1), sums * mask, base,
+                                 self.network.dropouts[number - 1])
+
+    def metrics(self, rows: LossRow) -> Metrics:
+        """``Metrics`` of a forward pass."""
+        return Metrics.of_vertices(self.sample.splits, rows.loss, rows.predicted,
+                                   self.sample.labels, LOSS_UNIT * self.sample.loss_scale)

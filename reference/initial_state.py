@@ -1,0 +1,120 @@
+"""The state that a training begins with: masters, momenta of zero, and exponents."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from hypercast.reference.array_types import IntArray
+from hypercast.reference.fixed_passes import FixedPasses
+from hypercast.reference.masters import master_weights
+from hypercast.reference.momentum_exponents import first_momentum_exponent
+from hypercast.reference.network import Network, initial_parameters
+from hypercast.reference.recipe import Recipe
+from hypercast.reference.require import require
+from hypercast.reference.sample import Sample
+from hypercast.reference.tensor import Tensor
+from hypercast.reference.training_state import TrainingState
+from hypercast.reference.update_rules import UpdateRules, gains
+from hypercast.reference.updates import updated
+from hypercast.rtl.isa import MASTER_EXPONENT
+
+__all__ = ["initial_state"]
+
+
+def initial_state(network: Network, recipe: Recipe, sample: Sample,
+                  parameters: Mapping[Tensor, npt.ArrayLike] | None = None) -> TrainingState:
+    """The ``TrainingState`` before the first step, whose arrays cannot be written to.
+
+    Its exponents are found by a trial of that step. A parameter's leaves enough bits for its values
+    before and after the step.
+
+    Parameters
+    ----------
+    network : Network
+        What is trained.
+    recipe : Recipe
+        How it is trained.
+    sample : Sample
+        What the first step is on.
+    parameters : dict, optional
+        Initial values by name, instead of ``initial_parameters``.
+
+    Raises
+    ------
+    ValueError
+        If network, sample and initial values do not fit each other, a value is out of range, a
+        constant of any epoch is too large for its field, or an accumulator might overflow.
+    """
+    passes = FixedPasses(network, recipe, sample)
+    masters = _initial_masters(network, recipe.seed, parameters)
+    passes.round_weights(masters)
+    passes.calibrated(lambda: _trial(passes))
+    moments = ("momentum", "second_moment") if recipe.optimiser == "adam" else ("momentum",)
+    trial = TrainingState(
+        step=0, exponents=passes.exponents.entries(),
+        parameters={name: {"master": master, **{kind: np.zeros_like(master) for kind in moments}}
+                    for name, master in masters.items()},
+        momentum_exponents=_first_momentum_exponents(passes))
+    rules = UpdateRules(network, recipe, sample, trial)
+    passes.round_weights(masters, _masters_after(passes, trial, rules))
+    _check_rates(recipe, rules, masters)
+    for arrays in trial.parameters.values():
+        for values in arrays.values():
+            values.setflags(write=False)
+    return replace(trial, exponents=passes.exponents.entries())
+
+
+def _initial_masters(network: Network, seed: int,
+                     parameters: Mapping[Tensor, npt.ArrayLike] | None) -> dict[Tensor, IntArray]:
+    """Master weights by name, as the network has them."""
+    initial = initial_parameters(network, seed)
+    parameters = parameters or initial
+    require(parameters.keys() == initial.keys(),
+            f"initial values are of {', '.join(parameters)}, but the network has "
+            f"{', '.join(initial)}; give one array for each")
+    masters = {name: master_weights(parameters[name], name) for name in initial}
+    for name, values in masters.items():
+        require(values.shape == initial[name].shape, f"{name} has shape {values.shape}, but the "
+                f"network's is {initial[name].shape}; give that")
+    return masters
+
+
+def _trial(passes: FixedPasses) -> None:
+    """An evaluation, and a step up to its gradients."""
+    passes.forward()
+    passes.backward(passes.forward(passes.recipe.seed & 0xFFFFFFFF))
+
+
+def _first_momentum_exponents(passes: FixedPasses) -> dict[Tensor, int]:
+    """Exponents of momenta for the gradients of the trial."""
+    recipe, gain = passes.recipe, gains(passes.network, passes.sample)
+    found = {}
+    for name, gradient in passes.gradients.items():
+        # Where gradients are all zero, decay's constant must still fit its 16 bits.
+        decay = recipe.weight_decay(name) / gain[name]
+        found[name] = first_momentum_exponent(
+            gradient, kept=recipe.kept_momentum,
+            least=MASTER_EXPONENT + math.frexp(decay)[1] - 16)
+    return found
+
+
+def _masters_after(passes: FixedPasses, trial: TrainingState,
+                   rules: UpdateRules) -> dict[Tensor, IntArray]:
+    """Master weights after the trial."""
+    found = {}
+    for name, gradient in passes.gradients.items():
+        shift = passes.exponents.gradient_shift(
+            name, trial.momentum_exponents[name], gradient.exponent)
+        found[name] = updated(trial.parameters[name], gradient.accumulators, rules.rates(name, 0),
+                              shift, 0, passes.recipe.element_width).master
+    return found
+
+
+def _check_rates(recipe: Recipe, rules: UpdateRules, names: Iterable[Tensor]) -> None:
+    """Refuse constants of later epochs now rather than then."""
+    for epoch in (start for start, _ in recipe.schedule if start < recipe.epochs):
+        for name in names:
+            rules.rates(name, epoch)

@@ -1,0 +1,102 @@
+"""What every device has to know to update parameters: gains, rates, momenta's units, step keys."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from hypercast.reference.adam import AdamRates
+from hypercast.reference.arithmetic import Rates
+from hypercast.reference.gradient_factors import gradient_factors
+from hypercast.reference.momentum_exponents import MomentumExponents
+from hypercast.reference.network import AGGREGATE_FIRST, Network
+from hypercast.reference.recipe import Recipe
+from hypercast.reference.sample import Sample
+from hypercast.reference.tensor import Kind, Tensor
+from hypercast.reference.training_state import TrainingState
+from hypercast.rtl.isa import STEP_KEY_INCREMENT, Split
+
+__all__ = ["UpdateRules", "gains"]
+
+
+def gains(network: Network, sample: Sample) -> dict[Tensor, float]:
+    """Gradient of the mean loss divided by the accumulated gradient, of each parameter.
+
+    The chip does not divide by the numbers of training vertices and of labels, and takes weight
+    gradients from inputs that are dropped but not scaled, unless a layer aggregates first.
+
+    Parameters
+    ----------
+    network : Network
+        What is trained.
+    sample : Sample
+        What the first step is on: later ones count as if they had as many training vertices.
+    """
+    count = int(np.count_nonzero(sample.splits == Split.TRAIN)) / sample.loss_scale
+    found = {}
+    for number, layer in enumerate(network.layers, 1):
+        scale = network.dropouts[number - 1].scale
+        for weight in network.weights(number):
+            found[weight.name] = (1.0 if layer.order == AGGREGATE_FIRST else scale) / count
+        found[Tensor(Kind.BIAS, number)] = 1.0 / count
+    return found
+
+
+class UpdateRules:
+    """The rules of one device's training.
+
+    Exponents of momenta follow the gradients of the device, so each has rules of its own.
+
+    Parameters
+    ----------
+    network : Network
+        What is trained.
+    recipe : Recipe
+        How it is trained.
+    sample : Sample
+        What the first step is on.
+    initial : TrainingState
+        The state before the first step.
+
+    Attributes
+    ----------
+    gains : dict
+        See ``gains``.
+    momentum_exponents : MomentumExponents
+        Exponents of each parameter's momenta.
+    """
+
+    def __init__(self, network: Network, recipe: Recipe, sample: Sample,
+                 initial: TrainingState) -> None:
+        self._network = network
+        self._recipe = recipe
+        self._factors = gradient_factors(network)
+        self.gains = gains(network, sample)
+        self.momentum_exponents = MomentumExponents(
+            initial.momentum_exponents, self._gradients(
+                {name: exponent for name, (exponent, _) in initial.exponents.items()}))
+
+    def rates(self, name: Tensor, epoch: int) -> Rates | AdamRates:
+        """Constants with which parameter ``name`` is updated in ``epoch`` (from 0), the next."""
+        recipe = self._recipe
+        return recipe.rates(recipe.learning_rate(name, epoch), recipe.weight_decay(name),
+                            self.gains[name], self.momentum_exponents[name], epoch + 1,
+                            raised=name in self.momentum_exponents.raised)
+
+    def follow_gradients(self, exponents: Mapping[Tensor, int]) -> None:
+        """Raise exponents of momenta whose gradients have grown: the first act of a step.
+
+        Parameters
+        ----------
+        exponents : dict
+            Every entry of the exponent file, as the step finds it.
+        """
+        self.momentum_exponents.follow(self._gradients(exponents))
+
+    def step_key(self, step: int) -> int:
+        """32 bits that are added to dropout's keys in a step (from 0)."""
+        return (self._recipe.seed + step * STEP_KEY_INCREMENT) & 0xFFFFFFFF
+
+    def _gradients(self, exponents: Mapping[Tensor, int]) -> dict[Tensor, int]:
+        """Exponent of each parameter's accumulated gradient."""
+        return {name: sum(exponents[self._network.slot(factor)] for factor in factors)
+                for name, factors in self._factors.items()}

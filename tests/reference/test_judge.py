@@ -1,0 +1,41 @@
+"""Evaluations of parameters that were trained elsewhere."""
+
+import numpy as np
+import pytest
+
+from hypercast.reference.fixed_gnn import FixedGnn
+from hypercast.reference.float_gnn import FloatGnn
+from hypercast.reference.initial_model import InitialModel
+from hypercast.reference.judge import Judge
+from hypercast.reference.recipe import LOSSES, Recipe
+from hypercast.rtl.isa import MASTER_EXPONENT, Split
+from tests.reference.random_data import data, labelled, network
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_metrics_are_those_of_real_numbers(loss):
+    recipe, arguments = Recipe(loss=loss, learning_rates=(0.3,)), labelled(data(), loss)
+    model = InitialModel.of(network(), recipe, *arguments)
+    judge, trained = Judge(network(), recipe, model.sample), FixedGnn(model)
+    real = FloatGnn(network(), recipe, *arguments)
+    for _ in range(3):
+        found = judge.judge(trained.masters)
+        real.parameters = {name: master * 2.0**MASTER_EXPONENT
+                           for name, master in trained.masters.items()}
+        for split in (Split.TRAIN, Split.VALIDATION, Split.TEST):
+            assert found.mean_loss(split) == pytest.approx(
+                real.evaluate().mean_loss(split), rel=0.002)
+        for _ in range(5):
+            trained.train_step()
+
+
+def test_what_was_judged_before_makes_no_difference():
+    """Exponents come from the pass itself, also where they fall."""
+    model = InitialModel.of(network(), Recipe(), *data())
+    used, masters = Judge(network(), Recipe(), model.sample), FixedGnn(model).masters
+    used.judge({name: 16 * master for name, master in masters.items()})
+    assert not +used.saturations
+    fresh = Judge(network(), Recipe(), model.sample)
+    assert all(map(np.array_equal, used.judge(masters), fresh.judge(masters)))
+    assert np.array_equal(used.tensors["Z2.eval"], fresh.tensors["Z2.eval"])
+    assert not +used.saturations
