@@ -128,7 +128,8 @@ def write_image(path: Path, job: Job, model: InitialModel) -> None:
     with path.open("wb") as file:
         _put(file, [fields[name] for name in HEADER])
         for name, weights in job.weights.items():
-            _put(file, [job.tensors[name], *weights.shape, weights.base, weights.height])
+            tensor = job.tensors[model.network.slot(name)]
+            _put(file, [tensor, *weights.shape, weights.base, weights.height])
         for step, block in blocks:
             _put(file, [step, block.core, block.space, block.address, len(block.words)])
             _put(file, block.words)

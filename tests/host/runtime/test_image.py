@@ -10,7 +10,7 @@ from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.rtl.config import INTERFACE_VERSION
 from hypercast.rtl.isa import INSTRUCTION_WORDS
 from hypercast.rtl.registers import Space, register
-from tests.host.models import SMALL, small_model
+from tests.host.models import SMALL, named_model, small_model
 from tests.host.runtime.fake_chip import FakeChip
 
 RECIPE = {"seed": 77, "schedule": ((2, 0.5), (4, 0.25))}
@@ -56,6 +56,21 @@ def test_parameters(image):
     assert parameters == [
         {"tensor": JOB.tensors[name], "rows": weights.shape[0], "columns": weights.shape[1],
          "base": weights.base, "height": weights.height} for name, weights in JOB.weights.items()]
+
+
+@pytest.mark.parametrize(("name", "additions"), [
+    ("sage", {}), ("gcn", {"hidden": (4, 4), "residual": True}),
+    ("gcn", {"hidden": (4, 4), "jumping": True})])
+def test_parameters_that_share_an_exponent(tmp_path, name, additions):
+    """They have one entry of the exponent file, so one tensor number."""
+    config = SMALL.replace(tensors=64, channel_words=4096, weight_rows=128, program_rows=512)
+    model = named_model(name, config=config, **additions)
+    job = compile_job(model, config)
+    write_image(tmp_path / "image", job, model)
+    _, parameters, _ = contents(tmp_path / "image")
+    numbers = dict(zip(job.weights, (fields["tensor"] for fields in parameters), strict=True))
+    assert numbers == {name: job.tensors[model.network.slot(name)] for name in job.weights}
+    assert len(set(numbers.values())) < len(numbers)
 
 
 def test_first_blocks_are_what_the_driver_loads(image):
