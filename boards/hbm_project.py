@@ -8,7 +8,7 @@ from hypercast.boards.hbm_top import HbmTop
 from hypercast.boards.vivado_build import build_script
 from hypercast.boards.vivado_ip import ip_script
 from hypercast.rtl.config import Config
-from hypercast.rtl.export.netlist import parts_to_rtlil
+from hypercast.rtl.export.chip_conversion import parts_to_rtlil
 from hypercast.rtl.export.notice import notice
 from hypercast.rtl.export.verilog import write_verilog
 

@@ -10,7 +10,7 @@ from amaranth.build.run import BuildPlan
 from hypercast.boards.serial_board import REMEDY, SerialBoard
 from hypercast.boards.serial_board_top import SerialBoardTop
 from hypercast.rtl.config import Config
-from hypercast.rtl.export.netlist import parts_to_rtlil
+from hypercast.rtl.export.chip_conversion import parts_to_rtlil
 from hypercast.rtl.export.notice import notice
 from hypercast.rtl.export.verilog import write_verilog
 from hypercast.rtl.folding.folded_parts import folded_parts_to_rtlil

@@ -37,7 +37,7 @@ def convert_chip(config: Config, folder: Path) -> list[str]:
     Besides, ``includes.h`` with their headers, and ``parts.h`` with the wires between them.
     """
     from hypercast.rtl.chip import CORE_MODULE, wires  # slow to import, only needed to build
-    from hypercast.rtl.export.netlist import parts_to_rtlil
+    from hypercast.rtl.export.chip_conversion import parts_to_rtlil
     from hypercast.sim.cxxrtl_convert import convert, implied_zeros
     from hypercast.sim.parts_header import parts_header
 

@@ -33,8 +33,8 @@ def verilog(config: Config, output: Path, as_json: bool) -> None:
     from hypercast.host.eda.integration.ipxact import ipxact
     from hypercast.host.eda.integration.register_page import register_page
     from hypercast.host.eda.integration.svd import svd
+    from hypercast.rtl.export.chip_conversion import LINT_WAIVERS, to_verilog
     from hypercast.rtl.export.manifest import manifest
-    from hypercast.rtl.export.netlist import LINT_WAIVERS, to_verilog
 
     description = manifest(config)
     files = {"hypercast.v": to_verilog(config), "hypercast.vlt": read_text(LINT_WAIVERS),

@@ -25,7 +25,7 @@ from hypercast.reference.tensor import EDGES, Tensor
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import DrainSource, Opcode
 
-__all__ = ["Emitter", "Finish", "Messages", "dropout_fields"]
+__all__ = ["Emitter", "Finish", "PlacedMessages", "dropout_fields"]
 
 
 class Finish(TypedDict, total=False):
@@ -39,7 +39,7 @@ class Finish(TypedDict, total=False):
     mask_read: Tensor | None
 
 
-class Messages(NamedTuple):
+class PlacedMessages(NamedTuple):
     """What brings a tile of rows their sums.
 
     Addresses of send list and edge set, the load, and the row table entry of the rows walked.
@@ -70,7 +70,7 @@ class Emitter:
     slot : callable
         Gives a tensor's entry.
     messages : dict
-        (layer, backward) to the ``Messages`` of each tile of rows that are aggregated.
+        (layer, backward) to the ``PlacedMessages`` of each tile of rows that are aggregated.
     roots : dict
         Like ``messages``, of rows that are added to those sums; empty if there are none.
     operands : Operands
@@ -93,8 +93,8 @@ class Emitter:
     weights: Mapping[Tensor, Weights]
     tensors: Mapping[Tensor, int]
     slot: Callable[[Tensor], Tensor]
-    messages: Mapping[tuple[int, bool], Sequence[Messages]]
-    roots: Mapping[tuple[int, bool], Sequence[Messages]]
+    messages: Mapping[tuple[int, bool], Sequence[PlacedMessages]]
+    roots: Mapping[tuple[int, bool], Sequence[PlacedMessages]]
     operands: Operands
     timing: Timing
     headroom: Callable[[Tensor], int]
@@ -168,7 +168,7 @@ class Emitter:
                         tile, panel, **finish)
 
     def _send(self, phase: int, accumulators: Accumulators, source: Tensor, panel: int,
-              messages: Messages) -> None:
+              messages: PlacedMessages) -> None:
         """Add a panel's rows to the rows that messages lead to."""
         region = self.regions[source]
         self._prefetch(phase, messages.edge_set)
@@ -296,9 +296,10 @@ class Emitter:
 
     @staticmethod
     def _weights(weights: Weights, panels: Iterable[int] | None = None) -> list[Name]:
-        """Names of a parameter's chunks, of those with some panels or of all."""
-        return [("weights", weights.name, chunk.rows.start) for chunk in weights.chunks
-                if panels is None or any(panel in panels for panel, _ in weights.parts(chunk.rows))]
+        """Names of a parameter's portions, of those with some panels or of all."""
+        return [("weights", weights.name, portion.rows.start) for portion in weights.portions
+                if panels is None
+                or any(panel in panels for panel, _ in weights.parts(portion.rows))]
 
     def _mask_address(self, name: Tensor, tile: Tile, panel: int) -> int:
         region = self.regions[name]

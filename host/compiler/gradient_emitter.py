@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypercast.host.compiler.emitter import Emitter, dropout_fields
 from hypercast.host.compiler.instruction import Accumulators, Name
 from hypercast.host.compiler.memory_map import index_name
-from hypercast.host.compiler.reduction import Chunk
+from hypercast.host.compiler.reduction import Portion
 from hypercast.host.compiler.timing import Duration
 from hypercast.host.compiler.vertices import Tile
 from hypercast.host.compiler.weights import Weights
@@ -63,15 +63,15 @@ class GradientEmitter:
         """Update a parameter whose gradient has been reduced, with constants of the epoch."""
         emitter = self.emitter
         weights = emitter.weights[name]
-        for chunk in weights.chunks:
+        for portion in weights.portions:
             own = weights.state_values * emitter.config.state_words
-            state = chunk.rows.start // emitter.config.cores * own
+            state = portion.rows.start // emitter.config.cores * own
             emitter.schedule.add(
                 Opcode.UPDATE, phase=phase,
-                duration=emitter.timing.update(len(chunk.rows), weights.state_values),
-                writes=[("weights", name, chunk.rows.start)],
-                accumulators=self._group(chunk.group), first_row=chunk.first_row,
-                rows=len(chunk.rows), weights=weights.base + chunk.rows.start,
+                duration=emitter.timing.update(len(portion.rows), weights.state_values),
+                writes=[("weights", name, portion.rows.start)],
+                accumulators=self._group(portion.group), first_row=portion.first_row,
+                rows=len(portion.rows), weights=weights.base + portion.rows.start,
                 state=weights.state.address + state, a=emitter.tensor(rows),
                 b=emitter.tensor(columns), o=emitter.tensor(name), peak_of=emitter.tensor(name),
                 opens=emitter.slot(name), label=name, headroom=emitter.headroom(name),
@@ -87,11 +87,11 @@ class GradientEmitter:
         of a weight gradient passes: those that are reduced in the same group.
         """
         weights = self.emitter.weights[carrier]
-        passing = {(panel, chunk.group) for chunk in weights.chunks
-                   for panel, part in weights.parts(chunk.rows) if part.start == 0}
-        return {panel: chunk.first_row + panel - chunk.rows.start
-                for chunk in self.emitter.weights[bias].chunks for panel in chunk.rows
-                if (panel, chunk.group) in passing}
+        passing = {(panel, portion.group) for portion in weights.portions
+                   for panel, part in weights.parts(portion.rows) if part.start == 0}
+        return {panel: portion.first_row + panel - portion.rows.start
+                for portion in self.emitter.weights[bias].portions for panel in portion.rows
+                if (panel, portion.group) in passing}
 
     def _weight_gradient(self, phase: int, name: Tensor, rows: Tensor, columns: Tensor,
                          dropout: Dropout | None, bias: Tensor, sums: Mapping[int, int]) -> None:
@@ -102,8 +102,8 @@ class GradientEmitter:
             if entry is not None]
         if dropout or len(tiles) < len(vertices.tiles):
             tiles = [(None, vertices.entry)]
-        for chunk in weights.chunks:
-            pieces = self._pieces(weights, chunk, rows)
+        for portion in weights.portions:
+            pieces = self._pieces(weights, portion, rows)
             # A tile can stay in the operand buffer, and its right panel is read once.
             for (panel, first, count, row), (tile, entry) in itertools.product(pieces, tiles):
                 left = operands.left(rows, first, count, tile)
@@ -111,7 +111,7 @@ class GradientEmitter:
                 with_sums = first == 0 and panel in sums
                 digits = max(self.digits[each] for each in (name, *[bias] * with_sums))
                 self._reduce(
-                    chunk.group,
+                    portion.group,
                     {"phase": phase, "vertices": entry, "digits": digits, "panels": count,
                      "panel": first, "first_row": row, **left.fields, **right.fields,
                      **({"sums": 1, "sums_row": sums[panel]} if with_sums else {}),
@@ -127,18 +127,18 @@ class GradientEmitter:
         """The sums of ``columns``' rows, of the panels of a bias that are not in ``without``."""
         emitter, operands = self.emitter, self.emitter.operands
         vertices, region = operands.vertices_of(columns), emitter.regions[columns]
-        for chunk in emitter.weights[name].chunks:
+        for portion in emitter.weights[name].portions:
             # Panels in memory can be taken together, those that bypass it as they come.
-            alone = [panel for panel in chunk.rows if panel not in without]
+            alone = [panel for panel in portion.rows if panel not in without]
             rights = [(panel, operands.right(columns, panel)) for panel in alone]
             together = any(right.memory for _, right in rights)
             for panel, right in rights[:1] if together else rights:
                 panels = alone if together else [panel]
                 self._reduce(
-                    chunk.group,
+                    portion.group,
                     {"phase": phase, "vertices": vertices.entry, "digits": self.digits[name],
                      "panels": len(panels), "ones": 1, "stride": region.stride,
-                     "first_row": chunk.first_row + panel - chunk.rows.start, **right.fields},
+                     "first_row": portion.first_row + panel - portion.rows.start, **right.fields},
                     reads=operands.parts(columns, panels) if together else right.reads,
                     follows=right.follows,
                     duration=emitter.timing.bias_gradient(
@@ -152,14 +152,14 @@ class GradientEmitter:
             Opcode.GRADIENT, fields, duration=duration, reads=reads, writes=writes,
             follows=follows, accumulators=self._group(group))
 
-    def _pieces(self, weights: Weights, chunk: Chunk,
+    def _pieces(self, weights: Weights, portion: Portion,
                 rows: Tensor) -> Iterator[tuple[int, int, int, int]]:
-        """(panel, first tile, tiles, reduction row) of the GRADIENTs of a chunk."""
+        """(panel, first tile, tiles, reduction row) of the GRADIENTs of a portion."""
         tile = min(self.emitter.config.lanes, weights.height)
-        for panel, part in weights.parts(chunk.rows):
+        for panel, part in weights.parts(portion.rows):
             cuts = [cut for cut in self.emitter.operands.starts(rows)
                     if part.start < cut * tile < part.stop]
-            row = chunk.first_row + panel * weights.height - chunk.rows.start
+            row = portion.first_row + panel * weights.height - portion.rows.start
             for first, last in pairwise([part.start // tile, *cuts, part.stop // tile]):
                 yield panel, first, last - first, row + first * tile
 

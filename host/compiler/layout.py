@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Self, TypeAlias
 
 from hypercast.host.compiler.bypass_map import BypassMap
-from hypercast.host.compiler.emitter import Emitter, Messages
+from hypercast.host.compiler.emitter import Emitter, PlacedMessages
 from hypercast.host.compiler.label_list import LabelFormat
 from hypercast.host.compiler.memory_map import MemoryMap, require_capacity
 from hypercast.host.compiler.operand_map import OperandMap, Parts
@@ -91,8 +91,8 @@ class Layout:
             [self.weights[weight.name] for weight in self.network.inputs], self.config)
 
     def emitter(self, *, inputs: Parts, timing: Timing, tensors: Mapping[Tensor, int],
-                messages: Mapping[tuple[int, bool], Sequence[Messages]],
-                roots: Mapping[tuple[int, bool], Sequence[Messages]],
+                messages: Mapping[tuple[int, bool], Sequence[PlacedMessages]],
+                roots: Mapping[tuple[int, bool], Sequence[PlacedMessages]],
                 headroom: Callable[[Tensor], int], schedule: Schedule) -> Emitter:
         """An ``Emitter`` with an empty schedule, once the input features are placed.
 
@@ -166,7 +166,7 @@ def place_weights(network: Network, memory: MemoryMap, config: Config, *,
     """
     weights: dict[Tensor, Weights] = {}
     base = 0
-    chunks = plan_reductions(network, config)
+    portions = plan_reductions(network, config)
     for number, layer in enumerate(network.layers, 1):
         panels = -(-layer.features_out // config.lanes)
         shapes = [(weight.name, weight.shape[0], -(-weight.shape[0] // config.lanes) * config.lanes)
@@ -178,7 +178,7 @@ def place_weights(network: Network, memory: MemoryMap, config: Config, *,
                                  -(-rows // config.cores) * values * config.state_words)
             weights[name] = Weights(
                 name=name, shape=(features, layer.features_out), base=base, height=height,
-                panels=panels, state=state, chunks=tuple(chunks[name]), adam=adam)
+                panels=panels, state=state, portions=tuple(portions[name]), adam=adam)
             base += rows
     require_capacity(config, "weight_rows", base,
                      "the network's weights take that many rows of the weight bank")

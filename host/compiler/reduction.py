@@ -16,14 +16,14 @@ from hypercast.reference.network import Network
 from hypercast.reference.tensor import Kind, Tensor
 from hypercast.rtl.config import Config
 
-__all__ = ["Chunk", "digits_for", "gradient_digits", "plan_reductions"]
+__all__ = ["Portion", "digits_for", "gradient_digits", "plan_reductions"]
 
 #: Share of the last weight gradient that is left to the last group.
 _LAST_SHARE = 0.2
 
 
 @dataclass(frozen=True, kw_only=True)
-class Chunk:
+class Portion:
     """Rows of a parameter that one UPDATE works on.
 
     Parameters
@@ -41,8 +41,8 @@ class Chunk:
     first_row: int
 
 
-def plan_reductions(network: Network, config: Config) -> dict[Tensor, list[Chunk]]:
-    """The chunks of every parameter.
+def plan_reductions(network: Network, config: Config) -> dict[Tensor, list[Portion]]:
+    """The portions of every parameter.
 
     Parameters
     ----------
@@ -54,11 +54,11 @@ def plan_reductions(network: Network, config: Config) -> dict[Tensor, list[Chunk
     Returns
     -------
     dict
-        Parameter (W1, b1, ...) to a list of ``Chunk``.
+        Parameter (W1, b1, ...) to a list of ``Portion``.
     """
     lanes, cores = config.lanes, config.cores
     capacity, unit = config.accumulator_rows * cores, max(lanes, cores)
-    plan: dict[Tensor, list[Chunk]] = {}
+    plan: dict[Tensor, list[Portion]] = {}
     group, used = 0, 0
     for number in range(len(network.layers), 0, -1):
         layer = network.layers[number - 1]
@@ -77,7 +77,7 @@ def plan_reductions(network: Network, config: Config) -> dict[Tensor, list[Chunk
                     group, used = group + 1, 0
                     continue
                 size = min(left, room)
-                plan[name].append(Chunk(
+                plan[name].append(Portion(
                     rows=range(done, done + size), group=group, first_row=used))
                 done += size
                 used += -(-size // cores) * cores

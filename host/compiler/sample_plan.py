@@ -9,11 +9,10 @@ import numpy as np
 
 from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.edge_matrices import EdgeMatrix
-from hypercast.host.compiler.emitter import Messages
+from hypercast.host.compiler.emitter import PlacedMessages
 from hypercast.host.compiler.images import Image
 from hypercast.host.compiler.memory_map import CapacityError, Listing, MemoryMap, Region
-from hypercast.host.compiler.messages import Messages as CompiledMessages
-from hypercast.host.compiler.messages import relocate
+from hypercast.host.compiler.messages import Messages, relocate
 from hypercast.host.compiler.vertices import RowTable, Vertices
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.network import Network
@@ -50,7 +49,7 @@ class Room:
                    edges=(1 + _SLACK) * float((edges.max(axis=0) / edges[0]).max()))
 
 
-class Traffic(TypedDict, total=False):
+class AggregationCounts(TypedDict, total=False):
     """Flits injected, flits ejected and edges accumulated by one aggregation of one panel."""
 
     messages: int
@@ -87,8 +86,8 @@ class SamplePlan:
     vertices : tuple of Vertices
         Vertices of the input, and of every layer's output.
     messages, roots : dict
-        (layer, backward) to the ``emitter.Messages`` of each tile of rows that are aggregated, and
-        of rows that are added to those sums. Made by ``place``.
+        (layer, backward) to the ``emitter.PlacedMessages`` of each tile of rows that are
+        aggregated, and of rows that are added to those sums. Made by ``place``.
     traffic : dict
         "messages", "deliveries", "edges" and "imbalance" of one aggregation of a panel, as in
         ``Job``. Made by ``place``.
@@ -109,9 +108,9 @@ class SamplePlan:
         self._compiled: tuple[Sample, CompiledEdges] | None = None
         if edges:
             self._compiled = sample, self._checked(edges, sample).used_by(network)
-        self.messages: dict[tuple[int, bool], list[Messages]] = {}
-        self.roots: dict[tuple[int, bool], list[Messages]] = {}
-        self.traffic: Traffic = {}
+        self.messages: dict[tuple[int, bool], list[PlacedMessages]] = {}
+        self.roots: dict[tuple[int, bool], list[PlacedMessages]] = {}
+        self.traffic: AggregationCounts = {}
         self._first = sample
 
     def place(self, memory: MemoryMap) -> None:
@@ -125,26 +124,26 @@ class SamplePlan:
                     memory.words(f"{listing} of {edges.name}, rows from {tile.first}", 1, count,
                                  listing) for listing, count in sizes.items())
                 self._regions[edges.name, tile.first] = lists, sets
-                places.append(Messages(lists.address, sets.address, messages.load,
-                                       self.vertices[edges.source].entry))
+                places.append(PlacedMessages(lists.address, sets.address, messages.load,
+                                             self.vertices[edges.source].entry))
             users = self.roots if edges.root else self.messages
             users.update(dict.fromkeys(edges.uses, places))
             if not edges.root and not self.traffic:
                 self.traffic = self._traffic([messages for _, messages in tiles])
 
-    def _list_words(self, edges: EdgeMatrix, messages: CompiledMessages) -> int:
+    def _list_words(self, edges: EdgeMatrix, messages: Messages) -> int:
         if not self.room:
             return max(len(words) for words in messages.send_lists)
         bits = self.vertices[edges.source].rows * self._config.send_record_width
         return -(-bits // self._config.word_width)
 
-    def _set_words(self, messages: CompiledMessages) -> int:
+    def _set_words(self, messages: Messages) -> int:
         words = max(len(words) for words in messages.edge_sets)
         # Streams end in words of their own.
         return words if not self.room else (
             math.ceil(words * self.room.edges) + self._config.streams)
 
-    def _traffic(self, tiles: Sequence[CompiledMessages]) -> Traffic:
+    def _traffic(self, tiles: Sequence[Messages]) -> AggregationCounts:
         by_core = np.sum([messages.edges for messages in tiles], axis=0)
         edges = int(by_core.sum())
         return {"messages": sum(messages.messages for messages in tiles),

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from hypercast.host.compiler.memory_map import Region
-from hypercast.host.compiler.reduction import Chunk
+from hypercast.host.compiler.reduction import Portion
 from hypercast.reference.tensor import Tensor
 from hypercast.rtl.config import Config
 
@@ -31,7 +31,7 @@ class Weights:
     state : Region
         Masters and momenta, and Adam's second moments, sharded over the cores by bank rows: row
         ``r`` is with core ``r mod cores``, as its row ``r div cores``.
-    chunks : tuple of Chunk
+    portions : tuple of Portion
         What every UPDATE works on, in order of rows.
     adam : bool
         Whether there are second moments.
@@ -43,7 +43,7 @@ class Weights:
     height: int
     panels: int
     state: Region
-    chunks: tuple[Chunk, ...]
+    portions: tuple[Portion, ...]
     adam: bool = False
 
     @property
@@ -73,5 +73,6 @@ def first_panels(matrices: Iterable[Weights], config: Config) -> list[int]:
     config : Config
         Gives the lanes.
     """
-    return sorted({part.start // config.lanes for weights in matrices for chunk in weights.chunks
-                   for _, part in weights.parts(chunk.rows)})
+    return sorted({part.start // config.lanes
+                   for weights in matrices for portion in weights.portions
+                   for _, part in weights.parts(portion.rows)})

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from hypercast.host.compiler.emitter import Emitter, Messages
+from hypercast.host.compiler.emitter import Emitter, PlacedMessages
 from hypercast.host.compiler.execution import execute
 from hypercast.host.compiler.gradient_emitter import GradientEmitter
 from hypercast.host.compiler.instruction import Issued
@@ -153,9 +153,9 @@ def _emitter(workload: Workload, schedule: Schedule) -> Emitter:
 
 
 def _messages(workload: Workload, vertices: Sequence[Vertices], *,
-              roots: bool = False) -> dict[tuple[int, bool], list[Messages]]:
+              roots: bool = False) -> dict[tuple[int, bool], list[PlacedMessages]]:
     """Messages of the aggregations that the layers' orders ask for, or of rows added to them."""
-    found: dict[tuple[int, bool], list[Messages]] = {}
+    found: dict[tuple[int, bool], list[PlacedMessages]] = {}
     sets: dict[tuple[int, Load, bool], int] = {}
     loads = workload.root_loads if roots else workload.loads
     for layer, kind in enumerate(workload.network.layers, 1):
@@ -168,7 +168,7 @@ def _messages(workload: Workload, vertices: Sequence[Vertices], *,
             ahead = workload.ahead and layer == 1
             keys = [(tile, load, ahead) for tile, load in enumerate(loads(layer, backward))]
             found[layer, backward] = [
-                Messages(0, 2 * sets.setdefault(key, len(sets)) + roots, key[1], entry)
+                PlacedMessages(0, 2 * sets.setdefault(key, len(sets)) + roots, key[1], entry)
                 for key in keys]
     return found
 

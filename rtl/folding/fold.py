@@ -30,7 +30,7 @@ from hypercast.rtl.folding.dependencies import (
     shared_registers,
 )
 from hypercast.rtl.folding.netlist import CONSTANTS, Netlist, number
-from hypercast.rtl.folding.registers import registers, uncontrolled
+from hypercast.rtl.folding.netlist_registers import registers, uncontrolled
 from hypercast.rtl.folding.slots import Slots
 from hypercast.rtl.folding.stages import Stages
 

@@ -10,7 +10,7 @@ from typing import Any
 from hypercast.rtl.folding.arrivals import Arrivals, logic
 from hypercast.rtl.folding.dependencies import FoldingError, read_ports
 from hypercast.rtl.folding.netlist import CONSTANTS, Netlist
-from hypercast.rtl.folding.registers import KINDS, registers
+from hypercast.rtl.folding.netlist_registers import KINDS, registers
 
 __all__ = ["pace"]
 

@@ -8,7 +8,7 @@ from hypercast.boards.serial_top import SerialTop
 from hypercast.host.runtime.serial.frames import FrameDecoder, encode
 from hypercast.rtl.chip import CONTROL_MODULE, CORE_MODULE
 from hypercast.rtl.config import PRESETS
-from hypercast.rtl.export.netlist import parts_to_rtlil
+from hypercast.rtl.export.chip_conversion import parts_to_rtlil
 from hypercast.rtl.export.verilog import write_verilog
 from hypercast.rtl.registers import register
 from hypercast.rtl.serial.protocol import Access, Kind, access_word, header_word

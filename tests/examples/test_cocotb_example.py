@@ -10,7 +10,7 @@ from importlib.metadata import version
 import pytest
 
 from hypercast.rtl.config import PRESETS
-from hypercast.rtl.export.netlist import LINT_WAIVERS, to_verilog
+from hypercast.rtl.export.chip_conversion import LINT_WAIVERS, to_verilog
 from hypercast.sim.simulators import verilator_root
 from hypercast.sim.verilator_build import MAKE_SETTINGS
 from tests.cocotb.benches import require

@@ -261,7 +261,7 @@ def test_doctor(monkeypatch):
 
 
 def test_verilog_refuses_a_file_as_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr("hypercast.rtl.export.netlist.to_verilog",
+    monkeypatch.setattr("hypercast.rtl.export.chip_conversion.to_verilog",
                         lambda config: "module hypercast;")
     (tmp_path / "file").write_text("")
     assert "File exists; check the path" in refused(

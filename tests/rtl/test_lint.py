@@ -10,7 +10,7 @@ from fnmatch import fnmatch
 import pytest
 
 from hypercast.rtl.config import PRESETS
-from hypercast.rtl.export.netlist import LINT_WAIVERS, TOP_MODULE, to_verilog
+from hypercast.rtl.export.chip_conversion import LINT_WAIVERS, TOP_MODULE, to_verilog
 from hypercast.sim.simulators import missing, verilator_root
 
 pytestmark = pytest.mark.skipif(bool(missing("verilator")), reason=str(missing("verilator")))

@@ -4,7 +4,7 @@ import pytest
 
 from hypercast.rtl.chip import CORE_MODULE
 from hypercast.rtl.config import PRESETS
-from hypercast.rtl.export.netlist import parts_to_rtlil
+from hypercast.rtl.export.chip_conversion import parts_to_rtlil
 from hypercast.sim.chip_build import blocks
 from hypercast.sim.cxxrtl_convert import flatten
 from hypercast.sim.partition import REST, connections, identifier, split

@@ -13,11 +13,11 @@ from hypercast.host.cycle_model.prediction import Prediction
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.reference.network import COMBINE_FIRST
 
-__all__ = ["Traffic", "gathering_cycles", "ours", "textbook"]
+__all__ = ["MemoryTraffic", "gathering_cycles", "ours", "textbook"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Traffic:
+class MemoryTraffic:
     """Words of ``config.word_width`` bits, all cores together.
 
     Parameters
@@ -53,8 +53,8 @@ class _Shape:
         return self.number > 1 or self.combines
 
 
-def ours(workload: Workload, prediction: Prediction, *, symmetric: bool) -> Traffic:
-    """The ``Traffic`` of a ``Workload``.
+def ours(workload: Workload, prediction: Prediction, *, symmetric: bool) -> MemoryTraffic:
+    """The ``MemoryTraffic`` of a ``Workload``.
 
     Parameters
     ----------
@@ -82,10 +82,10 @@ def ours(workload: Workload, prediction: Prediction, *, symmetric: bool) -> Traf
         if not symmetric and shape.aggregates_backwards:
             stored += _lists(workload, shape.number, True)
         stored += (shape.inputs * config.lanes + 1) * shape.outputs * 2 * config.state_words
-    return Traffic(moved=moved, stored=round(stored))
+    return MemoryTraffic(moved=moved, stored=round(stored))
 
 
-def textbook(workload: Workload, prediction: Prediction, *, symmetric: bool) -> Traffic:
+def textbook(workload: Workload, prediction: Prediction, *, symmetric: bool) -> MemoryTraffic:
     """Our traffic and the transposes that the step's orders need."""
     own = ours(workload, prediction, symmetric=symmetric)
     copies = 0
@@ -95,7 +95,7 @@ def textbook(workload: Workload, prediction: Prediction, *, symmetric: bool) -> 
             copies += shape.inputs * shape.outputs * workload.config.lanes
         if symmetric and shape.aggregates_backwards:
             copies += _lists(workload, shape.number, False)
-    return Traffic(moved=own.moved + round(2 * copies), stored=own.stored + round(copies))
+    return MemoryTraffic(moved=own.moved + round(2 * copies), stored=own.stored + round(copies))
 
 
 def gathering_cycles(workload: Workload) -> float:

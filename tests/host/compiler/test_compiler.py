@@ -111,7 +111,7 @@ def test_images_fit_their_regions(case):
 
 @given(jobs())
 def test_weights_are_whole_and_apart(case):
-    """Bank rows do not overlap; chunks cover each once, and their parts are whole tiles of one
+    """Bank rows do not overlap; portions cover each once, and their parts are whole tiles of one
     panel; bank and state hold the model."""
     model, config = case
     job = compile_job(model, config)
@@ -120,13 +120,13 @@ def test_weights_are_whole_and_apart(case):
         rows = range(weights.base, weights.base + weights.rows)
         assert not used & set(rows)
         used |= set(rows)
-        chunks = [chunk.rows for chunk in weights.chunks]
-        assert [row for chunk in chunks for row in chunk] == list(range(len(rows)))
-        assert all(chunk.start % config.cores == 0 for chunk in chunks)
-        for chunk in chunks:
-            parts = list(weights.parts(chunk))
+        portions = [portion.rows for portion in weights.portions]
+        assert [row for portion in portions for row in portion] == list(range(len(rows)))
+        assert all(portion.start % config.cores == 0 for portion in portions)
+        for portion in portions:
+            parts = list(weights.parts(portion))
             assert [panel * weights.height + row for panel, part in parts for row in part] == \
-                list(chunk)
+                list(portion)
             assert all(len(part) and part.start % config.lanes == len(part) % config.lanes == 0
                        for _, part in parts) or weights.height == 1
         bank = unpack_rows(job.weight_bank[rows.start:rows.stop], config)
@@ -142,15 +142,15 @@ def test_weights_are_whole_and_apart(case):
 
 @given(jobs())
 def test_groups_of_reductions_fit_the_accumulators(case):
-    """Chunks of a group have reduction rows of their own, all of one buffer at most."""
+    """Portions of a group have reduction rows of their own, all of one buffer at most."""
     model, config = case
     used = {}
     for weights in compile_job(model, config).weights.values():
-        for chunk in weights.chunks:
-            assert chunk.first_row % config.cores == 0
-            rows = range(chunk.first_row, chunk.first_row + len(chunk.rows))
+        for portion in weights.portions:
+            assert portion.first_row % config.cores == 0
+            rows = range(portion.first_row, portion.first_row + len(portion.rows))
             assert rows.stop <= config.accumulator_rows * config.cores
-            group = used.setdefault(chunk.group, set())
+            group = used.setdefault(portion.group, set())
             assert not group & set(rows)
             group |= set(rows)
     assert sorted(used) == list(range(len(used)))
@@ -158,7 +158,7 @@ def test_groups_of_reductions_fit_the_accumulators(case):
 
 @given(jobs())
 def test_program(case):
-    """The program decodes, fits, ends where it should, and updates every chunk once."""
+    """The program decodes, fits, ends where it should, and updates every portion once."""
     model, config = case
     job = compile_job(model, config)
     names = [decode(word)["opcode"].name for word in job.program]
@@ -167,8 +167,8 @@ def test_program(case):
     assert {"train", "evaluate"} <= set(job.entries) <= {"load", "train", "evaluate"}
     assert [row for row, name in enumerate(names) if name == "UPDATE"] == \
         [row for row, _ in job.updates]
-    chunks = [name for name, weights in job.weights.items() for _ in weights.chunks]
-    assert sorted(name for _, name in job.updates) == sorted(chunks)
+    portions = [name for name, weights in job.weights.items() for _ in weights.portions]
+    assert sorted(name for _, name in job.updates) == sorted(portions)
     assert len(set(job.tensors.values())) == len(job.tensors) <= config.tensors
 
 

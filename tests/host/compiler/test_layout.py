@@ -41,7 +41,8 @@ def test_all_but_edges_and_features_lies_as_in_a_job(name, additions):
     assert layout.weights.keys() == job.weights.keys()
     for tensor, place in layout.weights.items():
         other = job.weights[tensor]
-        assert (place.base, place.height, place.chunks) == (other.base, other.height, other.chunks)
+        assert (place.base, place.height, place.portions) == (
+            other.base, other.height, other.portions)
 
 
 def test_edges_lie_between_tensors_and_labels():

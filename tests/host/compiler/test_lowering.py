@@ -1,4 +1,4 @@
-"""Loops over panels, tiles and chunks are unrolled as the shapes demand, in any order."""
+"""Loops over panels, tiles and portions are unrolled as the shapes demand, in any order."""
 
 from collections import Counter
 from functools import partial
@@ -48,7 +48,7 @@ def tiles_of_weights(entry):
 
 
 def piece_of(entry, job):
-    """Parameter, chunk, and range of the parameter's rows that a GRADIENT reduces."""
+    """Parameter, portion, and range of the parameter's rows that a GRADIENT reduces."""
     region = next(region for region in job.regions.values()
                   if region.channel == entry["gradient_channel"] and region.columns
                   and 0 <= entry["gradient_address"] - region.address < region.words)
@@ -57,9 +57,9 @@ def piece_of(entry, job):
     panel = (entry["gradient_address"] - region.address) // region.stride
     first = panel * weights.height + entry["panel"] * lanes
     rows = range(first, first + entry["panels"] * lanes)
-    chunk = next(chunk for chunk in weights.chunks if first in chunk.rows)
-    assert rows.stop <= chunk.rows.stop
-    return weights, chunk, rows
+    portion = next(portion for portion in weights.portions if first in portion.rows)
+    assert rows.stop <= portion.rows.stop
+    return weights, portion, rows
 
 
 def test_next_batch(monkeypatch):
@@ -155,7 +155,8 @@ def test_accumulators_are_free_when_a_sum_begins(vertices):
     made = {"array": {name: (job.weights[f"W{layer}"].base, transposed)
                       for name, layer, transposed in (("T1", 1, 0), ("T2", 2, 0), ("dZ1", 2, 1))},
             "aggregation": {"H1": "T1", "Z2": "T2", "dT2": "dZ2", "dT1": "dZ1"}}
-    left = Counter(chunk.group for weights in job.weights.values() for chunk in weights.chunks)
+    left = Counter(
+        portion.group for weights in job.weights.values() for portion in weights.portions)
     owners, taken = {}, 0
     for entry in program:
         place = entry.get("buffer")
@@ -230,34 +231,34 @@ def test_directed_graph_has_messages_of_its_own_backward():
 
 @pytest.mark.parametrize(("optimiser", "state_values"), [("sgd", 2), ("adam", 3)])
 @pytest.mark.parametrize("features", [4, 16, 17, 40])
-def test_reductions_in_chunks(features, optimiser, state_values):
-    """Two cores hold 32 gradient rows: every row of a chunk is reduced once, where UPDATE is."""
+def test_reductions_in_portions(features, optimiser, state_values):
+    """Two cores hold 32 gradient rows: every row of a portion is reduced once, where UPDATE is."""
     model = small_model(small_graph(features=features, classes=2), hidden=(3,),
                         optimiser=optimiser)
     job, program = compile_job(model, CONFIG), instructions(model)
     found = {}
     for entry in of(Opcode.GRADIENT, program):
-        weights, chunk, rows = piece_of(entry, job)
-        assert entry["first_row"] == chunk.first_row + rows.start - chunk.rows.start
-        found.setdefault((weights.name, chunk), []).append((rows, entry))
+        weights, portion, rows = piece_of(entry, job)
+        assert entry["first_row"] == portion.first_row + rows.start - portion.rows.start
+        found.setdefault((weights.name, portion), []).append((rows, entry))
     for name, weights in job.weights.items():
         updates = of(Opcode.UPDATE, program, o=job.tensors[name])
-        assert [entry["open"] for entry in updates] == [1] + [0] * (len(weights.chunks) - 1)
-        for chunk in weights.chunks:
-            pieces = found[name, chunk]
+        assert [entry["open"] for entry in updates] == [1] + [0] * (len(weights.portions) - 1)
+        for portion in weights.portions:
+            pieces = found[name, portion]
             rows = sorted(row for rows, _ in pieces for row in rows)
-            assert rows == list(chunk.rows)
+            assert rows == list(portion.rows)
             [update] = (entry for entry in updates
-                        if entry["weights"] == weights.base + chunk.rows.start)
-            assert (update["first_row"], update["rows"]) == (chunk.first_row, len(rows))
+                        if entry["weights"] == weights.base + portion.rows.start)
+            assert (update["first_row"], update["rows"]) == (portion.first_row, len(rows))
             assert update["state"] == weights.state.address + \
-                chunk.rows.start // 2 * state_values * CONFIG.state_words
+                portion.rows.start // 2 * state_values * CONFIG.state_words
             assert update["adam"] == (optimiser == "adam")
             assert {entry["buffer"] for _, entry in pieces} == {update["buffer"]}
             last = max(program.index(entry) for _, entry in pieces)
             assert any(entry["waits"] >> Engine.REDUCTION & 1
                        for entry in program[last + 1:program.index(update) + 1])
-    assert len(job.weights["W1"].chunks) > 1 or features == 4
+    assert len(job.weights["W1"].portions) > 1 or features == 4
 
 
 def test_pieces_of_a_group_follow_each_other():
@@ -310,11 +311,12 @@ def test_biases_of_what_passes(features, vertices, alone):
     passing = of(Opcode.GRADIENT, program, sums=1)
     found = Counter()
     for entry in passing:
-        weights, chunk, rows = piece_of(entry, job)
+        weights, portion, rows = piece_of(entry, job)
         panel = rows.start // weights.height
         assert rows.start % weights.height == 0
-        [bias_chunk] = job.weights[f"b{weights.name[1:]}"].chunks
-        assert (bias_chunk.group, bias_chunk.first_row + panel) == (chunk.group, entry["sums_row"])
+        [bias_portion] = job.weights[f"b{weights.name[1:]}"].portions
+        assert (bias_portion.group, bias_portion.first_row + panel) == (
+            portion.group, entry["sums_row"])
         found[weights.name, panel] += 1
     assert set(found.values()) == {tiles}
     ones = of(Opcode.GRADIENT, program, ones=1)

@@ -157,8 +157,8 @@ def test_nothing_fits():
         OperandSource.MEMORY}
 
 
-@pytest.mark.parametrize("features,chunks", [(30, 1), (40, 2), (75, 3)])
-def test_word_sparse_operands(features, chunks):
+@pytest.mark.parametrize("features,portions", [(30, 1), (40, 2), (75, 3)])
+def test_word_sparse_operands(features, portions):
     """A run of panels begins at the same entry in every core, so gradients know where."""
     values = np.zeros((30, features))
     values[::7, ::5] = 1.0
@@ -171,7 +171,7 @@ def test_word_sparse_operands(features, chunks):
     gradients = [entry for entry in train if entry["opcode"] == Opcode.GRADIENT
                  and entry["sparse"]]
     assert all(entry["operand"] == OperandSource.BUFFER for entry in gradients)
-    assert len({entry["operand_base"] for entry in gradients}) > chunks - 1
+    assert len({entry["operand_base"] for entry in gradients}) > portions - 1
 
 
 @pytest.mark.parametrize("name", [

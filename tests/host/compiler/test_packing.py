@@ -111,7 +111,7 @@ def test_state_round_trip(config, adam):
         state = Region(name="state", channel=1, address=100,
                        words=-(-rows // config.cores) * per_row)
         weights = Weights(name="W1", shape=shape, base=0, height=height, panels=panels,
-                          state=state, chunks=(range(rows),), adam=adam)
+                          state=state, portions=(range(rows),), adam=adam)
         state_of = [rng.integers(-2**31, 2**31, shape) for _ in range(values)]
         images = [np.zeros((state.words, config.chunks), dtype=np.uint32)
                   for _ in range(config.cores)]

@@ -92,30 +92,30 @@ def test_program_sends_them():
     assert set(digits.values()) == {2, 3}
 
 
-def chunks(config, *widths):
-    """The planned chunks of a network: name to (group, first reduction row, rows)."""
+def portions(config, *widths):
+    """The planned portions of a network: name to (group, first reduction row, rows)."""
     plan = plan_reductions(Network.of_widths(list(widths)), config)
-    return {name: [(chunk.group, chunk.first_row, chunk.rows) for chunk in parts]
+    return {name: [(portion.group, portion.first_row, portion.rows) for portion in parts]
             for name, parts in plan.items()}
 
 
 def test_the_last_group_is_small():
     """Four cores, P = 4: eight panels of W1 go with all else, and two are left to the end."""
     config = Config(dimensions=2, lanes=4)
-    assert chunks(config, 16, 40, 3) == {
+    assert portions(config, 16, 40, 3) == {
         "b2": [(0, 0, range(1))], "W2": [(0, 4, range(40))], "b1": [(0, 44, range(10))],
         "W1": [(0, 56, range(128)), (1, 0, range(128, 160))]}
 
 
 @given(dimensions=st.integers(0, 5), lanes=st.sampled_from((2, 4, 8, 16)),
        widths=st.lists(st.integers(1, 90), min_size=2, max_size=4))
-def test_chunks_are_whole_rows_of_all_cores(dimensions, lanes, widths):
+def test_portions_are_whole_rows_of_all_cores(dimensions, lanes, widths):
     """Wherever a panel ends: the owner of a row is its number modulo the cores."""
     config = Config(dimensions=dimensions, lanes=lanes, accumulator_rows=64)
     for number, (inputs, outputs) in enumerate(pairwise(widths), 1):
         tiles, panels = -(-inputs // lanes), -(-outputs // lanes)
         for name, count in ((f"W{number}", panels * tiles * lanes), (f"b{number}", panels)):
-            parts = chunks(config, *widths)[name]
+            parts = portions(config, *widths)[name]
             assert [row for _, _, rows in parts for row in rows] == list(range(count))
             for _, first, rows in parts:
                 assert rows.start % config.cores == first % config.cores == 0
@@ -125,7 +125,7 @@ def test_chunks_are_whole_rows_of_all_cores(dimensions, lanes, widths):
 def test_groups_fill_the_accumulators():
     """One core with 16 rows of accumulators: a parameter is cut at whole tiles."""
     config = Config(dimensions=0, lanes=4, planes=1, accumulator_rows=16)
-    assert chunks(config, 30, 3) == {
+    assert portions(config, 30, 3) == {
         "b1": [(0, 0, range(1))],
         "W1": [(1, 0, range(16)), (2, 0, range(16, 28)), (3, 0, range(28, 32))]}
 

@@ -3,7 +3,7 @@
 import pytest
 
 from hypercast.host.compiler.memory_map import Region
-from hypercast.host.compiler.reduction import Chunk
+from hypercast.host.compiler.reduction import Portion
 from hypercast.host.compiler.weights import Weights, first_panels
 from tests.host.models import SMALL
 from tests.host.noted_programs import noted, summary
@@ -16,7 +16,7 @@ def test_programs_are_those_noted(name):
 
 def test_parts_of_panels():
     """Of rows 3 to 8 in panels of four rows."""
-    weights = Weights(name="W1", shape=(4, 6), base=0, height=4, panels=3, state=None, chunks=())
+    weights = Weights(name="W1", shape=(4, 6), base=0, height=4, panels=3, state=None, portions=())
     assert list(weights.parts(range(3, 9))) == [(0, range(3, 4)), (1, range(4)), (2, range(1))]
     assert list(weights.parts(range(4, 8))) == [(1, range(4))]
     assert (weights.rows, weights.state_values) == (12, 2)
@@ -25,11 +25,11 @@ def test_parts_of_panels():
 
 
 def test_first_panels_of_parts():
-    """Chunks that begin in the middle of a panel, and in the next one."""
+    """Portions that begin in the middle of a panel, and in the next one."""
     state = Region(name="state", channel=1, address=0, words=0)
     parts = [range(0, 8), range(8, 14), range(14, 30)]
     weights = Weights(name="W1", shape=(10, 6), base=0, height=10, panels=3, state=state,
-                      chunks=tuple(Chunk(rows=rows, group=0, first_row=rows.start)
+                      portions=tuple(Portion(rows=rows, group=0, first_row=rows.start)
                                    for rows in parts))
     assert [list(weights.parts(rows)) for rows in parts] == [
         [(0, range(8))],

@@ -12,7 +12,7 @@ from hypercast.rtl.network.hypercube import Hypercube
 from tests.bench import get, put, run
 
 
-class Traffic:
+class RandomTraffic:
     """Random flits by sender, and for each receiver the queues it must see."""
 
     def __init__(self, config, count, rng, most=None):
@@ -89,7 +89,7 @@ def test_every_destination_gets_every_flit_once_and_in_order(dimensions, planes,
     config = Config(dimensions=dimensions, planes=planes, eject=eject, buffer_depth=depth,
                     lanes=2, element_width=8)
     rng = random.Random(dimensions * 100 + planes)
-    traffic = Traffic(config, {3: 30, 4: 12}.get(dimensions, 60), rng)
+    traffic = RandomTraffic(config, {3: 30, 4: 12}.get(dimensions, 60), rng)
     exchange(config, traffic, rng, idle=0.2, stall=0.2, cycles=4_000)
 
 
@@ -102,7 +102,7 @@ def test_random_networks(seed):
     config = Config(dimensions=rng.randint(1, 4), planes=planes, lanes=2, element_width=8,
                     eject=rng.choice([ports for ports in (1, 2, 4) if ports <= planes]),
                     buffer_depth=rng.randint(2, 6))
-    traffic = Traffic(config, 30, rng, most=rng.randint(1, config.cores))
+    traffic = RandomTraffic(config, 30, rng, most=rng.randint(1, config.cores))
     exchange(config, traffic, rng, idle=rng.random() * 0.8, stall=rng.random() * 0.8,
              cycles=40_000)
 
@@ -110,7 +110,7 @@ def test_random_networks(seed):
 def test_flits_are_the_same_whatever_the_word():
     config = Config(dimensions=1, lanes=16, planes=2)
     rng = random.Random(3)
-    exchange(config, Traffic(config, 30, rng), rng, idle=0.0, stall=0.0, cycles=1_000)
+    exchange(config, RandomTraffic(config, 30, rng), rng, idle=0.0, stall=0.0, cycles=1_000)
 
 
 @pytest.mark.parametrize(("depth", "cycles"), [(2, 2), (3, 4 / 3), (4, 1)])
@@ -193,7 +193,7 @@ def test_unicast_comes_close_to_the_bound(planes, eject, fraction):
     """The bound is the busiest injection port, ejection port or link."""
     config = Config(dimensions=3, planes=planes, eject=eject, lanes=2, element_width=8)
     rng = random.Random(11)
-    traffic = Traffic(config, 120, rng, most=1)
+    traffic = RandomTraffic(config, 120, rng, most=1)
     bound = max(120, *traffic.links.values(),
                 *(traffic.due(core, port) for core in range(8) for port in range(eject)))
     exchange(config, traffic, rng, idle=0.0, stall=0.0, cycles=int(bound / fraction))

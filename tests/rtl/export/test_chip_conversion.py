@@ -13,7 +13,7 @@ import pytest
 
 from hypercast.rtl.chip import CONTROL_MODULE, CORE_MODULE, wires
 from hypercast.rtl.config import PRESETS
-from hypercast.rtl.export.netlist import TOP_MODULE, parts_to_rtlil, to_verilog
+from hypercast.rtl.export.chip_conversion import TOP_MODULE, parts_to_rtlil, to_verilog
 from hypercast.rtl.export.yosys import YOSYS
 from tests.packaging.source_tree import ROOT
 
@@ -96,7 +96,7 @@ def test_wires_name_ports_of_the_parts(parts):
 
 
 @pytest.mark.parametrize("module, text", [
-    ("hypercast.rtl.export.netlist", "to_verilog(tiny)"),
+    ("hypercast.rtl.export.chip_conversion", "to_verilog(tiny)"),
     ("hypercast.rtl.folding.folded_parts",
      "''.join(folded_parts_to_rtlil(tiny.replace(dimensions=3)).values())"),
 ])
