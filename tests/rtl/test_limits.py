@@ -3,7 +3,7 @@
 import pytest
 
 from hypercast.rtl.config import PRESETS
-from hypercast.rtl.limits import QUOTIENT_CYCLES, group_size, row_interval
+from hypercast.rtl.limits import BURST, CLASSES, QUOTIENT_CYCLES, group_size, row_interval
 
 
 @pytest.mark.parametrize(("lanes", "size", "interval"), [
@@ -11,3 +11,8 @@ from hypercast.rtl.limits import QUOTIENT_CYCLES, group_size, row_interval
 def test_what_follows_from_lanes(lanes, size, interval):
     config = PRESETS["test"].replace(lanes=lanes)
     assert (group_size(config), row_interval(config)) == (size, interval)
+
+
+def test_what_others_rely_on():
+    """Memories outside the chip, and the docs of LOSS."""
+    assert (BURST, CLASSES, QUOTIENT_CYCLES) == (16, 512, 9)

@@ -21,8 +21,8 @@ def _state(rng, rows, kinds):
                     for at in range(0, len(octets), size)]
 
 
-async def _serve_gradients(ctx, dut, gradients):
-    delayed = [None] * AccumulatorPort.LATENCY
+async def _serve_gradients(ctx, dut, gradients, latency=AccumulatorPort.LATENCY):
+    delayed = [None] * latency
     while True:
         _, _, enable, buffer, row = await ctx.tick().sample(
             dut.aggregation.enable, dut.aggregation.buffer, dut.aggregation.row)
@@ -45,8 +45,9 @@ def _gradients(rng):
 
 
 @pytest.mark.parametrize("adam", [False, True])
-@pytest.mark.parametrize("idle, stall", [(0.0, 0.0), (0.5, 0.1), (0.1, 0.5)])
-def test_elements(adam, idle, stall):
+@pytest.mark.parametrize("idle, stall, latency", [
+    (0.0, 0.0, 2), (0.5, 0.1, 2), (0.1, 0.5, 2), (0.0, 0.0, 12)])
+def test_elements(adam, idle, stall, latency):
     rng = np.random.default_rng(3)
     dut = UpdateReader(_CONFIG)
     gradients = _gradients(rng)
@@ -78,7 +79,7 @@ def test_elements(adam, idle, stall):
                 await put(ctx, dut.source.words, words, rng, idle)
 
     run(dut, check, serve_words, background=[
-        lambda ctx: _serve_gradients(ctx, dut, gradients)])
+        lambda ctx: _serve_gradients(ctx, dut, gradients, latency)])
 
 
 def test_starved_while_state_alone_is_awaited():
