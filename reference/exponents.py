@@ -32,27 +32,27 @@ class ExponentFile:
         Bits of an accumulator.
     headroom : callable
         Bits left free above a tensor's peak; if negative, what is larger than is left saturates.
-    slot : callable
+    entry_of : callable
         Gives a tensor's entry: those that are added, or are parts of one matrix, have one in
         common.
     """
 
     def __init__(self, element_width: int, accumulator_width: int,
                  headroom: Callable[[Tensor], int],
-                 slot: Callable[[Tensor], Tensor] = lambda tensor: tensor) -> None:
+                 entry_of: Callable[[Tensor], Tensor] = lambda tensor: tensor) -> None:
         self.element_width = element_width
         self.accumulator_width = accumulator_width
         self._headroom = headroom
-        self._slot = slot
+        self._entry_of = entry_of
         self._exponents: dict[Tensor, int] = {}
         self._peaks: dict[Tensor, int] = {}
 
     def __getitem__(self, name: Tensor) -> int:
-        return self._exponents[self._slot(name)]
+        return self._exponents[self._entry_of(name)]
 
     def __setitem__(self, name: Tensor, exponent: int) -> None:
-        self._exponents[self._slot(name)] = exponent
-        self._peaks.pop(self._slot(name), None)
+        self._exponents[self._entry_of(name)] = exponent
+        self._peaks.pop(self._entry_of(name), None)
 
     def items(self) -> ItemsView[Tensor, int]:
         """Pairs of tensor and exponent, of all entries."""
@@ -69,7 +69,7 @@ class ExponentFile:
 
     def peak(self, name: Tensor) -> int | None:
         """Peak of a tensor, ``None`` if not valid."""
-        return self._peaks.get(self._slot(name))
+        return self._peaks.get(self._entry_of(name))
 
     def open(self, name: Tensor, base: int, peak_of: Tensor | None = None) -> None:
         """Choose the exponent of a result whose accumulators have exponent ``base``.
@@ -81,10 +81,10 @@ class ExponentFile:
         ExponentError
             If it would be above ``MAXIMUM_EXPONENT``.
         """
-        slot = self._slot(name)
-        exponent = self._exponents.get(slot, MINIMUM_EXPONENT)
+        entry = self._entry_of(name)
+        exponent = self._exponents.get(entry, MINIMUM_EXPONENT)
         peak = self.peak(peak_of or name)
-        self._peaks.pop(slot, None)
+        self._peaks.pop(entry, None)
         if peak is not None:
             exponent = peak + self._headroom(name) - (self.element_width - 1)
         exponent = max(exponent, base, MINIMUM_EXPONENT)
@@ -93,13 +93,13 @@ class ExponentFile:
                 f"exponent of {name} is {exponent}, above {MAXIMUM_EXPONENT}: values of "
                 f"up to 2**{exponent + self.element_width - 1} are too large; scale the features "
                 f"down, or lower the learning rate if they grew in training")
-        self._exponents[slot] = exponent
+        self._exponents[entry] = exponent
 
     def fold(self, name: Tensor, base: int, bits: int) -> None:
         """Take in that the result's accumulators fit in ``bits`` bits and a sign."""
-        slot = self._slot(name)
+        entry = self._entry_of(name)
         if bits:
-            self._peaks[slot] = max(self._peaks.get(slot, base + bits), base + bits)
+            self._peaks[entry] = max(self._peaks.get(entry, base + bits), base + bits)
 
     def settle(self, name: Tensor, base: int, bits: int, peak_of: Tensor | None = None, *,
                opens: bool = True) -> None:

@@ -51,16 +51,16 @@ class FixedPasses:
     Attributes
     ----------
     tensors : dict
-        Mantissas by name, as last computed: A (edge weights, of layer 1), X (features); of layer
-        2, say, W2
-        and b2 (operands), T2 (features times weights) or M2 (aggregated features), H2 (hidden
-        features, the dropped ones zero), Z2 (logits, of the last layer); gradients dT2 or dM2 and
-        dZ2 (with respect to the sums before ReLU). A layer with a root also has the operand R2 or
-        I2, the product S2 that is added to what is aggregated, and dS2, added to aggregated dM2.
-        With jumping knowledge, dC2 is the gradient of H2 that comes from the last layer. Those of
-        an evaluation end in ``.eval``.
+        Mantissas by name, as last computed: A (edge weights, of layer 1), X (features); of layer 2,
+        say, W2 and b2 (operands), T2 (features times weights) or M2 (aggregated features), H2
+        (hidden features, the dropped ones zero), Z2 (logits, of the last layer); gradients dT2 or
+        dM2 and dZ2 (with respect to the sums before ReLU). A layer with a root also has the operand
+        R2 or I2, the product S2 that is added to what is aggregated, and dS2, added to aggregated
+        dM2. With jumping knowledge, dC2 is the gradient of H2 that comes from the last layer. Those
+        of an evaluation end in ``.eval``.
     exponents : ExponentFile
-        Their exponents (``slots``); besides, "one" for the ones that sum a bias gradient.
+        Their exponents, by ``exponent_entries``; besides, "one" for the ones that sum a bias
+        gradient.
     saturations : collections.Counter
         Elements that saturated so far, by tensor.
     sample : Sample
@@ -80,7 +80,7 @@ class FixedPasses:
         self.network = network
         self.recipe = recipe
         self._width = recipe.element_width
-        self._file = FixedTensors(self._width, recipe.headroom_of, network.slot)
+        self._file = FixedTensors(self._width, recipe.headroom_of, network.exponent_entry)
         self.tensors, self.exponents = self._file.mantissas, self._file.exponents
         self.saturations = self._file.saturations
         self._layers = FixedLayers(network, self._file)
@@ -116,11 +116,11 @@ class FixedPasses:
         """Round master weights, with exponents that leave enough bits for the ``others``, too."""
         bits: dict[Tensor, int] = {}
         for name in masters:
-            entry = self.network.slot(name)
+            entry = self.network.exponent_entry(name)
             bits[entry] = max(bits.get(entry, 0), *(
                 bit_length(each[name]) for each in (masters, *others)))
         for name, master in masters.items():
-            self.exponents.calibrate(name, MASTER_EXPONENT, bits[self.network.slot(name)])
+            self.exponents.calibrate(name, MASTER_EXPONENT, bits[self.network.exponent_entry(name)])
             shift = self.exponents.shift(name, MASTER_EXPONENT)
             self.tensors[name], _ = requantize(master, shift, self._width)
 

@@ -24,7 +24,7 @@ class FixedTensors:
     ----------
     element_width : int
         Bits of a mantissa.
-    headroom, slot : callable
+    headroom, entry_of : callable
         As of ``ExponentFile``.
 
     Attributes
@@ -38,22 +38,22 @@ class FixedTensors:
     """
 
     def __init__(self, element_width: int, headroom: Callable[[Tensor], int],
-                 slot: Callable[[Tensor], Tensor]) -> None:
+                 entry_of: Callable[[Tensor], Tensor]) -> None:
         self.mantissas: dict[Tensor, IntMatrix] = {}
-        self.exponents = ExponentFile(
-            element_width, Config(element_width=element_width).accumulator_width, headroom, slot)
+        width = Config(element_width=element_width).accumulator_width
+        self.exponents = ExponentFile(element_width, width, headroom, entry_of)
         self.saturations: Counter[Tensor] = Counter()
         self._calibrating = False
-        self._revised = False  # whether an exponent was found too low for another of its slot
+        self._revised = False  # whether an exponent was found too low for another of its entry
         self._width = element_width
-        self._slot = slot
-        self._opened: set[Tensor] = set()  # slots of this program's tensors
-        self._least: dict[Tensor, int] = {}  # exponents of slots that were found too low
+        self._entry_of = entry_of
+        self._opened: set[Tensor] = set()  # entries of this program's tensors
+        self._least: dict[Tensor, int] = {}  # exponents of entries that were found too low
 
     def calibrated(self, program: Callable[[], Result]) -> Result:
         """What ``program()`` returns, if exponents are chosen from the tensors themselves.
 
-        It is tried again until no exponent is too low for another tensor of its slot; those that
+        It is tried again until no exponent is too low for another tensor of its entry; those that
         earlier programs found do not count.
         """
         self._least.clear()
@@ -65,12 +65,13 @@ class FixedTensors:
         return result
 
     def begin(self) -> None:
-        """A program begins: each slot is opened by the first tensor that is stored."""
+        """A program begins: each entry is opened by the first tensor that is stored."""
         self._opened.clear()
 
     def opens(self, name: Tensor) -> bool:
-        """Whether a tensor is the first one of its slot in this program; it is taken for stored."""
-        entry = self._slot(name)
+        """Whether a tensor is the first one of its entry in this program. It is taken for stored.
+        """
+        entry = self._entry_of(name)
         first = entry not in self._opened
         self._opened.add(entry)
         return first
@@ -97,8 +98,8 @@ class FixedTensors:
         self.saturations[name] += saturated
 
     def _calibrate(self, name: Tensor, bits: int, base: int) -> None:
-        """Choose the exponent; a slot that others have keeps the largest."""
-        entry, first = self._slot(name), self.opens(name)
+        """Choose the exponent; an entry that others have keeps the largest."""
+        entry, first = self._entry_of(name), self.opens(name)
         least = self._least.get(entry, MINIMUM_EXPONENT) if first else self.exponents[name]
         self.exponents.calibrate(name, base, bits)
         if first or self.exponents[name] <= least:

@@ -10,8 +10,8 @@ import numpy as np
 
 from hypercast.reference.array_types import FloatArray
 from hypercast.reference.dropout import Dropout
+from hypercast.reference.exponent_entries import exponent_entry
 from hypercast.reference.require import require
-from hypercast.reference.slots import slot
 from hypercast.reference.tensor import Kind, Tensor
 
 __all__ = [
@@ -206,9 +206,9 @@ class Network:
         return (layer.order == AGGREGATE_FIRST or layer.root is not None
                 or number - 1 in self.jumping[:-1])
 
-    def slot(self, tensor: Tensor) -> Tensor:
-        """The exponent file's entry of a tensor, see ``slots``."""
-        return slot(tensor, jumping=bool(self.jumping))
+    def exponent_entry(self, tensor: Tensor) -> Tensor:
+        """The exponent file's entry of a tensor, see ``exponent_entries``."""
+        return exponent_entry(tensor, jumping=bool(self.jumping))
 
     @property
     def inputs(self) -> list[Weight]:

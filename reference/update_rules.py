@@ -98,5 +98,5 @@ class UpdateRules:
 
     def _gradients(self, exponents: Mapping[Tensor, int]) -> dict[Tensor, int]:
         """Exponent of each parameter's accumulated gradient."""
-        return {name: sum(exponents[self._network.slot(factor)] for factor in factors)
+        return {name: sum(exponents[self._network.exponent_entry(factor)] for factor in factors)
                 for name, factors in self._factors.items()}

@@ -25,7 +25,7 @@ def weight_operands(network: Network, element_width: int,
     """
     found = {}
     for name, arrays in state.parameters.items():
-        exponent, _ = state.exponents[network.slot(name)]
+        exponent, _ = state.exponents[network.exponent_entry(name)]
         shift = min(exponent - MASTER_EXPONENT, 63)
         found[name], _ = requantize(arrays["master"], shift, element_width)
     return found

@@ -67,7 +67,7 @@ class Emitter:
         Where parameters lie, as ``Weights``.
     tensors : dict
         Entry of the exponent file to its number.
-    slot : callable
+    exponent_entry : callable
         Gives a tensor's entry.
     messages : dict
         (layer, backward) to the ``PlacedMessages`` of each tile of rows that are aggregated.
@@ -92,7 +92,7 @@ class Emitter:
     regions: Mapping[str, Region]
     weights: Mapping[Tensor, Weights]
     tensors: Mapping[Tensor, int]
-    slot: Callable[[Tensor], Tensor]
+    exponent_entry: Callable[[Tensor], Tensor]
     messages: Mapping[tuple[int, bool], Sequence[PlacedMessages]]
     roots: Mapping[tuple[int, bool], Sequence[PlacedMessages]]
     operands: Operands
@@ -101,7 +101,7 @@ class Emitter:
     labels: LabelFormat
     schedule: Schedule = field(default_factory=Schedule)
     _drained: set[Tensor] = field(default_factory=set)
-    _openers: dict[Tensor, Tensor] = field(default_factory=dict)  # first result of each slot
+    _openers: dict[Tensor, Tensor] = field(default_factory=dict)  # first result of each entry
     _prefetched: bool = False
 
     # Products.
@@ -200,9 +200,9 @@ class Emitter:
         if source == DrainSource.ARRAY:
             # The exponent of the weights, which their update changes.
             reads += [part for name, weights in self.weights.items()
-                      if self.slot(name) == self.slot(factors[1])
+                      if self.exponent_entry(name) == self.exponent_entry(factors[1])
                       for part in self._weights(weights)]
-        entry = self.slot(result)
+        entry = self.exponent_entry(result)
         if entry not in self._openers:
             self._openers[entry] = result
             writes.append(("exponent", entry))
@@ -279,7 +279,7 @@ class Emitter:
 
     def tensor(self, name: Tensor) -> int:
         """A tensor's number in the exponent file."""
-        return self.tensors[self.slot(name)]
+        return self.tensors[self.exponent_entry(name)]
 
     # Helpers.
 

@@ -74,7 +74,7 @@ class GradientEmitter:
                 rows=len(portion.rows), weights=weights.base + portion.rows.start,
                 state=weights.state.address + state, a=emitter.tensor(rows),
                 b=emitter.tensor(columns), o=emitter.tensor(name), peak_of=emitter.tensor(name),
-                opens=emitter.slot(name), label=name, headroom=emitter.headroom(name),
+                opens=emitter.exponent_entry(name), label=name, headroom=emitter.headroom(name),
                 adam=weights.adam)
 
     def halt(self, *, phase: int) -> None:

@@ -39,7 +39,7 @@ class Job:
     updates : tuple of (int, Tensor)
         Program row and parameter of each UPDATE, whose rates change with the epoch.
     tensors : dict
-        Entry of the exponent file (``reference.slots``) to its number.
+        Entry of the exponent file (``reference.exponent_entries``) to its number.
     exponents : dict
         Entry of the exponent file to its initial exponent.
     regions : dict

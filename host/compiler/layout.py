@@ -105,7 +105,8 @@ class Layout:
         """
         return Emitter(
             config=self.config, regions=self.memory.regions, weights=self.weights,
-            tensors=tensors, slot=self.network.slot, messages=messages, roots=roots,
+            tensors=tensors, exponent_entry=self.network.exponent_entry, messages=messages,
+            roots=roots,
             operands=place_operands(
                 self.config, self.network, self.memory, self.vertices, inputs),
             timing=timing, headroom=headroom, labels=self.labels, schedule=schedule)

@@ -143,7 +143,7 @@ def _emitter(workload: Workload, schedule: Schedule) -> Emitter:
         operand = Parts.sparse(FEATURES, layout.first_panels, workload.words)
         sparse[FEATURES] = workload.words
     placed = [name for name in memory.regions if isinstance(name, Tensor)]
-    entries = {EDGES, ONE, *map(network.slot, (*placed, *layout.weights))}
+    entries = {EDGES, ONE, *map(network.exponent_entry, (*placed, *layout.weights))}
     return layout.emitter(
         inputs=operand, timing=Timing(config, sparse),
         tensors={name: number for number, name in enumerate(sorted(entries))},

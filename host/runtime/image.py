@@ -128,7 +128,7 @@ def write_image(path: Path, job: Job, model: InitialModel) -> None:
     with path.open("wb") as file:
         _put(file, [fields[name] for name in HEADER])
         for name, weights in job.weights.items():
-            tensor = job.tensors[model.network.slot(name)]
+            tensor = job.tensors[model.network.exponent_entry(name)]
             _put(file, [tensor, *weights.shape, weights.base, weights.height])
         for step, block in blocks:
             _put(file, [step, block.core, block.space, block.address, len(block.words)])

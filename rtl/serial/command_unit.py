@@ -56,8 +56,8 @@ class CommandUnit(wiring.Component):
         done, length = Signal(32), Signal(8)  # accesses that succeeded, words of the result
         ended = Signal()  # the frame's last word was taken
         has_result = Signal()
-        slots = (WINDOW - 1).bit_length()
-        lengths = Array(Signal(8, name=f"length_{slot}") for slot in range(WINDOW))
+        index_width = (WINDOW - 1).bit_length()
+        lengths = Array(Signal(8, name=f"length_{index}") for index in range(WINDOW))
 
         m.d.comb += [
             session.header.eq(header),
@@ -69,7 +69,7 @@ class CommandUnit(wiring.Component):
             reply.header.kind.eq(Mux(has_result, Kind.RESULT, Kind.STATE)),
             reply.header.sequence.eq(Mux(has_result, header.sequence, session.sequence)),
             reply.header.session.eq(session.session),
-            reply.length.eq(Mux(has_result, lengths[header.sequence[:slots]], 0)),
+            reply.length.eq(Mux(has_result, lengths[header.sequence[:index_width]], 0)),
         ]
         with m.If(self.i.valid & self.i.ready):
             m.d.sync += ended.eq(word.last)
@@ -135,7 +135,7 @@ class CommandUnit(wiring.Component):
                     m.next = "FINISH"
             with m.State("FINISH"):
                 m.d.comb += [self.result_write.eq(1), self.result.eq(done), session.advance.eq(1)]
-                m.d.sync += lengths[header.sequence[:slots]].eq(length + 1)
+                m.d.sync += lengths[header.sequence[:index_width]].eq(length + 1)
                 m.next = "REPLY"
             with m.State("SKIP"):
                 m.d.comb += self.i.ready.eq(~ended)

@@ -26,7 +26,7 @@ class ExactStep:
         self.gradients = {}
 
     def exponent(self, name):
-        return self.exponents[self.network.slot(Tensor.named(name))]
+        return self.exponents[self.network.exponent_entry(Tensor.named(name))]
 
     def value(self, name):
         return self.tensors[name] * Fraction(2) ** self.exponent(name)

@@ -37,7 +37,7 @@ def test_step_is_what_the_documentation_says(net, width, loss):
                       *labelled(data(vertices=8, seed=1), loss), np.arange(8) / 3)
     for _ in range(3):
         before = {name: gnn.tensors[name] for name in gnn.masters}
-        exponents = {net.slot(name): gnn.exponents[name] for name in before}
+        exponents = {net.exponent_entry(name): gnn.exponents[name] for name in before}
         key = gnn.step_key
         gnn.train_step()
         exact = ExactStep(gnn)

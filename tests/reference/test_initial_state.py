@@ -40,7 +40,7 @@ def test_exponents_are_no_higher_than_the_first_step_needs(net, width):
     assert not +gnn.saturations
     largest = {}
     for name, values in gnn.tensors.items():
-        entry = net.slot(name)
+        entry = net.exponent_entry(name)
         largest[entry] = max(largest.get(entry, 0), abs(values).max())
     for entry, value in largest.items():
         if entry.startswith(("T", "H", "Z", "dT", "dZ", "dM")) and value:

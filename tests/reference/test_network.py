@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hypercast.reference.dropout import Dropout
+from hypercast.reference.exponent_entries import exponent_entry
 from hypercast.reference.network import (
     AGGREGATE_FIRST,
     COMBINE_FIRST,
@@ -16,7 +17,6 @@ from hypercast.reference.network import (
     Network,
     initial_parameters,
 )
-from hypercast.reference.slots import slot
 from hypercast.reference.tensor import Kind, Tensor
 
 
@@ -161,8 +161,8 @@ def test_slots_are_those_of_the_kind_of_network():
     plain = Network.of_widths((4, 4, 4))
     found = jumping((1, 3), features=7)
     hidden = Tensor(Kind.HIDDEN, 1)
-    assert [network.slot(hidden) for network in (plain, found)] == [
-        slot(hidden, jumping=whether) for whether in (False, True)]
+    assert [network.exponent_entry(hidden) for network in (plain, found)] == [
+        exponent_entry(hidden, jumping=whether) for whether in (False, True)]
 
 
 def test_orders_of_each_layer():

@@ -20,7 +20,7 @@ def test_operands_are_masters_in_their_exponent(net, width):
     assert list(found) == list(state.parameters)
     for name, operand in found.items():
         assert np.array_equal(operand, gnn.tensors[name])
-        unit = 2.0 ** (state.exponents[net.slot(name)][0] - MASTER_EXPONENT)
+        unit = 2.0 ** (state.exponents[net.exponent_entry(name)][0] - MASTER_EXPONENT)
         limit = 1 << width - 1
         expected = np.clip(np.rint(state.parameters[name]["master"] / unit), -limit, limit - 1)
         assert np.array_equal(operand, expected)

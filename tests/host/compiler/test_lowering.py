@@ -441,13 +441,13 @@ def test_jumping_sums_over_all_hidden_features():
 @pytest.mark.parametrize("entry", ["train", "evaluate"])
 @pytest.mark.parametrize("name", ["sage", "gcn", "gin"])
 def test_a_shared_exponent_is_opened_once(name, entry):
-    """By the tensor that the reference takes, and before other tensors of its slot are made."""
+    """By the tensor that the reference takes, and before other tensors of its entry are made."""
     model = named_model(name, hidden=(4, 4), jumping=True)
     job, program = compile_job(model, CONFIG), instructions(model, entry=entry)
     made = [one for one in program if one["opcode"] in (Opcode.DRAIN, Opcode.UPDATE)]
-    slots = Counter(one["o"] for one in made)
-    assert Counter(one["o"] for one in made if one["open"]) == dict.fromkeys(slots, 1)
-    for number in slots:
+    entries = Counter(one["o"] for one in made)
+    assert Counter(one["o"] for one in made if one["open"]) == dict.fromkeys(entries, 1)
+    for number in entries:
         assert next(one for one in made if one["o"] == number)["open"]
     if entry == "train":
         first = next(one for one in made if one["o"] == job.tensors["dM"])

@@ -69,7 +69,8 @@ def test_parameters_that_share_an_exponent(tmp_path, name, additions):
     write_image(tmp_path / "image", job, model)
     _, parameters, _ = contents(tmp_path / "image")
     numbers = dict(zip(job.weights, (fields["tensor"] for fields in parameters), strict=True))
-    assert numbers == {name: job.tensors[model.network.slot(name)] for name in job.weights}
+    entry_of = model.network.exponent_entry
+    assert numbers == {name: job.tensors[entry_of(name)] for name in job.weights}
     assert len(set(numbers.values())) < len(numbers)
 
 

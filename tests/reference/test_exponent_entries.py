@@ -2,7 +2,7 @@
 
 import pytest
 
-from hypercast.reference.slots import slot
+from hypercast.reference.exponent_entries import exponent_entry
 from hypercast.reference.tensor import Tensor
 
 
@@ -14,7 +14,7 @@ from hypercast.reference.tensor import Tensor
     ("H2", "H2", "H"), ("H2.eval", "H2.eval", "H.eval"), ("M1.next", "M1.next", "M1.next"),
     ("dM2", "dM2", "dM"), ("dS2", "dM2", "dM"), ("dC2", "dC2", "dM"),
 ])
-def test_slot(name, alone, jumping):
+def test_entry(name, alone, jumping):
     tensor = Tensor.named(name)
-    assert slot(tensor) == alone
-    assert slot(tensor, jumping=True) == jumping
+    assert exponent_entry(tensor) == alone
+    assert exponent_entry(tensor, jumping=True) == jumping

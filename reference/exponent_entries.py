@@ -2,7 +2,7 @@
 
 from hypercast.reference.tensor import Kind, Tensor
 
-__all__ = ["slot"]
+__all__ = ["exponent_entry"]
 
 #: Kinds that have the exponent of another kind. Weights of a layer multiply one matrix, and their
 #: products are added.
@@ -16,7 +16,7 @@ _JUMPING = {
     Kind.ROOT_GRADIENT: Kind.AGGREGATED_GRADIENT, Kind.JUMPING_GRADIENT: Kind.AGGREGATED_GRADIENT}
 
 
-def slot(tensor: Tensor, *, jumping: bool = False) -> Tensor:
+def exponent_entry(tensor: Tensor, *, jumping: bool = False) -> Tensor:
     """The exponent file's entry of a tensor.
 
     Parameters
