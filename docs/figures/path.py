@@ -11,20 +11,20 @@ _RIGHT = 768
 
 
 def draw() -> Drawing:
-    """Rooms of the source from top to bottom, with files in them."""
+    """Packages from top to bottom, with files in them."""
     drawing = Drawing(800, 604, "From a graph to the chip: prepared, compiled, driven, and back")
     _, _, prepare, model, reference = first = _training(drawing)
-    compiler = _room(drawing, 202, "host/compiler: compile_job", "compute", [
+    compiler = _package(drawing, 202, "host/compiler: compile_job", "compute", [
         ("messages", "messages.py", "send lists, edges"),
         ("memory map", "memory_map.py", "a place for each"),
         ("lowering", "emitter.py", "instructions"),
         ("order of issue", "schedule.py", "what waits for what")])
-    runtime = _room(drawing, 356, "host/runtime", "control", [
+    runtime = _package(drawing, 356, "host/runtime", "control", [
         ("job", "compiler/job.py", "program, images"),
         ("driver", "driver.py", "load, run, read"),
         ("transport", "transport.py", "simulation, UART, PCIe"),
         ("chip", "rtl/chip.py", "trains")])
-    kept = _room(drawing, 510, "host/training, host/report", "memory", [
+    kept = _package(drawing, 510, "host/training, host/report", "memory", [
         ("metrics", "run_folder.py", "a line per epoch"),
         ("checkpoint", "checkpoint.py", "weights, exponents"),
         ("timeline", "runtime/timeline.py", "of one step"),
@@ -69,7 +69,7 @@ def _training(drawing: Drawing) -> tuple[Box, ...]:
 
 
 def _down(drawing: Drawing, source: Box, target: Box, tone: str, middle: float) -> None:
-    """An arrow from the bottom of a box to the top of one in the next room."""
+    """An arrow from the bottom of a box to the top of one in the next package."""
     drawing.line((source.middle, source.bottom), (source.middle, middle), (target.middle, middle),
                  (target.middle, target.y), tone=tone, end=True, width=2)
 
@@ -79,9 +79,9 @@ def _frame(drawing: Drawing, y: float, name: str, tone: str) -> None:
     drawing.text(_RIGHT - 14, y - 11, name, bold=True, size=12, anchor="end")
 
 
-def _room(drawing: Drawing, y: float, name: str, tone: str,
-          boxes: list[tuple[str, str, str]]) -> list[Box]:
-    """A room of the source, and files in it: what they are called, where, and what for."""
+def _package(drawing: Drawing, y: float, name: str, tone: str,
+             boxes: list[tuple[str, str, str]]) -> list[Box]:
+    """A package, and files in it: what they are called, where, and what for."""
     _frame(drawing, y, name, tone)
     return _boxes(drawing, y, tone, boxes)
 

@@ -1,12 +1,12 @@
-"""Which room may import which: every pair is listed, and no import runs in a circle."""
+"""Which package may import which: every pair is listed, and no import runs in a circle."""
 
 from graphlib import TopologicalSorter
 
 from tests.packaging.source_tree import FOLDERS, imports, module_name, modules
 
-#: Room to the rooms that its modules import. ``host/cli`` is the command line's entry, and
+#: Package to the packages that its modules import. ``host/cli`` is the command line's entry, and
 #: ``host/runtime/transport`` the interface that simulations implement. Benches are loaded by name.
-ROOMS = {
+PACKAGES = {
     "rtl": "",
     "reference": "rtl",
     "proofs": "rtl",
@@ -41,24 +41,24 @@ ROOMS = {
 MODULES = {module_name(path): path for path in modules(*FOLDERS) if path.name != "__init__.py"}
 
 
-def room(name):
-    """The room of the module ``name``."""
+def package(name):
+    """The package of the module ``name``."""
     _, folder, *rest = name.split(".")
     if rest[:2] == ["runtime", "transport"]:
         return "host/runtime/transport"
     return f"host/{rest[0]}" if folder == "host" else folder
 
 
-def test_every_pair_of_rooms_is_listed():
-    found = {name: set() for name in ROOMS}
+def test_every_pair_of_packages_is_listed():
+    found = {name: set() for name in PACKAGES}
     for name, path in MODULES.items():
-        found[room(name)] |= {room(other) for other in imports(path) & MODULES.keys()}
-    assert {name: " ".join(sorted(others - {name})) for name, others in found.items()} == ROOMS
+        found[package(name)] |= {package(other) for other in imports(path) & MODULES.keys()}
+    assert {name: " ".join(sorted(others - {name})) for name, others in found.items()} == PACKAGES
 
 
 def test_no_import_runs_backwards():
-    order = TopologicalSorter({name: others.split() for name, others in ROOMS.items()})
-    assert set(order.static_order()) == set(ROOMS)  # a CycleError otherwise
+    order = TopologicalSorter({name: others.split() for name, others in PACKAGES.items()})
+    assert set(order.static_order()) == set(PACKAGES)  # a CycleError otherwise
 
 
 def test_no_modules_import_each_other_in_a_circle():
