@@ -6,7 +6,9 @@ import pytest
 
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.emitter import Emitter
+from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.weights import Weights
+from hypercast.reference.tensor import Kind
 from hypercast.rtl.isa import Opcode, decode
 from tests.host.models import SMALL, named_model
 from tests.host.noted_programs import CASES, noted, summary
@@ -39,3 +41,25 @@ def test_weights_that_share_an_exponent_are_not_updated_while_it_is_used():
         updates = [row for row, one in enumerate(program)
                    if one["opcode"] == Opcode.UPDATE and one["o"] == entry]
         assert len(updates) >= 2 and max(used) < min(updates)
+
+
+@pytest.mark.parametrize("name", ["gcn", "sage"])
+def test_products_keep_their_weights_exponents(name, monkeypatch):
+    """An UPDATE of any weights that share the exponent waits for the DRAIN, whatever the order."""
+    noted, add = [], Schedule.add
+
+    def note(schedule, opcode, *fields, **others):
+        noted.append((opcode, dict(*fields) | others, others))
+        return add(schedule, opcode, *fields, **others)
+
+    monkeypatch.setattr(Schedule, "add", note)
+    model = named_model(name, hidden=(4, 4))
+    job, drains = compile_job(model, CONFIG), 0
+    for opcode, fields, names in noted:
+        sharing = {weights for weights in job.weights
+                   if weights.kind != Kind.BIAS
+                   and fields.get("b") == job.tensors[model.network.exponent_entry(weights)]}
+        if opcode == Opcode.DRAIN and sharing:
+            drains += 1
+            assert sharing <= {one[1] for one in names["reads"] if one[0] == "weights"}, fields
+    assert drains >= 9
