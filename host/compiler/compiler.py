@@ -16,7 +16,7 @@ from hypercast.host.compiler.lowering import Program
 from hypercast.host.compiler.memory_map import CapacityError, require_capacity
 from hypercast.host.compiler.packing import pack_rows
 from hypercast.host.compiler.reduction import gradient_digits
-from hypercast.host.compiler.sample_plan import Room, SamplePlan
+from hypercast.host.compiler.sample_plan import Capacity, SamplePlan
 from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.state import store_state, weight_rows
 from hypercast.host.compiler.timing import Timing
@@ -41,7 +41,7 @@ _SMALLER_SAMPLES = "take smaller samples: --batch, --fan-outs"
 
 
 def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True,
-                room: Room | None = None, edges: CompiledEdges | None = None) -> Job:
+                capacity: Capacity | None = None, edges: CompiledEdges | None = None) -> Job:
     """Compile a model, as it stands before its first step.
 
     Parameters
@@ -52,10 +52,10 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
         Configuration of the chip.
     word_sparse : bool
         Whether input features may be stored without their zero words, where that is less.
-    room : Room, optional
+    capacity : Capacity, optional
         What other samples take, if the program is to train on others, too.
     edges : CompiledEdges, optional
-        The sample's, of any orders, if they have been compiled and there is no ``room``.
+        The sample's, of any orders, if they have been compiled and there is no ``capacity``.
 
     Raises
     ------
@@ -63,15 +63,15 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
         If something does not fit the configuration; names what, and which field to raise.
     """
     _check(model, config)
-    plan = SamplePlan(model.network, config, model.sample, room, edges)
-    labels = LabelFormat.of(model, several_samples=bool(room))
+    plan = SamplePlan(model.network, config, model.sample, capacity, edges)
+    labels = LabelFormat.of(model, several_samples=bool(capacity))
     layout = Layout.of(model.network, config, plan.vertices, labels, edges=plan.place,
                        adam=model.recipe.optimiser == "adam")
     memory, weights = layout.memory, layout.weights
     features = Features(model, max(1, plan.vertices[0].rows), config,
-                        word_sparse=word_sparse and not room)
+                        word_sparse=word_sparse and not capacity)
     features.place(memory, layout.first_panels)
-    memory.check(dict.fromkeys(memory.regions, _SMALLER_SAMPLES) if room else features.remedies)
+    memory.check(dict.fromkeys(memory.regions, _SMALLER_SAMPLES) if capacity else features.remedies)
 
     images = plan.images(model.sample)
     features.fill(memory, images)
@@ -89,11 +89,11 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
         inputs=features.operand(layout.first_panels), timing=Timing(config, sparse),
         tensors=tensors, messages=plan.messages, roots=plan.roots,
         headroom=model.recipe.headroom_of, schedule=Schedule())
-    digits = dict.fromkeys(weights, config.digits) if room else gradient_digits(model, config)
+    digits = dict.fromkeys(weights, config.digits) if capacity else gradient_digits(model, config)
     program = Program(network=model.network, emitter=emitter, gradient_emitter=GradientEmitter(
         emitter=emitter, digits=digits))
     entries: dict[str, int] = {}
-    for entry in ("train", "evaluate") if room else ("load", "train", "evaluate"):
+    for entry in ("train", "evaluate") if capacity else ("load", "train", "evaluate"):
         row = len(emitter.schedule.issued)
         getattr(program, entry)()
         if row < len(emitter.schedule.issued):
@@ -121,7 +121,7 @@ def with_sample(job: Job, sample: Sample) -> Job:
     Raises
     ------
     CapacityError
-        If there is not enough room for it.
+        If there is not enough memory for it.
     """
     row_table, images = job.plan.row_table(sample), job.plan.images(sample)
     fill_dense(sample.features.values, job.regions[FEATURES], images, job.config)

@@ -72,11 +72,11 @@ def plan_reductions(network: Network, config: Config) -> dict[Tensor, list[Porti
             done, tail = 0, _tail(count, height, unit) if name == Tensor(Kind.WEIGHTS, 1) else 0
             while done < count:
                 left = count - done - (tail if done < count - tail else 0)
-                room = (capacity - used) // unit * unit
-                if used and room < min(left, height):  # rather than a small part
+                free = (capacity - used) // unit * unit
+                if used and free < min(left, height):  # rather than a small part
                     group, used = group + 1, 0
                     continue
-                size = min(left, room)
+                size = min(left, free)
                 plan[name].append(Portion(
                     rows=range(done, done + size), group=group, first_row=used))
                 done += size

@@ -19,14 +19,14 @@ from hypercast.reference.network import Network
 from hypercast.reference.sample import Sample
 from hypercast.rtl.config import Config
 
-__all__ = ["Room", "SamplePlan"]
+__all__ = ["Capacity", "SamplePlan"]
 
-#: Room is this share larger than the samples that are known.
+#: A capacity is this share larger than the samples that are known.
 _SLACK = 0.15
 
 
 @dataclass(frozen=True, kw_only=True)
-class Room:
+class Capacity:
     """What the samples of a training take at most.
 
     Parameters
@@ -42,7 +42,7 @@ class Room:
 
     @classmethod
     def of(cls, samples: Sequence[Sample]) -> Self:
-        """Room for samples like the given ones, the first one among them, and some more."""
+        """Capacity for samples like the given ones, the first one among them, and some more."""
         rows = np.max([sample.rows for sample in samples], axis=0)
         edges = np.array([_edges(sample) for sample in samples])
         return cls(rows=tuple(math.ceil(count * (1 + _SLACK)) for count in rows),
@@ -74,15 +74,15 @@ class SamplePlan:
         Configuration of the chip.
     sample : Sample
         The first one.
-    room : Room, optional
+    capacity : Capacity, optional
         What all samples take; if there are no others, the first one gets just what it needs.
     edges : CompiledEdges, optional
         Those of the first sample, if there are no others and they have been compiled.
 
     Attributes
     ----------
-    room : Room or None
-        The room that was given.
+    capacity : Capacity or None
+        What was given.
     vertices : tuple of Vertices
         Vertices of the input, and of every layer's output.
     messages, roots : dict
@@ -93,17 +93,18 @@ class SamplePlan:
         ``Job``. Made by ``place``.
     """
 
-    def __init__(self, network: Network, config: Config, sample: Sample, room: Room | None = None,
+    def __init__(self, network: Network, config: Config, sample: Sample,
+                 capacity: Capacity | None = None,
                  edges: CompiledEdges | None = None) -> None:
         self._network = network
         self._config = config
-        self.room = room
+        self.capacity = capacity
         self._table = RowTable()
         # Levels with the same vertices share their entries of the row table.
         self._levels = [0 if sample.square else level for level in range(len(sample.rows))]
-        self.vertices = tuple(
-            Vertices.of(count, config, self._table, level)
-            for count, level in zip(room.rows if room else sample.rows, self._levels, strict=True))
+        rows = capacity.rows if capacity else sample.rows
+        self.vertices = tuple(Vertices.of(count, config, self._table, level)
+                              for count, level in zip(rows, self._levels, strict=True))
         self._regions: dict[tuple[str, int], tuple[Region, Region]] = {}
         self._compiled: tuple[Sample, CompiledEdges] | None = None
         if edges:
@@ -132,7 +133,7 @@ class SamplePlan:
                 self.traffic = self._traffic([messages for _, messages in tiles])
 
     def _list_words(self, edges: EdgeMatrix, messages: Messages) -> int:
-        if not self.room:
+        if not self.capacity:
             return max(len(words) for words in messages.send_lists)
         bits = self.vertices[edges.source].rows * self._config.send_record_width
         return -(-bits // self._config.word_width)
@@ -140,8 +141,8 @@ class SamplePlan:
     def _set_words(self, messages: Messages) -> int:
         words = max(len(words) for words in messages.edge_sets)
         # Streams end in words of their own.
-        return words if not self.room else (
-            math.ceil(words * self.room.edges) + self._config.streams)
+        return words if not self.capacity else (
+            math.ceil(words * self.capacity.edges) + self._config.streams)
 
     def _traffic(self, tiles: Sequence[Messages]) -> AggregationCounts:
         by_core = np.sum([messages.edges for messages in tiles], axis=0)
@@ -151,28 +152,28 @@ class SamplePlan:
                 "imbalance": float(by_core.max() * self._config.cores / edges) if edges else 1.0}
 
     def _checked(self, edges: CompiledEdges, sample: Sample) -> CompiledEdges:
-        if self.room or edges.config != self._config or any(
+        if self.capacity or edges.config != self._config or any(
                 one is not other for one, other in zip(edges.edges, sample.edges, strict=True)):
-            raise ValueError("edges were compiled for another sample, configuration or room")
+            raise ValueError("edges were compiled for another sample, configuration or capacity")
         return edges
 
     def _edges(self, sample: Sample) -> CompiledEdges:
         if self._compiled is None or self._compiled[0] is not sample:
             self._compiled = sample, CompiledEdges.of(
                 self._network, sample.edges, sample.root_weight, self._config,
-                tiles=[level.tiles for level in self.vertices], symmetric=not self.room)
+                tiles=[level.tiles for level in self.vertices], symmetric=not self.capacity)
         return self._compiled[1]
 
-    def room_for(self, sample: Sample) -> Room:
-        """``Room`` for a sample that is too large, too; it has to be the first one then.
+    def capacity_for(self, sample: Sample) -> Capacity:
+        """``Capacity`` for a sample that is too large, too; it has to be the first one then.
 
         It is more than was there, so that samples that differ in kind cannot ask for it in turn
         forever.
         """
-        assert self.room  # there is nothing to exceed otherwise
-        own = Room.of([sample])
-        edges = float((self.room.edges * _edges(self._first) / _edges(sample)).max())
-        return Room(rows=tuple(map(max, self.room.rows, own.rows)),
+        assert self.capacity  # there is nothing to exceed otherwise
+        own = Capacity.of([sample])
+        edges = float((self.capacity.edges * _edges(self._first) / _edges(sample)).max())
+        return Capacity(rows=tuple(map(max, self.capacity.rows, own.rows)),
                     edges=max(own.edges, (1 + _SLACK) * edges))
 
     def rows_of(self, entry: int) -> range:
@@ -190,7 +191,7 @@ class SamplePlan:
         most = tuple(level.count for level in self.vertices)
         if any(count > limit for count, limit in zip(sample.rows, most, strict=True)):
             raise CapacityError(f"a sample has {sample.rows} rows of input and layers, but there "
-                                f"is room for {most}; compile the job with more room")
+                                f"are {most} in the job at most; compile it with more capacity")
         rows: dict[Hashable, int] = dict(zip(self._levels, sample.rows, strict=True))
         return [self._table.counts(core, self._config.cores, rows)
                 for core in range(self._config.cores)]
@@ -211,7 +212,7 @@ class SamplePlan:
                     words = relocate(messages.edge_sets[core], sets.address, self._config)
                     if len(words) > sets.words:
                         raise CapacityError(
-                            f"{sets.name} takes {len(words)} words, but there is room for "
-                            f"{sets.words}; compile the job with more room")
+                            f"{sets.name} takes {len(words)} words, but has {sets.words} in the "
+                            f"job; compile it with more capacity")
                     image += [(lists.name, messages.send_lists[core]), (sets.name, words)]
         return images

@@ -250,19 +250,19 @@ class ChipDevice(TrainingDevice):
         try:
             job = with_sample(self.job, sample)
         except CapacityError:
-            if self.job.plan.room is None:
+            if self.job.plan.capacity is None:
                 raise
-            self._make_room(sample)
+            self._compile_larger(sample)
             job = with_sample(self.job, sample)
         self.job = job
         self.driver.load_sample(job)
 
-    def _make_room(self, sample: Sample) -> None:
-        """Go on with a program that has room for ``sample``, in the same state."""
-        self._progress("a sample takes more room than those before; compiling the program again")
+    def _compile_larger(self, sample: Sample) -> None:
+        """Go on with a program that has memory for ``sample``, in the same state."""
+        self._progress("a sample takes more memory than those before; compiling the program again")
         state = self.state()
         self._load(compile_job(self._model.with_sample(sample), self.job.config,
-                               room=self.job.plan.room_for(sample)))
+                               capacity=self.job.plan.capacity_for(sample)))
         self.load_state(state)
 
     def evaluate(self) -> Metrics:

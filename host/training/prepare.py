@@ -10,7 +10,7 @@ import numpy.typing as npt
 from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.memory_map import CapacityError
-from hypercast.host.compiler.sample_plan import Room
+from hypercast.host.compiler.sample_plan import Capacity
 from hypercast.host.cycle_model.orders import choose_orders
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.graphs.graph import Graph
@@ -153,7 +153,8 @@ def training_data(graph: Graph, recipe: Recipe,
             graph.labels, graph.splits, ranked)
 
 
-def open_device(name: str, model: InitialModel, config: Config, *, room: Room | None = None,
+def open_device(name: str, model: InitialModel, config: Config, *,
+                capacity: Capacity | None = None,
                 edges: CompiledEdges | None = None,
                 progress: Callable[[str], None] = lambda text: None) -> TrainingDevice:
     """A device that trains ``model``.
@@ -166,7 +167,7 @@ def open_device(name: str, model: InitialModel, config: Config, *, room: Room | 
         What is trained.
     config : Config
         Configuration of the chip.
-    room : Room, optional
+    capacity : Capacity, optional
         For samples, if it is to train on others, too.
     edges : CompiledEdges, optional
         The model's, if they have been compiled.
@@ -182,6 +183,6 @@ def open_device(name: str, model: InitialModel, config: Config, *, room: Room | 
     """
     if name == "reference":
         return ReferenceDevice(model)
-    job = compile_job(model, config, room=room, edges=edges)
+    job = compile_job(model, config, capacity=capacity, edges=edges)
     transport = open_transport(name, config, progress=progress)
     return ChipDevice(transport, job, model, progress=progress)

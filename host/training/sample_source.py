@@ -6,7 +6,7 @@ from itertools import islice
 
 import numpy as np
 
-from hypercast.host.compiler.sample_plan import Room
+from hypercast.host.compiler.sample_plan import Capacity
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.sampling.edge import EdgeDraw
 from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
@@ -24,7 +24,7 @@ from hypercast.rtl.isa import Split
 
 __all__ = ["SampleSource"]
 
-#: Samples that are drawn to see how much room samples take.
+#: Samples that are drawn to see how much memory samples take.
 _TRIALS = 8
 
 
@@ -94,9 +94,9 @@ class SampleSource:
         samples: Iterator[Sample] = prefetched(partial(self._sample, number), range(len(self)))
         return samples
 
-    def room(self) -> Room:
-        """``Room`` for all samples, by what the first ones take."""
-        return Room.of([self.first, *islice(self.epoch(0), 1, _TRIALS)])
+    def capacity(self) -> Capacity:
+        """``Capacity`` for all samples, by what the first ones take."""
+        return Capacity.of([self.first, *islice(self.epoch(0), 1, _TRIALS)])
 
 
 def _check_reached(visits: IntArray, sampler: str) -> None:

@@ -295,7 +295,7 @@ class Trainer:
 
     def _open(self) -> TrainingDevice:
         device = open_device(self.device.name, self.initial, self.device.config,
-                             room=self._samples.room() if self._samples else None,
+                             capacity=self._samples.capacity() if self._samples else None,
                              edges=self.edges,
                              progress=lambda text: self.progress(text))
         if self._check:

@@ -81,7 +81,7 @@ def _trained(name):
 def summary(name):
     """What is noted of a case: digests of the program and of where things lie, and cycles.
 
-    How much room exponents leave is no matter of the compiler.
+    How much headroom exponents leave is no matter of the compiler.
     """
     model, config = _trained(name)
     job = compile_job(model, config)

@@ -1,4 +1,4 @@
-"""Exponents of momenta: room in the first step, and how they follow gradients."""
+"""Exponents of momenta: headroom in the first step, and how they follow gradients."""
 
 import numpy as np
 import pytest

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hypercast.host.compiler.compiler import compile_job
-from hypercast.host.compiler.sample_plan import Room
+from hypercast.host.compiler.sample_plan import Capacity
 from hypercast.host.graphs.sampling.edge import EdgeDraw
 from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
 from hypercast.host.graphs.sampling.node import NodeDraw
@@ -53,7 +53,7 @@ def network_of(name, *, order=COMBINE_FIRST, dropout=0.5, **additions):
                            for layer in network.layers)
 
 
-def check(network, config, samples, recipe, room=None):
+def check(network, config, samples, recipe, capacity=None):
     """Train on all samples; every word of every step must be equal.
 
     Returns how often the program was compiled again.
@@ -62,9 +62,8 @@ def check(network, config, samples, recipe, room=None):
     reference = ReferenceDevice(model_of(network, recipe, first))
     model = model_of(network, recipe, first)
     notices = []
-    chip = ChipDevice(
-        CxxrtlTransport(config), compile_job(model, config, room=room or Room.of(samples)), model,
-        progress=notices.append)
+    job = compile_job(model, config, capacity=capacity or Capacity.of(samples))
+    chip = ChipDevice(CxxrtlTransport(config), job, model, progress=notices.append)
     total = Comparison()
     try:
         for sample in samples:
@@ -108,4 +107,4 @@ def test_samples_larger_than_the_room(optimiser):
     """Momenta, exponents and the number of steps go on in the program that has more."""
     network, recipe = network_of("gcn"), Recipe(optimiser=optimiser, learning_rates=(0.01,))
     samples = sorted(samples_of(network, recipe, "gcn"), key=lambda sample: sample.edges[0].nnz)
-    assert 0 < check(network, WIDE, samples, recipe, Room(rows=samples[0].rows, edges=1.0)) < 6
+    assert 0 < check(network, WIDE, samples, recipe, Capacity(rows=samples[0].rows, edges=1.0)) < 6

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypercast.host.compiler.compiler import compile_job, with_sample
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.compiler.packing import unpack_rows
-from hypercast.host.compiler.sample_plan import Room
+from hypercast.host.compiler.sample_plan import Capacity
 from hypercast.host.compiler.state import load_state, matrix_of
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
@@ -66,7 +66,8 @@ def test_programs_are_those_noted(name):
 def test_another_sample_changes_what_is_of_samples():
     """Its exponents, among all; rows, and the sizes of splits."""
     network, (small, other) = samples_of(100, 60)
-    job = compile_job(InitialModel.of(network, RECIPE, small), SAMPLED, room=Room.of([small]))
+    model = InitialModel.of(network, RECIPE, small)
+    job = compile_job(model, SAMPLED, capacity=Capacity.of([small]))
     found = with_sample(job, other)
     assert found.rows == other.rows and found.program == job.program
     assert found.exponents.keys() == job.exponents.keys()
@@ -75,7 +76,7 @@ def test_another_sample_changes_what_is_of_samples():
     assert (found.exponents["A"], found.exponents["X"]) == (
         other.edge_exponent, other.features.exponent)
     assert sum(found.split_sizes) == 60 and sum(job.split_sizes) == 100
-    anew = compile_job(InitialModel.of(network, RECIPE, other), SAMPLED, room=job.plan.room)
+    anew = compile_job(InitialModel.of(network, RECIPE, other), SAMPLED, capacity=job.plan.capacity)
     for image, expected in zip(found.images, anew.images, strict=True):
         words, all_words = dict(image), dict(expected)
         assert {"labels", "X"} < words.keys()
@@ -218,7 +219,7 @@ def test_features_that_would_be_word_sparse():
 def test_smaller_samples_are_another_remedy():
     model = small_model(small_graph(vertices=40))
     with pytest.raises(CapacityError, match=r"channel_words=\d+\); or take smaller samples: --b"):
-        compile_job(model, SMALL.replace(channel_words=64), room=Room.of([model.sample]))
+        compile_job(model, SMALL.replace(channel_words=64), capacity=Capacity.of([model.sample]))
 
 
 def test_named_value_is_the_smallest():

@@ -1,4 +1,4 @@
-"""Room for samples, and devices that make more of it."""
+"""Capacity for samples, and devices that make more of it."""
 
 import math
 from dataclasses import replace
@@ -8,7 +8,7 @@ import pytest
 
 from hypercast.host.compiler.compiler import compile_job, with_sample
 from hypercast.host.compiler.memory_map import CapacityError
-from hypercast.host.compiler.sample_plan import _SLACK, Room
+from hypercast.host.compiler.sample_plan import _SLACK, Capacity
 from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
 from hypercast.host.graphs.sampling.samples import SampleMaker
 from hypercast.host.runtime.devices import ChipDevice
@@ -37,14 +37,14 @@ def samples_of(*sizes, vertices=300):
                      for part, size in zip(parts, sizes, strict=True)]
 
 
-def device_of(network, sample, config=CONFIG, room=True):
-    """A chip that trains on a sample, with room for others like it, and what it tells."""
+def device_of(network, sample, config=CONFIG, capacity=True):
+    """A chip that trains on a sample, with capacity for others like it, and what it tells."""
     model, notices = InitialModel.of(network, RECIPE, sample), []
-    job = compile_job(model, config, room=Room.of([sample]) if room else None)
+    job = compile_job(model, config, capacity=Capacity.of([sample]) if capacity else None)
     return ChipDevice(FakeChip(config), job, model, progress=notices.append), notices
 
 
-def test_room_is_made_once_for_all_samples_of_a_size():
+def test_memory_is_made_once_for_all_samples_of_a_size():
     """Also for rows of a tile that the first sample had no edges in."""
     network, (small, large, other) = samples_of(20, 100, 95)
     device, notices = device_of(network, small)
@@ -54,7 +54,7 @@ def test_room_is_made_once_for_all_samples_of_a_size():
         assert device.job.rows == sample.rows
     assert len(device.job.plan.vertices[0].tiles) == 2
     assert notices == [
-        "a sample takes more room than those before; compiling the program again"]
+        "a sample takes more memory than those before; compiling the program again"]
 
 
 def test_the_state_stays():
@@ -81,7 +81,7 @@ def test_room_grows_whenever_there_is_too_little():
     """So samples of which each takes more in another place cannot ask for it in turn forever."""
     network, [sample] = samples_of(20)
     device, _ = device_of(network, sample)
-    old, new = device.job.plan.room, device.job.plan.room_for(sample)
+    old, new = device.job.plan.capacity, device.job.plan.capacity_for(sample)
     assert new.edges > old.edges and new.rows == old.rows
 
 
@@ -94,10 +94,10 @@ def test_memory_that_is_too_small():
     device.take(small)
 
 
-def test_a_job_without_room():
+def test_a_job_without_capacity():
     network, (small, large) = samples_of(20, 100)
-    device, notices = device_of(network, small, room=False)
-    with pytest.raises(CapacityError, match="compile the job with more room"):
+    device, notices = device_of(network, small, capacity=False)
+    with pytest.raises(CapacityError, match="compile it with more capacity"):
         device.take(large)
     assert not notices
 
@@ -106,22 +106,23 @@ def test_regions_are_checked_too():
     """As many rows, but more edges."""
     network, (small, large) = samples_of(60, 100)
     model = InitialModel.of(network, RECIPE, small)
-    job = compile_job(model, CONFIG, room=Room(rows=large.rows, edges=1.0))
-    with pytest.raises(CapacityError, match="words, but there is room for"):
+    job = compile_job(model, CONFIG, capacity=Capacity(rows=large.rows, edges=1.0))
+    with pytest.raises(CapacityError, match=r"words, but has .* in the job; compile it"):
         with_sample(job, large)
 
 
-def test_room():
+def test_capacity():
     """A slack beyond the largest sample, relative to the first one; edges by the matrix that grows
     most.
     """
     _, (small, large) = samples_of(20, 100)
-    assert Room.of([small]).edges == 1 + _SLACK
-    assert Room.of([large]).rows == tuple(math.ceil(count * (1 + _SLACK)) for count in large.rows)
-    assert Room.of([small, large]).rows == Room.of([large, small]).rows == Room.of([large]).rows
+    assert Capacity.of([small]).edges == 1 + _SLACK
+    rows = tuple(math.ceil(count * (1 + _SLACK)) for count in large.rows)
+    for samples in ([large], [small, large], [large, small]):
+        assert Capacity.of(samples).rows == rows
     ratio = max(map(large.sent_edges, large.edges)) / max(map(small.sent_edges, small.edges))
-    assert Room.of([small, large]).edges == pytest.approx((1 + _SLACK) * ratio)
-    assert Room.of([large, small]).edges == 1 + _SLACK
+    assert Capacity.of([small, large]).edges == pytest.approx((1 + _SLACK) * ratio)
+    assert Capacity.of([large, small]).edges == 1 + _SLACK
 
 
 @pytest.mark.parametrize(("name", "additions"), [
@@ -139,17 +140,17 @@ def test_traffic_is_that_of_the_adjacency(name, additions):
     assert job.imbalance == pytest.approx(max(by_core) * 2 / matrix.nnz)
 
 
-def test_regions_have_room():
+def test_regions_have_capacity():
     """For send lists of all rows, and as many more words of edges."""
     network, [sample] = samples_of(20)
-    model, room = InitialModel.of(network, RECIPE, sample), Room.of([sample])
-    plain, roomy = compile_job(model, CONFIG), compile_job(model, CONFIG, room=room)
+    model, capacity = InitialModel.of(network, RECIPE, sample), Capacity.of([sample])
+    plain, roomy = compile_job(model, CONFIG), compile_job(model, CONFIG, capacity=capacity)
     for name, region in roomy.regions.items():
         if name.startswith("send list"):
             level = next(level for level in roomy.plan.vertices
                          if -(-level.rows * CONFIG.send_record_width // CONFIG.word_width)
                          == region.words)
-            assert level.count in room.rows
+            assert level.count in capacity.rows
         if name.startswith("edge set"):
-            assert region.words == math.ceil(plain.regions[name].words * room.edges) + \
+            assert region.words == math.ceil(plain.regions[name].words * capacity.edges) + \
                 CONFIG.streams

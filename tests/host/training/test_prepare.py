@@ -6,7 +6,7 @@ import pytest
 from hypercast import Device, Model, Trainer
 from hypercast.host.compiler import compiled_edges
 from hypercast.host.compiler.compiler import compile_job
-from hypercast.host.compiler.sample_plan import Room
+from hypercast.host.compiler.sample_plan import Capacity
 from hypercast.host.training import prepare
 from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.recipe import Recipe
@@ -78,8 +78,9 @@ def test_edges_of_something_else_are_refused():
     graph = small_graph(40)
     network = model_network("gcn", graph.features.shape[1], (4,), graph.classes)
     model, edges = prepare.prepare_for(CONFIG, graph, network, Recipe())
-    for other, config, room in (
+    for other, config, capacity in (
             (prepare.prepare(graph, network, Recipe()), CONFIG, None),
-            (model, CONFIG.replace(read_buffer=8), None), (model, CONFIG, Room.of([model.sample]))):
-        with pytest.raises(ValueError, match="for another sample, configuration or room"):
-            compile_job(other, config, room=room, edges=edges)
+            (model, CONFIG.replace(read_buffer=8), None),
+            (model, CONFIG, Capacity.of([model.sample]))):
+        with pytest.raises(ValueError, match="for another sample, configuration or capacity"):
+            compile_job(other, config, capacity=capacity, edges=edges)
