@@ -12,8 +12,10 @@ from hypercast.host.compiler.sample_plan import _SLACK, Capacity
 from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
 from hypercast.host.graphs.sampling.samples import SampleMaker
 from hypercast.host.runtime.devices import ChipDevice
+from hypercast.host.training.prepare import prepare, prepare_for
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.initial_model import InitialModel
+from hypercast.reference.models import model_network
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.placement import rank_of, rows_of
@@ -154,3 +156,17 @@ def test_regions_have_capacity():
         if name.startswith("edge set"):
             assert region.words == math.ceil(plain.regions[name].words * capacity.edges) + \
                 CONFIG.streams
+
+
+def test_edges_of_something_else_are_refused():
+    """What was compiled is taken for the very same matrices and configuration, without a capacity."""
+    graph = small_graph(40)
+    network = model_network("gcn", graph.features.shape[1], (4,), graph.classes)
+    model, edges = prepare_for(CONFIG, graph, network, Recipe())
+    assert compile_job(model, CONFIG, edges=edges).program == compile_job(model, CONFIG).program
+    for other, config, capacity in (
+            (prepare(graph, network, Recipe()), CONFIG, None),
+            (model, CONFIG.replace(read_buffer=8), None),
+            (model, CONFIG, Capacity.of([model.sample]))):
+        with pytest.raises(ValueError, match="for another sample, configuration or capacity"):
+            compile_job(other, config, capacity=capacity, edges=edges)

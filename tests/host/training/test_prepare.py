@@ -6,7 +6,6 @@ import pytest
 from hypercast import Device, Model, Trainer
 from hypercast.host.compiler import compiled_edges
 from hypercast.host.compiler.compiler import compile_job
-from hypercast.host.compiler.sample_plan import Capacity
 from hypercast.host.training import prepare
 from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.recipe import Recipe
@@ -72,15 +71,3 @@ def test_a_trainer_hands_it_on(compiled, rounded, monkeypatch):
         image = compile_job(trainer.initial, device.config, edges=trainer.edges)
     assert len(compiled) == len(rounded) == 1
     assert image.program == program
-
-
-def test_edges_of_something_else_are_refused():
-    graph = small_graph(40)
-    network = model_network("gcn", graph.features.shape[1], (4,), graph.classes)
-    model, edges = prepare.prepare_for(CONFIG, graph, network, Recipe())
-    for other, config, capacity in (
-            (prepare.prepare(graph, network, Recipe()), CONFIG, None),
-            (model, CONFIG.replace(read_buffer=8), None),
-            (model, CONFIG, Capacity.of([model.sample]))):
-        with pytest.raises(ValueError, match="for another sample, configuration or capacity"):
-            compile_job(other, config, capacity=capacity, edges=edges)
