@@ -159,7 +159,7 @@ def test_regions_have_capacity():
 
 
 def test_edges_of_something_else_are_refused():
-    """What was compiled is taken for the very same matrices and configuration, without a capacity."""
+    """What was compiled is taken for the same matrices and configuration, without a capacity."""
     graph = small_graph(40)
     network = model_network("gcn", graph.features.shape[1], (4,), graph.classes)
     model, edges = prepare_for(CONFIG, graph, network, Recipe())
