@@ -33,7 +33,7 @@ class GradientEmitter:
 
     emitter: Emitter
     digits: Mapping[Tensor, int]
-    _groups: dict[int, Accumulators] = field(default_factory=dict)
+    _reduction_groups: dict[int, Accumulators] = field(default_factory=dict)
 
     def gradients(self, phase: int, number: int,
                   factors: Mapping[Tensor, tuple[Tensor, Tensor, Dropout | None]]) -> None:
@@ -70,7 +70,8 @@ class GradientEmitter:
                 Opcode.UPDATE, phase=phase,
                 duration=emitter.timing.update(len(portion.rows), weights.state_values),
                 writes=[("weights", name, portion.rows.start)],
-                accumulators=self._group(portion.group), first_row=portion.first_row,
+                accumulators=self._reduction_group(portion.reduction_group),
+                first_row=portion.first_row,
                 rows=len(portion.rows), weights=weights.base + portion.rows.start,
                 state=weights.state.address + state, a=emitter.tensor(rows),
                 b=emitter.tensor(columns), o=emitter.tensor(name), peak_of=emitter.tensor(name),
@@ -80,18 +81,18 @@ class GradientEmitter:
     def halt(self, *, phase: int) -> None:
         """End the program, and the training step."""
         self.emitter.halt(phase=phase, step=1)
-        self._groups.clear()
+        self._reduction_groups.clear()
 
     def _passing_sums(self, bias: Tensor, carrier: Tensor) -> dict[int, int]:
         """Panels of a bias, to their reduction rows, whose sums can be taken while the first tile
-        of a weight gradient passes: those that are reduced in the same group.
+        of a weight gradient passes: those that are reduced in the same reduction group.
         """
         weights = self.emitter.weights[carrier]
-        passing = {(panel, portion.group) for portion in weights.portions
+        passing = {(panel, portion.reduction_group) for portion in weights.portions
                    for panel, part in weights.parts(portion.rows) if part.start == 0}
         return {panel: portion.first_row + panel - portion.rows.start
                 for portion in self.emitter.weights[bias].portions for panel in portion.rows
-                if (panel, portion.group) in passing}
+                if (panel, portion.reduction_group) in passing}
 
     def _weight_gradient(self, phase: int, name: Tensor, rows: Tensor, columns: Tensor,
                          dropout: Dropout | None, bias: Tensor, sums: Mapping[int, int]) -> None:
@@ -111,7 +112,7 @@ class GradientEmitter:
                 with_sums = first == 0 and panel in sums
                 digits = max(self.digits[each] for each in (name, *[bias] * with_sums))
                 self._reduce(
-                    portion.group,
+                    portion.reduction_group,
                     {"phase": phase, "vertices": entry, "digits": digits, "panels": count,
                      "panel": first, "first_row": row, **left.fields, **right.fields,
                      **({"sums": 1, "sums_row": sums[panel]} if with_sums else {}),
@@ -135,7 +136,7 @@ class GradientEmitter:
             for panel, right in rights[:1] if together else rights:
                 panels = alone if together else [panel]
                 self._reduce(
-                    portion.group,
+                    portion.reduction_group,
                     {"phase": phase, "vertices": vertices.entry, "digits": self.digits[name],
                      "panels": len(panels), "ones": 1, "stride": region.stride,
                      "first_row": portion.first_row + panel - portion.rows.start, **right.fields},
@@ -150,7 +151,7 @@ class GradientEmitter:
                 writes: Iterable[Name] = ()) -> None:
         self.emitter.schedule.add(
             Opcode.GRADIENT, fields, duration=duration, reads=reads, writes=writes,
-            follows=follows, accumulators=self._group(group))
+            follows=follows, accumulators=self._reduction_group(group))
 
     def _pieces(self, weights: Weights, portion: Portion,
                 rows: Tensor) -> Iterator[tuple[int, int, int, int]]:
@@ -163,9 +164,9 @@ class GradientEmitter:
             for first, last in pairwise([part.start // tile, *cuts, part.stop // tile]):
                 yield panel, first, last - first, row + first * tile
 
-    def _group(self, number: int) -> Accumulators:
-        """Accumulators of a group of reductions."""
-        if number not in self._groups:
-            self._groups[number] = Accumulators(
-                "aggregation", after=self._group(number - 1) if number else None)
-        return self._groups[number]
+    def _reduction_group(self, number: int) -> Accumulators:
+        """Accumulators of a reduction group."""
+        if number not in self._reduction_groups:
+            self._reduction_groups[number] = Accumulators(
+                "aggregation", after=self._reduction_group(number - 1) if number else None)
+        return self._reduction_groups[number]

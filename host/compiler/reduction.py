@@ -1,8 +1,8 @@
 """Plans which rows of the weight gradients are reduced together, and in how many digits.
 
-A *group* is reduced into one buffer of accumulators, one parameter's rows after the other's; then
-its parameters are updated, while the next group is reduced. So a group is as large as fits, but the
-last one is kept small: its update is what a training step ends with.
+A *reduction group* is reduced into one buffer of accumulators, one parameter's rows after the
+other's; then its parameters are updated, while the next group is reduced. So a group is as large as
+fits, but the last one is kept small: its update is what a training step ends with.
 """
 
 import math
@@ -30,14 +30,14 @@ class Portion:
     ----------
     rows : range
         Rows of those the parameter has in the weight bank, from a multiple of ``cores`` on.
-    group : int
+    reduction_group : int
         The group they are reduced in.
     first_row : int
         Reduction row of the first one, a multiple of ``cores``.
     """
 
     rows: range
-    group: int
+    reduction_group: int
     first_row: int
 
 
@@ -78,7 +78,7 @@ def plan_reductions(network: Network, config: Config) -> dict[Tensor, list[Porti
                     continue
                 size = min(left, free)
                 plan[name].append(Portion(
-                    rows=range(done, done + size), group=group, first_row=used))
+                    rows=range(done, done + size), reduction_group=group, first_row=used))
                 done += size
                 used += -(-size // cores) * cores
                 if tail and done == count - tail:

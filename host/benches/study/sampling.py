@@ -15,11 +15,11 @@ from hypercast.host.benches.study.batch import Block
 from hypercast.host.graphs.sampling.neighbourhoods import relabelled
 from hypercast.reference.array_types import IntArray
 
-__all__ = ["ConfigurationModel", "Sample"]
+__all__ = ["ConfigurationModel", "LayerSample"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sample:
+class LayerSample:
     """One layer's sampled edges, without loops.
 
     Parameters
@@ -82,7 +82,7 @@ class ConfigurationModel:
 
         Returns
         -------
-        tuple of Sample
+        tuple of LayerSample
             First layer to last.
         """
         vertices = self._random.choice(len(self._degrees), targets, replace=False)
@@ -97,7 +97,7 @@ class ConfigurationModel:
 
         Returns
         -------
-        Sample
+        LayerSample
             The sample, the same for all layers.
         """
         chance = self._degrees / self._ends[-1]
@@ -107,8 +107,8 @@ class ConfigurationModel:
         ends = self._random.choice(vertices, (within, 2), p=degrees / degrees.sum())
         ends = np.unique(np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1), axis=0)
         source, destination = np.concatenate([ends, ends[:, ::-1]]).T
-        return Sample(vertices=chosen, destinations=vertices, source=source,
-                      destination=destination)
+        return LayerSample(vertices=chosen, destinations=vertices, source=source,
+                           destination=destination)
 
     def _layer(self, vertices, fan_out):
         count = np.minimum(self._degrees[vertices], fan_out)
@@ -118,4 +118,5 @@ class ConfigurationModel:
         row, neighbour = np.unique(
             np.stack([row, neighbour])[:, neighbour != vertices[row]], axis=1)
         below, source = relabelled(vertices, neighbour, len(self._degrees))
-        return Sample(vertices=below, destinations=len(vertices), source=source, destination=row)
+        return LayerSample(vertices=below, destinations=len(vertices), source=source,
+                           destination=row)

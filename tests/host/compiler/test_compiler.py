@@ -151,7 +151,7 @@ def test_groups_of_reductions_fit_the_accumulators(case):
             assert portion.first_row % config.cores == 0
             rows = range(portion.first_row, portion.first_row + len(portion.rows))
             assert rows.stop <= config.accumulator_rows * config.cores
-            group = used.setdefault(portion.group, set())
+            group = used.setdefault(portion.reduction_group, set())
             assert not group & set(rows)
             group |= set(rows)
     assert sorted(used) == list(range(len(used)))

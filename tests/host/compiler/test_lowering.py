@@ -156,7 +156,7 @@ def test_accumulators_are_free_when_a_sum_begins(vertices):
                       for name, layer, transposed in (("T1", 1, 0), ("T2", 2, 0), ("dZ1", 2, 1))},
             "aggregation": {"H1": "T1", "Z2": "T2", "dT2": "dZ2", "dT1": "dZ1"}}
     left = Counter(
-        portion.group for weights in job.weights.values() for portion in weights.portions)
+        portion.reduction_group for weights in job.weights.values() for portion in weights.portions)
     owners, taken = {}, 0
     for entry in program:
         place = entry.get("buffer")
@@ -174,7 +174,7 @@ def test_accumulators_are_free_when_a_sum_begins(vertices):
             panel = (entry["address"] - job.regions[source].address) // job.regions[source].stride
             owners["aggregation", place] = source, panel
         elif entry["opcode"] == Opcode.GRADIENT:
-            group = piece_of(entry, job)[1].group
+            group = piece_of(entry, job)[1].reduction_group
             assert owners.setdefault(("aggregation", place), group) == group
         elif entry["opcode"] == Opcode.DRAIN:
             kind = "array" if entry["source"] == DrainSource.ARRAY else "aggregation"
@@ -266,7 +266,7 @@ def test_pieces_of_a_group_follow_each_other():
     model = small_model(small_graph(features=40, classes=2), hidden=(3,))
     job = compile_job(model, CONFIG)
     gradients = of(Opcode.GRADIENT, instructions(model))
-    groups = [piece_of(entry, job)[1].group for entry in gradients]
+    groups = [piece_of(entry, job)[1].reduction_group for entry in gradients]
     assert groups == sorted(groups)
     for before, after, entry in zip(groups, groups[1:], gradients[1:], strict=False):
         assert before != after or not entry["waits"] >> Engine.REDUCTION & 1
@@ -315,8 +315,8 @@ def test_biases_of_what_passes(features, vertices, alone):
         panel = rows.start // weights.height
         assert rows.start % weights.height == 0
         [bias_portion] = job.weights[f"b{weights.name[1:]}"].portions
-        assert (bias_portion.group, bias_portion.first_row + panel) == (
-            portion.group, entry["sums_row"])
+        assert (bias_portion.reduction_group, bias_portion.first_row + panel) == (
+            portion.reduction_group, entry["sums_row"])
         found[weights.name, panel] += 1
     assert set(found.values()) == {tiles}
     ones = of(Opcode.GRADIENT, program, ones=1)

@@ -95,7 +95,7 @@ def test_program_sends_them():
 def portions(config, *widths):
     """The planned portions of a network: name to (group, first reduction row, rows)."""
     plan = plan_reductions(Network.of_widths(list(widths)), config)
-    return {name: [(portion.group, portion.first_row, portion.rows) for portion in parts]
+    return {name: [(portion.reduction_group, portion.first_row, portion.rows) for portion in parts]
             for name, parts in plan.items()}
 
 

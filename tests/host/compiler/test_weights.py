@@ -29,7 +29,7 @@ def test_first_panels_of_parts():
     state = Region(name="state", channel=1, address=0, words=0)
     parts = [range(0, 8), range(8, 14), range(14, 30)]
     weights = Weights(name="W1", shape=(10, 6), base=0, height=10, panels=3, state=state,
-                      portions=tuple(Portion(rows=rows, group=0, first_row=rows.start)
+                      portions=tuple(Portion(rows=rows, reduction_group=0, first_row=rows.start)
                                    for rows in parts))
     assert [list(weights.parts(rows)) for rows in parts] == [
         [(0, range(8))],
