@@ -185,18 +185,17 @@ class Core(wiring.Component):
         aggregate = OPERANDS[isa.Opcode.AGGREGATE](issue.instruction)
         update = OPERANDS[isa.Opcode.UPDATE](issue.instruction)
 
-        def starts(*opcodes):
-            return valid & Cat(header.opcode == opcode for opcode in opcodes).any()
+        def starts(engine):
+            return valid & Cat(header.opcode == opcode for opcode in isa.opcodes_of(engine)).any()
 
         m.d.comb += [
             rows.index.eq(aggregate.vertices),
-            sender.start.eq(starts(isa.Opcode.AGGREGATE) & ~aggregate.prefetch),
-            receiver.start.eq(starts(isa.Opcode.AGGREGATE)),
-            receiver.reduce_start.eq(starts(isa.Opcode.GRADIENT)),
-            array.start.eq(starts(isa.Opcode.MATMUL, isa.Opcode.GRADIENT)),
-            vector.start.eq(
-                starts(isa.Opcode.DRAIN, isa.Opcode.LOSS, isa.Opcode.UPDATE)),
-            weights.expect_valid.eq(starts(isa.Opcode.UPDATE)),
+            sender.start.eq(starts(isa.Engine.AGGREGATE) & ~aggregate.prefetch),
+            receiver.start.eq(starts(isa.Engine.AGGREGATE)),
+            receiver.reduce_start.eq(starts(isa.Engine.REDUCTION)),
+            array.start.eq(starts(isa.Engine.ARRAY)),
+            vector.start.eq(starts(isa.Engine.VECTOR)),
+            weights.expect_valid.eq(starts(isa.Engine.WEIGHTS)),
             weights.expect.eq(update.rows),
         ]
         for engine in (sender, receiver, array, vector):

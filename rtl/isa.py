@@ -6,11 +6,13 @@ zeros. Addresses are word addresses that already point at the first row processe
 """
 
 import enum
+from dataclasses import dataclass
 
 __all__ = [
     "HEADER", "INSTRUCTION_WIDTH", "INSTRUCTION_WORDS", "MASTER_EXPONENT", "MAXIMUM_EXPONENT",
-    "MINIMUM_EXPONENT", "OPERANDS", "STEP_KEY_INCREMENT", "Bypass", "DrainSource", "Engine", "Kind",
-    "Opcode", "OperandSource", "Split", "decode", "encode",
+    "MINIMUM_EXPONENT", "OPERANDS", "OPERATIONS", "STEP_KEY_INCREMENT", "Bypass", "DrainSource",
+    "Engine", "Kind", "Opcode", "OperandSource", "Operation", "Split", "decode", "encode",
+    "engine_of", "largest", "opcodes_of",
 ]
 
 INSTRUCTION_WIDTH = 352
@@ -99,37 +101,86 @@ _BYPASS = (("bypass", 3), ("left_base", 16), ("right_base", 16), ("send_base", 1
 _BYPASSED = (("bypassed", 1), ("bypass_base", 16), ("chained", 1))
 _TENSORS = (("a", 8), ("b", 8), ("o", 8), ("peak_of", 8), ("open", 1), ("headroom", -3))
 
-#: Operand fields of each opcode; a negative width marks a signed field. ``docs/instructions.md``
-#: explains each.
-OPERANDS = {
-    Opcode.HALT: (("step", 1),),
-    Opcode.AGGREGATE: (
+
+@dataclass(frozen=True, kw_only=True)
+class Operation:
+    """What hardware, compiler and tools know of an opcode.
+
+    Parameters
+    ----------
+    operands : tuple of (str, int)
+        Operand fields and their widths; a negative width marks a signed field.
+        ``docs/instructions.md`` explains each.
+    engine : Engine or None
+        The engine that carries it out; None of HALT, which the controller does.
+    arrivals : Engine or None
+        The engine that goes on working for it after its own has finished, if there is one.
+    adds : bool
+        Whether it adds to accumulators; the others of those that use any take them out.
+    """
+
+    operands: tuple[tuple[str, int], ...]
+    engine: Engine | None = None
+    arrivals: Engine | None = None
+    adds: bool = False
+
+    @property
+    def busy(self) -> tuple[Engine, ...]:
+        """The engines that it makes busy."""
+        return tuple(engine for engine in (self.engine, self.arrivals) if engine is not None)
+
+
+#: What an opcode is. All else about opcodes follows from this.
+OPERATIONS = {
+    Opcode.HALT: Operation(operands=(("step", 1),)),
+    Opcode.AGGREGATE: Operation(engine=Engine.AGGREGATE, adds=True, operands=(
         ("vertices", 4), ("buffer", 1), ("channel", 1), ("address", 24), ("send_list", 24),
-        ("edge_set", 24), ("prefetch", 1), *_BYPASSED),
-    Opcode.MATMUL: (
+        ("edge_set", 24), ("prefetch", 1), *_BYPASSED)),
+    Opcode.MATMUL: Operation(engine=Engine.ARRAY, adds=True, operands=(
         *_ROWS, ("buffer", 1), ("channel", 1), ("sparse", 1), ("address", 24), ("stride", 24),
         ("panels", 14), ("weights", 16), ("weight_stride", 16), ("transposed", 1), *_DROPOUT,
-        ("panel", 14), *_OPERAND, ("chained", 1)),
-    Opcode.GRADIENT: (
+        ("panel", 14), *_OPERAND, ("chained", 1))),
+    Opcode.GRADIENT: Operation(engine=Engine.ARRAY, arrivals=Engine.REDUCTION, adds=True, operands=(
         ("vertices", 4), ("buffer", 1), ("sparse", 1), ("address", 24), ("stride", 24),
         ("panels", 14), ("ones", 1), ("gradient_channel", 1),
         ("gradient_address", 24), ("first_row", 20), ("digits", 3), ("sums", 1), ("sums_row", 20),
-        *_DROPOUT, ("panel", 14), *_OPERAND, *_BYPASSED),
-    Opcode.DRAIN: (
+        *_DROPOUT, ("panel", 14), *_OPERAND, *_BYPASSED)),
+    Opcode.DRAIN: Operation(engine=Engine.VECTOR, operands=(
         *_ROWS, ("source", 1), ("buffer", 1), ("channel", 1), ("address", 24), *_TENSORS,
         ("exponent_bias", -6), ("scale", 16), ("bias", 1), ("bias_tensor", 8),
         ("bias_weights", 16), ("relu", 1), ("mask_write", 1), ("mask_read", 1),
-        ("mask_address", 24), *_DROPOUT, ("panel", 14), *_BYPASS),
-    Opcode.LOSS: (
+        ("mask_address", 24), *_DROPOUT, ("panel", 14), *_BYPASS)),
+    Opcode.LOSS: Operation(engine=Engine.VECTOR, operands=(
         ("vertices", 4), ("channel", 1), ("address", 24), ("stride", 24), ("panels", 9),
         ("classes", 10), ("info", 24), ("destination", 24), *_TENSORS, ("train", 1),
-        ("sigmoid", 1), ("weighted", 1), *_BYPASS),
-    Opcode.UPDATE: (
+        ("sigmoid", 1), ("weighted", 1), *_BYPASS)),
+    Opcode.UPDATE: Operation(engine=Engine.VECTOR, arrivals=Engine.WEIGHTS, operands=(
         ("buffer", 1), ("first_row", 20), ("rows", 20), ("weights", 16), ("state", 24),
         *_TENSORS, ("momentum_exponent", -8), ("momentum", 16), ("decay", 16), ("decay_shift", 6),
         ("rate", 16), ("rate_shift", 6), ("adam", 1), ("second_decay", 16),
-        ("second_decay_shift", 6), ("epsilon", 18), ("epsilon_exponent", 5)),
+        ("second_decay_shift", 6), ("epsilon", 18), ("epsilon_exponent", 5))),
 }
+#: Operand fields of each opcode, as ``Operation.operands``.
+OPERANDS = {opcode: operation.operands for opcode, operation in OPERATIONS.items()}
+
+
+def engine_of(opcode: Opcode) -> Engine:
+    """The engine that carries out an opcode other than HALT."""
+    engine = OPERATIONS[opcode].engine
+    assert engine is not None, opcode
+    return engine
+
+
+def opcodes_of(engine: Engine) -> tuple[Opcode, ...]:
+    """The opcodes that make an engine busy."""
+    return tuple(opcode for opcode, one in OPERATIONS.items() if engine in one.busy)
+
+
+def largest(opcode: Opcode, field: str) -> int:
+    """The largest value of an operand field."""
+    width = dict(OPERANDS[opcode])[field]
+    return (1 << abs(width) - (width < 0)) - 1
+
 
 for _opcode, _fields in OPERANDS.items():
     assert sum(abs(width) for _, width in (*HEADER, *_fields)) <= INSTRUCTION_WIDTH, _opcode

@@ -2,12 +2,21 @@
 
 from hypercast.rtl.config import Config
 
-__all__ = ["BURST", "CLASSES", "QUOTIENT_CYCLES", "group_size", "row_interval"]
+__all__ = [
+    "BURST", "CLASSES", "ISSUE_CYCLES", "QUOTIENT_CYCLES", "VECTOR_ISSUE_CYCLES",
+    "VECTOR_TURNAROUND", "group_size", "row_interval",
+]
 
 #: Most words a read or write burst can have.
 BURST = 16
 #: Most classes a row of logits can have.
 CLASSES = 512
+#: Cycles between the issues of two instructions, at least.
+ISSUE_CYCLES = 2
+#: The same if the second is one of the vector unit, for which the controller chooses exponents.
+VECTOR_ISSUE_CYCLES = 9
+#: Cycles from when the vector unit is seen to be idle until its next instruction is issued.
+VECTOR_TURNAROUND = 8
 #: Cycles from a divisor to its quotient, in LOSS.
 QUOTIENT_CYCLES = 9
 

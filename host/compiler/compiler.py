@@ -28,14 +28,14 @@ from hypercast.reference.sample import Sample
 from hypercast.reference.tensor import EDGES, FEATURES, Tensor
 from hypercast.reference.update_rules import UpdateRules
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import OPERANDS, Opcode, Split, decode, encode
+from hypercast.rtl.isa import Opcode, Split, decode, encode, largest
 from hypercast.rtl.limits import CLASSES
 
 __all__ = ["compile_job", "updates_at", "with_sample"]
 
 #: Panels an instruction can sum over, and rows of a core it can start from.
-_MAXIMUM_PANELS = (1 << dict(OPERANDS[Opcode.MATMUL])["panels"]) - 1
-_MAXIMUM_ROWS = 1 << dict(OPERANDS[Opcode.MATMUL])["row_start"]
+_MAXIMUM_PANELS = largest(Opcode.MATMUL, "panels")
+_MAXIMUM_ROWS = largest(Opcode.MATMUL, "row_start") + 1
 
 _SMALLER_SAMPLES = "take smaller samples: --batch, --fan-outs"
 

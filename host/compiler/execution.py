@@ -7,10 +7,10 @@ can serve all of them.
 
 from collections.abc import Iterable
 
-from hypercast.host.compiler.instruction import ARRIVALS, ENGINES, Issued
+from hypercast.host.compiler.instruction import Issued
 from hypercast.host.compiler.issue_order import CHAINED
 from hypercast.host.compiler.timing import issue_interval, turnaround
-from hypercast.rtl.isa import Engine, Opcode
+from hypercast.rtl.isa import OPERATIONS, Engine, Opcode, engine_of
 
 __all__ = ["execute"]
 
@@ -35,7 +35,7 @@ def execute(issued: Iterable[Issued], phases: int) -> tuple[int, list[int]]:
         start = last + (issue_interval(one.opcode) if number else _BEGIN)
         waits = {engine for engine in Engine if one.waits >> engine & 1}
         if one.opcode != Opcode.HALT:
-            own = ENGINES[one.opcode]
+            own = engine_of(one.opcode)
             ended = engines.wait(own)
             start = max(start, ended + (turnaround(one.opcode) if ended else 0))
         start = max([start, *(engines.wait(engine) for engine in waits)])
@@ -74,7 +74,7 @@ class _Engines:
     def wait(self, engine: Engine) -> float:
         """When an engine is idle; everything is brought forward to where that is known."""
         while engine in self._running or any(
-                ARRIVALS.get(one.opcode) == engine for one, _ in self._running.values()):
+                OPERATIONS[one.opcode].arrivals == engine for one, _ in self._running.values()):
             self._finish_next()
         return self._idle[engine]
 
@@ -100,7 +100,7 @@ class _Engines:
 
     def _end(self, engine: Engine, instruction: Issued) -> None:
         self._idle[engine] = self._time
-        if arrivals := ARRIVALS.get(instruction.opcode):
+        if arrivals := OPERATIONS[instruction.opcode].arrivals:
             self._idle[arrivals] = max(
                 self._idle[arrivals], self._time + instruction.duration.tail)
 

@@ -8,26 +8,10 @@ from hypercast.host.compiler.timing import Duration
 from hypercast.reference.tensor import Tensor
 from hypercast.rtl import isa
 
-__all__ = ["ARRIVALS", "ENGINES", "Accumulators", "Instruction", "Issued", "Name"]
+__all__ = ["Accumulators", "Instruction", "Issued", "Name"]
 
-#: The engine of each opcode.
-ENGINES = {
-    isa.Opcode.AGGREGATE: isa.Engine.AGGREGATE,
-    isa.Opcode.MATMUL: isa.Engine.ARRAY,
-    isa.Opcode.GRADIENT: isa.Engine.ARRAY,
-    isa.Opcode.DRAIN: isa.Engine.VECTOR,
-    isa.Opcode.LOSS: isa.Engine.VECTOR,
-    isa.Opcode.UPDATE: isa.Engine.VECTOR,
-}
-#: Engines that go on working for an instruction after its own has finished.
-ARRIVALS = {
-    isa.Opcode.GRADIENT: isa.Engine.REDUCTION,
-    isa.Opcode.UPDATE: isa.Engine.WEIGHTS,
-}
 #: What an instruction uses: a part of a tensor, say.
 Name: TypeAlias = Hashable
-#: Instructions that add to accumulators; the others of those that use any take them out.
-_ADDING = (isa.Opcode.AGGREGATE, isa.Opcode.MATMUL, isa.Opcode.GRADIENT)
 
 
 @dataclass(eq=False)
@@ -95,8 +79,8 @@ class Instruction:
 
     @property
     def engine(self) -> isa.Engine:
-        return ENGINES[self.opcode]
+        return isa.engine_of(self.opcode)
 
     @property
     def adds(self) -> bool:
-        return self.opcode in _ADDING
+        return isa.OPERATIONS[self.opcode].adds

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from hypercast.host.compiler.instruction import ARRIVALS, Accumulators, Instruction
+from hypercast.host.compiler.instruction import Accumulators, Instruction
 from hypercast.host.compiler.timing import issue_interval, turnaround
 from hypercast.rtl import isa
 
@@ -185,7 +185,7 @@ class _Controller:
         finish = done + instruction.duration.tail
         self._finish[instruction] = finish
         self._idle[instruction.engine] = done
-        if arrivals := ARRIVALS.get(instruction.opcode):
+        if arrivals := isa.OPERATIONS[instruction.opcode].arrivals:
             self._idle[arrivals] = max(self._idle[arrivals], finish)
         if instruction.opcode == isa.Opcode.GRADIENT:
             self._reducing = instruction.accumulators

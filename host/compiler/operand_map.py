@@ -9,12 +9,12 @@ import numpy as np
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.tensor import Tensor
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import OPERANDS, Opcode, OperandSource
+from hypercast.rtl.isa import Opcode, OperandSource, largest
 
 __all__ = ["OperandMap", "Parts"]
 
 #: Entries from panel to panel that an instruction can name.
-_MAXIMUM_STRIDE = (1 << dict(OPERANDS[Opcode.MATMUL])["operand_stride"]) - 1
+_MAXIMUM_STRIDE = largest(Opcode.MATMUL, "operand_stride")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
 
 from hypercast.host.compiler.execution import execute
-from hypercast.host.compiler.instruction import ARRIVALS, Accumulators, Instruction, Issued, Name
+from hypercast.host.compiler.instruction import Accumulators, Instruction, Issued, Name
 from hypercast.host.compiler.issue_order import TRIALS, issue_orders
 from hypercast.host.compiler.timing import Duration
 from hypercast.reference.tensor import Tensor
@@ -224,7 +224,7 @@ class _Waits:
             del self._running[engine]
         # The engine itself is free when the instruction is issued: its last one is done.
         self._running[own] = [access]
-        if arrivals := ARRIVALS.get(instruction.opcode):
+        if arrivals := isa.OPERATIONS[instruction.opcode].arrivals:
             # What arrives is digits for the accumulators, or rows of weights.
             arriving = (_Access(set(), set(), access.adds) if gradient
                         else _Access(set(), instruction.writes))

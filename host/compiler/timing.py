@@ -14,13 +14,18 @@ from hypercast.host.compiler.load import Load
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.tensor import Tensor
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import Opcode
-from hypercast.rtl.limits import BURST, group_size, row_interval
+from hypercast.rtl.isa import OPERATIONS, Engine, Opcode
+from hypercast.rtl.limits import (
+    BURST,
+    ISSUE_CYCLES,
+    VECTOR_ISSUE_CYCLES,
+    VECTOR_TURNAROUND,
+    group_size,
+    row_interval,
+)
 
 __all__ = ["Duration", "Timing", "issue_interval", "turnaround"]
 
-#: Opcodes of the vector unit, for which the controller has to choose exponents.
-_VECTOR = (Opcode.DRAIN, Opcode.LOSS, Opcode.UPDATE)
 #: Cycles from a request to its word, on top of the memory's: reader, crossbar, queue.
 _READER = 5
 #: Cycles of an AGGREGATE beyond its busiest resource and the latency of memory and network.
@@ -31,14 +36,18 @@ _ADAM = 34
 _STALLED_RATE = (1 - 88 / 975) * 15 / 16
 
 
+def _of_vector_unit(opcode: Opcode) -> bool:
+    return OPERATIONS[opcode].engine == Engine.VECTOR
+
+
 def issue_interval(opcode: Opcode) -> int:
     """Cycles between an issue and the next, if that is of ``opcode`` and waits for nothing."""
-    return 9 if opcode in _VECTOR else 2
+    return VECTOR_ISSUE_CYCLES if _of_vector_unit(opcode) else ISSUE_CYCLES
 
 
 def turnaround(opcode: Opcode) -> int:
     """Cycles between its own engine's falling idle and the issue of an ``opcode``."""
-    return 8 if opcode in _VECTOR else 0
+    return VECTOR_TURNAROUND if _of_vector_unit(opcode) else 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy.typing as npt
 
-from hypercast.host.runtime.timeline import ENGINES, WORK_COUNTERS
+from hypercast.host.runtime.timeline import WORK_COUNTERS
 from hypercast.host.training.numbers import TensorNumbers
 from hypercast.reference.require import require
+from hypercast.rtl.isa import Engine
 
 __all__ = ["check_numbers", "check_records", "check_run", "check_slices", "check_step"]
 
@@ -80,7 +81,7 @@ def check_step(step: Any, cores: int) -> None:
 def check_slices(slices: Mapping[str, npt.NDArray[Any]], step: Mapping[str, Any],
                  cores: int) -> None:
     """Raise ``ValueError`` unless ``slices.npz`` has slices of a step."""
-    ends = {"core": cores, "engine": len(ENGINES), "start": step["cycles"] + 1,
+    ends = {"core": cores, "engine": len(Engine), "start": step["cycles"] + 1,
             "end": step["cycles"] + 1, "instruction": len(step["phases"])}
     for name, end in ends.items():
         values = slices[name]

@@ -9,19 +9,11 @@ import numpy.typing as npt
 
 from hypercast.host.compiler.job import Job
 from hypercast.host.runtime.transport import Integers, Timeline
-from hypercast.rtl.isa import Engine, Opcode, decode
+from hypercast.rtl.isa import Engine, Opcode, decode, opcodes_of
 from hypercast.rtl.registers import COUNTERS
 
-__all__ = ["ENGINES", "WORK_COUNTERS", "Instruction", "Phase", "Profile", "Slices", "profile"]
+__all__ = ["WORK_COUNTERS", "Instruction", "Phase", "Profile", "Slices", "profile"]
 
-#: Instructions that keep each engine busy.
-ENGINES = {
-    Engine.AGGREGATE: (Opcode.AGGREGATE,),
-    Engine.ARRAY: (Opcode.MATMUL, Opcode.GRADIENT),
-    Engine.VECTOR: (Opcode.DRAIN, Opcode.LOSS, Opcode.UPDATE),
-    Engine.REDUCTION: (Opcode.GRADIENT,),
-    Engine.WEIGHTS: (Opcode.UPDATE,),
-}
 #: Counters that grow while a program runs; the others are results.
 WORK_COUNTERS = tuple(name for name, _ in COUNTERS
                       if not name.startswith(("loss_", "correct_", "wrong_")))
@@ -180,7 +172,8 @@ def _operand(fields: Mapping[str, int], job: Job) -> str:
 
 def _slices(timeline: Timeline, instructions: Sequence[Instruction], cores: int) -> Slices:
     parts: list[Integers] = []
-    for engine, opcodes in ENGINES.items():
+    for engine in Engine:
+        opcodes = opcodes_of(engine)
         own = np.array([number for number, instruction in enumerate(instructions)
                         if instruction.fields["opcode"] in opcodes], dtype=int)
         issues = timeline.issue_cycle[own]

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from hypercast.host.files.durable_file import write_durably
-from hypercast.host.runtime.timeline import ENGINES, Instruction, Profile
+from hypercast.host.runtime.timeline import Instruction, Profile
 from hypercast.host.runtime.utilisation import utilisation
 from hypercast.reference.array_types import FloatArray, IntArray
 from hypercast.rtl.config import Config
@@ -60,7 +60,7 @@ def trace_events(profile: Profile, config: Config) -> Iterator[Event]:
     yield from _names(_COUNTERS, "utilisation, mean over cores", {})
     for core in range(config.cores):
         yield from _names(_CORES + core, f"core {core}", {
-            _thread(core, engine): engine.name.lower() for engine in ENGINES})
+            _thread(core, engine): engine.name.lower() for engine in Engine})
     yield from _program(profile)
     yield from _counters(profile, config)
     for core, engine, start, end, number in zip(*map(list, profile.slices), strict=True):

@@ -18,15 +18,6 @@ from hypercast.rtl.registers import Error
 
 __all__ = ["Controller"]
 
-#: For each opcode the engine that executes it, and the engines it makes busy.
-_ENGINES = {
-    Opcode.AGGREGATE: (Engine.AGGREGATE, (Engine.AGGREGATE,)),
-    Opcode.MATMUL: (Engine.ARRAY, (Engine.ARRAY,)),
-    Opcode.GRADIENT: (Engine.ARRAY, (Engine.ARRAY, Engine.REDUCTION)),
-    Opcode.DRAIN: (Engine.VECTOR, (Engine.VECTOR,)),
-    Opcode.LOSS: (Engine.VECTOR, (Engine.VECTOR,)),
-    Opcode.UPDATE: (Engine.VECTOR, (Engine.VECTOR, Engine.WEIGHTS)),
-}
 #: Errors that stop the program; WINDOW only concerns the access that failed.
 _FATAL = (Error.OPCODE | Error.EXPONENT | Error.ALIGNMENT | Error.NETWORK | Error.LINK
           | Error.STALLED | Error.MEMORY | Error.PROGRAM)
@@ -232,14 +223,16 @@ class Controller(wiring.Component):
         decoded = Signal(_DECODED)
         m.d.sync += decoded.eq(0)
         with m.Switch(control.opcode):
-            for opcode, (engine, starts) in _ENGINES.items():
+            for opcode, operation in isa.OPERATIONS.items():
+                if operation.engine is None:
+                    continue
                 with m.Case(opcode):
                     m.d.sync += [
-                        decoded.needed.eq(control.waits | _mask([engine])),
-                        decoded.starts.eq(_mask(starts)),
-                        decoded.vector.eq(engine == Engine.VECTOR),
+                        decoded.needed.eq(control.waits | _mask([operation.engine])),
+                        decoded.starts.eq(_mask(operation.busy)),
+                        decoded.vector.eq(operation.engine == Engine.VECTOR),
                     ]
-                    if "dropout_key" in dict(isa.OPERANDS[opcode]):
+                    if "dropout_key" in dict(operation.operands):
                         operands = layouts.OPERANDS[opcode](instruction)
                         m.d.sync += decoded.key.eq(operands.dropout_key)
             with m.Case(Opcode.HALT):

@@ -12,7 +12,9 @@ from hypercast.rtl.isa import (
     MASTER_EXPONENT,
     MAXIMUM_EXPONENT,
     MINIMUM_EXPONENT,
+    Engine,
     Opcode,
+    opcodes_of,
 )
 from hypercast.rtl.layouts import HostRequest
 
@@ -140,7 +142,7 @@ class ExponentUnit(wiring.Component):
         """The tensor operands, wherever the opcode has them."""
         tensors = Signal(_TENSORS)
         with m.Switch(self._opcode()):
-            for opcode in (Opcode.DRAIN, Opcode.LOSS, Opcode.UPDATE):
+            for opcode in opcodes_of(Engine.VECTOR):
                 with m.Case(opcode):
                     view = self._view(opcode)
                     m.d.comb += [tensors[name].eq(view[name]) for name, _ in _TENSORS]

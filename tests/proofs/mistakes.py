@@ -182,7 +182,7 @@ MISTAKES = [
     Mistake("controller", "issues", control.controller, "controller", controller,
             "m.d.comb += [issue.eq(1), load.eq(1)]", "m.d.comb += issue.eq(1)", slow=True),
     Mistake("controller", "issues", control.controller, "controller", controller,
-            "decoded.needed.eq(control.waits | _mask([engine]))",
+            "decoded.needed.eq(control.waits | _mask([operation.engine]))",
             "decoded.needed.eq(control.waits)", slow=True),
     Mistake("controller", "issues", control.controller, "controller", controller,
             "with m.If(stopping | fatal):", "with m.If(fatal):", slow=True),

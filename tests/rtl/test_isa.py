@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hypercast.rtl import isa
 from hypercast.rtl.config import INTERFACE_VERSION
-from hypercast.rtl.isa import HEADER, INSTRUCTION_WIDTH, OPERANDS, Opcode, decode, encode
+from hypercast.rtl.isa import HEADER, INSTRUCTION_WIDTH, OPERANDS, Engine, Opcode, decode, encode
 from hypercast.rtl.registers import PHASES
 
 
@@ -78,6 +78,35 @@ def test_header():
     assert HEADER[0][0] == "opcode"
     assert max(Opcode) < 1 << dict(HEADER)["opcode"]
     assert PHASES == 1 << dict(HEADER)["phase"]
+
+
+@pytest.mark.parametrize(("opcode", "busy", "adds"), [
+    (Opcode.HALT, [], False), (Opcode.AGGREGATE, [Engine.AGGREGATE], True),
+    (Opcode.MATMUL, [Engine.ARRAY], True),
+    (Opcode.GRADIENT, [Engine.ARRAY, Engine.REDUCTION], True),
+    (Opcode.DRAIN, [Engine.VECTOR], False), (Opcode.LOSS, [Engine.VECTOR], False),
+    (Opcode.UPDATE, [Engine.VECTOR, Engine.WEIGHTS], False)])
+def test_engines(opcode, busy, adds):
+    """The first one carries the opcode out."""
+    operation = isa.OPERATIONS[opcode]
+    assert (list(operation.busy), operation.adds) == (busy, adds)
+    assert {engine for engine in Engine if opcode in isa.opcodes_of(engine)} == {*busy}
+    if busy:
+        assert isa.engine_of(opcode) == busy[0]
+
+
+def test_every_opcode_is_in_the_table():
+    assert list(isa.OPERATIONS) == list(Opcode)
+
+
+@pytest.mark.parametrize(("opcode", "field", "most"), [
+    (Opcode.MATMUL, "panels", (1 << 14) - 1), (Opcode.HALT, "step", 1),
+    (Opcode.DRAIN, "exponent_bias", 31)])
+def test_largest(opcode, field, most):
+    encode(opcode, **{field: most})
+    with pytest.raises(ValueError, match=field):
+        encode(opcode, **{field: most + 1})
+    assert isa.largest(opcode, field) == most
 
 
 #: Interface version, and the digest of what `_interface` gives in it.

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.host.compiler.instruction import ARRIVALS, ENGINES, Accumulators
+from hypercast.host.compiler.instruction import Accumulators
 from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.timing import Duration
-from hypercast.rtl.isa import Engine, Opcode, decode
+from hypercast.rtl.isa import OPERATIONS, Engine, Opcode, decode, engine_of
 from tests.host.noted_programs import noted, summary
 
 #: Who takes out what an instruction adds to accumulators, and where those are.
@@ -96,7 +96,7 @@ def test_nothing_overlaps_what_it_conflicts_with(steps):
     buffers = {}
     for number, issued in zip(program.order, program.issued, strict=True):
         opcode, reads, writes, accumulators = program.added[number]
-        own, arrivals = ENGINES[opcode], ARRIVALS.get(opcode)
+        own, arrivals = OPERATIONS[opcode].engine, OPERATIONS[opcode].arrivals
         working = [entry for entry in working
                    if entry[0] != own and not issued.waits >> entry[0] & 1]
         everything, adds = set(writes), set()
@@ -140,7 +140,7 @@ def test_a_buffer_has_one_use_at_a_time(steps):
 @given(steps)
 def test_an_instruction_does_not_wait_for_its_own_engine(steps):
     for issued in Program(steps).issued:
-        assert not issued.waits >> ENGINES[issued.opcode] & 1
+        assert not issued.waits >> engine_of(issued.opcode) & 1
 
 
 def test_halt_waits_for_everything():

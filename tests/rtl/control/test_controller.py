@@ -9,6 +9,7 @@ from hypercast.rtl.control import watchdog
 from hypercast.rtl.control.controller import Controller
 from hypercast.rtl.control.engine_status import REPORT_LATENCY
 from hypercast.rtl.isa import STEP_KEY_INCREMENT, Engine, Opcode
+from hypercast.rtl.limits import ISSUE_CYCLES, VECTOR_ISSUE_CYCLES, VECTOR_TURNAROUND
 from hypercast.rtl.registers import PHASES, Error, Space
 from tests.bench import run
 from tests.rtl.control.exponent_model import ExponentModel, pack, random_fields
@@ -440,6 +441,7 @@ def test_issue_overhead(dimensions):
         await driver.run(ctx)
         times = [entry[0] for entry in cores.issues]
         shadow = REPORT_LATENCY + (2 if dimensions == 4 else 1)
-        assert np.diff(times).tolist() == [2, 9, shadow + 8]
+        assert np.diff(times).tolist() == [
+            ISSUE_CYCLES, VECTOR_ISSUE_CYCLES, shadow + VECTOR_TURNAROUND]
 
     bench_run(config, bench, longest=0)
