@@ -106,5 +106,5 @@ def _right(x: float) -> float:
 
 
 def _short(name: str) -> str:
-    """A region's name without the tile of rows, of which there is one here."""
+    """A region's name without the strip of rows, of which there is one here."""
     return re.sub(r" of A, rows from 0$|, panels from 0$", "", name)

@@ -81,7 +81,7 @@ def _weighted(graph):
 
 
 def _compile(matrix):
-    """All tiles of a matrix; returns the number of edges compiled."""
+    """All strips of a matrix; returns the number of edges compiled."""
     rows = rows_of(0, matrix.shape[0], _CONFIG.cores)
     return sum(
         int(compile_messages(matrix, _CONFIG, first_row=first,

@@ -97,7 +97,7 @@ def _kinds(training, job):
         "with word-sparse features that the operand buffer does not hold":
             OperandSource.MEMORY in sparse,
         "with more rows than accumulators": any(
-            len(vertices.tiles) > 1 for vertices in job.plan.vertices),
+            len(vertices.strips) > 1 for vertices in job.plan.vertices),
         "with 8-bit elements": training.config.element_width == 8,
         "with Adam": training.recipe["optimiser"] == "adam",
         "with several labels per vertex": training.graph.multi_label,

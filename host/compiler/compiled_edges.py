@@ -12,7 +12,7 @@ import scipy.sparse
 from hypercast.host.compiler.edge_matrices import EdgeMatrix, edge_matrices, used_by
 from hypercast.host.compiler.load import Load
 from hypercast.host.compiler.messages import Messages, compile_messages
-from hypercast.host.compiler.vertices import Tile, tiles_of
+from hypercast.host.compiler.vertices import Strip, strips_of
 from hypercast.reference.array_types import SparseArray
 from hypercast.reference.network import Network
 from hypercast.rtl.config import Config
@@ -27,12 +27,12 @@ class CompiledMatrix(NamedTuple):
     ----------
     edges : EdgeMatrix
         The matrix.
-    tiles : tuple of (Tile, Messages)
-        Tiles of its rows, and the messages of each.
+    strips : tuple of (Strip, Messages)
+        Strips of its rows, and the messages of each.
     """
 
     edges: EdgeMatrix
-    tiles: tuple[tuple[Tile, Messages], ...]
+    strips: tuple[tuple[Strip, Messages], ...]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -55,7 +55,7 @@ class CompiledEdges:
 
     @classmethod
     def of(cls, network: Network, edges: Sequence[SparseArray], root_weight: int, config: Config, *,
-           tiles: Sequence[Sequence[Tile]] | None = None, symmetric: bool = True) -> Self:
+           strips: Sequence[Sequence[Strip]] | None = None, symmetric: bool = True) -> Self:
         """Compile what a network uses of some matrices.
 
         Parameters
@@ -64,16 +64,15 @@ class CompiledEdges:
             As of ``edge_matrices``.
         config : Config
             Configuration of the chip.
-        tiles : sequence of sequences of Tile, optional
-            Tiles of the input's rows, and of those of every layer's output, if there are to be more
-            than these matrices have rows.
+        strips : sequence of sequences of Strip, optional
+            Strips of the input's rows, and of those of every layer's output, if there are to be
+            more than these matrices have rows.
         """
         found = []
         for one in edge_matrices(network, edges, root_weight, symmetric=symmetric):
-            parts = tiles[one.result] if tiles else tiles_of(one.matrix.shape[0], config)
-            found.append(CompiledMatrix(one, tuple(
-                (tile, compile_messages(one.matrix, config, first_row=tile.first, rows=tile.rows))
-                for tile in parts)))
+            parts = strips[one.result] if strips else strips_of(one.matrix.shape[0], config)
+            found.append(CompiledMatrix(one, tuple((strip, compile_messages(
+                one.matrix, config, first_row=strip.first, rows=strip.rows)) for strip in parts)))
         return cls(config=config, edges=tuple(edges), matrices=tuple(found))
 
     @classmethod
@@ -88,9 +87,9 @@ class CompiledEdges:
 
     def used_by(self, network: Network) -> Self:
         """What of it a network with other orders of its layers uses."""
-        tiles = {one.edges.name: one.tiles for one in self.matrices}
+        strips = {one.edges.name: one.strips for one in self.matrices}
         used = used_by(network, (one.edges for one in self.matrices))
-        return replace(self, matrices=tuple(CompiledMatrix(one, tiles[one.name]) for one in used))
+        return replace(self, matrices=tuple(CompiledMatrix(one, strips[one.name]) for one in used))
 
     @property
     def vertices(self) -> tuple[int, ...]:
@@ -98,7 +97,7 @@ class CompiledEdges:
         return self.edges[0].shape[1], *(matrix.shape[0] for matrix in self.edges)
 
     def loads(self, layer: int, backward: bool) -> list[Load]:
-        """A ``Load`` for each tile of rows of a layer's result, or of its input if ``backward``.
+        """A ``Load`` for each strip of rows of a layer's result, or of its input if ``backward``.
 
         Parameters
         ----------
@@ -110,9 +109,9 @@ class CompiledEdges:
         return self._loads(layer, backward, root=False)
 
     def root_loads(self, layer: int, backward: bool) -> list[Load]:
-        """A ``Load`` for each tile of rows that are added to those sums."""
+        """A ``Load`` for each strip of rows that are added to those sums."""
         return self._loads(layer, backward, root=True)
 
     def _loads(self, layer: int, backward: bool, *, root: bool) -> list[Load]:
-        return next([messages.load for _, messages in one.tiles] for one in self.matrices
+        return next([messages.load for _, messages in one.strips] for one in self.matrices
                     if one.edges.root == root and (layer, backward) in one.edges.uses)

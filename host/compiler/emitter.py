@@ -1,8 +1,8 @@
 """Emits the instructions of products and the loss.
 
-Loops over tiles of rows and panels of columns are unrolled here; loops over the panels that a sum
-runs over are in the array. What an instruction reads and writes is named by tensor, panel and tile,
-so that the schedule can overlap whatever is independent.
+Loops over strips of rows and panels of columns are unrolled here; loops over the panels that a sum
+runs over are in the array. What an instruction reads and writes is named by tensor, panel and
+strip, so that the schedule can overlap whatever is independent.
 """
 
 import itertools
@@ -18,7 +18,7 @@ from hypercast.host.compiler.memory_map import Region
 from hypercast.host.compiler.operands import Operands, Use
 from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.timing import Timing
-from hypercast.host.compiler.vertices import Tile
+from hypercast.host.compiler.vertices import Strip
 from hypercast.host.compiler.weights import Weights
 from hypercast.reference.dropout import Dropout
 from hypercast.reference.tensor import EDGES, Tensor
@@ -40,7 +40,7 @@ class Finish(TypedDict, total=False):
 
 
 class PlacedMessages(NamedTuple):
-    """What brings a tile of rows their sums.
+    """What brings a strip of rows their sums.
 
     Addresses of send list and edge set, the load, and the row table entry of the rows walked.
     """
@@ -70,7 +70,7 @@ class Emitter:
     exponent_entry : callable
         Gives a tensor's entry.
     messages : dict
-        (layer, backward) to the ``PlacedMessages`` of each tile of rows that are aggregated.
+        (layer, backward) to the ``PlacedMessages`` of each strip of rows that are aggregated.
     roots : dict
         Like ``messages``, of rows that are added to those sums; empty if there are none.
     operands : Operands
@@ -118,16 +118,16 @@ class Emitter:
         weights, vertices = self.weights[name], self.operands.vertices_of(source)
         outer = weights.height // self.config.lanes if transposed else weights.panels
         for panel in range(outer if panels is None else panels):
-            for tile in vertices.tiles:
+            for strip in vertices.strips:
                 accumulators = Accumulators("array")
                 for factor, other in ((source, name), *also):
-                    self._multiply(phase, accumulators, factor, self.weights[other], panel, tile,
+                    self._multiply(phase, accumulators, factor, self.weights[other], panel, strip,
                                    transposed=transposed, feed=feed)
-                self._drain(phase, DrainSource.ARRAY, accumulators, (source, name), result, tile,
+                self._drain(phase, DrainSource.ARRAY, accumulators, (source, name), result, strip,
                             panel, **finish)
 
     def _multiply(self, phase: int, accumulators: Accumulators, source: Tensor, weights: Weights,
-                  panel: int, tile: Tile, *, transposed: bool, feed: Dropout | None) -> None:
+                  panel: int, strip: Strip, *, transposed: bool, feed: Dropout | None) -> None:
         """Add a panel of a product: MATMULs on the runs of panels that it sums over."""
         lanes, vertices = self.config.lanes, self.operands.vertices_of(source)
         inner = weights.height // lanes
@@ -136,15 +136,15 @@ class Emitter:
             inner, stride, step = weights.panels, step, stride
         for first, count in self._parts_of_sum(source, panel, inner):
             read = range(first, first + count) if transposed else [panel]
-            left = self.operands.left(source, first, count, tile)
+            left = self.operands.left(source, first, count, strip)
             self.schedule.add(
                 Opcode.MATMUL, left.fields | dropout_fields(feed), phase=phase,
                 duration=self.timing.matmul(
-                    source, vertices.count, tile.rows, first, count,
+                    source, vertices.count, strip.rows, first, count,
                     self.regions[source].channel, reading=left.memory),
                 reads=[*left.reads, *self._weights(weights, read)], writes=left.writes,
                 follows=left.follows, accumulators=accumulators, vertices=vertices.entry,
-                row_start=tile.first, row_limit=tile.rows, channel=self.regions[source].channel,
+                row_start=strip.first, row_limit=strip.rows, channel=self.regions[source].channel,
                 panels=count, panel=first, weights=weights.base + panel * step + first * stride,
                 weight_stride=stride, transposed=transposed)
 
@@ -158,14 +158,14 @@ class Emitter:
         key = layer, backward
         terms = [(source, self.roots[key] if linear else self.messages[key]),
                  *((root, self.roots[key]) for root in roots)]
-        tiles = self.operands.vertices_of(result).tiles
-        for panel, (index, tile) in itertools.product(
-                range(self.regions[source].panels), enumerate(tiles)):
+        strips = self.operands.vertices_of(result).strips
+        for panel, (index, strip) in itertools.product(
+                range(self.regions[source].panels), enumerate(strips)):
             accumulators = Accumulators("aggregation")
             for name, messages in terms:
                 self._send(phase, accumulators, name, panel, messages[index])
             self._drain(phase, DrainSource.AGGREGATION, accumulators, (EDGES, source), result,
-                        tile, panel, **finish)
+                        strip, panel, **finish)
 
     def _send(self, phase: int, accumulators: Accumulators, source: Tensor, panel: int,
               messages: PlacedMessages) -> None:
@@ -189,13 +189,13 @@ class Emitter:
             self._prefetched = True
 
     def _drain(self, phase: int, source: DrainSource, accumulators: Accumulators,
-               factors: tuple[Tensor, Tensor], result: Tensor, tile: Tile, panel: int, *,
+               factors: tuple[Tensor, Tensor], result: Tensor, strip: Strip, panel: int, *,
                scale: Dropout | None = None, dropout: Dropout | None = None,
                bias: Tensor | None = None, relu: bool = False, mask_write: Tensor | None = None,
                mask_read: Tensor | None = None) -> None:
         region, vertices = self.regions[result], self.operands.vertices_of(result)
         self._drained.add(result)
-        written = self.operands.result(result, panel, tile)
+        written = self.operands.result(result, panel, strip)
         reads, writes, operands = [], list(written.writes), dict(written.fields)
         if source == DrainSource.ARRAY:
             # The exponent of the weights, which their update changes.
@@ -214,23 +214,23 @@ class Emitter:
             operands |= {"bias": 1, "bias_tensor": self.tensor(bias),
                          "bias_weights": weights.base + panel}
         if mask_write:
-            writes += self.operands.parts(mask_write, [panel], tile)
+            writes += self.operands.parts(mask_write, [panel], strip)
         if mask_read:
-            reads += self.operands.parts(mask_read, [panel], tile)
+            reads += self.operands.parts(mask_read, [panel], strip)
         if mask := mask_write or mask_read:
-            operands["mask_address"] = self._mask_address(mask, tile, panel)
+            operands["mask_address"] = self._mask_address(mask, strip, panel)
         if scale:
             operands |= {"exponent_bias": scale.exponent, "scale": scale.multiplier}
         a, b = factors
         self.schedule.add(
             Opcode.DRAIN, dropout_fields(dropout) | operands, phase=phase,
             duration=self.timing.drain(
-                vertices.count, tile.rows, region.channel,
+                vertices.count, strip.rows, region.channel,
                 aggregation=source == DrainSource.AGGREGATION, bias=bool(bias),
                 mask_read=bool(mask_read), mask_write=bool(mask_write)),
             reads=reads, writes=writes, accumulators=accumulators, opens=entry,
-            vertices=vertices.entry, row_start=tile.first, row_limit=tile.rows, source=source,
-            channel=region.channel, address=region.panel(panel, tile.first), a=self.tensor(a),
+            vertices=vertices.entry, row_start=strip.first, row_limit=strip.rows, source=source,
+            channel=region.channel, address=region.panel(panel, strip.first), a=self.tensor(a),
             b=self.tensor(b), o=self.tensor(result),
             peak_of=self.tensor(result.of_training), headroom=self.headroom(result),
             relu=relu, mask_write=bool(mask_write), mask_read=bool(mask_read), panel=panel)
@@ -240,9 +240,9 @@ class Emitter:
         """Loss and metrics; with ``train``, also the gradient of the logits."""
         region, vertices = self.regions[logits], self.operands.vertices_of(logits)
         panels = region.panels
-        # It writes all tiles of rows, and can keep a single panel.
-        whole = panels == len(vertices.tiles) == 1
-        written = self.operands.result(gradient, 0, vertices.tiles[0]) if whole else Use(
+        # It writes all strips of rows, and can keep a single panel.
+        whole = panels == len(vertices.strips) == 1
+        written = self.operands.result(gradient, 0, vertices.strips[0]) if whole else Use(
             {}, writes=self.operands.parts(gradient, range(panels)))
         fields = written.fields if train else {}
         self.schedule.add(
@@ -260,10 +260,10 @@ class Emitter:
         """Bring a matrix into the operand buffer, to stay there for all programs that follow.
 
         It is read by a product with a panel of weights, which goes to ``result``. Without effect,
-        and False, if it has no place or is only read in tiles of rows.
+        and False, if it has no place or is only read in strips of rows.
         """
-        tiles = self.operands.vertices_of(source).tiles
-        if len(tiles) > 1 or not self.operands.buffer.holds(source):
+        strips = self.operands.vertices_of(source).strips
+        if len(strips) > 1 or not self.operands.buffer.holds(source):
             return False
         self.combine(phase, source, name, result, panels=1)
         self.operands.stay()
@@ -301,10 +301,10 @@ class Emitter:
                 if panels is None
                 or any(panel in panels for panel, _ in weights.parts(portion.rows))]
 
-    def _mask_address(self, name: Tensor, tile: Tile, panel: int) -> int:
+    def _mask_address(self, name: Tensor, strip: Strip, panel: int) -> int:
         region = self.regions[name]
         words = -(-region.stride // self.config.mask_rows)
-        return region.address + panel * words + tile.first // self.config.mask_rows
+        return region.address + panel * words + strip.first // self.config.mask_rows
 
 
 def dropout_fields(dropout: Dropout | None) -> dict[str, int]:

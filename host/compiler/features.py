@@ -68,7 +68,7 @@ class Features:
                       for part in self._parts)
         if remedy and 2 * (entries + self._panels) < self._rows * self._panels:
             self.remedies[FEATURES] = (f"{remedy}: with the {self._rows} rows of a core in one "
-                                       f"tile, words of zeros are not stored")
+                                       f"strip, words of zeros are not stored")
 
     @property
     def words(self) -> IntArray | None:

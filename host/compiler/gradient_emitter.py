@@ -10,7 +10,7 @@ from hypercast.host.compiler.instruction import Accumulators, Name
 from hypercast.host.compiler.memory_map import index_name
 from hypercast.host.compiler.reduction import Portion
 from hypercast.host.compiler.timing import Duration
-from hypercast.host.compiler.vertices import Tile
+from hypercast.host.compiler.vertices import Strip
 from hypercast.host.compiler.weights import Weights
 from hypercast.reference.dropout import Dropout
 from hypercast.reference.tensor import Kind, Tensor
@@ -98,17 +98,17 @@ class GradientEmitter:
                          dropout: Dropout | None, bias: Tensor, sums: Mapping[int, int]) -> None:
         emitter, operands = self.emitter, self.emitter.operands
         weights, vertices = emitter.weights[name], operands.vertices_of(columns)
-        tiles: list[tuple[Tile | None, int]] = [
-            (tile, entry) for tile, entry in zip(vertices.tiles, vertices.entries, strict=True)
+        strips: list[tuple[Strip | None, int]] = [
+            (strip, entry) for strip, entry in zip(vertices.strips, vertices.entries, strict=True)
             if entry is not None]
-        if dropout or len(tiles) < len(vertices.tiles):
-            tiles = [(None, vertices.entry)]
+        if dropout or len(strips) < len(vertices.strips):
+            strips = [(None, vertices.entry)]
         for portion in weights.portions:
             pieces = self._pieces(weights, portion, rows)
-            # A tile can stay in the operand buffer, and its right panel is read once.
-            for (panel, first, count, row), (tile, entry) in itertools.product(pieces, tiles):
-                left = operands.left(rows, first, count, tile)
-                right = operands.right(columns, panel, tile)
+            # A strip can stay in the operand buffer, and its right panel is read once.
+            for (panel, first, count, row), (strip, entry) in itertools.product(pieces, strips):
+                left = operands.left(rows, first, count, strip)
+                right = operands.right(columns, panel, strip)
                 with_sums = first == 0 and panel in sums
                 digits = max(self.digits[each] for each in (name, *[bias] * with_sums))
                 self._reduce(
@@ -119,7 +119,7 @@ class GradientEmitter:
                      **dropout_fields(dropout)},
                     reads=[*left.reads, *right.reads], writes=left.writes, follows=right.follows,
                     duration=emitter.timing.gradient(
-                        rows, vertices.count_of(tile) if tile else vertices.count, first, count,
+                        rows, vertices.count_of(strip) if strip else vertices.count, first, count,
                         digits, emitter.regions[columns].channel, reading=left.memory,
                         bypassed=not right.memory, sums=with_sums))
 

@@ -237,7 +237,7 @@ def _bypassed_panels(network: Network, memory: MemoryMap,
     # Biases, and weights of roots, have gradients, too.
     right += [Tensor(Kind.GRADIENT, number)
               for number, combine in enumerate(combines, 1) if combine]
-    if any(len(rows.tiles) > 1 for rows in vertices):
+    if any(len(rows.strips) > 1 for rows in vertices):
         return
     for target, names in ((Bypass.SEND, reversed(sent)), (Bypass.RIGHT, right)):
         for name in names:

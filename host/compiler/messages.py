@@ -26,7 +26,7 @@ __all__ = ["Messages", "compile_messages", "relocate"]
 
 @dataclass(frozen=True, kw_only=True)
 class Messages:
-    """Images of one aggregation over one tile of destination rows.
+    """Images of one aggregation over one strip of destination rows.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def compile_messages(matrix: SparseArray, config: Config, *, first_row: int = 0,
                      rows: int | None = None) -> Messages:
     """Compile ``Z = matrix @ T`` for destination rows ``first_row .. first_row + rows - 1``.
 
-    Takes time linear in the tile's edges and the sources.
+    Takes time linear in the strip's edges and the sources.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def compile_messages(matrix: SparseArray, config: Config, *, first_row: int = 0,
     config : Config
         Configuration of the chip.
     first_row, rows : int
-        Tile of local destination rows; all of them by default.
+        Strip of local destination rows; all of them by default.
     """
     cores = config.cores
     sources = matrix.shape[1]
@@ -90,9 +90,9 @@ def compile_messages(matrix: SparseArray, config: Config, *, first_row: int = 0,
 
 def _edges_by_source(matrix: SparseArray, first_row: int, rows: int | None,
                      config: Config) -> SparseArray:
-    """A tile's edges as a CSC array of their records, but for the marks of last ones."""
+    """A strip's edges as a CSC array of their records, but for the marks of last ones."""
     targets, sources = matrix.shape
-    # Ranks are dealt row by row, so the tile of all cores is a slice of ranks.
+    # Ranks are dealt row by row, so the strip of all cores is a slice of ranks.
     first = min(first_row * config.cores, targets)
     end = targets if rows is None else min((first_row + rows) * config.cores, targets)
     starts = matrix.indptr[first:end + 1]

@@ -8,13 +8,13 @@ from hypercast.host.compiler.bypass_map import BypassMap
 from hypercast.host.compiler.instruction import Name
 from hypercast.host.compiler.memory_map import Region, index_name
 from hypercast.host.compiler.operand_map import OperandMap
-from hypercast.host.compiler.vertices import Tile, Vertices
+from hypercast.host.compiler.vertices import Strip, Vertices
 from hypercast.reference.tensor import Tensor
 from hypercast.rtl.isa import Bypass
 
 __all__ = ["Operands", "Use"]
 
-#: A panel of a tile of a tensor: that tensor, the panel, and the tile's first row.
+#: A panel of a strip of a tensor: that tensor, the panel, and the strip's first row.
 Part: TypeAlias = tuple[Tensor, int, int]
 
 
@@ -63,10 +63,10 @@ class Operands:
     _resident: dict[Part, tuple[int, int]] = field(default_factory=dict)
 
     def parts(self, name: Tensor, panels: Iterable[int],
-              tile: Tile | None = None) -> tuple[Part, ...]:
-        """Names of panels of a tensor, of all tiles or of one."""
-        tiles = [tile] if tile else self.vertices_of(name).tiles
-        return tuple((name, panel, each.first) for panel in panels for each in tiles)
+              strip: Strip | None = None) -> tuple[Part, ...]:
+        """Names of panels of a tensor, of all strips or of one."""
+        strips = [strip] if strip else self.vertices_of(name).strips
+        return tuple((name, panel, each.first) for panel in panels for each in strips)
 
     def vertices_of(self, name: Tensor) -> Vertices:
         """The vertices that a tensor has rows of."""
@@ -80,21 +80,21 @@ class Operands:
         """Where panels that are not the whole matrix have to be parted."""
         return self.buffer.starts(name.of_training)
 
-    def left(self, name: Tensor, first: int, count: int, tile: Tile | None = None) -> Use:
-        """The left operand of a MATMUL or GRADIENT: panels of a tile of rows, or of all.
+    def left(self, name: Tensor, first: int, count: int, strip: Strip | None = None) -> Use:
+        """The left operand of a MATMUL or GRADIENT: panels of a strip of rows, or of all.
 
         What is taken from the operand buffer was put there by an instruction with the same rows.
         """
-        parts = self.parts(name, range(first, first + count), tile)
-        region, row = self.regions[name], tile.first if tile else 0
+        parts = self.parts(name, range(first, first + count), strip)
+        region, row = self.regions[name], strip.first if strip else 0
         fields = {"address": region.panel(first, row), "stride": region.stride} \
             if region.stride else {
             "sparse": 1, "address": self.regions[index_name(name, first)].address}
         place = name.of_training
-        whole = tile is None and len(self.vertices_of(name).tiles) > 1
+        whole = strip is None and len(self.vertices_of(name).strips) > 1
         if whole or not self.buffer.holds(place, first, count):
             return Use(fields, parts, memory=True)
-        rows = tile.rows if tile else self.vertices_of(name).rows
+        rows = strip.rows if strip else self.vertices_of(name).rows
         fill = any(self._present.get(part) != (row, rows) for part in parts)
         self._present.update(dict.fromkeys(parts, (row, rows)))
         fields |= self.buffer.fields(place, first, row, fill=fill)
@@ -107,23 +107,23 @@ class Operands:
         """The rows of an AGGREGATE, from an address on."""
         return self._source(Bypass.SEND, name, panel, {"address": address})
 
-    def right(self, name: Tensor, panel: int, tile: Tile | None = None) -> Use:
-        """The right operand of a GRADIENT, of a tile of rows or of all."""
-        region, row = self.regions[name], tile.first if tile else 0
+    def right(self, name: Tensor, panel: int, strip: Strip | None = None) -> Use:
+        """The right operand of a GRADIENT, of a strip of rows or of all."""
+        region, row = self.regions[name], strip.first if strip else 0
         return self._source(
             Bypass.RIGHT, name, panel,
             {"gradient_channel": region.channel, "gradient_address": region.panel(panel, row)},
-            tile)
+            strip)
 
-    def result(self, name: Tensor, panel: int, tile: Tile) -> Use:
+    def result(self, name: Tensor, panel: int, strip: Strip) -> Use:
         """What DRAIN, or LOSS with one panel, writes: to memory, and past it."""
-        parts, place = self.parts(name, [panel], tile), name.of_training
+        parts, place = self.parts(name, [panel], strip), name.of_training
         fields, names = {"bypass": 0}, list[Name](parts)
         if self.buffer.holds(place, panel):
             fields["bypass"] |= 1 << Bypass.LEFT
-            fields["left_base"] = self.buffer.entry(place, panel, tile.first)
+            fields["left_base"] = self.buffer.entry(place, panel, strip.first)
             names += _entries(parts)
-            self._present.update(dict.fromkeys(parts, (tile.first, tile.rows)))
+            self._present.update(dict.fromkeys(parts, (strip.first, strip.rows)))
         for target, base in ((Bypass.RIGHT, "right_base"), (Bypass.SEND, "send_base")):
             entry = self.bypass.base(target, place, panel)
             if entry is not None:
@@ -141,11 +141,11 @@ class Operands:
         self._present = dict(self._resident)
 
     def _source(self, target: Bypass, name: Tensor, panel: int, fields: dict[str, int],
-                tile: Tile | None = None) -> Use:
+                strip: Strip | None = None) -> Use:
         """A panel that may bypass memory, or else is read from memory."""
         base = self.bypass.base(target, name.of_training, panel)
         if base is None:
-            return Use(fields, self.parts(name, [panel], tile), memory=True)
+            return Use(fields, self.parts(name, [panel], strip), memory=True)
         names = ((target, name, panel),)
         return Use(fields | {"bypassed": 1, "bypass_base": base}, names, follows=names)
 

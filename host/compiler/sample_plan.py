@@ -86,7 +86,7 @@ class SamplePlan:
     vertices : tuple of Vertices
         Vertices of the input, and of every layer's output.
     messages, roots : dict
-        (layer, backward) to the ``emitter.PlacedMessages`` of each tile of rows that are
+        (layer, backward) to the ``emitter.PlacedMessages`` of each strip of rows that are
         aggregated, and of rows that are added to those sums. Made by ``place``.
     traffic : dict
         "messages", "deliveries", "edges" and "imbalance" of one aggregation of a panel, as in
@@ -116,21 +116,21 @@ class SamplePlan:
 
     def place(self, memory: MemoryMap) -> None:
         """Allocate regions for edges in a ``MemoryMap``."""
-        for edges, tiles in self._edges(self._first).matrices:
+        for edges, strips in self._edges(self._first).matrices:
             places = []
-            for tile, messages in tiles:
+            for strip, messages in strips:
                 sizes = {Listing.SEND_LIST: self._list_words(edges, messages),
                          Listing.EDGE_SET: self._set_words(messages)}
                 lists, sets = (
-                    memory.words(f"{listing} of {edges.name}, rows from {tile.first}", 1, count,
+                    memory.words(f"{listing} of {edges.name}, rows from {strip.first}", 1, count,
                                  listing) for listing, count in sizes.items())
-                self._regions[edges.name, tile.first] = lists, sets
+                self._regions[edges.name, strip.first] = lists, sets
                 places.append(PlacedMessages(lists.address, sets.address, messages.load,
                                              self.vertices[edges.source].entry))
             users = self.roots if edges.root else self.messages
             users.update(dict.fromkeys(edges.uses, places))
             if not edges.root and not self.traffic:
-                self.traffic = self._traffic([messages for _, messages in tiles])
+                self.traffic = self._traffic([messages for _, messages in strips])
 
     def _list_words(self, edges: EdgeMatrix, messages: Messages) -> int:
         if not self.capacity:
@@ -144,11 +144,11 @@ class SamplePlan:
         return words if not self.capacity else (
             math.ceil(words * self.capacity.edges) + self._config.streams)
 
-    def _traffic(self, tiles: Sequence[Messages]) -> AggregationCounts:
-        by_core = np.sum([messages.edges for messages in tiles], axis=0)
+    def _traffic(self, strips: Sequence[Messages]) -> AggregationCounts:
+        by_core = np.sum([messages.edges for messages in strips], axis=0)
         edges = int(by_core.sum())
-        return {"messages": sum(messages.messages for messages in tiles),
-                "deliveries": sum(messages.deliveries for messages in tiles), "edges": edges,
+        return {"messages": sum(messages.messages for messages in strips),
+                "deliveries": sum(messages.deliveries for messages in strips), "edges": edges,
                 "imbalance": float(by_core.max() * self._config.cores / edges) if edges else 1.0}
 
     def _checked(self, edges: CompiledEdges, sample: Sample) -> CompiledEdges:
@@ -161,7 +161,7 @@ class SamplePlan:
         if self._compiled is None or self._compiled[0] is not sample:
             self._compiled = sample, CompiledEdges.of(
                 self._network, sample.edges, sample.root_weight, self._config,
-                tiles=[level.tiles for level in self.vertices], symmetric=not self.capacity)
+                strips=[level.strips for level in self.vertices], symmetric=not self.capacity)
         return self._compiled[1]
 
     def capacity_for(self, sample: Sample) -> Capacity:
@@ -205,9 +205,9 @@ class SamplePlan:
             If a region is too small.
         """
         images: list[Image] = [[] for _ in range(self._config.cores)]
-        for edges, tiles in self._edges(sample).matrices:
-            for tile, messages in tiles:
-                lists, sets = self._regions[edges.name, tile.first]
+        for edges, strips in self._edges(sample).matrices:
+            for strip, messages in strips:
+                lists, sets = self._regions[edges.name, strip.first]
                 for core, image in enumerate(images):
                     words = relocate(messages.edge_sets[core], sets.address, self._config)
                     if len(words) > sets.words:

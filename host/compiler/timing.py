@@ -129,7 +129,7 @@ class Timing:
         return f"{('features', 'gradients')[channel]}_{what}"
 
     def _share(self, vertices: int, rows: int) -> int:
-        """Rows of all cores, of a tile in which the largest has ``rows``."""
+        """Rows of all cores, of a strip in which the largest has ``rows``."""
         return min(rows * self._config.cores, vertices)
 
     def _stream(self, name: Tensor, vertices: int, rows: int, first: int, count: int, least: int, *,

@@ -1,4 +1,4 @@
-"""The vertices that tensors have rows of, in tiles that fit the accumulators."""
+"""The vertices that tensors have rows of, in strips that fit the accumulators."""
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from hypercast.rtl.config import Config
 from hypercast.rtl.placement import rows_of
 from hypercast.rtl.registers import ROW_TABLE
 
-__all__ = ["RowTable", "Tile", "Vertices", "tiles_of"]
+__all__ = ["RowTable", "Strip", "Vertices", "strips_of"]
 
 
 class RowTable:
@@ -50,7 +50,7 @@ class RowTable:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tile:
+class Strip:
     """Local rows that are processed together: ``first .. first + rows - 1``.
 
     Parameters
@@ -63,8 +63,8 @@ class Tile:
     rows: int
 
 
-def tiles_of(count: int, config: Config) -> tuple[Tile, ...]:
-    """The rows of the largest core in tiles that fit the accumulators; one at least.
+def strips_of(count: int, config: Config) -> tuple[Strip, ...]:
+    """The rows of the largest core in strips that fit the accumulators; one at least.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def tiles_of(count: int, config: Config) -> tuple[Tile, ...]:
         Configuration of the chip.
     """
     rows, most = max(1, -(-count // config.cores)), config.accumulator_rows
-    return tuple(Tile(first=first, rows=min(most, rows - first))
+    return tuple(Strip(first=first, rows=min(most, rows - first))
                  for first in range(0, rows, most))
 
 
@@ -90,16 +90,16 @@ class Vertices:
         How many there are.
     cores : int
         How many cores they are dealt to.
-    tiles : tuple of Tile
-        The rows of the largest core, in tiles that fit the accumulators.
+    strips : tuple of Strip
+        The rows of the largest core, in strips that fit the accumulators.
     entries : tuple of (int or None)
-        Row table entry of each tile, if there is one.
+        Row table entry of each strip, if there is one.
     """
 
     entry: int
     count: int
     cores: int
-    tiles: tuple[Tile, ...]
+    strips: tuple[Strip, ...]
     entries: tuple[int | None, ...]
 
     @classmethod
@@ -123,21 +123,21 @@ class Vertices:
             If there is no entry left for all of them.
         """
         level = count if level is None else level
-        tiles = tiles_of(count, config)
-        entry = table.entry(level, 0, sum(tile.rows for tile in tiles))
+        strips = strips_of(count, config)
+        entry = table.entry(level, 0, sum(strip.rows for strip in strips))
         if entry is None:
             raise CapacityError(
                 f"the row table has {ROW_TABLE} entries, but layers of different vertices, in "
-                f"tiles of accumulator_rows = {config.accumulator_rows} rows, need more; raise "
+                f"strips of accumulator_rows = {config.accumulator_rows} rows, need more; raise "
                 f"accumulator_rows")
-        return cls(entry=entry, count=count, cores=config.cores, tiles=tiles,
-                   entries=tuple(table.entry(level, tile.first, tile.rows) for tile in tiles))
+        return cls(entry=entry, count=count, cores=config.cores, strips=strips,
+                   entries=tuple(table.entry(level, strip.first, strip.rows) for strip in strips))
 
     @property
     def rows(self) -> int:
         """Rows of the largest core."""
-        return sum(tile.rows for tile in self.tiles)
+        return sum(strip.rows for strip in self.strips)
 
-    def count_of(self, tile: Tile) -> int:
-        """Vertices of a tile, of all cores."""
-        return min(tile.rows * self.cores, self.count - tile.first * self.cores)
+    def count_of(self, strip: Strip) -> int:
+        """Vertices of a strip, of all cores."""
+        return min(strip.rows * self.cores, self.count - strip.first * self.cores)

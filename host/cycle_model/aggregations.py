@@ -8,7 +8,7 @@ import scipy.sparse
 
 from hypercast.host.compiler.load import Load
 from hypercast.host.compiler.messages import compile_messages
-from hypercast.host.compiler.vertices import Tile, tiles_of
+from hypercast.host.compiler.vertices import Strip, strips_of
 from hypercast.reference.array_types import IntArray
 from hypercast.rtl.config import Config
 
@@ -54,8 +54,8 @@ class Expected:
         entries = _entries(sources, self._edges[layer - 1], self._law)
         # The rows of a square matrix have the same law, and low ranks come first.
         law = self._law if sources == targets else "uniform"
-        return [self._expect(entries, _share(targets, tile, law, self._config.cores))
-                for tile in tiles_of(targets, self._config)]
+        return [self._expect(entries, _share(targets, strip, law, self._config.cores))
+                for strip in strips_of(targets, self._config)]
 
     def root_loads(self, layer: int, backward: bool) -> list[Load]:
         """Loads of rows that are added to those sums: each stays in its core."""
@@ -64,7 +64,7 @@ class Expected:
                                self._config)
 
     def _expect(self, entries: IntArray, share: float) -> Load:
-        """The load of a tile that gets a share of the entries."""
+        """The load of a strip that gets a share of the entries."""
         config, cores = self._config, self._config.cores
 
         def reached(part: float) -> float:
@@ -90,8 +90,8 @@ class Expected:
 def _identity_loads(targets: int, sources: int, config: Config) -> list[Load]:
     """Loads of the first of ``sources`` vertices' rows."""
     identity = scipy.sparse.eye_array(targets, sources, dtype=np.int64, format="csr")
-    return [compile_messages(identity, config, first_row=tile.first, rows=tile.rows).load
-            for tile in tiles_of(targets, config)]
+    return [compile_messages(identity, config, first_row=strip.first, rows=strip.rows).load
+            for strip in strips_of(targets, config)]
 
 
 def _busiest(mean: float) -> int:
@@ -110,8 +110,8 @@ def _entries(sources: int, edges: int, law: str) -> IntArray:
     return entries
 
 
-def _share(vertices: int, tile: Tile, law: str, cores: int) -> float:
-    """Share of the edges that lead to a tile."""
-    ranks = np.minimum(np.array([tile.first, tile.first + tile.rows]) * cores, vertices)
+def _share(vertices: int, strip: Strip, law: str, cores: int) -> float:
+    """Share of the edges that lead to a strip."""
+    ranks = np.minimum(np.array([strip.first, strip.first + strip.rows]) * cores, vertices)
     power = 1 + (_POWER if law == "power" else 0)
     return float(np.diff(ranks ** power)[0] / vertices ** power)

@@ -163,10 +163,10 @@ def _messages(workload: Workload, vertices: Sequence[Vertices], *,
             continue
         for backward in (False, True) if layer > 1 or workload.combines_first else (False,):
             entry = vertices[layer if backward else layer - 1].entry
-            # Tiles of the same load have the same edges: those of a symmetric matrix, both ways,
+            # Strips of the same load have the same edges: those of a symmetric matrix, both ways,
             # unless they are of different batches.
             ahead = workload.ahead and layer == 1
-            keys = [(tile, load, ahead) for tile, load in enumerate(loads(layer, backward))]
+            keys = [(strip, load, ahead) for strip, load in enumerate(loads(layer, backward))]
             found[layer, backward] = [
                 PlacedMessages(0, 2 * sets.setdefault(key, len(sets)) + roots, key[1], entry)
                 for key in keys]

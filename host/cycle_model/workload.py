@@ -120,7 +120,7 @@ class Workload:
         return self.aggregations.vertices
 
     def loads(self, layer: int, backward: bool) -> list[Load]:
-        """The ``Load`` of every tile of rows that are aggregated in a layer."""
+        """The ``Load`` of every strip of rows that are aggregated in a layer."""
         return self.aggregations.loads(layer, backward)
 
     def root_loads(self, layer: int, backward: bool) -> list[Load]:

@@ -16,7 +16,7 @@ from hypercast.reference.network import COMBINE_FIRST, Network
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import Config
 
-#: Two cores, 8-bit elements, words narrower than a memory word, a destination tile every 32
+#: Two cores, 8-bit elements, words narrower than a memory word, a destination strip every 32
 #: vertices, and reductions of at most 16 tiles.
 NARROW = Config(dimensions=1, lanes=2, planes=1, element_width=8, accumulator_rows=16,
                 channel_words=8192, operand_words=64, program_rows=1024, read_buffer=8,

@@ -46,13 +46,13 @@ def test_aggregate_first(variant):
 
 
 @each_variant
-def test_several_destination_tiles(variant):
+def test_several_destination_strips(variant):
     graph = random_graph(70, 150, directed=True, seed=6)
     assert -(-graph.vertices // WIDE.cores) > WIDE.accumulator_rows
     ModelTraining(graph=graph, config=WIDE, variant=variant, hidden=(4, 4)).check()
 
 
-def test_a_loss_gradient_of_one_panel_and_several_tiles():
+def test_a_loss_gradient_of_one_panel_and_several_strips():
     """What multiplies with it waits for all of its rows."""
     training = ModelTraining(graph=random_graph(100, 250, directed=True, seed=6), config=WIDE,
                              variant=("gcn", {}), dropout=0.0, order=AGGREGATE_FIRST)

@@ -93,13 +93,13 @@ def test_chosen_orders():
 @pytest.mark.parametrize("directed", [False, True], ids=["undirected", "directed"])
 @pytest.mark.parametrize("config", [NARROW, WIDE, SLOW_MEMORY],
                          ids=["narrow", "wide", "slow memory"])
-def test_several_destination_tiles(config, directed, orders):
+def test_several_destination_strips(config, directed, orders):
     graph = random_graph(100, 250, directed=directed, features=9, classes=7, seed=6)
     assert -(-graph.vertices // config.cores) > config.accumulator_rows
     GraphTraining(graph=graph, config=config, hidden=(6,), dropout=0.3, orders=orders).check()
 
 
-def test_tile_of_one_row():
+def test_strip_of_one_row():
     vertices = 2 * NARROW.cores * NARROW.accumulator_rows + 1
     GraphTraining(graph=random_graph(vertices, 130, seed=7), config=NARROW, hidden=(4,)).check()
 

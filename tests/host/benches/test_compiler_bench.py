@@ -1,4 +1,4 @@
-"""The compiler's bench on a small scale: all its lines, and a graph of several tiles."""
+"""The compiler's bench on a small scale: all its lines, and a graph of several strips."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from hypercast.host.benches import compiler
 
 @pytest.fixture
 def small(monkeypatch):
-    """A graph of three tiles, and few, small batches."""
+    """A graph of three strips, and few, small batches."""
     for name, value in {"_VERTICES": 700, "_EDGES": 4_000, "_SUBGRAPH": (50, 200), "_BATCHES": 2,
                         "_NEIGHBOURS": ((40, 90, 200), (10, 40, 60)), "_BAR": 1,
                         "_CONFIG": compiler._CONFIG.replace(accumulator_rows=16)}.items():
@@ -25,6 +25,6 @@ def test_figures(small):
     assert all(value > 0 for value in values.values())
 
 
-def test_every_tile_is_compiled(small):
+def test_every_strip_is_compiled(small):
     matrix = compiler._neighbour_layer(600, 300, 2_000, np.random.default_rng(0))
     assert compiler._compile(matrix) == matrix.nnz

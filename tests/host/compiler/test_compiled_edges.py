@@ -12,15 +12,15 @@ from hypercast.reference.models import model_network
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
 from tests.host.models import SMALL
 
-#: 20 rows a core, in tiles of 16.
+#: 20 rows a core, in strips of 16.
 DIRECTED = scipy.sparse.csr_array(np.arange(1600).reshape(40, 40) % 7 % 5)
 
 
 def listed(edges):
-    """Names and uses of the matrices, and of their tiles the first row, the load and the words."""
+    """Names and uses of the matrices, and of their strips the first row, the load and the words."""
     return [(one.edges.name, one.edges.uses, [
-        (tile.first, messages.load, [words.tolist() for words in messages.edge_sets])
-        for tile, messages in one.tiles]) for one in edges.matrices]
+        (strip.first, messages.load, [words.tolist() for words in messages.edge_sets])
+        for strip, messages in one.strips]) for one in edges.matrices]
 
 
 @pytest.mark.parametrize("matrices", [
@@ -36,7 +36,7 @@ def test_what_orders_use_is_what_would_be_compiled_for_them(matrices):
             CompiledEdges.of(ordered, matrices, 0, SMALL))
 
 
-def test_loads_are_those_of_the_tiles():
+def test_loads_are_those_of_the_strips():
     """Backwards those of the transposed matrix; rows that are added stay in their core."""
     edges = CompiledEdges.of_any_order(model_network("sage", 3, (4,), 3), [DIRECTED] * 2, 7, SMALL)
     identity = 7 * scipy.sparse.eye_array(40, dtype=np.int64)

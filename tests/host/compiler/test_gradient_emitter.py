@@ -7,7 +7,7 @@ from tests.host.noted_programs import noted, summary
 
 @pytest.mark.parametrize("name", [
     "plain", "aggregated first", "dropout and Adam", "nothing bypassed", "two bypassed panels",
-    "several tiles", "word-sparse", "word-sparse, not held", "several labels", "GraphSAGE",
+    "several strips", "word-sparse", "word-sparse, not held", "several labels", "GraphSAGE",
     "residual", "jumping"])
 def test_programs_are_those_noted(name):
     assert summary(name) == noted(name)

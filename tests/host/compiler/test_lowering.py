@@ -1,4 +1,4 @@
-"""Loops over panels, tiles and portions are unrolled as the shapes demand, in any order."""
+"""Loops over panels, strips and portions are unrolled as the shapes demand, in any order."""
 
 from collections import Counter
 from functools import partial
@@ -104,7 +104,7 @@ def test_products_of_a_step():
 @pytest.mark.parametrize("orders", [COMBINE_FIRST, AGGREGATE_FIRST])
 @pytest.mark.parametrize("vertices", [9, 70])
 def test_products_multiply_with_every_tile_of_weights_once(orders, vertices):
-    """Each tile of rows; the first layer's inputs have no gradient."""
+    """Each strip of rows; the first layer's inputs have no gradient."""
     model = small_model(small_graph(vertices), hidden=(7,), orders=orders, dropout=0.0)
     job, program = compile_job(model, CONFIG), instructions(model)
     first_rows = range(0, -(-vertices // 2), CONFIG.accumulator_rows)
@@ -193,14 +193,14 @@ def test_accumulators_are_free_when_a_sum_begins(vertices):
 
 
 @pytest.mark.parametrize(("vertices", "rows"), [(32, [16]), (33, [16, 1]), (70, [16, 16, 3])])
-def test_destination_tiles(vertices, rows):
-    """More rows than the accumulators hold: products tile by tile, one exponent for all."""
+def test_destination_strips(vertices, rows):
+    """More rows than the accumulators hold: products strip by strip, one exponent for all."""
     model = small_model(small_graph(vertices, classes=2), hidden=(2,))
     job, program = compile_job(model, CONFIG), instructions(model)
-    tiles = [(16 * index, limit) for index, limit in enumerate(rows)]
+    strips = [(16 * index, limit) for index, limit in enumerate(rows)]
     for name in ("T1", "H1"):
         drains = of(Opcode.DRAIN, program, o=job.tensors[name])
-        assert sorted((entry["row_start"], entry["row_limit"]) for entry in drains) == tiles
+        assert sorted((entry["row_start"], entry["row_limit"]) for entry in drains) == strips
         assert [entry["open"] for entry in drains] == [1] + [0] * (len(rows) - 1)
         assert all(entry["address"] == job.regions[name].address + entry["row_start"]
                    for entry in drains)
@@ -210,13 +210,13 @@ def test_destination_tiles(vertices, rows):
 
 @pytest.mark.parametrize("vertices", [9, 70])
 def test_products_of_the_losses_gradient_follow_it(vertices):
-    """Of all tiles of rows: LOSS writes them at once."""
+    """Of all strips of rows: LOSS writes them at once."""
     program = instructions(small_model(
         small_graph(vertices, classes=2), hidden=(4,), orders=AGGREGATE_FIRST, dropout=0.0))
     [loss] = of(Opcode.LOSS, program)
     products = of(Opcode.MATMUL, program, transposed=1)
-    tiles = -(-vertices // 2 // CONFIG.accumulator_rows)
-    assert len(products) == tiles * 2
+    strips = -(-vertices // 2 // CONFIG.accumulator_rows)
+    assert len(products) == strips * 2
     for entry in products:
         assert program.index(loss) < program.index(entry)
 
@@ -301,13 +301,13 @@ def test_biases():
 @pytest.mark.parametrize(("features", "vertices", "alone"), [
     (5, 30, 0), (5, 70, 0), (7, 30, 1), (13, 70, 2), (40, 30, 3)])
 def test_biases_of_what_passes(features, vertices, alone):
-    """Layers that aggregate first: sums go with a panel's first tile, of every tile of rows, if
+    """Layers that aggregate first: sums go with a panel's first tile, of every strip of rows, if
     they are reduced in the same group; the other panels have a GRADIENT of their own.
     """
     model = small_model(small_graph(vertices, features=features), hidden=(5,), dropout=0.0,
                         orders=AGGREGATE_FIRST)
     job, program = compile_job(model, CONFIG), instructions(model)
-    tiles = -(-vertices // 2 // CONFIG.accumulator_rows)
+    strips = -(-vertices // 2 // CONFIG.accumulator_rows)
     passing = of(Opcode.GRADIENT, program, sums=1)
     found = Counter()
     for entry in passing:
@@ -318,7 +318,7 @@ def test_biases_of_what_passes(features, vertices, alone):
         assert (bias_portion.reduction_group, bias_portion.first_row + panel) == (
             portion.reduction_group, entry["sums_row"])
         found[weights.name, panel] += 1
-    assert set(found.values()) == {tiles}
+    assert set(found.values()) == {strips}
     ones = of(Opcode.GRADIENT, program, ones=1)
     assert sum(entry["panels"] for entry in ones) == alone
     panels = sum(job.weights[name].panels for name in ("b1", "b2"))

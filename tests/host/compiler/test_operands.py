@@ -95,17 +95,17 @@ def check(program, job):
                             for row in range(count)}
         if entry not in operands([entry]) or entry["operand"] == OperandSource.MEMORY:
             continue
-        name, tile = tensor(entry, job), entry.get("row_start", 0)
-        count = min(max(table[entry["vertices"]] for table in job.row_table) - tile,
+        name, strip = tensor(entry, job), entry.get("row_start", 0)
+        count = min(max(table[entry["vertices"]] for table in job.row_table) - strip,
                     entry.get("row_limit", rows))
         region = job.regions[name]
         if entry["sparse"]:
             places = {entry["operand_base"]: (name, entry["address"])}
         else:
             assert count <= entry["operand_stride"]
-            first = entry["address"] - tile
+            first = entry["address"] - strip
             places = {entry["operand_base"] + panel * entry["operand_stride"] + row:
-                      (name, first + panel * region.stride + tile + row)
+                      (name, first + panel * region.stride + strip + row)
                       for panel in range(entry["panels"]) for row in range(count)}
         assert all(0 <= place < config.operand_words for place in places)
         if entry["operand"] == OperandSource.FILL:
@@ -175,6 +175,6 @@ def test_word_sparse_operands(features, portions):
 
 
 @pytest.mark.parametrize("name", [
-    "plain", "nothing bypassed", "two bypassed panels", "residual", "several tiles"])
+    "plain", "nothing bypassed", "two bypassed panels", "residual", "several strips"])
 def test_programs_are_those_noted(name):
     assert summary(name) == noted(name)

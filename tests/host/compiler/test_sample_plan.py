@@ -47,14 +47,14 @@ def device_of(network, sample, config=CONFIG, capacity=True):
 
 
 def test_memory_is_made_once_for_all_samples_of_a_size():
-    """Also for rows of a tile that the first sample had no edges in."""
+    """Also for rows of a strip that the first sample had no edges in."""
     network, (small, large, other) = samples_of(20, 100, 95)
     device, notices = device_of(network, small)
-    assert len(device.job.plan.vertices[0].tiles) == 1
+    assert len(device.job.plan.vertices[0].strips) == 1
     for sample in (small, large, other, small):
         device.take(sample)
         assert device.job.rows == sample.rows
-    assert len(device.job.plan.vertices[0].tiles) == 2
+    assert len(device.job.plan.vertices[0].strips) == 2
     assert notices == [
         "a sample takes more memory than those before; compiling the program again"]
 

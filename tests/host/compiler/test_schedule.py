@@ -225,6 +225,6 @@ def test_unknown_field():
         schedule.words  # noqa: B018
 
 
-@pytest.mark.parametrize("name", ["plain", "residual", "GraphSAGE", "several tiles"])
+@pytest.mark.parametrize("name", ["plain", "residual", "GraphSAGE", "several strips"])
 def test_programs_are_those_noted(name):
     assert summary(name) == noted(name)

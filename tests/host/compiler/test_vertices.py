@@ -1,4 +1,4 @@
-"""Rows and tiles of vertices."""
+"""Rows and strips of vertices."""
 
 import pytest
 
@@ -11,13 +11,13 @@ from tests.host.noted_programs import noted, summary
 SMALL = Config(dimensions=0, lanes=2, planes=1, accumulator_rows=16)
 
 
-@pytest.mark.parametrize("name", ["plain", "several tiles", "one core", "sixteen cores"])
+@pytest.mark.parametrize("name", ["plain", "several strips", "one core", "sixteen cores"])
 def test_programs_are_those_noted(name):
     assert summary(name) == noted(name)
 
 
 def test_a_row_table_without_an_entry_for_all_rows_is_too_small():
-    """The tiles of one level take all entries; another level finds none."""
+    """The strips of one level take all entries; another level finds none."""
     table = RowTable()
     first = Vertices.of(16 * ROW_TABLE, SMALL, table, "input")
     assert first.entry == 0 and first.entries[-1] is None

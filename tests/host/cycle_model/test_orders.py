@@ -1,4 +1,4 @@
-"""Orders and tiles are those of the fewest predicted cycles."""
+"""Orders and strips are those of the fewest predicted cycles."""
 
 import itertools
 

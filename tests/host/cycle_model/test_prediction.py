@@ -96,7 +96,7 @@ def test_features_of_a_batch_are_read_in_its_step():
 
 
 def test_large_graphs_need_no_graph():
-    """A million vertices, from statistics: rows in tens of tiles."""
+    """A million vertices, from statistics: rows in tens of strips."""
     network = Network.of_widths([100, 32, 10])
     prediction = predict(Workload.of_statistics(
         [1_000_000] * 3, [14_000_000] * 2, network, PRESETS["vcu128"]))

@@ -45,7 +45,7 @@ def rounded(monkeypatch):
 @pytest.mark.parametrize(("directed", "name", "rows", "messages"), [
     (False, "gcn", 64, 1), (True, "gcn", 64, 2), (True, "gcn", 16, 4), (False, "sage", 64, 2)])
 def test_a_graph_is_compiled_once(compiled, rounded, directed, name, rows, messages):
-    """Each tile of each matrix: of the adjacency, its transpose, and rows that are added."""
+    """Each strip of each matrix: of the adjacency, its transpose, and rows that are added."""
     graph = small_graph(40, directed=directed)
     config = CONFIG.replace(accumulator_rows=rows)
     network = model_network(name, graph.features.shape[1], (4,), graph.classes)
