@@ -1,6 +1,5 @@
 """A Vivado project for a board with HBM, as texts of files."""
 
-from amaranth.back import rtlil
 
 from hypercast.boards.hbm_board import HbmBoard
 from hypercast.boards.hbm_constraints import floorplan, pin_constraints
@@ -10,6 +9,7 @@ from hypercast.boards.vivado_ip import ip_script
 from hypercast.rtl.config import Config
 from hypercast.rtl.export.chip_conversion import parts_to_rtlil
 from hypercast.rtl.export.notice import notice
+from hypercast.rtl.export.rtlil import to_rtlil
 from hypercast.rtl.export.verilog import write_verilog
 
 __all__ = ["TOP_MODULE", "board_scripts", "board_verilog"]
@@ -33,7 +33,7 @@ def board_verilog(board: HbmBoard, config: Config) -> str:
     ConfigurationError
         If the configuration does not fit the board.
     """
-    top = rtlil.convert(HbmTop(board, config, converted=True), name=TOP_MODULE)
+    top = to_rtlil(HbmTop(board, config, converted=True), TOP_MODULE)
     return f"{_header(config, '//')}\n" \
         f"{write_verilog(*parts_to_rtlil(config, external=True).values(), top)}"
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from amaranth.back import rtlil
 from amaranth.lib.wiring import Out
 
 from hypercast.rtl.config import Config
+from hypercast.rtl.export.rtlil import to_rtlil
 from hypercast.rtl.layouts import Link, flit
 from hypercast.rtl.network.age import FRAME_CYCLES, FRAME_WIDTH
 from hypercast.rtl.network.router import Router
@@ -39,7 +39,7 @@ def build_network(config: Config, *, progress: Callable[[str], None] = lambda te
 def _convert(config: Config, folder: Path) -> list[str]:
     """Write the network's C++ to a folder; returns the names of its modules."""
     (folder / "network.h").write_text(_header(config))
-    modules, _ = convert({_ROUTER: rtlil.convert(Router(config), name=_ROUTER)}, folder)
+    modules, _ = convert({_ROUTER: to_rtlil(Router(config), _ROUTER)}, folder)
     return modules
 
 

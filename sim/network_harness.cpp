@@ -178,7 +178,7 @@ struct Simulation {
         put(flit, kSource, source);
         put(flit, kPlane, job.plane[message]);
         put(flit, kKind, noise % 3);
-        put(flit, kSlice, noise >> 2);
+        put(flit, kDigit, noise >> 2);
         put(flit, kIndex, message);
         for (size_t done = 0; done < kPayload.width; done += 64)
             put(flit, {kPayload.offset + done, std::min<size_t>(64, kPayload.width - done)},

@@ -43,16 +43,14 @@ def build_board(config: Config, *, folded: bool = False,
 
 def _convert_folded(config: Config, folder: Path) -> list[str]:
     """Write the C++ of a board with a folded chip to a folder; returns the names of its files."""
-    from amaranth.back import rtlil  # slow to import, only needed to build
-
     from hypercast.boards.serial_top import SerialTop
+    from hypercast.rtl.export.rtlil import to_rtlil
     from hypercast.rtl.export.verilog import write_verilog
     from hypercast.rtl.folding.folded_parts import folded_parts_to_rtlil
     from hypercast.rtl.serial.bit_period import FRACTION
     from hypercast.sim.verilator_build import verilate
 
-    top = rtlil.convert(SerialTop(config, BIT_PERIOD, baud=FRACTION, folded=True),
-                        name=BOARD_MODULE)
+    top = to_rtlil(SerialTop(config, BIT_PERIOD, baud=FRACTION, folded=True), BOARD_MODULE)
     source = folder / "board.v"
     source.write_text(write_verilog(*folded_parts_to_rtlil(config).values(), top))
     (folder / "board.h").write_text(_line())
@@ -67,12 +65,11 @@ def _line() -> str:
 
 def _convert(config: Config, folder: Path) -> list[str]:
     """Write the board's C++ to a folder; returns the names of its modules."""
-    from amaranth.back import rtlil  # slow to import, only needed to build
-
+    from hypercast.rtl.export.rtlil import to_rtlil
     from hypercast.rtl.serial.serial_link import LINK_MODULE, SerialLink
     from hypercast.sim.cxxrtl_convert import convert
 
-    link = rtlil.convert(SerialLink(config, BIT_PERIOD), name=LINK_MODULE)
+    link = to_rtlil(SerialLink(config, BIT_PERIOD), LINK_MODULE)
     modules, _ = convert({LINK_MODULE: link}, folder)
     (folder / "link.h").write_text(_header())
     return [*convert_chip(config, folder), *modules]

@@ -9,6 +9,7 @@ from pathlib import Path
 from hypercast.host.benches.figure import Figure
 from hypercast.host.eda.synthesis import FAMILIES, synthesise
 from hypercast.rtl.config import Config
+from hypercast.rtl.export.rtlil import to_rtlil
 
 __all__ = ["CONFIGS", "run"]
 
@@ -31,12 +32,11 @@ def _figures(name, area):
 
 def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     """The figures; ``data`` is not used."""
-    from amaranth.back import rtlil
 
     from hypercast.rtl.network.router import Router
 
     progress("converting the routers to RTLIL")
-    designs = {name: rtlil.convert(Router(config), name="router")
+    designs = {name: to_rtlil(Router(config), "router")
                for name, config in CONFIGS.items()}
     progress(f"synthesising {len(designs)} routers for {' and '.join(FAMILIES)}")
     # Each synthesis is a process of its own, with one thread; the largest come first.

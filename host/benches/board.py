@@ -17,6 +17,7 @@ from hypercast.host.eda.place_and_route import block_clock
 from hypercast.host.eda.synthesis import FAMILIES, submodules, synthesise
 from hypercast.host.graphs.graph import Graph
 from hypercast.rtl.config import PRESETS, Config
+from hypercast.rtl.export.rtlil import to_rtlil
 
 __all__ = ["run"]
 
@@ -82,12 +83,11 @@ def _bitstream(progress):
 
 def _blocks(progress):
     """Area of each block of a core, not folded."""
-    from amaranth.back import rtlil
 
     from hypercast.rtl.core import Core
 
     progress("synthesising the blocks of a core for ECP5")
-    core = rtlil.convert(Core(_CONFIG), name="core")
+    core = to_rtlil(Core(_CONFIG), "core")
     modules = submodules(core, "core")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         areas = pool.map(lambda module: synthesise(core, FAMILIES["ECP5"], top=module),

@@ -8,6 +8,7 @@ from hypercast.boards.hbm_board import HBM_BOARDS
 from hypercast.host.benches.figure import Figure
 from hypercast.host.eda.synthesis import FAMILIES, submodules, synthesise
 from hypercast.rtl.config import PRESETS
+from hypercast.rtl.export.rtlil import to_rtlil
 
 __all__ = ["run"]
 
@@ -27,14 +28,13 @@ _ACCUMULATORS = ("array.accumulators", _AGGREGATOR_ACCUMULATORS)
 
 def run(progress: Callable[[str], None]) -> list[Figure]:
     """Figures of the bench."""
-    from amaranth.back import rtlil
 
     from hypercast.rtl.control.control_unit import ControlUnit
     from hypercast.rtl.core import Core
 
     progress("converting a core and the control unit to RTLIL")
-    core = rtlil.convert(Core(_CONFIG, external=True), name="core")
-    control = rtlil.convert(ControlUnit(_CONFIG), name="control")
+    core = to_rtlil(Core(_CONFIG, external=True), "core")
+    control = to_rtlil(ControlUnit(_CONFIG), "control")
     # Each block by itself, and those of the array, which is one of them, too: Yosys' time grows
     # faster than a design.
     parts = submodules(core, "core")

@@ -9,12 +9,11 @@ import json
 import sys
 from pathlib import Path
 
-from amaranth.back import rtlil
-
 from hypercast import rtl
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.control.control_unit import ControlUnit
 from hypercast.rtl.core import Core
+from hypercast.rtl.export.rtlil import to_rtlil
 from hypercast.rtl.serial.serial_link import SerialLink
 
 __all__ = ["lines_and_digest"]
@@ -69,9 +68,9 @@ def lines_and_digest(*, lines):
 
 def _texts():
     for config, external in _CONFIGS:
-        yield rtlil.convert(Core(config, external=external))
-        yield rtlil.convert(ControlUnit(config))
-    yield rtlil.convert(SerialLink(PRESETS["tiny"], bit_period=16 * 16))
+        yield to_rtlil(Core(config, external=external), "top")
+        yield to_rtlil(ControlUnit(config), "top")
+    yield to_rtlil(SerialLink(PRESETS["tiny"], bit_period=16 * 16), "top")
 
 
 if __name__ == "__main__":

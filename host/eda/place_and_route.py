@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from amaranth.back import rtlil
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from hypercast.boards.serial_project import tools
 from hypercast.host.files.reading.json_file import read_json
+from hypercast.rtl.export.rtlil import to_rtlil
 from hypercast.sim.build_step import run
 
 __all__ = ["Clock", "block_clock", "reported_clock"]
@@ -102,7 +102,7 @@ def block_clock(block: wiring.Component, *, asked: float) -> Clock:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "block.il").write_text(
-            rtlil.convert(_Enclosed(block), name="block"), encoding="utf-8")
+            to_rtlil(_Enclosed(block), "block"), encoding="utf-8")
         programs = tools()
         # Yosys gives a bit of an array port the name that its element has, and stops.
         run([programs["YOSYS"], "-q", "-p", r"read_rtlil block.il; rename -hide w:*\[*; "

@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
-from amaranth.back import rtlil
-
 from hypercast.rtl.chip import CONTROL_MODULE, CORE_MODULE, Chip
 from hypercast.rtl.config import Config
 from hypercast.rtl.control.control_unit import ControlUnit
 from hypercast.rtl.core import Core
 from hypercast.rtl.export.notice import notice
+from hypercast.rtl.export.rtlil import to_rtlil
 from hypercast.rtl.export.verilog import write_verilog
 
 __all__ = ["LINT_WAIVERS", "TOP_MODULE", "parts_to_rtlil", "to_verilog"]
@@ -21,8 +20,8 @@ LINT_WAIVERS = Path(__file__).with_name("hypercast.vlt")
 
 def parts_to_rtlil(config: Config, *, external: bool = False) -> dict[str, str]:
     """RTLIL texts of the parts, by module name; ``external`` as of ``Chip``."""
-    return {CORE_MODULE: rtlil.convert(Core(config, external=external), name=CORE_MODULE),
-            CONTROL_MODULE: rtlil.convert(ControlUnit(config), name=CONTROL_MODULE)}
+    return {CORE_MODULE: to_rtlil(Core(config, external=external), CORE_MODULE),
+            CONTROL_MODULE: to_rtlil(ControlUnit(config), CONTROL_MODULE)}
 
 
 def to_verilog(config: Config) -> str:
@@ -30,6 +29,6 @@ def to_verilog(config: Config) -> str:
 
     The same text on every run and machine. It begins with the licence and the configuration.
     """
-    top = rtlil.convert(Chip(config, converted=True), name=TOP_MODULE)
+    top = to_rtlil(Chip(config, converted=True), TOP_MODULE)
     header = "".join(f"// {line}".rstrip() + "\n" for line in notice(config))
     return f"{header}\n{write_verilog(*parts_to_rtlil(config).values(), top)}"

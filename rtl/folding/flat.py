@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from amaranth.back import rtlil
 from amaranth.lib import wiring
 
+from hypercast.rtl.export.rtlil import to_rtlil
 from hypercast.rtl.export.yosys import run_yosys
 
 __all__ = ["convert_changed"]
@@ -38,7 +38,7 @@ def convert_changed(component: wiring.Component, name: str,
     """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)
-        (path / "whole.il").write_text(rtlil.convert(component, name=name))
+        (path / "whole.il").write_text(to_rtlil(component, name))
         run_yosys(f"read_rtlil whole.il; {_FLATTEN.format(name)}", path)
         design = json.loads((path / "flat.json").read_text())
         module = design["modules"][name]

@@ -4,7 +4,6 @@ import re
 import shutil
 
 import pytest
-from amaranth.back import rtlil
 
 from hypercast.boards.hbm_board import HBM_BOARDS
 from hypercast.boards.hbm_memory import HBM_MODULE
@@ -13,6 +12,7 @@ from hypercast.boards.hbm_top import HbmTop
 from hypercast.boards.xdma_port import CROSSING_MODULE, XDMA_MODULE
 from hypercast.rtl.chip import CONTROL_MODULE, CORE_MODULE
 from hypercast.rtl.config import PRESETS
+from hypercast.rtl.export.rtlil import to_rtlil
 from hypercast.rtl.export.verilog import write_verilog
 from tests.boards.vivado_stub import record
 
@@ -25,8 +25,7 @@ LANES = {"pcie_rx_p", "pcie_rx_n", "pcie_tx_p", "pcie_tx_n"}
 @pytest.fixture(scope="module")
 def verilog():
     """The U280's top, without what is in the cores."""
-    return write_verilog(rtlil.convert(HbmTop(HBM_BOARDS["u280"], CONFIG, converted=True),
-                                       name=TOP_MODULE))
+    return write_verilog(to_rtlil(HbmTop(HBM_BOARDS["u280"], CONFIG, converted=True), TOP_MODULE))
 
 
 @pytest.fixture(params=NAMES)

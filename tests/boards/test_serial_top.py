@@ -1,7 +1,6 @@
 """The generic board: that it is complete, and that its clock suits its serial port."""
 
 import pytest
-from amaranth.back import rtlil
 from amaranth.sim import Simulator
 
 from hypercast.boards.serial_top import SerialTop
@@ -9,6 +8,7 @@ from hypercast.host.runtime.serial.frames import FrameDecoder, encode
 from hypercast.rtl.chip import CONTROL_MODULE, CORE_MODULE
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.export.chip_conversion import parts_to_rtlil
+from hypercast.rtl.export.rtlil import to_rtlil
 from hypercast.rtl.export.verilog import write_verilog
 from hypercast.rtl.registers import register
 from hypercast.rtl.serial.protocol import Access, Kind, access_word, header_word
@@ -18,7 +18,7 @@ TINY = PRESETS["tiny"]
 
 def test_verilog():
     """Clock, reset and two pins; the chip's reset comes from the link."""
-    top = rtlil.convert(SerialTop(TINY, 50e6, converted=True), name="board")
+    top = to_rtlil(SerialTop(TINY, 50e6, converted=True), "board")
     verilog = write_verilog(*parts_to_rtlil(TINY).values(), top)
     [ports] = [line for line in verilog.splitlines() if line.startswith("module board(")]
     names = ports.partition("(")[2].rstrip(");").replace(" ", "").split(",")

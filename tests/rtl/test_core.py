@@ -5,7 +5,6 @@ parts are connected as a training needs them.
 import itertools
 
 import pytest
-from amaranth.back import rtlil
 
 from hypercast.host.cycle_model.prediction import predict
 from hypercast.host.cycle_model.workload import Workload
@@ -13,6 +12,7 @@ from hypercast.host.training.prepare import open_device
 from hypercast.rtl.chip import CORE_MODULE
 from hypercast.rtl.config import Config
 from hypercast.rtl.core import Core
+from hypercast.rtl.export.rtlil import to_rtlil
 from tests.system.chips import NARROW, VARIANTS, ModelTraining, random_graph
 
 FIELDS = {"dimensions": range(7), "lanes": (2, 4, 8, 16), "planes": (1, 2, 4),
@@ -55,7 +55,7 @@ def test_every_pair_is_covered():
 
 def convert(values, **others):
     config = Config(**dict(zip(FIELDS, values, strict=True)), **SMALLEST, **others)
-    text = rtlil.convert(Core(config), name=CORE_MODULE, emit_src=False)
+    text = to_rtlil(Core(config), CORE_MODULE)
     assert f"module \\{CORE_MODULE}\n" in text
 
 
