@@ -29,6 +29,12 @@ def test_parts_of_a_name():
     assert Tensor.named("M1.next").during == Pass.NEXT
 
 
+def test_parts_that_are_not_named():
+    assert Tensor.named("A") == EDGES == Tensor(Kind.EDGES)
+    for tensor in (EDGES, Tensor(Kind.EDGES), Tensor.named("A")):
+        assert (tensor.layer, tensor.during, tensor.source) == (0, Pass.TRAINING, 0)
+
+
 @pytest.mark.parametrize("name", [
     "", "C1", "W01", "W1.0", "W1.master", "W1 ", "W1\n", "labels", "dX", "T1.test", "A^T", "Ab"])
 def test_what_is_no_tensor(name):
