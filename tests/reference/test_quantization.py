@@ -54,5 +54,5 @@ def test_optimiser_constants(value, constant):
 
 @pytest.mark.parametrize("value", [-1e-9, 65535.5, 1e30, math.nan, math.inf])
 def test_optimiser_constants_out_of_range(value):
-    with pytest.raises(ConstantError, match="momentum gives optimiser constant .* not in 0 to"):
+    with pytest.raises(ConstantError, match=r"momentum gives optimiser constant .* not in 0 to"):
         mantissa_and_shift(value, "momentum")
