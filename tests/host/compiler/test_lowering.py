@@ -8,7 +8,9 @@ import pytest
 from hypercast.host.compiler import compiler, layout
 from hypercast.host.compiler.compiler import compile_job, updates_at
 from hypercast.host.compiler.lowering import Program
-from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
+from hypercast.host.training.prepare import prepare
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Layer, Network
+from hypercast.reference.recipe import Recipe
 from hypercast.reference.tensor import Kind, Pass, Tensor
 from hypercast.rtl.isa import DrainSource, Engine, Opcode, OperandSource, decode
 from hypercast.rtl.registers import PHASES
@@ -453,6 +455,19 @@ def test_a_shared_exponent_is_opened_once(name, entry):
         first = next(one for one in made if one["o"] == job.tensors["dM"])
         assert first["address"] in {
             job.regions[f"dC{model.network.jumping[0]}"].panel(panel) for panel in range(2)}
+
+
+@pytest.mark.parametrize(("order", "result"), [(COMBINE_FIRST, "T1"), (LINEAR, "H1")])
+def test_what_fills_the_buffer_writes_what_the_step_writes_anew(order, result):
+    """A panel of the first product; not on what it is the product of."""
+    network = Network(layers=(Layer(features_in=5, features_out=4, order=order),
+                              Layer(features_in=4, features_out=3, order=COMBINE_FIRST)))
+    job = compile_job(prepare(small_graph(), network, Recipe(epochs=1)), CONFIG)
+    [drain] = [entry for entry in map(decode, job.instructions("load"))
+               if entry["opcode"] == Opcode.DRAIN]
+    region = job.regions[result]
+    assert (drain["channel"], drain["address"]) == (region.channel, region.address)
+    assert drain["o"] == job.tensors[f"{result}.eval"]
 
 
 def test_only_training_counts_steps():
