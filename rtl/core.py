@@ -26,6 +26,9 @@ from hypercast.rtl.vector.vector_unit import VectorUnit
 
 __all__ = ["Core", "core_signature"]
 
+#: What the memory channels are called after.
+_CHANNELS = ("features", "gradients")
+
 
 def core_signature(config: Config, *, external: bool = False) -> dict[str, wiring.Member]:
     """Members of ``Core``, for whoever stands in for it."""
@@ -136,7 +139,7 @@ class Core(wiring.Component):
         m.submodules.writes = writes = WriteCrossbar(config, 2)
         connect(m, vector.write, writes.clients[0])
         connect(m, host.write, writes.clients[1])
-        for index, name in enumerate(("features_faults", "gradients_faults")):
+        for index, name in enumerate(_CHANNELS):
             memory = AxiChannel(config, offset_width(config)) if self._external \
                 else memory_channel(config, seed=index + 1)
             m.submodules[f"channel_{index}"] = memory
@@ -144,7 +147,7 @@ class Core(wiring.Component):
             connect(m, memory.channel.read_data, reads.read_data[index])
             connect(m, writes.write[index], memory.channel.write)
             m.d.comb += writes.channel_idle[index].eq(memory.channel.idle)
-            faults[name] = memory.fault
+            faults[f"{name}_faults"] = memory.fault
             if self._external:
                 connect(m, memory.axi, flipped(self.memory[index]))
 
@@ -227,7 +230,6 @@ class Core(wiring.Component):
 
         # Counters.
         clear = Signal()
-        increments = counters.increments
         m.d.sync += clear.eq(self.clear)
         m.d.comb += [
             counters.clear.eq(clear),
@@ -235,24 +237,29 @@ class Core(wiring.Component):
             vector.clear.eq(clear),
             frames.clear.eq(clear),
             router.frame.eq(frames.frame),
-            increments.sent.eq(sent),
-            increments.link_faults.eq(router.faults.any()),
-            *(getattr(increments, name).eq(fault) for name, fault in faults.items()),
-            increments.send_blocked.eq(injection.o.valid & ~injection.o.ready),
-            increments.edges.eq(receiver.edge_count),
-            increments.edge_starved.eq(receiver.starved),
-            increments.array_words.eq(array.words),
-            increments.array_starved.eq(array.starved),
-            increments.array_blocked.eq(array.blocked),
-            increments.vector_words.eq(vector.words),
-            increments.vector_starved.eq(vector.starved),
-            increments.vector_blocked.eq(vector.blocked),
-            increments.saturations.eq(vector.saturations),
-            Cat(increments.features_read, increments.gradients_read).eq(reads.read_words),
-            Cat(increments.features_written, increments.gradients_written).eq(writes.written),
-            *(getattr(increments, f"link_{dimension}").eq(router.sent[dimension])
-              for dimension in range(config.dimensions)),
         ]
+        counted = {
+            "sent": sent,
+            "link_faults": router.faults.any(),
+            **faults,
+            "send_blocked": injection.o.valid & ~injection.o.ready,
+            "edges": receiver.edge_count,
+            "edge_starved": receiver.starved,
+            "array_words": array.words,
+            "array_starved": array.starved,
+            "array_blocked": array.blocked,
+            "vector_words": vector.words,
+            "vector_starved": vector.starved,
+            "vector_blocked": vector.blocked,
+            "saturations": vector.saturations,
+            **{f"{name}_read": reads.read_words[index] for index, name in enumerate(_CHANNELS)},
+            **{f"{name}_written": writes.written[index] for index, name in enumerate(_CHANNELS)},
+            **{f"link_{dimension}": router.sent[dimension]
+               for dimension in range(config.dimensions)},
+        }
+        assert counted.keys() == counters.increments.signature.members.keys()
+        m.d.comb += [getattr(counters.increments, name).eq(value)
+                     for name, value in counted.items()]
         for split in range(3):
             m.d.comb += [
                 counters.losses[split].eq(vector.losses[split]),

@@ -4,7 +4,7 @@ This module imports no Amaranth; the hardware, the driver and the manifest share
 """
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Self
 
@@ -12,8 +12,8 @@ from hypercast.rtl.config import INTERFACE_VERSION, Config
 from hypercast.rtl.isa import INSTRUCTION_WORDS, Engine
 
 __all__ = [
-    "COUNTERS", "MAGIC", "PHASES", "REGISTERS", "ROW_TABLE", "Control", "CoreSpace", "Error",
-    "Field", "Register", "Space", "Status", "register",
+    "COUNTERS", "MAGIC", "PHASES", "REGISTERS", "ROW_TABLE", "Control", "CoreSpace", "Counter",
+    "Error", "Field", "Register", "Space", "Status", "register",
 ]
 
 #: Read from register ``magic``: "HCST".
@@ -139,6 +139,8 @@ class Register:
         Whether reading it changes something.
     ones_clear : bool
         Whether writing a one clears the bit, and writing a zero leaves it.
+    held : bool
+        Whether it only holds what was written.
     """
 
     name: str
@@ -149,6 +151,7 @@ class Register:
     fields: tuple[Field, ...] = ()
     read_acts: bool = False
     ones_clear: bool = False
+    held: bool = False
 
     def reset_value(self, config: Config) -> int:
         """What it reads after reset in a configuration."""
@@ -181,9 +184,9 @@ REGISTERS = (
              fields=_bits(Error), ones_clear=True),
     Register(name="control", offset=0x14, access="rw",
              description="Writing a one acts once; reads as zero", fields=_bits(Control)),
-    Register(name="entry", offset=0x18, access="rw",
+    Register(name="entry", offset=0x18, access="rw", held=True,
              description="Program row at which `start` begins"),
-    Register(name="repeat", offset=0x1C, access="rw", reset=1,
+    Register(name="repeat", offset=0x1C, access="rw", held=True, reset=1,
              description="How often `start` runs the program from `entry` to HALT, at least 1"),
     Register(name="pc", offset=0x20, access="r", description="Program row being issued"),
     Register(name="busy", offset=0x24, access="r", description="Engines busy in any core",
@@ -196,11 +199,13 @@ REGISTERS = (
              description="Cycles since `start`, low 32 bits; reading latches the high half"),
     Register(name="cycles_high", offset=0x34, access="r",
              description="Cycles since `start`, high 32 bits, as latched"),
-    Register(name="core", offset=0x38, access="rw", description="Core the window looks into"),
-    Register(name="space", offset=0x3C, access="rw", description="What the window looks at",
-             fields=(Field(name="space", low=0, width=32, description="Address space",
-                           values=Space),)),
-    Register(name="address", offset=0x40, access="rw",
+    Register(name="core", offset=0x38, access="rw", held=True,
+             description="Core the window looks into"),
+    Register(name="space", offset=0x3C, access="rw", held=True,
+             description="What the window looks at", fields=(
+                 Field(name="space", low=0, width=32, description="Address space",
+                       values=Space),)),
+    Register(name="address", offset=0x40, access="rw", held=True,
              description="Window address in 32-bit units; each data access adds one"),
     Register(name="data", offset=0x44, access="rw", read_acts=True, description="Window data"),
     Register(name="waits", offset=0x48, access="r",
@@ -216,39 +221,77 @@ def register(name: str) -> int:
     return next(entry.offset for entry in REGISTERS if entry.name == name)
 
 
-#: Performance counters of every core: name, and what one count means.
-COUNTERS = (
-    ("sent", "flits injected into the network"),
-    ("send_blocked", "cycles in which a flit waited for injection"),
-    ("edges", "edges accumulated, all aggregators"),
-    ("edge_starved", "cycles, of all aggregators, in which a flit waited for its edges"),
-    ("array_words", "words fed into the systolic array"),
-    ("array_starved", "cycles in which the array waited for memory"),
-    ("array_blocked", "cycles in which the array waited for tile loads or gradient rows"),
-    ("vector_words", "words the vector unit produced"),
-    ("vector_starved", "cycles in which the vector unit waited for memory"),
-    ("vector_blocked", "cycles in which the vector unit waited to write"),
-    ("features_read", "words read from memory channel 0"),
-    ("features_written", "words written to memory channel 0"),
-    ("gradients_read", "words read from memory channel 1"),
-    ("gradients_written", "words written to memory channel 1"),
-    ("saturations", "elements, master weights or momenta that saturated"),
-    ("loss_train", "summed loss of training vertices, 2**-12 bits, low 32 bits"),
-    ("loss_train_high", "the same, high 32 bits"),
-    ("loss_validation", "summed loss of validation vertices, low 32 bits"),
-    ("loss_validation_high", "the same, high 32 bits"),
-    ("loss_test", "summed loss of test vertices, low 32 bits"),
-    ("loss_test_high", "the same, high 32 bits"),
-    ("correct_train", "training vertices classified correctly; of several labels, true positives"),
-    ("correct_validation", "the same of validation vertices"),
-    ("correct_test", "the same of test vertices"),
-    ("wrong_train", "false positives and negatives, of training vertices with several labels"),
-    ("wrong_validation", "the same of validation vertices"),
-    ("wrong_test", "the same of test vertices"),
-    *((f"link_{dimension}", f"flits sent along dimension {dimension}") for dimension in range(6)),
-    ("link_faults", "cycles in which something wrong came over a link"),
-    ("features_faults", "words of memory channel 0 that had changed, or accesses it refused"),
-    ("gradients_faults", "the same of memory channel 1"),
-    ("weights_faults", "rows of the weight bank that had changed"),
-    ("buffer_faults", "words kept close to an engine, or row counts, that had changed"),
-)
+@dataclass(frozen=True)
+class Counter:
+    """A performance counter, or a result that is read as one.
+
+    Parameters
+    ----------
+    description : str
+        What one count means.
+    most : callable or None
+        Takes a ``Config``: by how much it grows in a cycle at most, 0 where it is not built. None
+        if it is a result, which the core does not count.
+    """
+
+    description: str
+    most: Callable[[Config], int] | None = lambda config: 1
+
+
+def _each_port(config: Config) -> int:
+    """An event of each ejection port."""
+    return config.eject
+
+
+def _each_lane(config: Config) -> int:
+    """Three of each lane: an element, its master weight and its momentum."""
+    return 3 * config.lanes
+
+
+def _link(dimension: int) -> Callable[[Config], int]:
+    """A flit, on chips that have the dimension."""
+    return lambda config: int(dimension < config.dimensions)
+
+
+#: What every core counts, by name, in the order in which the host reads it.
+COUNTERS = {
+    "sent": Counter("flits injected into the network"),
+    "send_blocked": Counter("cycles in which a flit waited for injection"),
+    "edges": Counter("edges accumulated, all aggregators", most=_each_port),
+    "edge_starved": Counter(
+        "cycles, of all aggregators, in which a flit waited for its edges", most=_each_port),
+    "array_words": Counter("words fed into the systolic array"),
+    "array_starved": Counter("cycles in which the array waited for memory"),
+    "array_blocked": Counter("cycles in which the array waited for tile loads or gradient rows"),
+    "vector_words": Counter("words the vector unit produced"),
+    "vector_starved": Counter("cycles in which the vector unit waited for memory"),
+    "vector_blocked": Counter("cycles in which the vector unit waited to write"),
+    "features_read": Counter("words read from memory channel 0"),
+    "features_written": Counter("words written to memory channel 0"),
+    "gradients_read": Counter("words read from memory channel 1"),
+    "gradients_written": Counter("words written to memory channel 1"),
+    "saturations": Counter(
+        "elements, master weights or momenta that saturated", most=_each_lane),
+    "loss_train": Counter("summed loss of training vertices, 2**-12 bits, low 32 bits", most=None),
+    "loss_train_high": Counter("the same, high 32 bits", most=None),
+    "loss_validation": Counter("summed loss of validation vertices, low 32 bits", most=None),
+    "loss_validation_high": Counter("the same, high 32 bits", most=None),
+    "loss_test": Counter("summed loss of test vertices, low 32 bits", most=None),
+    "loss_test_high": Counter("the same, high 32 bits", most=None),
+    "correct_train": Counter(
+        "training vertices classified correctly; of several labels, true positives", most=None),
+    "correct_validation": Counter("the same of validation vertices", most=None),
+    "correct_test": Counter("the same of test vertices", most=None),
+    "wrong_train": Counter(
+        "false positives and negatives, of training vertices with several labels", most=None),
+    "wrong_validation": Counter("the same of validation vertices", most=None),
+    "wrong_test": Counter("the same of test vertices", most=None),
+    **{f"link_{dimension}": Counter(f"flits sent along dimension {dimension}",
+                                    most=_link(dimension)) for dimension in range(6)},
+    "link_faults": Counter("cycles in which something wrong came over a link"),
+    "features_faults": Counter(
+        "words of memory channel 0 that had changed, or accesses it refused"),
+    "gradients_faults": Counter("the same of memory channel 1"),
+    "weights_faults": Counter("rows of the weight bank that had changed"),
+    "buffer_faults": Counter("words kept close to an engine, or row counts, that had changed"),
+}

@@ -151,7 +151,7 @@ def _visit_counters(config: Config) -> Iterator[str]:
     A register that a core has not is an error of the compiler.
     """
     yield "template <class Visit> void visit_counters(const Core &core, Visit visit) {"
-    places = {name: index for index, (name, _) in enumerate(COUNTERS)}
+    places = {name: index for index, name in enumerate(COUNTERS)}
     for name in Increments(config).members:
         register = cxx_name(f"counters.{name}_low")
         yield f"    visit({places[name]}, core.{REST}.module.{register});"

@@ -23,7 +23,7 @@ _LIMIT = 10_000
 #: Runs of the compiled simulation that are timed; one takes it a fraction of a second.
 _COMPILED_RUNS = 10
 #: The core whose counters are compared, and how many of them: those of work done.
-_CORE, _COUNTERS = 5, [name for name, _ in COUNTERS].index("loss_train")
+_CORE, _COUNTERS = 5, list(COUNTERS).index("loss_train")
 #: One row of optimiser state, for core 0 to send to all: masters 5, 6, 7, 8, momenta zero.
 _MASTERS = [weight << 26 for weight in range(5, 5 + _CONFIG.lanes)]
 
@@ -126,5 +126,5 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
                value=sum(map(int.__eq__, counters, expected_counters)),
                bar=len(expected_counters), relation="="),
         Figure(name="words that core multiplied",
-               value=counters[[name for name, _ in COUNTERS].index("array_words")]),
+               value=counters[list(COUNTERS).index("array_words")]),
     ]

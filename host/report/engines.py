@@ -66,9 +66,9 @@ def _counts(run: Run) -> str:
     heads = "".join(f"<th>{escape(name)}" for name in [
         *(phase.name for phase in run.phases), "the step", "least core", "most core"])
     rows = "".join(
-        f"<tr><th>{escape(text)}" + "".join(
+        f"<tr><th>{escape(counter.description)}" + "".join(
             f"<td>{count:,}" for count in [*(sum(part[name]) for part in parts),
                                            min(parts[-1][name]), max(parts[-1][name])])
-        for name, text in COUNTERS if any(parts[-1].get(name, ())))
+        for name, counter in COUNTERS.items() if any(parts[-1].get(name, ())))
     return (f"<details><summary>All counters, summed over the cores</summary><table>"
             f"<tr><th>counter{heads}{rows}</table></details>")

@@ -360,7 +360,7 @@ class Driver:
         values = [self.read_window(core, Space.CORE, CoreSpace.COUNTERS, len(COUNTERS))
                   for core in range(self.config.cores)]
         return {name: [row[index] for row in values]
-                for index, (name, _) in enumerate(COUNTERS)}
+                for index, name in enumerate(COUNTERS)}
 
     # Tensors.
 

@@ -15,8 +15,7 @@ from hypercast.rtl.registers import COUNTERS
 __all__ = ["WORK_COUNTERS", "Instruction", "Phase", "Profile", "Slices", "profile"]
 
 #: Counters that grow while a program runs; the others are results.
-WORK_COUNTERS = tuple(name for name, _ in COUNTERS
-                      if not name.startswith(("loss_", "correct_", "wrong_")))
+WORK_COUNTERS = tuple(name for name, counter in COUNTERS.items() if counter.most)
 
 
 class Instruction(NamedTuple):
@@ -126,7 +125,7 @@ def profile(timeline: Timeline, job: Job, entry: int, cycles: int,
     ValueError
         If other instructions were issued than the job has.
     """
-    final = np.array([counters[name] for name, _ in COUNTERS], dtype=np.uint32).T[None]
+    final = np.array([counters[name] for name in COUNTERS], dtype=np.uint32).T[None]
     samples = np.concatenate([np.zeros_like(final), timeline.counters, final])
     growth = np.diff(samples, axis=0)  # modulo 2**32, as the counters
     growth[1] += growth[0]  # what was before the first instruction
@@ -152,7 +151,7 @@ _OPERATION = 0xFFFF
 
 
 def _work(growth: npt.NDArray[np.uint32]) -> dict[str, list[int]]:
-    return {name: growth[:, index].tolist() for index, (name, _) in enumerate(COUNTERS)
+    return {name: growth[:, index].tolist() for index, name in enumerate(COUNTERS)
             if name in WORK_COUNTERS}
 
 

@@ -17,23 +17,14 @@ SPLITS = 3
 class Increments(wiring.Signature):
     """What to add to each counter in this cycle (seen from the blocks that count).
 
-    One member per counter of ``registers.COUNTERS`` that counts events of the core: ``edges`` and
-    ``edge_starved`` are as wide as up to ``eject`` events a cycle need, ``saturations`` as wide
-    as ``3 * lanes``, all others Out(1). There is a ``link_d`` for each of the ``dimensions``.
+    One member per counter of ``registers.COUNTERS`` that the core counts, as wide as the most that
+    is added to it in a cycle.
     """
 
     def __init__(self, config: Config) -> None:
-        links = [f"link_{dimension}" for dimension in range(config.dimensions)]
-        super().__init__({
-            **{name: Out(1) for name in (
-                "sent", "send_blocked", "array_words", "array_starved", "array_blocked",
-                "vector_words", "vector_starved", "vector_blocked", "features_read",
-                "features_written", "gradients_read", "gradients_written", "features_faults",
-                "gradients_faults", "weights_faults", "buffer_faults", "link_faults", *links)},
-            "edges": Out(range(config.eject + 1)),
-            "edge_starved": Out(range(config.eject + 1)),
-            "saturations": Out(range(3 * config.lanes + 1)),
-        })
+        super().__init__({name: Out(range(counter.most(config) + 1))
+                          for name, counter in COUNTERS.items()
+                          if counter.most and counter.most(config)})
 
 
 class Counters(wiring.Component):
@@ -73,9 +64,8 @@ class Counters(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        names = [name for name, _ in COUNTERS]
         increments = {name: getattr(self.increments, name)
-                      for name in names if name in self.increments.signature.members}
+                      for name in self.increments.signature.members}
         # In a round every counter has its turn; the lower bits of one wrap once at most.
         round_bits = (len(increments) - 1).bit_length()
         most = max((1 << len(value)) - 1 for value in increments.values())
@@ -119,8 +109,8 @@ class Counters(wiring.Component):
 
         def listed(values):
             """The value of the counter that is asked for; zero where there is none."""
-            beyond = (1 << len(self.address)) - len(names)
-            return Array([*(values.get(name, 0) for name in names), *[0] * beyond])[self.address]
+            beyond = (1 << len(self.address)) - len(COUNTERS)
+            return Array([*(values.get(name, 0) for name in COUNTERS), *[0] * beyond])[self.address]
 
         m.d.comb += [
             own.addr.eq(turn),

@@ -1,15 +1,15 @@
 """The chip's host port: AXI4-Lite registers and the window behind them."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hypercast.rtl.config import INTERFACE_VERSION, Config
+from hypercast.rtl.config import Config
 from hypercast.rtl.control.axi_lite import AxiLite, AxiLiteSubordinate
 from hypercast.rtl.control.control_port import ControlPort
 from hypercast.rtl.control.window import Window
 from hypercast.rtl.layouts import HostRequest
-from hypercast.rtl.registers import MAGIC, PHASES, Control, Error, register
+from hypercast.rtl.registers import PHASES, REGISTERS, Control, Error, register
 
 __all__ = ["HostPort"]
 
@@ -60,34 +60,31 @@ class HostPort(wiring.Component):
         connect(m, flipped(self.axi), port.axi)
         bus = port.bus
 
-        entry, repeat = Signal.like(control.entry), Signal(32, init=1)
-        core, space, address = Signal(32), Signal(32), Signal(32)
+        held = {one.name: Signal.like(getattr(control, one.name, Value.cast(bus.data)),
+                                      name=one.name, init=one.reset_value(self._config))
+                for one in REGISTERS if one.held}
         cycles_high = Signal(32)
 
         m.d.comb += [
-            window.core.eq(core), window.space.eq(space), window.address.eq(address),
+            window.core.eq(held["core"]), window.space.eq(held["space"]),
+            window.address.eq(held["address"]),
             window.write.eq(bus.write), window.data.eq(bus.data),
             window.running.eq(control.running),
             window.response.eq(self.response | control.response),
             window.response_valid.eq(self.response_valid | control.response_valid),
             self.request.eq(window.request), self.request_valid.eq(window.core_valid),
             control.request.eq(window.request), control.request_valid.eq(window.chip_valid),
-            control.entry.eq(entry), control.repeat.eq(repeat), control.data.eq(bus.data),
+            control.entry.eq(held["entry"]), control.repeat.eq(held["repeat"]),
+            control.data.eq(bus.data),
             control.phase_index.eq(bus.address[:(PHASES - 1).bit_length()]),
             control.error_set.eq(Mux(window.done & window.error, Error.WINDOW, 0)),
         ]
 
-        # What each register reads as.
+        # What reads as neither what it holds, nor what it is, nor the controller's of that name.
         values = {
-            "magic": Const(MAGIC, 32), "version": Const(INTERFACE_VERSION, 32),
-            "config_hash": Const(self._config.hash, 32),
             "status": Cat(control.running, control.done, control.error.any()),
-            "error": control.error, "control": Const(0), "entry": entry, "repeat": repeat,
-            "pc": control.pc, "busy": control.busy, "step": control.step,
-            "step_key": control.step_key, "cycles_low": control.cycles[:32],
-            "cycles_high": cycles_high, "core": core, "space": space, "address": address,
-            "waits": control.waits,
-            **{f"phase_{index}": control.phase_cycles for index in range(PHASES)},
+            "control": Const(0), "cycles_low": control.cycles[:32], "cycles_high": cycles_high,
+            **held, **{f"phase_{index}": control.phase_cycles for index in range(PHASES)},
         }
         # What reading or writing a register does besides.
         on_read = {"cycles_low": [cycles_high.eq(control.cycles[32:])]}
@@ -95,11 +92,16 @@ class HostPort(wiring.Component):
             "error": [control.error_clear.eq(bus.data)],
             "control": [control.start.eq((bus.data & Control.START).any()),
                         control.stop.eq((bus.data & Control.STOP).any())],
-            "entry": [entry.eq(bus.data)], "repeat": [repeat.eq(bus.data)],
             "step": [control.step_write.eq(1)], "step_key": [control.step_key_write.eq(1)],
-            "core": [core.eq(bus.data)], "space": [space.eq(bus.data)],
-            "address": [address.eq(bus.data)],
+            **{name: [value.eq(bus.data)] for name, value in held.items()},
         }
+
+        def value_of(one):
+            if one.name in values:
+                return values[one.name]
+            if one.name in control.signature.members:
+                return getattr(control, one.name)
+            return Const(one.reset_value(self._config), 32)
 
         m.d.sync += [
             control.start.eq(0), control.stop.eq(0), control.error_clear.eq(0),
@@ -116,21 +118,24 @@ class HostPort(wiring.Component):
                         m.d.comb += window.access.eq(1)
                         m.d.sync += bus.done.eq(0)
                         m.next = "WINDOW"
-                    for name, value in values.items():
-                        with m.Case(register(name) // 4):
+                    for one in REGISTERS:
+                        if one.name == "data":
+                            continue
+                        with m.Case(one.offset // 4):
                             with m.If(~bus.write):
                                 m.d.sync += [
-                                    bus.error.eq(0), bus.result.eq(value), *on_read.get(name, ()),
+                                    bus.error.eq(0), bus.result.eq(value_of(one)),
+                                    *on_read.get(one.name, ()),
                                 ]
-                            if name in on_write:
+                            if one.access == "rw":
                                 with m.Else():
-                                    m.d.sync += [bus.error.eq(0), *on_write[name]]
+                                    m.d.sync += [bus.error.eq(0), *on_write[one.name]]
             with m.State("WINDOW"), m.If(window.done):
                 m.d.sync += [
                     bus.done.eq(1), bus.error.eq(window.error), bus.result.eq(window.result),
                 ]
                 with m.If(~window.error):
-                    m.d.sync += address.eq(address + 1)
+                    m.d.sync += held["address"].eq(held["address"] + 1)
                 m.next = "DONE"
             with m.State("DONE"):
                 m.d.sync += bus.done.eq(0)

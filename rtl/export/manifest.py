@@ -64,7 +64,8 @@ def manifest(config: Config) -> dict[str, Any]:
                                   for field in register.fields]}
                       for register in REGISTERS],
         "spaces": {space.name.lower(): int(space) for space in Space},
-        "counters": [{"name": name, "description": text} for name, text in COUNTERS],
+        "counters": [{"name": name, "description": counter.description}
+                     for name, counter in COUNTERS.items()],
         "memories": large,
         "memory_bits": sum(item["instances"] * item["words"] * item["width"] for item in large),
         "multipliers": config.cores * config.lanes**2,

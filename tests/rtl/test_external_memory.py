@@ -50,7 +50,7 @@ def chip():
         errors.append((await host.read(ctx, register("error")))[1])
         for core in range(CONFIG.cores):
             for name in FAULTS:
-                index = [counter for counter, _ in COUNTERS].index(name)
+                index = list(COUNTERS).index(name)
                 await select(ctx, core, Space.CORE, CoreSpace.COUNTERS + index)
                 counts[core, name] = (await host.read(ctx, register("data")))[1]
 

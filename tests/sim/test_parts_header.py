@@ -53,7 +53,7 @@ def test_every_counter_is_visited_at_its_place():
     pairs = [*LINK, ((None, "rst"), ("top_rest", "rst")), ((None, "core"), ("top_rest", "core")),
              (("top_rest", "busy"), (None, "busy"))]
     text = parts_header(PRESETS["tiny"], "top", pairs, [])
-    names = [name for name, _ in COUNTERS]
+    names = list(COUNTERS)
     visited = {names[int(index)]: register for index, register in re.findall(
         r"visit\((\d+), core\.rest\.module\.p_counters_2e_(\w+)__low\);", text)}
     members = Increments(PRESETS["tiny"]).members

@@ -14,7 +14,7 @@ from tests.examples.c_driver import CDriver
 from tests.system.chips import CHIPS, GraphTraining, random_graph
 
 LIMIT = 200_000
-_INDEX = {name: index for index, (name, _) in enumerate(COUNTERS)}
+_INDEX = {name: index for index, name in enumerate(COUNTERS)}
 
 
 def metrics(driver, sizes):

@@ -31,7 +31,8 @@ def c_header(config: Config) -> str:
         ("Addresses within the space of a core",
          [(f"CORE_SPACE_{place.name}", int(place), place.description) for place in CoreSpace]),
         ("Performance counters, from CORE_SPACE_COUNTERS on",
-         [*((f"COUNTER_{name}", index, text) for index, (name, text) in enumerate(COUNTERS)),
+         [*((f"COUNTER_{name}", index, counter.description)
+            for index, (name, counter) in enumerate(COUNTERS.items())),
           ("COUNTERS", len(COUNTERS), "Number of counters of a core")]),
         ("Sizes", [("PHASES", PHASES, "Registers phase_0, phase_1 and so on"),
                    ("ROW_TABLE", ROW_TABLE, "Row counts of a core")]),

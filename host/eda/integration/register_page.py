@@ -41,8 +41,8 @@ def register_page() -> str:
     parts += [f"## Space `{Space.CORE.name.lower()}`\n", _table(("address", "name", "what"), [
         (f"{int(CoreSpace.ROWS)} to {CoreSpace.ROWS + ROW_TABLE - 1}", "row counts",
          CoreSpace.ROWS.description),
-        *((CoreSpace.COUNTERS + index, f"`{name}`", text)
-          for index, (name, text) in enumerate(COUNTERS))])]
+        *((CoreSpace.COUNTERS + index, f"`{name}`", counter.description)
+          for index, (name, counter) in enumerate(COUNTERS.items()))])]
     return "\n".join(parts)
 
 

@@ -48,7 +48,7 @@ def keep(folder, config=SMALL, *, epochs=2, chip=True):
         return None
     timeline = recording(job)
     count = len(timeline.issued)
-    counters = {name: [count, 3 * count][:config.cores] for name, _ in COUNTERS}
+    counters = {name: [count, 3 * count][:config.cores] for name in COUNTERS}
     if config.cores == 1:
         mine = timeline.core == 0
         timeline = timeline._replace(
@@ -167,7 +167,7 @@ def test_folders_without_a_run(tmp_path):
 
 
 def test_operations_and_traffic():
-    counters = {name: [0, 0] for name, _ in COUNTERS}
+    counters = {name: [0, 0] for name in COUNTERS}
     counters |= {"array_words": [10, 20], "edges": [3, 0], "vector_words": [1, 1],
                  "features_read": [5, 5], "gradients_written": [0, 2]}
     assert operations(counters, Config(lanes=4)) == 30 * 16 + 3 * 4 + 2 * 4

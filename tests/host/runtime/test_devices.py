@@ -90,7 +90,7 @@ def test_first_step_and_key():
 def test_metrics_are_summed_over_the_cores():
     chip = FakeChip(SMALL)
     device = ChipDevice(chip, compile_job(model(), SMALL), model())
-    numbers = {name: index for index, (name, _) in enumerate(COUNTERS)}
+    numbers = {name: index for index, name in enumerate(COUNTERS)}
     for core, values in enumerate(({"loss_train": 100, "loss_train_high": 1, "correct_train": 2},
                                    {"loss_train": 50, "correct_train": 1, "loss_test": 7})):
         for name, value in values.items():
@@ -177,7 +177,7 @@ def test_exponents_are_those_of_training():
 def test_saturations_are_those_of_the_last_step():
     chip = FakeChip(SMALL)
     device = ChipDevice(chip, compile_job(model(), SMALL), model())
-    number = [name for name, _ in COUNTERS].index("saturations")
+    number = list(COUNTERS).index("saturations")
     for core in range(SMALL.cores):
         chip.window[core, Space.CORE][CoreSpace.COUNTERS + number] = 2 + core
     device.train_step()

@@ -43,7 +43,7 @@ def job():
 def found(job):
     timeline = recording(job)
     count = len(timeline.issued)
-    counters = {name: [count, 3 * count] for name, _ in COUNTERS}
+    counters = {name: [count, 3 * count] for name in COUNTERS}
     return profile(timeline, job, job.entries["train"], FIRST + STEP * count, counters)
 
 
@@ -92,13 +92,13 @@ def test_counters_that_wrap(job):
     count = len(timeline.issued)
     final = (np.array([count, 3 * count]) + near).astype(np.uint32)
     found = profile(timeline, job, job.entries["train"], 10_000,
-                    {name: final for name, _ in COUNTERS})
+                    {name: final for name in COUNTERS})
     assert found.instructions[7].counters["sent"] == [1, 3]
 
 
 def test_another_program_is_refused(job):
     timeline = recording(job)
-    counters = {name: [0, 0] for name, _ in COUNTERS}
+    counters = {name: [0, 0] for name in COUNTERS}
     halt = job.entries["evaluate"] - 1
     with pytest.raises(ValueError, match=f"instruction 0 of the timeline is not that of program "
                                          f"row {halt}; record"):

@@ -20,7 +20,7 @@ def run():
     timeline = recording(job)
     cycles = FIRST + STEP * len(timeline.issued)
     return profile(timeline, job, job.entries["train"], cycles,
-                   {name: [5000, 5000] for name, _ in COUNTERS})
+                   {name: [5000, 5000] for name in COUNTERS})
 
 
 def check_format(events):

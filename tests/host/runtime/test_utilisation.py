@@ -11,7 +11,7 @@ CONFIG = Config(dimensions=1, planes=2, eject=2)
 
 def rows(config=CONFIG, **counts):
     """Utilisation of 100 cycles; other counters are zero."""
-    counters = {name: [0] * config.cores for name, _ in COUNTERS} | counts
+    counters = {name: [0] * config.cores for name in COUNTERS} | counts
     return {row.name: row for row in utilisation(counters, 100, config)}
 
 
@@ -23,7 +23,7 @@ def test_work_is_averaged_over_the_cores():
 
 
 def test_one_core_of_several():
-    counters = {name: [0] for name, _ in COUNTERS} | {
+    counters = {name: [0] for name in COUNTERS} | {
         "array_words": [80], "features_read": [30], "features_written": [10]}
     found = {row.name: row.work for row in utilisation(counters, 100, CONFIG)}
     assert found["array"] == pytest.approx(0.8)

@@ -52,7 +52,7 @@ def prefixed(prefix, pairs):
     prefixed("ERROR", Error.__members__.items()),
     prefixed("SPACE", Space.__members__.items()),
     prefixed("CORE_SPACE", CoreSpace.__members__.items()),
-    prefixed("COUNTER", ((name, index) for index, (name, _) in enumerate(COUNTERS))),
+    prefixed("COUNTER", ((name, index) for index, name in enumerate(COUNTERS))),
     {"COUNTERS": len(COUNTERS)},
     prefixed("CONFIG", CONFIG.to_dict().items()),
     {"MAGIC_VALUE": MAGIC, "VERSION_VALUE": INTERFACE_VERSION, "CONFIG_HASH_VALUE": CONFIG.hash},

@@ -17,5 +17,5 @@ def test_names():
         assert f"| `{register.offset:#04x}` | `{register.name}` | {register.access} |" in page
         for field in register.fields:
             assert field.description in page or register.name == "space"
-    for name, text in COUNTERS:
-        assert f"`{name}` | {text} |" in page
+    for name, counter in COUNTERS.items():
+        assert f"`{name}` | {counter.description} |" in page
