@@ -16,7 +16,7 @@ AREAS = {
     ("core.array.array", "7 series", False): Area(dsps=8),
     ("core.array.accumulators", "UltraScale+", False): Area(
         block_rams=1, ram_luts=2, scattered_memories=1),
-    ("core.receiver.lane_0.accumulators", "UltraScale+", False): Area(block_rams=9_999),
+    ("core.receiver.aggregator_0.accumulators", "UltraScale+", False): Area(block_rams=9_999),
     ("core.weights", "UltraScale+", False): Area(ultra_rams=400),
     ("core", "UltraScale+", True): Area(luts=20),
     ("control", "UltraScale+", False): Area(luts=3_680, ultra_rams=1),
@@ -63,6 +63,6 @@ def test_every_block_is_listed(figures):
     array = {f"array.{part}" for part in (
         "array", "feed", "loader", "column_sums", "sender", "accumulators", "rows")}
     assert listed == array | {
-        "router", "epochs", "sender", "receiver", "vector", "weights", "rows", "host", "counters",
+        "router", "frames", "sender", "receiver", "vector", "weights", "rows", "host", "counters",
         "injection", "reads", "writes", "channel_0", "channel_1", "wires of the array",
-        "wires of the core", "control unit", "receiver.lane_0.accumulators"}
+        "wires of the core", "control unit", "receiver.aggregator_0.accumulators"}
