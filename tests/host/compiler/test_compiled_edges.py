@@ -30,6 +30,9 @@ def test_what_orders_use_is_what_would_be_compiled_for_them(matrices):
     network = Network.of_widths((3, 3, 3), orders=AGGREGATE_FIRST)
     whole = CompiledEdges.of_any_order(network, matrices, 0, SMALL)
     assert whole.vertices == (40, *(matrix.shape[0] for matrix in matrices))
+    for one in whole.matrices:
+        rows = -(-one.edges.matrix.shape[0] // 2)  # of a core
+        assert [strip.first for strip, _ in one.strips] == list(range(0, rows, 16))
     for orders in itertools.product((COMBINE_FIRST, AGGREGATE_FIRST), repeat=2):
         ordered = network.ordered(orders)
         assert listed(whole.used_by(ordered)) == listed(

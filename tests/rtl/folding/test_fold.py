@@ -43,7 +43,7 @@ class Direct(Unregistered):
 
 @pytest.mark.parametrize("proof", PROOFS, ids=lambda proof: proof.size)
 def test_a_run_of_all_instances(proof, tmp_path):
-    prove(driven(proof.bench()), tmp_path, cycles=32)
+    prove(driven(proof.bench()), tmp_path, cycles=48)
 
 
 @pytest.mark.parametrize("component, slots, message", [
