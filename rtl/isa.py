@@ -10,13 +10,15 @@ from dataclasses import dataclass
 
 __all__ = [
     "HEADER", "INSTRUCTION_WIDTH", "INSTRUCTION_WORDS", "MASTER_EXPONENT", "MAXIMUM_EXPONENT",
-    "MINIMUM_EXPONENT", "OPERANDS", "OPERATIONS", "STEP_KEY_INCREMENT", "Bypass", "DrainSource",
-    "Engine", "Kind", "Opcode", "OperandSource", "Operation", "Split", "decode", "encode",
-    "engine_of", "largest", "opcodes_of",
+    "MINIMUM_EXPONENT", "OPERANDS", "OPERATIONS", "ROWS_WIDTH", "STEP_KEY_INCREMENT", "Bypass",
+    "DrainSource", "Engine", "Kind", "Opcode", "OperandSource", "Operation", "Split", "decode",
+    "encode", "engine_of", "largest", "opcodes_of",
 ]
 
 INSTRUCTION_WIDTH = 352
 INSTRUCTION_WORDS = INSTRUCTION_WIDTH // 32
+#: Bits of a number of rows, of a core's local rows and of reduction rows.
+ROWS_WIDTH = 20
 
 #: Fixed exponent of the 32-bit master weights: range +-32, resolution 2**-26.
 MASTER_EXPONENT = -26
@@ -94,7 +96,7 @@ class Split(enum.IntEnum):
 #: all cores. ``phase``: performance counter that the cycles from here on are added to.
 HEADER = (("opcode", 4), ("waits", 8), ("phase", 4))
 
-_ROWS = (("vertices", 4), ("row_start", 20), ("row_limit", 15))
+_ROWS = (("vertices", 4), ("row_start", ROWS_WIDTH), ("row_limit", 15))
 _DROPOUT = (("dropout", 1), ("dropout_threshold", 16), ("dropout_key", 32))
 _OPERAND = (("operand", 2), ("operand_base", 16), ("operand_stride", 16))
 _BYPASS = (("bypass", 3), ("left_base", 16), ("right_base", 16), ("send_base", 16))
@@ -143,8 +145,8 @@ OPERATIONS = {
     Opcode.GRADIENT: Operation(engine=Engine.ARRAY, arrivals=Engine.REDUCTION, adds=True, operands=(
         ("vertices", 4), ("buffer", 1), ("sparse", 1), ("address", 24), ("stride", 24),
         ("panels", 14), ("ones", 1), ("gradient_channel", 1),
-        ("gradient_address", 24), ("first_row", 20), ("digits", 3), ("sums", 1), ("sums_row", 20),
-        *_DROPOUT, ("panel", 14), *_OPERAND, *_BYPASSED)),
+        ("gradient_address", 24), ("first_row", ROWS_WIDTH), ("digits", 3), ("sums", 1),
+        ("sums_row", ROWS_WIDTH), *_DROPOUT, ("panel", 14), *_OPERAND, *_BYPASSED)),
     Opcode.DRAIN: Operation(engine=Engine.VECTOR, operands=(
         *_ROWS, ("source", 1), ("buffer", 1), ("channel", 1), ("address", 24), *_TENSORS,
         ("exponent_bias", -6), ("scale", 16), ("bias", 1), ("bias_tensor", 8),
@@ -155,9 +157,9 @@ OPERATIONS = {
         ("classes", 10), ("info", 24), ("destination", 24), *_TENSORS, ("train", 1),
         ("sigmoid", 1), ("weighted", 1), *_BYPASS)),
     Opcode.UPDATE: Operation(engine=Engine.VECTOR, arrivals=Engine.WEIGHTS, operands=(
-        ("buffer", 1), ("first_row", 20), ("rows", 20), ("weights", 16), ("state", 24),
-        *_TENSORS, ("momentum_exponent", -8), ("momentum", 16), ("decay", 16), ("decay_shift", 6),
-        ("rate", 16), ("rate_shift", 6), ("adam", 1), ("second_decay", 16),
+        ("buffer", 1), ("first_row", ROWS_WIDTH), ("rows", ROWS_WIDTH), ("weights", 16),
+        ("state", 24), *_TENSORS, ("momentum_exponent", -8), ("momentum", 16), ("decay", 16),
+        ("decay_shift", 6), ("rate", 16), ("rate_shift", 6), ("adam", 1), ("second_decay", 16),
         ("second_decay_shift", 6), ("epsilon", 18), ("epsilon_exponent", 5))),
 }
 #: Operand fields of each opcode, as ``Operation.operands``.

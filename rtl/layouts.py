@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl import isa
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import ROWS_WIDTH
 from hypercast.rtl.limits import BURST
 from hypercast.rtl.network.age import FRAME_WIDTH
 
@@ -186,7 +187,7 @@ class BypassPort(wiring.Signature):
         Stores ``word`` at ``address``; there in the next cycle.
     address : Out(16)
         The instruction's base for this memory, and one more for every row.
-    row : Out(20), last : Out(1)
+    row : Out(ROWS_WIDTH), last : Out(1)
         The word's local row, and whether it is the instruction's last.
     word : Out(data_width)
         The word.
@@ -198,7 +199,7 @@ class BypassPort(wiring.Signature):
             "rows": Out(15),
             "valid": Out(1),
             "address": Out(16),
-            "row": Out(20),
+            "row": Out(ROWS_WIDTH),
             "last": Out(1),
             "word": Out(config.data_width),
         })

@@ -10,13 +10,13 @@ from hypercast.host.runtime.driver import Driver
 from hypercast.host.runtime.transport import TransportError
 from hypercast.host.selftest.finding import Finding, hexadecimal
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import INSTRUCTION_WORDS
+from hypercast.rtl.isa import INSTRUCTION_WORDS, ROWS_WIDTH
 from hypercast.rtl.registers import ROW_TABLE, CoreSpace, Error, Space
 
 __all__ = ["Memory", "check_memories", "memories"]
 
-#: Bits of a row count, and of an entry of the exponent file.
-_ROWS_WIDTH, _TENSOR_WIDTH = 20, 17
+#: Bits of an entry of the exponent file.
+_TENSOR_WIDTH = 17
 #: Addresses that are written or read at once.
 _BURST = 1 << 14
 #: Broken addresses of one memory, and bits of one address, that are reported.
@@ -97,7 +97,7 @@ def memories(config: Config) -> Iterator[Memory]:
         yield Memory(f"weight bank of core {core}", core, Space.WEIGHTS, config.weight_rows,
                      config.chunks, config.data_width)
         yield Memory(f"row table of core {core}", core, Space.CORE, CoreSpace.ROWS + ROW_TABLE, 1,
-                     _ROWS_WIDTH)
+                     ROWS_WIDTH)
 
 
 def check_memories(driver: Driver, *, quick: bool = False,

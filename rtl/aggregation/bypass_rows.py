@@ -5,6 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import ROWS_WIDTH
 from hypercast.rtl.layouts import BypassPort
 from hypercast.rtl.lib.chaining import Chaining
 from hypercast.rtl.lib.parity_memory import ParityMemory
@@ -26,7 +27,7 @@ class BypassRows(wiring.Component):
         What is stored; addresses are numbers of words.
     start : In(1)
         Begins; only if no words are left.
-    base : In(16), rows : In(20)
+    base : In(16), rows : In(ROWS_WIDTH)
         First word and number of words; valid with ``start``.
     chained : In(1)
         The instruction that stores them may still be under way; valid with ``start``.
@@ -42,7 +43,7 @@ class BypassRows(wiring.Component):
             "bypass": In(BypassPort(config)),
             "start": In(1),
             "base": In(16),
-            "rows": In(20),
+            "rows": In(ROWS_WIDTH),
             "chained": In(1),
             "o": Out(stream.Signature(config.data_width)),
             "fault": Out(1),
@@ -55,7 +56,7 @@ class BypassRows(wiring.Component):
             self._config.data_width, self._config.bypass_rows)
         m.submodules.chaining = chaining = Chaining()
         [read], write = words.reads, words.write
-        row, left = Signal(20), Signal(20)
+        row, left = Signal(ROWS_WIDTH), Signal(ROWS_WIDTH)
         address = Signal.like(read.addr)
         m.d.comb += [
             write.en.eq(bypass.valid),

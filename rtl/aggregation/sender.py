@@ -8,6 +8,7 @@ from amaranth.utils import exact_log2
 from hypercast.rtl import isa
 from hypercast.rtl.aggregation.bypass_rows import BypassRows
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import ROWS_WIDTH
 from hypercast.rtl.layouts import BypassPort, FlitKind, Issue, ReadPort, flit
 from hypercast.rtl.lib.burst_reader import BurstReader
 from hypercast.rtl.lib.unpacker import Unpacker
@@ -32,7 +33,7 @@ class Sender(wiring.Component):
         High for a cycle, while not ``busy``, when an AGGREGATE starts.
     issue : In(Issue)
         The instruction; valid with ``start``.
-    rows : In(20)
+    rows : In(ROWS_WIDTH)
         Number of rows; valid with ``start``.
     busy : Out(1)
         High from the cycle after ``start`` until the last flit has been accepted.
@@ -53,7 +54,7 @@ class Sender(wiring.Component):
         super().__init__({
             "start": In(1),
             "issue": In(Issue),
-            "rows": In(20),
+            "rows": In(ROWS_WIDTH),
             "busy": Out(1),
             "data": Out(ReadPort(config)),
             "list": Out(ReadPort(config)),

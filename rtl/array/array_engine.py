@@ -12,6 +12,7 @@ from hypercast.rtl.array.operand_feed import OperandFeed
 from hypercast.rtl.array.systolic_array import SystolicArray
 from hypercast.rtl.array.tile_loader import TileLoader
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import ROWS_WIDTH
 from hypercast.rtl.layouts import AccumulatorPort, BypassPort, Issue, ReadPort, WeightPort, flit
 from hypercast.rtl.lib.accumulator_bank import AccumulatorBank
 
@@ -32,7 +33,7 @@ class ArrayEngine(wiring.Component):
 
     Members
     -------
-    start : In(1), issue : In(Issue), rows : In(20)
+    start : In(1), issue : In(Issue), rows : In(ROWS_WIDTH)
         Begins a MATMUL or a GRADIENT; see ``docs/blocks.md``.
     core : In(dimensions)
         Address of this core.
@@ -65,7 +66,7 @@ class ArrayEngine(wiring.Component):
         super().__init__({
             "start": In(1),
             "issue": In(Issue),
-            "rows": In(20),
+            "rows": In(ROWS_WIDTH),
             "core": In(config.dimensions),
             "busy": Out(1),
             "left": Out(ReadPort(config)),

@@ -3,7 +3,7 @@
 from amaranth.hdl import Mux, Value, ValueLike
 from amaranth.lib import data
 
-from hypercast.rtl.isa import Opcode
+from hypercast.rtl.isa import ROWS_WIDTH, Opcode
 from hypercast.rtl.layouts import CONTROL
 
 __all__ = ["ArrayJob", "decode"]
@@ -20,8 +20,8 @@ class ArrayJob(data.Struct):
     """
 
     gradient: 1
-    rows: 20
-    row_start: 20
+    rows: ROWS_WIDTH
+    row_start: ROWS_WIDTH
     panels: 14
     panel: 14
     buffer: 1
@@ -38,10 +38,10 @@ class ArrayJob(data.Struct):
     ones: 1
     gradient_address: 24
     gradient_channel: 1
-    first_row: 20
+    first_row: ROWS_WIDTH
     digits: 3
     sums: 1
-    sums_row: 20
+    sums_row: ROWS_WIDTH
     operand: 2
     operand_base: 16
     operand_stride: 16

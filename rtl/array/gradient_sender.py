@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import ROWS_WIDTH
 from hypercast.rtl.layouts import FlitKind, accumulator_row, flit
 
 __all__ = ["GradientSender"]
@@ -39,10 +40,10 @@ class GradientSender(wiring.Component):
 
     Members
     -------
-    start : In(1), first_row : In(20)
+    start : In(1), first_row : In(ROWS_WIDTH)
         The next tile that ends begins with reduction row ``first_row``, those after it follow. Only
         while not ``busy``.
-    sums_row : In(20)
+    sums_row : In(ROWS_WIDTH)
         Reduction row of ``column_sums``; held while ``busy``.
     ones : In(1), digits : In(3)
         Whether only row 0 is sent, and the digits of an accumulator, 1 to ``config.digits``; held
@@ -74,8 +75,8 @@ class GradientSender(wiring.Component):
         self._tiles = min(4, self._ROWS // config.lanes)
         super().__init__({
             "start": In(1),
-            "first_row": In(20),
-            "sums_row": In(20),
+            "first_row": In(ROWS_WIDTH),
+            "sums_row": In(ROWS_WIDTH),
             "ones": In(1),
             "digits": In(3),
             "core": In(config.dimensions),
@@ -127,8 +128,9 @@ class GradientSender(wiring.Component):
         row_bits = exact_log2(lanes)
         tile, row = Signal(range(self._tiles)), Signal(row_bits)
         count = Signal(row_bits)  # rows read
-        first = Signal(20)  # reduction row of the tile's row 0
-        read_place, place = Signal(20), Signal(20)  # reduction rows of ``read.data``, ``values``
+        first = Signal(ROWS_WIDTH)  # reduction row of the tile's row 0
+        # Reduction rows of ``read.data`` and ``values``.
+        read_place, place = Signal(ROWS_WIDTH), Signal(ROWS_WIDTH)
         read_full, full = Signal(), Signal()
         values = Signal(data.ArrayLayout(signed(config.accumulator_width), lanes))
         digit, turn = Signal.like(flits.p.digit), Signal.like(flits.p.plane)

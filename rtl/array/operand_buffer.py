@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from hypercast.rtl.array.array_job import ArrayJob
 from hypercast.rtl.array.left_word import left_word
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import OperandSource
+from hypercast.rtl.isa import ROWS_WIDTH, OperandSource
 from hypercast.rtl.layouts import BypassPort
 from hypercast.rtl.lib.chaining import Chaining
 from hypercast.rtl.lib.parity_memory import ParityMemory
@@ -66,7 +66,7 @@ class OperandBuffer(wiring.Component):
         stored = Signal(word)
 
         address, panel = Signal.like(read.addr), Signal.like(read.addr)  # panel: its first entry
-        rest = Signal(20)  # rows of a dense panel, this one included
+        rest = Signal(ROWS_WIDTH)  # rows of a dense panel, this one included
         replay = job.operand == OperandSource.BUFFER
         taken, fill = Signal(), Signal()
         held, held_address, held_word = Signal(), Signal.like(address), Signal.like(i.p)

@@ -5,6 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import ROWS_WIDTH
 from hypercast.rtl.lib.burst_reader import read_command
 
 __all__ = ["PanelCommands"]
@@ -22,7 +23,7 @@ class PanelCommands(wiring.Component):
     -------
     start : In(1)
         Begins; not while commands of an earlier start are left.
-    rows : In(20)
+    rows : In(ROWS_WIDTH)
         Words of a panel, at least 1; constant until the last command is taken.
     panels : In(14)
         How many panels to read; may be 0. Valid with ``start``.
@@ -37,7 +38,7 @@ class PanelCommands(wiring.Component):
     def __init__(self, config: Config) -> None:
         super().__init__({
             "start": In(1),
-            "rows": In(20),
+            "rows": In(ROWS_WIDTH),
             "panels": In(14),
             "channel": In(1),
             "stride": In(config.address_width),

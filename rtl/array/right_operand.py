@@ -9,6 +9,7 @@ from amaranth.utils import exact_log2
 from hypercast.rtl.array.array_job import ArrayJob
 from hypercast.rtl.array.panel_commands import PanelCommands
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import ROWS_WIDTH
 from hypercast.rtl.layouts import BypassPort, ReadPort
 from hypercast.rtl.lib.burst_reader import BurstReader
 from hypercast.rtl.lib.chaining import Chaining
@@ -61,7 +62,7 @@ class RightOperand(wiring.Component):
         super().__init__({
             "start": In(1),
             "job": In(ArrayJob),
-            "rows": In(stream.Signature(20)),
+            "rows": In(stream.Signature(ROWS_WIDTH)),
             "o": Out(stream.Signature(config.data_width)),
             "port": Out(ReadPort(config)),
             "bypass": In(BypassPort(config)),

@@ -5,7 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
-from hypercast.rtl.control.row_table import ROWS_WIDTH
+from hypercast.rtl.isa import ROWS_WIDTH
 from hypercast.rtl.layouts import HostRequest, ReadPort, WeightPort, WritePort, weight_row
 from hypercast.rtl.registers import COUNTERS, ROW_TABLE, CoreSpace, Space
 
@@ -40,9 +40,9 @@ class CoreHost(wiring.Component):
         Rows of the weight bank.
     weights_write : Out(stream of weight_row(config))
         New rows for it.
-    rows_index, rows_write, rows_write_data : Out(4), Out(1), Out(20)
+    rows_index, rows_write, rows_write_data : Out(4), Out(1), Out(ROWS_WIDTH)
         Row table: entry, and whether to set it to ``rows_write_data``.
-    rows_data : In(20)
+    rows_data : In(ROWS_WIDTH)
         The entry ``rows_index``, in the same cycle.
     counter_address : Out(log2 counters)
         Counter to read.

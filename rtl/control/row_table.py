@@ -5,13 +5,12 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import ROWS_WIDTH
 from hypercast.rtl.lib.parity_memory import ParityMemory
 from hypercast.rtl.registers import ROW_TABLE
 
-__all__ = ["ROWS_WIDTH", "RowTable"]
+__all__ = ["RowTable"]
 
-#: Bits of a row count.
-ROWS_WIDTH = 20
 
 
 class RowTable(wiring.Component):
@@ -26,15 +25,15 @@ class RowTable(wiring.Component):
     -------
     index : In(4)
         Entry an instruction names (``vertices``).
-    rows : Out(20)
+    rows : Out(ROWS_WIDTH)
         That entry, in the same cycle.
     host_index : In(4)
         Entry the host reads or writes.
-    host_rows : Out(20)
+    host_rows : Out(ROWS_WIDTH)
         That entry, in the same cycle.
     host_write : In(1)
         High to set the entry ``host_index`` to ``host_data``.
-    host_data : In(20)
+    host_data : In(ROWS_WIDTH)
         Valid with ``host_write``.
     fault : Out(1)
         High for a cycle after ``rows`` was not what was written.

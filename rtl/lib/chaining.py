@@ -4,6 +4,8 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.isa import ROWS_WIDTH
+
 __all__ = ["Chaining"]
 
 
@@ -19,7 +21,7 @@ class Chaining(wiring.Component):
         What is being stored then may be what it reads; valid with ``start``.
     storing : In(1), rows : In(15)
         As in ``layouts.BypassPort``.
-    row : In(20)
+    row : In(ROWS_WIDTH)
         Number of the row to be read next, counted from the instruction's first.
     there : Out(1)
         It has been stored; from the cycle after ``start``.
@@ -29,7 +31,7 @@ class Chaining(wiring.Component):
     chained: In(1)
     storing: In(1)
     rows: In(15)
-    row: In(20)
+    row: In(ROWS_WIDTH)
     there: Out(1)
 
     def elaborate(self, platform: object) -> Module:

@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import Bypass, Opcode
+from hypercast.rtl.isa import ROWS_WIDTH, Bypass, Opcode
 from hypercast.rtl.layouts import CONTROL, BypassPort, Issue
 
 __all__ = ["BypassWriter"]
@@ -21,7 +21,7 @@ class BypassWriter(wiring.Component):
 
     Members
     -------
-    start : In(1), issue : In(Issue), rows : In(20)
+    start : In(1), issue : In(Issue), rows : In(ROWS_WIDTH)
         The instruction and its vertices; valid with ``start``.
     written : In(1), word : In(data_width)
         High when a row's word has been accepted by memory.
@@ -33,7 +33,7 @@ class BypassWriter(wiring.Component):
         super().__init__({
             "start": In(1),
             "issue": In(Issue),
-            "rows": In(20),
+            "rows": In(ROWS_WIDTH),
             "written": In(1),
             "word": In(config.data_width),
             "bypass": Out(BypassPort(config)).array(len(Bypass)),
@@ -50,7 +50,7 @@ class BypassWriter(wiring.Component):
             rest < 0, 0, Mux(rest < drain.row_limit, rest, drain.row_limit)))
 
         valid, word = Signal(), Signal.like(self.word)
-        row, rows, left = Signal(20), Signal(15), Signal(20)
+        row, rows, left = Signal(ROWS_WIDTH), Signal(15), Signal(ROWS_WIDTH)
         m.d.sync += [valid.eq(self.written), word.eq(self.word)]
         with m.If(self.start):
             m.d.sync += [row.eq(Mux(draining, drain.row_start, 0)), rows.eq(0), left.eq(count)]

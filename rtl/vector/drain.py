@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl import isa
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import ROWS_WIDTH
 from hypercast.rtl.layouts import AccumulatorPort, Issue, WeightPort
 from hypercast.rtl.vector.bias_aligner import BiasAligner
 from hypercast.rtl.vector.credit_fifo import CreditFIFO
@@ -35,7 +36,7 @@ class Drain(wiring.Component):
     -------
     start : In(1)
         High for a cycle to begin; only while not ``busy``.
-    issue : In(Issue), rows : In(20)
+    issue : In(Issue), rows : In(ROWS_WIDTH)
         The instruction and its vertices; held from ``start`` until no more ``busy``.
     core : In(dimensions)
         This core's address.
@@ -67,7 +68,7 @@ class Drain(wiring.Component):
         super().__init__({
             "start": In(1),
             "issue": In(Issue),
-            "rows": In(20),
+            "rows": In(ROWS_WIDTH),
             "core": In(config.dimensions),
             "busy": Out(1),
             "secondary": Out(WordSource(config)),

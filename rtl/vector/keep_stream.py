@@ -5,6 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import ROWS_WIDTH
 from hypercast.rtl.lib.dropout import Dropout
 
 __all__ = ["KeepStream"]
@@ -24,7 +25,7 @@ class KeepStream(wiring.Component):
         High for a cycle to begin a run; only when the last one is over.
     core : In(dimensions)
         This core's address.
-    row_start : In(20), count : In(15)
+    row_start : In(ROWS_WIDTH), count : In(15)
         The run's first local row, and its rows; valid with ``start``.
     key : In(32), threshold : In(16), panel : In(14)
         See ``Dropout``; held during the run.
@@ -38,7 +39,7 @@ class KeepStream(wiring.Component):
         super().__init__({
             "start": In(1),
             "core": In(config.dimensions),
-            "row_start": In(20),
+            "row_start": In(ROWS_WIDTH),
             "count": In(15),
             "key": In(32),
             "threshold": In(16),

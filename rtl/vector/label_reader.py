@@ -5,6 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import ROWS_WIDTH
 from hypercast.rtl.vector.loss_layouts import (
     WEIGHT_ONE,
     WEIGHT_WIDTH,
@@ -32,7 +33,8 @@ class LabelReader(wiring.Component):
     -------
     start : In(1)
         High for a cycle to begin; only while not ``busy``, and when all rows have been taken.
-    rows : In(20), panels : In(9), address : In(address_width), sigmoid : In(1), weighted : In(1)
+    rows : In(ROWS_WIDTH), panels : In(9), address : In(address_width)
+    sigmoid : In(1), weighted : In(1)
         The list, in channel 1; valid with ``start`` and held until the last row has been taken.
     busy : Out(1)
         High from the cycle after ``start`` until the list's last word has been taken from
@@ -50,7 +52,7 @@ class LabelReader(wiring.Component):
         self._config = config
         super().__init__({
             "start": In(1),
-            "rows": In(20),
+            "rows": In(ROWS_WIDTH),
             "panels": In(9),
             "address": In(config.address_width),
             "sigmoid": In(1),

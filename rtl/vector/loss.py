@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl import isa
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import ROWS_WIDTH
 from hypercast.rtl.layouts import Issue
 from hypercast.rtl.limits import group_size
 from hypercast.rtl.vector.exponentials import Exponentials
@@ -43,7 +44,7 @@ class Loss(wiring.Component):
     -------
     start : In(1)
         High for a cycle to begin; only while not ``busy``.
-    issue : In(Issue), rows : In(20)
+    issue : In(Issue), rows : In(ROWS_WIDTH)
         The instruction and its vertices; held from ``start`` until no more ``busy``.
     busy : Out(1)
         High from the cycle after ``start`` until the last write is accepted, and all labels have
@@ -74,7 +75,7 @@ class Loss(wiring.Component):
         super().__init__({
             "start": In(1),
             "issue": In(Issue),
-            "rows": In(20),
+            "rows": In(ROWS_WIDTH),
             "busy": Out(1),
             "primary": Out(WordSource(config)),
             "secondary": Out(WordSource(config)),

@@ -6,6 +6,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import ROWS_WIDTH
 from hypercast.rtl.limits import BURST, CLASSES
 from hypercast.rtl.vector.panel_addresses import PanelAddresses
 from hypercast.rtl.vector.pipeline import bit_length
@@ -34,7 +35,7 @@ class PanelReader(wiring.Component):
     -------
     start : In(1)
         High for a cycle to begin; only when the last row has left.
-    rows : In(20), channel : In(1), base : In(address_width), stride : In(address_width),
+    rows : In(ROWS_WIDTH), channel : In(1), base : In(address_width), stride : In(address_width),
     panels : In(9)
         The matrix: from panel to panel it is ``stride`` words, and there are 1 to 256. Valid with
         ``start`` and held until the last row has left.
@@ -48,7 +49,7 @@ class PanelReader(wiring.Component):
         self._config = config
         super().__init__({
             "start": In(1),
-            "rows": In(20),
+            "rows": In(ROWS_WIDTH),
             "channel": In(1),
             "base": In(config.address_width),
             "stride": In(config.address_width),

@@ -5,6 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import ROWS_WIDTH
 from hypercast.rtl.layouts import AccumulatorPort, accumulator_row
 from hypercast.rtl.lib.unpacker import Unpacker
 from hypercast.rtl.vector.ports import WordSource
@@ -35,7 +36,7 @@ class UpdateReader(wiring.Component):
     -------
     start : In(1)
         High for a cycle to begin; only when all elements of the last run have been taken.
-    rows : In(20), address : In(address_width), row : In
+    rows : In(ROWS_WIDTH), address : In(address_width), row : In
         Rows, the address of the first row's state in channel 1, and its accumulator row; valid
         with ``start``.
     buffer : In(1), adam : In(1)
@@ -54,7 +55,7 @@ class UpdateReader(wiring.Component):
         self._config = config
         super().__init__({
             "start": In(1),
-            "rows": In(20),
+            "rows": In(ROWS_WIDTH),
             "address": In(config.address_width),
             "row": In(range(config.accumulator_rows)),
             "buffer": In(1),

@@ -5,6 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import ROWS_WIDTH
 from hypercast.rtl.layouts import FlitKind, flit
 from hypercast.rtl.vector.ports import write_request
 from hypercast.rtl.vector.second_moment import SecondMoment
@@ -37,7 +38,7 @@ class UpdateWriter(wiring.Component):
     -------
     start : In(1)
         High for a cycle to begin; only while not ``busy``.
-    rows : In(20), address : In(address_width), index : In(index_width)
+    rows : In(ROWS_WIDTH), address : In(address_width), index : In(index_width)
         Rows, the address of the first row's state in channel 1, and its row in the weight banks;
         valid with ``start``.
     core : In(dimensions)
@@ -59,7 +60,7 @@ class UpdateWriter(wiring.Component):
         self._config = config
         super().__init__({
             "start": In(1),
-            "rows": In(20),
+            "rows": In(ROWS_WIDTH),
             "address": In(config.address_width),
             "index": In(config.index_width),
             "core": In(config.dimensions),

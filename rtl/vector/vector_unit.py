@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl import isa
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import ROWS_WIDTH
 from hypercast.rtl.layouts import (
     CONTROL,
     AccumulatorPort,
@@ -45,7 +46,7 @@ class VectorUnit(wiring.Component):
 
     Members
     -------
-    start : In(1), issue : In(Issue), rows : In(20)
+    start : In(1), issue : In(Issue), rows : In(ROWS_WIDTH)
         Begins an instruction; valid together, only while not ``busy``.
     core : In(dimensions)
         This core's address.
@@ -83,7 +84,7 @@ class VectorUnit(wiring.Component):
         super().__init__({
             "start": In(1),
             "issue": In(Issue),
-            "rows": In(20),
+            "rows": In(ROWS_WIDTH),
             "core": In(config.dimensions),
             "busy": Out(1),
             "peak": Out(6),
@@ -117,7 +118,7 @@ class VectorUnit(wiring.Component):
         m.submodules.peak_tracker = tracker = PeakTracker(config.accumulator_width)
 
         # The instruction is held while its engine works.
-        issue, rows, start = Signal(Issue), Signal(20), Signal()
+        issue, rows, start = Signal(Issue), Signal(ROWS_WIDTH), Signal()
         m.d.sync += start.eq(self.start)
         with m.If(self.start):
             m.d.sync += [issue.eq(self.issue), rows.eq(self.rows), self.busy.eq(1)]
