@@ -47,6 +47,7 @@ class FixedGnn(FixedPasses):
     def __init__(self, model: InitialModel) -> None:
         super().__init__(model.network, model.recipe, model.sample)
         self.rules = model.rules()
+        self.kept: dict[Tensor, dict[str, IntArray]] = model.state.parameters
         self.load_state(model.state)
 
     @overload
@@ -121,7 +122,9 @@ class FixedGnn(FixedPasses):
 
     def load_state(self, state: TrainingState) -> None:
         """Go on from the ``TrainingState`` of a model with the same graph, network and recipe."""
-        self.kept = {name: dict(arrays) for name, arrays in state.parameters.items()}
+        # In its own order, whatever the state's.
+        self.kept = {name: {kind: state.parameters[name][kind] for kind in arrays}
+                     for name, arrays in self.kept.items()}
         self.exponents.load(state.exponents)
         self.rules.momentum_exponents.load(state.momentum_exponents)
         self.tensors |= weight_operands(self.network, self._width, state)

@@ -180,7 +180,7 @@ def _fill_state(model: InitialModel, weights: Mapping[Tensor, Weights], images: 
     for name, place in weights.items():
         parts = [np.zeros((place.state.words, config.chunks), dtype=np.uint32)
                  for _ in range(config.cores)]
-        kept = model.state.parameters[name].values()
-        store_state([_matrix(values) for values in kept], place, config, parts)
+        kept = model.state.parameters[name].items()
+        store_state({kind: _matrix(values) for kind, values in kept}, place, config, parts)
         for image, part in zip(images, parts, strict=True):
             image.append((place.state.name, part))

@@ -4,7 +4,7 @@ Row ``r`` of a parameter in the weight bank belongs to core ``r mod N`` as its r
 row is ``lanes`` int32 masters, then as many momenta; with Adam, as many second moments precede.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -17,6 +17,8 @@ __all__ = ["STATE", "load_state", "matrix_of", "store_state", "weight_rows"]
 
 #: What a weight's state consists of; second moments only with Adam.
 STATE = ("master", "momentum", "second_moment")
+#: The order in which it lies in a row.
+_IN_MEMORY = ("second_moment", "master", "momentum")
 
 
 def weight_rows(matrix: IntArray, weights: Weights, config: Config) -> IntArray:
@@ -34,30 +36,26 @@ def matrix_of(rows: IntArray, weights: Weights, config: Config) -> IntArray:
     return padded[:weights.shape[0], :weights.shape[1]]
 
 
-def _in_memory(parts: Sequence[IntArray]) -> tuple[IntArray, ...]:
-    """Masters, momenta and, with Adam, second moments in the order in which they lie in a row."""
-    return (*parts[2:], *parts[:2])
-
-
-def store_state(state: Sequence[IntArray], weights: Weights, config: Config,
+def store_state(state: Mapping[str, IntArray], weights: Weights, config: Config,
                 images: Sequence[Words]) -> None:
     """Write a parameter's state into the cores' images of region ``weights.state``.
 
     Parameters
     ----------
-    state : sequence of numpy.ndarray
-        Unpadded matrices: masters, momenta and, with Adam, second moments.
+    state : dict
+        Unpadded matrices by kind (``STATE``): masters, momenta and, with Adam, second moments.
     images : list of numpy.ndarray
         For each core, (words, chunks) ``uint32`` of the region.
     """
-    rows = np.stack([weight_rows(value, weights, config) for value in _in_memory(state)], axis=1)
+    rows = np.stack([weight_rows(state[kind], weights, config) for kind in _IN_MEMORY
+                     if kind in state], axis=1)
     for core, image in enumerate(images):
         words = rows[core::config.cores].astype("<i4").view("<u4").reshape(-1, config.chunks)
         image[:len(words)] = words
 
 
 def load_state(weights: Weights, config: Config, images: Sequence[Words]) -> tuple[IntArray, ...]:
-    """The inverse of ``store_state``: a tuple of unpadded matrices."""
+    """The inverse of ``store_state``: a tuple of unpadded matrices, in the order of ``STATE``."""
     count = weights.state_values
     rows = np.zeros((weights.rows, count, config.lanes), dtype=np.int64)
     for core, image in enumerate(images):

@@ -4,7 +4,7 @@ import numpy as np
 
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.packing import pack_entry, pack_rows
-from hypercast.host.compiler.state import store_state, weight_rows
+from hypercast.host.compiler.state import STATE, store_state, weight_rows
 from hypercast.host.runtime.driver import Driver
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.network import Network
@@ -32,8 +32,9 @@ def read_parameters(driver: Driver, job: Job,
     found = {}
     for name in job.weights:
         arrays = like.parameters[name]
+        kinds = [kind for kind in STATE if kind in arrays]
         found[name] = {kind: values.reshape(arrays[kind].shape) for kind, values in zip(
-            arrays, driver.optimiser(job, name), strict=True)}
+            kinds, driver.optimiser(job, name), strict=True)}
     return found
 
 
@@ -57,8 +58,8 @@ def write_state(driver: Driver, job: Job, network: Network, state: TrainingState
         region = weights.state
         images = [np.zeros((region.words, config.chunks), dtype=np.uint32)
                   for _ in range(config.cores)]
-        store_state([np.atleast_2d(values) for values in state.parameters[name].values()], weights,
-                    config, images)
+        store_state({kind: np.atleast_2d(values)
+                     for kind, values in state.parameters[name].items()}, weights, config, images)
         rows = pack_rows(weight_rows(np.atleast_2d(operands[name]), weights, config), config)
         for core, image in enumerate(images):
             driver.write_words(core, region.space, region.address, image)

@@ -15,7 +15,7 @@ from hypercast.host.compiler.packing import (
     unpack_panels,
     unpack_rows,
 )
-from hypercast.host.compiler.state import load_state, matrix_of, store_state, weight_rows
+from hypercast.host.compiler.state import STATE, load_state, matrix_of, store_state, weight_rows
 from hypercast.host.compiler.weights import Weights
 from hypercast.reference.tensor import FEATURES
 from hypercast.rtl.config import Config
@@ -115,7 +115,9 @@ def test_state_round_trip(config, adam):
         state_of = [rng.integers(-2**31, 2**31, shape) for _ in range(values)]
         images = [np.zeros((state.words, config.chunks), dtype=np.uint32)
                   for _ in range(config.cores)]
-        store_state(state_of, weights, config, images)
+        kinds = STATE[:values]
+        stored = dict(zip(kinds, state_of, strict=True))
+        store_state({kind: stored[kind] for kind in reversed(kinds)}, weights, config, images)
         got = load_state(weights, config, images)
         assert len(got) == values and all(map(np.array_equal, got, state_of))
         # Second moments, if there are any, precede masters and momenta.
