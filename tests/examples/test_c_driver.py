@@ -10,6 +10,7 @@ from hypercast.host.eda.integration.c_header import c_header
 from hypercast.host.runtime.driver import Driver
 from hypercast.host.runtime.image import HEADER, NO_ENTRY, write_image
 from hypercast.host.runtime.transport import TransportError
+from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.rtl.registers import COUNTERS, Control, CoreSpace, Error, Space, Status, register
 from tests.examples.c_driver import FLAGS, SOURCES, CDriver, CDriverError
 from tests.host.models import SMALL, small_model
@@ -70,8 +71,9 @@ def test_learning_rates_change_with_the_step(driver, image):
 def test_parameters(driver, image):
     device = driver(PolledChip(SMALL))
     device.load(image)
+    tensors = FixedGnn(MODEL).tensors
     for (elements, exponent), name in zip(device.parameters(), JOB.weights, strict=True):
-        assert np.array_equal(elements, np.atleast_2d(MODEL.tensors[name])), name
+        assert np.array_equal(elements, np.atleast_2d(tensors[name])), name
         assert exponent == JOB.exponents[name]
 
 

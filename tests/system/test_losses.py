@@ -49,8 +49,8 @@ def test_metrics_and_logits():
         expected, found = reference.evaluate(), chip.evaluate()
         assert all(map(np.array_equal, expected, found))
         assert np.array_equal(reference.logits()[0], chip.logits()[0])
-        predicted, labels = chip.logits()[0] > 0, reference.oracle.labels
-        hits = [np.count_nonzero((predicted & labels)[reference.oracle.splits == split])
+        predicted, labels = chip.logits()[0] > 0, reference.oracle.sample.labels
+        hits = [np.count_nonzero((predicted & labels)[reference.oracle.sample.splits == split])
                 for split in range(1, 4)]
         assert found.correct[1:].tolist() == hits and found.wrong[1:].all()
     finally:

@@ -7,7 +7,7 @@ import pytest
 
 from hypercast.host.compiler.features import Features
 from hypercast.reference.network import Network
-from hypercast.reference.tensor import FEATURES
+from hypercast.reference.sample import Mantissas
 from tests.host.models import SMALL
 from tests.host.noted_programs import noted, summary
 
@@ -28,7 +28,8 @@ def test_a_remedy_is_named_if_rows_alone_forbid_sparse_words(rows, entries, reme
     values = np.zeros((rows, 2, 3, 2), dtype=np.int64)  # a core has every other vertex
     for place in range(entries):
         values[place % rows, :, place // rows, 0] = 1
+    features = Mantissas(values.reshape(2 * rows, 6), 0)
     model = SimpleNamespace(network=Network.of_widths([6, 4, 2]),
-                            tensors={FEATURES: values.reshape(2 * rows, 6)})
+                            sample=SimpleNamespace(features=features))
     assert bool(Features(model, rows, config).remedies) == remedy
     assert not Features(model, rows, config, word_sparse=False).remedies

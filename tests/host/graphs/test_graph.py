@@ -262,7 +262,7 @@ def test_several_labels_need_their_loss():
     with pytest.raises(ValueError, match=r"cross_entropy takes one class per vertex, not labels of "
                        r"shape \(4, 3\); choose the other loss"):
         prepare(graph, network, Recipe())
-    assert prepare(graph, network, Recipe(loss=loss_of(graph))).labels.tolist() == [
+    assert prepare(graph, network, Recipe(loss=loss_of(graph))).sample.labels.tolist() == [
         row.tolist() for row in graph.permuted(rank_order(graph)).labels]
 
 
