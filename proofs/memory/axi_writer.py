@@ -105,8 +105,8 @@ def _bench():
     with m.If(axi.wvalid & followed.next):
         m.d.comb += Assert(axi.wdata == followed.word)
     assert_fifo(m, inside, "words.", _DEPTH, followed, (followed.ahead - axi.wvalid)[:3])
-    pointers = Followed(m, _DEPTH, enters=inside.signal("ends") & inside.signal("runs.w_rdy"),
-                        word=inside.signal("run"), leaves=inside.signal("start"))
+    pointers = Followed(m, _DEPTH, enters=inside.signal("ends"), word=inside.signal("run"),
+                        leaves=inside.signal("start"))
     m.d.comb += [Assume(~pointers.choose), Assert(~pointers.active),
                  Assert(pointers.count == level)]
     assert_fifo(m, inside, "runs.", _DEPTH, pointers)

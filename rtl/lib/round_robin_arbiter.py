@@ -67,9 +67,15 @@ def one_hot_mux(select: Value, values: Iterable[ValueLike]) -> Value:
     values = list(values)
     if len(values[0]) < _WIDE:
         return reduce(or_, (Mux(bit, value, 0) for bit, value in zip(select, values, strict=True)))
-    for place in range((len(values) - 1).bit_length()):
-        number = Cat(bit for index, bit in enumerate(select) if index >> place & 1).any()
-        values += values[-1:] * (len(values) % 2)
-        values = [Mux(number, odd, even)
-                  for even, odd in zip(values[::2], values[1::2], strict=True)]
-    return values[0]
+    return _mux_by_number(select, values)
+
+
+def _mux_by_number(select, values, place=0):
+    """Halve ``values`` by bit ``place`` of the selected one's number, and so on."""
+    if len(values) == 1:
+        return values[0]
+    number = Cat(bit for index, bit in enumerate(select) if index >> place & 1).any()
+    values = values + values[-1:] * (len(values) % 2)
+    return _mux_by_number(select, [
+        Mux(number, odd, even) for even, odd in zip(values[::2], values[1::2], strict=True)],
+        place + 1)

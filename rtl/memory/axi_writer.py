@@ -67,7 +67,10 @@ class AxiWriter(wiring.Component):
         return m
 
     def _gather(self, m, words, runs):
-        """Put words and finished runs into their queues; returns whether a run is unfinished."""
+        """Put words and finished runs into their queues; returns whether a run is unfinished.
+
+        A run can always be put there: no more runs wait than words, and its own are among these.
+        """
         write = self.write
         boundary = BOUNDARY * 8 // self._config.word_width  # in words, a power of two
         offset_width = boundary.bit_length() - 1
@@ -84,7 +87,7 @@ class AxiWriter(wiring.Component):
             full.eq((run.beats == BURST) | (following[:offset_width] == 0)),
             continues.eq(~full & (write.p.address == following)),
             ends.eq(gathering & Mux(write.valid, ~continues, full | (age == _PATIENCE))),
-            write.ready.eq(words.w_rdy & (~gathering | continues | runs.w_rdy)),
+            write.ready.eq(words.w_rdy),
             taken.eq(write.valid & write.ready),
             words.w_en.eq(taken),
             words.w_data.eq(write.p.data),
@@ -92,7 +95,7 @@ class AxiWriter(wiring.Component):
             runs.w_data.eq(run),
         ]
         m.d.sync += age.eq(Mux(taken, 0, age + (age != _PATIENCE)))
-        with m.If(ends & runs.w_rdy):
+        with m.If(ends):
             m.d.sync += run.beats.eq(taken)
         with m.Else():
             m.d.sync += run.beats.eq(run.beats + taken)

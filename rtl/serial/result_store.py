@@ -37,13 +37,13 @@ class ResultStore(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        index_width = (WINDOW - 1).bit_length()
         m.submodules.memory = memory = Memory(shape=32, depth=WINDOW * FRAME_WORDS, init=[])
         write, read = memory.write_port(), memory.read_port()
         reply = self.reply.payload
-        sent, next_sent = Signal(9), Signal(9)  # words, the header included
+        # Words, the header included.
+        sent, next_sent = Signal.like(reply.length), Signal.like(reply.length)
         m.d.comb += [
-            write.addr.eq(Cat(self.index, self.sequence[:index_width])),
+            write.addr.eq(Cat(self.index, self.sequence)),  # of it, what numbers the places
             write.data.eq(self.data), write.en.eq(self.write),
             self.o.valid.eq(self.reply.valid),
             self.o.payload.data.eq(Mux(sent == 0, reply.header.as_value(), read.data)),
@@ -51,7 +51,7 @@ class ResultStore(wiring.Component):
             self.reply.ready.eq(self.o.ready & self.o.payload.last),
             next_sent.eq(sent),
             # The word after the one that is sent: word n of the result is sent as n + 1.
-            read.addr.eq(Cat((next_sent - 1)[:8], reply.header.sequence[:index_width])),
+            read.addr.eq(Cat((next_sent - 1)[:8], reply.header.sequence)),
         ]
         with m.If(self.o.valid & self.o.ready):
             m.d.comb += next_sent.eq(Mux(self.o.payload.last, 0, sent + 1))

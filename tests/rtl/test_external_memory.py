@@ -24,7 +24,8 @@ def chip():
     chip = Chip(CONFIG, external=True)
     host = AxiManager(chip.axi, rng, 0.0)
     memories = [AxiMemory(
-        axi, base=0, words=CONFIG.channel_words, rng=rng, latency=20, stall=0.2,
+        read=axi.read, write=axi.write, base=0, words=CONFIG.channel_words, rng=rng,
+        latency=20, stall=0.2,
         respond=lambda address: Response.SLVERR if address == BROKEN else Response.OKAY)
         for axi in chip.memory]
     found, errors, counts = {}, [], {}

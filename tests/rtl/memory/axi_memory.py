@@ -11,15 +11,15 @@ __all__ = ["AxiMemory"]
 
 
 class AxiMemory:
-    """Serves an ``Axi4`` interface; words are read when asked for, and written when acknowledged.
+    """Serves ``Axi4``, or a half of it: words are read when asked for, written when acknowledged.
 
     Fails if an offer is withdrawn or changes, or if a burst is not INCR of 1 to ``BURST`` full,
     aligned beats inside the memory and within 4 KiB.
 
     Parameters
     ----------
-    axi : interface
-        The manager's port.
+    read, write : interface or None
+        The manager's ports, ``Axi4Read`` and ``Axi4Write``.
     base : int
         Byte address of word 0.
     words : int
@@ -31,6 +31,8 @@ class AxiMemory:
         from a write's last beat to its response.
     stall : float
         Probability, per cycle and channel, that nothing is offered or taken.
+    shy : bool
+        Addresses and data are taken only after they are offered, as AXI4 permits.
     respond : function
         Response to an access to a word of an address.
 
@@ -46,16 +48,20 @@ class AxiMemory:
         Background testbenches for ``tests.bench.run``.
     """
 
-    def __init__(self, axi, *, base, words, rng=None, latency=1, stall=0.0,
-                 respond=lambda address: Response.OKAY):
+    def __init__(self, *, read=None, write=None, base, words, rng=None, latency=1, stall=0.0,
+                 shy=False, respond=lambda address: Response.OKAY):
         self.contents = np.zeros(words, dtype=object)
         self.reads, self.writes = [], []
         self.most_reads = self.most_writes = 0
-        self.drivers = [self._clock, self._read_address, self._read_data, self._write_address,
-                        self._write_data, self._write_response]
-        self._read, self._write = axi.read, axi.write
+        self.drivers = [self._clock]
+        if read is not None:
+            self.drivers += [self._read_address, self._read_data]
+        if write is not None:
+            self.drivers += [self._write_address, self._write_data, self._write_response]
+        self._read, self._write = read, write
         self._base = base
         self._rng, self._latency, self._stall, self._respond = rng, latency, stall, respond
+        self._shy = shy
         self._cycle = 0
         self._words = deque()  # due, word, response, last
         self._bursts = deque()  # addresses whose data is not complete
@@ -75,7 +81,7 @@ class AxiMemory:
         valid, ready = getattr(port, f"{channel}valid"), getattr(port, f"{channel}ready")
         held = None
         while True:
-            takes = not self._stalls()
+            takes = not self._stalls() and (ctx.get(valid) or not self._shy)
             ctx.set(ready, takes)
             _, _, offered, *payload = await ctx.tick().sample(
                 valid, *(getattr(port, channel + name) for name in names))

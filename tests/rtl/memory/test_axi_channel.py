@@ -21,8 +21,8 @@ HIGH = 0x2_4000_0000
 def channel(config, seed=0, base=HIGH, **memory):
     """An ``AxiChannel`` and its memory, for ``bench`` to run."""
     dut = AxiChannel(config, 34)
-    memory = AxiMemory(dut.axi, base=base, words=config.channel_words,
-                       rng=np.random.default_rng(seed), **memory)
+    memory = AxiMemory(read=dut.axi.read, write=dut.axi.write, base=base,
+                       words=config.channel_words, rng=np.random.default_rng(seed), **memory)
 
     async def place(ctx):
         ctx.set(dut.base, base)
