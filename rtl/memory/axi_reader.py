@@ -71,7 +71,7 @@ class AxiReader(wiring.Component):
         issue = Signal()
         m.d.comb += [
             reach.eq(address[:offset_width] + length),
-            beyond.eq(Mux(reach > boundary, reach - boundary, 0)),
+            beyond.eq(Mux(reach[offset_width], reach[:offset_width], 0)),
             free.eq((~axi.arvalid | axi.arready) & (outstanding != _OUTSTANDING)),
             issue.eq(free & (request.valid | (rest != 0))),
             request.ready.eq(free & (rest == 0)),

@@ -37,7 +37,8 @@ class ResultStore(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.memory = memory = Memory(shape=32, depth=WINDOW * FRAME_WORDS, init=[])
+        m.submodules.memory = memory = Memory(
+            shape=self.data.shape(), depth=WINDOW * FRAME_WORDS, init=[])
         write, read = memory.write_port(), memory.read_port()
         reply = self.reply.payload
         # Words, the header included.

@@ -88,6 +88,23 @@ def test_row_table_is_what_instructions_can_name():
     assert 1 << operands(Opcode.AGGREGATE)["vertices"].shape.width == ROW_TABLE
 
 
+@pytest.mark.parametrize("config", PRESETS.values(), ids=PRESETS)
+def test_what_counters_grow_by(config):
+    """At least by one in a cycle; only links that a chip lacks do not grow, results have none."""
+    links = [f"link_{dimension}" for dimension in range(config.dimensions)]
+    for name, counter in COUNTERS.items():
+        if name.startswith(("loss_", "correct_", "wrong_")):
+            assert counter.most is None
+        elif name.startswith("link_") and name != "link_faults":
+            assert counter.most(config) == (name in links)
+        elif name in ("edges", "edge_starved"):  # of each aggregator
+            assert counter.most(config) == config.eject
+        elif name == "saturations":  # of element, master weight and momentum
+            assert counter.most(config) == 3 * config.lanes
+        else:
+            assert counter.most(config) == 1
+
+
 #: Interface version, and the digest of the map in it.
 _DIGEST = 10, "5f947b19f1b162eb"
 

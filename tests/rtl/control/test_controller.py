@@ -429,6 +429,25 @@ def test_waits_and_busy_show_what_is_waited_for():
     bench_run(_TINY, bench)
 
 
+@pytest.mark.parametrize("working", [Opcode.MATMUL, Opcode.AGGREGATE, Opcode.DRAIN])
+def test_an_unknown_instruction_waits_for_nothing(working):
+    """Whatever is at work, and whatever it says that it waits for."""
+    async def bench(ctx, dut, driver, cores, rng):
+        unknown = isa.encode(working, waits=255) & ~0xF | 9
+        await driver.load(ctx, [isa.encode(working), unknown, isa.encode(Opcode.HALT)])
+        await driver.strobe(ctx, "start")
+        busy = 0
+        while ctx.get(dut.host.running):
+            if ctx.get(dut.host.pc) == 1:
+                assert ctx.get(dut.host.waits) == 0
+                busy |= ctx.get(dut.host.error) and ctx.get(dut.host.busy)
+            await ctx.tick()
+        assert ctx.get(dut.host.error) == Error.OPCODE
+        assert busy >> isa.OPERATIONS[working].engine & 1
+
+    bench_run(_TINY, bench, longest=60)
+
+
 @pytest.mark.parametrize("dimensions", [1, 4])
 def test_issue_overhead(dimensions):
     """Cycles between issues, with engines that never take any time."""

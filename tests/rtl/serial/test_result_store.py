@@ -6,6 +6,7 @@ import pytest
 from hypercast.rtl.serial.protocol import Kind, header_word
 from hypercast.rtl.serial.result_store import ResultStore
 from tests.bench import get, run
+from tests.rtl.flips import count_cycles
 
 
 @pytest.mark.parametrize("stall", [0.0, 0.6])
@@ -14,6 +15,9 @@ def test_results(stall):
     dut = ResultStore()
     results = {sequence: rng.integers(1 << 32, size=size).tolist()
                for sequence, size in ((7, 254), (8, 1), (9, 20), (10, 2))}  # one in each place
+
+    taken = []
+    replies = (8, 7, 10, 10, None, 9, 9, 8)
 
     async def bench(ctx):
         for sequence, words in results.items():
@@ -25,7 +29,7 @@ def test_results(stall):
                 await ctx.tick()
         ctx.set(dut.write, 0)
 
-        for sequence in (8, 7, 10, 10, None, 9, 9, 8):
+        for sequence in replies:
             expected = [header_word(Kind.RESULT, sequence or 33, 5), *results.get(sequence, [])]
             header = {"kind": Kind.RESULT, "sequence": sequence or 33, "session": 5}
             reply = {"header": header, "length": len(expected) - 1}
@@ -45,4 +49,5 @@ def test_results(stall):
             ctx.set(dut.o.ready, int(rng.integers(2)))  # it takes nothing that is not offered
             await ctx.tick().repeat(3)
 
-    run(dut, bench)
+    run(dut, bench, background=[count_cycles(dut.reply.valid & dut.reply.ready, taken)])
+    assert len(taken) == len(replies)

@@ -164,6 +164,19 @@ def test_adam_between_sgd(name, stall, latency):
     bench.run(testbench)
 
 
+@pytest.mark.parametrize("name", ["2x16", "4x16"])
+def test_rows_wait_for_the_network(name):
+    """More than there is room for between the pipeline and the writer; nothing is lost."""
+    config = _CONFIGS[name]
+    bench = _UpdateBench(config, blocked=0.97)
+
+    async def testbench(ctx):
+        await bench.check(ctx, 0, 0, 14 * config.cores, gradient_shift=20, operand_shift=16,
+                          rates=arithmetic.Rates(**_USUAL))
+
+    bench.run(testbench)
+
+
 @pytest.mark.parametrize("core", range(4))
 def test_owned_rows(core):
     bench = _UpdateBench(_CONFIGS["4x16"], core=core)

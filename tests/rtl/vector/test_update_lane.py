@@ -22,6 +22,7 @@ _EXTREMES = (-1 << 31, -1, 0, (1 << 31) - 1, 123456789)
     ((65535, 65535, 11, 65535, 16), 15, 12),
     ((1, 65535, 13, 32768, 16), 17, 1),
     ((0, 1, 63, 1, 63), 63, 63),
+    ((32768, 32768, 16, 32768, 16), 1, 1),  # odd values lie between two results
 ])
 def test_matches_reference(element_width, with_adam, rates, gradient_shift, operand_shift):
     config = PRESETS["test"].replace(element_width=element_width, adam=with_adam)

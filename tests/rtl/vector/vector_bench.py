@@ -34,6 +34,13 @@ def pack_list(values, width, word_width):
 class VectorBench:
     """A vector unit with memory, accumulators, a weight bank, and someone who takes its flits.
 
+    Parameters
+    ----------
+    latency, stall
+        Those of ``MemoryModel``; weights are refused as often.
+    blocked : float or None
+        Probability that a flit is not taken in a cycle, ``stall`` if None.
+
     Attributes
     ----------
     channels : list of numpy.ndarray
@@ -48,12 +55,12 @@ class VectorBench:
         Sums of the increments.
     """
 
-    def __init__(self, config, seed=0, latency=1, stall=0.0, core=0):
+    def __init__(self, config, seed=0, latency=1, stall=0.0, core=0, blocked=None):
         self.config = config
         self.rng = np.random.default_rng(seed)
         self.dut = VectorUnit(config)
         self._memory = bench.MemoryModel(config, self.rng, latency, stall)
-        self._stall = stall
+        self._stall, self._blocked = stall, stall if blocked is None else blocked
         self._core = core
         self.channels = self._memory.channels
         shape = (2, config.accumulator_rows, config.lanes)
@@ -125,7 +132,7 @@ class VectorBench:
 
     async def _take_flits(self, ctx):
         while True:
-            self.flits += await bench.get(ctx, self.dut.flits, 1, self.rng, self._stall)
+            self.flits += await bench.get(ctx, self.dut.flits, 1, self.rng, self._blocked)
 
     async def _check_hold(self, ctx, stream):
         held = None
