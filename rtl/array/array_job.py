@@ -15,8 +15,8 @@ class ArrayJob(data.Struct):
     ``chained`` is about the left operand of a MATMUL, and the right one of a GRADIENT.
 
     ``rows`` and ``row_start`` are the rows to process: for MATMUL the tile's, for GRADIENT all.
-    ``panel`` is what dropout calls the first panel, ``key`` its key with the step key added. Fields
-    of the other opcode mean nothing.
+    ``panel`` is what dropout calls the first panel, ``key`` its key with the step key added. Flags
+    of GRADIENT are low for MATMUL; other fields of the other opcode mean nothing.
     """
 
     gradient: 1
@@ -69,7 +69,7 @@ def decode(issue: Value, rows: ValueLike) -> Value:
     is_gradient = CONTROL(issue.instruction[:CONTROL.size]).opcode == Opcode.GRADIENT
 
     rest = rows - matmul.row_start  # signed
-    present = Mux(rest < 0, 0, rest)
+    present = Mux(rest[-1], 0, rest)
     tile_rows = Mux(present < matmul.row_limit, present, matmul.row_limit)
 
     fields = {
