@@ -56,9 +56,9 @@ class TileLoader(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         lanes = self._config.lanes
-        base = Signal(16)
+        base = Signal.like(self.weights)
         row = Signal(range(lanes), init=lanes - 1)
-        tiles = Signal(14)
+        tiles = Signal.like(self.tiles)
         request, reading = self.port.request, Signal()
         m.d.comb += [
             request.valid.eq((tiles != 0) & ~self.ready),

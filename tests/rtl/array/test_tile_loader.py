@@ -79,3 +79,23 @@ def test_cycles_per_tile(config):
     bench = _Bench(config)
     run(bench.dut, lambda ctx: bench.load(ctx, 3, config.lanes, 6))
     assert bench.gaps[1:6] == [config.lanes + 1] * 5
+
+
+@pytest.mark.parametrize("tiles", [1 << bit for bit in range(14)])
+def test_as_many_tiles_as_an_instruction_can_have(tiles):
+    bench = _Bench(PRESETS["tiny"])
+
+    async def testbench(ctx):
+        dut = bench.dut
+        ctx.set(dut.tiles, tiles)
+        ctx.set(dut.start, 1)
+        await ctx.tick()
+        ctx.set(dut.start, 0)
+        ctx.set(dut.port.request.ready, 1)
+        assert ctx.get(dut.port.request.valid)
+        await ctx.tick().repeat(PRESETS["tiny"].lanes)
+        ctx.set(dut.take, 1)
+        await ctx.tick()
+        assert ctx.get(dut.port.request.valid) == (tiles > 1)
+
+    run(bench.dut, testbench)

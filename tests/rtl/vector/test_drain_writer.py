@@ -78,3 +78,20 @@ def test_random_lists(config, idle, stall):
         lambda ctx: put(ctx, dut.i, [row for rows, _ in lists for row in rows], rng, idle),
         count_cycles(dut.written, accepted)])
     assert len(accepted) == sum(len(rows) for rows, _ in lists)
+
+
+@pytest.mark.parametrize("count", [1 << bit for bit in range(15)])
+def test_as_many_rows_as_an_instruction_can_have(count):
+    dut = DrainWriter(PRESETS["tiny"])
+
+    async def bench(ctx):
+        ctx.set(dut.count, count)
+        ctx.set(dut.start, 1)
+        await ctx.tick()
+        ctx.set(dut.start, 0)
+        assert ctx.get(dut.busy)
+        ctx.set(dut.write.ready, 1)
+        await put(ctx, dut.i, [{"word": 1}])
+        assert ctx.get(dut.busy) == (count > 1)
+
+    run(dut, bench)
