@@ -64,7 +64,7 @@ class AdamDirection(wiring.Component):
         larger, smaller, places, common = Signal(_BITS), Signal(_BITS), Signal(5), Signal(5)
         total, total_exponent = Signal(_BITS + 1), Signal(5)
         divisor, shift = Signal(_BITS), Signal(6)
-        with m.If(apart >= 0):
+        with m.If(~apart[-1]):
             m.d.sync += [larger.eq(square_root.o), smaller.eq(self.epsilon),
                          places.eq(apart), common.eq(exponent)]
         with m.Else():

@@ -81,7 +81,7 @@ class SecondMomentUnit(wiring.Component):
         larger = Signal()
         m.d.comb += [
             apart.eq(old.exponent - square_exponent),
-            larger.eq(apart >= 0),
+            larger.eq(~apart[-1]),
         ]
         places, old_larger, common, added = Signal(6), Signal(), Signal(5), Signal(width)
         m.d.sync += [

@@ -60,3 +60,8 @@ def test_root_and_epsilon_of_like_size(epsilon_exponent):
         np.testing.assert_array_equal(saturated, too_long)
 
     run(dut, bench)
+
+
+def test_depth_of_the_pipeline():
+    """A deeper one computes the same, but all cycles that were measured change."""
+    assert AdamDirection.LATENCY == 26

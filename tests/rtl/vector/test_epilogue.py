@@ -73,3 +73,8 @@ def test_nothing_has_no_magnitude():
             assert (magnitude, saturations) == (0, 0)
 
     run(dut, bench, cycles=100)
+
+
+def test_depth_of_the_pipeline():
+    """A deeper one computes the same, but all cycles that were measured change."""
+    assert Epilogue.LATENCY == 10

@@ -47,3 +47,8 @@ def test_is_close_to_the_exponential():
     distances = np.arange(0, 5000)
     _, powers = _expected(distances, arithmetic.LOSS_SHIFT + 9)  # an exponent of -9
     np.testing.assert_allclose(powers / 65536, np.exp(-distances / 512), atol=5e-4)
+
+
+def test_depth_of_the_pipeline():
+    """A deeper one computes the same, but all cycles that were measured change."""
+    assert Exponential.LATENCY == 7

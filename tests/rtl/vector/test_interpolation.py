@@ -58,3 +58,8 @@ def test_logarithm():
 def test_refusals(table, message):
     with pytest.raises(ValueError, match=message):
         Interpolation(table, 4)
+
+
+def test_depth_of_the_pipeline():
+    """A deeper one computes the same, but all cycles that were measured change."""
+    assert Interpolation.LATENCY == 3

@@ -46,3 +46,8 @@ def test_matches_division(width, interval):
 def test_interval_that_does_not_divide_the_latency_is_refused():
     with pytest.raises(ValueError, match="divide 9, but is 2"):
         Reciprocal(18, 2)
+
+
+def test_depth_of_the_pipeline():
+    """A deeper one computes the same, but all cycles that were measured change."""
+    assert Reciprocal.LATENCY == 9

@@ -55,3 +55,8 @@ def test_sums_about_a_power_of_four(decay, shift):
             found, adam.next_second_moment(before, gradients, rates(decay, shift)))
 
     run(dut, bench)
+
+
+def test_depth_of_the_pipeline():
+    """A deeper one computes the same, but all cycles that were measured change."""
+    assert SecondMomentUnit.LATENCY == 8

@@ -40,3 +40,8 @@ def test_matches_reference():
     run(dut, bench)
     row = arithmetic.sigmoid_gradient(logits, np.zeros(logits.shape, bool), _SHIFT, weights)
     assert np.array_equal(exponentials * np.array(factors[dut.LATENCY:]), row.gradient)
+
+
+def test_depth_of_the_pipeline():
+    """A deeper one computes the same, but all cycles that were measured change."""
+    assert SigmoidFactor.LATENCY == 4

@@ -24,3 +24,8 @@ def test_matches_root():
 
     run(dut, bench)
     assert roots[dut.LATENCY:] == [isqrt(radicand) for radicand in radicands]
+
+
+def test_depth_of_the_pipeline():
+    """A deeper one computes the same, but all cycles that were measured change."""
+    assert SquareRoot.LATENCY == 9

@@ -97,3 +97,8 @@ def test_adam_matches_reference(element_width, rates, gradient_shift, operand_sh
             *(values[index:index + 1] for values in (gradient, master, momentum, moment)), rates,
             gradient_shift, operand_shift, element_width)
         assert found == [int(np.ravel(value)[0]) for value in expected], index
+
+
+def test_depth_of_the_pipeline():
+    """A deeper one computes the same, but all cycles that were measured change."""
+    assert UpdateLane.LATENCY == 17
