@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from hypercast.reference.fixed_passes import FixedPasses
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.sample import Sample
 from hypercast.reference.tensor import Kind, Tensor
-from hypercast.rtl.isa import MASTER_EXPONENT
+from hypercast.rtl.isa import MASTER_EXPONENT, Split
 from tests.reference.random_data import OTHERS, data, network
 
 W1, W2, B1, B2 = (Tensor(kind, layer) for kind in (Kind.WEIGHTS, Kind.BIAS) for layer in (1, 2))
@@ -68,3 +69,19 @@ def test_another_sample_has_the_same_unit_of_loss_weights():
     other = replace(found.sample, loss_unit=2 * found.sample.loss_unit)
     with pytest.raises(ValueError, match="make all samples with one unit"):
         found.take(other)
+
+
+@pytest.mark.parametrize("orders", [(COMBINE_FIRST,) * 2, (COMBINE_FIRST, AGGREGATE_FIRST)])
+def test_a_backward_pass_finds_the_gradients_of_all_parameters(orders):
+    """Of training vertices: others have no part in them."""
+    found = passes(network(dropout=0.0, orders=orders))
+    found.round_weights(masters())
+    found.calibrated(lambda: found.backward(found.forward(0)))
+    rows = found.forward(0)
+    found.backward(rows)
+    assert found.gradients.keys() == {W1, W2, B1, B2}
+    for name in (W1, W2, B1, B2):
+        assert found.gradients[name].accumulators.any(), name
+    gradient = found.tensors[Tensor(Kind.GRADIENT, 2)]
+    train = found.sample.splits == Split.TRAIN
+    assert gradient[train].any(axis=1).all() and not gradient[~train].any()

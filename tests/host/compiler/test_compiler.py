@@ -66,12 +66,15 @@ def test_programs_are_those_noted(name):
 def test_another_sample_changes_what_is_of_samples():
     """Its exponents, among all; rows, and the sizes of splits."""
     network, (small, other) = samples_of(100, 60)
+    features, edges = other.features, other.edge_exponent
+    other = replace(other, features=features._replace(exponent=features.exponent + 3),
+                    edge_exponent=edges + 2)
     model = InitialModel.of(network, RECIPE, small)
     job = compile_job(model, SAMPLED, capacity=Capacity.of([small]))
     found = with_sample(job, other)
     assert found.rows == other.rows and found.program == job.program
     assert found.exponents.keys() == job.exponents.keys()
-    assert {name for name in job.exponents if found.exponents[name] != job.exponents[name]} <= {
+    assert {name for name in job.exponents if found.exponents[name] != job.exponents[name]} == {
         "A", "X"}
     assert (found.exponents["A"], found.exponents["X"]) == (
         other.edge_exponent, other.features.exponent)

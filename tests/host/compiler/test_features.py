@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hypercast.host.compiler.features import Features
-from hypercast.reference.network import Network
+from hypercast.reference.network import AGGREGATE_FIRST, Network
 from hypercast.reference.sample import Mantissas
 from tests.host.models import SMALL
 from tests.host.noted_programs import noted, summary
@@ -31,5 +31,15 @@ def test_a_remedy_is_named_if_rows_alone_forbid_sparse_words(rows, entries, reme
     features = Mantissas(values.reshape(2 * rows, 6), 0)
     model = SimpleNamespace(network=Network.of_widths([6, 4, 2]),
                             sample=SimpleNamespace(features=features))
-    assert bool(Features(model, rows, config).remedies) == remedy
-    assert not Features(model, rows, config, word_sparse=False).remedies
+    found = Features(model, rows, config)
+    assert bool(found.remedies) == remedy
+    assert (found.words is None) == (rows > 32)
+    dense = Features(model, rows, config, word_sparse=False)
+    assert not dense.remedies and dense.words is None
+
+
+def test_features_that_are_aggregated_are_dense():
+    model = SimpleNamespace(network=Network.of_widths([6, 4, 2], orders=(AGGREGATE_FIRST,) * 2),
+                            sample=SimpleNamespace(features=Mantissas(np.eye(64, 6, dtype=int), 0)))
+    found = Features(model, 32, SMALL.replace(accumulator_rows=64))
+    assert found.words is None and not found.remedies

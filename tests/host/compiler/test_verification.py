@@ -147,6 +147,17 @@ def test_bypassed_rows_that_reach_beyond_are_found(target, base):
         verify(changed(job, row, **{base: 256}))
 
 
+def test_rows_of_two_panels_are_found():
+    """Rows of an instruction are of one panel, though the next one follows it at once."""
+    job = job_of(hidden=(12,))
+    starts = {(region.channel, region.address) for region in job.regions.values()
+              if region.panels > 1 and region.stride == 20}
+    row = next(row for row, entry in emitted(job, Opcode.DRAIN)
+               if (entry["channel"], entry["address"]) in starts and entry["row_limit"] == 20)
+    with pytest.raises(ProgramError, match="no 21 row words"):
+        verify(changed(job, row, row_limit=21))
+
+
 @functools.cache
 def jobs():
     """Jobs that together have all kinds of instructions; in one, operands are read from memory."""
