@@ -245,6 +245,9 @@ class _Visitor(ast.NodeVisitor):
         sizes = [keyword.value for keyword in node.keywords if keyword.arg in _SIZES]
         for size in (*sizes, *node.args[:name in _SHAPED]):
             self._shapes |= {id(part) for part in ast.walk(size)}
+        if name == "reshape":  # any negative size is the one that is left
+            self._shapes |= {
+                id(size.operand) for size in node.args if isinstance(size, ast.UnaryOp)}
         self.generic_visit(node)
 
     def visit_Compare(self, node):

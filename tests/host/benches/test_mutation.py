@@ -33,6 +33,8 @@ def texts(source):
     ("x = data.StructLayout({'a': 3})", {"x = data.StructLayout({'a': 2})"}),
     ("x = Memory(8, depth=2)", {"x = Memory(9, depth=2)", "x = Memory(7, depth=2)",
                                 "x = Memory(8, depth=1)"}),
+    ("x = a.reshape(-1, 2)", {"x = a.reshape(-0, 2)", "x = a.reshape(-1, 3)",
+                              "x = a.reshape(-1, 1)"}),  # -2 is what -1 is
 ])
 def test_operators(source, expected):
     assert texts(source) == expected
