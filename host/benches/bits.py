@@ -18,7 +18,8 @@ from hypercast.rtl.placement import rows_of
 __all__ = ["COMPILED", "VERILATED", "run", "run_verilated"]
 
 _DEMO = PRESETS["demo"]
-_BASE = _DEMO.replace(lanes=4, planes=4)
+#: A core by itself works on strips, and needs a longer program.
+_BASE = _DEMO.replace(lanes=4, planes=4, program_rows=512)
 
 #: Trainings under CXXRTL: both bundled graphs, and one graph over many configurations.
 COMPILED = {
