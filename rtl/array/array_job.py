@@ -5,6 +5,7 @@ from amaranth.lib import data
 
 from hypercast.rtl.isa import ROWS_WIDTH, Opcode
 from hypercast.rtl.layouts import CONTROL
+from hypercast.rtl.lib.extremes import tile_rows
 
 __all__ = ["ArrayJob", "decode"]
 
@@ -68,10 +69,6 @@ def decode(issue: Value, rows: ValueLike) -> Value:
     matmul, gradient = issue.view(Opcode.MATMUL), issue.view(Opcode.GRADIENT)
     is_gradient = CONTROL(issue.instruction[:CONTROL.size]).opcode == Opcode.GRADIENT
 
-    rest = rows - matmul.row_start  # signed
-    present = Mux(rest[-1], 0, rest)
-    tile_rows = Mux(present < matmul.row_limit, present, matmul.row_limit)
-
     fields = {
         name: Mux(is_gradient, gradient[name], matmul[name])
         for name in ("panels", "panel", "sparse", "address", "stride", "dropout",
@@ -79,7 +76,8 @@ def decode(issue: Value, rows: ValueLike) -> Value:
     return {
         **fields,
         "gradient": is_gradient,
-        "rows": Mux(is_gradient, rows, tile_rows),
+        "rows": Mux(
+            is_gradient, rows, tile_rows(rows, matmul.row_start, matmul.row_limit)),
         "row_start": Mux(is_gradient, 0, matmul.row_start),
         "threshold": Mux(is_gradient, gradient.dropout_threshold, matmul.dropout_threshold),
         "key": issue.dropout_key,

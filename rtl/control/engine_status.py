@@ -1,11 +1,12 @@
 """What all cores' engines do, seen from the controller."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Engine
+from hypercast.rtl.lib.extremes import maximum
 
 __all__ = ["REPORT_LATENCY", "EngineStatus"]
 
@@ -25,10 +26,6 @@ def _combine(function, values):
 
 def _either(a, b):
     return a | b
-
-
-def _larger(a, b):
-    return Mux(a > b, a, b)
 
 
 class EngineStatus(wiring.Component):
@@ -99,7 +96,7 @@ class EngineStatus(wiring.Component):
             m.d.comb += started[engine].eq(remaining != 0)
         m.d.comb += [
             self.busy.eq(self._reduce(m, _either, list(self.core_busy)) | started),
-            self.peak.eq(self._reduce(m, _larger, list(self.core_peak))),
+            self.peak.eq(self._reduce(m, maximum, list(self.core_peak))),
             self.error.eq(self._reduce(m, _either, list(self.core_error))),
             self.progress.eq(self._reduce(m, _either, list(self.core_progress))),
         ]

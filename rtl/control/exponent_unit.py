@@ -17,6 +17,7 @@ from hypercast.rtl.isa import (
     opcodes_of,
 )
 from hypercast.rtl.layouts import HostRequest
+from hypercast.rtl.lib.extremes import maximum, minimum
 
 __all__ = ["ExponentUnit"]
 
@@ -195,7 +196,7 @@ class ExponentUnit(wiring.Component):
                 m.d.sync += [
                     base.eq(factors + drain.exponent_bias),
                     offset.eq(bias - base),
-                    self.aux_shift.eq(Mux(offset < -_LONGEST, -_LONGEST, offset)),
+                    self.aux_shift.eq(maximum(offset, -_LONGEST)),
                     self.alignment_error.eq(drain.bias & (offset > limit)),
                 ]
             with m.Case(Opcode.LOSS):
@@ -209,7 +210,7 @@ class ExponentUnit(wiring.Component):
                 m.d.sync += [
                     base.eq(MASTER_EXPONENT),
                     offset.eq(update.momentum_exponent + _GRADIENT_ZEROS - factors),
-                    self.aux_shift.eq(Mux(offset > _LONGEST, _LONGEST, offset)),
+                    self.aux_shift.eq(minimum(offset, _LONGEST)),
                     self.alignment_error.eq(offset < 0),
                 ]
 
@@ -228,7 +229,7 @@ class ExponentUnit(wiring.Component):
                 m.d.sync += [
                     result.peak.eq(entry.peak),
                     result.valid.eq(entry.valid & ~tensors.open),
-                    floor.eq(Mux(base > MINIMUM_EXPONENT, base, MINIMUM_EXPONENT)),
+                    floor.eq(maximum(base, MINIMUM_EXPONENT)),
                     wanted.eq(Mux(tensors.open & peak.valid,
                                   peak.peak + tensors.headroom - largest, entry.exponent)),
                 ]
@@ -237,7 +238,7 @@ class ExponentUnit(wiring.Component):
             with m.Case(_Step.SHIFT):
                 m.d.sync += [
                     result.exponent.eq(chosen),
-                    self.shift.eq(Mux(difference > _LONGEST, _LONGEST, difference)),
+                    self.shift.eq(minimum(difference, _LONGEST)),
                     self.exponent_error.eq((chosen > MAXIMUM_EXPONENT) | (difference < 0)),
                 ]
 
@@ -249,7 +250,7 @@ class ExponentUnit(wiring.Component):
         m.d.comb += [
             least.eq(Mux(last.valid, last.peak, _LEAST_PEAK)),
             folded.exponent.eq(last.exponent),
-            folded.peak.eq(Mux(bound > least, bound, least)),
+            folded.peak.eq(maximum(bound, least)),
             folded.valid.eq(1),
             file.write.eq(self.commit | (folding & found)),
             file.write_tensor.eq(Mux(folding, last_tensor, tensors.o)),

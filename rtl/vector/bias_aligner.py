@@ -1,11 +1,12 @@
 """Reads a row of biases and brings it to the scale of the accumulators."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, signed
+from amaranth.hdl import Cat, Module, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import AccumulatorPort, WeightPort
+from hypercast.rtl.lib.extremes import minimum
 from hypercast.rtl.vector.requantizer import Requantizer
 
 __all__ = ["BiasAligner", "aligned_row"]
@@ -88,7 +89,7 @@ class BiasAligner(wiring.Component):
         m.d.comb += [
             self.busy.eq(waiting | arrived | (left > AccumulatorPort.LATENCY)),
             amount.eq(furthest - self.shift),
-            requantizer.shift.eq(Mux(amount > 63, 63, amount)),
+            requantizer.shift.eq(minimum(amount, 63)),
         ]
         for lane in range(lanes):
             element = word.word_select(lane, config.element_width)

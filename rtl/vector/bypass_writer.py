@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import ROWS_WIDTH, Bypass, Opcode
 from hypercast.rtl.layouts import CONTROL, BypassPort, Issue
+from hypercast.rtl.lib.extremes import tile_rows
 
 __all__ = ["BypassWriter"]
 
@@ -45,9 +46,7 @@ class BypassWriter(wiring.Component):
         opcode = CONTROL(self.issue.instruction[:CONTROL.size]).opcode
         draining = opcode == Opcode.DRAIN
         stores = draining | (opcode == Opcode.LOSS) & loss.train
-        rest = self.rows - drain.row_start  # signed
-        count = Mux(~draining, self.rows, Mux(
-            rest < 0, 0, Mux(rest < drain.row_limit, rest, drain.row_limit)))
+        count = Mux(draining, tile_rows(self.rows, drain.row_start, drain.row_limit), self.rows)
 
         valid, word = Signal(), Signal.like(self.word)
         row, rows, left = Signal(ROWS_WIDTH), Signal(15), Signal(ROWS_WIDTH)

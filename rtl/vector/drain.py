@@ -1,6 +1,6 @@
 """DRAIN: accumulators to memory."""
 
-from amaranth.hdl import Module, Mux, Signal, signed
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -8,6 +8,7 @@ from hypercast.rtl import isa
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import ROWS_WIDTH
 from hypercast.rtl.layouts import AccumulatorPort, Issue, WeightPort
+from hypercast.rtl.lib.extremes import tile_rows
 from hypercast.rtl.vector.bias_aligner import BiasAligner
 from hypercast.rtl.vector.credit_fifo import CreditFIFO
 from hypercast.rtl.vector.drain_writer import DrainWriter, drained_row
@@ -100,14 +101,11 @@ class Drain(wiring.Component):
         # Control: count the rows, then start everybody.
         begin = Signal()
         count = Signal(15)
-        available = Signal(signed(21))
-        m.d.comb += available.eq(self.rows - operands.row_start)
         with m.FSM():
             with m.State("IDLE"):
                 with m.If(self.start):
-                    m.d.sync += count.eq(Mux(
-                        available < 0, 0,
-                        Mux(available < operands.row_limit, available, operands.row_limit)))
+                    m.d.sync += count.eq(
+                        tile_rows(self.rows, operands.row_start, operands.row_limit))
                     m.next = "BEGIN"
             with m.State("BEGIN"):
                 m.d.comb += [self.busy.eq(1), begin.eq(1)]

@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import ROWS_WIDTH
+from hypercast.rtl.lib.extremes import minimum
 from hypercast.rtl.limits import BURST, CLASSES
 from hypercast.rtl.vector.panel_addresses import PanelAddresses
 from hypercast.rtl.vector.pipeline import bit_length
@@ -74,7 +75,7 @@ class PanelReader(wiring.Component):
             bursts.base.eq(self.base),
             bursts.stride.eq(self.stride),
             bursts.panels.eq(self.panels),
-            bursts.step.eq(Mux(unread < most, unread, most)),
+            bursts.step.eq(minimum(unread, most)),
             bursts.advance.eq(command.valid & command.ready),
             command.valid.eq(unread != 0),
             command.p.channel.eq(self.channel),
@@ -129,7 +130,7 @@ class PanelReader(wiring.Component):
             m.d.sync += [
                 unread.eq(self.rows),
                 left.eq(self.rows),
-                height.eq(Mux(self.rows < most, self.rows, most)),
+                height.eq(minimum(self.rows, most)),
                 arrived.eq(0),
             ]
         return m
