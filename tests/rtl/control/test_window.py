@@ -94,3 +94,15 @@ def test_only_counters_can_be_read_while_running():
                     assert (bool(strobes), error) == (allowed, not allowed)
 
     run(dut, bench)
+
+
+def test_patience():
+    """An answer counts up to the last of 4,096 cycles, and not after."""
+    dut = Window(PRESETS["tiny"])
+
+    async def bench(ctx):
+        for latency, late in ((4094, 0), (4095, 0), (4096, 1), (0, 0)):
+            _, _, error, result = await access(ctx, dut, Space.PROGRAM, answer=(latency, 7))
+            assert error == late and (late or result == 7)
+
+    run(dut, bench)
