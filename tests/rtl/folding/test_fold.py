@@ -1,4 +1,7 @@
-"""What cannot be folded, and a run of what can: any run is proved."""
+"""What cannot be folded, and runs of what can: any run of one module is proved."""
+
+import copy
+import random
 
 import pytest
 from amaranth.hdl import Module
@@ -8,10 +11,45 @@ from amaranth.lib.wiring import In, Out
 
 from hypercast.proofs.folding.fold import PROOFS, Example
 from hypercast.proofs.solver import prove
+from hypercast.rtl.folding import fold as fold_module
+from hypercast.rtl.folding import stages
 from hypercast.rtl.folding.dependencies import FoldingError
 from hypercast.rtl.folding.flat import convert_changed
-from hypercast.rtl.folding.fold import fold
+from hypercast.rtl.folding.fold import NEXT, fold
+from tests.rtl.folding.drawing import RESET_CYCLES, Drawing
 from tests.rtl.folding.runs import driven
+from tests.rtl.folding.simulation import Simulation
+
+_SLOTS = 8
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Limits that small modules reach."""
+    monkeypatch.setattr(stages, "_LEVELS", 6)
+    monkeypatch.setattr(fold_module, "_GROUP", 3)
+    monkeypatch.setattr(fold_module, "_RAM_WIDTH", 7)
+
+
+@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.usefixtures("small")
+def test_random_modules(seed):
+    """Each instance, and what it will be, in its slots."""
+    rng = random.Random(seed)
+    module = Drawing(seed, known=True).module
+    parts = [Simulation(copy.deepcopy(module)) for _ in range(_SLOTS)]
+    fold(module, slots=_SLOTS, index="core", private=("own",))
+    folded, then = Simulation(module), {}
+    for cycle in range(RESET_CYCLES + 8):
+        shared = {"rst": cycle < RESET_CYCLES or rng.random() < 0.1, "common": rng.randrange(4)}
+        for slot, part in enumerate(parts):
+            own = rng.randrange(4)
+            now = folded.step(**shared, own=own, restart=0)
+            if cycle >= RESET_CYCLES:
+                assert now == {**part.outputs(), **then, "slot": slot}
+            part.step(**shared, own=own, core=slot)
+            part.begin()
+            then = {f"{name}{NEXT}": value for name, value in part.outputs().items()}
 
 
 class Unregistered(wiring.Component):

@@ -1,4 +1,7 @@
-"""What cannot be paced, and runs of what can: any run is proved."""
+"""What cannot be paced, and runs of what can: any run of one module is proved."""
+
+import copy
+import random
 
 import pytest
 from amaranth.hdl import Module, Signal
@@ -12,7 +15,32 @@ from hypercast.rtl.folding import pace as pace_module
 from hypercast.rtl.folding.dependencies import FoldingError
 from hypercast.rtl.folding.flat import convert_changed
 from hypercast.rtl.folding.pace import pace
+from tests.rtl.folding.drawing import INPUTS, RESET_CYCLES, Drawing
 from tests.rtl.folding.runs import driven
+from tests.rtl.folding.simulation import Simulation
+
+_SLOTS = 8
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_random_modules(seed, monkeypatch):
+    """The module itself in the last slot, whatever the inputs are before."""
+    monkeypatch.setattr(pace_module, "_LEVELS", (1.5, 2, 4)[seed % 3])
+    rng = random.Random(seed)
+    module = Drawing(seed, known=False).module
+    whole = Simulation(copy.deepcopy(module))
+    pace(module, slots=_SLOTS)
+    paced = Simulation(module)
+    for cycle in range(RESET_CYCLES + 15):
+        for slot in range(_SLOTS):
+            last = slot == _SLOTS - 1
+            inputs = {name: rng.randrange(1 << width) for name, width in INPUTS.items()}
+            inputs["rst"] = cycle < RESET_CYCLES or rng.random() < 0.1
+            now = paced.step(**inputs, enable=last)
+            if cycle >= RESET_CYCLES:
+                whole.begin()
+                assert now == whole.outputs()
+        whole.step(**inputs)
 
 
 @pytest.mark.parametrize("proof", PROOFS, ids=lambda proof: proof.size)
