@@ -59,7 +59,6 @@ class Arrivals:
                 stack.pop()
             elif port != "Y":
                 self._arrivals[bit] = self._begin(name, port, bit)
-                stack.pop()
             else:
                 cell = self._netlist.cells[name]
                 operands = [operand for other, bits in cell["connections"].items()
@@ -71,7 +70,6 @@ class Arrivals:
                     continue
                 arrival = _levels(cell) + max(map(self._arrivals.get, operands), default=0)
                 self._arrivals.update(dict.fromkeys(cell["connections"]["Y"], arrival))
-                stack.pop()
         return self._arrivals.get(net, 0)
 
     def _begin(self, name: str, port: str, bit: Bit) -> float:

@@ -52,7 +52,7 @@ def registers(netlist: Netlist) -> dict[str, Register]:
 
     def control(cell, port, parameter):
         [bit] = cell["connections"][port]
-        if cell["parameters"][parameter][-1] == "1" or bit in CONSTANTS:
+        if cell["parameters"][parameter][-1] == "1":
             return bit
         if bit not in inverted:
             inverted[bit] = netlist.gate("$not", A=[bit])

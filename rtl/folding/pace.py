@@ -58,7 +58,7 @@ class _Cuts:
     def insert(self, slots: int) -> None:
         stages = {id(cell): self._stage(cell["connections"]["Y"][0])
                   for cell in logic(self._netlist)}
-        if max(stages.values(), default=0) >= slots:
+        if any(stage >= slots for stage in stages.values()):
             raise FoldingError(f"{slots} slots are too few for the longest path")
         self._check()
         for cell in logic(self._netlist):

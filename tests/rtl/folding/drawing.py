@@ -40,7 +40,7 @@ class Drawing:
         self._reset = ports["rst"]["bits"]
         inputs = [bit for name in INPUTS for bit in ports[name]["bits"]]
         outputs = [self.nets(self._rng.randrange(1, 10)) for _ in range(5)]
-        stored = sum(outputs, [])
+        stored = [bit for bits in outputs for bit in bits]
         self._pool = [*inputs, *stored]
         # What may say where a memory is read at once, and what may where others read from there.
         self._begin = [*(ports["core"]["bits"] if known else inputs), *stored]

@@ -12,12 +12,15 @@ from amaranth.lib.wiring import In, Out
 from hypercast.proofs.folding.pace import PROOFS, Example
 from hypercast.proofs.solver import prove
 from hypercast.rtl.folding import pace as pace_module
+from hypercast.rtl.folding.arrivals import Arrivals
 from hypercast.rtl.folding.dependencies import FoldingError
 from hypercast.rtl.folding.flat import convert_changed
+from hypercast.rtl.folding.netlist import Netlist
 from hypercast.rtl.folding.pace import pace
 from tests.rtl.folding.drawing import INPUTS, RESET_CYCLES, Drawing
 from tests.rtl.folding.runs import driven
 from tests.rtl.folding.simulation import Simulation
+from tests.rtl.folding.test_netlist import cell
 
 _SLOTS = 8
 
@@ -53,6 +56,42 @@ def test_long_paths_are_cut(levels, monkeypatch):
     monkeypatch.setattr(pace_module, "_LEVELS", levels)
     paced = convert_changed(Example(), "paced", lambda module: pace(module, slots=8))
     assert ("$cut" in paced) == (levels < 20)
+
+
+def chain(length):
+    """A register, as many inverters, and another register, which is the output."""
+    nets = list(range(3, 4 + length))
+    output = nets[-1] + 1
+    return {
+        "ports": {"clk": {"direction": "input", "bits": [2]},
+                  "o": {"direction": "output", "bits": [output]}},
+        "netnames": {"o": {"bits": [output], "attributes": {}}},
+        "cells": {"first": cell("$dff", {"CLK": [2], "D": [output]}, {"Q": [3]}),
+                  "last": cell("$dff", {"CLK": [2], "D": nets[-1:]}, {"Q": [output]}),
+                  **{f"not{net}": cell("$not", {"A": [net]}, {"Y": [net + 1]}, A_WIDTH="1")
+                     for net in nets[:-1]}}}
+
+
+def longest(module):
+    """Most levels before a flip-flop."""
+    netlist = Netlist(module)
+    arrivals = Arrivals(netlist)
+    return max(arrivals.of(bit) for one in module["cells"].values()
+               for bit in one["connections"].get("D", []))
+
+
+def test_paths_have_few_levels_between_flip_flops():
+    module = chain(60)
+    assert longest(module) == pytest.approx(36)
+    pace(module, slots=8)
+    assert 5 - 0.6 < longest(module) < 5 + 0.6
+
+
+def test_as_many_slots_as_stages():
+    """34 inverters are 20.4 levels: four stages of five, and a little more."""
+    pace(chain(34), slots=5)
+    with pytest.raises(FoldingError, match="4 slots are too few for the longest path"):
+        pace(chain(34), slots=4)
 
 
 class Unregistered(wiring.Component):
