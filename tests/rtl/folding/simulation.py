@@ -41,6 +41,10 @@ class Simulation:
                 self._memories[name] = [
                     int(content[len(content) - start - width:len(content) - start], 2)
                     for start in range(0, width * depth, width)]
+                self._state.update(
+                    (bit, int(value == "1")) for bit, value in zip(
+                        cell["connections"]["RD_DATA"],
+                        reversed(cell["parameters"]["RD_INIT_VALUE"]), strict=True))
 
     def begin(self, **inputs):
         """Begin a cycle with inputs, by name."""
