@@ -50,6 +50,15 @@ def test_memories(clocked, levels):
     assert arrivals.of(6) == levels[1] + 0.6
 
 
+@pytest.mark.parametrize("clocked", ["001", "010", "100", "110"])
+def test_ports_of_a_memory_are_counted_from_the_last_flag(clocked):
+    memory = cell("$mem_v2", {"RD_ADDR": [2, 3, "0"]}, {"RD_DATA": [*range(10, 16)]}, WIDTH="10",
+                  RD_CLK_ENABLE=clocked)
+    arrivals = Arrivals(netlist("$mul", more=memory))
+    assert [arrivals.of(bit) for bit in range(10, 16)] == [
+        0 if flag == "1" else 4 for flag in reversed(clocked) for _ in range(2)]
+
+
 def test_the_longest_path_counts():
     late = cell("$add", {"A": [6], "B": [2]}, {"Y": [8]}, A_WIDTH="10100", B_WIDTH="1")
     assert Arrivals(netlist("$mul", late=late)).of(8) == pytest.approx(5 + 0.6 + 2)
