@@ -6,7 +6,7 @@ from hypercast.reference.arithmetic import LOSS_SHIFT
 from hypercast.reference.tensor import Tensor
 from hypercast.rtl.isa import MAXIMUM_EXPONENT, MINIMUM_EXPONENT
 
-__all__ = ["AlignmentError", "ExponentError", "ExponentFile"]
+__all__ = ["AlignmentError", "ExponentError", "ExponentFile", "chosen_exponent"]
 
 
 class ExponentError(ArithmeticError):
@@ -15,6 +15,23 @@ class ExponentError(ArithmeticError):
 
 class AlignmentError(ArithmeticError):
     """Two tensors' exponents are too far apart; the chip stops with ALIGNMENT."""
+
+
+def chosen_exponent(exponent: int, peak: int | None, headroom: int, element_width: int) -> int:
+    """The exponent a tensor has next, if accumulators and the range of exponents do not raise it.
+
+    Parameters
+    ----------
+    exponent : int
+        The one it has.
+    peak : int or None
+        Its peak, ``None`` if not valid.
+    headroom : int
+        Bits left free above the peak.
+    element_width : int
+        Bits of a mantissa.
+    """
+    return exponent if peak is None else peak + headroom - (element_width - 1)
 
 
 class ExponentFile:
@@ -82,11 +99,10 @@ class ExponentFile:
             If it would be above ``MAXIMUM_EXPONENT``.
         """
         entry = self._entry_of(name)
-        exponent = self._exponents.get(entry, MINIMUM_EXPONENT)
-        peak = self.peak(peak_of or name)
+        exponent = chosen_exponent(
+            self._exponents.get(entry, MINIMUM_EXPONENT), self.peak(peak_of or name),
+            self._headroom(name), self.element_width)
         self._peaks.pop(entry, None)
-        if peak is not None:
-            exponent = peak + self._headroom(name) - (self.element_width - 1)
         exponent = max(exponent, base, MINIMUM_EXPONENT)
         if exponent > MAXIMUM_EXPONENT:
             raise ExponentError(

@@ -79,7 +79,9 @@ class FixedGnn(FixedPasses):
         ExponentError, AlignmentError
             Where the chip would stop.
         """
-        self.rules.follow_gradients(dict(self.exponents.items()))
+        self.rules.begin_step(self.epoch, self.exponents.entries())
+        for name, exponent in self.rules.raised.items():
+            self.exponents[name] = exponent
         rows = self.forward(self.step_key)
         self.backward(rows)
         for name in self.gradients:

@@ -33,12 +33,15 @@ class InitialModel:
         What the first step is on.
     state : TrainingState
         Its ``initial_state``.
+    foreseen : dict
+        Exponents of the second step, as ``initial_state`` gives them.
     """
 
     network: Network
     recipe: Recipe
     sample: Sample
     state: TrainingState
+    foreseen: Mapping[Tensor, int]
 
     @overload
     @classmethod
@@ -72,8 +75,8 @@ class InitialModel:
             As ``Sample.of`` and ``initial_state`` do.
         """
         sample: Sample = data[0] if len(data) == 1 else Sample.of(network, recipe, *data)
-        return cls(network=network, recipe=recipe, sample=sample,
-                   state=initial_state(network, recipe, sample, parameters))
+        state, foreseen = initial_state(network, recipe, sample, parameters)
+        return cls(network=network, recipe=recipe, sample=sample, state=state, foreseen=foreseen)
 
     def with_sample(self, sample: Sample) -> Self:
         """This model with another sample, in the same state."""
@@ -81,7 +84,7 @@ class InitialModel:
 
     def rules(self) -> UpdateRules:
         """The ``UpdateRules`` of a training; each device takes its own."""
-        return UpdateRules(self.network, self.recipe, self.sample, self.state)
+        return UpdateRules(self.network, self.recipe, self.sample, self.state, self.foreseen)
 
     def operands(self) -> dict[Tensor, IntArray]:
         """Mantissas of every parameter."""

@@ -1,4 +1,4 @@
-"""The state that a training begins with: masters, momenta of zero, and exponents."""
+"""The state that a training begins with: masters, momenta of zero, and exponents of two steps."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hypercast.reference.array_types import IntArray
+from hypercast.reference.exponents import AlignmentError, ExponentError
 from hypercast.reference.fixed_passes import FixedPasses
 from hypercast.reference.masters import master_weights
 from hypercast.reference.momentum_exponents import first_momentum_exponent
@@ -15,7 +16,7 @@ from hypercast.reference.network import Network, initial_parameters
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.require import require
 from hypercast.reference.sample import Sample
-from hypercast.reference.tensor import Tensor
+from hypercast.reference.tensor import BACKWARD, FORWARD, Tensor
 from hypercast.reference.training_state import TrainingState
 from hypercast.reference.update_rules import UpdateRules, gains
 from hypercast.reference.updates import updated
@@ -25,11 +26,15 @@ __all__ = ["initial_state"]
 
 
 def initial_state(network: Network, recipe: Recipe, sample: Sample,
-                  parameters: Mapping[Tensor, npt.ArrayLike] | None = None) -> TrainingState:
-    """The ``TrainingState`` before the first step, whose arrays cannot be written to.
+                  parameters: Mapping[Tensor, npt.ArrayLike] | None = None,
+                  ) -> tuple[TrainingState, dict[Tensor, int]]:
+    """The ``TrainingState`` before the first step, and exponents of the second.
 
-    Its exponents are found by a trial of that step. A parameter's leaves enough bits for its values
-    before and after the step.
+    Its exponents are found by a trial of the first step. A parameter's leaves enough bits for its
+    values before and after the step, momenta's for the gradients of two steps. The others are found
+    by a trial of the second step, on the same sample, if the optimiser is Adam: entries of features
+    and their gradients, all that ``UpdateRules`` may raise. There are none if that step is out of
+    range: training will tell. The state's arrays cannot be written to.
 
     Parameters
     ----------
@@ -58,13 +63,24 @@ def initial_state(network: Network, recipe: Recipe, sample: Sample,
         parameters={name: {"master": master, **{kind: np.zeros_like(master) for kind in moments}}
                     for name, master in masters.items()},
         momentum_exponents=_first_momentum_exponents(passes))
-    rules = UpdateRules(network, recipe, sample, trial)
-    passes.round_weights(masters, _masters_after(passes, trial, rules))
-    _check_rates(recipe, rules, masters)
+    rules = UpdateRules(network, recipe, sample, trial, {})
+    after = _masters_after(passes, trial, rules)
+    passes.round_weights(masters, after)
+    momentum_exponents = trial.momentum_exponents
+    foreseen: dict[Tensor, int] = {}
+    if second := _second_trial(network, recipe, sample, after, rules.step_key(1)):
+        grown = _first_momentum_exponents(second)
+        momentum_exponents = {name: max(exponent, grown[name])
+                              for name, exponent in momentum_exponents.items()}
+        foreseen = {name: exponent for name, exponent in second.exponents.items()
+                    if name.kind in FORWARD | BACKWARD}
+    state = replace(trial, exponents=passes.exponents.entries(),
+                    momentum_exponents=momentum_exponents)
+    _check_rates(recipe, UpdateRules(network, recipe, sample, state, foreseen), masters)
     for arrays in trial.parameters.values():
         for values in arrays.values():
             values.setflags(write=False)
-    return replace(trial, exponents=passes.exponents.entries())
+    return state, foreseen
 
 
 def _initial_masters(network: Network, seed: int,
@@ -86,6 +102,23 @@ def _trial(passes: FixedPasses) -> None:
     """An evaluation, and a step up to its gradients."""
     passes.forward()
     passes.backward(passes.forward(passes.recipe.seed & 0xFFFFFFFF))
+
+
+def _second_trial(network: Network, recipe: Recipe, sample: Sample,
+                  masters: Mapping[Tensor, IntArray], step_key: int) -> FixedPasses | None:
+    """Adam's second step up to its gradients, from masters after the first; None if it would stop.
+
+    Steps of SGD are as small as their gradients: the second is as like the first as later ones are.
+    """
+    if recipe.optimiser != "adam":
+        return None
+    passes = FixedPasses(network, recipe, sample)
+    try:
+        passes.round_weights(masters)
+        passes.calibrated(lambda: passes.backward(passes.forward(step_key)))
+    except (ExponentError, AlignmentError):
+        return None
+    return passes
 
 
 def _first_momentum_exponents(passes: FixedPasses) -> dict[Tensor, int]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
-__all__ = ["EDGES", "FEATURES", "FORWARD", "ONE", "Kind", "Pass", "Tensor"]
+__all__ = ["BACKWARD", "EDGES", "FEATURES", "FORWARD", "ONE", "Kind", "Pass", "Tensor"]
 
 
 class Kind(StrEnum):
@@ -41,10 +41,11 @@ class Pass(StrEnum):
 
 #: Kinds of the forward pass that follow the features in size.
 FORWARD = frozenset((Kind.COMBINED, Kind.ROOT, Kind.AGGREGATED, Kind.HIDDEN, Kind.LOGITS))
+#: Kinds of the backward pass: gradients with respect to features.
+BACKWARD = frozenset((Kind.GRADIENT, Kind.COMBINED_GRADIENT, Kind.AGGREGATED_GRADIENT,
+                      Kind.ROOT_GRADIENT, Kind.JUMPING_GRADIENT))
 #: Kinds that are matrices with a row for each vertex, or their masks.
-_OF_VERTICES = FORWARD | {
-    Kind.FEATURES, Kind.MASK, Kind.GRADIENT, Kind.COMBINED_GRADIENT, Kind.AGGREGATED_GRADIENT,
-    Kind.ROOT_GRADIENT, Kind.JUMPING_GRADIENT}
+_OF_VERTICES = FORWARD | BACKWARD | {Kind.FEATURES, Kind.MASK}
 #: Those of them that are combined, but not aggregated yet, or no more: they have the rows of their
 #: layer's input.
 _OF_INPUT = (Kind.COMBINED, Kind.ROOT, Kind.COMBINED_GRADIENT)

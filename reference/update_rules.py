@@ -1,4 +1,4 @@
-"""What every device has to know to update parameters: gains, rates, momenta's units, step keys."""
+"""What every device has to know of its steps: gains, rates, momenta's units, exponents, keys."""
 
 from collections.abc import Mapping
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from hypercast.reference.adam import AdamRates
 from hypercast.reference.arithmetic import Rates
+from hypercast.reference.exponents import chosen_exponent
 from hypercast.reference.gradient_factors import gradient_factors
 from hypercast.reference.momentum_exponents import MomentumExponents
 from hypercast.reference.network import AGGREGATE_FIRST, Network
@@ -56,6 +57,8 @@ class UpdateRules:
         What the first step is on.
     initial : TrainingState
         The state before the first step.
+    foreseen : dict
+        Entry of the exponent file to the exponent that it is to have in the second step at least.
 
     Attributes
     ----------
@@ -63,17 +66,22 @@ class UpdateRules:
         See ``gains``.
     momentum_exponents : MomentumExponents
         Exponents of each parameter's momenta.
+    raised : dict
+        Entry to exponent, of those that must be written before the step that begins.
     """
 
-    def __init__(self, network: Network, recipe: Recipe, sample: Sample,
-                 initial: TrainingState) -> None:
+    def __init__(self, network: Network, recipe: Recipe, sample: Sample, initial: TrainingState,
+                 foreseen: Mapping[Tensor, int]) -> None:
         self._network = network
         self._recipe = recipe
         self._factors = gradient_factors(network)
+        self._foreseen = foreseen
         self.gains = gains(network, sample)
         self.momentum_exponents = MomentumExponents(
-            initial.momentum_exponents, self._gradients(
-                {name: exponent for name, (exponent, _) in initial.exponents.items()}))
+            initial.momentum_exponents, self._gradients({
+                name: max(exponent, foreseen.get(name, exponent))
+                for name, (exponent, _) in initial.exponents.items()}))
+        self.raised: dict[Tensor, int] = {}
 
     def rates(self, name: Tensor, epoch: int) -> Rates | AdamRates:
         """Constants with which parameter ``name`` is updated in ``epoch`` (from 0), the next."""
@@ -82,15 +90,26 @@ class UpdateRules:
                             self.gains[name], self.momentum_exponents[name], epoch + 1,
                             raised=name in self.momentum_exponents.raised)
 
-    def follow_gradients(self, exponents: Mapping[Tensor, int]) -> None:
-        """Raise exponents of momenta whose gradients have grown: the first act of a step.
+    def begin_step(self, step: int, entries: Mapping[Tensor, tuple[int, int | None]]) -> None:
+        """Raise exponents of momenta whose gradients have grown, and find those to be ``raised``.
+
+        The exponents that the second step chooses by itself follow the peaks of the first. But
+        Adam's first update moves every parameter by the whole learning rate, however small its
+        gradient, so that features and logits may grow a hundredfold at once.
 
         Parameters
         ----------
-        exponents : dict
-            Every entry of the exponent file, as the step finds it.
+        step : int
+            The step, from 0.
+        entries : dict
+            Every entry of the exponent file, as the step finds it: exponent and peak.
         """
-        self.momentum_exponents.follow(self._gradients(exponents))
+        self.raised = {} if step != 1 else {
+            name: exponent for name, exponent in self._foreseen.items()
+            if exponent > chosen_exponent(*entries[name], self._recipe.headroom_of(name),
+                                          self._recipe.element_width)}
+        exponents = {name: exponent for name, (exponent, _) in entries.items()}
+        self.momentum_exponents.follow(self._gradients(exponents | self.raised))
 
     def step_key(self, step: int) -> int:
         """32 bits that are added to dropout's keys in a step (from 0)."""

@@ -226,7 +226,8 @@ class ChipDevice(TrainingDevice):
         With ``record``, its ``profile`` is kept; the transport raises ``TransportError`` if it
         cannot record.
         """
-        self._rules.follow_gradients(self.driver.exponents(self.job))
+        self._rules.begin_step(self._epoch, self.driver.exponent_file(self.job))
+        self.driver.set_exponents(self.job, self._rules.raised)
         for row, instruction in updates_at(self.job, self._rules, self._epoch):
             if instruction != self._program[row]:
                 self.driver.patch(row, instruction)

@@ -1,6 +1,6 @@
 """Drives a chip through its AXI4-Lite port: identify, load, run with a limit, read back."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -9,7 +9,13 @@ from hypercast.host.compiler.images import Words
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.packing import undeal, unpack_entry, unpack_panels, unpack_rows
 from hypercast.host.compiler.state import load_state, matrix_of
-from hypercast.host.runtime.image import Block, instruction_block, load_blocks, sample_blocks
+from hypercast.host.runtime.image import (
+    Block,
+    exponent_blocks,
+    instruction_block,
+    load_blocks,
+    sample_blocks,
+)
 from hypercast.host.runtime.loaded_program import LoadedProgram
 from hypercast.host.runtime.transport import Memory, Transport, TransportError
 from hypercast.reference.array_types import IntArray
@@ -391,6 +397,11 @@ class Driver:
     def exponents(self, job: Job) -> dict[Tensor, int]:
         """Exponent of every tensor now."""
         return {name: exponent for name, (exponent, _) in self.exponent_file(job).items()}
+
+    def set_exponents(self, job: Job, exponents: Mapping[Tensor, int]) -> None:
+        """Give tensors exponents that they keep until they are next computed and recorded."""
+        for block in exponent_blocks(job, exponents):
+            self.write(block)
 
     def exponent_file(self, job: Job) -> dict[Tensor, tuple[int, int | None]]:
         """Exponent and peak (``None`` if not valid) of every tensor now."""

@@ -5,7 +5,7 @@ fields, then blocks, each the ``BLOCK`` fields and ``count`` words, in the order
 to be written. ``examples/c`` has a driver that reads it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -14,15 +14,16 @@ import numpy.typing as npt
 
 from hypercast.host.compiler.compiler import updates_at
 from hypercast.host.compiler.job import Job
+from hypercast.host.compiler.packing import pack_entry
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.initial_model import InitialModel
-from hypercast.reference.tensor import EDGES, FEATURES
+from hypercast.reference.tensor import EDGES, FEATURES, Tensor
 from hypercast.rtl.config import INTERFACE_VERSION
 from hypercast.rtl.isa import INSTRUCTION_WORDS
 from hypercast.rtl.registers import CoreSpace, Space
 
-__all__ = ["BLOCK", "HEADER", "MAGIC", "NO_ENTRY", "PARAMETER", "Block", "instruction_block",
-           "load_blocks", "sample_blocks", "write_image"]
+__all__ = ["BLOCK", "HEADER", "MAGIC", "NO_ENTRY", "PARAMETER", "Block", "exponent_blocks",
+           "instruction_block", "load_blocks", "sample_blocks", "write_image"]
 
 #: First word of an image: "HCIM".
 MAGIC = 0x4843494D
@@ -74,18 +75,23 @@ def load_blocks(job: Job) -> Iterator[Block]:
         yield instruction_block(row, instruction)
     exponents = np.zeros(job.config.tensors, dtype=np.uint32)
     for name, number in job.tensors.items():
-        exponents[number] = job.exponents[name] & 0xFF
+        exponents[number] = pack_entry(job.exponents[name], None)
     yield Block(0, Space.TENSORS, 0, exponents)
     for core in range(job.config.cores):
         yield from _core_blocks(job, core)
         yield Block(core, Space.WEIGHTS, 0, job.weight_bank.ravel())
 
 
+def exponent_blocks(job: Job, exponents: Mapping[Tensor, int]) -> Iterator[Block]:
+    """The blocks that put exponents into entries of the exponent file, without peaks."""
+    for name, exponent in exponents.items():
+        yield Block(0, Space.TENSORS, job.tensors[name],
+                    np.array([pack_entry(exponent, None)], dtype=np.uint32))
+
+
 def sample_blocks(job: Job) -> Iterator[Block]:
     """What has to be written of a job that goes on with another sample (``with_sample``)."""
-    for name in (EDGES, FEATURES):
-        yield Block(0, Space.TENSORS, job.tensors[name],
-                    np.array([job.exponents[name] & 0xFF], dtype=np.uint32))
+    yield from exponent_blocks(job, {name: job.exponents[name] for name in (EDGES, FEATURES)})
     for core in range(job.config.cores):
         yield from _core_blocks(job, core)
 
@@ -136,10 +142,13 @@ def write_image(path: Path, job: Job, model: InitialModel) -> None:
 
 
 def _changes(job: Job, model: InitialModel) -> Iterator[tuple[int, Block]]:
-    """(step, block) of every UPDATE whose constants differ from those of the step before."""
+    """(step, block) of exponents that are raised, and of every UPDATE whose constants differ from
+    those of the step before.
+    """
     program, oracle = dict(enumerate(job.program)), FixedGnn(model)
     for step in range(model.recipe.epochs):
         oracle.train_step()  # whose constants are now its rules'
+        yield from ((step, block) for block in exponent_blocks(job, oracle.rules.raised))
         for row, instruction in updates_at(job, oracle.rules, step):
             if instruction != program[row]:
                 program[row] = instruction

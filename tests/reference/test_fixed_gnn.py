@@ -7,6 +7,7 @@ import scipy.sparse
 from hypercast.reference.exponents import ExponentError
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.float_gnn import FloatGnn
+from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, LOSSES, Recipe
 from hypercast.reference.tensor import EDGES, FEATURES, Kind, Pass, Tensor
@@ -165,6 +166,7 @@ def test_first_step_is_calibrated():
 def test_exponents_come_from_the_step_before():
     gnn = FixedGnn.of(network(), Recipe(headroom=2), *data())
     gnn.train_step()
+    gnn.train_step()  # of which the initial model foresees some
     for _ in range(5):
         peaks = {name: gnn.exponents.peak(name) for name in gnn.tensors}
         gnn.train_step()
@@ -280,3 +282,17 @@ def test_gradients_that_are_zero_at_first_are_no_obstacle(classes):
     for _ in range(3):
         gnn.train_step()
     assert np.abs(gnn.masters["W1"]).sum() < before
+
+
+def test_what_is_foreseen_outlives_the_first_step():
+    """A training that goes on from the state after it is the same."""
+    model = InitialModel.of(network(), Recipe(optimiser="adam", learning_rates=(0.3,)), *data())
+    whole, later = FixedGnn(model), FixedGnn(model)
+    whole.train_step()
+    later.load_state(whole.state())
+    for gnn in (whole, later):
+        gnn.train_step()
+    assert whole.rules.raised and whole.rules.raised == later.rules.raised
+    assert whole.exponents.entries() == later.exponents.entries()
+    for name, tensor in whole.masters.items():
+        np.testing.assert_array_equal(later.masters[name], tensor)

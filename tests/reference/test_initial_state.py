@@ -8,6 +8,7 @@ from hypercast.reference.initial_state import initial_state
 from hypercast.reference.network import initial_parameters
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.sample import Sample
+from hypercast.reference.tensor import FORWARD
 from hypercast.rtl.isa import MASTER_EXPONENT
 from tests.reference.random_data import ORDERS, OTHERS, data, network
 
@@ -15,7 +16,8 @@ NETWORKS = [*(network(orders=orders) for orders in ORDERS), *OTHERS.values()]
 
 
 def state_of(net, recipe, parameters=None):
-    return initial_state(net, recipe, Sample.of(net, recipe, *data()), parameters)
+    state, _ = initial_state(net, recipe, Sample.of(net, recipe, *data()), parameters)
+    return state
 
 
 @pytest.mark.parametrize("optimiser", ["sgd", "adam"])
@@ -28,6 +30,35 @@ def test_masters_are_those_of_the_seed_and_moments_zero(optimiser):
         np.testing.assert_array_equal(
             arrays["master"], np.rint(values / 2.0**MASTER_EXPONENT))
         assert not any(np.any(values) for kind, values in arrays.items() if kind != "master")
+
+
+def test_steps_of_sgd_are_not_foreseen():
+    _, foreseen = initial_state(network(), Recipe(), Sample.of(network(), Recipe(), *data()))
+    assert foreseen == {}
+
+
+@pytest.mark.parametrize("width", [8, 16])
+@pytest.mark.parametrize("net", NETWORKS)
+def test_nothing_saturates_in_the_second_step(net, width):
+    """Though Adam's first one makes features and logits many times as large."""
+    recipe = Recipe(element_width=width, optimiser="adam", learning_rates=(0.3,),
+                    bias_learning_rates=(0.3,), weight_decays=(0.0,), headroom=0)
+    gnn = FixedGnn.of(net, recipe, *data())
+    gnn.train_step()
+    peaks = {name: gnn.exponents.peak(name) for name in gnn.tensors if name.kind in FORWARD}
+    gnn.train_step()
+    assert max(gnn.exponents.peak(name) - peak for name, peak in peaks.items()) >= 1
+    assert not sum(count for name, count in gnn.saturations.items() if name.kind in FORWARD)
+
+
+def test_a_second_step_that_is_out_of_range_is_not_foreseen():
+    """Training tells, when it comes to it."""
+    net, recipe = network(dropout=0.0), Recipe(learning_rates=(30.0,), weight_decays=(0.0,),
+                                               bias_learning_rates=(30.0,), optimiser="adam")
+    adjacency, features, labels, splits = data()
+    sample = Sample.of(net, recipe, adjacency, 2.0**20 * features, labels, splits)
+    _, foreseen = initial_state(net, recipe, sample)
+    assert foreseen == {}
 
 
 @pytest.mark.parametrize("net", NETWORKS)

@@ -47,11 +47,12 @@ def test_follows_gradients(growth):
 
 
 def test_a_training_whose_gradients_grow():
-    """From a start at small features: without raised exponents it stops, or saturates."""
+    """From small learning rates to large ones: without raised exponents it stops, or saturates."""
     graph = Graph.load("karate")
     network = model_network("gin", graph.features.shape[1], (8,), graph.classes)
-    recipe = Recipe(optimiser="adam", learning_rates=(0.1,), bias_learning_rates=(0.1,),
-                    weight_decays=(0.0,), normalisation="sum", element_width=8)
+    recipe = Recipe(optimiser="adam", learning_rates=(0.001,), bias_learning_rates=(0.001,),
+                    schedule=((3, 100.0),), weight_decays=(0.0,), normalisation="sum",
+                    element_width=8)
     oracle = FixedGnn(prepare(graph, network, recipe))
     before = oracle.rules.momentum_exponents.entries()
     raised = set()

@@ -32,9 +32,10 @@ def rules_of(net, recipe, arguments=None, weights=None):
     return InitialModel.of(net, recipe, *arguments, weights).rules()
 
 
-def exponents_of(model):
-    """The exponent file before the first step."""
-    return {entry: exponent for entry, (exponent, _) in model.state.exponents.items()}
+def grown(entries, name, bits):
+    """The exponent file after ``name`` has grown."""
+    exponent, peak = entries[name]
+    return {**entries, name: (exponent + bits, peak)}
 
 
 # --- Gains ----------------------------------------------------------------------------------------
@@ -140,24 +141,24 @@ def test_rates_do_not_depend_on_units():
 
 
 @pytest.mark.parametrize("optimiser", ["sgd", "adam"])
-@pytest.mark.parametrize(("grown", "bits", "raised"), [
+@pytest.mark.parametrize(("name", "bits", "raised"), [
     ("dZ2", 3, set()), ("dZ2", 4, {"b2"}), ("dT2", 4, {"W2"}), ("H1", 4, {"W2"}),
     ("X", 4, {"W1"}), ("dT1", 9, {"W1"}), ("dZ1", 4, {"b1"}), ("T1", 9, set())])
-def test_units_follow_gradients(optimiser, grown, bits, raised):
+def test_units_follow_gradients(optimiser, name, bits, raised):
     """By a bit a step, of the parameters whose gradient has the factor that has grown."""
-    model = InitialModel.of(network(), Recipe(optimiser=optimiser), *data())
-    rules = model.rules()
-    exponents = exponents_of(model)
+    recipe = Recipe(optimiser=optimiser, learning_rates=(0.0,), bias_learning_rates=(0.0,))
+    model = InitialModel.of(network(dropout=0.0), recipe, *data())  # both steps are alike
+    rules, entries = model.rules(), model.state.exponents
     before = {name: (rules.momentum_exponents[name], rules.rates(name, 1)) for name in rules.gains}
-    rules.follow_gradients(exponents)
+    rules.begin_step(0, entries)
     assert rules.momentum_exponents.raised == set()
-    rules.follow_gradients({**exponents, grown: exponents[grown] + bits})
+    rules.begin_step(2, grown(entries, name, bits))
     assert rules.momentum_exponents.raised == raised
-    for name, (exponent, rates) in before.items():
-        assert rules.momentum_exponents[name] == exponent + (name in raised)
-        if name in raised:  # half of the old units is kept
-            assert rules.rates(name, 1).momentum == rates.momentum >> 1
-    rules.follow_gradients(exponents)
+    for parameter, (exponent, rates) in before.items():
+        assert rules.momentum_exponents[parameter] == exponent + (parameter in raised)
+        if parameter in raised:  # half of the old units is kept
+            assert rules.rates(parameter, 1).momentum == rates.momentum >> 1
+    rules.begin_step(3, entries)
     assert rules.momentum_exponents.raised == set()
 
 
@@ -165,9 +166,41 @@ def test_units_follow_gradients(optimiser, grown, bits, raised):
 def test_a_training_begins_with_units_that_fit(net):
     model = InitialModel.of(net, Recipe(), *data())
     rules = model.rules()
-    rules.follow_gradients(exponents_of(model))
+    rules.begin_step(0, model.state.exponents)
     assert rules.momentum_exponents.entries() == model.state.momentum_exponents
     assert not rules.momentum_exponents.raised
+
+
+# --- The second step ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [8, 16])
+def test_the_second_step_has_room_for_what_was_foreseen(width):
+    """Where the first step's peak, and headroom, leave less; without peaks, less than there is."""
+    model = InitialModel.of(network(), Recipe(element_width=width), *data())
+    headroom = Recipe(element_width=width).headroom
+    low, high, equal, none = map(Tensor.named, ("H1", "Z2", "dZ2", "T1"))
+    foreseen = {low: -3, high: -3, equal: -3, none: -3}
+    rules = replace(model, foreseen=foreseen).rules()
+    reached = -3 + width - 1 - headroom  # the peak from which that exponent is chosen
+    entries = {**model.state.exponents, low: (9, reached - 1), high: (-9, reached + 1),
+               equal: (-9, reached), none: (-4, None)}
+    rules.begin_step(1, entries)
+    assert rules.raised == {low: -3, none: -3}
+    for step in (0, 2):
+        rules.begin_step(step, entries)
+        assert rules.raised == {}
+
+
+def test_units_of_momenta_are_of_raised_exponents():
+    model = InitialModel.of(network(), Recipe(), *data())
+    name = Tensor.named("dT2")
+    exponent, _ = model.state.exponents[name]
+    rules = replace(model, foreseen={name: exponent + 9}).rules()
+    rules.begin_step(1, grown(model.state.exponents, name, 9))
+    assert not rules.momentum_exponents.raised  # the units of the first step fit the second
+    rules.begin_step(2, grown(model.state.exponents, name, 13))
+    assert rules.momentum_exponents.raised == {"W2"}
 
 
 # --- Step keys ------------------------------------------------------------------------------------

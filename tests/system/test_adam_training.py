@@ -33,11 +33,13 @@ def test_several_chunks():
 @pytest.mark.parametrize("optimiser", ["sgd", "adam"])
 def test_gradients_that_grow(optimiser):
     """The chip's momenta change their units as the reference's do."""
-    rates = (1.0,) if optimiser == "adam" else (100.0,)
+    rates = (0.01,) if optimiser == "adam" else (100.0,)
+    schedule = ((1, 100.0), (3, 50.0)) if optimiser == "adam" else ()
     training = GraphTraining(graph=Graph.load("karate"), config=NARROW, hidden=(8, 8), dropout=0.0,
                              epochs=6,
                              recipe={"optimiser": optimiser, "learning_rates": rates,
-                                     "bias_learning_rates": rates, "weight_decays": (0.01,)})
+                                     "bias_learning_rates": rates, "weight_decays": (0.01,),
+                                     "schedule": schedule})
     oracle = FixedGnn(training.model())
     raised = 0
     for _ in range(6):

@@ -15,13 +15,14 @@ EPOCHS = 6
 #: On each chip; operands of the second one share exponents.
 MODELS = {NARROW: Model(hidden=5), WIDE: Model("sage", layers=2, hidden=5, jumping=True)}
 #: So fast that exponents of momenta are raised.
-OPTIMISERS = {NARROW: {"optimiser": "sgd", "learning_rate": 100.0},
-              WIDE: {"optimiser": "adam", "learning_rate": 1.0}}
+OPTIMISERS = {NARROW: {"optimiser": "sgd", "learning_rate": 100.0, "schedule": ((3, 0.5),)},
+              WIDE: {"optimiser": "adam", "learning_rate": 0.01,
+                     "schedule": ((1, 100.0), (3, 50.0))}}
 
 
 def training(device, config, **options):
     return Trainer(Graph.load("karate"), MODELS[config], Device(device, **config.to_dict()),
-                   epochs=EPOCHS, seed=2, schedule=((3, 0.5),), **OPTIMISERS[config], **options)
+                   epochs=EPOCHS, seed=2, **OPTIMISERS[config], **options)
 
 
 @pytest.fixture(scope="module", params=MODELS, ids=["narrow, gcn, sgd", "wide, sage, adam"])

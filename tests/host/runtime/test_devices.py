@@ -1,5 +1,7 @@
 """Devices: what a chip is told and asked in each step."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from hypercast.host.runtime.comparison import compare
 from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
 from hypercast.host.runtime.driver import DeviceError, MismatchError
 from hypercast.host.runtime.transport import TransportError
+from hypercast.reference.tensor import Tensor
 from hypercast.rtl.isa import INSTRUCTION_WORDS, Split
 from hypercast.rtl.registers import COUNTERS, CoreSpace, Error, Space
 from tests.host.models import SMALL, small_model
@@ -31,6 +34,19 @@ def test_rates_are_patched_in_every_step():
         device.train_step()
         for row, instruction in updates_at(job, rules, epoch):
             assert program(chip, row) == instruction
+
+
+def test_exponents_are_raised_before_the_second_step():
+    chip = FakeChip(SMALL)
+    trained = replace(model(), foreseen={Tensor.named("Z2"): 3, Tensor.named("H1"): -120})
+    job = compile_job(trained, SMALL)
+    device = ChipDevice(chip, job, trained)
+    entries = chip.window[0, Space.TENSORS]
+    before = dict(entries)
+    device.train_step()
+    assert entries == before
+    device.train_step()
+    assert entries == before | {job.tensors["Z2"]: 3}
 
 
 def spoiled(rules):

@@ -16,6 +16,8 @@ from tests.host.runtime.fake_chip import FakeChip
 RECIPE = {"seed": 77, "schedule": ((2, 0.5), (4, 0.25))}
 MODEL = small_model(**RECIPE)
 JOB = compile_job(MODEL, SMALL)
+#: Rates that make gradients grow.
+_LARGE = {"learning_rates": (300.0,), "bias_learning_rates": (300.0,)}
 
 
 @pytest.fixture(scope="module")
@@ -94,10 +96,30 @@ def test_later_blocks_are_the_changes_of_the_learning_rate(image):
             dict(updates_at(JOB, MODEL.rules(), step)) if step in (2, 4) else {})
 
 
+def test_exponents_of_the_second_step_are_raised(tmp_path):
+    model = small_model(optimiser="adam", learning_rates=(0.5,), bias_learning_rates=(0.5,))
+    job = compile_job(model, SMALL)
+    write_image(tmp_path / "image", job, model)
+    rules = trained_rules(model)
+    assert rules.raised
+    written = {(fields["step"], fields["address"]): words
+               for fields, words in contents(tmp_path / "image")[2]
+               if fields["space"] == Space.TENSORS and fields["step"]}
+    assert written == {
+        (1, job.tensors[name]): [exponent & 0xFF] for name, exponent in rules.raised.items()}
+
+
+def trained_rules(model):
+    """The rules of the second step."""
+    oracle = FixedGnn(model)
+    oracle.train_step()
+    oracle.train_step()
+    return oracle.rules
+
+
 def test_constants_follow_gradients(tmp_path):
     """The program of each step is what a chip's driver would make it from the last step."""
-    recipe = {"learning_rates": (300.0,), "bias_learning_rates": (300.0,)}
-    model = small_model(**recipe)
+    model = small_model(**_LARGE)
     job = compile_job(model, SMALL)
     write_image(tmp_path / "image", job, model)
     image = contents(tmp_path / "image")
