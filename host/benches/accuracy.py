@@ -4,21 +4,17 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-
+from hypercast.host.benches.against_float import against_float_figures, train_all
 from hypercast.host.benches.figure import Figure
+from hypercast.host.benches.many_features import many_features_figures
 from hypercast.host.benches.on_chip import on_chip_figures
 from hypercast.host.benches.several_labels import micro_f1_figures
 from hypercast.host.graphs.datasets import DatasetError, random_split
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.description.model import Model
 from hypercast.host.training.description.sampling import Sampling
-from hypercast.host.training.prepare import prepare, training_data
 from hypercast.host.training.trainer import Trainer
-from hypercast.reference.fixed_gnn import FixedGnn
-from hypercast.reference.float_gnn import FloatGnn
 from hypercast.reference.models import MODELS, model_network
-from hypercast.reference.recipe import Recipe
 from hypercast.rtl.isa import Split
 
 __all__ = ["run"]
@@ -55,6 +51,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     figures = []
     for model in MODELS:
         figures += _on_cora(cora, model, progress)
+    figures += many_features_figures(progress, seeds=3, epochs=100, bars=BELOW)
     progress("several labels")
     figures += micro_f1_figures(bars={16: 0.01})
     figures += _on_facebook(os.environ[FACEBOOK], progress)
@@ -64,25 +61,11 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
 def _on_cora(graph, model, progress):
     """Means over the seeds of float64 and of each element width."""
     network = model_network(model, graph.features.shape[1], (16,), graph.classes, dropout=0.5)
-    found: dict = {"float64": [], **{width: [] for width in BELOW}}
-    for seed in range(SEEDS):
-        recipe: dict = {**CORA, "seed": seed, "normalisation": MODELS[model]}
-        for kind, accuracies in found.items():
-            progress(f"Cora, {model}, seed {seed}, {kind}")
-            accuracies.append(_trained(
-                FloatGnn(network, Recipe(**recipe), *training_data(graph, Recipe(**recipe)))
-                if kind == "float64" else
-                FixedGnn(prepare(graph, network, Recipe(element_width=kind, **recipe)))))
-    real = float(np.mean(found["float64"]))
-    figures = [Figure(name=f"Cora, {model}: float64, mean of {SEEDS} seeds", value=real, unit="%")]
-    for width, bar in BELOW.items():
-        mean = float(np.mean(found[width]))
-        figures += [
-            Figure(name=f"Cora, {model}: {width}-bit", value=mean, unit="%"),
-            Figure(name=f"Cora, {model}: {width}-bit below float64", value=real - mean,
-                   unit="points", bar=bar, relation="<="),
-        ]
-    return figures
+    trainings = [
+        train_all(graph, network, {**CORA, "seed": seed, "normalisation": MODELS[model]}, BELOW,
+                  _trained, lambda text: progress(f"Cora, {model}, {text}"))
+        for seed in range(SEEDS)]
+    return against_float_figures(f"Cora, {model}", trainings, BELOW)
 
 
 def _trained(model):

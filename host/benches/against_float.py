@@ -1,0 +1,73 @@
+"""The same training by float64 and by the fixed-point reference, at several element widths."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from hypercast.host.benches.figure import Figure
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.training.prepare import prepare, training_data
+from hypercast.reference.fixed_gnn import FixedGnn
+from hypercast.reference.float_gnn import FloatGnn
+from hypercast.reference.network import Network
+from hypercast.reference.recipe import Recipe
+
+__all__ = ["against_float_figures", "train_all"]
+
+#: What is trained without element width.
+_FLOAT = "float64"
+
+
+def train_all(graph: Graph, network: Network, recipe: Mapping[str, Any], widths: Iterable[int],
+              accuracy: Callable[[Any], float], progress: Callable[[str], None],
+              ) -> dict[Any, float]:
+    """Accuracies by ``"float64"`` and by element width.
+
+    Parameters
+    ----------
+    graph, network : Graph, Network
+        What is trained.
+    recipe : dict
+        Arguments of ``Recipe`` but ``element_width``.
+    widths : iterable of int
+        Element widths.
+    accuracy : callable
+        Trains a model and returns its accuracy in percent.
+    progress : callable
+        Called with a line of text before each training.
+    """
+    found: dict[Any, float] = {_FLOAT: 0.0, **dict.fromkeys(widths, 0.0)}
+    for kind in found:
+        progress(f"seed {recipe['seed']}, {kind}")
+        found[kind] = accuracy(
+            FloatGnn(network, Recipe(**recipe), *training_data(graph, Recipe(**recipe)))
+            if kind == _FLOAT else
+            FixedGnn(prepare(graph, network, Recipe(element_width=kind, **recipe))))
+    return found
+
+
+def against_float_figures(name: str, trainings: list[dict[Any, float]], bars: Mapping[int, float],
+                          ) -> list[Figure]:
+    """Means over trainings, and how far those of the element widths are below float64's.
+
+    Parameters
+    ----------
+    name : str
+        Of graph and network; the figures' names begin with it.
+    trainings : list of dict
+        Of ``train_all``, one for each seed.
+    bars : dict
+        Element width to the points that accuracy may be below that of float64.
+    """
+    mean = {kind: float(np.mean([training[kind] for training in trainings]))
+            for kind in trainings[0]}
+    figures = [Figure(name=f"{name}: float64, mean of {len(trainings)} seeds", value=mean[_FLOAT],
+                      unit="%")]
+    for width, bar in bars.items():
+        figures += [
+            Figure(name=f"{name}: {width}-bit", value=mean[width], unit="%"),
+            Figure(name=f"{name}: {width}-bit below float64", value=mean[_FLOAT] - mean[width],
+                   unit="points", bar=bar, relation="<="),
+        ]
+    return figures
