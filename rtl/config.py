@@ -9,6 +9,8 @@ import json
 from dataclasses import dataclass
 from typing import Any, Self
 
+from hypercast.rtl.isa import ADDRESS_WIDTH
+
 __all__ = ["PRESETS", "Config", "ConfigurationError"]
 
 #: Changes whenever registers, instructions or memory formats change meaning.
@@ -115,7 +117,7 @@ class Config:
         self._check_choice("element_width", (8, 16))
         self._check_power("accumulator_rows", 16, 16384)
         self._check_power("weight_rows", 16, 65536)
-        self._check_power("channel_words", 64, 2**24)
+        self._check_power("channel_words", 64, 2**ADDRESS_WIDTH)
         self._check_power("operand_words", 16, 65536)
         self._check_power("bypass_rows", 16, 65536)
         self._check_power("read_buffer", 4, 256)

@@ -9,16 +9,25 @@ import enum
 from dataclasses import dataclass
 
 __all__ = [
-    "HEADER", "INSTRUCTION_WIDTH", "INSTRUCTION_WORDS", "MASTER_EXPONENT", "MAXIMUM_EXPONENT",
-    "MINIMUM_EXPONENT", "OPERANDS", "OPERATIONS", "ROWS_WIDTH", "STEP_KEY_INCREMENT", "Bypass",
-    "DrainSource", "Engine", "Kind", "Opcode", "OperandSource", "Operation", "Split", "decode",
-    "encode", "engine_of", "largest", "opcodes_of",
+    "ADDRESS_WIDTH", "BASE_WIDTH", "FACTOR_WIDTH", "HEADER", "INSTRUCTION_WIDTH",
+    "INSTRUCTION_WORDS", "MASTER_EXPONENT", "MAXIMUM_EXPONENT", "MINIMUM_EXPONENT", "OPERANDS",
+    "OPERATIONS", "PANELS_WIDTH", "ROWS_WIDTH", "STEP_KEY_INCREMENT", "Bypass", "DrainSource",
+    "Engine", "Kind", "Opcode", "OperandSource", "Operation", "Split", "decode", "encode",
+    "engine_of", "largest", "opcodes_of",
 ]
 
 INSTRUCTION_WIDTH = 352
 INSTRUCTION_WORDS = INSTRUCTION_WIDTH // 32
 #: Bits of a number of rows, of a core's local rows and of reduction rows.
 ROWS_WIDTH = 20
+#: Bits of the address of a word in a memory channel.
+ADDRESS_WIDTH = 24
+#: Bits of a number of panels.
+PANELS_WIDTH = 14
+#: Bits of a place in on-chip memory: rows of the weight bank and of the operand buffer.
+BASE_WIDTH = 16
+#: Bits of a factor's mantissa: of the optimiser, of means.
+FACTOR_WIDTH = 16
 
 #: Fixed exponent of the 32-bit master weights: range +-32, resolution 2**-26.
 MASTER_EXPONENT = -26
@@ -98,9 +107,10 @@ HEADER = (("opcode", 4), ("waits", 8), ("phase", 4))
 
 _ROWS = (("vertices", 4), ("row_start", ROWS_WIDTH), ("row_limit", 15))
 _DROPOUT = (("dropout", 1), ("dropout_threshold", 16), ("dropout_key", 32))
-_OPERAND = (("operand", 2), ("operand_base", 16), ("operand_stride", 16))
-_BYPASS = (("bypass", 3), ("left_base", 16), ("right_base", 16), ("send_base", 16))
-_BYPASSED = (("bypassed", 1), ("bypass_base", 16), ("chained", 1))
+_OPERAND = (("operand", 2), ("operand_base", BASE_WIDTH), ("operand_stride", BASE_WIDTH))
+_BYPASS = (("bypass", 3), ("left_base", BASE_WIDTH), ("right_base", BASE_WIDTH),
+           ("send_base", BASE_WIDTH))
+_BYPASSED = (("bypassed", 1), ("bypass_base", BASE_WIDTH), ("chained", 1))
 _TENSORS = (("a", 8), ("b", 8), ("o", 8), ("peak_of", 8), ("open", 1), ("headroom", -3))
 
 
@@ -136,31 +146,33 @@ class Operation:
 OPERATIONS = {
     Opcode.HALT: Operation(operands=(("step", 1),)),
     Opcode.AGGREGATE: Operation(engine=Engine.AGGREGATE, adds=True, operands=(
-        ("vertices", 4), ("buffer", 1), ("channel", 1), ("address", 24), ("send_list", 24),
-        ("edge_set", 24), ("prefetch", 1), *_BYPASSED)),
+        ("vertices", 4), ("buffer", 1), ("channel", 1), ("address", ADDRESS_WIDTH),
+        ("send_list", ADDRESS_WIDTH), ("edge_set", ADDRESS_WIDTH), ("prefetch", 1), *_BYPASSED)),
     Opcode.MATMUL: Operation(engine=Engine.ARRAY, adds=True, operands=(
-        *_ROWS, ("buffer", 1), ("channel", 1), ("sparse", 1), ("address", 24), ("stride", 24),
-        ("panels", 14), ("weights", 16), ("weight_stride", 16), ("transposed", 1), *_DROPOUT,
-        ("panel", 14), *_OPERAND, ("chained", 1))),
+        *_ROWS, ("buffer", 1), ("channel", 1), ("sparse", 1), ("address", ADDRESS_WIDTH),
+        ("stride", ADDRESS_WIDTH), ("panels", PANELS_WIDTH), ("weights", BASE_WIDTH),
+        ("weight_stride", BASE_WIDTH), ("transposed", 1), *_DROPOUT, ("panel", PANELS_WIDTH),
+        *_OPERAND, ("chained", 1))),
     Opcode.GRADIENT: Operation(engine=Engine.ARRAY, arrivals=Engine.REDUCTION, adds=True, operands=(
-        ("vertices", 4), ("buffer", 1), ("sparse", 1), ("address", 24), ("stride", 24),
-        ("panels", 14), ("ones", 1), ("gradient_channel", 1),
-        ("gradient_address", 24), ("first_row", ROWS_WIDTH), ("digits", 3), ("sums", 1),
-        ("sums_row", ROWS_WIDTH), *_DROPOUT, ("panel", 14), *_OPERAND, *_BYPASSED)),
+        ("vertices", 4), ("buffer", 1), ("sparse", 1), ("address", ADDRESS_WIDTH),
+        ("stride", ADDRESS_WIDTH), ("panels", PANELS_WIDTH), ("ones", 1), ("gradient_channel", 1),
+        ("gradient_address", ADDRESS_WIDTH), ("first_row", ROWS_WIDTH), ("digits", 3), ("sums", 1),
+        ("sums_row", ROWS_WIDTH), *_DROPOUT, ("panel", PANELS_WIDTH), *_OPERAND, *_BYPASSED)),
     Opcode.DRAIN: Operation(engine=Engine.VECTOR, operands=(
-        *_ROWS, ("source", 1), ("buffer", 1), ("channel", 1), ("address", 24), *_TENSORS,
-        ("exponent_bias", -6), ("scale", 16), ("bias", 1), ("bias_tensor", 8),
-        ("bias_weights", 16), ("relu", 1), ("mask_write", 1), ("mask_read", 1),
-        ("mask_address", 24), *_DROPOUT, ("panel", 14), *_BYPASS)),
+        *_ROWS, ("source", 1), ("buffer", 1), ("channel", 1), ("address", ADDRESS_WIDTH), *_TENSORS,
+        ("exponent_bias", -6), ("scale", FACTOR_WIDTH), ("bias", 1), ("bias_tensor", 8),
+        ("bias_weights", BASE_WIDTH), ("relu", 1), ("mask_write", 1), ("mask_read", 1),
+        ("mask_address", ADDRESS_WIDTH), *_DROPOUT, ("panel", PANELS_WIDTH), *_BYPASS)),
     Opcode.LOSS: Operation(engine=Engine.VECTOR, operands=(
-        ("vertices", 4), ("channel", 1), ("address", 24), ("stride", 24), ("panels", 9),
-        ("classes", 10), ("info", 24), ("destination", 24), *_TENSORS, ("train", 1),
-        ("sigmoid", 1), ("weighted", 1), *_BYPASS)),
+        ("vertices", 4), ("channel", 1), ("address", ADDRESS_WIDTH), ("stride", ADDRESS_WIDTH),
+        ("panels", 9), ("classes", 10), ("info", ADDRESS_WIDTH), ("destination", ADDRESS_WIDTH),
+        *_TENSORS, ("train", 1), ("sigmoid", 1), ("weighted", 1), *_BYPASS)),
     Opcode.UPDATE: Operation(engine=Engine.VECTOR, arrivals=Engine.WEIGHTS, operands=(
-        ("buffer", 1), ("first_row", ROWS_WIDTH), ("rows", ROWS_WIDTH), ("weights", 16),
-        ("state", 24), *_TENSORS, ("momentum_exponent", -8), ("momentum", 16), ("decay", 16),
-        ("decay_shift", 6), ("rate", 16), ("rate_shift", 6), ("adam", 1), ("second_decay", 16),
-        ("second_decay_shift", 6), ("epsilon", 18), ("epsilon_exponent", 5))),
+        ("buffer", 1), ("first_row", ROWS_WIDTH), ("rows", ROWS_WIDTH), ("weights", BASE_WIDTH),
+        ("state", ADDRESS_WIDTH), *_TENSORS, ("momentum_exponent", -8), ("momentum", FACTOR_WIDTH),
+        ("decay", FACTOR_WIDTH), ("decay_shift", 6), ("rate", FACTOR_WIDTH), ("rate_shift", 6),
+        ("adam", 1), ("second_decay", FACTOR_WIDTH), ("second_decay_shift", 6), ("epsilon", 18),
+        ("epsilon_exponent", 5))),
 }
 #: Operand fields of each opcode, as ``Operation.operands``.
 OPERANDS = {opcode: operation.operands for opcode, operation in OPERATIONS.items()}

@@ -1,4 +1,4 @@
-"""Accuracy and F1 of predictions, of one class per vertex or of several.
+"""Accuracy and F1 of predictions, of one class per vertex or of several, and of each split.
 
 F1 is the harmonic mean of precision and recall, ``2 TP / (2 TP + FP + FN)``: *micro* of the counts
 of all classes summed up, *macro* the mean over the classes.
@@ -9,9 +9,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hypercast.host.graphs.graph import Graph
 from hypercast.reference.array_types import BoolArray, IntArray
+from hypercast.reference.metrics import Metrics
+from hypercast.rtl.isa import Split
 
-__all__ = ["F1", "accuracy", "f1"]
+__all__ = ["F1", "accuracy", "f1", "macro_f1", "measures"]
+
+_SPLITS = (Split.TRAIN, Split.VALIDATION, Split.TEST)
 
 
 class F1(NamedTuple):
@@ -63,6 +68,26 @@ def f1(predicted: npt.ArrayLike, labels: npt.ArrayLike) -> F1:
         marks = np.count_nonzero(predicted, axis=0) + np.count_nonzero(labels, axis=0)
     scores = 2 * hits / np.maximum(marks, 1)
     return F1(micro=float(2 * hits.sum() / max(marks.sum(), 1)), macro=float(scores.mean()))
+
+
+def measures(metrics: Metrics, several: bool) -> dict[str, float | None]:
+    """Loss of each split, and accuracy or, of ``several`` labels, micro F1; None if it is empty."""
+    found = {}
+    for split in _SPLITS:
+        name = split.name.lower()
+        found[f"{name}_loss"] = metrics.mean_loss(split)
+        if several:
+            found[f"{name}_micro_f1"] = metrics.micro_f1(split)
+        else:
+            found[f"{name}_accuracy"] = metrics.accuracy(split)
+    return {name: None if value != value else value for name, value in found.items()}
+
+
+def macro_f1(predicted: IntArray | BoolArray, graph: Graph) -> dict[str, float | None]:
+    """Macro F1 of each split of a graph with several labels per vertex; None if it is empty."""
+    rows = {split: graph.splits == split for split in _SPLITS}
+    return {f"{split.name.lower()}_macro_f1": f1(predicted[own], graph.labels[own]).macro
+            if own.any() else None for split, own in rows.items()}
 
 
 def _checked(predicted: npt.ArrayLike,

@@ -25,7 +25,7 @@ from hypercast.host.training.description.recipe import make_recipe, recipe_value
 from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.description.source import Source
 from hypercast.host.training.description.stopping import Stopping
-from hypercast.host.training.measures import macro_f1, measures
+from hypercast.host.training.metrics import macro_f1, measures
 from hypercast.host.training.numbers import TensorNumbers, step_numbers
 from hypercast.host.training.predictions import Predictions
 from hypercast.host.training.prepare import (

@@ -3,7 +3,7 @@
 from amaranth.hdl import Mux, Value, ValueLike
 from amaranth.lib import data
 
-from hypercast.rtl.isa import ROWS_WIDTH, Opcode
+from hypercast.rtl.isa import ADDRESS_WIDTH, BASE_WIDTH, PANELS_WIDTH, ROWS_WIDTH, Opcode
 from hypercast.rtl.layouts import CONTROL
 from hypercast.rtl.lib.extremes import tile_rows
 
@@ -23,31 +23,31 @@ class ArrayJob(data.Struct):
     gradient: 1
     rows: ROWS_WIDTH
     row_start: ROWS_WIDTH
-    panels: 14
-    panel: 14
+    panels: PANELS_WIDTH
+    panel: PANELS_WIDTH
     buffer: 1
     channel: 1
     sparse: 1
-    address: 24
-    stride: 24
+    address: ADDRESS_WIDTH
+    stride: ADDRESS_WIDTH
     dropout: 1
     threshold: 16
     key: 32
-    weights: 16
-    weight_stride: 16
+    weights: BASE_WIDTH
+    weight_stride: BASE_WIDTH
     transposed: 1
     ones: 1
-    gradient_address: 24
+    gradient_address: ADDRESS_WIDTH
     gradient_channel: 1
     first_row: ROWS_WIDTH
     digits: 3
     sums: 1
     sums_row: ROWS_WIDTH
     operand: 2
-    operand_base: 16
-    operand_stride: 16
+    operand_base: BASE_WIDTH
+    operand_stride: BASE_WIDTH
     bypassed: 1
-    bypass_base: 16
+    bypass_base: BASE_WIDTH
     chained: 1
 
 

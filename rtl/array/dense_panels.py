@@ -8,7 +8,7 @@ from hypercast.rtl.array.array_job import ArrayJob
 from hypercast.rtl.array.left_word import left_word
 from hypercast.rtl.array.panel_commands import PanelCommands
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import ROWS_WIDTH
+from hypercast.rtl.isa import PANELS_WIDTH, ROWS_WIDTH
 from hypercast.rtl.lib.burst_reader import read_command
 
 __all__ = ["DensePanels"]
@@ -51,7 +51,7 @@ class DensePanels(wiring.Component):
         m.submodules.commands = commands = PanelCommands(self._config)
         wiring.connect(m, commands.o, wiring.flipped(self.commands))
 
-        panels = Signal(14)  # still to come, this one included
+        panels = Signal(PANELS_WIDTH)  # still to come, this one included
         row = Signal(ROWS_WIDTH)     # of the panel, from the job's first row on
         m.d.comb += [
             commands.start.eq(self.start),

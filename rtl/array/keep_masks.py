@@ -6,12 +6,13 @@ from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.array.array_job import ArrayJob
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import PANELS_WIDTH, ROWS_WIDTH
 from hypercast.rtl.lib.dropout import Dropout
 
 __all__ = ["KeepMasks", "place"]
 
 #: Where a word lies: its local row and, as dropout calls it, its panel.
-place = data.StructLayout({"row": 20, "panel": 14})
+place = data.StructLayout({"row": ROWS_WIDTH, "panel": PANELS_WIDTH})
 
 
 class KeepMasks(wiring.Component):

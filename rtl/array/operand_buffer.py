@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from hypercast.rtl.array.array_job import ArrayJob
 from hypercast.rtl.array.left_word import left_word
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import ROWS_WIDTH, OperandSource
+from hypercast.rtl.isa import PANELS_WIDTH, ROWS_WIDTH, OperandSource
 from hypercast.rtl.layouts import BypassPort
 from hypercast.rtl.lib.chaining import Chaining
 from hypercast.rtl.lib.parity_memory import ParityMemory
@@ -71,7 +71,7 @@ class OperandBuffer(wiring.Component):
         taken, fill = Signal(), Signal()
         held, held_address, held_word = Signal(), Signal.like(address), Signal.like(i.p)
         full = Signal()      # the read port holds a word
-        panels = Signal(14)  # of which words are still to leave
+        panels = Signal(PANELS_WIDTH)  # of which words are still to leave
         m.d.comb += [
             taken.eq(o.valid & o.ready),
             fill.eq(taken & (job.operand == OperandSource.FILL)),

@@ -11,6 +11,7 @@ from hypercast.rtl.array.left_operand import LeftOperand
 from hypercast.rtl.array.left_word import left_word
 from hypercast.rtl.array.right_operand import RightOperand
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import PANELS_WIDTH
 from hypercast.rtl.layouts import BypassPort, ReadPort
 
 __all__ = ["OperandFeed", "beat"]
@@ -95,7 +96,7 @@ class OperandFeed(wiring.Component):
 
         # A word, its mask and its partner set out together, and meet again at ``o``.
         empty = Signal()
-        panel = Signal(14)
+        panel = Signal(PANELS_WIDTH)
         word = left.o
         m.d.comb += [
             empty.eq(job.rows == 0),
@@ -121,7 +122,8 @@ class OperandFeed(wiring.Component):
             m.d.sync += panel.eq(panel + 1)
 
         working = Signal()
-        panels = Signal(14)  # panels still to come, this one included; 0: closing beat of GRADIENT
+        # Panels still to come, this one included; 0: closing beat of GRADIENT.
+        panels = Signal(PANELS_WIDTH)
         first = Signal()     # the next beat begins a panel
         opened = Signal()    # there has been a beat
         present = Signal()   # the operands of a word are there

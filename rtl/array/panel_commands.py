@@ -5,7 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import ROWS_WIDTH
+from hypercast.rtl.isa import PANELS_WIDTH, ROWS_WIDTH
 from hypercast.rtl.lib.burst_reader import read_command
 
 __all__ = ["PanelCommands"]
@@ -25,7 +25,7 @@ class PanelCommands(wiring.Component):
         Begins; not while commands of an earlier start are left.
     rows : In(ROWS_WIDTH)
         Words of a panel, at least 1; constant until the last command is taken.
-    panels : In(14)
+    panels : In(PANELS_WIDTH)
         How many panels to read; may be 0. Valid with ``start``.
     channel : In(1), stride : In(address_width)
         Memory channel, and words from panel to panel; constant like ``rows``.
@@ -39,7 +39,7 @@ class PanelCommands(wiring.Component):
         super().__init__({
             "start": In(1),
             "rows": In(ROWS_WIDTH),
-            "panels": In(14),
+            "panels": In(PANELS_WIDTH),
             "channel": In(1),
             "stride": In(config.address_width),
             "address": In(config.address_width),

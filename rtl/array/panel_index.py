@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import PANELS_WIDTH
 from hypercast.rtl.layouts import ReadPort
 from hypercast.rtl.lib.burst_reader import BurstReader, read_command
 from hypercast.rtl.lib.unpacker import Unpacker
@@ -29,7 +30,7 @@ class PanelIndex(wiring.Component):
     -------
     start : In(1)
         Begins; not while commands of an earlier start are left.
-    panels : In(14)
+    panels : In(PANELS_WIDTH)
         How many entries to read; may be 0. Valid with ``start``.
     address : In(address_width)
         First word of the index. Valid with ``start``.
@@ -43,7 +44,7 @@ class PanelIndex(wiring.Component):
         self._config = config
         super().__init__({
             "start": In(1),
-            "panels": In(14),
+            "panels": In(PANELS_WIDTH),
             "address": In(config.address_width),
             "o": Out(stream.Signature(read_command(config))),
             "port": Out(ReadPort(config)),
@@ -66,7 +67,7 @@ class PanelIndex(wiring.Component):
         m.d.comb += command.p.channel.eq(1)
         with m.If(command.ready):
             m.d.sync += command.valid.eq(0)
-        left = Signal(14)  # entries still to come
+        left = Signal(PANELS_WIDTH)  # entries still to come
         with m.If(self.start):
             m.d.sync += [
                 command.valid.eq(1),

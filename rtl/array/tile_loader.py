@@ -5,6 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import PANELS_WIDTH
 from hypercast.rtl.layouts import WeightPort
 
 __all__ = ["TileLoader"]
@@ -28,7 +29,7 @@ class TileLoader(wiring.Component):
     weights, stride : In(16)
         Weight bank row of tile 0's row 0, valid with ``start``, and rows from tile to tile,
         constant until the last tile is taken.
-    tiles : In(14)
+    tiles : In(PANELS_WIDTH)
         How many tiles to load; valid with ``start``.
     port : Out(WeightPort(config))
         Access to the weight bank.
@@ -46,7 +47,7 @@ class TileLoader(wiring.Component):
             "start": In(1),
             "weights": In(16),
             "stride": In(16),
-            "tiles": In(14),
+            "tiles": In(PANELS_WIDTH),
             "port": Out(WeightPort(config)),
             "load": Out(1),
             "ready": Out(1),

@@ -5,6 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import FACTOR_WIDTH
 from hypercast.rtl.lib.delay_line import DelayLine
 from hypercast.rtl.vector.adam_step import AdamStep
 from hypercast.rtl.vector.pipeline import delayed, magnitude
@@ -25,13 +26,13 @@ _TERM_WIDTH = 35
 class Rates(data.Struct):
     """Constants of an UPDATE, as in the instruction and its ``shift`` and ``aux_shift``."""
 
-    momentum: 16
-    decay: 16
+    momentum: FACTOR_WIDTH
+    decay: FACTOR_WIDTH
     decay_shift: 6
-    rate: 16
+    rate: FACTOR_WIDTH
     rate_shift: 6
     adam: 1
-    second_decay: 16
+    second_decay: FACTOR_WIDTH
     second_decay_shift: 6
     epsilon: 18
     epsilon_exponent: 5
