@@ -5,6 +5,7 @@ Every ``rng`` is a ``numpy.random.Generator`` or ``random.Random``; only its ``r
 
 import numbers
 from collections import deque
+from functools import lru_cache
 
 import numpy as np
 from amaranth.hdl import ClockDomain, Module, Value
@@ -12,14 +13,55 @@ from amaranth.sim import Simulator
 
 from hypercast.rtl.layouts import BURST
 
-__all__ = ["MemoryModel", "get", "put", "run"]
+__all__ = ["MemoryModel", "get", "put", "run", "shared"]
 
 #: Of the simulated clock, in seconds; any would do.
 _PERIOD = 1e-6
 
 
+@lru_cache(maxsize=8)
+def shared(component, *arguments):
+    """``component(*arguments)``, the same one for all tests that ask for it.
+
+    Most of a short simulation's time goes into its compilation; ``run`` compiles a block once.
+    """
+    return component(*arguments)
+
+
+class _Simulation:
+    """A block's simulator, which can run several times, each time from the block's reset."""
+
+    def __init__(self, dut):
+        top = Module()
+        top.domains.sync = ClockDomain()
+        top.submodules.dut = dut
+        self._simulator = Simulator(top)
+        self._simulator.add_clock(_PERIOD)
+        self._places = {False: 0, True: 0}  # of testbenches, by whether in the background
+        self._functions = {}
+
+    def run(self, testbenches, background):
+        self._simulator.reset()
+        for kind, functions in ((False, testbenches), (True, background)):
+            self._functions[kind] = functions
+            while self._places[kind] < len(functions):
+                self._add(kind, self._places[kind])
+                self._places[kind] += 1
+        self._simulator.run()
+
+    def _add(self, kind, place):
+        async def testbench(ctx):
+            functions = self._functions[kind]
+            if place < len(functions):
+                await functions[place](ctx)
+        self._simulator.add_testbench(testbench, background=kind)
+
+
+_simulation = lru_cache(maxsize=8)(_Simulation)
+
+
 def run(dut, *testbenches, background=(), cycles=100_000):
-    """Simulate ``dut`` until every testbench has returned.
+    """Simulate ``dut`` from its reset until every testbench has returned.
 
     Parameters
     ----------
@@ -37,26 +79,11 @@ def run(dut, *testbenches, background=(), cycles=100_000):
     TimeoutError
         If a testbench has not returned after ``cycles`` cycles.
     """
-    top = Module()
-    top.domains.sync = ClockDomain()
-    top.submodules.dut = dut
-    simulator = Simulator(top)
-    simulator.add_clock(_PERIOD)
-
     async def watchdog(ctx):
         await ctx.delay(cycles * _PERIOD)
         raise TimeoutError(f"{type(dut).__name__}: a testbench still waits after {cycles} cycles")
 
-    def add(function, background):
-        async def testbench(ctx):
-            await function(ctx)
-        simulator.add_testbench(testbench, background=background)
-
-    for function in testbenches:
-        add(function, background=False)
-    for function in (*background, watchdog):
-        add(function, background=True)
-    simulator.run()
+    _simulation(dut).run(testbenches, (*background, watchdog))
 
 
 def _happens(rng, probability):

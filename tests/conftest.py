@@ -1,5 +1,6 @@
 """Shared fixtures and profiles of all tests."""
 
+import gc
 import os
 
 import pytest
@@ -13,6 +14,9 @@ settings.register_profile("unshrunk", settings.get_profile("ci"),
                           phases=[Phase.explicit, Phase.generate])
 settings.register_profile("thorough", max_examples=500, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+# Blocks are large graphs that live as long as their test: to search them often finds little.
+gc.set_threshold(100_000, 50, 100)
 
 
 def pytest_collection_modifyitems(items):

@@ -87,10 +87,8 @@ def test_another_sample_changes_what_is_of_samples():
             np.testing.assert_array_equal(words[name], all_words[name])
 
 
-@given(jobs())
-def test_regions_lie_apart_and_inside(case):
-    model, config = case
-    regions = compile_job(model, config).regions
+def check_regions_lie_apart_and_inside(model, config, job):
+    regions = job.regions
     for channel in range(2):
         spans = sorted({(region.address, region.words) for region in regions.values()
                         if region.channel == channel and region.words})
@@ -101,10 +99,7 @@ def test_regions_lie_apart_and_inside(case):
         assert end <= config.channel_words
 
 
-@given(jobs())
-def test_images_fit_their_regions(case):
-    model, config = case
-    job = compile_job(model, config)
+def check_images_fit_their_regions(model, config, job):
     assert len(job.images) == config.cores
     for image in job.images:
         for name, words in image:
@@ -113,12 +108,9 @@ def test_images_fit_their_regions(case):
     assert sum(job.split_sizes) == np.count_nonzero(model.sample.splits != Split.NONE)
 
 
-@given(jobs())
-def test_weights_are_whole_and_apart(case):
+def check_weights_are_whole_and_apart(model, config, job):
     """Bank rows do not overlap; portions cover each once, and their parts are whole tiles of one
     panel; bank and state hold the model."""
-    model, config = case
-    job = compile_job(model, config)
     used = set()
     for name, weights in job.weights.items():
         rows = range(weights.base, weights.base + weights.rows)
@@ -144,12 +136,10 @@ def test_weights_are_whole_and_apart(case):
     assert len(used) == len(job.weight_bank) <= config.weight_rows
 
 
-@given(jobs())
-def test_groups_of_reductions_fit_the_accumulators(case):
+def check_groups_of_reductions_fit_the_accumulators(model, config, job):
     """Portions of a group have reduction rows of their own, all of one buffer at most."""
-    model, config = case
     used = {}
-    for weights in compile_job(model, config).weights.values():
+    for weights in job.weights.values():
         for portion in weights.portions:
             assert portion.first_row % config.cores == 0
             rows = range(portion.first_row, portion.first_row + len(portion.rows))
@@ -160,11 +150,8 @@ def test_groups_of_reductions_fit_the_accumulators(case):
     assert sorted(used) == list(range(len(used)))
 
 
-@given(jobs())
-def test_program(case):
+def check_program(model, config, job):
     """The program decodes, fits, ends where it should, and updates every portion once."""
-    model, config = case
-    job = compile_job(model, config)
     names = [decode(word)["opcode"].name for word in job.program]
     ends = [row for row, name in enumerate(names) if name == "HALT"]
     assert ends == [*sorted(row - 1 for row in job.entries.values() if row), len(names) - 1]
@@ -174,6 +161,21 @@ def test_program(case):
     portions = [name for name, weights in job.weights.items() for _ in weights.portions]
     assert sorted(name for _, name in job.updates) == sorted(portions)
     assert len(set(job.tensors.values())) == len(job.tensors) <= config.tensors
+
+
+CHECKS = [
+    check_regions_lie_apart_and_inside, check_images_fit_their_regions,
+    check_weights_are_whole_and_apart, check_groups_of_reductions_fit_the_accumulators,
+    check_program,
+]
+
+
+@given(jobs())
+def test_any_job(case):
+    model, config = case
+    job = compile_job(model, config)
+    for check in CHECKS:
+        check(model, config, job)
 
 
 FIELD = re.compile(r"raise (\w+) to (\d+)")

@@ -12,7 +12,7 @@ from hypercast.rtl.array.array_engine import ArrayEngine
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import Kind, Opcode, OperandSource, encode
 from hypercast.rtl.placement import rank_of
-from tests.bench import MemoryModel, run
+from tests.bench import MemoryModel, run, shared
 
 TINY = PRESETS["tiny"]
 CONFIGS = {
@@ -40,7 +40,7 @@ class Bench:
     def __init__(self, config, seed=0, core=0, latency=1, stall=0.0, blocked=0.0):
         self.config, self.core, self.blocked = config, core, blocked
         self.rng = np.random.default_rng(seed)
-        self.engine = ArrayEngine(config)
+        self.engine = shared(ArrayEngine, config)
         self.memory = MemoryModel(config, rng=self.rng, latency=latency, stall=stall)
         self.words = [self._draw(config.channel_words) for _ in range(2)]
         for channel, words in enumerate(self.words):

@@ -58,7 +58,7 @@ class VectorBench:
     def __init__(self, config, seed=0, latency=1, stall=0.0, core=0, blocked=None):
         self.config = config
         self.rng = np.random.default_rng(seed)
-        self.dut = VectorUnit(config)
+        self.dut = bench.shared(VectorUnit, config)
         self._memory = bench.MemoryModel(config, self.rng, latency, stall)
         self._stall, self._blocked = stall, stall if blocked is None else blocked
         self._core = core
