@@ -23,10 +23,10 @@ demo: $(VENV)/.demo  ## Train a small graph on the simulated chip
 setup: $(VENV)/.dev  ## Make .venv with everything pinned
 
 test: $(VENV)/.dev  ## Run the tests
-	$(BIN)/pytest -n 2 -m "not slow"
+	$(BIN)/pytest -n 2 --dist loadfile -m "not slow"
 
 test-all: $(VENV)/.dev  ## Run the tests and the long sweeps
-	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -n 2
+	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -n 2 --dist loadfile
 
 lint: $(VENV)/.dev $(LINKS)  ## Run ruff and mypy
 	$(BIN)/ruff check .
