@@ -1,6 +1,7 @@
 """Maximum: of each row, with random idles and back-pressure on every stream."""
 
-
+from hypercast.rtl.config import PRESETS
+from hypercast.rtl.isa import Split
 from hypercast.rtl.vector.maximum import Maximum
 from tests.bench import get, put, run
 from tests.rtl.vector.loss_rows import CONFIGS, EITHER, PRESSURE, ROWS, Rows, configure
@@ -34,3 +35,34 @@ def test_maximum(config, idle, stall, sigmoid):
     run(dut, begin, logits, results,
         lambda ctx: put(ctx, dut.i, rows.labelled_logits(slice(None)), rows.rng, idle),
         lambda ctx: put(ctx, dut.labels, labels, rows.rng, idle), cycles=5000)
+
+
+def test_groups_pass_until_a_result_needs_room():
+    """While nobody takes results, all of the next row passes, but for its last group."""
+    config = PRESETS["test"]
+    rows = Rows(2, config)
+    dut = Maximum(config)
+    passed = []
+
+    async def program(ctx):
+        configure(ctx, dut, rows)
+        ctx.set(dut.labels.p.split, Split.TRAIN)
+        for stream in (dut.i, dut.labels):
+            ctx.set(stream.valid, 1)
+        ctx.set(dut.logits.ready, 1)
+        await ctx.tick().repeat(100)
+        groups = ctx.get(dut.groups)
+        assert len(passed) % groups == groups - 1
+        for results in (1, 3, 1):
+            passed.clear()
+            await get(ctx, dut.o, results)
+            await ctx.tick().repeat(20)
+            assert len(passed) == groups * results
+
+    async def watch(ctx):
+        while True:
+            _, _, valid = await ctx.tick().sample(dut.logits.valid)
+            if valid:
+                passed.append(valid)
+
+    run(dut, program, background=[watch], cycles=500)
