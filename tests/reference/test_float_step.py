@@ -91,6 +91,7 @@ def test_formats_of_features_and_edges(form):
     for name in expected.keys() - {EDGES, FEATURES}:
         np.testing.assert_allclose(found[name], expected[name], atol=1e-12)
     assert (found[EDGES] != adjacency).nnz == 0 and abs(found[FEATURES] - features).max() == 0
+    assert scipy.sparse.issparse(found[FEATURES]) == (form != np.asarray)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
