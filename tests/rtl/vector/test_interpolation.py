@@ -1,11 +1,9 @@
-"""Interpolation: every argument of rising and falling tables; logarithms as the reference's."""
+"""Interpolation: every argument of rising and falling tables."""
 
-import numpy as np
 import pytest
 
 from hypercast.reference import arithmetic
 from hypercast.rtl.vector.interpolation import Interpolation
-from hypercast.rtl.vector.logarithm import Logarithm
 from tests.bench import run
 
 
@@ -36,17 +34,6 @@ def test_every_argument(table, rest_bits):
     async def bench(ctx):
         assert await _values(ctx, dut, arguments) == list(
             _expected(list(table), arguments, rest_bits))
-
-    run(dut, bench)
-
-
-def test_logarithm():
-    dut = Logarithm()
-    arguments = [0, 1, 65535, 65536, *np.random.default_rng(0).integers(65537, size=500)]
-
-    async def bench(ctx):
-        assert await _values(ctx, dut, arguments) == list(
-            _expected(arithmetic.LOG_TABLE, arguments, 10))
 
     run(dut, bench)
 
