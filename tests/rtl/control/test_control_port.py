@@ -92,13 +92,12 @@ def test_status():
     bench = Bench()
 
     async def program(ctx):
-        for name, flag in (("running", Status.RUNNING), ("done", Status.DONE),
-                           *(("error", Status.ERROR),) * ERROR_WIDTH):
-            value = 1 << bench.strobes[name] if flag == Status.ERROR else 1
+        for name, value, flag in (
+                ("running", 1, Status.RUNNING), ("done", 1, Status.DONE),
+                *(("error", 1 << bit, Status.ERROR) for bit in range(ERROR_WIDTH))):
             ctx.set(getattr(bench.port, name), value)
             assert await bench.read(ctx, "status") == flag
             ctx.set(getattr(bench.port, name), 0)
-            bench.strobes[name] += 1
 
     bench.run(program)
 
