@@ -63,7 +63,7 @@ class Bench:
                 await ctx.tick()
 
     def run(self, program):
-        run(self.panels, program, background=[self._read, self._bring], cycles=10_000)
+        run(self.panels, program, background=[self._read, self._bring], cycles=3000)
 
 
 @pytest.mark.parametrize("idle,stall", [(0.0, 0.0), (0.4, 0.0), (0.0, 0.5), (0.3, 0.3)])

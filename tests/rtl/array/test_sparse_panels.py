@@ -80,7 +80,7 @@ class Bench:
                 await ctx.tick()
 
     def run(self, program):
-        run(self.panels, program, cycles=10_000, background=[
+        run(self.panels, program, cycles=2000, background=[
             self._read, self._bring, lambda ctx: self.memory.serve_read(ctx, self.panels.index)])
 
 

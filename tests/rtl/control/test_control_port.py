@@ -60,7 +60,7 @@ class Bench:
             ctx.set(port.response, self.answer if answers else 0)
 
     def run(self, program):
-        run(self.host, program, cycles=20_000,
+        run(self.host, program, cycles=2000,
             background=[*self.manager.drivers, self._controller])
 
 

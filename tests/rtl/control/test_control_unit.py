@@ -67,7 +67,7 @@ class Bench:
                 ctx.set(unit.response[core], self.answers[core] if answers else 0)
 
     def run(self, program, background=()):
-        run(self.unit, program, cycles=20_000,
+        run(self.unit, program, cycles=5000,
             background=[*self.manager.drivers, self._cores, *background])
 
 
