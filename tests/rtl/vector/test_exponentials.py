@@ -2,7 +2,10 @@
 
 import pytest
 
+from hypercast.rtl.config import PRESETS
+from hypercast.rtl.isa import Split
 from hypercast.rtl.vector.exponentials import Exponentials
+from hypercast.rtl.vector.loss_layouts import group_limit
 from tests.bench import get, put, run
 from tests.rtl.vector.loss_rows import CONFIGS, EITHER, PRESSURE, ROWS, Rows, configure
 
@@ -32,8 +35,45 @@ def test_exponentials(config, idle, stall, train, sigmoid):
             assert (row.split, row.weight) == (rows.splits[index], rows.weights[index])
             assert not rows.used[index] or (row.correct, row.wrong, row.total, row.own) == (
                 rows.correct[index], rows.wrong[index], rows.total[index], rows.own[index])
+        assert train or not ctx.get(dut.powers.valid)
 
     run(dut, begin, powers, results,
         lambda ctx: put(ctx, dut.i, inputs, rows.rng, idle),
         lambda ctx: put(ctx, dut.logits, rows.labelled_logits(rows.used), rows.rng, idle),
         cycles=5000)
+
+
+def test_groups_wait_until_their_exponentials_have_room():
+    """The longest row has; rows whose exponentials nobody needs do not wait."""
+    config = PRESETS["test"]
+    dut = Exponentials(config)
+    passed = []
+
+    async def program(ctx):
+        configure(ctx, dut, Rows(3, config), groups=1)
+        ctx.set(dut.i.p.split, Split.TRAIN)
+        for stream in (dut.i, dut.logits):
+            ctx.set(stream.valid, 1)
+        ctx.set(dut.o.ready, 1)
+        await ctx.tick().repeat(3 * group_limit(config))
+        count = len(passed)
+        assert count >= group_limit(config)
+        await ctx.tick().repeat(20)
+        assert len(passed) == count
+        ctx.set(dut.i.p.split, Split.VALIDATION)
+        await ctx.tick().repeat(20)
+        assert len(passed) > count
+        ctx.set(dut.i.valid, 0)
+        await get(ctx, dut.powers, count)
+        ctx.set(dut.powers.ready, 1)
+        for _ in range(40):
+            _, _, valid = await ctx.tick().sample(dut.powers.valid)
+            assert not valid
+
+    async def watch(ctx):
+        while True:
+            _, _, taken = await ctx.tick().sample(dut.logits.ready)
+            if taken:
+                passed.append(taken)
+
+    run(dut, program, background=[watch], cycles=2000)
