@@ -77,3 +77,32 @@ def test_groups_wait_until_their_exponentials_have_room():
                 passed.append(taken)
 
     run(dut, program, background=[watch], cycles=2000)
+
+
+def test_groups_pass_until_a_sum_needs_room():
+    """While nobody takes sums, all of the next row passes, but for its last group."""
+    config = PRESETS["test"]
+    dut = Exponentials(config)
+    passed = []
+
+    async def program(ctx):
+        configure(ctx, dut, Rows(4, config))
+        ctx.set(dut.i.p.split, Split.TEST)
+        for stream in (dut.i, dut.logits):
+            ctx.set(stream.valid, 1)
+        await ctx.tick().repeat(150)
+        groups = ctx.get(dut.groups)
+        assert len(passed) % groups == groups - 1
+        for results in (1, 3, 1):
+            passed.clear()
+            await get(ctx, dut.o, results)
+            await ctx.tick().repeat(20)
+            assert len(passed) == groups * results
+
+    async def watch(ctx):
+        while True:
+            _, _, taken = await ctx.tick().sample(dut.logits.ready)
+            if taken:
+                passed.append(taken)
+
+    run(dut, program, background=[watch], cycles=1000)
