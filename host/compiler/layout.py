@@ -118,7 +118,7 @@ def place_tensors(network: Network, memory: MemoryMap, config: Config) -> None:
         last = number == len(network.layers)
         forward, backward = _products(network, number)
         # What is aggregated first is multiplied while more is aggregated. LOSS writes to channel 1.
-        summed = int(layer.order == AGGREGATE_FIRST and not layer.root and not last)
+        summed = int(layer.order == AGGREGATE_FIRST and not last)
         for name, columns in forward:
             _place(memory, name, summed, columns)
         outputs = Tensor(Kind.LOGITS if last else Kind.HIDDEN, number)
