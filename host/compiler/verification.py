@@ -62,9 +62,8 @@ class _Checks:
     def __init__(self, job: Job) -> None:
         self._job = job
         self._config = job.config
-        self._starts = {  # lists, by kind and first word; all lie in channel 1
-            (region.listing, region.address): region.name for region in job.regions.values()
-            if region.listing}
+        self._starts = {  # by kind and first word; all lists lie in channel 1
+            (region.listing, region.address): region.name for region in job.regions.values()}
 
     def check(self, entry: dict[str, int]) -> None:
         """Check a decoded instruction; raises ``_BeyondError``."""
@@ -161,7 +160,7 @@ class _Checks:
     def _sparse_entries(self, entry: dict[str, int]) -> int:
         """Words that the core with most of them takes of a word-sparse operand's panels."""
         name = self._start(Listing.INDEX, entry["address"])
-        matrix, most = self._job.regions[FEATURES], 0
+        matrix, entries = self._job.regions[FEATURES], []
         group = self._config.word_width // 16 + 1  # row numbers, and the words of these rows
         for image in self._job.images:
             words = dict(image)
@@ -174,8 +173,8 @@ class _Checks:
                     first < matrix.address).any() or (
                     first + counts > matrix.address + matrix.words).any():
                 raise _BeyondError(f"{name} has not {entry['panels']} panels")
-            most = max(most, int((counts - -(-counts // group)).sum()))
-        return most
+            entries.append(int((counts - -(-counts // group)).sum()))
+        return max(entries)
 
     # Places.
 

@@ -190,7 +190,7 @@ def test_with_room_for_all_each_operand_is_read_once(case):
 @pytest.mark.parametrize("adam", [False, True])
 def test_parameters(case, adam):
     """Each has rows of the weight bank of its own, and state for as many values."""
-    network, job = _roomy(case)
+    network, _ = _roomy(case)
     memory = MemoryMap(ROOMY, [6] * (len(network.layers) + 1))
     memory.words("before", 1, 7)
     weights, rows = place_weights(network, memory, ROOMY, adam=adam)

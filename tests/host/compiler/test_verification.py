@@ -3,6 +3,8 @@
 
 import dataclasses
 import functools
+import random
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -11,13 +13,15 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hypercast.host.compiler.compiler import compile_job
-from hypercast.host.compiler.memory_map import CapacityError
+from hypercast.host.compiler.memory_map import CapacityError, Listing
+from hypercast.host.compiler.packing import deal
 from hypercast.host.compiler.verification import ProgramError, verify
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.reference.recipe import Recipe
+from hypercast.reference.tensor import FEATURES
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import OPERANDS, Bypass, Opcode, OperandSource, decode, encode
 
@@ -26,9 +30,14 @@ CONFIG = Config(dimensions=1, lanes=4, planes=1, accumulator_rows=32, channel_wo
                 tensors=128)
 
 
-def job_of(*, vertices=40, features=100, density=0.05, hidden=(6,), model="gcn", order=None,
-           optimiser="sgd", dropout=0.0, config=CONFIG, seed=0):
-    """A compiled training on a random graph; the same order in all layers that can have it."""
+def job_of(*, config=CONFIG, **shape):
+    """A compiled training on a random graph."""
+    return compile_job(model_of(config=config, **shape), config)
+
+
+def model_of(*, vertices=40, features=100, density=0.05, hidden=(6,), model="gcn", order=None,
+             optimiser="sgd", dropout=0.0, config=CONFIG, seed=0):
+    """A training on a random graph; the same order in all layers that can have it."""
     generator = np.random.default_rng(seed)
     values = scipy.sparse.random_array((vertices, features), density=density, rng=generator,
                                        format="lil")
@@ -40,7 +49,7 @@ def job_of(*, vertices=40, features=100, density=0.05, hidden=(6,), model="gcn",
         order if order in layer.orders else layer.orders[0] for layer in network.layers)
     recipe = Recipe(epochs=1, normalisation=MODELS[model], optimiser=optimiser,
                     element_width=config.element_width)
-    return compile_job(prepare(graph, network, recipe), config)
+    return prepare(graph, network, recipe)
 
 
 def described(value):
@@ -256,3 +265,205 @@ def test_fields_that_mean_nothing_are_not_checked(opcode, which, fields):
 @any_shape
 def test_any_shape(**shape):
     compile_or_refuse(shape)
+
+
+def fits(job, entry):
+    """Whether all that an instruction reads and writes lies in one place, by naming every word."""
+    config, opcode, regions = job.config, entry["opcode"], job.regions.values()
+    banked = config.accumulator_rows * config.cores
+    panels, cores = entry.get("panels", 1), config.cores
+    rows = job.plan.rows_of(entry["vertices"]) if "vertices" in entry else range(0)
+    if "row_limit" in entry:
+        rows = range(entry["row_start"], entry["row_start"] + entry["row_limit"])
+
+    def matrix(channel, address, stride=0, panels=1):
+        return any(
+            all(address + panel * stride + index == region.panel(first + panel, row)
+                for panel in range(panels) for index, row in enumerate(rows))
+            for region in regions
+            if region.channel == channel and region.columns and rows.stop <= region.stride
+            for first in range(region.panels - panels + 1))
+
+    def words(address, count):
+        return any(all(word in range(region.address, region.address + region.words)
+                       for word in (address, address + count - 1))
+                   for region in regions if region.channel == 1)
+
+    def bank(base, *spans):
+        return any(base in (owned := range(place.base, place.base + place.rows)) and all(
+            base + first in owned and base + first + min(count, place.height) - 1 in owned
+            for first, count in spans) for place in job.weights.values())
+
+    def left(channel):
+        source, used = entry["operand"], (panels - 1) * entry["operand_stride"] + len(rows)
+        return (source == OperandSource.BUFFER or matrix(
+            channel, entry["address"], entry["stride"], panels)) and (
+            source == OperandSource.MEMORY or entry["operand_base"] + used <= config.operand_words)
+
+    def bypass():
+        return all(entry[base] + len(rows) <= size for target, base, size in (
+            (Bypass.LEFT, "left_base", config.operand_words),
+            (Bypass.RIGHT, "right_base", config.bypass_rows),
+            (Bypass.SEND, "send_base", config.bypass_rows)) if entry["bypass"] & 1 << target)
+
+    def reduced(first, count):
+        return first + count <= banked
+
+    def bypassed():
+        return entry["bypass_base"] + len(rows) <= config.bypass_rows
+
+    if opcode == Opcode.AGGREGATE:
+        lists = {(region.listing, region.address) for region in regions}
+        return (Listing.EDGE_SET, entry["edge_set"]) in lists and (entry["prefetch"] or (
+            (Listing.SEND_LIST, entry["send_list"]) in lists and (
+                bypassed() if entry["bypassed"] else matrix(entry["channel"], entry["address"]))))
+    if opcode == Opcode.MATMUL:
+        return left(entry["channel"]) and bank(
+            entry["weights"], *((tile * entry["weight_stride"], config.lanes)
+                                for tile in range(panels)))
+    if opcode == Opcode.GRADIENT:
+        own = panels if entry["ones"] else panels * config.lanes
+        right = bypassed() if entry["bypassed"] else matrix(
+            entry["gradient_channel"], entry["gradient_address"], entry["stride"],
+            panels if entry["ones"] else 1)
+        return reduced(entry["first_row"], own) and right and (
+            not entry["sums"] or reduced(entry["sums_row"], 1)) and (
+            entry["ones"] or left(1 - entry["gradient_channel"]))
+    if opcode == Opcode.DRAIN:
+        masks = -(-len(rows) // config.mask_rows)
+        return len(rows) <= config.accumulator_rows and matrix(
+            entry["channel"], entry["address"]) and bypass() and (
+            not (entry["mask_read"] or entry["mask_write"]) or words(entry["mask_address"], masks)
+        ) and (not entry["bias"] or bank(entry["bias_weights"], (0, 1)))
+    if opcode == Opcode.LOSS:
+        return matrix(entry["channel"], entry["address"], entry["stride"], panels) and words(
+            entry["info"], -(-len(rows) // config.info_rows)) and (not entry["train"] or (
+                matrix(1, entry["destination"], entry["stride"], panels) and bypass()))
+    if opcode == Opcode.UPDATE:
+        values = (3 if entry["adam"] else 2) * config.state_words
+        return reduced(entry["first_row"], entry["rows"]) and bank(
+            entry["weights"], (0, entry["rows"])) and words(
+            entry["state"], -(-entry["rows"] // cores) * values)
+    return True
+
+
+def edges_of_places(job):
+    """What fields may be, about the first and the last place they can name."""
+    config, regions = job.config, job.regions.values()
+    places = {region.panel(panel) for region in regions for panel in range(max(1, region.panels))}
+    places |= {region.address + region.words - rest for region in regions for rest in (0, 4, 9, 20)}
+    banks = {edge for place in job.weights.values() for edge in
+             (place.base, place.base + place.rows, place.base + place.rows - config.lanes)}
+    sizes = {size - rest for size in (config.operand_words, config.bypass_rows,
+                                      config.accumulator_rows * config.cores)
+             for rest in (0, 1, 10, 11, 12, 20)}
+    few = {0, 1, 2, 3, 4, 5, 9, 10, 11, 19, 20, 32}
+    addresses = {"address", "gradient_address", "send_list", "edge_set", "mask_address", "info",
+                 "state", "destination"}
+    return dict.fromkeys(addresses, places) | dict.fromkeys(
+        ("weights", "bias_weights"), banks) | dict.fromkeys(
+        ("operand_base", "bypass_base", "left_base", "right_base", "send_base", "first_row",
+         "sums_row"), sizes) | dict.fromkeys(
+        ("panels", "stride", "row_start", "row_limit", "rows", "channel", "gradient_channel"), few)
+
+
+@pytest.mark.parametrize("shape", [
+    {"features": 9, "hidden": (6,), "density": 1.0, "dropout": 0.5},
+    {"features": 9, "hidden": (6, 3), "density": 1.0, "optimiser": "adam", "model": "sage",
+     "config": CONFIG.replace(operand_words=16, bypass_rows=16, accumulator_rows=16)},
+    {"features": 5, "hidden": (9,), "density": 1.0, "order": AGGREGATE_FIRST,
+     "config": CONFIG.replace(bypass_rows=32, accumulator_rows=16)}], ids=str)
+def test_what_is_right_is_what_lies_in_one_place(shape):
+    """Of instructions with another field or two, about where places begin and end."""
+    job = job_of(**shape)
+    generator, edges = random.Random(0), edges_of_places(job)
+    kinds = {}
+    for entry in map(decode, job.program):
+        kinds.setdefault((entry["opcode"], *(entry.get(name) for name in (
+            "prefetch", "bypassed", "operand", "ones", "sums", "bypass", "mask_read", "mask_write",
+            "bias", "train"))), []).append(entry)
+    verdicts = Counter()
+    for entries in kinds.values():
+        for _ in range(60):
+            entry = dict(generator.choice(entries))
+            widths = dict(OPERANDS[entry["opcode"]])
+            for name in generator.choices([name for name in widths if name in edges] or ["phase"],
+                                          k=generator.choice((1, 1, 2))):
+                value = generator.choice(sorted(edges.get(name, {0}))) + generator.randint(-1, 1)
+                least = name in ("panels", "row_limit", "rows")
+                entry[name] = min(max(value, least), (1 << widths.get(name, 4)) - 1)
+            fields = dict(entry)
+            changed_job = dataclasses.replace(job, program=[encode(fields.pop("opcode"), **fields)])
+            expected = bool(fits(job, entry))
+            verdicts[expected] += 1
+            if expected:
+                verify(changed_job)
+            else:
+                with pytest.raises(ProgramError):
+                    verify(changed_job)
+    assert min(verdicts.values()) > 150
+
+
+@pytest.mark.parametrize("lanes", [4, 8, 16])
+def test_a_sparse_operand_fits_to_its_last_word(lanes):
+    """It takes a place for each word of the core with most, but none for the row numbers."""
+    shape = {"vertices": 150, "features": 200, "density": 0.02, "config": CONFIG.replace(
+        lanes=lanes, operand_words=4096, accumulator_rows=128)}
+    job, features = job_of(**shape), model_of(**shape).sample.features.values.toarray()
+    row, entry = max(((row, entry) for row, entry in emitted(job, Opcode.MATMUL, sparse=1)
+                      if entry["operand"]), key=lambda pair: pair[1]["panels"])
+    most = max(sum(max(1, np.count_nonzero(own[:, first:first + lanes].any(axis=1)))
+                   for panel in range(entry["panel"], entry["panel"] + entry["panels"])
+                   for first in [panel * lanes])
+               for own in (deal(features, core, job.config) for core in range(job.config.cores)))
+    assert most > 100
+    last = job.config.operand_words - most
+    verify(changed(job, row, operand_base=last))
+    with pytest.raises(ProgramError, match="operand buffer"):
+        verify(changed(job, row, operand_base=last + 1))
+
+
+@pytest.mark.parametrize(("panel", "address", "words", "right"), [
+    (0, 0, 2, True), (0, -1, 2, False), (0, -1, 3, False), (0, 0, 1, False), (1, 0, 0, False),
+    (-1, None, 0, True), (-1, None, 1, False)])
+def test_panels_of_an_index_lie_in_the_matrix(panel, address, words, right):
+    """Each with two words at least; counted from its first word, or from behind its last."""
+    job = sparse_job()
+    (row, entry), *_ = emitted(job, Opcode.MATMUL, sparse=1)
+    matrix, name = job.regions[FEATURES], next(
+        name for name, region in job.regions.items()
+        if region.listing == Listing.INDEX and region.address == entry["address"])
+    image = dict(job.images[1])
+    index = np.ascontiguousarray(image[name]).copy()
+    entries = index.view("<u4").reshape(-1, 2)[:entry["panels"]]
+    if address is None:  # up to the last word, and as many beyond it
+        entries[panel] = matrix.address + matrix.words - 5, 5 + words
+    else:
+        entries[panel] = matrix.address + address, words
+    image[name] = index
+    job = dataclasses.replace(job, program=[job.program[row]],
+                              images=[job.images[0], list(image.items())])
+    if right:
+        verify(job)
+        return
+    with pytest.raises(ProgramError, match=f"has not {entry['panels']} panels"):
+        verify(job)
+
+
+def test_an_index_has_as_many_panels_as_it_has_entries():
+    job = sparse_job()
+    row, entry = next((row, entry) for row, entry in emitted(job, Opcode.MATMUL, sparse=1)
+                      if entry["weight_stride"] == 4 and not entry["panel"])
+    verify(changed(job, row, panels=150, operand=OperandSource.MEMORY))
+    with pytest.raises(ProgramError, match="has not 152 panels"):
+        verify(changed(job, row, panels=152, operand=OperandSource.MEMORY))
+
+
+def test_a_core_without_rows_reads_nothing():
+    verify(job_of(vertices=1, features=600, density=0.01))
+
+
+@functools.cache
+def sparse_job():
+    """A job with several indices."""
+    return job_of(features=600, density=0.01)
