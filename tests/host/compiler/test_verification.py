@@ -452,7 +452,7 @@ def test_panels_of_an_index_lie_in_the_matrix(panel, address, words, right):
 
 def test_an_index_has_as_many_panels_as_it_has_entries():
     job = sparse_job()
-    row, entry = next((row, entry) for row, entry in emitted(job, Opcode.MATMUL, sparse=1)
+    row, _ = next((row, entry) for row, entry in emitted(job, Opcode.MATMUL, sparse=1)
                       if entry["weight_stride"] == 4 and not entry["panel"])
     verify(changed(job, row, panels=150, operand=OperandSource.MEMORY))
     with pytest.raises(ProgramError, match="has not 152 panels"):
