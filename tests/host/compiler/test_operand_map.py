@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hypercast.host.compiler.operand_map import OperandMap, Parts
 from hypercast.rtl.isa import OperandSource
@@ -66,3 +68,41 @@ def test_pieces_of_a_sparse_matrix_begin_at_the_same_entry_in_every_core():
     "plain", "nothing bypassed", "two bypassed panels", "GraphSAGE", "jumping"])
 def test_programs_are_those_noted(name):
     assert summary(name) == noted(name)
+
+
+dense = st.tuples(st.integers(1, 6), st.integers(1, 30)).map(
+    lambda shape: lambda name: Parts.dense(name, *shape))
+sparse = st.lists(st.integers(1, 20), min_size=1, max_size=4).map(
+    lambda sizes: lambda name: Parts.sparse(name, range(len(sizes)), np.array([sizes])))
+
+
+@given(st.lists(dense | sparse, max_size=6), st.sampled_from([16, 32, 64]))
+def test_places_are_apart_and_none_is_wasted(makers, size):
+    """A matrix without a place would not have fitted behind those before it."""
+    wanted = [make(f"X{number}") for number, make in enumerate(makers)]
+    config, used = CONFIG.replace(operand_words=size), []
+    places = OperandMap(config, wanted)
+    for parts in wanted:
+        name, free, own = parts.name, size - len(used), []
+        assert places.starts(name) == (places.cuts(name) if parts.stride else parts.firsts)
+        for first, count in zip(parts.firsts, parts.sizes, strict=True):
+            if places.holds(name, first):
+                found = places.fields(name, first, 0, fill=False)
+                assert found == {"operand": OperandSource.BUFFER, "operand_stride": parts.stride,
+                                 "operand_base": found["operand_base"]}
+                own += range(found["operand_base"], found["operand_base"] + count)
+        if own:
+            assert own == list(range(len(used), len(used) + len(own)))
+            used += own
+        elif parts.stride and sum(parts.sizes) > size:
+            assert free < parts.stride
+        else:
+            assert free < sum(parts.sizes)
+        if own and len(own) < sum(parts.sizes):
+            assert parts.stride and sum(parts.sizes) > size and free - len(own) < parts.stride
+            assert places.cuts(name) == (0, len(own) // parts.stride)
+            assert not places.holds(name, 0, len(own) // parts.stride + 1)
+        elif own:
+            assert places.cuts(name) == (() if parts.stride else parts.firsts)
+            assert places.holds(name, 0, len(parts.sizes))
+    assert len(used) <= size

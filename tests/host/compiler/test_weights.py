@@ -1,6 +1,8 @@
 """Where parameters lie, and the parts of panels that are reduced together."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hypercast.host.compiler.memory_map import Region
 from hypercast.host.compiler.reduction import Portion
@@ -36,3 +38,16 @@ def test_first_panels_of_parts():
         [(0, range(8, 10)), (1, range(4))],
         [(1, range(4, 10)), (2, range(10))]]
     assert first_panels([weights], SMALL) == [0, 2, 4]
+
+
+@given(height=st.integers(1, 9), panels=st.integers(1, 5), data=st.data())
+def test_parts_are_the_rows_panel_by_panel(height, panels, data):
+    weights = Weights(name="W1", shape=(height, 2 * panels), base=0, height=height, panels=panels,
+                      state=None, portions=())
+    first = data.draw(st.integers(0, height * panels - 1))
+    rows = range(first, data.draw(st.integers(first + 1, height * panels)))
+    parts = list(weights.parts(rows))
+    assert [panel * height + row for panel, part in parts for row in part] == list(rows)
+    assert all(part and part.stop <= height for _, part in parts)
+    numbers = [panel for panel, _ in parts]
+    assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
