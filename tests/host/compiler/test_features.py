@@ -43,3 +43,15 @@ def test_features_that_are_aggregated_are_dense():
                             sample=SimpleNamespace(features=Mantissas(np.eye(64, 6, dtype=int), 0)))
     found = Features(model, 32, SMALL.replace(accumulator_rows=64))
     assert found.words is None and not found.remedies
+
+
+@pytest.mark.parametrize(("rows", "sparse"), [(5, False), (6, True)])
+def test_words_are_left_out_if_that_is_less(rows, sparse):
+    """Of one panel: two words, one of row numbers and two of index are less than six."""
+    values = np.zeros((2 * rows, 2), dtype=int)
+    values[:4] = 1  # two rows of each core
+    model = SimpleNamespace(network=Network.of_widths([2, 4, 2]),
+                            sample=SimpleNamespace(features=Mantissas(values, 0)))
+    found = Features(model, rows, SMALL)
+    assert (found.words is not None) == sparse
+    assert not sparse or found.words.tolist() == [[2], [2]]

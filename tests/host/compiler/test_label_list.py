@@ -1,5 +1,7 @@
 """Label lists: what LOSS reads is what the model has, vertex by vertex."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -62,3 +64,18 @@ def test_one_class_without_weights_is_a_record_a_row():
     ranks = np.concatenate([rank_of(core, np.arange(rows_of(core, 40, SMALL.cores)), SMALL.cores)
                             for core in range(SMALL.cores)])
     assert words.tolist() == (model.sample.labels | model.sample.splits << 13)[ranks].tolist()
+
+
+def test_vertices_without_a_label_are_of_no_set():
+    """Whatever set they were given: their record is zero."""
+    sample = SimpleNamespace(labels=np.array([2, -1, 0, -1]), splits=np.array([1, 1, 2, 3]))
+    config = SMALL.replace(dimensions=0)
+    words = label_words(sample, LabelFormat(), 0, config).view("<u2").ravel()
+    assert words[:4].tolist() == [2 | 1 << 13, 0, 2 << 13, 0] and not words[4:].any()
+
+
+@pytest.mark.parametrize(("sigmoid", "weighted", "classes", "records"), [
+    (False, False, 9, 1), (False, True, 9, 2), (True, False, 2, 2), (True, False, 3, 3),
+    (True, True, 4, 4)])
+def test_records_of_a_vertex(sigmoid, weighted, classes, records):
+    assert LabelFormat(sigmoid, weighted).records(classes, SMALL) == records

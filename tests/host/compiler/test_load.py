@@ -56,6 +56,6 @@ def test_load_of_a_graph_is_that_of_its_messages():
     assert found.arrivals == messages.edges.max()  # of a single aggregator
 
 
-@pytest.mark.parametrize("name", ["plain", "several strips"])
+@pytest.mark.parametrize("name", ["plain", "several strips", "sixteen cores"])
 def test_programs_are_those_noted(name):
     assert summary(name) == noted(name)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -170,3 +171,21 @@ def test_edges_of_something_else_are_refused():
             (model, CONFIG, Capacity.of([model.sample]))):
         with pytest.raises(ValueError, match="for another sample, configuration or capacity"):
             compile_job(other, config, capacity=capacity, edges=edges)
+
+
+def test_edges_without_any_take_no_words():
+    """Then no core is busier than another."""
+    model = named_model("sage", small_graph(edges=np.zeros((0, 2), dtype=int)), config=CONFIG)
+    job = compile_job(model, CONFIG)
+    assert (job.edges, job.messages, job.deliveries, job.imbalance) == (0, 0, 0, 1.0)
+
+
+@pytest.mark.parametrize(("edges", "roots", "ratio"), [
+    ((1, 5), (0, 0), 5), ((0, 5), (0, 0), 5), ((4, 2), (1, 3), 3), ((6, 3), (2, 0), 1)])
+def test_capacity_for_what_grows_most(edges, roots, ratio):
+    """Edges, or rows that are added; none count as one."""
+    samples = [SimpleNamespace(rows=(7, 9), edges=(None,), sent_edges=lambda _, count=count: count,
+                               sent_roots=added) for count, added in zip(edges, roots, strict=True)]
+    found = Capacity.of(samples)
+    assert found.edges == pytest.approx((1 + _SLACK) * ratio)
+    assert found.rows == (math.ceil(7 * (1 + _SLACK)), math.ceil(9 * (1 + _SLACK)))
