@@ -6,6 +6,7 @@ cycles. To note them anew: ``python -m tests.host.noted_programs``.
 
 import functools
 import hashlib
+import itertools
 import json
 from pathlib import Path
 
@@ -47,6 +48,11 @@ CASES = {
     "GIN": {"model": "gin", "hidden": (8,)},
     "residual": {"hidden": (8, 8, 8), "additions": {"residual": True}},
     "jumping": {"hidden": (8, 5), "dropout": 0.5, "additions": {"jumping": True}},
+    "orders that differ": {
+        "hidden": (9, 12, 5), "order": (AGGREGATE_FIRST, COMBINE_FIRST, AGGREGATE_FIRST)},
+    "jumping in strips": {
+        "model": "sage", "hidden": (6, 5), "dropout": 0.5, "additions": {"jumping": True},
+        "accumulator_rows": 32, "optimiser": "adam"},
 }
 
 
@@ -68,8 +74,10 @@ def _trained(name):
     graph = Graph.from_edges(generator.integers(0, vertices, (3 * vertices, 2)), values, labels,
                              train=np.arange(0, vertices, 2), validation=np.arange(1, vertices, 4))
     network = model_network(model, features, hidden, 6, dropout=dropout, **additions)
+    orders = itertools.cycle([order] if isinstance(order, str) else order)
     network = network.ordered(
-        order if order in layer.orders else layer.orders[0] for layer in network.layers)
+        order if order in layer.orders else layer.orders[0]
+        for layer, order in zip(network.layers, orders, strict=False))
     config = _CONFIG.replace(**case)
     recipe = Recipe(epochs=2, normalisation=MODELS[model], optimiser=optimiser,
                     element_width=config.element_width,

@@ -81,6 +81,8 @@ def test_an_order_is_always_the_same():
     assert orders[0] == orders[1]
 
 
-@pytest.mark.parametrize("name", ["plain", "residual", "GraphSAGE", "jumping", "slow memory"])
+@pytest.mark.parametrize("name", [
+    "plain", "residual", "GraphSAGE", "jumping", "slow memory", "nothing bypassed",
+    "dropout and Adam", "two bypassed panels", "orders that differ"])
 def test_programs_are_those_noted(name):
     assert summary(name) == noted(name)

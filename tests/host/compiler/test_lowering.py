@@ -22,6 +22,7 @@ from tests.host.models import (
     small_model,
     with_exponent,
 )
+from tests.host.noted_programs import noted, summary
 
 CONFIG = SMALL.replace(weight_rows=1024, channel_words=16384, program_rows=2048, tensors=64)
 #: Features that are aggregated for the next batch.
@@ -509,3 +510,9 @@ def test_constants_of_adam_change_with_every_step():
             "rate", "rate_shift", "epsilon", "epsilon_exponent"}, name
         assert old["rate"] != new["rate"]
         assert old["adam"] == new["adam"] == 1
+
+
+@pytest.mark.parametrize("name", [
+    "plain", "orders that differ", "GIN", "residual", "jumping", "jumping in strips"])
+def test_programs_are_those_noted(name):
+    assert summary(name) == noted(name)

@@ -225,6 +225,7 @@ def test_unknown_field():
         schedule.words  # noqa: B018
 
 
-@pytest.mark.parametrize("name", ["plain", "residual", "GraphSAGE", "several strips"])
+@pytest.mark.parametrize("name", [
+    "plain", "residual", "GraphSAGE", "several strips", "jumping", "two bypassed panels"])
 def test_programs_are_those_noted(name):
     assert summary(name) == noted(name)
