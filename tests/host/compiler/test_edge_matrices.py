@@ -1,10 +1,12 @@
 """The matrices that steps aggregate with: which, how often, and where each is used."""
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse
 
-from hypercast.host.compiler.edge_matrices import edge_matrices
+from hypercast.host.compiler.edge_matrices import edge_matrices, used_by
 from hypercast.reference.network import (
     AGGREGATE_FIRST,
     COMBINE_FIRST,
@@ -89,3 +91,25 @@ def test_rows_that_are_added():
     assert [entry[:3] + entry[4:] for entry in found if entry[4]] == [
         ("I1", 1, 0, True), ("I1^T", 0, 1, True), ("I2", 2, 1, True), ("I2^T", 1, 2, True)]
     np.testing.assert_array_equal(matrices["I1^T"], sample.root_weight * np.eye(3, 2, dtype=int))
+
+
+@pytest.mark.parametrize("root", [None, ROOT_IDENTITY])
+@pytest.mark.parametrize("adjacency", [SYMMETRIC, DIRECTED])
+def test_what_other_orders_use(adjacency, root):
+    """Of the matrices of layers that combine first; rows that are added stay."""
+    first = network(*[COMBINE_FIRST] * 3, root=root)
+    sample, found, _ = listed(first, adjacency)
+    edges = edge_matrices(first, sample.edges, sample.root_weight, symmetric=True)
+    assert [(one.name, one.uses) for one in used_by(first, edges)] == [
+        (name, uses) for name, _, _, uses, _ in found]
+    for orders in itertools.product((COMBINE_FIRST, AGGREGATE_FIRST, LINEAR), repeat=3):
+        if root and orders[0] != COMBINE_FIRST:
+            continue
+        other = first.ordered(orders)
+        expected = {}
+        for one in edges:
+            uses = tuple((number, way) for number, way in one.uses if one.root or (
+                orders[number - 1] != LINEAR
+                and not (way and number == 1 and orders[0] == AGGREGATE_FIRST)))
+            expected |= {one.name: uses} if uses else {}
+        assert {one.name: one.uses for one in used_by(other, edges)} == expected

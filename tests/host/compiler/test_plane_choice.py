@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hypercast.host.compiler.network_loads import link_loads
 from hypercast.host.compiler.plane_choice import choose_planes
 from hypercast.host.noc.patterns import pattern_traffic
 from hypercast.rtl.config import Config
+from hypercast.rtl.network import routing
 from tests.host.noted_programs import noted, summary
 
 
@@ -75,3 +78,84 @@ def test_no_messages():
 @pytest.mark.parametrize("name", ["sixteen cores"])
 def test_programs_are_those_noted(name):
     assert summary(name) == noted(name)
+
+
+def chosen_slowly(source, destinations, config):
+    """The choice, message by message and link by link.
+
+    Of a core's messages, four make a round. In each, a message takes the plane in which it costs
+    least: a flit for every link, and twice what links and ports were used of late, up to 127 flits;
+    but the plane whose turn it is costs a flit less for each link, and one. Rounds are forgotten
+    by three 16ths each, and segments of 32 rounds, or somewhat fewer, begin anew.
+    """
+    chosen, numbers = [0] * len(source), [0] * config.cores
+    messages = {}
+    for index, (core, aims) in enumerate(zip(source.tolist(), destinations.tolist(), strict=True)):
+        if aims:
+            messages.setdefault(numbers[core] // 4, []).append((index, core, numbers[core], aims))
+            numbers[core] += 1
+    segments = -(-len(messages) // 32)
+    length = -(-len(messages) // segments) if messages else 0
+    loads = {}
+    for number, sent in sorted(messages.items()):
+        loads = {} if number % length == 0 else {
+            place: load * 13 >> 4 for place, load in loads.items()}
+        used = []
+        for index, core, turn, aims in sent:
+            best = None
+            for plane in range(config.planes):
+                places = list(routing.tree(aims, plane, config.dimensions, core))
+                cost = len(places)
+                if (turn % 4 + core) % config.planes == plane:
+                    cost -= 2 * len(places) + 1
+                if config.eject > 1:
+                    places += [("port", core ^ relative, plane % config.eject)
+                               for relative in range(config.cores) if aims >> relative & 1]
+                cost += 2 * sum(min(loads.get(place, 0) // 16, 127) for place in places)
+                if best is None or cost < best[0]:
+                    best = cost, plane, places
+            chosen[index] = best[1]
+            used += best[2]
+        for place in used:
+            loads[place] = loads.get(place, 0) + 16
+    return chosen
+
+
+@st.composite
+def sent_messages(draw):
+    """A configuration, sending cores and destinations: some cores send, and get, most."""
+    planes = draw(st.sampled_from([2, 4]))
+    config = Config(dimensions=draw(st.integers(0, 4)), planes=planes,
+                    eject=draw(st.sampled_from([one for one in (1, 2, 4) if one <= planes])))
+    generator = np.random.default_rng(draw(st.integers(0, 1000)))
+    count = draw(st.integers(1, 150))
+    source = generator.integers(0, draw(st.integers(1, config.cores)), count)
+    destinations = generator.integers(0, 1 << config.cores, count, dtype=np.uint64)
+    if draw(st.booleans()):  # all to few cores
+        destinations = np.uint64(1) << (source ^ generator.integers(
+            0, min(2, config.cores), count)).astype(np.uint64)
+    return source, destinations, config
+
+
+@given(sent_messages())
+def test_each_takes_the_plane_that_costs_least(case):
+    assert choose_planes(*case).tolist() == chosen_slowly(*case)
+
+
+@pytest.mark.parametrize(("count", "senders"), [(1, 1), (129, 1), (1500, 3), (700, 2), (1024, 4)])
+def test_long_lists_are_cut_into_segments(count, senders):
+    generator = np.random.default_rng(count)
+    config = Config(dimensions=2, planes=4, eject=2)
+    source = generator.integers(0, senders, count)
+    destinations = generator.integers(0, 16, count, dtype=np.uint64)
+    assert choose_planes(source, destinations, config).tolist() == chosen_slowly(
+        source, destinations, config)
+
+
+def test_loads_beyond_all_digits_are_alike():
+    """Sixteen cores send all they have to one core."""
+    config = Config(dimensions=4, planes=4, eject=4)
+    source = np.tile(np.arange(16), 60)
+    destinations = np.uint64(1) << (source ^ 5).astype(np.uint64)
+    assert choose_planes(source, destinations, config).tolist() == chosen_slowly(
+        source, destinations, config)
