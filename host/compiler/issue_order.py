@@ -165,7 +165,7 @@ class _Controller:
                          if earlier is not instruction.chain), default=0))
         if instruction.chain:
             # Begun earlier, it would keep its engine from others and end no earlier.
-            start = max(start, self._stored(instruction) - instruction.duration.cycles)
+            start = max(start, self._stored(instruction.chain) - instruction.duration.cycles)
         accumulators = instruction.accumulators
         if accumulators and accumulators not in self.buffers:
             start = max(start, min(self._free[accumulators.kind])[0])
@@ -173,15 +173,15 @@ class _Controller:
             start = max(start, self._idle[isa.Engine.REDUCTION])
         return start
 
-    def _stored(self, instruction: Instruction) -> int:
-        """When an instruction that is chained to another one ends at the earliest."""
-        if instruction.chain is None:
-            return 0
-        return self._finish[instruction.chain] - instruction.chain.duration.visible + CHAINED
+    def _stored(self, earlier: Instruction) -> int:
+        """When an instruction that is chained to an earlier one ends at the earliest."""
+        return self._finish[earlier] - earlier.duration.visible + CHAINED
 
     def issue(self, instruction: Instruction, start: int) -> None:
         self._time = start
-        done = max(start + instruction.duration.cycles, self._stored(instruction))
+        done = start + instruction.duration.cycles
+        if instruction.chain:
+            done = max(done, self._stored(instruction.chain))
         finish = done + instruction.duration.tail
         self._finish[instruction] = finish
         self._idle[instruction.engine] = done

@@ -182,14 +182,15 @@ def _order_users(sharing: Sequence[Instruction], preceding: Sequence[Instruction
 
 @dataclass
 class _Access:
+    """What an instruction uses; what it adds to is never what another one reads."""
+
     reads: set[Name]
     writes: set[Name]
     adds: set[Name] = field(default_factory=set)
 
     def conflicts(self, other: "_Access") -> bool:
         return bool(self.writes & (other.reads | other.writes | other.adds)
-                    or self.reads & (other.writes | other.adds)
-                    or self.adds & (other.reads | other.writes))
+                    or (self.reads | self.adds) & other.writes)
 
 
 class _Waits:
