@@ -1,5 +1,6 @@
 """Gradients are sent as few digits, and rebuilt from them."""
 
+import math
 from dataclasses import replace
 from itertools import pairwise
 
@@ -128,6 +129,35 @@ def test_groups_fill_the_accumulators():
     assert portions(config, 30, 3) == {
         "b1": [(0, 0, range(1))],
         "W1": [(1, 0, range(16)), (2, 0, range(16, 28)), (3, 0, range(28, 32))]}
+
+
+@given(dimensions=st.integers(0, 4), lanes=st.sampled_from((2, 4, 8)),
+       rows=st.sampled_from((16, 64)),
+       widths=st.lists(st.integers(1, 90), min_size=2, max_size=4))
+def test_a_group_is_as_large_as_fits(dimensions, lanes, rows, widths):
+    """Parameters follow each other from the last layer on; a group ends where less than a panel
+    would fit, or in front of what of W1 is left to the last one: a fifth of it at most, in whole
+    panels if a fifth has some.
+    """
+    config = Config(dimensions=dimensions, lanes=lanes, planes=1, accumulator_rows=rows)
+    unit, capacity = max(lanes, config.cores), rows * config.cores
+    plan, group, used = portions(config, *widths), 0, 0
+    assert list(plan) == [f"{kind}{number}" for number in range(len(widths) - 1, 0, -1)
+                          for kind in "bW"]
+    for name, parts in plan.items():
+        inputs, outputs = widths[int(name[1]) - 1:int(name[1]) + 1]
+        height = 1 if name[0] == "b" else -(-inputs // lanes) * lanes
+        count = -(-outputs // lanes) * height
+        step = math.lcm(height, unit) if count // 5 >= math.lcm(height, unit) else unit
+        tail = max((rest for rest in range(count // 5 + 1) if (count - rest) % step == 0),
+                   default=0) if name == "W1" else 0
+        for number, first, part in parts:
+            end = count - tail if part.start < count - tail else count
+            left, free = end - part.start, (capacity - used) // unit * unit
+            if used and (free < min(left, height) or (tail and part.start == count - tail)):
+                group, used, free = group + 1, 0, capacity // unit * unit
+            assert (number, first, len(part)) == (group, used, min(left, free))
+            used += -(-len(part) // config.cores) * config.cores
 
 
 @pytest.mark.parametrize("name", ["plain", "one core", "sixteen cores", "two bypassed panels"])

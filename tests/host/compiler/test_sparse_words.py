@@ -7,7 +7,7 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.host.compiler.sparse_words import SparseWords, index_words
+from hypercast.host.compiler.sparse_words import MAXIMUM_ROWS, SparseWords, index_words
 from hypercast.rtl.config import PRESETS
 from tests.host.sparse_model import indexed_panels
 
@@ -63,3 +63,13 @@ def test_sparse_features_are_never_dense():
     tracemalloc.stop()
     assert peak < shape[0] * shape[1] * 2
     assert len(sparse.words) < 2 * matrix.nnz
+
+
+def test_the_last_row_has_the_last_number():
+    """One more would be none."""
+    config = PRESETS["tiny"]
+    matrix = scipy.sparse.csr_array(([3], ([MAXIMUM_ROWS - 1], [0])), shape=(MAXIMUM_ROWS, 1))
+    sparse = SparseWords.of(matrix, config)
+    [(numbers, words), *_] = indexed_panels(sparse.words, sparse.index(0, config, 0, 1), 0, config)
+    assert numbers == [MAXIMUM_ROWS - 1] and words.tolist() == [[3, 0]]
+    assert (MAXIMUM_ROWS + 1).bit_length() == 17
