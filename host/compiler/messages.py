@@ -111,7 +111,7 @@ def _narrow(weights: IntArray, indices: npt.NDArray[np.int32], starts: npt.NDArr
     """Data, indices and index pointers of a CSR array with elements of ``width`` bits that has
     several entries for each that does not fit one."""
     top = (1 << width - 1) - 1
-    if np.abs(weights).max(initial=0) <= top:
+    if (np.abs(weights) <= top).all():
         return weights, indices, starts
     counts = edge_counts(weights, width)
     ends = np.cumsum(counts)

@@ -8,6 +8,7 @@ import scipy.sparse
 
 from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.messages import compile_messages
+from hypercast.host.compiler.vertices import Strip
 from hypercast.reference.models import model_network
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
 from tests.host.models import SMALL
@@ -53,3 +54,30 @@ def test_no_rows_are_added_where_the_network_adds_none():
     edges = CompiledEdges.of_any_order(
         Network.of_widths((3, 3)), [scipy.sparse.coo_array(DIRECTED)], 7, SMALL)
     assert [one.edges.name for one in edges.matrices] == ["A", "A^T"]
+
+
+def test_matrices_are_those_given():
+    """Unless they have another form; layers that share one still do."""
+    matrices = [DIRECTED, DIRECTED, scipy.sparse.csr_array(DIRECTED.T)]
+    network = Network.of_widths((3, 3, 3, 3))
+    edges = CompiledEdges.of_any_order(network, matrices, 0, SMALL)
+    assert all(one is other for one, other in zip(edges.edges, matrices, strict=True))
+    other = scipy.sparse.coo_array(DIRECTED)
+    first, second, third = CompiledEdges.of_any_order(
+        network, [other, other, DIRECTED], 0, SMALL).edges
+    assert first is second and third is DIRECTED and (first != DIRECTED).nnz == 0
+    assert isinstance(first, scipy.sparse.csr_array)
+
+
+def test_strips_may_be_of_more_rows():
+    """As in a training on samples, of which this one has few rows."""
+    network, matrix = Network.of_widths((3, 3)), DIRECTED[:3, :5]
+    strips = [(Strip(first=0, rows=9),), (Strip(first=0, rows=4), Strip(first=4, rows=2))]
+    edges = CompiledEdges.of(network, [matrix], 0, SMALL, strips=strips, symmetric=False)
+    assert edges.vertices == (5, 3)
+    found = {one.edges.name: tuple(strip for strip, _ in one.strips) for one in edges.matrices}
+    assert found == {"A": strips[1], "A^T": strips[0]}
+    for one in edges.matrices:
+        assert [messages.load for _, messages in one.strips] == [
+            compile_messages(one.edges.matrix, SMALL, first_row=strip.first, rows=strip.rows).load
+            for strip, _ in one.strips]
