@@ -68,7 +68,7 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
     layout = Layout.of(model.network, config, plan.vertices, labels, edges=plan.place,
                        adam=model.recipe.optimiser == "adam")
     memory, weights = layout.memory, layout.weights
-    features = Features(model, max(1, plan.vertices[0].rows), config,
+    features = Features(model, plan.vertices[0].rows, config,
                         word_sparse=word_sparse and not capacity)
     features.place(memory, layout.first_panels)
     memory.check(dict.fromkeys(memory.regions, _SMALLER_SAMPLES) if capacity else features.remedies)

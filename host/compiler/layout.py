@@ -76,7 +76,7 @@ class Layout:
         CapacityError
             If the weight bank is too small.
         """
-        memory = MemoryMap(config, [max(1, level.rows) for level in vertices])
+        memory = MemoryMap(config, [level.rows for level in vertices])
         place_tensors(network, memory, config)
         edges(memory)
         memory.labels(labels.records(network.classes, config))

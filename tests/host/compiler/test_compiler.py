@@ -286,3 +286,30 @@ def test_chip_without_adam():
     with pytest.raises(CapacityError, match=r"optimiser is adam, but the configuration's adam is "
                                             r"False: .* set adam to True, or train with sgd"):
         compile_job(model, config)
+
+
+def test_a_job_for_several_samples():
+    """Whatever they are: nothing stays in the operand buffer, all digits are sent, no word of the
+    features is left out, and these have a place for all their rows.
+    """
+    network, [small] = samples_of(100)
+    sparse = small.features._replace(values=small.features.values * 0)
+    model = InitialModel.of(network, RECIPE, replace(small, features=sparse))
+    config = SAMPLED.replace(operand_words=1024, accumulator_rows=256)
+    job = compile_job(model, config, capacity=Capacity.of([small]))
+    assert list(job.entries) == ["train", "evaluate"] and job.labels.weighted
+    assert job.regions["X"].columns == network.features
+    program = list(map(decode, job.program))
+    assert {entry["digits"] for entry in program if "digits" in entry} == {config.digits}
+    taken = [entry for entry in program if entry.get("operand") and entry["panels"] > 1]
+    assert taken and all(entry["operand_stride"] == entry["stride"] for entry in taken)
+
+
+@pytest.mark.parametrize("word_sparse", [False, True])
+def test_words_are_left_out_on_demand(word_sparse):
+    graph = replace(small_graph(vertices=60, features=64),
+                    features=scipy.sparse.csr_array(np.eye(60, 64)))
+    job = compile_job(small_model(graph, hidden=(2,)), ROOMY.replace(accumulator_rows=32),
+                      word_sparse=word_sparse)
+    assert bool(job.regions["X"].columns) != word_sparse
+    assert {entry.get("sparse", 0) for entry in map(decode, job.program)} == {0, word_sparse}
