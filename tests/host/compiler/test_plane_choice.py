@@ -154,7 +154,7 @@ def test_long_lists_are_cut_into_segments(count, senders):
 
 def test_loads_beyond_all_digits_are_alike():
     """Sixteen cores send all they have to one core."""
-    config = Config(dimensions=4, planes=4, eject=4)
+    config = Config(dimensions=4, planes=2, eject=2)
     source = np.tile(np.arange(16), 60)
     destinations = np.uint64(1) << (source ^ 5).astype(np.uint64)
     assert choose_planes(source, destinations, config).tolist() == chosen_slowly(
