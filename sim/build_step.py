@@ -1,29 +1,79 @@
 """Runs a tool that builds something, and keeps what it says."""
 
+import os
+import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-__all__ = ["BuildError", "run"]
+__all__ = ["BuildError", "StoppedError", "run"]
+
+#: Seconds from one look at what a tool does to the next.
+_INTERVAL = 1.0
 
 
 class BuildError(RuntimeError):
     """A tool failed; the message holds the end of its output and where the log is."""
 
 
-def run(command: Sequence[str], folder: Path, name: str) -> str:
+class StoppedError(BuildError):
+    """A tool was stopped, as it came to no end."""
+
+
+def run(command: Sequence[str], folder: Path, name: str,
+        stop: Callable[[], str] = lambda: "") -> str:
     """Run a command in a folder; returns its output, which ``name.log`` there holds too.
+
+    Parameters
+    ----------
+    command : sequence of str
+        Program and arguments.
+    folder : pathlib.Path
+        Where it runs.
+    name : str
+        Of the log, and in errors.
+    stop : callable
+        Asked every second; a text, the reason, stops the command and all that it has started.
 
     Raises
     ------
     BuildError
         If it fails.
+    StoppedError
+        If it was stopped.
     """
     log = folder / f"{name}.log"
     with open(log, "w") as output:
-        done = subprocess.run(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT,
+                                   start_new_session=True)
+    try:
+        reason = _wait(process, stop)
+    except BaseException:
+        _end(process)
+        raise
+    if reason:
+        _end(process)
+        raise StoppedError(f"{name} was stopped: {reason} (log: {log})")
     text = log.read_text()
-    if done.returncode:
+    if process.returncode:
         tail = "\n".join(text.splitlines()[-15:])
-        raise BuildError(f"{name} failed with exit status {done.returncode} (log: {log}):\n{tail}")
+        raise BuildError(
+            f"{name} failed with exit status {process.returncode} (log: {log}):\n{tail}")
     return text
+
+
+def _wait(process: subprocess.Popen[bytes], stop: Callable[[], str]) -> str:
+    """Until the process has ended, or there is a reason to stop it."""
+    while True:
+        try:
+            process.wait(_INTERVAL)
+            return ""
+        except subprocess.TimeoutExpired:
+            if reason := stop():
+                return reason
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process and those that it has started."""
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

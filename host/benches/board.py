@@ -75,6 +75,7 @@ def _bitstream(progress):
         Figure(name=f"{_BOARD}: cores", value=_CONFIG.cores, bar=16),
         *_clock(_BOARD, report.clock, _CHIP_BAR), *cells, *blocks,
         Figure(name=f"{_BOARD}: bitstream", value=size, unit="bytes"),
+        Figure(name=f"{_BOARD}: placements tried", value=report.seed),
         Figure(name=f"{_BOARD}: time to build", value=round(report.seconds), unit="s"),
         Figure(name=f"{_BOARD}: memory to build", value=round(report.memory / 2**30, 2),
                unit="GiB"),

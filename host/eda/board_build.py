@@ -1,6 +1,8 @@
 """Builds the bitstream of a board with a serial port, and measures what that takes."""
 
 import resource
+import shlex
+import tempfile
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -8,9 +10,11 @@ from typing import Any
 
 from hypercast.boards.serial_project import AREA_FILE, PROJECT, TIMING_FILE, tools
 from hypercast.host.eda.place_and_route import Clock, reported_clock
+from hypercast.host.eda.routing import no_progress
 from hypercast.host.eda.synthesis import FAMILIES, Area, hierarchical_areas
 from hypercast.host.files.reading.json_file import read_json
-from hypercast.sim.build_step import run
+from hypercast.host.files.reading.regular_file import read_text
+from hypercast.sim.build_step import BuildError, StoppedError, run
 
 __all__ = ["BoardReport", "build_bitstream"]
 
@@ -18,6 +22,9 @@ __all__ = ["BoardReport", "build_bitstream"]
 _CELLS = {"LUT": "TRELLIS_COMB", "flip-flop": "TRELLIS_FF", "DSP": "MULT18X18D",
           "block RAM": "DP16KD"}
 _SCRIPT = f"build_{PROJECT}.sh"
+_ROUTER = "NEXTPNR_ECP5"
+#: Placements that are tried, each with a seed of its own.
+_ATTEMPTS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,8 +39,10 @@ class BoardReport:
         Cells of the FPGA, by kind.
     blocks : dict
         ``Area`` of each block with all it contains, by module name; that of one core.
+    seed : int
+        Of the placement that could be routed; the first one tried is 1.
     seconds : float
-        From the start of synthesis to the bitstream.
+        From the start of synthesis to the bitstream, placements that could not be routed included.
     memory : int
         Bytes that the largest of the tools held at once.
     """
@@ -42,6 +51,7 @@ class BoardReport:
     used: dict[str, int]
     available: dict[str, int]
     blocks: dict[str, Area]
+    seed: int
     seconds: float
     memory: int
 
@@ -61,11 +71,10 @@ def build_bitstream(folder: Path) -> BoardReport:
     Raises
     ------
     BuildError
-        If a tool fails; names its log.
+        If a tool fails, or no placement can be routed; names its log.
     """
     begin = time.monotonic()
-    run(["env", *(f"{name}={tool}" for name, tool in tools().items()), "sh", _SCRIPT], folder,
-        PROJECT)
+    seed = _run_script(folder)
     seconds = time.monotonic() - begin
     timing = read_json(folder / TIMING_FILE)
     return BoardReport(
@@ -73,5 +82,32 @@ def build_bitstream(folder: Path) -> BoardReport:
         used={kind: timing["utilization"][name]["used"] for kind, name in _CELLS.items()},
         available={kind: timing["utilization"][name]["available"]
                    for kind, name in _CELLS.items()},
-        blocks=hierarchical_areas(folder / AREA_FILE, FAMILIES["ECP5"]), seconds=seconds,
+        blocks=hierarchical_areas(folder / AREA_FILE, FAMILIES["ECP5"]), seed=seed, seconds=seconds,
         memory=resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
+
+
+def _run_script(folder: Path) -> int:
+    """Run the script with one seed after the other until a placement is routed; returns it."""
+    log = folder / f"{PROJECT}.tim"
+    for seed in range(1, _ATTEMPTS + 1):
+        log.unlink(missing_ok=True)
+        with tempfile.TemporaryDirectory() as place:
+            programs = tools()
+            if _ROUTER in programs:
+                programs[_ROUTER] = _with_seed(programs[_ROUTER], seed, Path(place))
+            try:
+                run(["env", *(f"{name}={tool}" for name, tool in programs.items()), "sh", _SCRIPT],
+                    folder, PROJECT, lambda: no_progress(read_text(log)) if log.exists() else "")
+                return seed
+            except StoppedError as error:
+                reason = error
+    raise BuildError(f"no placement of {_ATTEMPTS} could be routed: {reason}; choose a smaller "
+                     f"configuration")
+
+
+def _with_seed(tool: str, seed: int, place: Path) -> str:
+    """A program that is a tool with a seed, which the project's script knows nothing of."""
+    program = place / "nextpnr"
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(tool)} --seed {seed} "$@"\n')
+    program.chmod(0o755)
+    return str(program)

@@ -29,8 +29,8 @@ def tools(monkeypatch):
         assert Path(folder, "build_hypercast.sh").exists()
         Path(folder, "hypercast.bit").write_bytes(bytes(9))
         return BoardReport(clock=clock(55.0), used={"LUT": 3}, available={"LUT": 4},
-                           blocks={"hypercast_core": Area(luts=2, ram_luts=1)}, seconds=9.6,
-                           memory=1 << 30)
+                           blocks={"hypercast_core": Area(luts=2, ram_luts=1)}, seed=2,
+                           seconds=9.6, memory=1 << 30)
 
     monkeypatch.setattr(board, "build_bitstream", build)
     monkeypatch.setattr(board, "submodules", lambda design, module: {"array": "core.array"})
@@ -53,4 +53,5 @@ def test_figures(tools):
     assert values["LUT, of 4"] == 3 and values["hypercast_core"] == 3
     assert values["ulx3s, a core by itself, array: LUT"] == 6
     assert values["bitstream"] == 9 and values["time to build"] == 10
+    assert values["placements tried"] == 2
     assert values["widest hidden layer for karate"] == 34

@@ -90,7 +90,7 @@ REPORT = BoardReport(
     clock=Clock(asked=50.0, reached=61.25, begin="here", end="there", cells=9, wires=0.6),
     used={"LUT": 40, "DSP": 3}, available={"LUT": 80, "DSP": 4},
     blocks={"hypercast_core": Area(luts=20, ram_luts=6, flip_flops=7, dsps=1, block_rams=2)},
-    seconds=100.4, memory=3 << 29)
+    seed=1, seconds=100.4, memory=3 << 29)
 
 
 @pytest.fixture

@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from hypercast.host.eda import board_build
+from hypercast.host.eda import board_build, routing
 from hypercast.host.eda.board_build import build_bitstream
 from hypercast.host.eda.synthesis import Area
+from hypercast.sim import build_step
 from hypercast.sim.build_step import BuildError
 
 #: Two cores, each with a block; ``$lut`` and the like are gone after synthesis.
@@ -73,3 +74,35 @@ def test_a_cell_without_area(folder):
         {"modules": {"\\top": {"num_cells_by_type": {"DCCA": 1}}}}))
     with pytest.raises(RuntimeError, match="area is not known: DCCA; add them to FAMILIES"):
         build_bitstream(folder)
+
+
+@pytest.fixture
+def rounds(folder, monkeypatch):
+    """nextpnr stands still with the first seeds, until killed; its rounds are in its log."""
+    tool = folder / "router"
+    tool.write_text("""#!/bin/sh
+echo "$2" >> seeds
+for round in 1 2 3 4 5 6 7 8 9; do
+    echo "Info:     iter=$round wires=12 overused=3 overuse=3 archfail=NA" >> hypercast.tim
+done
+[ "$1 $2" = "--seed 3" ] || sleep 1000
+""")
+    tool.chmod(0o755)
+    monkeypatch.setattr(board_build, "tools", lambda: {"NEXTPNR_ECP5": str(tool)})
+    monkeypatch.setattr(build_step, "_INTERVAL", 0.05)
+    (folder / "build_hypercast.sh").write_text('exec "$NEXTPNR_ECP5" --quiet\n')
+    return folder
+
+
+def test_another_seed_where_routing_stands_still(rounds, monkeypatch):
+    monkeypatch.setattr(routing, "_PATIENCE", 5)
+    assert build_bitstream(rounds).seed == 3
+    assert (rounds / "seeds").read_text().split() == ["1", "2", "3"]
+
+
+def test_no_seed_helps(rounds, monkeypatch):
+    monkeypatch.setattr(routing, "_PATIENCE", 5)
+    monkeypatch.setattr(board_build, "_ATTEMPTS", 2)
+    with pytest.raises(BuildError, match=r"no placement of 2 could be routed: .* after 9 rounds of "
+                                         r"routing, 3 wires or more are used twice since round 1"):
+        build_bitstream(rounds)
