@@ -137,6 +137,11 @@ def test_nothing_is_dropped_in_evaluations():
     assert dropping.loss(training=False) == other.loss(training=False) != dropping.loss(True)
 
 
+@pytest.mark.parametrize("seed", [0, 5, 2**32 - 1])
+def test_the_seed_is_the_first_steps_key(seed):
+    assert make(plain(0.5), seed=seed).step_key == seed
+
+
 def test_every_step_drops_others():
     gnn = make(plain(0.4))
     gnn.recipe = Recipe(learning_rates=(1.0,), schedule=((1, 0.0),))

@@ -103,6 +103,10 @@ JUMPING = Network(layers=(Layer(features_in=12, features_out=3), Layer(
     features_in=3, features_out=3, order=LINEAR)), jumping=(1,))
 
 
+def test_jumping_knowledge_takes_the_whole_graph():
+    assert sample(JUMPING).rows == (40, 40, 40)
+
+
 def test_a_linear_layer_keeps_its_vertices():
     assert sample(MIXED, adjacency=[edges(4, 9), edges(4, 4)]).rows == (9, 4, 4)
     with pytest.raises(ValueError, match=r"layer 2 must have shape \(6, 6\), not \(4, 6\)"):

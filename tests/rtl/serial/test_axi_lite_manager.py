@@ -66,3 +66,40 @@ def test_accesses(delay):
         assert seen == expected
 
     run(dut, bench, background=[serve])
+
+
+def test_it_is_ready_for_the_response_that_it_waits_for_only():
+    rng = np.random.default_rng(2)
+    dut = AxiLiteManager()
+    axi, bus = dut.axi, dut.bus
+
+    async def pause(ctx, write, *, waiting):
+        for _ in range(int(rng.integers(4))):
+            assert (ctx.get(axi.bready), ctx.get(axi.rready)) == (
+                (write, not write) if waiting else (0, 0))
+            await ctx.tick()
+
+    async def bench(ctx):
+        for _ in range(40):
+            write = int(rng.integers(2))
+            ctx.set(bus.write, write)
+            ctx.set(bus.valid, 1)
+            await ctx.tick().repeat(2)
+            await pause(ctx, write, waiting=True)
+            accepts = (axi.awready, axi.wready) if write else (axi.arready,)
+            for accept in accepts:
+                ctx.set(accept, 1)
+            await ctx.tick()
+            for accept in accepts:
+                ctx.set(accept, 0)
+            await pause(ctx, write, waiting=True)
+            response = axi.bvalid if write else axi.rvalid
+            ctx.set(response, 1)
+            await ctx.tick()
+            ctx.set(response, 0)
+            ctx.set(bus.valid, 0)
+            assert ctx.get(bus.done)
+            await ctx.tick()
+            await pause(ctx, write, waiting=False)
+
+    run(dut, bench)

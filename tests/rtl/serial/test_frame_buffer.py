@@ -27,6 +27,7 @@ def test_frames(stall):
                 ctx.set(dut.write, 1)
                 await ctx.tick()
                 ctx.set(dut.write, 0)
+                ctx.set(dut.word, {"data": 0xBAD, "last": rng.random() < 0.5})
                 if rng.random() < 0.3:
                     await ctx.tick()
             if not good:

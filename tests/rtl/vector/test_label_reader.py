@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from hypercast.rtl.config import PRESETS
+from hypercast.rtl.limits import CLASSES
 from hypercast.rtl.vector.label_reader import LabelReader
 from hypercast.rtl.vector.loss_layouts import WEIGHT_ONE
 from tests.bench import get, put, run
@@ -43,7 +44,8 @@ def test_lists_one_after_the_other(name, idle, stall):
     config = _CONFIGS[name]
     rng = np.random.default_rng(1)
     lists = [_List(config, rng, rows, panels, sigmoid, weighted)
-             for rows, panels in ((0, 1), (1, 1), (config.info_rows, 2), (19, 3), (7, 1), (1, 9))
+             for rows, panels in ((0, 1), (1, 1), (config.info_rows, 2), (19, 3), (7, 1), (1, 9),
+                                   (1, CLASSES // config.lanes))
              for sigmoid in (0, 1) for weighted in (0, 1)]
     dut = LabelReader(config)
 

@@ -189,6 +189,9 @@ def test_most_classes(lanes, classes, several):
         logits[1] = 5  # all equal: the largest sum of exponentials
         await bench.check(ctx, logits, labels if several else labels % classes,
                           [Split.TRAIN] * 3, aux_shift=18, shift=9)
+        if several:  # as many right answers as there can be
+            await bench.check(ctx, np.full((1, classes), 5), np.ones((1, classes), dtype=bool),
+                              [Split.TRAIN], aux_shift=0, shift=9)
         # The largest loss there can be.
         logits = np.full((1, classes), -1 << 15)
         if not several:

@@ -85,6 +85,24 @@ def test_nothing_to_do(opcode, operands):
     bench.run(testbench)
 
 
+@pytest.mark.parametrize("opcode, operands", [
+    (Opcode.DRAIN, {"row_limit": 3, "shift": 3}),
+    (Opcode.LOSS, {"panels": 1, "classes": 4, "info": _INFO, "train": 1, "destination": _GRADIENT}),
+    (Opcode.UPDATE, {"rows": 1, "state": _STATE, "rate": (1 << 16) - 1})])
+def test_saturations_of_every_engine_are_counted(opcode, operands):
+    """Of elements of three rows, or of a row's momenta, masters and operands."""
+    bench = VectorBench(_CONFIG)
+
+    async def testbench(ctx):
+        bench.array[0, :3] = 1 << 40
+        bench.aggregation[0, 0] = 1 << 40
+        bench.channels[1][_INFO] = pack([_train_record(1)] * 3, 16)
+        await bench.execute(ctx, opcode, local_rows=3, **operands)
+        assert bench.counters["saturations"] == 3 * _CONFIG.lanes
+
+    bench.run(testbench)
+
+
 def test_busy_until_writes_are_visible():
     bench = VectorBench(_CONFIG, latency=200)
     rows = 2
