@@ -7,7 +7,8 @@ DEMO := hypercast train blocks --preset demo --device rtl --epochs 12 \
 
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# In the environment, as it then holds for what a build needs, too.
+PIP := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 LINKS := build/types/hypercast
 
 .DEFAULT_GOAL := help
@@ -63,12 +64,12 @@ $(BIN)/python:
 	@rm -rf $(VENV)
 	@$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.demo: pyproject.toml | $(BIN)/python
+$(VENV)/.demo: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing what the demo needs into $(VENV) (a minute, once)"
 	@$(PIP) -e .
 	@touch $@
 
-$(VENV)/.docs: pyproject.toml | $(VENV)/.demo
+$(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/.demo
 	@echo "Installing Sphinx into $(VENV)"
 	@$(PIP) -e '.[docs]'
 	@touch $@
@@ -76,7 +77,7 @@ $(VENV)/.docs: pyproject.toml | $(VENV)/.demo
 # Icarus and the Python library that cocotb loads are not on PyPI; without them the tests on
 # Icarus, or all cocotb tests, are skipped, and `hypercast doctor` says so. Clang compiles chips in
 # half the time that GCC takes, and what it compiles is faster; without it, GCC does.
-$(VENV)/.dev: pyproject.toml | $(BIN)/python
+$(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing the tools for development into $(VENV) (a few minutes, once)"
 	@$(PIP) -e '.[boards,dev]'
 	@command -v iverilog > /dev/null || { $(call debian,iverilog); }

@@ -4,14 +4,15 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
-import re
 import shutil
 import subprocess
-import sys
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 from hypercast.host.files.reading.regular_file import read_text
 from hypercast.sim.compilers import NoCompilerError, find_compiler
@@ -23,7 +24,8 @@ __all__ = ["Check", "examine"]
 #: Bytes that should be free in the cache folder; a compiled chip takes a few tens of megabytes.
 _ROOM = 1 << 30
 _PROJECT = Path(__file__).parents[2] / "pyproject.toml"
-_PINNED = re.compile(r"([\w.-]+)==([^\s;]+)(?:.*\bextra == ['\"](\w+)['\"])?")
+#: What extras are for; packages of others are not looked for.
+_PURPOSES = {"": "everything", "boards": "bitstreams", "dev": "tests"}
 
 
 class Check(NamedTuple):
@@ -71,41 +73,52 @@ def _first_line(*command: str) -> str:
 
 def _python() -> Check:
     needed = importlib.metadata.metadata("hypercast")["Requires-Python"]
-    least = tuple(int(part) for part in needed.removeprefix(">=").split("."))
-    good = sys.version_info >= least
+    good = SpecifierSet(needed).contains(platform.python_version(), prereleases=True)
     return Check("Python", "everything", True, "ok" if good else "wrong",
                  platform.python_version(), "" if good else f"install Python {needed}")
 
 
-def _requirements() -> Sequence[str]:
-    """Requirements as in package metadata, but those of the checkout, should it be one.
+def _requirements() -> Iterator[tuple[str, Requirement]]:
+    """Requirements and their extras, of the checkout, should it be one, else of the package.
 
     What an editable install recorded is out of date when pyproject.toml has changed since.
     """
+    if _PROJECT.exists():
+        project = tomllib.loads(read_text(_PROJECT))["project"]
+        for extra, texts in {"": project["dependencies"],
+                             **project["optional-dependencies"]}.items():
+            yield from ((extra, Requirement(text)) for text in texts)
+        return
+    for text in importlib.metadata.requires("hypercast") or []:
+        one = Requirement(text)
+        extra = next((extra for extra in _PURPOSES
+                      if one.marker is None or one.marker.evaluate({"extra": extra})), None)
+        if extra is not None:
+            yield extra, one
+
+
+def _command(extra: str, requirement: str) -> str:
+    """What installs a requirement: in a checkout, with the versions that it is tested with."""
     if not _PROJECT.exists():
-        return importlib.metadata.requires("hypercast") or []
-    project = tomllib.loads(read_text(_PROJECT))["project"]
-    return [*project["dependencies"],
-            *(f"{requirement}; extra == '{extra}'"
-              for extra, requirements in project["optional-dependencies"].items()
-              for requirement in requirements)]
+        return f"pip install '{requirement}'"
+    return f"pip install -c constraints.txt -e '.[{extra}]'" if extra else \
+        "pip install -c constraints.txt -e ."
 
 
 def _packages() -> Iterator[Check]:
-    for requirement in _requirements():
-        match = _PINNED.match(requirement)
-        assert match, requirement
-        name, version, extra = match.groups()
-        purpose = {"boards": "bitstreams", "dev": "tests"}.get(extra, "everything")
-        command = f"pip install -e '.[{extra}]'" if extra else "pip install -e ."
-        try:
-            found = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            yield Check(name, purpose, not extra, "missing", "", command)
+    for extra, one in _requirements():
+        if extra not in _PURPOSES:
             continue
-        good = found == version
-        yield Check(name, purpose, not extra, "ok" if good else "wrong", found,
-                    "" if good else f"{command} (for version {version})")
+        needed = f"{one.name}{one.specifier}"
+        command, purpose = _command(extra, needed), _PURPOSES[extra]
+        try:
+            found = importlib.metadata.version(one.name)
+        except importlib.metadata.PackageNotFoundError:
+            yield Check(one.name, purpose, not extra, "missing", "", command)
+            continue
+        good = one.specifier.contains(found, prereleases=True)
+        yield Check(one.name, purpose, not extra, "ok" if good else "wrong", found,
+                    "" if good else f"{command} (for {needed})")
 
 
 def _compiler() -> Check:
@@ -157,7 +170,8 @@ def _icarus() -> Check:
 def _python_library() -> Check:
     name, purpose = "Python shared library", "tests with cocotb"
     if not importlib.util.find_spec("find_libpython"):
-        return Check(name, purpose, False, "missing", "", "pip install -e '.[dev]'")
+        return Check(name, purpose, False, "missing", "",
+                     _command("dev", "cocotb"))
     from find_libpython import find_libpython  # comes with cocotb, not with the chip
 
     if path := find_libpython():

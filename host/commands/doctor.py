@@ -4,6 +4,7 @@ import sys
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from hypercast.host.commands.options import json_option, print_json
@@ -23,7 +24,8 @@ def doctor(as_json: bool) -> None:
     else:
         table = Table("what", "for", "state", "found", "remedy")
         for result in results:
-            table.add_row(result.name, result.purpose, result.state, result.found, result.remedy)
+            table.add_row(result.name, result.purpose, result.state, escape(result.found),
+                          escape(result.remedy))
         Console().print(table)
     if any(result.required and result.state != "ok" for result in results):
         sys.exit(1)

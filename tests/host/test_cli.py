@@ -253,11 +253,12 @@ def test_bench_list():
 
 def test_doctor(monkeypatch):
     check = doctor.Check(name="tool", purpose="work", required=True, state="ok", found="1",
-                         remedy="")
+                         remedy="pip '.[dev]'")
     for state, status in (("ok", 0), ("missing", 1)):
         monkeypatch.setattr(doctor, "examine", lambda state=state: [check._replace(state=state)])
         assert json.loads(run("doctor", "--json", status=status).stdout)[0]["state"] == state
-        assert "tool" in run("doctor", status=status).stdout
+        shown = run("doctor", status=status).stdout
+        assert "tool" in shown and "'.[dev]'" in shown
 
 
 def test_verilog_refuses_a_file_as_folder(tmp_path, monkeypatch):

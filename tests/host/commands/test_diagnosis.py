@@ -2,14 +2,16 @@
 
 import importlib.metadata
 import os
+import platform
+import re
 import shutil
-import sys
 from collections import namedtuple
 
 import pytest
 
 from hypercast.host.commands import diagnosis as doctor
 from hypercast.host.commands.diagnosis import examine
+from tests.packaging.source_tree import ROOT
 
 
 def find(name):
@@ -34,14 +36,14 @@ def test_remedies_come_exactly_with_findings_and_required_come_first():
 
 
 def test_packages_installed_here_are_the_pinned_ones():
-    assert find("amaranth").found == "0.5.10"
+    pinned = dict(re.findall(r"^([\w.-]+)==(\S+)$", (ROOT / "constraints.txt").read_text(), re.M))
+    assert find("amaranth").found == pinned["amaranth"]
     assert {"numpy", "cocotb", "pytest"} <= {check.name for check in examine()}
     assert find("numpy").required and not find("pytest").required
 
 
 def test_old_python(monkeypatch):
-    version = namedtuple("version", "major minor micro releaselevel serial")
-    monkeypatch.setattr(sys, "version_info", version(3, 10, 9, "final", 0))
+    monkeypatch.setattr(platform, "python_version", lambda: "3.10.9")
     check = find("Python")
     assert (check.state, check.required) == ("wrong", True)
     assert ">=3.11" in check.remedy
@@ -59,7 +61,24 @@ def test_package_of_another_version_and_missing_package(monkeypatch):
     assert find("numpy").state == "missing"
     amaranth = find("amaranth")
     assert (amaranth.state, amaranth.found) == ("wrong", "0.0.1")
-    assert "0.5.10" in amaranth.remedy
+    assert "amaranth<0.6,>=" in amaranth.remedy
+
+
+def test_remedies_in_a_checkout_and_in_a_wheel(monkeypatch, tmp_path):
+    """A wheel has neither extras that pip could find nor a list of versions."""
+    real = importlib.metadata.version
+
+    def version(name):
+        if name in ("numpy", "pytest"):
+            raise importlib.metadata.PackageNotFoundError(name)
+        return real(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    assert find("numpy").remedy == "pip install -c constraints.txt -e ."
+    assert find("pytest").remedy == "pip install -c constraints.txt -e '.[dev]'"
+    monkeypatch.setattr(doctor, "_PROJECT", tmp_path / "pyproject.toml")
+    assert re.fullmatch(r"pip install 'numpy[<>=.,\d]+'", find("numpy").remedy)
+    assert re.fullmatch(r"pip install 'pytest[<>=.,\d]+'", find("pytest").remedy)
 
 
 def test_requirements_of_an_installed_package(monkeypatch, tmp_path):
