@@ -1,5 +1,6 @@
 """Runs a tool that builds something, and keeps what it says."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -75,5 +76,6 @@ def _wait(process: subprocess.Popen[bytes], stop: Callable[[], str]) -> str:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """End a process and those that it has started."""
-    os.killpg(process.pid, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):  # it has just ended
+        os.killpg(process.pid, signal.SIGKILL)
     process.wait()

@@ -37,8 +37,9 @@ def train_all(graph: Graph, network: Network, recipe: Mapping[str, Any], widths:
     progress : callable
         Called with a line of text before each training.
     """
-    found: dict[Any, float] = {_FLOAT: 0.0, **dict.fromkeys(widths, 0.0)}
-    for kind in found:
+    found: dict[Any, float] = {}
+    kinds: tuple[Any, ...] = (_FLOAT, *widths)
+    for kind in kinds:
         progress(f"seed {recipe['seed']}, {kind}")
         found[kind] = accuracy(
             FloatGnn(network, Recipe(**recipe), *training_data(graph, Recipe(**recipe)))

@@ -87,7 +87,8 @@ def _requirements() -> Iterator[tuple[str, Requirement]]:
         project = tomllib.loads(read_text(_PROJECT))["project"]
         for extra, texts in {"": project["dependencies"],
                              **project["optional-dependencies"]}.items():
-            yield from ((extra, Requirement(text)) for text in texts)
+            if extra in _PURPOSES:
+                yield from ((extra, Requirement(text)) for text in texts)
         return
     for text in importlib.metadata.requires("hypercast") or []:
         one = Requirement(text)
@@ -107,8 +108,6 @@ def _command(extra: str, requirement: str) -> str:
 
 def _packages() -> Iterator[Check]:
     for extra, one in _requirements():
-        if extra not in _PURPOSES:
-            continue
         needed = f"{one.name}{one.specifier}"
         command, purpose = _command(extra, needed), _PURPOSES[extra]
         try:
@@ -170,8 +169,7 @@ def _icarus() -> Check:
 def _python_library() -> Check:
     name, purpose = "Python shared library", "tests with cocotb"
     if not importlib.util.find_spec("find_libpython"):
-        return Check(name, purpose, False, "missing", "",
-                     _command("dev", "cocotb"))
+        return Check(name, purpose, False, "missing", "", _command("dev", "cocotb"))
     from find_libpython import find_libpython  # comes with cocotb, not with the chip
 
     if path := find_libpython():

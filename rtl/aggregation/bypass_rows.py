@@ -5,7 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import ROWS_WIDTH
+from hypercast.rtl.isa import BASE_WIDTH, ROWS_WIDTH
 from hypercast.rtl.layouts import BypassPort
 from hypercast.rtl.lib.chaining import Chaining
 from hypercast.rtl.lib.parity_memory import ParityMemory
@@ -27,7 +27,7 @@ class BypassRows(wiring.Component):
         What is stored; addresses are numbers of words.
     start : In(1)
         Begins; only if no words are left.
-    base : In(16), rows : In(ROWS_WIDTH)
+    base : In(BASE_WIDTH), rows : In(ROWS_WIDTH)
         First word and number of words; valid with ``start``.
     chained : In(1)
         The instruction that stores them may still be under way; valid with ``start``.
@@ -42,7 +42,7 @@ class BypassRows(wiring.Component):
         super().__init__({
             "bypass": In(BypassPort(config)),
             "start": In(1),
-            "base": In(16),
+            "base": In(BASE_WIDTH),
             "rows": In(ROWS_WIDTH),
             "chained": In(1),
             "o": Out(stream.Signature(config.data_width)),

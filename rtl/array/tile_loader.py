@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import PANELS_WIDTH
+from hypercast.rtl.isa import BASE_WIDTH, PANELS_WIDTH
 from hypercast.rtl.layouts import WeightPort
 
 __all__ = ["TileLoader"]
@@ -26,7 +26,7 @@ class TileLoader(wiring.Component):
     -------
     start : In(1)
         Begins; not while tiles of an earlier start are left.
-    weights, stride : In(16)
+    weights, stride : In(BASE_WIDTH)
         Weight bank row of tile 0's row 0, valid with ``start``, and rows from tile to tile,
         constant until the last tile is taken.
     tiles : In(PANELS_WIDTH)
@@ -45,8 +45,8 @@ class TileLoader(wiring.Component):
         self._config = config
         super().__init__({
             "start": In(1),
-            "weights": In(16),
-            "stride": In(16),
+            "weights": In(BASE_WIDTH),
+            "stride": In(BASE_WIDTH),
             "tiles": In(PANELS_WIDTH),
             "port": Out(WeightPort(config)),
             "load": Out(1),

@@ -4,6 +4,7 @@ from amaranth.hdl import Module, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.isa import FACTOR_WIDTH
 from hypercast.rtl.lib.delay_line import DelayLine
 from hypercast.rtl.vector.adam_direction import AdamDirection
 from hypercast.rtl.vector.pipeline import delayed
@@ -19,7 +20,7 @@ class AdamStep(wiring.Component):
 
     Members
     -------
-    decay : In(16), decay_shift : In(6), epsilon : In(18), epsilon_exponent : In(5)
+    decay : In(FACTOR_WIDTH), decay_shift : In(6), epsilon : In(18), epsilon_exponent : In(5)
         Constants, see ``SecondMomentUnit`` and ``AdamDirection``; held while elements are under
         way.
     gradient, momentum : In(signed 32)
@@ -37,7 +38,7 @@ class AdamStep(wiring.Component):
 
     def __init__(self) -> None:
         super().__init__({
-            "decay": In(16),
+            "decay": In(FACTOR_WIDTH),
             "decay_shift": In(6),
             "epsilon": In(18),
             "epsilon_exponent": In(5),

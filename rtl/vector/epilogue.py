@@ -5,6 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import FACTOR_WIDTH
 from hypercast.rtl.layouts import accumulator_row
 from hypercast.rtl.lib.adder import sum_of
 from hypercast.rtl.vector.bias_aligner import aligned_row
@@ -38,7 +39,7 @@ class Epilogue(wiring.Component):
         Negative sums become zero.
     shift : In(6)
         Requantizes the sums.
-    scale : In(16)
+    scale : In(FACTOR_WIDTH)
         Unsigned fraction, ``value / 2**16``, by which the results are multiplied; 0 means 1.
     o_valid : Out(1)
         ``valid`` of ``LATENCY`` cycles ago.
@@ -64,7 +65,7 @@ class Epilogue(wiring.Component):
             "bias": In(aligned_row(config)),
             "relu": In(1),
             "shift": In(6),
-            "scale": In(16),
+            "scale": In(FACTOR_WIDTH),
             "o_valid": Out(1),
             "word": Out(config.data_width),
             "mask": Out(config.lanes),

@@ -2,6 +2,9 @@
 
 from collections import deque
 
+from hypercast.rtl.control.axi_lite import Response
+from hypercast.rtl.registers import register
+
 __all__ = ["AxiManager"]
 
 
@@ -92,3 +95,13 @@ class AxiManager:
         """Read and wait for ``(rresp, rdata)``."""
         self.start_read(address)
         return await self.read_response(ctx)
+
+    async def read_register(self, ctx, name):
+        """What a register holds; the chip must not refuse."""
+        response, value = await self.read(ctx, register(name))
+        assert response == Response.OKAY
+        return value
+
+    async def write_register(self, ctx, name, value):
+        """Write a register; the chip must not refuse."""
+        assert await self.write(ctx, register(name), value) == Response.OKAY

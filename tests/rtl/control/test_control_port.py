@@ -27,19 +27,12 @@ class Bench:
         self.host = shared(HostPort, _CONFIG)
         self.port = self.host.control
         self.manager = AxiManager(self.host.axi, np.random.default_rng(0), 0.0)
+        self.read, self.write = self.manager.read_register, self.manager.write_register
         self.phases = [0] * PHASES
         self.answer = None      # to a request
         self.strobes = Counter()  # how often each was high
         self.values = {}          # what was valid with it
         self.errors = []          # what was to be set and cleared
-
-    async def read(self, ctx, name):
-        response, value = await self.manager.read(ctx, register(name))
-        assert response == Response.OKAY
-        return value
-
-    async def write(self, ctx, name, value):
-        assert await self.manager.write(ctx, register(name), value) == Response.OKAY
 
     async def _controller(self, ctx):
         port = self.port

@@ -6,10 +6,9 @@ import pytest
 from hypercast.rtl import isa
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.control import watchdog
-from hypercast.rtl.control.axi_lite import Response
 from hypercast.rtl.control.control_unit import ControlUnit
 from hypercast.rtl.isa import Engine, Opcode
-from hypercast.rtl.registers import Control, CoreSpace, Error, Space, Status, register
+from hypercast.rtl.registers import Control, CoreSpace, Error, Space, Status
 from tests.bench import run, shared
 from tests.rtl.control.axi_manager import AxiManager
 from tests.rtl.control.exponent_model import pack
@@ -25,16 +24,9 @@ class Bench:
         self.unit = unit or shared(ControlUnit, _CONFIG)
         self.rng = np.random.default_rng(0)
         self.manager = AxiManager(self.unit.axi, self.rng, 0.0)
+        self.read, self.write = self.manager.read_register, self.manager.write_register
         self.requests = []  # of the window to the cores, as they come
         self.answers = {}   # by core: what it says in the cycle after a request
-
-    async def read(self, ctx, name):
-        response, value = await self.manager.read(ctx, register(name))
-        assert response == Response.OKAY
-        return value
-
-    async def write(self, ctx, name, value):
-        assert await self.manager.write(ctx, register(name), value) == Response.OKAY
 
     async def select(self, ctx, space, address, core=0):
         for name, value in {"core": core, "space": space, "address": address}.items():

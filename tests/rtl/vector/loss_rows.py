@@ -10,9 +10,11 @@ from hypercast.reference import arithmetic
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import Split
 from hypercast.rtl.limits import group_size
+from tests.bench import get
 from tests.rtl.vector.vector_bench import pack
 
-__all__ = ["CONFIGS", "EITHER", "PRESSURE", "ROWS", "SHIFT", "Rows", "configure"]
+__all__ = ["CONFIGS", "EITHER", "PRESSURE", "ROWS", "SHIFT", "Rows", "configure", "noting",
+           "passes_until_room"]
 
 ROWS, _GROUPS = 30, 3
 #: Right shift of gradients.
@@ -103,3 +105,30 @@ def configure(ctx, dut, rows, **values):
     for name, value in {"groups": _GROUPS, "classes": rows.classes, "train": 1, **values}.items():
         if hasattr(dut, name):
             ctx.set(getattr(dut, name), value)
+
+
+def noting(signal, passed):
+    """A background testbench that appends to ``passed`` in every cycle that ``signal`` is high."""
+    async def watch(ctx):
+        while True:
+            _, _, high = await ctx.tick().sample(signal)
+            if high:
+                passed.append(high)
+    return watch
+
+
+async def passes_until_room(ctx, dut, streams, passed):
+    """While nobody takes a stage's results, all groups of the next row pass, but for its last one.
+
+    ``streams`` are the stage's inputs; ``passed`` has an element for every group that passed.
+    """
+    for stream in streams:
+        ctx.set(stream.valid, 1)
+    await ctx.tick().repeat(150)
+    groups = ctx.get(dut.groups)
+    assert len(passed) % groups == groups - 1
+    for results in (1, 3, 1):
+        passed.clear()
+        await get(ctx, dut.o, results)
+        await ctx.tick().repeat(20)
+        assert len(passed) == groups * results

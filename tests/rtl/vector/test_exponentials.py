@@ -7,7 +7,16 @@ from hypercast.rtl.isa import Split
 from hypercast.rtl.vector.exponentials import Exponentials
 from hypercast.rtl.vector.loss_layouts import group_limit
 from tests.bench import get, put, run
-from tests.rtl.vector.loss_rows import CONFIGS, EITHER, PRESSURE, ROWS, Rows, configure
+from tests.rtl.vector.loss_rows import (
+    CONFIGS,
+    EITHER,
+    PRESSURE,
+    ROWS,
+    Rows,
+    configure,
+    noting,
+    passes_until_room,
+)
 
 
 @CONFIGS
@@ -70,13 +79,7 @@ def test_groups_wait_until_their_exponentials_have_room():
             _, _, valid = await ctx.tick().sample(dut.powers.valid)
             assert not valid
 
-    async def watch(ctx):
-        while True:
-            _, _, taken = await ctx.tick().sample(dut.logits.ready)
-            if taken:
-                passed.append(taken)
-
-    run(dut, program, background=[watch], cycles=2000)
+    run(dut, program, background=[noting(dut.logits.ready, passed)], cycles=2000)
 
 
 def test_groups_pass_until_a_sum_needs_room():
@@ -88,21 +91,6 @@ def test_groups_pass_until_a_sum_needs_room():
     async def program(ctx):
         configure(ctx, dut, Rows(4, config))
         ctx.set(dut.i.p.split, Split.TEST)
-        for stream in (dut.i, dut.logits):
-            ctx.set(stream.valid, 1)
-        await ctx.tick().repeat(150)
-        groups = ctx.get(dut.groups)
-        assert len(passed) % groups == groups - 1
-        for results in (1, 3, 1):
-            passed.clear()
-            await get(ctx, dut.o, results)
-            await ctx.tick().repeat(20)
-            assert len(passed) == groups * results
+        await passes_until_room(ctx, dut, (dut.i, dut.logits), passed)
 
-    async def watch(ctx):
-        while True:
-            _, _, taken = await ctx.tick().sample(dut.logits.ready)
-            if taken:
-                passed.append(taken)
-
-    run(dut, program, background=[watch], cycles=1000)
+    run(dut, program, background=[noting(dut.logits.ready, passed)], cycles=1000)

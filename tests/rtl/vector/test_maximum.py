@@ -4,7 +4,16 @@ from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import Split
 from hypercast.rtl.vector.maximum import Maximum
 from tests.bench import get, put, run
-from tests.rtl.vector.loss_rows import CONFIGS, EITHER, PRESSURE, ROWS, Rows, configure
+from tests.rtl.vector.loss_rows import (
+    CONFIGS,
+    EITHER,
+    PRESSURE,
+    ROWS,
+    Rows,
+    configure,
+    noting,
+    passes_until_room,
+)
 
 
 @CONFIGS
@@ -47,22 +56,7 @@ def test_groups_pass_until_a_result_needs_room():
     async def program(ctx):
         configure(ctx, dut, rows)
         ctx.set(dut.labels.p.split, Split.TRAIN)
-        for stream in (dut.i, dut.labels):
-            ctx.set(stream.valid, 1)
         ctx.set(dut.logits.ready, 1)
-        await ctx.tick().repeat(100)
-        groups = ctx.get(dut.groups)
-        assert len(passed) % groups == groups - 1
-        for results in (1, 3, 1):
-            passed.clear()
-            await get(ctx, dut.o, results)
-            await ctx.tick().repeat(20)
-            assert len(passed) == groups * results
+        await passes_until_room(ctx, dut, (dut.i, dut.labels), passed)
 
-    async def watch(ctx):
-        while True:
-            _, _, valid = await ctx.tick().sample(dut.logits.valid)
-            if valid:
-                passed.append(valid)
-
-    run(dut, program, background=[watch], cycles=500)
+    run(dut, program, background=[noting(dut.logits.valid, passed)], cycles=500)
