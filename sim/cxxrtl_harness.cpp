@@ -233,13 +233,19 @@ constexpr int kTimeout = -1;
 
 extern "C" {
 
+// Resets the chip; memories stay as they are.
+void hypercast_reset(void *handle, uint64_t cycles) {
+    auto &simulation = *static_cast<Simulation *>(handle);
+    simulation.reset(true);
+    while (cycles--) simulation.tick();
+    simulation.reset(false);
+    simulation.tick();
+}
+
 void *hypercast_create() {
     auto simulation = std::make_unique<Simulation>();
     set_addresses(simulation->chip);
-    simulation->reset(true);
-    for (int i = 0; i < 4; i++) simulation->tick();
-    simulation->reset(false);
-    simulation->tick();
+    hypercast_reset(simulation.get(), 4);
     simulation->find_memories(simulation->chip.control.module, "control ");
     for (size_t i = 0; i < kCores; i++) {
         auto &core = simulation->chip.core[i];

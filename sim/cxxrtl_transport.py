@@ -40,6 +40,7 @@ def _load(path: Path) -> ctypes.CDLL:
     return load_library(path, "hypercast_", {
         "create": (handle, []),
         "destroy": (None, [handle]),
+        "reset": (None, [handle, ctypes.c_uint64]),
         "advance": (None, [handle, ctypes.c_uint64]),
         "fault": (None, [handle, ctypes.POINTER(FaultRecord)]),
         "write": (ctypes.c_int, [handle, address, ctypes.c_uint32, ctypes.c_uint64]),
@@ -130,6 +131,10 @@ class CxxrtlTransport(Transport):
 
     def wait(self, cycles: int) -> None:
         self._library.hypercast_advance(self._handle, cycles)
+
+    def reset(self) -> None:
+        """Reset the chip, whatever it is doing; its memories stay as they are."""
+        self._library.hypercast_reset(self._handle, self._config.reset_cycles)
 
     def inject(self, fault: Fault) -> None:
         """Make a link faulty; the fault's cycle is counted from now.
