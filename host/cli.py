@@ -15,6 +15,7 @@ from hypercast.host.commands.numbers import numbers
 from hypercast.host.commands.predict import predict
 from hypercast.host.commands.report import report
 from hypercast.host.commands.selftest import selftest
+from hypercast.host.commands.simulate import simulate
 from hypercast.host.commands.train import train
 from hypercast.host.commands.verify import verify
 from hypercast.host.commands.verilog import verilog
@@ -30,5 +31,5 @@ def main() -> None:
 
 
 for command in (bench, build, config, doctor, evaluate, export, model, noc, numbers, predict,
-                report, selftest, train, verify, verilog):
+                report, selftest, simulate, train, verify, verilog):
     main.add_command(command)

@@ -46,7 +46,11 @@ class SerialBoard(Port):
     ----------
     cycles : int
         Clock cycles since power-on.
+    busy : bool
+        Always: bytes take time on the line.
     """
+
+    busy = True
 
     def __init__(self, config: Config, *, folded: bool = False,
                  progress: Callable[[str], None] = lambda text: None) -> None:

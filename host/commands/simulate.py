@@ -1,0 +1,103 @@
+"""``hypercast simulate``: the simulated chip for programs that are not ours."""
+
+import contextlib
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from hypercast.host.commands.options import OUTPUT, configuration, json_option, print_json
+from hypercast.rtl.config import Config
+
+__all__ = ["simulate"]
+
+#: Bits per second that are recommended. Nothing takes time on this port; but drivers wait the
+#: longer for an answer the slower a port is, and a simulation is slow.
+_BAUD = 9600
+#: What ends the simulation as Ctrl-C does.
+_SIGNALS = ("SIGTERM", "SIGHUP")
+
+
+@click.command()
+@configuration("demo")
+@click.option("--pty", is_flag=True, help="As a serial port: a pseudo-terminal, see docs/link.md.")
+@click.option("--link", type=OUTPUT, metavar="PATH",
+              help="Another name for the port, a symbolic link; it is removed at the end.")
+@json_option
+def simulate(config: Config, pty: bool, link: Path | None, as_json: bool) -> None:
+    """Simulate a chip, and offer it to drivers in other languages, until Ctrl-C.
+
+    The port speaks the protocol of boards with a serial port. Drivers may come and go, one at a
+    time. The whole chip is simulated, as by --device rtl; the link before it is a model.
+    """
+    from hypercast.host.runtime.serial.bridged_chip import BridgedChip
+    from hypercast.sim.cxxrtl_transport import CxxrtlTransport
+    from hypercast.sim.serial_terminal import SerialTerminal
+
+    if not pty:
+        raise click.UsageError("simulate needs to know how the chip is to be reached; add --pty, "
+                               "for a serial port")
+    if link and os.path.lexists(link) and not _to_a_terminal(link):
+        raise click.UsageError(f"--link {link} is there already, and no link to a terminal; remove "
+                               f"it, or give another name")
+    console = Console(stderr=as_json)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_ended_by_signals())
+        with console.status("opening the simulated chip") as status:
+            chip = CxxrtlTransport(config, progress=status.update)
+        stack.callback(chip.close)
+        terminal = SerialTerminal(BridgedChip(chip))
+        stack.callback(terminal.close)
+        name = terminal.name
+        if link:
+            stack.enter_context(_linked(link, name))
+            name = str(link)
+        _announce(config, name, as_json)
+        with contextlib.suppress(KeyboardInterrupt):
+            terminal.serve()
+
+
+def _announce(config: Config, name: str, as_json: bool) -> None:
+    device = f"serial:{name}@{_BAUD}"
+    if as_json:
+        print_json({"port": name, "device": device, "configuration_hash": f"{config.hash:#010x}",
+                    "configuration": config.to_dict()})
+        return
+    click.echo(f"a chip of {config.cores} cores, {config.lanes} lanes, {config.element_width}-bit "
+               f"elements, configuration {config.hash:#010x}\n"
+               f"serial port: {name}\n"
+               f"for commands of hypercast: --device {device}\n"
+               f"Ctrl-C ends the simulation")
+
+
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Signals that end a program are Ctrl-C, so that nothing is left behind."""
+    before = {name: signal.signal(getattr(signal, name), signal.default_int_handler)
+              for name in _SIGNALS if hasattr(signal, name)}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(getattr(signal, name), handler)
+
+
+def _to_a_terminal(path: Path) -> bool:
+    """Whether this is a link to a terminal, perhaps of a simulation that was killed."""
+    return path.is_symlink() and os.readlink(path).startswith("/dev/")
+
+
+@contextlib.contextmanager
+def _linked(link: Path, name: str) -> Iterator[None]:
+    """A symbolic link to a terminal; one that an earlier simulation has left is replaced."""
+    if _to_a_terminal(link):
+        link.unlink()
+    link.symlink_to(name)
+    try:
+        yield
+    finally:
+        if link.is_symlink() and os.readlink(link) == name:
+            link.unlink()
