@@ -24,10 +24,10 @@ demo: $(VENV)/.demo  ## Train a small graph on the simulated chip
 setup: $(VENV)/.dev  ## Make .venv with everything pinned
 
 test: $(VENV)/.dev  ## Run the tests
-	$(BIN)/pytest -n 2 --dist loadfile -m "not slow"
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"
 
 test-all: $(VENV)/.dev  ## Run the tests and the long sweeps
-	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -n 2 --dist loadfile
+	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/.dev $(LINKS)  ## Run ruff and mypy
 	$(BIN)/ruff check .

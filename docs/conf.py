@@ -6,14 +6,19 @@ project = "Hypercast"
 author = "Hypercast's authors"
 version = release = installed_version("hypercast")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon",
+              "sphinx.ext.viewcode", "sphinx_copybutton", "sphinx_design"]
 exclude_patterns = ["_templates"]
 templates_path = ["_templates"]
 
-html_theme = "alabaster"
-html_theme_options = {"description": "GCNs trained on a hypercube of cores, bit for bit",
-                      "page_width": "1100px", "fixed_sidebar": True}
+html_theme = "furo"
+html_title = f"Hypercast {version}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_theme_options = {"navigation_with_keys": True}
+copybutton_prompt_text = "$ "  # what a console prints before a command is not part of it
 
+myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 # Pages are read on code hosts, too: links to files that are no pages of the site stay as they are.
 suppress_warnings = ["myst.xref_missing"]

@@ -2,6 +2,7 @@
 
 import gc
 import os
+from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -20,7 +21,13 @@ gc.set_threshold(100_000, 50, 100)
 
 
 def pytest_collection_modifyitems(items):
-    """Refuse names that differ between the processes that share the tests."""
+    """Refuse names that differ between the processes that share the tests; long tests come first.
+
+    A process takes a file when it has done another. The longest tests are in files with few of
+    them, which at the end would keep one process busy alone.
+    """
     for item in items:
         if " at 0x" in item.nodeid:
             raise pytest.UsageError(f"{item.nodeid} has an address in its name; give ids")
+    tests = Counter(item.path for item in items)
+    items.sort(key=lambda item: (tests[item.path], item.path))

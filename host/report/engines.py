@@ -4,7 +4,7 @@ from html import escape
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from hypercast.host.report.drawing import CAUSES, figure
 from hypercast.host.report.folder import Run
@@ -31,6 +31,7 @@ def draw(run: Run) -> Figure:
             panel.bar(cores, heights, bottom=bottom, color=colour, label=cause, width=0.85)
             bottom += heights
         panel.set(title=per_core[0].name, ylim=(0, 1.0))
+        panel.xaxis.set_major_locator(MaxNLocator(integer=True))
         panel.yaxis.set_major_formatter(PercentFormatter(1))
     for panel in axes.flat[len(found[0]):]:
         panel.set_axis_off()
