@@ -82,6 +82,8 @@ class Chip(wiring.Component):
         separately, instead of containing the parts.
     external : bool
         Whether the memory channels are outside of the chip.
+    prefix : str
+        What the names of those modules begin with.
 
     Members
     -------
@@ -97,10 +99,12 @@ class Chip(wiring.Component):
         If the routers' channel dependencies have a cycle (when the cores are elaborated).
     """
 
-    def __init__(self, config: Config, *, converted: bool = False, external: bool = False) -> None:
+    def __init__(self, config: Config, *, converted: bool = False, external: bool = False,
+                 prefix: str = "") -> None:
         self._config = config
         self._converted = converted
         self._external = external
+        self._prefix = prefix
         memory = {
             "memory": Out(Axi4(offset_width(config), config.word_width)).array(2 * config.cores),
         } if external else {}
@@ -108,7 +112,7 @@ class Chip(wiring.Component):
 
     def _part(self, kind, module, members, **options):
         if self._converted:
-            return Converted(module, members(self._config, **options))
+            return Converted(f"{self._prefix}{module}", members(self._config, **options))
         return kind(self._config, **options)
 
     def elaborate(self, platform: object) -> Module:

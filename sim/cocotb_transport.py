@@ -14,7 +14,7 @@ __all__ = ["CocotbTransport"]
 
 
 class CocotbTransport(Transport):
-    """The chip ``dut``, top module ``hypercast``.
+    """The exported chip ``dut``, by the names of its ports.
 
     Use ``await transport.reset()`` first; then hand it to code run by ``cocotb.task.bridge``.
     """
@@ -26,12 +26,13 @@ class CocotbTransport(Transport):
     async def reset(self) -> None:
         """Start the clock, reset the chip, attach to its AXI4-Lite port."""
         dut = self._dut
-        Clock(dut.clk, 10, unit="ns").start()
-        self._axi = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "axi_"), dut.clk, dut.rst)
-        dut.rst.value = 1
-        await ClockCycles(dut.clk, 5)
-        dut.rst.value = 0
-        await ClockCycles(dut.clk, 2)
+        Clock(dut.aclk, 10, unit="ns").start()
+        self._axi = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axi"), dut.aclk, dut.aresetn,
+                                   reset_active_level=False)
+        dut.aresetn.value = 0
+        await ClockCycles(dut.aclk, 5)
+        dut.aresetn.value = 1
+        await ClockCycles(dut.aclk, 2)
 
     def read(self, address: int) -> int:
         return self.read_stream(address, 1)[0]
@@ -63,5 +64,5 @@ class CocotbTransport(Transport):
 
     def wait(self, cycles: int) -> None:
         async def pass_time() -> None:
-            await ClockCycles(self._dut.clk, cycles)
+            await ClockCycles(self._dut.aclk, cycles)
         resume(pass_time)()

@@ -33,7 +33,8 @@ class Port(Transport):
 
     def __init__(self, dut):
         self._dut = dut
-        self._axi = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "axi_"), dut.clk, dut.rst)
+        self._axi = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axi"), dut.aclk, dut.aresetn,
+                                  reset_active_level=False)
 
     def read(self, address):
         response = resume(self._axi.read)(address, 4)
@@ -46,7 +47,7 @@ class Port(Transport):
 
     def wait(self, cycles):
         async def pass_time():
-            await ClockCycles(self._dut.clk, cycles)
+            await ClockCycles(self._dut.aclk, cycles)
         resume(pass_time)()
 
     @staticmethod
@@ -57,10 +58,10 @@ class Port(Transport):
 
 async def no_unknowns(dut):
     """Fail if an output is X or Z at a clock edge."""
-    outputs = [getattr(dut, f"axi__{name}") for name in (
+    outputs = [getattr(dut, f"s_axi_{name}") for name in (
         "awready", "wready", "bvalid", "bresp", "arready", "rvalid", "rdata", "rresp")]
     while True:
-        await RisingEdge(dut.clk)
+        await RisingEdge(dut.aclk)
         await ReadOnly()
         for output in outputs:
             assert output.value.is_resolvable, f"{output._name} is {output.value}"
@@ -91,11 +92,11 @@ def train(port):
 @cocotb.test(timeout_time=MILLISECONDS, timeout_unit="ms")
 async def trains(dut):
     """The whole training."""
-    Clock(dut.clk, 10, unit="ns").start()
+    Clock(dut.aclk, 10, unit="ns").start()
     port = Port(dut)
-    dut.rst.value = 1
-    await ClockCycles(dut.clk, 5)
-    dut.rst.value = 0
-    await ClockCycles(dut.clk, 2)
+    dut.aresetn.value = 0
+    await ClockCycles(dut.aclk, 5)
+    dut.aresetn.value = 1
+    await ClockCycles(dut.aclk, 2)
     cocotb.start_soon(no_unknowns(dut))
     await bridge(train)(port)

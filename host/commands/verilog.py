@@ -6,7 +6,6 @@ from pathlib import Path
 import click
 
 from hypercast.host.commands.options import configuration, json_option, print_json
-from hypercast.host.files.reading.regular_file import read_text
 from hypercast.rtl.config import Config
 
 __all__ = ["verilog"]
@@ -16,16 +15,24 @@ __all__ = ["verilog"]
 @configuration("cora")
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("build/verilog"),
               show_default=True, help="Folder to write to.")
+@click.option("--top-name", default="", metavar="NAME",
+              help="Name of the top module and of the files.  "
+                   "[default: hypercast, with the prefix]")
+@click.option("--prefix", default="", metavar="PREFIX",
+              help="Put this before the names of all modules, so that two chips fit one design.")
 @json_option
-def verilog(config: Config, output: Path, as_json: bool) -> None:
+def verilog(config: Config, output: Path, top_name: str, prefix: str,
+            as_json: bool) -> None:
     """Write the chip as Verilog, with all that describes it to tools and software.
 
+    NAME is that of the top module.
+
     \b
-    hypercast.v     the chip, top module hypercast
-    hypercast.vlt   waivers for Verilator's lint, with reasons
-    hypercast.xml   IP-XACT component: ports, AXI4-Lite interface, registers
-    hypercast.svd   registers as CMSIS SVD
-    hypercast.h     registers and configuration for C, see examples/c
+    NAME.v          the chip
+    NAME.vlt        waivers for Verilator's lint, with reasons
+    NAME.xml        IP-XACT component: ports, interfaces, registers
+    NAME.svd        registers as CMSIS SVD
+    NAME.h          registers and configuration for C, see examples/c
     registers.md    registers, to be read
     manifest.json   ports, registers, counters and memories
     """
@@ -33,13 +40,20 @@ def verilog(config: Config, output: Path, as_json: bool) -> None:
     from hypercast.host.eda.integration.ipxact import ipxact
     from hypercast.host.eda.integration.register_page import register_page
     from hypercast.host.eda.integration.svd import svd
-    from hypercast.rtl.export.chip_conversion import LINT_WAIVERS, to_verilog
+    from hypercast.rtl.export.chip_conversion import lint_waivers, to_verilog
     from hypercast.rtl.export.manifest import manifest
+    from hypercast.rtl.export.options import ExportOptions
 
-    description = manifest(config)
-    files = {"hypercast.v": to_verilog(config), "hypercast.vlt": read_text(LINT_WAIVERS),
-             "hypercast.xml": ipxact(config), "hypercast.svd": svd(config),
-             "hypercast.h": c_header(config), "registers.md": register_page(),
+    try:
+        options = ExportOptions(top_name=top_name, prefix=prefix)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    description = manifest(config, options)
+    files = {f"{options.top}.v": to_verilog(config, options),
+             f"{options.top}.vlt": lint_waivers(options),
+             f"{options.top}.xml": ipxact(config, options),
+             f"{options.top}.svd": svd(config, options),
+             f"{options.top}.h": c_header(config, options), "registers.md": register_page(),
              "manifest.json": json.dumps(description, indent=2) + "\n"}
     output.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():

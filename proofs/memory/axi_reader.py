@@ -77,7 +77,7 @@ def _asks():
 def _counts():
     dut, m, inside, inputs = _between()
     request, axi = dut.request, dut.axi
-    most = axi_reader._OUTSTANDING
+    most = axi_reader.OUTSTANDING
     under_way = Signal(range(most + 2))  # bursts accepted whose last word has not come
     arrives = axi.rvalid & axi.rready
     offered = under_way + axi.arvalid

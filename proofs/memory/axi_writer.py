@@ -32,7 +32,7 @@ def _bench():
     dut = axi_writer.AxiWriter(_CONFIG, offset_width(_CONFIG) + 2)
     with patch.multiple(axi_writer, _DEPTH=_DEPTH, _PATIENCE=2):
         inside = Inside(m, dut)
-    write, axi, most = dut.write, dut.axi, axi_writer._OUTSTANDING
+    write, axi, most = dut.write, dut.axi, axi_writer.OUTSTANDING
     constant(m, dut.base)
     size = (_CONFIG.word_width // 8).bit_length() - 1
     words = BOUNDARY >> size

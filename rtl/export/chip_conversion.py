@@ -7,28 +7,36 @@ from hypercast.rtl.config import Config
 from hypercast.rtl.control.control_unit import ControlUnit
 from hypercast.rtl.core import Core
 from hypercast.rtl.export.notice import notice
+from hypercast.rtl.export.options import CHIP_MODULE, DEFAULT_OPTIONS, ExportOptions
 from hypercast.rtl.export.rtlil import to_rtlil
+from hypercast.rtl.export.top import top_verilog
 from hypercast.rtl.export.verilog import write_verilog
 
-__all__ = ["LINT_WAIVERS", "TOP_MODULE", "parts_to_rtlil", "to_verilog"]
+__all__ = ["lint_waivers", "parts_to_rtlil", "to_verilog"]
 
-#: Name of the top module.
-TOP_MODULE = "hypercast"
-#: Verilator's control file with which ``verilator -Wall`` finds nothing.
-LINT_WAIVERS = Path(__file__).with_name("hypercast.vlt")
+_LINT_WAIVERS = Path(__file__).with_name("hypercast.vlt")
 
 
-def parts_to_rtlil(config: Config, *, external: bool = False) -> dict[str, str]:
-    """RTLIL texts of the parts, by module name; ``external`` as of ``Chip``."""
-    return {CORE_MODULE: to_rtlil(Core(config, external=external), CORE_MODULE),
-            CONTROL_MODULE: to_rtlil(ControlUnit(config), CONTROL_MODULE)}
+def lint_waivers(options: ExportOptions = DEFAULT_OPTIONS) -> str:
+    """Verilator's control file with which ``verilator -Wall`` finds nothing."""
+    return _LINT_WAIVERS.read_text(encoding="utf-8").replace("hypercast.v", f"{options.top}.v")
 
 
-def to_verilog(config: Config) -> str:
-    """The chip as Verilog: the parts with their submodules, and top ``hypercast``.
+def parts_to_rtlil(config: Config, *, external: bool = False, prefix: str = "") -> dict[str, str]:
+    """RTLIL texts of the parts, by module name; ``external`` and ``prefix`` as of ``Chip``."""
+    core, control = f"{prefix}{CORE_MODULE}", f"{prefix}{CONTROL_MODULE}"
+    return {core: to_rtlil(Core(config, external=external), core),
+            control: to_rtlil(ControlUnit(config), control)}
+
+
+def to_verilog(config: Config, options: ExportOptions = DEFAULT_OPTIONS) -> str:
+    """The chip as Verilog: the top, the chip in it, and its parts with their submodules.
 
     The same text on every run and machine. It begins with the licence and the configuration.
     """
-    top = to_rtlil(Chip(config, converted=True), TOP_MODULE)
+    chip = to_rtlil(Chip(config, converted=True, external=options.external,
+                         prefix=options.prefix), f"{options.prefix}{CHIP_MODULE}")
+    parts = parts_to_rtlil(config, external=options.external, prefix=options.prefix)
     header = "".join(f"// {line}".rstrip() + "\n" for line in notice(config))
-    return f"{header}\n{write_verilog(*parts_to_rtlil(config).values(), top)}"
+    return (f"{header}\n{top_verilog(config, options)}\n"
+            f"{write_verilog(*parts.values(), chip)}")

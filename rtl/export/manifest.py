@@ -2,12 +2,10 @@
 
 from typing import Any
 
-from amaranth.hdl import Shape
-from amaranth.lib.wiring import Out
-
 from hypercast.rtl.array.left_word import left_word
 from hypercast.rtl.config import INTERFACE_VERSION, Config
-from hypercast.rtl.control.axi_lite import AxiLite
+from hypercast.rtl.export.interfaces import BASE, MEMORY_ADDRESS_WIDTH, channel_bytes, ports
+from hypercast.rtl.export.options import DEFAULT_OPTIONS, ExportOptions
 from hypercast.rtl.isa import INSTRUCTION_WIDTH, INSTRUCTION_WORDS
 from hypercast.rtl.limits import CLASSES
 from hypercast.rtl.registers import COUNTERS, REGISTERS, Space
@@ -15,13 +13,18 @@ from hypercast.rtl.registers import COUNTERS, REGISTERS, Space
 __all__ = ["manifest", "memories"]
 
 
-def memories(config: Config) -> list[dict[str, Any]]:
-    """Large memories: name, instances on the chip, words and bits per word, parities included."""
+def memories(config: Config, *, external: bool = False) -> list[dict[str, Any]]:
+    """Large memories: name, instances on the chip, words and bits per word, parities included.
+
+    ``external`` as of ``Chip``: then channels are not among them.
+    """
     row = config.lanes * config.accumulator_width
     cores = config.cores
-    return [
+    channels = [] if external else [
         {"name": "memory channel (features, gradients)", "instances": 2 * cores,
-         "words": config.channel_words, "width": config.word_width + 1},
+         "words": config.channel_words, "width": config.word_width + 1}]
+    return [
+        *channels,
         {"name": "weight bank", "instances": config.eject * cores,
          "words": config.weight_rows // config.eject, "width": config.data_width + 1},
         {"name": "array accumulators", "instances": 2 * cores, "words": config.accumulator_rows,
@@ -42,21 +45,19 @@ def memories(config: Config) -> list[dict[str, Any]]:
     ]
 
 
-def manifest(config: Config) -> dict[str, Any]:
+def manifest(config: Config, options: ExportOptions = DEFAULT_OPTIONS) -> dict[str, Any]:
     """The manifest as a JSON-compatible dictionary."""
-    ports = [{"name": "clk", "direction": "input", "width": 1},
-             {"name": "rst", "direction": "input", "width": 1}]
-    for name, member in AxiLite().members.items():  # seen from the manager
-        ports.append({"name": f"axi__{name}",
-                      "direction": "input" if member.flow == Out else "output",
-                      "width": Shape.cast(member.shape).width})
-    large = memories(config)
+    large = memories(config, external=options.external)
     return {
-        "top": "hypercast",
+        "top": options.top,
+        "prefix": options.prefix,
         "interface_version": INTERFACE_VERSION,
         "configuration_hash": f"{config.hash:#010x}",
         "configuration": config.to_dict(),
-        "ports": ports,
+        "memory": "axi" if options.external else "sram",
+        "external_memory": _external(config) if options.external else None,
+        "ports": [{"name": port.name, "direction": "output" if port.output else "input",
+                   "width": port.width} for port in ports(config, external=options.external)],
         "registers": [{"name": register.name, "offset": register.offset,
                        "access": register.access, "description": register.description,
                        "fields": [{"name": field.name, "low": field.low, "width": field.width,
@@ -70,3 +71,14 @@ def manifest(config: Config) -> dict[str, Any]:
         "memory_bits": sum(item["instances"] * item["words"] * item["width"] for item in large),
         "multipliers": config.cores * config.lanes**2,
     }
+
+
+def _external(config: Config) -> dict[str, Any]:
+    """What the AXI4 managers reach."""
+    size = channel_bytes(config)
+    return {"base_port": BASE.name, "address_width": MEMORY_ADDRESS_WIDTH,
+            "data_width": config.word_width, "channel_bytes": size,
+            "bytes": 2 * config.cores * size,
+            "managers": [{"name": f"m_axi_{number:02}", "core": number // 2,
+                          "channel": ("features", "gradients")[number % 2],
+                          "offset": number * size} for number in range(2 * config.cores)]}

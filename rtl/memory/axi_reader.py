@@ -9,10 +9,10 @@ from hypercast.rtl.layouts import Channel
 from hypercast.rtl.lib.skid_buffer import SkidBuffer
 from hypercast.rtl.memory.axi4 import BOUNDARY, Axi4Read, Response, byte_address
 
-__all__ = ["AxiReader"]
+__all__ = ["OUTSTANDING", "AxiReader"]
 
 #: Bursts that can be under way.
-_OUTSTANDING = 64
+OUTSTANDING = 64
 
 
 class AxiReader(wiring.Component):
@@ -66,13 +66,13 @@ class AxiReader(wiring.Component):
         length = Mux(rest == 0, request.p.length, rest)
         reach = Signal(range(2 * boundary))  # of the burst, counted from the last boundary
         beyond = Signal.like(rest)
-        outstanding = Signal(range(_OUTSTANDING + 1))
+        outstanding = Signal(range(OUTSTANDING + 1))
         free = Signal()
         issue = Signal()
         m.d.comb += [
             reach.eq(address[:offset_width] + length),
             beyond.eq(Mux(reach[offset_width], reach[:offset_width], 0)),
-            free.eq((~axi.arvalid | axi.arready) & (outstanding != _OUTSTANDING)),
+            free.eq((~axi.arvalid | axi.arready) & (outstanding != OUTSTANDING)),
             issue.eq(free & (request.valid | (rest != 0))),
             request.ready.eq(free & (rest == 0)),
         ]

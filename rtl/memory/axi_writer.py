@@ -9,11 +9,10 @@ from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import Channel
 from hypercast.rtl.limits import BURST
 from hypercast.rtl.memory.axi4 import BOUNDARY, Axi4Write, Response, byte_address
+from hypercast.rtl.memory.axi_reader import OUTSTANDING
 
 __all__ = ["AxiWriter"]
 
-#: Bursts that can be under way.
-_OUTSTANDING = 64
 #: Words that can wait: a burst is sent while the next one is gathered.
 _DEPTH = 32
 #: Cycles without a word after which a burst is sent as it is.
@@ -109,14 +108,14 @@ class AxiWriter(wiring.Component):
         """Send finished runs; returns how many bursts are not acknowledged."""
         axi = self.axi
         run = data.View(self._run, runs.r_data)
-        outstanding = Signal(range(_OUTSTANDING + 1))
+        outstanding = Signal(range(OUTSTANDING + 1))
         left = Signal.like(run.beats)  # beats of the burst that ``wdata`` has not seen
         start = Signal()
         beat = Signal()
         m.d.comb += [
             beat.eq((left != 0) & (~axi.wvalid | axi.wready)),
             start.eq(runs.r_rdy & (left == beat) & (~axi.awvalid | axi.awready)
-                     & (outstanding != _OUTSTANDING)),
+                     & (outstanding != OUTSTANDING)),
             runs.r_en.eq(start),
             words.r_en.eq(beat),
             axi.bready.eq(1),

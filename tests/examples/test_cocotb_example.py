@@ -10,7 +10,7 @@ from importlib.metadata import version
 import pytest
 
 from hypercast.rtl.config import PRESETS
-from hypercast.rtl.export.chip_conversion import LINT_WAIVERS, to_verilog
+from hypercast.rtl.export.chip_conversion import lint_waivers, to_verilog
 from hypercast.sim.simulators import verilator_root
 from hypercast.sim.verilator_build import MAKE_SETTINGS
 from tests.cocotb.benches import require
@@ -46,7 +46,7 @@ def make(folder, *options, verilog=None, commands=None):
     if verilog is not None:
         chip = folder / "build" / "tiny"
         chip.mkdir(parents=True)
-        (chip / "hypercast.vlt").write_text(LINT_WAIVERS.read_text())
+        (chip / "hypercast.vlt").write_text(lint_waivers())
         (chip / "hypercast.v").write_text(verilog)
     path = [commands, sysconfig.get_path("scripts"), os.environ["PATH"]]
     environment = {**os.environ, "PATH": os.pathsep.join(str(part) for part in path if part)}

@@ -263,10 +263,37 @@ def test_doctor(monkeypatch):
 
 def test_verilog_refuses_a_file_as_folder(tmp_path, monkeypatch):
     monkeypatch.setattr("hypercast.rtl.export.chip_conversion.to_verilog",
-                        lambda config: "module hypercast;")
+                        lambda config, options: "module hypercast;")
     (tmp_path / "file").write_text("")
     assert "File exists; check the path" in refused(
         "verilog", "--preset", "tiny", "-o", tmp_path / "file", status=1)
+
+
+@pytest.mark.parametrize("options, message", [
+    (("--top-name", "a-b"), "top module 'a-b' is no Verilog identifier"),
+    (("--prefix", "2_"), "with prefix '2_', module '2_hypercast' is no Verilog identifier"),
+    (("--top-name", "hypercast_core"), "has the name of a part of the chip"),
+])
+def test_verilog_refuses_names(options, message, tmp_path):
+    assert message in refused("verilog", "--preset", "tiny", "-o", tmp_path / "new", *options)
+    assert not (tmp_path / "new").exists()
+
+
+def test_verilog_by_another_name(tmp_path, monkeypatch):
+    """Files, and what is in them, have the name of the top module."""
+    monkeypatch.setattr("hypercast.rtl.export.chip_conversion.to_verilog",
+                        lambda config, options: f"module {options.top};")
+    run("verilog", "--preset", "tiny", "-o", tmp_path, "--prefix", "left_", "--top-name", "mine")
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "manifest.json", "registers.md", "mine.v", "mine.vlt", "mine.xml", "mine.svd", "mine.h"}
+    texts = {path.suffix: path.read_text() for path in tmp_path.iterdir()}
+    assert texts[".v"] == "module mine;"
+    assert 'file "*mine.v"' in texts[".vlt"] and "*hypercast.v" not in texts[".vlt"]
+    assert "<name>mine</name>" in texts[".xml"] and "<name>mine.v</name>" in texts[".xml"]
+    assert "<moduleName>mine</moduleName>" in texts[".xml"]
+    assert "<name>MINE</name>" in texts[".svd"] and "define MINE_CONFIG_LANES" in texts[".h"]
+    manifest = json.loads(texts[".json"])
+    assert (manifest["top"], manifest["prefix"]) == ("mine", "left_")
 
 
 @pytest.mark.slow

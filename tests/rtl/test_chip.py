@@ -10,7 +10,7 @@ from hypercast.rtl.chip import CONTROL_MODULE, CORE_MODULE, Chip, wires
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.control.control_unit import ControlUnit, control_signature
 from hypercast.rtl.core import core_signature
-from hypercast.rtl.export.chip_conversion import TOP_MODULE
+from hypercast.rtl.export.options import TOP_MODULE
 
 DIMENSIONS = range(7)
 TINY = PRESETS["tiny"]

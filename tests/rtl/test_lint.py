@@ -10,7 +10,8 @@ from fnmatch import fnmatch
 import pytest
 
 from hypercast.rtl.config import PRESETS
-from hypercast.rtl.export.chip_conversion import LINT_WAIVERS, TOP_MODULE, to_verilog
+from hypercast.rtl.export.chip_conversion import lint_waivers, to_verilog
+from hypercast.rtl.export.options import TOP_MODULE
 from hypercast.sim.simulators import missing, verilator_root
 
 pytestmark = pytest.mark.skipif(bool(missing("verilator")), reason=str(missing("verilator")))
@@ -41,11 +42,11 @@ def lint(folder, config, waivers):
 
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 def test_lint(config, tmp_path):
-    assert lint(tmp_path, config, LINT_WAIVERS.read_text()) == ""
+    assert lint(tmp_path, config, lint_waivers()) == ""
 
 
 def test_every_waiver_is_needed(tmp_path):
-    lines = LINT_WAIVERS.read_text().splitlines()
+    lines = lint_waivers().splitlines()
     waivers = [line for line in lines if line.startswith("lint_off")]
     found = lint(tmp_path, CONFIGS["one core"], lines[0] + "\n").splitlines()
     for waiver in waivers:
@@ -55,6 +56,6 @@ def test_every_waiver_is_needed(tmp_path):
 
 
 def test_every_waiver_has_a_reason():
-    lines = LINT_WAIVERS.read_text().splitlines()
+    lines = lint_waivers().splitlines()
     for before, line in itertools.pairwise(lines):
         assert not line.startswith("lint_off") or before.startswith("// "), line

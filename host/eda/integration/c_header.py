@@ -3,18 +3,28 @@
 from collections.abc import Sequence
 
 from hypercast.rtl.config import Config
+from hypercast.rtl.export.interfaces import channel_bytes
 from hypercast.rtl.export.notice import notice
+from hypercast.rtl.export.options import DEFAULT_OPTIONS, ExportOptions
 from hypercast.rtl.registers import COUNTERS, PHASES, REGISTERS, ROW_TABLE, CoreSpace, Space
 
 __all__ = ["c_header"]
 
-_GUARD = "HYPERCAST_H"
+#: What names begin with. Those of one configuration begin with its top module's name instead.
+_COMMON = "HYPERCAST"
+_OWN = "CONFIG_"
 #: Derived values of ``Config`` that a driver needs.
 _DERIVED = ("cores", "chunks")
 
 
-def c_header(config: Config) -> str:
-    """The header of a configuration, as text: constants only, all unsigned."""
+def c_header(config: Config, options: ExportOptions = DEFAULT_OPTIONS) -> str:
+    """The header of a configuration, as text: constants only, all unsigned.
+
+    Headers of several chips can be included together: what they define alike has the same name,
+    and what is of one configuration has that of its top module.
+    """
+    own = options.top.upper()
+    guard = f"{own}_H"
     sections: list[tuple[str, Sequence[tuple[str, object, str]]]] = [
         ("Byte offsets of the registers",
          [(f"REG_{register.name}", f"{register.offset:#04x}", register.description)
@@ -38,15 +48,29 @@ def c_header(config: Config) -> str:
                    ("ROW_TABLE", ROW_TABLE, "Row counts of a core")]),
         ("Configuration, see rtl/config.py",
          [(f"CONFIG_{name}", int(value), "") for name, value in config.to_dict().items()]
-         + [(f"CONFIG_{name}", getattr(config, name), "") for name in _DERIVED]),
+         + [(f"CONFIG_{name}", getattr(config, name), "") for name in _DERIVED]
+         + [("CONFIG_EXTERNAL_MEMORY", int(options.external), "1 if memory is reached by AXI4"),
+            ("CONFIG_CHANNELS", 2 * config.cores, "Memory channels"),
+            ("CONFIG_CHANNEL_BYTES", channel_bytes(config), "Size of each")]),
     ]
     lines = ["/*", *(f" * {line}".rstrip() for line in notice(config)), " */",
-             f"#ifndef {_GUARD}", f"#define {_GUARD}"]
+             f"#ifndef {guard}", f"#define {guard}"]
     for title, constants in sections:
-        lines += ["", f"/* {title}. */", *(_define(*constant) for constant in constants)]
-    return "\n".join([*lines, "", f"#endif /* {_GUARD} */", ""])
+        lines += ["", f"/* {title}. */", *(_define(own, *constant) for constant in constants)]
+    if own != _COMMON:
+        lines += ["", "/* For code that knows one chip only: that of the first header included. */"]
+        for _, constants in sections:
+            lines += [_alias(own, name) for name, _, _ in constants
+                      if name.upper().startswith(_OWN)]
+    return "\n".join([*lines, "", f"#endif /* {guard} */", ""])
 
 
-def _define(name: str, value: object, description: str) -> str:
+def _define(own: str, name: str, value: object, description: str) -> str:
     comment = f" /* {description}. */" if description else ""
-    return f"#define HYPERCAST_{name.upper()} {value}u{comment}"
+    prefix = own if name.upper().startswith(_OWN) else _COMMON
+    return f"#define {prefix}_{name.upper()} {value}u{comment}"
+
+
+def _alias(own: str, name: str) -> str:
+    common = f"{_COMMON}_{name.upper()}"
+    return f"#ifndef {common}\n#define {common} {own}_{name.upper()}\n#endif"

@@ -1,13 +1,19 @@
-"""The chip as an IP-XACT component (IEEE 1685-2014): ports, bus interface, memory map, files."""
+"""The chip as an IP-XACT component (IEEE 1685-2014): ports, interfaces, memory map, files."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from hypercast.host.eda.integration.xml import add, document
 from hypercast.rtl.config import INTERFACE_VERSION, Config
 from hypercast.rtl.control.axi_lite import ADDRESS_WIDTH
-from hypercast.rtl.export.manifest import manifest
+from hypercast.rtl.export.interfaces import (
+    MEMORY_ADDRESS_WIDTH,
+    Interface,
+    Port,
+    interfaces,
+    ports,
+)
+from hypercast.rtl.export.options import DEFAULT_OPTIONS, ExportOptions
 from hypercast.rtl.registers import REGISTERS, Field, Register
 
 __all__ = ["ipxact"]
@@ -15,28 +21,30 @@ __all__ = ["ipxact"]
 _NAMESPACE = "http://www.accellera.org/XMLSchema/IPXACT/1685-2014"
 _ACCESS = {"r": "read-only", "rw": "read-write"}
 _MEMORY_MAP = "registers"
-#: Files of the component, and what they are to IP-XACT.
-_FILES = {"hypercast.v": "verilogSource", "hypercast.h": "cSource"}
+#: Bus definitions: those of clock and reset are known to most tools. AMBA's are Arm's own.
+_XILINX = {"vendor": "xilinx.com", "library": "signal", "version": "1.0"}
+_ARM = {"vendor": "amba.com", "library": "AMBA4", "version": "r0p0"}
+_BUSES = {"clock": _XILINX | {"name": "clock"}, "reset": _XILINX | {"name": "reset"},
+          "axi4lite": _ARM | {"name": "AXI4-Lite"}, "axi4": _ARM | {"name": "AXI4"}}
 
 
-def ipxact(config: Config) -> str:
+def ipxact(config: Config, options: ExportOptions = DEFAULT_OPTIONS) -> str:
     """The component of a configuration, as text."""
-    ports = manifest(config)["ports"]
+    found = interfaces(config, external=options.external)
     component = ElementTree.Element("component", {"xmlns": _NAMESPACE})
     for name, text in (("vendor", "hypercast"), ("library", "accelerators"),
-                       ("name", "hypercast"), ("version", INTERFACE_VERSION)):
+                       ("name", options.top), ("version", INTERFACE_VERSION)):
         add(component, name, text)
-    interfaces = add(component, "busInterfaces")
-    _add_axi(interfaces, ports)
-    _add_wire(interfaces, "clk", "clock", "CLK", {"ASSOCIATED_BUSIF": "axi",
-                                                  "ASSOCIATED_RESET": "rst"})
-    _add_wire(interfaces, "rst", "reset", "RST", {"POLARITY": "ACTIVE_HIGH"})
+    buses = add(component, "busInterfaces")
+    for interface in found:
+        _add_interface(buses, interface)
+    _add_address_spaces(component, [one.name for one in found if one.manager])
     _add_memory_map(component, config)
-    _add_model(component, ports)
+    _add_model(component, options.top, ports(config, external=options.external))
     files = add(add(component, "fileSets"), "fileSet")
     add(files, "name", "files")
-    for name, kind in _FILES.items():
-        add(files, "file", {"name": name, "fileType": kind})
+    for suffix, kind in (("v", "verilogSource"), ("h", "cSource")):
+        add(files, "file", {"name": f"{options.top}.{suffix}", "fileType": kind})
     add(component, "description", "Trains graph convolutional networks on a hypercube of cores")
     parameters = add(component, "parameters")
     for name, value in {**config.to_dict(), "configuration_hash": f"{config.hash:#010x}"}.items():
@@ -48,40 +56,35 @@ def _add_parameter(parent: ElementTree.Element, name: str, value: object) -> Non
     add(parent, "parameter", {"name": name, "value": value}, {"parameterId": name})
 
 
-def _add_interface(parent: ElementTree.Element, name: str, bus: dict[str, str],
-                   abstraction: dict[str, str], ports: Mapping[str, str]) -> ElementTree.Element:
-    """A bus interface up to its abstraction, with logical ports mapped to ``ports``."""
-    interface = add(parent, "busInterface")
-    add(interface, "name", name)
-    add(interface, "busType", attributes=bus)
-    kind = add(add(interface, "abstractionTypes"), "abstractionType")
-    add(kind, "abstractionRef", attributes=abstraction)
+def _add_interface(parent: ElementTree.Element, interface: Interface) -> None:
+    """A bus interface, with its logical ports mapped to those of the chip."""
+    element = add(parent, "busInterface")
+    add(element, "name", interface.name)
+    bus = _BUSES[interface.kind]
+    add(element, "busType", attributes=bus)
+    kind = add(add(element, "abstractionTypes"), "abstractionType")
+    add(kind, "abstractionRef", attributes=bus | {"name": f"{bus['name']}_rtl"})
     maps = add(kind, "portMaps")
-    for logical, physical in ports.items():
-        add(maps, "portMap", {"logicalPort": {"name": logical},
-                               "physicalPort": {"name": physical}})
-    return interface
+    for port in interface.ports:
+        add(maps, "portMap", {"logicalPort": {"name": port.logical},
+                               "physicalPort": {"name": port.name}})
+    mode = add(element, "master" if interface.manager else "slave")
+    if interface.manager:
+        add(mode, "addressSpaceRef", attributes={"addressSpaceRef": interface.name})
+    elif interface.kind == "axi4lite":
+        add(mode, "memoryMapRef", attributes={"memoryMapRef": _MEMORY_MAP})
+    parameters = add(element, "parameters")
+    for key, value in interface.parameters.items():
+        add(parameters, "parameter", {"name": key, "value": value})
 
 
-def _add_axi(parent: ElementTree.Element, ports: Sequence[Mapping[str, Any]]) -> None:
-    arm = {"vendor": "amba.com", "library": "AMBA4", "version": "r0p0"}
-    names = [port["name"] for port in ports if port["name"].startswith("axi__")]
-    interface = _add_interface(
-        parent, "axi", arm | {"name": "AXI4-Lite"}, arm | {"name": "AXI4-Lite_rtl"},
-        {name.removeprefix("axi__").upper(): name for name in names})
-    add(add(interface, "slave"), "memoryMapRef", attributes={"memoryMapRef": _MEMORY_MAP})
-
-
-def _add_wire(parent: ElementTree.Element, name: str, kind: str, logical: str,
-              parameters: Mapping[str, str]) -> None:
-    """A clock or reset, by the bus definitions that most tools know."""
-    signal = {"vendor": "xilinx.com", "library": "signal", "version": "1.0"}
-    interface = _add_interface(parent, name, signal | {"name": kind},
-                               signal | {"name": f"{kind}_rtl"}, {logical: name})
-    add(interface, "slave")
-    element = add(interface, "parameters")
-    for key, value in parameters.items():
-        add(element, "parameter", {"name": key, "value": value})
+def _add_address_spaces(component: ElementTree.Element, names: Sequence[str]) -> None:
+    """What managers reach: all that their addresses can be."""
+    spaces = add(component, "addressSpaces") if names else None
+    for name in names:
+        assert spaces is not None
+        add(spaces, "addressSpace", {
+            "name": name, "range": f"'h{1 << MEMORY_ADDRESS_WIDTH:x}", "width": 8})
 
 
 def _add_memory_map(component: ElementTree.Element, config: Config) -> None:
@@ -118,15 +121,15 @@ def _add_register(parent: ElementTree.Element, register: Register, config: Confi
             add(inner, "readAction", "modify")
 
 
-def _add_model(component: ElementTree.Element, ports: Sequence[Mapping[str, Any]]) -> None:
+def _add_model(component: ElementTree.Element, top: str, found: Sequence[Port]) -> None:
     model = add(component, "model")
     add(model, "views", {"view": {"name": "verilog", "componentInstantiationRef": "verilog"}})
     add(add(model, "instantiations"), "componentInstantiation", {
-        "name": "verilog", "language": "Verilog", "moduleName": "hypercast",
+        "name": "verilog", "language": "Verilog", "moduleName": top,
         "fileSetRef": {"localName": "files"}})
     element = add(model, "ports")
-    for port in ports:
-        wire: dict[str, object] = {"direction": {"input": "in", "output": "out"}[port["direction"]]}
-        if port["width"] > 1:
-            wire["vectors"] = {"vector": {"left": port["width"] - 1, "right": 0}}
-        add(element, "port", {"name": port["name"], "wire": wire})
+    for port in found:
+        wire: dict[str, object] = {"direction": "out" if port.output else "in"}
+        if port.width > 1:
+            wire["vectors"] = {"vector": {"left": port.width - 1, "right": 0}}
+        add(element, "port", {"name": port.name, "wire": wire})

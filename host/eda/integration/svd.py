@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 from hypercast.host.eda.integration.xml import add, document
 from hypercast.rtl.config import INTERFACE_VERSION, Config
 from hypercast.rtl.control.axi_lite import ADDRESS_WIDTH
+from hypercast.rtl.export.options import DEFAULT_OPTIONS, ExportOptions
 from hypercast.rtl.registers import REGISTERS, Register
 
 __all__ = ["svd"]
@@ -12,20 +13,20 @@ __all__ = ["svd"]
 _ACCESS = {"r": "read-only", "rw": "read-write"}
 
 
-def svd(config: Config) -> str:
+def svd(config: Config, options: ExportOptions = DEFAULT_OPTIONS) -> str:
     """The SVD file of a configuration, as text.
 
     The one peripheral is at address 0: a system adds the address of its AXI4-Lite port.
     """
     device = ElementTree.Element("device", {"schemaVersion": "1.3"})
-    add(device, "name", "HYPERCAST")
+    add(device, "name", options.top.upper())
     add(device, "version", INTERFACE_VERSION)
     add(device, "description", "Trains graph convolutional networks on a hypercube of cores")
     add(device, "addressUnitBits", 8)
     add(device, "width", 32)
     add(device, "size", 32)
     peripheral = add(add(device, "peripherals"), "peripheral", {
-        "name": "HYPERCAST",
+        "name": options.top.upper(),
         "description": "Control registers and the window into programs, memories and counters",
         "baseAddress": 0,
         "addressBlock": {"offset": 0, "size": f"{1 << ADDRESS_WIDTH:#x}", "usage": "registers"},

@@ -14,8 +14,10 @@ import pytest
 
 from hypercast.rtl.chip import CONTROL_MODULE, CORE_MODULE, wires
 from hypercast.rtl.config import PRESETS
-from hypercast.rtl.export.chip_conversion import TOP_MODULE, parts_to_rtlil, to_verilog
+from hypercast.rtl.export.chip_conversion import parts_to_rtlil, to_verilog
+from hypercast.rtl.export.options import TOP_MODULE, ExportOptions
 from hypercast.rtl.export.yosys import YOSYS
+from hypercast.sim.simulators import missing
 from tests.packaging.source_tree import ROOT
 
 #: What Yosys calls registers: flip-flops, and memory read ports with a clock.
@@ -82,6 +84,24 @@ def test_the_top_fits_the_parts(dimensions, tmp_path):
     assert all("Replacing memory" in line for line in warnings), warnings
 
 
+def test_two_chips_in_one_design(tmp_path):
+    """With prefixes of their own they share no module; either tool takes both."""
+    config = PRESETS["tiny"].replace(dimensions=0)
+    texts = [to_verilog(one, ExportOptions(prefix=prefix)) for prefix, one in (
+        ("left_", config), ("right_", config.replace(element_width=8)))]
+    names = [set(re.findall(r"^module (\S+?) ?\(", text, re.MULTILINE)) for text in texts]
+    assert not names[0] & names[1]
+    assert all(name.lstrip("\\").startswith(("left_", "right_")) for name in set.union(*names))
+    (tmp_path / "both.v").write_text("".join((
+        *texts, "module both(input clock); left_hypercast a(.aclk(clock)); ",
+        "right_hypercast b(.aclk(clock)); endmodule")))
+    result = yosys(tmp_path, "read_verilog both.v; hierarchy -check -top both")
+    assert not result.returncode, result.stderr
+    if not missing("icarus"):
+        subprocess.run(["iverilog", "-g2005", "-t", "null", "-s", "both", "both.v"], cwd=tmp_path,
+                       check=True)
+
+
 def test_wires_name_ports_of_the_parts(parts):
     config, parts = parts
     ports = {name: set(re.findall(
@@ -118,7 +138,7 @@ def test_text_does_not_depend_on_the_hash_seed(module, text):
 def test_text_begins_with_licence_and_configuration():
     config = PRESETS["tiny"].replace(dimensions=0)
     header, _, body = verilog(config).partition("\n\n")
-    assert body.startswith("module hypercast(")
+    assert body.startswith("module hypercast (\n")
     assert all(line.startswith("//") for line in header.splitlines())
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert f"SPDX-License-Identifier: {project['license']}\n" in header

@@ -7,6 +7,7 @@ import pytest
 
 from hypercast.host.eda.integration.c_header import c_header
 from hypercast.rtl.config import INTERFACE_VERSION, PRESETS
+from hypercast.rtl.export.options import ExportOptions
 from hypercast.rtl.registers import (
     COUNTERS,
     MAGIC,
@@ -39,6 +40,29 @@ def constants(tmp_path_factory):
                     "print.c"], cwd=folder, check=True)
     lines = subprocess.run([folder / "print"], capture_output=True, text=True, check=True).stdout
     return {name: int(value) for name, value in map(str.split, lines.splitlines())}
+
+
+def test_two_headers(tmp_path):
+    """What is of one configuration has the name of its top; either alone will do for a driver."""
+    other = CONFIG.replace(lanes=4)
+    for config, prefix in ((CONFIG, "left_"), (other, "right_")):
+        options = ExportOptions(prefix=prefix, external=True)
+        (tmp_path / f"{options.top}.h").write_text(c_header(config, options))
+    (tmp_path / "both.c").write_text("""
+#include "left_hypercast.h"
+#include "right_hypercast.h"
+#define SAME(name, value) _Static_assert(name == value, "wrong")
+""" + "".join(f"SAME({name}, {value}u);\n" for name, value in (
+        ("LEFT_HYPERCAST_CONFIG_LANES", CONFIG.lanes), ("RIGHT_HYPERCAST_CONFIG_LANES", 4),
+        ("LEFT_HYPERCAST_CONFIG_HASH_VALUE", CONFIG.hash),
+        ("RIGHT_HYPERCAST_CONFIG_HASH_VALUE", other.hash),
+        ("HYPERCAST_CONFIG_HASH_VALUE", CONFIG.hash), ("HYPERCAST_REG_CORE", "HYPERCAST_REG_CORE"),
+        ("RIGHT_HYPERCAST_CONFIG_EXTERNAL_MEMORY", 1),
+        ("RIGHT_HYPERCAST_CONFIG_CHANNELS", 2 * other.cores),
+        ("RIGHT_HYPERCAST_CONFIG_CHANNEL_BYTES", other.channel_words * other.word_width // 8),
+    )).replace("HYPERCAST_REG_COREu", "HYPERCAST_REG_CORE"))
+    subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-c", "both.c"],
+                   cwd=tmp_path, check=True)
 
 
 def prefixed(prefix, pairs):

@@ -57,8 +57,8 @@ def test_bus_interfaces(component):
             text(one, "logicalPort/name"): text(one, "physicalPort/name")
             for one in interface.iterfind(".//portMap", NAMESPACES)}
     assert mapped == {
-        "axi": {name.upper(): f"axi__{name}" for name in AxiLite().members},
-        "clk": {"CLK": "clk"}, "rst": {"RST": "rst"}}
+        "s_axi": {name.upper(): f"s_axi_{name}" for name in AxiLite().members},
+        "aclk": {"CLK": "aclk"}, "aresetn": {"RST": "aresetn"}}
     [reference] = component.iterfind(".//memoryMapRef", NAMESPACES)
     assert reference.get("memoryMapRef") == text(component, "memoryMaps/memoryMap/name")
 

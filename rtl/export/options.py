@@ -1,0 +1,54 @@
+"""What can be chosen of an exported chip besides its configuration."""
+
+from dataclasses import dataclass
+
+from hypercast.rtl.chip import CONTROL_MODULE, CORE_MODULE
+from hypercast.rtl.export.identifiers import check_identifier
+
+__all__ = ["CHIP_MODULE", "DEFAULT_OPTIONS", "TOP_MODULE", "ExportOptions"]
+
+#: Name of the top module, and of the chip in it, without a prefix.
+TOP_MODULE = "hypercast"
+CHIP_MODULE = "hypercast_chip"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportOptions:
+    """Names of an exported chip, and where its memory is.
+
+    Parameters
+    ----------
+    external : bool
+        Whether the memory channels are AXI4 managers instead of RAM in the chip.
+    top_name : str
+        Name of the top module; if empty, ``hypercast`` with the prefix.
+    prefix : str
+        What the names of all other modules begin with.
+
+    Raises
+    ------
+    ValueError
+        If a name is no identifier of Verilog, or that of another module.
+    """
+
+    external: bool = False
+    top_name: str = ""
+    prefix: str = ""
+
+    def __post_init__(self) -> None:
+        if self.prefix:
+            check_identifier(self.prefix + TOP_MODULE, f"with prefix {self.prefix!r}, module")
+        check_identifier(self.top, "top module")
+        for module in (CHIP_MODULE, CORE_MODULE, CONTROL_MODULE):
+            if self.top == self.prefix + module:
+                raise ValueError(f"top module {self.top!r} has the name of a part of the chip; "
+                                 f"take another name, or a prefix")
+
+    @property
+    def top(self) -> str:
+        """Name of the top module, of the files, and of the component."""
+        return self.top_name or self.prefix + TOP_MODULE
+
+
+#: Memory inside, names without a prefix.
+DEFAULT_OPTIONS = ExportOptions()
