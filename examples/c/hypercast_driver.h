@@ -2,8 +2,8 @@
  * A driver for a Hypercast chip: find it, load an image, train, read results and counters.
  *
  * It needs hypercast.h of the chip's configuration (`hypercast verilog`), an image of the job
- * (`hypercast train --image`), and two functions that read and write a register. No other I/O, no
- * allocation.
+ * (`hypercast train --image`), and a bus: one of hypercast_mapped.h, hypercast_xdma.h and
+ * hypercast_serial.h, or two functions of your own. Plain C99, no other I/O, no allocation.
  */
 #ifndef HYPERCAST_DRIVER_H
 #define HYPERCAST_DRIVER_H
@@ -11,25 +11,38 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How to reach the chip's AXI4-Lite port; both return 0, or anything else if the access failed. */
-struct hypercast_bus {
-    int (*read)(void *context, uint32_t offset, uint32_t *value);
-    int (*write)(void *context, uint32_t offset, uint32_t value);
-    void *context;
-};
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 enum hypercast_result {
     HYPERCAST_OK,
-    HYPERCAST_BUS_FAILED,
+    HYPERCAST_BUS_FAILED,          /* an access to a register failed */
+    HYPERCAST_NO_ANSWER,           /* nobody answers, or not any more */
+    HYPERCAST_REFUSED,             /* the chip refused an access */
+    HYPERCAST_WAS_RESET,           /* the board was reset, or another program opened it */
     HYPERCAST_NOT_FOUND,           /* nothing at this address says that it is a Hypercast */
     HYPERCAST_WRONG_VERSION,       /* chip or image is of another interface version */
     HYPERCAST_WRONG_CONFIGURATION, /* chip or image has another configuration than hypercast.h */
-    HYPERCAST_BAD_IMAGE,           /* it is no image, or is cut short */
+    HYPERCAST_BAD_IMAGE,           /* it is no image, is cut short, or was changed */
+    HYPERCAST_BROKEN_OFF,          /* the chip's last program did not reach its end */
     HYPERCAST_STOPPED,             /* the program stopped with an error, see `error` */
     HYPERCAST_TIMED_OUT,           /* the program did not end within the limit and was stopped */
+    HYPERCAST_STANDING_STILL,      /* the program runs, but the chip counts no cycles */
     HYPERCAST_BUSY,                /* a program is running, or one that stalled keeps engines busy */
     HYPERCAST_NO_PROGRAM,          /* the image holds no program of this kind */
     HYPERCAST_LOST_COUNT           /* the chip counts other training steps than it was to do */
+};
+
+/*
+ * How to reach the chip's AXI4-Lite port. Each access is of 32 bits, to the register at byte
+ * `offset`, `count` times one after the other. A write may be held back until the next read.
+ */
+struct hypercast_bus {
+    enum hypercast_result (*read)(void *context, uint32_t offset, uint32_t *values, size_t count);
+    enum hypercast_result (*write)(void *context, uint32_t offset, const uint32_t *values,
+                                   size_t count);
+    void *context;
 };
 
 struct hypercast {
@@ -37,7 +50,6 @@ struct hypercast {
     uint64_t limit;             /* cycles a program may take */
     uint32_t error;             /* bits HYPERCAST_ERROR_* of the last program that stopped */
     const unsigned char *image; /* has to stay where it is */
-    size_t image_words;
     size_t next_block; /* word at which the first block begins that is still to be written */
     uint32_t blocks;   /* blocks still to be written */
     uint32_t rows;     /* of the program that is loaded */
@@ -58,7 +70,10 @@ const char *hypercast_message(enum hypercast_result result);
 enum hypercast_result hypercast_open(struct hypercast *chip, struct hypercast_bus bus,
                                      uint64_t limit);
 
-/* Check an image of `size` bytes, and load what is needed for the first training step. */
+/*
+ * Check an image of `size` bytes, all of it before anything is written, and load what is needed for
+ * the first training step.
+ */
 enum hypercast_result hypercast_load(struct hypercast *chip, const unsigned char *image,
                                      size_t size);
 
@@ -88,5 +103,12 @@ enum hypercast_result hypercast_describe(struct hypercast *chip, uint32_t number
 enum hypercast_result hypercast_elements(struct hypercast *chip,
                                          const struct hypercast_parameter *parameter,
                                          int32_t *elements);
+
+/* CRC-32 (ISO 3309) of bytes that come after others whose CRC is `crc`; of the first ones, 0. */
+uint32_t hypercast_crc(uint32_t crc, const unsigned char *bytes, size_t count);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -1,45 +1,84 @@
 /*
- * Trains on a chip whose registers can be mapped from a file, such as /dev/uio0 or a PCIe resource:
+ * Trains on a chip:
  *
- *     train FILE IMAGE
+ *     train DEVICE IMAGE [PARAMETERS]
+ *
+ * DEVICE is serial:PORT[@BAUD], xdma:FILE, or mapped:FILE[@ADDRESS]. PARAMETERS is a file for what
+ * was trained: a line for each matrix with rows, columns, exponent, and the elements row by row.
  */
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE
 
-#include <fcntl.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include <string.h>
 
 #include "hypercast.h"
 #include "hypercast_driver.h"
+#include "hypercast_mapped.h"
+#include "hypercast_tty.h"
+#include "hypercast_xdma.h"
 
-#define REGISTER_BYTES 4096
 #define CYCLE_LIMIT UINT64_C(1000000000)
+#define BAUD 3000000u
 
-/* The two functions that a system has to supply; here, registers are memory. */
-
-static int read_register(void *context, uint32_t offset, uint32_t *value) {
-    *value = ((volatile uint32_t *)context)[offset / 4];
-    return 0;
-}
-
-static int write_register(void *context, uint32_t offset, uint32_t value) {
-    ((volatile uint32_t *)context)[offset / 4] = value;
-    return 0;
-}
-
-static void *map_registers(const char *path) {
-    int file = open(path, O_RDWR | O_SYNC);
-    void *registers = MAP_FAILED;
-    if (file >= 0) {
-        registers = mmap(NULL, REGISTER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-        close(file);
-    }
-    if (registers != MAP_FAILED) return registers;
-    perror(path);
+static void check(const struct hypercast *chip, enum hypercast_result result) {
+    if (result == HYPERCAST_OK) return;
+    fprintf(stderr, "error: %s", hypercast_message(result));
+    if (result == HYPERCAST_STOPPED) fprintf(stderr, " (register error: 0x%" PRIx32 ")", chip->error);
+    fprintf(stderr, "\n");
     exit(1);
+}
+
+static void fail(const char *path) {
+    fprintf(stderr, "error: %s: %s\n", path, strerror(errno));
+    exit(1);
+}
+
+/* The part of `device` after its kind, if it is of that kind. */
+static char *of_kind(char *device, const char *kind) {
+    size_t length = strlen(kind);
+    return strncmp(device, kind, length) ? NULL : device + length;
+}
+
+/* Cuts what follows an @ off a name; returns it as a number, or `otherwise`. */
+static unsigned long number_after(char *name, unsigned long otherwise) {
+    char *at = strrchr(name, '@'), *end;
+    unsigned long number;
+    if (!at) return otherwise;
+    *at = '\0';
+    errno = 0;
+    number = strtoul(at + 1, &end, 0);
+    if (end != at + 1 && !*end && !errno) return number;
+    fprintf(stderr, "error: %s is no number\n", at + 1);
+    exit(2);
+}
+
+static struct hypercast_bus open_bus(char *device) {
+    static struct hypercast_mapped mapped;
+    static struct hypercast_xdma xdma;
+    static struct hypercast_tty tty;
+    static struct hypercast_serial serial;
+    char *path;
+    if ((path = of_kind(device, "serial:"))) {
+        unsigned long baud = number_after(path, BAUD);
+        if (hypercast_tty_open(&tty, path, (uint32_t)baud)) fail(path);
+        check(NULL, hypercast_tty_session(&tty, &serial));
+        return hypercast_serial_bus(&serial);
+    }
+    if ((path = of_kind(device, "xdma:"))) {
+        if (hypercast_xdma_open(&xdma, path)) fail(path);
+        return hypercast_xdma_bus(&xdma);
+    }
+    if ((path = of_kind(device, "mapped:"))) {
+        unsigned long address = number_after(path, 0);
+        if (hypercast_mapped_open(&mapped, path, (off_t)address)) fail(path);
+        return hypercast_mapped_bus(&mapped);
+    }
+    fprintf(stderr, "error: device %s is none of serial:PORT[@BAUD], xdma:FILE, "
+                    "mapped:FILE[@ADDRESS]\n", device);
+    exit(2);
 }
 
 static unsigned char *read_file(const char *path, size_t *size) {
@@ -53,30 +92,47 @@ static unsigned char *read_file(const char *path, size_t *size) {
         if (content) *size = fread(content, 1, (size_t)length, file);
     }
     if (file) fclose(file);
-    if (content) return content;
-    perror(path);
-    exit(1);
+    if (!content) fail(path);
+    return content;
 }
 
-static void check(const struct hypercast *chip, enum hypercast_result result) {
-    if (result == HYPERCAST_OK) return;
-    fprintf(stderr, "error: %s", hypercast_message(result));
-    if (result == HYPERCAST_STOPPED) fprintf(stderr, " (register error: 0x%" PRIx32 ")", chip->error);
-    fprintf(stderr, "\n");
-    exit(1);
+/* Says what a parameter is, and writes it to a file, if there is one. */
+static void put_parameter(struct hypercast *chip, uint32_t number, FILE *file) {
+    struct hypercast_parameter parameter;
+    int32_t *elements;
+    size_t count;
+    check(chip, hypercast_describe(chip, number, &parameter));
+    count = (size_t)parameter.rows * parameter.columns;
+    elements = calloc(count, sizeof *elements);
+    if (!elements) fail("parameter");
+    check(chip, hypercast_elements(chip, &parameter, elements));
+    printf("parameter %" PRIu32 ": %" PRIu32 " x %" PRIu32 ", first element %" PRId32
+           " * 2^%" PRId32 "\n", number, parameter.rows, parameter.columns, elements[0],
+           parameter.exponent);
+    if (file) {
+        fprintf(file, "%" PRIu32 " %" PRIu32 " %" PRId32, parameter.rows, parameter.columns,
+                parameter.exponent);
+        for (size_t i = 0; i < count; i++) fprintf(file, " %" PRId32, elements[i]);
+        fprintf(file, "\n");
+    }
+    free(elements);
 }
 
 int main(int argc, char **argv) {
-    if (argc != 3) {
-        fprintf(stderr, "usage: %s FILE IMAGE\n", argv[0]);
+    struct hypercast chip;
+    struct hypercast_bus bus;
+    size_t size = 0;
+    unsigned char *image;
+    uint64_t cycles, correct, saturations;
+    FILE *file = NULL;
+
+    if (argc != 3 && argc != 4) {
+        fprintf(stderr, "usage: %s DEVICE IMAGE [PARAMETERS]\n", argv[0]);
         return 2;
     }
-    struct hypercast chip;
-    struct hypercast_bus bus = {read_register, write_register, map_registers(argv[1])};
-    size_t size = 0;
-    unsigned char *image = read_file(argv[2], &size);
-    uint64_t cycles, correct, saturations;
-
+    image = read_file(argv[2], &size);
+    if (argc == 4 && !(file = fopen(argv[3], "w"))) fail(argv[3]);
+    bus = open_bus(argv[1]);
     check(&chip, hypercast_open(&chip, bus, CYCLE_LIMIT));
     check(&chip, hypercast_load(&chip, image, size));
     for (uint32_t step = 0; step < hypercast_steps(&chip); step++) {
@@ -87,19 +143,11 @@ int main(int argc, char **argv) {
         check(&chip, hypercast_counter(&chip, HYPERCAST_COUNTER_CORRECT_TEST, &correct));
         printf("step %" PRIu32 ": %" PRIu64 " cycles, %" PRIu64 " saturations, %" PRIu64
                " test vertices correct\n", step, cycles, saturations, correct);
+        fflush(stdout);
     }
-    for (uint32_t number = 0; number < hypercast_parameters(&chip); number++) {
-        struct hypercast_parameter parameter;
-        int32_t *elements;
-        check(&chip, hypercast_describe(&chip, number, &parameter));
-        elements = calloc((size_t)parameter.rows * parameter.columns, sizeof *elements);
-        if (!elements) return 1;
-        check(&chip, hypercast_elements(&chip, &parameter, elements));
-        printf("parameter %" PRIu32 ": %" PRIu32 " x %" PRIu32 ", first element %" PRId32
-               " * 2^%" PRId32 "\n", number, parameter.rows, parameter.columns, elements[0],
-               parameter.exponent);
-        free(elements);
-    }
+    for (uint32_t number = 0; number < hypercast_parameters(&chip); number++)
+        put_parameter(&chip, number, file);
+    if (file && fclose(file)) fail(argv[3]);
     free(image);
     return 0;
 }

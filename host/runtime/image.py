@@ -5,6 +5,8 @@ fields, then blocks, each the ``BLOCK`` fields and ``count`` words, in the order
 to be written. ``examples/c`` has a driver that reads it.
 """
 
+import io
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -29,11 +31,12 @@ __all__ = ["BLOCK", "HEADER", "MAGIC", "NO_ENTRY", "PARAMETER", "Block", "expone
 MAGIC = 0x4843494D
 #: Stands for the row of a program that there is not.
 NO_ENTRY = 0xFFFFFFFF
-#: Words an image begins with: identity of file and chip; the dropout key of the first step; program
-#: rows at which ``load`` (run once, first), ``train`` and ``evaluate`` start; training steps that
-#: the optimiser's constants are for; and the numbers of parameters and of blocks.
-HEADER = ("magic", "version", "config_hash", "step_key", "load", "train", "evaluate", "steps",
-          "parameters", "blocks")
+#: Words an image begins with: identity of the file; CRC-32 (``zlib.crc32``) of all after this word;
+#: identity of the chip; the dropout key of the first step; program rows at which ``load`` (run
+#: once, first), ``train`` and ``evaluate`` start; training steps that the optimiser's constants are
+#: for; and the numbers of parameters and of blocks.
+HEADER = ("magic", "check", "version", "config_hash", "step_key", "load", "train", "evaluate",
+          "steps", "parameters", "blocks")
 #: Words that describe a parameter: its tensor number, rows and columns, and where it lies in the
 #: weight bank: element (r, c) is lane ``c mod lanes`` of row ``base + (c div lanes) * height + r``.
 PARAMETER = ("tensor", "rows", "columns", "base", "height")
@@ -127,18 +130,21 @@ def write_image(path: Path, job: Job, model: InitialModel) -> None:
     blocks = [(0, block) for block in load_blocks(job)]
     blocks += _changes(job, model)
     fields = {
-        "magic": MAGIC, "version": INTERFACE_VERSION, "config_hash": job.config.hash,
+        "version": INTERFACE_VERSION, "config_hash": job.config.hash,
         "step_key": model.recipe.seed & 0xFFFFFFFF,
         **{name: job.entries.get(name, NO_ENTRY) for name in ("load", "train", "evaluate")},
         "steps": model.recipe.epochs, "parameters": len(job.weights), "blocks": len(blocks)}
+    body = io.BytesIO()
+    _put(body, [fields[name] for name in HEADER[2:]])
+    for name, weights in job.weights.items():
+        tensor = job.tensors[model.network.exponent_entry(name)]
+        _put(body, [tensor, *weights.shape, weights.base, weights.height])
+    for step, block in blocks:
+        _put(body, [step, block.core, block.space, block.address, len(block.words)])
+        _put(body, block.words)
     with path.open("wb") as file:
-        _put(file, [fields[name] for name in HEADER])
-        for name, weights in job.weights.items():
-            tensor = job.tensors[model.network.exponent_entry(name)]
-            _put(file, [tensor, *weights.shape, weights.base, weights.height])
-        for step, block in blocks:
-            _put(file, [step, block.core, block.space, block.address, len(block.words)])
-            _put(file, block.words)
+        _put(file, [MAGIC, zlib.crc32(body.getbuffer())])
+        file.write(body.getbuffer())
 
 
 def _changes(job: Job, model: InitialModel) -> Iterator[tuple[int, Block]]:

@@ -9,24 +9,25 @@ import numpy as np
 
 from hypercast.host.eda.integration.c_header import c_header
 from hypercast.host.runtime.transport import TransportError
+from hypercast.rtl.registers import Status, register
+from tests.host.runtime.fake_chip import FakeChip
 
-__all__ = ["FLAGS", "SOURCES", "CDriver", "CDriverError"]
+__all__ = ["FLAGS", "SOURCES", "CDriver", "CDriverError", "PolledChip", "compile_c"]
 
 SOURCES = Path(__file__).parents[2] / "examples" / "c"
-FLAGS = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
 
-_Read = CFUNCTYPE(c_int, ctypes.c_void_p, c_uint32, POINTER(c_uint32))
-_Write = CFUNCTYPE(c_int, ctypes.c_void_p, c_uint32, c_uint32)
+_Access = CFUNCTYPE(c_int, ctypes.c_void_p, c_uint32, POINTER(c_uint32), ctypes.c_size_t)
+_FAILED = 1
 
 
 class _Bus(Structure):
-    _fields_ = [("read", _Read), ("write", _Write), ("context", ctypes.c_void_p)]
+    _fields_ = [("read", _Access), ("write", _Access), ("context", ctypes.c_void_p)]
 
 
 class _Chip(Structure):
     _fields_ = [("bus", _Bus), ("limit", c_uint64), ("error", c_uint32),
-                ("image", ctypes.c_void_p), ("image_words", ctypes.c_size_t),
-                ("next_block", ctypes.c_size_t), ("blocks", c_uint32),
+                ("image", ctypes.c_void_p), ("next_block", ctypes.c_size_t), ("blocks", c_uint32),
                 ("rows", c_uint32), ("step", c_uint32)]
 
 
@@ -35,8 +36,24 @@ class _Parameter(Structure):
                 ("base", c_uint32), ("height", c_uint32)]
 
 
+class PolledChip(FakeChip):
+    """A chip whose time passes with each look at its status."""
+
+    def read(self, address):
+        if address == register("status") and self["status"] & Status.RUNNING:
+            self.wait(500)
+        return super().read(address)
+
+
 class CDriverError(Exception):
     """What a function of the driver returned, in its own words."""
+
+
+def compile_c(program, *sources, compiler="cc", options=()):
+    """Compile sources with the headers beside ``program``; returns it."""
+    subprocess.run([compiler, *FLAGS, "-O2", *options, f"-I{program.parent}", f"-I{SOURCES}",
+                    "-o", program, *sources], check=True)
+    return program
 
 
 class CDriver:
@@ -45,7 +62,7 @@ class CDriver:
     Parameters
     ----------
     folder : pathlib.Path
-        Where it is compiled.
+        Where it is compiled, unless it is there.
     config : Config
         Configuration it is compiled for.
     transport : Transport
@@ -55,29 +72,30 @@ class CDriver:
     """
 
     def __init__(self, folder, config, transport, limit):
-        (folder / "hypercast.h").write_text(c_header(config))
         library = folder / f"driver_{config.hash:08x}.so"
-        subprocess.run(["cc", *FLAGS, "-O2", "-shared", "-fPIC", f"-I{folder}", "-o", library,
-                        SOURCES / "hypercast_driver.c"], check=True)
+        if not library.exists():
+            (folder / "hypercast.h").write_text(c_header(config))
+            compile_c(library, SOURCES / "hypercast_driver.c", options=("-shared", "-fPIC"))
         self._library = ctypes.CDLL(str(library))
         self._library.hypercast_message.restype = ctypes.c_char_p
 
-        def read(_, offset, value):
+        def read(_, offset, values, count):
             try:
-                value[0] = transport.read(offset)
+                for index, value in enumerate(transport.read_stream(offset, count)):
+                    values[index] = value
             except TransportError:
-                return 1
+                return _FAILED
             return 0
 
-        def write(_, offset, value):
+        def write(_, offset, values, count):
             try:
-                transport.write(offset, value)
+                transport.write_stream(offset, values[:count])
             except TransportError:
-                return 1
+                return _FAILED
             return 0
 
         self.chip = _Chip()
-        self._bus = _Bus(_Read(read), _Write(write), None)  # C keeps no reference to it
+        self._bus = _Bus(_Access(read), _Access(write), None)  # C keeps no reference to it
         self._call("open", self._bus, c_uint64(limit))
 
     def _call(self, name, *arguments):

@@ -1,20 +1,18 @@
 """The C driver against registers alone: what it writes, what it refuses, what it reports."""
 
-import subprocess
+import zlib
 
 import numpy as np
 import pytest
 
 from hypercast.host.compiler.compiler import compile_job
-from hypercast.host.eda.integration.c_header import c_header
 from hypercast.host.runtime.driver import Driver
 from hypercast.host.runtime.image import HEADER, NO_ENTRY, write_image
 from hypercast.host.runtime.transport import TransportError
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.rtl.registers import COUNTERS, Control, CoreSpace, Error, Space, Status, register
-from tests.examples.c_driver import FLAGS, SOURCES, CDriver, CDriverError
+from tests.examples.c_driver import CDriver, CDriverError, PolledChip
 from tests.host.models import SMALL, small_model
-from tests.host.runtime.fake_chip import FakeChip
 
 LIMIT = 5000
 RECIPE = {"schedule": ((2, 0.5),)}
@@ -22,13 +20,14 @@ MODEL = small_model(**RECIPE)
 JOB = compile_job(MODEL, SMALL)
 
 
-class PolledChip(FakeChip):
-    """A chip whose time passes with each look at its status."""
+def checked(image):
+    """An image whose check sequence is right."""
+    return image[:4] + zlib.crc32(image[8:]).to_bytes(4, "little") + image[8:]
 
-    def read(self, address):
-        if address == register("status") and self["status"] & Status.RUNNING:
-            self.wait(500)
-        return super().read(address)
+
+def with_word(image, index, value):
+    """An image with another word, and its check sequence."""
+    return checked(image[:4 * index] + value.to_bytes(4, "little") + image[4 * index + 4:])
 
 
 @pytest.fixture(scope="module")
@@ -38,10 +37,11 @@ def image(tmp_path_factory):
     return path.read_bytes()
 
 
-@pytest.fixture
-def driver(tmp_path):
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory):
     """Compiles and opens the driver of a chip."""
-    return lambda chip: CDriver(tmp_path, SMALL, chip, LIMIT)
+    folder = tmp_path_factory.mktemp("driver")
+    return lambda chip: CDriver(folder, SMALL, chip, LIMIT)
 
 
 def test_load_is_what_the_python_driver_loads(driver, image):
@@ -104,13 +104,24 @@ def test_another_chip_is_refused(driver, name, message):
     (lambda image: image[:48], "only a part of one"),
     (lambda image: image[:len(image) // 2], "only a part of one"),
     (lambda image: b"    " + image[4:], "this is no image"),
-    (lambda image: image[:4] + b"\xff" + image[5:], "different versions"),
-    (lambda image: image[:8] + b"    " + image[12:], "not of one configuration"),
+    (lambda image: image[:8] + b"\xff" + image[9:], "different versions"),
+    (lambda image: image[:12] + b"    " + image[16:], "not of one configuration"),
+    (lambda image: b"", "only a part of one"),
+    (lambda image: image[:-1], "only a part of one"),
+    (lambda image: checked(image[:-4]), "only a part of one"),
+    (lambda image: checked(image + bytes(4)), "only a part of one"),
+    (lambda image: checked(image + bytes(1)), "only a part of one"),
+    (lambda image: with_word(image, HEADER.index("parameters"), 0xFFFFFFFF), "only a part of one"),
+    (lambda image: with_word(image, HEADER.index("blocks"), 0xFFFFFFFF), "only a part of one"),
+    (lambda image: image[:1000] + bytes([image[1000] ^ 1]) + image[1001:], "or was changed"),
 ])
 def test_another_image_is_refused(driver, image, damage, message):
-    device = driver(PolledChip(SMALL))
+    """All of it is checked before anything is written."""
+    chip = PolledChip(SMALL)
+    device = driver(chip)
     with pytest.raises(CDriverError, match=message):
         device.load(damage(image))
+    assert not chip.writes
 
 
 def test_an_error_of_the_program(driver, image):
@@ -129,9 +140,6 @@ def test_a_program_that_does_not_end(driver, image):
         device.load(image)
     assert chip.writes[-1] == (register("control"), Control.STOP)
 
-
-def with_word(image, index, value):
-    return image[:4 * index] + value.to_bytes(4, "little") + image[4 * index + 4:]
 
 
 @pytest.mark.parametrize("entry", [NO_ENTRY, len(JOB.program)])
@@ -200,19 +208,56 @@ def test_a_bus_that_fails(driver, image, access, monkeypatch):
         device.load(image)
 
 
-def test_the_example_program(tmp_path, image):
-    """It compiles, and says what is wrong with a chip that is not there."""
-    (tmp_path / "hypercast.h").write_text(c_header(SMALL))
-    subprocess.run(["cc", *FLAGS, f"-I{tmp_path}", "-o", tmp_path / "train",
-                    *sorted(SOURCES.glob("*.c"))], check=True)
-    registers, job = tmp_path / "registers", tmp_path / "job.image"
-    registers.write_bytes(bytes(4096))
-    job.write_bytes(image)
+@pytest.mark.parametrize(("registers", "broken_off"), [
+    ({"status": Status.ERROR}, True), ({"cycles_low": 5}, True), ({"cycles_high": 5}, True),
+    ({"cycles_low": 5, "status": Status.DONE}, False)])
+def test_a_chip_whose_last_program_was_broken_off(driver, image, registers, broken_off):
+    """It may have left sums in the accumulators."""
+    chip = PolledChip(SMALL, **registers)
+    device = driver(chip)
+    if not broken_off:
+        device.load(image)
+        return
+    with pytest.raises(CDriverError, match="last program did not reach its end; reset the chip"):
+        device.load(image)
+    assert not chip.writes
 
-    def train(*arguments):
-        result = subprocess.run([tmp_path / "train", *arguments], capture_output=True, text=True)
-        return result.returncode, result.stderr
 
-    assert train(registers, job) == (1, "error: there is no Hypercast at this address\n")
-    assert train(registers, tmp_path / "nothing")[0] == 1
-    assert train(registers)[0] == 2
+def test_after_an_error_the_chip_is_to_be_reset(driver, image):
+    device = driver(PolledChip(SMALL, error=Error.MEMORY))
+    with pytest.raises(CDriverError, match="stopped with an error"):
+        device.load(image)
+    with pytest.raises(CDriverError, match="last program did not reach its end; reset the chip"):
+        device.load(image)
+
+
+def test_a_chip_without_a_clock(driver, image, monkeypatch):
+    chip = PolledChip(SMALL)
+    device = driver(chip)
+    monkeypatch.setattr(chip, "wait", lambda cycles: None)
+    with pytest.raises(CDriverError, match="the chip counts no cycles; check its clock"):
+        device.load(image)
+    assert chip.writes[-1] == (register("control"), Control.STOP)
+
+
+@pytest.mark.parametrize("after", [0, 1, 20])
+def test_a_board_that_is_gone(driver, image, after, monkeypatch):
+    """Where nobody is, ones are read."""
+    chip = PolledChip(SMALL)
+    device = driver(chip)
+    device.load(image)
+    reads = iter(range(after))
+    monkeypatch.setattr(chip, "read", lambda address: (
+        0xFFFFFFFF if next(reads, None) is None else PolledChip.read(chip, address)))
+    with pytest.raises(CDriverError, match="the chip does not answer"):
+        for _ in range(3):
+            device.train()
+
+
+def test_ones_are_data_too(driver, image):
+    chip = PolledChip(SMALL)
+    device = driver(chip)
+    device.load(image)
+    bank = chip.window[0, Space.WEIGHTS]
+    bank.update(dict.fromkeys(bank, 0xFFFFFFFF))
+    assert all((elements == -1).all() for elements, _ in device.parameters())

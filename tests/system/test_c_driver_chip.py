@@ -1,16 +1,25 @@
 """A whole training by the C driver on the simulated chip gives the reference's bits."""
 
+import json
+import subprocess
+import sys
+
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from hypercast import Device, Graph, Model, Trainer
+from hypercast.host.cli import main
 from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.eda.integration.c_header import c_header
 from hypercast.host.runtime.image import write_image
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.metrics import Metrics
+from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import Split
 from hypercast.rtl.registers import COUNTERS
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport
-from tests.examples.c_driver import CDriver
+from tests.examples.c_driver import SOURCES, CDriver, compile_c
 from tests.system.chips import CHIPS, GraphTraining, random_graph
 
 LIMIT = 200_000
@@ -57,3 +66,36 @@ def test_training(name, tmp_path):
         assert np.array_equal(elements, np.atleast_2d(oracle.tensors[parameter])), parameter
         assert exponent == dict(oracle.exponents.items())[parameter]
     transport.close()
+
+
+def test_karate_through_a_pseudo_terminal(tmp_path):
+    """The example program, with what the command line makes for it, on what it simulates."""
+    (tmp_path / "hypercast.h").write_text(c_header(PRESETS["tiny"]))
+    program = compile_c(tmp_path / "train", *sorted(SOURCES.glob("*.c")))
+    image, trained = tmp_path / "karate.image", tmp_path / "parameters"
+    result = CliRunner().invoke(main, [
+        "train", "karate", "--preset", "tiny", "--hidden", "2", "--epochs", "3",
+        "--image", str(image)])
+    assert result.exit_code == 0, result.output
+    code = "from hypercast.host.cli import main; main()"
+    simulation = subprocess.Popen(
+        [sys.executable, "-c", code, "simulate", "--pty", "--preset", "tiny", "--json"],
+        stdout=subprocess.PIPE, text=True)
+    try:
+        device = json.loads(simulation.stdout.readline())["device"]
+        said = subprocess.run([program, device, image, trained], capture_output=True, text=True,
+                              timeout=500)
+    finally:
+        simulation.terminate()
+        simulation.communicate(timeout=60)
+    assert said.returncode == 0, said.stderr
+    with Trainer(Graph.load("karate"), Model(hidden=2), Device(preset="tiny"),
+                 epochs=3) as trainer:
+        trainer.fit()
+        tensors, exponents = trainer.target.oracle.tensors, trainer.target.exponents()
+        for line, name in zip(trained.read_text().splitlines(), ["W1", "b1", "W2", "b2"],
+                              strict=True):
+            rows, columns, exponent, *elements = map(int, line.split())
+            assert np.array_equal(np.reshape(elements, (rows, columns)),
+                                  np.atleast_2d(tensors[name])), name
+            assert exponent == exponents[name]
