@@ -18,6 +18,8 @@ HBM_MODULE = "hypercast_hbm"
 _OFFSET_WIDTH = 28
 _NUMBER_WIDTH = 5
 _ID_WIDTH = 6
+#: Pseudo-channels of a stack.
+_STACK_CHANNELS = 16
 #: Bits of a burst's length: as in AXI3.
 _LENGTH_WIDTH = 4
 
@@ -28,7 +30,7 @@ class HbmMemory(wiring.Component):
     Parameters
     ----------
     config : Config
-        Configuration of the chip.
+        Configuration of the chip: eight cores for each stack that is used.
 
     Members
     -------
@@ -56,8 +58,9 @@ class HbmMemory(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         ports: dict[str, Value] = {}
-        complete, hot = Signal(2), Signal(2)
-        for stack in range(2):
+        stacks = self._channels // _STACK_CHANNELS
+        complete, hot = Signal(stacks), Signal(stacks)
+        for stack in range(stacks):
             ports |= {
                 f"i_HBM_REF_CLK_{stack}": self.reference,
                 f"i_APB_{stack}_PCLK": self.reference,

@@ -1,10 +1,10 @@
 """A Vivado project for a board with HBM, as texts of files."""
 
-
 from hypercast.boards.hbm_board import HbmBoard
 from hypercast.boards.hbm_constraints import floorplan, pin_constraints
 from hypercast.boards.hbm_top import HbmTop
 from hypercast.boards.vivado_build import build_script
+from hypercast.boards.vivado_flash import flash_image, flash_script
 from hypercast.boards.vivado_ip import ip_script
 from hypercast.rtl.config import Config
 from hypercast.rtl.export.chip_conversion import parts_to_rtlil
@@ -54,9 +54,11 @@ def board_scripts(board: HbmBoard, config: Config, name: str) -> dict[str, str]:
     scripts = {
         "build.tcl": build_script(
             title=board.title, name=name, part=board.part, top=TOP_MODULE,
-            constraints=("pins.xdc", "floorplan.xdc"), late="floorplan.xdc"),
+            constraints=("pins.xdc", "floorplan.xdc"), late="floorplan.xdc")
+        + flash_image(board.flash, name),
         "ip.tcl": ip_script(board), "pins.xdc": pin_constraints(board),
         "floorplan.xdc": floorplan(board),
+        "flash.tcl": flash_script(board.flash, name, title=board.title, part=board.part),
     }
     return {file: f"{header}\n{text}" for file, text in scripts.items()}
 

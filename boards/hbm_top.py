@@ -52,7 +52,7 @@ class HbmTop(wiring.Component):
     """
 
     def __init__(self, board: HbmBoard, config: Config, *, converted: bool = False) -> None:
-        check(config)
+        check(board, config)
         self._config = config
         self._converted = converted
         overheated = {"overheated": Out(1)} if board.overheated else {}

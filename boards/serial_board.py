@@ -20,6 +20,8 @@ class SerialBoard:
         The maker's name for it.
     module, platform : str
         The board's description for Amaranth: module and class.
+    fpga : str
+        The FPGA in ``FPGAS``.
     toolchain : str
         Tools that build the bitstream, as Amaranth calls them; "Trellis" is Yosys, nextpnr and
         Project Trellis, "Gowin" is Gowin EDA.
@@ -34,6 +36,7 @@ class SerialBoard:
     title: str
     module: str
     platform: str
+    fpga: str
     toolchain: str
     frequency: int
     reset: tuple[str, int]
@@ -68,15 +71,22 @@ class SerialBoard:
 SERIAL_BOARDS = {
     "arty-a7": SerialBoard(
         title="Digilent Arty A7-100T", module="amaranth_boards.arty_a7",
-        platform="ArtyA7_100Platform", toolchain="Vivado", frequency=50_000_000, reset=("rst", 0)),
+        platform="ArtyA7_100Platform", fpga="XC7A100T", toolchain="Vivado",
+        frequency=50_000_000, reset=("rst", 0)),
+    "de10-nano": SerialBoard(
+        title="Terasic DE10-Nano", module="hypercast.boards.de10_nano",
+        platform="De10NanoPlatform", fpga="5CSEBA6", toolchain="Quartus", frequency=50_000_000,
+        reset=("button", 0), preset="de10-nano"),
     "ecp5-evn": SerialBoard(
         title="Lattice ECP5-5G evaluation board", module="amaranth_boards.ecp5_5g_evn",
-        platform="ECP55GEVNPlatform", toolchain="Trellis", frequency=60_000_000, reset=("rst", 0)),
+        platform="ECP55GEVNPlatform", fpga="LFE5U-85F", toolchain="Trellis",
+        frequency=60_000_000, reset=("rst", 0)),
     "tang-mega": SerialBoard(
         title="Sipeed Tang Mega 138K Pro", module="hypercast.boards.tang_mega",
-        platform="TangMegaPlatform", toolchain="Gowin", frequency=50_000_000, reset=("button", 0)),
+        platform="TangMegaPlatform", fpga="GW5AST-138", toolchain="Gowin",
+        frequency=50_000_000, reset=("button", 0)),
     "ulx3s": SerialBoard(
         title="Radiona ULX3S, ECP5-85F", module="amaranth_boards.ulx3s",
-        platform="ULX3S_85F_Platform", toolchain="Trellis", frequency=50_000_000,
-        reset=("button_fire", 0)),
+        platform="ULX3S_85F_Platform", fpga="LFE5U-85F", toolchain="Trellis",
+        frequency=50_000_000, reset=("button_fire", 0)),
 }

@@ -9,6 +9,7 @@ from amaranth.build.run import BuildPlan
 
 from hypercast.boards.serial_board import REMEDY, SerialBoard
 from hypercast.boards.serial_board_top import SerialBoardTop
+from hypercast.boards.timing_checks import add_check
 from hypercast.rtl.config import Config
 from hypercast.rtl.export.chip_conversion import parts_to_rtlil
 from hypercast.rtl.export.notice import notice
@@ -25,7 +26,7 @@ AREA_FILE = "area.json"
 TIMING_FILE = "timing.json"
 
 #: A line of RTLIL that says where something is defined, on this machine.
-_SOURCE_LINE = re.compile(r"^ *attribute \\src .*\n", re.MULTILINE)
+_SOURCE_LINE = re.compile(r"^ *attribute \\(?:\w+_)?src .*\n", re.MULTILINE)
 _MODULE = re.compile(r"^module \\(\S+)$", re.MULTILINE)
 
 
@@ -90,9 +91,11 @@ def project(board: SerialBoard, config: Config, chip: str) -> BuildPlan:
     platform = board.create_platform()
     platform.add_file(board.chip_file, chip)
     os.environ.update(tools())  # Amaranth writes Verilog with the Yosys named there
-    return platform.prepare(
+    plan: BuildPlan = platform.prepare(
         SerialBoardTop(board, config, folded=is_folded(config)), PROJECT, debug_verilog=False,
         emit_src=False, **(_open_tool_options(chip) if board.open_tools else {}))
+    add_check(plan, board.toolchain, PROJECT)
+    return plan
 
 
 def _open_tool_options(chip: str) -> dict[str, str | list[str]]:
@@ -104,5 +107,5 @@ def _open_tool_options(chip: str) -> dict[str, str | list[str]]:
         # With multiplexers between LUTs Yosys spends many more LUTs.
         "synth_opts": ["-nowidelut"],
         "script_after_synth": f"tee -q -o {AREA_FILE} stat -json",
-        "nextpnr_opts": ["--report", TIMING_FILE, "--timing-allow-fail", "--router", "router2"],
+        "nextpnr_opts": ["--report", TIMING_FILE, "--router", "router2"],
     }

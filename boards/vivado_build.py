@@ -28,17 +28,20 @@ proc run {name args} {
 
 run synth_1
 set_property STEPS.PHYS_OPT_DESIGN.IS_ENABLED true [get_runs impl_1]
-run impl_1 -to_step write_bitstream
+run impl_1
 open_run impl_1
 report_timing_summary -file [file join $folder timing.txt]
 report_utilization -hierarchical -hierarchical_depth 4 -file [file join $folder utilisation.txt]
 foreach {kind slack} {setup STATS.WNS hold STATS.WHS} {
     set worst [get_property $slack [get_runs impl_1]]
     puts "worst slack of $kind: $worst ns"
-    if {$worst < 0} {
+    if {![string is double -strict $worst] || $worst < 0} {
         error "the clock is not met, see timing.txt"
     }
 }
+close_design
+
+run impl_1 -to_step write_bitstream
 file copy -force [file join [get_property DIRECTORY [get_runs impl_1]] @TOP@.bit] \\
     [file join $folder @NAME@.bit]
 """

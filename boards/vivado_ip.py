@@ -8,9 +8,9 @@ from hypercast.boards.xdma_port import CROSSING_MODULE, STREAM_WIDTH, XDMA_MODUL
 
 __all__ = ["ip_script"]
 
-#: Memory controllers of two stacks, and their ports: two each, one per pseudo-channel.
-_CONTROLLERS = 16
-_PORTS = 32
+#: Memory controllers of a stack, and their ports: two each, one per pseudo-channel.
+_CONTROLLERS = 8
+_PORTS = 16
 
 
 def ip_script(board: HbmBoard) -> str:
@@ -21,7 +21,7 @@ def ip_script(board: HbmBoard) -> str:
     board : HbmBoard
         Board.
     """
-    ip = (("hbm", HBM_MODULE, _memory()), ("xdma", XDMA_MODULE, _xdma(board)),
+    ip = (("hbm", HBM_MODULE, _memory(board.stacks)), ("xdma", XDMA_MODULE, _xdma(board)),
           ("axi_clock_converter", CROSSING_MODULE, _crossing()))
     return "\n".join(_create(*item) for item in ip)
 
@@ -33,20 +33,22 @@ def _create(kind: str, module: str, settings: Mapping[str, object]) -> str:
             f"generate_target all [get_ips {module}]\n")
 
 
-def _memory() -> dict[str, object]:
-    """HBM (PG276): two stacks; no switch, so that no channel can disturb another."""
-    reference = REFERENCE_CLOCK // 1_000_000
-    return {
-        "USER_HBM_DENSITY": "8GB", "USER_HBM_STACK": 2,
-        "USER_HBM_REF_CLK_0": reference, "USER_HBM_REF_CLK_1": reference,
-        "USER_AXI_INPUT_CLK_FREQ": CLOCK // 1_000_000,
-        "USER_AXI_INPUT_CLK1_FREQ": CLOCK // 1_000_000,
-        "USER_CLK_SEL_LIST0": "AXI_00_ACLK", "USER_CLK_SEL_LIST1": "AXI_16_ACLK",
-        "USER_SWITCH_ENABLE_00": "FALSE", "USER_SWITCH_ENABLE_01": "FALSE",
+def _memory(stacks: int) -> dict[str, object]:
+    """HBM (PG276): stacks in use; no switch, so that no channel can disturb another."""
+    settings: dict[str, object] = {
+        "USER_HBM_DENSITY": f"{4 * stacks}GB", "USER_HBM_STACK": stacks,
         "USER_APB_EN": "false", "USER_XSDB_INTF_EN": "FALSE",
-        **{f"USER_MC_ENABLE_{number:02}": "TRUE" for number in range(_CONTROLLERS)},
-        **{f"USER_SAXI_{number:02}": "true" for number in range(_PORTS)},
     }
+    for stack in range(stacks):
+        settings |= {
+            f"USER_HBM_REF_CLK_{stack}": REFERENCE_CLOCK // 1_000_000,
+            f"USER_AXI_INPUT_CLK{stack or ''}_FREQ": CLOCK // 1_000_000,
+            f"USER_CLK_SEL_LIST{stack}": f"AXI_{stack * _PORTS:02}_ACLK",
+            f"USER_SWITCH_ENABLE_{stack:02}": "FALSE",
+        }
+    return {**settings,
+            **{f"USER_MC_ENABLE_{number:02}": "TRUE" for number in range(stacks * _CONTROLLERS)},
+            **{f"USER_SAXI_{number:02}": "true" for number in range(stacks * _PORTS)}}
 
 
 def _xdma(board: HbmBoard) -> dict[str, object]:

@@ -267,3 +267,10 @@ PRESETS = {
                      bypass_rows=512, read_buffer=128, edge_buffer=4, program_rows=4096,
                      memory_latency=64, memory_stalls=True),
 }
+# What fits an XCU50, which is two thirds of an XCVU37P: half as many cores, one stack of HBM.
+PRESETS["u50"] = PRESETS["vcu128"].replace(dimensions=3)
+# Two cores fit a Cyclone V with 110,000 logic elements, unfolded.
+PRESETS["de10-nano"] = Config(
+    dimensions=1, lanes=4, planes=1, element_width=8, accumulator_rows=128, weight_rows=1024,
+    channel_words=8192, operand_words=512, bypass_rows=128, program_rows=512, read_buffer=16,
+    adam=False)

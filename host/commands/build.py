@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hypercast.boards.hbm_board import HBM_BOARDS
-from hypercast.boards.serial_board import SERIAL_BOARDS
+from hypercast.boards.hbm_board import HBM_BOARDS, HbmBoard, check
+from hypercast.boards.serial_board import SERIAL_BOARDS, SerialBoard
 from hypercast.host.commands.options import configuration, json_option, print_json
 from hypercast.rtl.config import Config
 
@@ -36,7 +36,8 @@ def build(config: Config, board: str, output: Path | None, run: bool | None, as_
 
     The default configuration is the one that suits the board. Yosys and nextpnr build the
     bitstream of a board with an ECP5 here, and report.json says what it is; the others need their
-    maker's tools.
+    maker's tools. A configuration that cannot fit the FPGA is refused before anything is written.
+    A bitstream that misses its clock is an error of every board's script.
 
     \b
     with HBM, files for Vivado:
@@ -44,13 +45,20 @@ def build(config: Config, board: str, output: Path | None, run: bool | None, as_
     ip.tcl         the vendor's IP, configured
     pins.xdc       pins and clocks
     floorplan.xdc  which core is on which die
-    build.tcl      makes hypercast.bit, timing.txt and utilisation.txt
+    build.tcl      makes hypercast.bit, hypercast.mcs, timing.txt and utilisation.txt
+    flash.tcl      programs the board's flash memory with hypercast.mcs
 
     \b
     with a serial port:
     chip.il or chip.v   the chip
     hypercast.*         the board's top, constraints, and scripts of its tools
     build_hypercast.sh  makes the bitstream
+
+    \b
+    with every board:
+    hypercast.h    registers and configuration for C
+    hypercast.svd  registers as CMSIS SVD
+    manifest.json  board, configuration, registers, counters and memories
     """
     folder = output or Path("build", board)
     if board in HBM_BOARDS:
@@ -66,16 +74,45 @@ def _write(folder: Path, files: Mapping[str, str | bytes]) -> None:
         (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
 
 
+def _descriptions(name: str, fpga: str, config: Config, *,
+                  external: bool = False) -> dict[str, str]:
+    """Files that describe the chip on the board to software; ``external`` as of ``Chip``."""
+    from hypercast.host.eda.integration.c_header import c_header
+    from hypercast.host.eda.integration.svd import svd
+    from hypercast.rtl.export.manifest import manifest
+    from hypercast.rtl.export.options import ExportOptions
+
+    # Names and ports are those of an exported chip.
+    described = {key: value
+                 for key, value in manifest(config, ExportOptions(external=external)).items()
+                 if key not in ("top", "prefix", "ports", "external_memory")}
+    return {"hypercast.h": c_header(config), "hypercast.svd": svd(config),
+            "manifest.json": json.dumps({"board": name, "fpga": fpga, **described}, indent=2)
+            + "\n"}
+
+
+def _check(board: HbmBoard | SerialBoard, config: Config, *, external: bool = False) -> None:
+    """Refuse what cannot fit the board's FPGA."""
+    from hypercast.boards.fpga import FPGAS
+    from hypercast.host.eda.fit import check_fit
+
+    check_fit(board.title, board.fpga, FPGAS[board.fpga], config,
+              folded=isinstance(board, SerialBoard), external=external)
+
+
 def _hbm(name: str, config: Config, folder: Path, run: bool, as_json: bool) -> None:
     from hypercast.boards.hbm_project import board_scripts, board_verilog
 
     board = HBM_BOARDS[name]
+    check(board, config)
+    _check(board, config, external=True)
     if run and not shutil.which(_VIVADO[0]):
         raise FileNotFoundError(
             "--run needs Vivado, but there is no vivado on the PATH; source its settings64.sh, or "
             "leave out --run and build on another machine")
     files = {"hypercast.v": board_verilog(board, config),
-             **board_scripts(board, config, "hypercast")}
+             **board_scripts(board, config, "hypercast"),
+             **_descriptions(name, board.fpga, config, external=True)}
     _write(folder, files)
     if run and subprocess.run(_VIVADO, cwd=folder).returncode:
         raise click.ClickException(f"Vivado failed; see {folder / 'vivado.log'}")
@@ -95,8 +132,10 @@ def _serial(name: str, config: Config, folder: Path, run: bool, as_json: bool) -
     from hypercast.host.eda.board_build import build_bitstream
 
     board = SERIAL_BOARDS[name]
+    _check(board, config)
     plan = project(board, config, chip_source(board, config))
-    _write(folder, plan.files)
+    files = {**plan.files, **_descriptions(name, board.fpga, config)}
+    _write(folder, files)
     report: BoardReport | None = None
     if run:
         report = build_bitstream(folder)
@@ -105,10 +144,10 @@ def _serial(name: str, config: Config, folder: Path, run: bool, as_json: bool) -
     if as_json:
         print_json({"board": name, "built": run,
                     "configuration_hash": f"{config.hash:#010x}",
-                    "files": [str(folder / file) for file in plan.files],
+                    "files": [str(folder / file) for file in files],
                     "report": report and report.to_dict()})
     else:
-        for file in plan.files:
+        for file in files:
             click.echo(f"wrote {folder / file}")
         click.echo(_text(report, folder / f"{PROJECT}.bit") if report else
                    f"to build {board.title}, where {board.toolchain} is: cd {folder} && "

@@ -106,8 +106,13 @@ def _run_script(folder: Path) -> int:
 
 
 def _with_seed(tool: str, seed: int, place: Path) -> str:
-    """A program that is a tool with a seed, which the project's script knows nothing of."""
+    """A program that is a tool with a seed, which the project's script knows nothing of.
+
+    It does not fail where the clock is not met, as it does for who runs the script: the report says
+    so, and what is slow.
+    """
     program = place / "nextpnr"
-    program.write_text(f'#!/bin/sh\nexec {shlex.quote(tool)} --seed {seed} "$@"\n')
+    program.write_text(f"#!/bin/sh\nexec {shlex.quote(tool)} --seed {seed} --timing-allow-fail "
+                       '"$@"\n')
     program.chmod(0o755)
     return str(program)

@@ -9,12 +9,16 @@ import pytest
 __all__ = ["record"]
 
 #: Commands of Vivado that projects use: those that return objects, and the others.
-_QUERIES = ("current_design", "current_fileset", "current_project", "get_cells", "get_files",
-            "get_ips", "get_pblocks", "get_ports", "get_runs")
-_COMMANDS = ("add_cells_to_pblock", "add_files", "create_clock", "create_ip", "create_pblock",
-             "create_project", "generate_target", "launch_runs", "open_run",
-             "report_timing_summary", "report_utilization", "resize_pblock", "set_false_path",
-             "set_property", "update_compile_order", "wait_on_run")
+_QUERIES = ("current_design", "current_fileset", "current_project", "get_cells",
+            "get_cfgmem_parts", "get_files", "get_hw_devices", "get_ips", "get_pblocks",
+            "get_ports", "get_runs")
+_COMMANDS = ("add_cells_to_pblock", "add_files", "close_design", "connect_hw_server",
+             "create_clock", "create_hw_bitstream", "create_hw_cfgmem", "create_ip",
+             "create_pblock", "create_project", "current_hw_device", "generate_target",
+             "launch_runs", "open_hw_manager", "open_hw_target", "open_run", "program_hw_cfgmem",
+             "program_hw_devices", "report_timing_summary", "report_utilization", "resize_pblock",
+             "set_false_path", "set_property", "update_compile_order", "wait_on_run",
+             "write_cfgmem")
 _PRELUDE = """\
 proc record {arguments} { puts [join $arguments "\\t"] }
 foreach name {%s} {

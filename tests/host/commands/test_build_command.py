@@ -8,13 +8,17 @@ import pytest
 from click.testing import CliRunner
 
 from hypercast.boards import hbm_project, serial_project
+from hypercast.boards.serial_board import SERIAL_BOARDS
 from hypercast.host.cli import main
 from hypercast.host.eda import board_build
 from hypercast.host.eda.board_build import BoardReport
 from hypercast.host.eda.place_and_route import Clock
 from hypercast.host.eda.synthesis import Area
+from hypercast.rtl.config import PRESETS
 
-FILES = ["build.tcl", "floorplan.xdc", "hypercast.v", "ip.tcl", "pins.xdc"]
+DESCRIPTIONS = ["hypercast.h", "hypercast.svd", "manifest.json"]
+FILES = sorted(["build.tcl", "flash.tcl", "floorplan.xdc", "hypercast.v", "ip.tcl", "pins.xdc",
+                *DESCRIPTIONS])
 
 
 @pytest.fixture
@@ -131,6 +135,7 @@ def test_a_clock_that_is_not_met(build, synthesis, tmp_path):
 
 @pytest.mark.parametrize(("board", "option", "tools"), [("ulx3s", ["--no-run"], "Trellis"),
                                                         ("arty-a7", [], "Vivado"),
+                                                        ("de10-nano", [], "Quartus"),
                                                         ("tang-mega", [], "Gowin")])
 def test_a_project_only(build, synthesis, tmp_path, board, option, tools):
     synthesis(None)
@@ -139,3 +144,24 @@ def test_a_project_only(build, synthesis, tmp_path, board, option, tools):
     assert result.output.endswith(f"where {tools} is: cd build/{board} && sh build_hypercast.sh\n")
     assert not (tmp_path / f"build/{board}/report.json").exists()
     assert (tmp_path / f"build/{board}/build_hypercast.sh").exists()
+    folder = tmp_path / "build" / board
+    config = PRESETS[SERIAL_BOARDS[board].preset]
+    assert f"{config.hash:#010x}u" in (folder / "hypercast.h").read_text()
+    assert "<name>HYPERCAST</name>" in (folder / "hypercast.svd").read_text()
+    described = json.loads((folder / "manifest.json").read_text())
+    assert described["board"] == board and described["configuration"] == config.to_dict()
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (("ulx3s", "--preset", "cora"), "the LFE5U-85F of the Radiona ULX3S, ECP5-85F: block RAM (18 "
+                                    "Kibit): at least 17,620 needed, 208 there; more than one "
+                                    "thing is too large; take the preset that is the board's own"),
+    (("arty-a7", "--preset", "demo"), "135 there; -P channel_words="),
+    (("u50", "-P", "weight_rows=65536", "-P", "accumulator_rows=16384"), "all 640 UltraRAM in use"),
+])
+def test_what_does_not_fit_is_refused_before_anything_is_written(build, tmp_path, arguments,
+                                                                 message):
+    result = build("--board", *arguments)
+    assert result.exit_code == 2, result.output
+    assert message in result.output and result.output.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
