@@ -2,6 +2,7 @@
 
 import click
 
+from hypercast.host.commands.area import area
 from hypercast.host.commands.bench import bench
 from hypercast.host.commands.build import build
 from hypercast.host.commands.command_group import CommandGroup
@@ -30,6 +31,6 @@ def main() -> None:
     """Hypercast: graph convolutional networks trained on a hypercube of cores, bit for bit."""
 
 
-for command in (bench, build, config, doctor, evaluate, export, model, noc, numbers, predict,
+for command in (area, bench, build, config, doctor, evaluate, export, model, noc, numbers, predict,
                 report, selftest, simulate, train, verify, verilog):
     main.add_command(command)

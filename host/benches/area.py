@@ -1,13 +1,13 @@
 """Area of one router, by open synthesis."""
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
 
 from hypercast.host.benches.figure import Figure
-from hypercast.host.eda.synthesis import FAMILIES, synthesise
+from hypercast.host.eda.area_cache import cached_areas
+from hypercast.host.eda.families import FAMILIES
+from hypercast.host.eda.module_texts import ModuleTexts
 from hypercast.rtl.config import Config
 from hypercast.rtl.export.rtlil import to_rtlil
 
@@ -17,6 +17,8 @@ __all__ = ["CONFIGS", "run"]
 CONFIGS = {f"{planes} {'plane' if planes == 1 else 'planes'}, P = {lanes}":
            Config(planes=planes, lanes=lanes)
            for planes, lanes in product((1, 2, 4), (4, 16))}
+#: Families for which routers are synthesised.
+_ROUTER_FAMILIES = ("ecp5", "7series", "ultrascale+")
 
 
 def _figures(name, area):
@@ -32,17 +34,16 @@ def _figures(name, area):
 
 def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     """The figures; ``data`` is not used."""
+    return list(_routers(progress))
 
+
+def _routers(progress):
     from hypercast.rtl.network.router import Router
 
     progress("converting the routers to RTLIL")
-    designs = {name: to_rtlil(Router(config), "router")
+    designs = {name: ModuleTexts(to_rtlil(Router(config), "router")).alone("router")
                for name, config in CONFIGS.items()}
-    progress(f"synthesising {len(designs)} routers for {' and '.join(FAMILIES)}")
-    # Each synthesis is a process of its own, with one thread; the largest come first.
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        areas = {(family, name): pool.submit(synthesise, designs[name], FAMILIES[family])
-                 for name in sorted(designs, key=lambda name: -len(designs[name]))
-                 for family in FAMILIES}
-        return [figure for family, name in product(FAMILIES, designs)
-                for figure in _figures(f"{family}, {name}", areas[family, name].result())]
+    for family in (FAMILIES[name] for name in _ROUTER_FAMILIES):
+        areas = cached_areas(designs.values(), family, progress)
+        for name, design in designs.items():
+            yield from _figures(f"{family.title}, {name}", areas[design])

@@ -3,21 +3,18 @@
 And the boards with HBM: what their chip takes of the FPGA.
 """
 
-import os
 import tempfile
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from hypercast.host.benches import hbm_resources
 from hypercast.host.benches.figure import Figure
 from hypercast.host.eda.board_build import build_bitstream
 from hypercast.host.eda.capacity import largest_graph, largest_layer
+from hypercast.host.eda.chip_area import chip_area
 from hypercast.host.eda.place_and_route import block_clock
-from hypercast.host.eda.synthesis import FAMILIES, submodules, synthesise
 from hypercast.host.graphs.graph import Graph
 from hypercast.rtl.config import PRESETS, Config
-from hypercast.rtl.export.rtlil import to_rtlil
 
 __all__ = ["run"]
 
@@ -84,20 +81,10 @@ def _bitstream(progress):
 
 def _blocks(progress):
     """Area of each block of a core, not folded."""
-
-    from hypercast.rtl.core import Core
-
-    progress("synthesising the blocks of a core for ECP5")
-    core = to_rtlil(Core(_CONFIG), "core")
-    modules = submodules(core, "core")
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        areas = pool.map(lambda module: synthesise(core, FAMILIES["ECP5"], top=module),
-                         modules.values())
-        return [Figure(name=f"{_BOARD}, a core by itself, {name}: {kind}", value=value)
-                for name, area in zip(modules, areas, strict=True)
-                for kind, value in (("LUT", area.luts + area.ram_luts),
-                                    ("flip-flop", area.flip_flops), ("DSP", area.dsps),
-                                    ("block RAM", area.block_rams))]
+    blocks = chip_area(_CONFIG, "ecp5", external=False, progress=progress).blocks
+    return [Figure(name=f"{_BOARD}, a core by itself, {name}: {kind}", value=block.tally[kind])
+            for name, block in blocks.items()
+            for kind in ("LUT", "flip-flop", "DSP", "block RAM")]
 
 
 def _capacity():

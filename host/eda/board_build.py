@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from hypercast.boards.serial_project import AREA_FILE, PROJECT, TIMING_FILE, tools
+from hypercast.host.eda.families import FAMILIES, Area
 from hypercast.host.eda.place_and_route import Clock, reported_clock
 from hypercast.host.eda.routing import no_progress
-from hypercast.host.eda.synthesis import FAMILIES, Area, hierarchical_areas
+from hypercast.host.eda.synthesis import hierarchical_areas
 from hypercast.host.files.reading.json_file import read_json
 from hypercast.host.files.reading.regular_file import read_text
 from hypercast.sim.build_step import BuildError, StoppedError, run
@@ -82,7 +83,7 @@ def build_bitstream(folder: Path) -> BoardReport:
         used={kind: timing["utilization"][name]["used"] for kind, name in _CELLS.items()},
         available={kind: timing["utilization"][name]["available"]
                    for kind, name in _CELLS.items()},
-        blocks=hierarchical_areas(folder / AREA_FILE, FAMILIES["ECP5"]), seed=seed, seconds=seconds,
+        blocks=hierarchical_areas(folder / AREA_FILE, FAMILIES["ecp5"]), seed=seed, seconds=seconds,
         memory=resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
 
 

@@ -11,10 +11,13 @@ from amaranth.lib.wiring import In
 
 from hypercast.boards.serial_project import tools
 from hypercast.host.files.reading.json_file import read_json
+from hypercast.rtl.config import Config
+from hypercast.rtl.control.control_unit import ControlUnit
+from hypercast.rtl.core import Core
 from hypercast.rtl.export.rtlil import to_rtlil
 from hypercast.sim.build_step import run
 
-__all__ = ["Clock", "block_clock", "reported_clock"]
+__all__ = ["Clock", "block_clock", "core_clock", "reported_clock"]
 
 #: FPGA and speed grade of the ULX3S.
 _DEVICE = ("--85k", "--package", "CABGA381", "--speed", "6")
@@ -111,3 +114,24 @@ def block_clock(block: wiring.Component, *, asked: float) -> Clock:
              str(asked), "--timing-allow-fail", "--json", "block.json", "--report",
              "timing.json"], folder, "nextpnr")
         return reported_clock(read_json(folder / "timing.json"))
+
+
+def core_clock(config: Config, *, asked: float) -> Clock:
+    """The slower of the clocks of a core and of the control unit, each alone, see ``block_clock``.
+
+    Wires between cores come from registers and lead to registers, but are as long as the chip.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration of the chip; memories are inside.
+    asked : float
+        Frequency in MHz to aim for.
+
+    Raises
+    ------
+    BuildError
+        If a tool fails, such as for a core that is larger than the FPGA.
+    """
+    return min((block_clock(block, asked=asked) for block in (Core(config), ControlUnit(config))),
+               key=lambda clock: clock.reached)

@@ -9,8 +9,9 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hypercast.host.benches import area
-from hypercast.host.eda.synthesis import FAMILIES, Area, submodules, synthesise
+from hypercast.host.eda.families import FAMILIES, Area
+from hypercast.host.eda.module_texts import ModuleTexts
+from hypercast.host.eda.synthesis import area_of, count_cells, synthesise
 from hypercast.rtl.config import Config
 from hypercast.rtl.lib.accumulator_bank import AccumulatorBank
 
@@ -45,12 +46,13 @@ class _Samples(wiring.Component):
 
 
 @pytest.mark.parametrize(("family", "ram_luts", "block_rams"),
-                         [("ECP5", 4 * 6, 4), ("7 series", 3 * 4, 2), ("UltraScale+", 2 * 8, 2)])
+                         [("ecp5", 4 * 6, 4), ("7series", 3 * 4, 2), ("ultrascale+", 2 * 8, 2),
+                          ("cyclonev", 16, 8)])
 def test_known_areas(family, ram_luts, block_rams):
     found = synthesise(rtlil.convert(_Samples()), FAMILIES[family])
     assert dataclasses.replace(found, luts=0, small_luts=0, carry_bits=0) == Area(
-        flip_flops=8 + 4 * 16, dsps=1, ram_luts=ram_luts, block_rams=block_rams,
-        scattered_memories=1)
+        flip_flops=8 + 4 * 16, dsps=0.5 if family == "cyclonev" else 1, ram_luts=ram_luts,
+        block_rams=block_rams, scattered_memories=1)
     assert found.luts >= 16  # the scattered memory's multiplexers
 
 
@@ -62,40 +64,32 @@ def test_places_of_luts():
 
 
 def test_a_part_can_be_left_out():
+    """And several designs are synthesised at once, each as if it were alone."""
     m = Module()
     m.submodules.samples = samples = _Samples()
     m.submodules.others = others = _Samples()
     word = Signal(16)
     m.d.sync += word.eq(samples.product + others.product)
-    design = rtlil.convert(m, name="top", ports=[word])
-    parts = submodules(design, "top")
-    alone = synthesise(design, FAMILIES["ECP5"], top="top", without=parts.values())
+    texts = ModuleTexts(rtlil.convert(m, name="top", ports=[word]))
+    parts = texts.parts("top")
+    designs = [texts.alone("top", without=set(parts.values())), texts.alone(parts["others"])]
+    alone, others = (area_of(cells, FAMILIES["ecp5"])
+                     for cells in count_cells(designs, FAMILIES["ecp5"]))
     assert alone == Area(luts=16, carry_bits=16, flip_flops=16)
+    assert (others.dsps, others.scattered_memories) == (1, 0)  # only the product is used
 
 
 def test_refusals():
     with pytest.raises(RuntimeError, match=r"Yosys failed:\n(.|\n)*ERROR: .*nosuch"):
-        synthesise("module \\top\n cell \\nosuch \\part\n end\nend\n", FAMILIES["ECP5"])
+        synthesise("module \\some\n  cell \\nosuch \\part\n  end\nend\n", FAMILIES["ecp5"])
     m, bit = Module(), Signal()
     m.d.sync += bit.eq(~bit)
-    few = dataclasses.replace(FAMILIES["ECP5"], cells={"LUT4": Area(luts=1)})
+    few = dataclasses.replace(FAMILIES["ecp5"], cells={"LUT4": Area(luts=1)})
     with pytest.raises(RuntimeError, match=r"area is not known: TRELLIS_FF;"):
         synthesise(rtlil.convert(m, ports=[bit]), few)
 
 
-def test_bench(monkeypatch):
-    config = Config(dimensions=1, lanes=2, planes=1)
-    monkeypatch.setattr(area, "CONFIGS", {"router": config})
-    figures = {figure.name: figure for figure in area.run(None, lambda text: None)}
-    assert len(figures) == 5 * len(FAMILIES)
-    assert all(figure.passed for figure in figures.values())
-    for family in FAMILIES:
-        assert figures[f"{family}, router: distributed RAM"].value > 0
-        # The link's output register is the least there is.
-        assert figures[f"{family}, router: flip-flops"].value > config.data_width
-
-
 def test_ports_that_are_arrays():
     config = Config(lanes=2, accumulator_rows=16)
-    found = synthesise(rtlil.convert(AccumulatorBank(config)), FAMILIES["ECP5"])
+    found = synthesise(rtlil.convert(AccumulatorBank(config)), FAMILIES["ecp5"])
     assert (found.ram_luts > 0, found.scattered_memories) == (True, 0)

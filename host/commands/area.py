@@ -1,0 +1,101 @@
+"""``hypercast area``: what a chip takes of an FPGA, by synthesis."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from hypercast.host.commands.options import OUTPUT, configuration, json_option, print_json
+from hypercast.host.eda.families import FAMILIES, Area
+from hypercast.rtl.config import Config
+
+if TYPE_CHECKING:
+    from hypercast.host.eda.chip_area import ChipArea
+    from hypercast.host.eda.place_and_route import Clock
+
+__all__ = ["area"]
+
+
+@click.command()
+@configuration("tiny")
+@click.option("--family", type=click.Choice(list(FAMILIES)), required=True, help="Of the FPGA.")
+@click.option("--memory", type=click.Choice(["sram", "axi"]),
+              help="Of the channels: in the FPGA, or outside, behind AXI4.  [default: axi if the "
+                   "configuration simulates it, else sram]")
+@click.option("--clock", type=click.FloatRange(1, 1000), metavar="MHZ",
+              help="Place and route a core and the control unit, too, aiming at a clock; ecp5 "
+                   "only. It takes many minutes.")
+@click.option("--treemap", type=OUTPUT, metavar="FILE",
+              help="Draw the blocks, as large as their LUTs.")
+@json_option
+def area(config: Config, family: str, memory: str | None, clock: float | None,
+         treemap: Path | None, as_json: bool) -> None:
+    """LUTs, flip-flops, DSPs and RAMs of a chip, block by block, by synthesis with Yosys.
+
+    What was synthesised once is known from then on.
+    """
+    from hypercast.host.eda.chip_area import chip_area, has_memory_outside
+    from hypercast.host.eda.place_and_route import core_clock
+    from hypercast.host.eda.treemap import draw_treemap
+
+    if clock and family != "ecp5":
+        raise click.UsageError(f"--clock needs --family ecp5, not {family}, for which there is no "
+                               f"open place and route; leave --clock out")
+    external = has_memory_outside(config) if memory is None else memory == "axi"
+    console = Console(stderr=True)
+    reached = None
+    with console.status("area") as status:
+        found = chip_area(config, family, external=external, progress=status.update)
+        if clock:
+            status.update("placing and routing a core and the control unit")
+            reached = core_clock(config, asked=clock)
+    title = f"{FAMILIES[family].title}, memory {'outside' if external else 'inside'}"
+    if treemap:
+        draw_treemap(treemap, found, f"{title}: LUTs of {_cores(found)}")
+    if as_json:
+        print_json(_document(config, family, external, found, reached))
+        return
+    Console().print(_table(found, title))
+    if reached:
+        click.echo(f"clock: {reached.asked:.0f} MHz asked, {reached.reached:.1f} MHz reached; "
+                   f"slowest path: {reached.begin} to {reached.end}, {reached.cells} cells")
+    if treemap:
+        click.echo(f"wrote {treemap}")
+
+
+def _cores(found: "ChipArea") -> str:
+    return f"{found.cores} core{'s' * (found.cores > 1)} and the control unit"
+
+
+def _document(config: Config, family: str, external: bool, found: "ChipArea",
+              clock: "Clock | None") -> dict[str, object]:
+    return {
+        "family": family, "memory": "axi" if external else "sram",
+        "configuration_hash": f"{config.hash:#010x}", "configuration": config.to_dict(),
+        "cores": found.cores,
+        "blocks": {name: block.tally for name, block in found.blocks.items()},
+        "core": found.core.tally, "control": found.control.tally, "chip": found.total.tally,
+        "clock": clock and {"asked": clock.asked, "reached": clock.reached, "begin": clock.begin,
+                            "end": clock.end, "cells": clock.cells}}
+
+
+def _table(found: "ChipArea", title: str) -> Table:
+    total = found.total.tally
+    kinds = [kind for kind in total if total[kind] or kind in ("LUT", "flip-flop", "DSP")]
+    table = Table("block", title=title)
+    for kind in kinds:
+        table.add_column(kind, justify="right")
+
+    def row(name: str, block: Area) -> None:
+        table.add_row(name, *(f"{block.tally[kind]:,.10g}" for kind in kinds))
+
+    for name, block in found.blocks.items():
+        row(name, block)
+    table.add_section()
+    row("a core", found.core)
+    row("control unit", found.control)
+    table.add_section()
+    row(f"chip: {_cores(found)}", found.total)
+    return table

@@ -1,0 +1,88 @@
+"""What a chip takes of an FPGA, by synthesis: part by part, each once."""
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hypercast.host.eda.area_cache import cached_areas
+from hypercast.host.eda.chip_parts import SYSTOLIC, control_design, core_parts
+from hypercast.host.eda.families import FAMILIES, Area
+from hypercast.rtl.config import Config
+
+__all__ = ["ChipArea", "chip_area", "has_memory_outside"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChipArea:
+    """What a chip takes.
+
+    Parameters
+    ----------
+    cores : int
+        Number of cores.
+    blocks : dict
+        ``Area`` of each block of one core, by name; what joins them is a block, too.
+    control : Area
+        Of the control unit.
+    """
+
+    cores: int
+    blocks: dict[str, Area]
+    control: Area
+
+    @property
+    def core(self) -> Area:
+        """Of one core."""
+        return sum(self.blocks.values(), start=Area())
+
+    @property
+    def total(self) -> Area:
+        """Of all cores and the control unit."""
+        return self.core * self.cores + self.control
+
+
+def has_memory_outside(config: Config) -> bool:
+    """Whether a configuration's channels are simulated, so that others have to be built."""
+    return config.memory_latency > 1 or config.memory_stalls
+
+
+def chip_area(config: Config, family: str, *, external: bool,
+              progress: Callable[[str], None] = lambda text: None) -> ChipArea:
+    """What a chip takes of an FPGA, by synthesis or from the cache of earlier ones.
+
+    Blocks are synthesised by themselves, out of context. So nothing is shared between them, or
+    simplified because of what another one does.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration of the chip.
+    family : str
+        One of ``FAMILIES``.
+    external : bool
+        Whether the memory channels' memory is outside of the chip.
+    progress : callable
+        Called with a line of text before each slow step.
+
+    Raises
+    ------
+    RuntimeError
+        If Yosys fails, or uses a cell whose area is not known.
+    """
+    progress("converting a core and the control unit to RTLIL")
+    parts, control = core_parts(config, external=external), control_design(config)
+    designs = defaultdict(set, {family: {control}})
+    for part in parts:
+        designs[_family(part.name, family)].add(part.design)
+    areas = {name: cached_areas(texts, FAMILIES[name], progress)
+             for name, texts in designs.items()}
+    blocks: dict[str, Area] = defaultdict(Area)
+    for part in parts:
+        blocks[part.name] += areas[_family(part.name, family)][part.design]
+    return ChipArea(cores=config.cores, blocks=dict(sorted(blocks.items())),
+                    control=areas[family][control])
+
+
+def _family(part: str, family: str) -> str:
+    """The family that a part is synthesised for."""
+    return FAMILIES[family].systolic or family if part == SYSTOLIC else family

@@ -1,0 +1,68 @@
+"""The parts of a chip that are synthesised by themselves."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hypercast.host.eda.module_texts import ModuleTexts
+from hypercast.rtl.config import Config
+from hypercast.rtl.control.control_unit import ControlUnit
+from hypercast.rtl.core import Core
+from hypercast.rtl.export.rtlil import to_rtlil
+
+__all__ = ["SYSTOLIC", "WIRES", "Part", "control_design", "core_parts"]
+
+#: What of a block is left when its blocks are taken out.
+WIRES = "wires of {}"
+#: The systolic array, see ``Family``.
+SYSTOLIC = "array.array"
+#: Blocks whose blocks are parts: Yosys' time grows faster than a design.
+_TAKEN_APART = ("core", "array")
+#: Of the name of a block of which there are several.
+_NUMBER = re.compile(r"_\d+$")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A part of a core.
+
+    Parameters
+    ----------
+    name : str
+        Of the block, without the number of one of which there are several.
+    design : str
+        RTLIL text, as ``ModuleTexts.alone`` gives it.
+    """
+
+    name: str
+    design: str
+
+
+def core_parts(config: Config, *, external: bool) -> list[Part]:
+    """All parts of a core.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration of the chip.
+    external : bool
+        Whether the memory channels' memory is outside of the chip, see ``Core``.
+    """
+    texts = ModuleTexts(to_rtlil(Core(config, external=external), "core"))
+    return list(_taken_apart(texts, "core", "core"))
+
+
+def control_design(config: Config) -> str:
+    """RTLIL text of the control unit."""
+    return ModuleTexts(to_rtlil(ControlUnit(config), "control")).alone("control")
+
+
+def _taken_apart(texts: ModuleTexts, module: str, name: str) -> Iterator[Part]:
+    if name not in _TAKEN_APART:
+        yield Part(name=name, design=texts.alone(module))
+        return
+    blocks = texts.parts(module)
+    yield Part(name=WIRES.format(name), design=texts.alone(module, without=set(blocks.values())))
+    for block, kind in blocks.items():
+        path = block if name == "core" else f"{name}.{block}"
+        yield from _taken_apart(texts, kind, _NUMBER.sub("", path))
