@@ -1,6 +1,10 @@
 #include "hypercast_driver.h"
 
-#include "hypercast.h"
+/* Of a chip whose top module has another name: -DHYPERCAST_HEADER='"NAME.h"'. */
+#ifndef HYPERCAST_HEADER
+#define HYPERCAST_HEADER "hypercast.h"
+#endif
+#include HYPERCAST_HEADER
 
 /* The image, as host/runtime/image.py writes it. */
 #define IMAGE_MAGIC 0x4843494du

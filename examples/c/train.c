@@ -14,7 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hypercast.h"
+#ifndef HYPERCAST_HEADER
+#define HYPERCAST_HEADER "hypercast.h"
+#endif
+#include HYPERCAST_HEADER
 #include "hypercast_driver.h"
 #include "hypercast_mapped.h"
 #include "hypercast_tty.h"

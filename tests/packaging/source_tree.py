@@ -3,11 +3,13 @@
 import ast
 from pathlib import Path
 
-__all__ = ["FOLDERS", "ROOT", "imports", "module_name", "modules"]
+__all__ = ["EXAMPLES", "FOLDERS", "ROOT", "imports", "module_name", "modules"]
 
 ROOT = Path(__file__).parents[2]
 #: Top-level folders that are packages under ``hypercast``.
 FOLDERS = ("boards", "host", "proofs", "reference", "rtl", "sim")
+#: Folder that is installed as ``hypercast.examples``, to be copied.
+EXAMPLES = "examples"
 
 
 def modules(*folders):

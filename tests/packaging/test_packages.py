@@ -8,7 +8,7 @@ import zipfile
 
 import pytest
 
-from tests.packaging.source_tree import FOLDERS, ROOT, module_name, modules
+from tests.packaging.source_tree import EXAMPLES, FOLDERS, ROOT, module_name, modules
 
 SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
 
@@ -21,15 +21,15 @@ def isolated(code):
 
 def shipped_files():
     """Every file that belongs into a wheel, by its name there."""
-    for folder in FOLDERS:
+    for folder in (*FOLDERS, EXAMPLES):
         for path in (ROOT / folder).rglob("*"):
-            if path.is_file() and "__pycache__" not in path.parts:
+            if path.is_file() and not {"__pycache__", "build"} & set(path.parts):
                 yield f"hypercast/{path.relative_to(ROOT)}".replace("host/_root/", "")
 
 
 def test_listed_packages_are_those_of_the_tree():
     tree = {module_name(path) for path in modules(*FOLDERS) if path.name == "__init__.py"}
-    assert SETUPTOOLS["packages"] == sorted(tree)
+    assert SETUPTOOLS["packages"] == sorted({*tree, f"hypercast.{EXAMPLES}"})
 
 
 def test_every_folder_with_modules_is_a_package():
@@ -38,7 +38,8 @@ def test_every_folder_with_modules_is_a_package():
 
 
 def test_top_level_folders_are_mapped():
-    expected = {"hypercast": "host/_root", **{f"hypercast.{name}": name for name in FOLDERS}}
+    expected = {"hypercast": "host/_root",
+                **{f"hypercast.{name}": name for name in (*FOLDERS, EXAMPLES)}}
     assert SETUPTOOLS["package-dir"] == expected
 
 
@@ -51,7 +52,7 @@ def test_a_folder_is_imported_under_hypercast_only(folder):
 @pytest.mark.slow
 def test_the_wheel_holds_the_tree_and_nothing_else(tmp_path):
     copy = tmp_path / "copy"  # building leaves things behind
-    for name in (*FOLDERS, "pyproject.toml", "README.md", "LICENSE"):
+    for name in (*FOLDERS, EXAMPLES, "pyproject.toml", "README.md", "LICENSE"):
         source = ROOT / name
         (shutil.copytree if source.is_dir() else shutil.copy)(source, copy / name)
     subprocess.run([sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps",

@@ -1,0 +1,1 @@
+"""Examples to copy: ``hypercast examples FOLDER``. Nothing imports them."""
