@@ -17,6 +17,17 @@ __all__ = ["TOP_MODULE", "board_scripts", "board_verilog"]
 #: Name of the board's top module.
 TOP_MODULE = "hypercast_board"
 
+_SETUP = f"""\
+add_files -fileset constrs_1 -norecurse [list [file join $folder pins.xdc] \\
+    [file join $folder floorplan.xdc]]
+# These name cells, which are there after synthesis only.
+set_property USED_IN_SYNTHESIS false [get_files floorplan.xdc]
+set_property XPM_LIBRARIES {{XPM_CDC}} [current_project]
+set_property top {TOP_MODULE} [current_fileset]
+source [file join $folder ip.tcl]
+update_compile_order -fileset sources_1
+"""
+
 
 def board_verilog(board: HbmBoard, config: Config) -> str:
     """The board as Verilog, but for the vendor's IP; the same text on every run and machine.
@@ -53,8 +64,7 @@ def board_scripts(board: HbmBoard, config: Config, name: str) -> dict[str, str]:
     header = _header(config, "#")
     scripts = {
         "build.tcl": build_script(
-            title=board.title, name=name, part=board.part, top=TOP_MODULE,
-            constraints=("pins.xdc", "floorplan.xdc"), late="floorplan.xdc")
+            title=board.title, name=name, part=board.part, top=TOP_MODULE, setup=_SETUP)
         + flash_image(board.flash, name),
         "ip.tcl": ip_script(board), "pins.xdc": pin_constraints(board),
         "floorplan.xdc": floorplan(board),

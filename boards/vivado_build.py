@@ -1,23 +1,13 @@
 """The Tcl script with which Vivado builds a project in the folder it lies in."""
 
-from collections.abc import Iterable
-
 __all__ = ["build_script"]
 
 _SCRIPT = """\
 # Builds the bitstream of @TITLE@. Run in this folder: vivado -mode batch -source build.tcl
 set folder [file dirname [file normalize [info script]]]
 create_project -force @NAME@ [file join $folder project] -part @PART@
-set_property XPM_LIBRARIES {XPM_CDC} [current_project]
-
 add_files -norecurse [file join $folder @NAME@.v]
-add_files -fileset constrs_1 -norecurse [list @CONSTRAINTS@]
-# These name cells, which are there after synthesis only.
-set_property USED_IN_SYNTHESIS false [get_files @LATE@]
-set_property top @TOP@ [current_fileset]
-source [file join $folder ip.tcl]
-update_compile_order -fileset sources_1
-
+@SETUP@
 proc run {name args} {
     launch_runs $name -jobs 4 {*}$args
     wait_on_run $name
@@ -47,21 +37,17 @@ file copy -force [file join [get_property DIRECTORY [get_runs impl_1]] @TOP@.bit
 """
 
 
-def build_script(*, title: str, name: str, part: str, top: str, constraints: Iterable[str],
-                 late: str) -> str:
+def build_script(*, title: str, name: str, part: str, top: str, setup: str) -> str:
     """Tcl that makes ``NAME.bit``, ``timing.txt`` and ``utilisation.txt`` of ``NAME.v``.
 
     Parameters
     ----------
     title, name, part, top : str
         What the board is called, and the project; FPGA; top module.
-    constraints : tuple of str
-        Files of constraints.
-    late : str
-        The one of them that only concerns the implementation.
+    setup : str
+        Tcl that adds what there is besides ``NAME.v``, and sets the top.
     """
-    values = {"TITLE": title, "NAME": name, "PART": part, "TOP": top, "LATE": late,
-              "CONSTRAINTS": " ".join(f"[file join $folder {file}]" for file in constraints)}
+    values = {"TITLE": title, "NAME": name, "PART": part, "TOP": top, "SETUP": setup}
     script = _SCRIPT
     for key, value in values.items():
         script = script.replace(f"@{key}@", value)

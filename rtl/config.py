@@ -274,3 +274,8 @@ PRESETS["de10-nano"] = Config(
     dimensions=1, lanes=4, planes=1, element_width=8, accumulator_rows=128, weight_rows=1024,
     channel_words=8192, operand_words=512, bypass_rows=128, program_rows=512, read_buffer=16,
     adam=False)
+# What fits an XCK26, whose memory channels are the processor's memory.
+PRESETS["kv260"] = Config(
+    lanes=4, dimensions=2, planes=2, accumulator_rows=512, weight_rows=4096,
+    channel_words=1 << 20, operand_words=4096, bypass_rows=512, read_buffer=64, edge_buffer=8,
+    program_rows=1024, memory_latency=64, memory_stalls=True)

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hypercast.boards.hbm_board import HBM_BOARDS, HbmBoard, check
-from hypercast.boards.serial_board import SERIAL_BOARDS, SerialBoard
+from hypercast.boards.hbm_board import HBM_BOARDS
+from hypercast.boards.hbm_board import check as check_channels
+from hypercast.boards.serial_board import SERIAL_BOARDS
+from hypercast.boards.zynq_board import ZYNQ_BOARDS, check_memory
 from hypercast.host.commands.options import configuration, json_option, print_json
 from hypercast.rtl.config import Config
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["build"]
 
-_BOARDS = HBM_BOARDS | SERIAL_BOARDS
+_BOARDS = HBM_BOARDS | SERIAL_BOARDS | ZYNQ_BOARDS
 _VIVADO = ("vivado", "-mode", "batch", "-source", "build.tcl")
 
 
@@ -49,6 +51,14 @@ def build(config: Config, board: str, output: Path | None, run: bool | None, as_
     flash.tcl      programs the board's flash memory with hypercast.mcs
 
     \b
+    with a processor that runs Linux, files for Vivado:
+    hypercast.v          the chip, with a manager for every memory channel
+    system.tcl           processor, chip and what connects them, as a block design
+    build.tcl            makes hypercast.bit, hypercast.xsa, timing.txt and utilisation.txt
+    hypercast.bif        for bootgen, which makes of the bitstream what Linux loads
+    reserved-memory.dtsi the memory that Linux has to leave to the chip
+
+    \b
     with a serial port:
     chip.il or chip.v   the chip
     hypercast.*         the board's top, constraints, and scripts of its tools
@@ -61,11 +71,12 @@ def build(config: Config, board: str, output: Path | None, run: bool | None, as_
     manifest.json  board, configuration, registers, counters and memories
     """
     folder = output or Path("build", board)
-    if board in HBM_BOARDS:
-        _hbm(board, config, folder, bool(run), as_json)
-    else:
+    _check(board, config)
+    if board in SERIAL_BOARDS:
         run = SERIAL_BOARDS[board].open_tools if run is None else run
         _serial(board, config, folder, run, as_json)
+    else:
+        _vivado(board, config, folder, bool(run), as_json)
 
 
 def _write(folder: Path, files: Mapping[str, str | bytes]) -> None:
@@ -74,45 +85,56 @@ def _write(folder: Path, files: Mapping[str, str | bytes]) -> None:
         (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
 
 
-def _descriptions(name: str, fpga: str, config: Config, *,
-                  external: bool = False) -> dict[str, str]:
-    """Files that describe the chip on the board to software; ``external`` as of ``Chip``."""
+def _check(name: str, config: Config) -> None:
+    """Refuse what does not fit a board."""
+    from hypercast.boards.fpga import FPGAS
+    from hypercast.host.eda.fit import check_fit
+
+    board = _BOARDS[name]
+    if name in HBM_BOARDS:
+        check_channels(HBM_BOARDS[name], config)
+    elif name in ZYNQ_BOARDS:
+        check_memory(ZYNQ_BOARDS[name], config)
+    check_fit(board.title, board.fpga, FPGAS[board.fpga], config,
+              folded=name in SERIAL_BOARDS, external=name not in SERIAL_BOARDS)
+
+
+def _descriptions(name: str, config: Config) -> dict[str, str]:
+    """Files that describe the chip on the board to software."""
     from hypercast.host.eda.integration.c_header import c_header
     from hypercast.host.eda.integration.svd import svd
     from hypercast.rtl.export.manifest import manifest
     from hypercast.rtl.export.options import ExportOptions
 
-    # Names and ports are those of an exported chip.
-    described = {key: value
-                 for key, value in manifest(config, ExportOptions(external=external)).items()
-                 if key not in ("top", "prefix", "ports", "external_memory")}
+    described = manifest(config, ExportOptions(external=name not in SERIAL_BOARDS))
+    if name not in ZYNQ_BOARDS:  # names and ports are those of an exported chip
+        for key in ("top", "prefix", "ports", "external_memory"):
+            del described[key]
     return {"hypercast.h": c_header(config), "hypercast.svd": svd(config),
-            "manifest.json": json.dumps({"board": name, "fpga": fpga, **described}, indent=2)
-            + "\n"}
+            "manifest.json": json.dumps(
+                {"board": name, "fpga": _BOARDS[name].fpga, **described}, indent=2) + "\n"}
 
 
-def _check(board: HbmBoard | SerialBoard, config: Config, *, external: bool = False) -> None:
-    """Refuse what cannot fit the board's FPGA."""
-    from hypercast.boards.fpga import FPGAS
-    from hypercast.host.eda.fit import check_fit
+def _vivado_files(name: str, config: Config) -> dict[str, str]:
+    """The project of a board with HBM, or with a processor."""
+    from hypercast.boards import hbm_project, zynq_project
+    from hypercast.rtl.export import chip_conversion
 
-    check_fit(board.title, board.fpga, FPGAS[board.fpga], config,
-              folded=isinstance(board, SerialBoard), external=external)
+    if name in HBM_BOARDS:
+        board = HBM_BOARDS[name]
+        return {"hypercast.v": hbm_project.board_verilog(board, config),
+                **hbm_project.board_scripts(board, config, "hypercast")}
+    return {"hypercast.v": chip_conversion.to_verilog(config, zynq_project.OPTIONS),
+            **zynq_project.board_files(ZYNQ_BOARDS[name], config, "hypercast")}
 
 
-def _hbm(name: str, config: Config, folder: Path, run: bool, as_json: bool) -> None:
-    from hypercast.boards.hbm_project import board_scripts, board_verilog
-
-    board = HBM_BOARDS[name]
-    check(board, config)
-    _check(board, config, external=True)
+def _vivado(name: str, config: Config, folder: Path, run: bool, as_json: bool) -> None:
+    board = (HBM_BOARDS | ZYNQ_BOARDS)[name]
     if run and not shutil.which(_VIVADO[0]):
         raise FileNotFoundError(
             "--run needs Vivado, but there is no vivado on the PATH; source its settings64.sh, or "
             "leave out --run and build on another machine")
-    files = {"hypercast.v": board_verilog(board, config),
-             **board_scripts(board, config, "hypercast"),
-             **_descriptions(name, board.fpga, config, external=True)}
+    files = {**_vivado_files(name, config), **_descriptions(name, config)}
     _write(folder, files)
     if run and subprocess.run(_VIVADO, cwd=folder).returncode:
         raise click.ClickException(f"Vivado failed; see {folder / 'vivado.log'}")
@@ -132,9 +154,8 @@ def _serial(name: str, config: Config, folder: Path, run: bool, as_json: bool) -
     from hypercast.host.eda.board_build import build_bitstream
 
     board = SERIAL_BOARDS[name]
-    _check(board, config)
     plan = project(board, config, chip_source(board, config))
-    files = {**plan.files, **_descriptions(name, board.fpga, config)}
+    files = {**plan.files, **_descriptions(name, config)}
     _write(folder, files)
     report: BoardReport | None = None
     if run:

@@ -18,7 +18,8 @@ __all__ = ["selftest"]
 @configuration("tiny")
 @click.option("--device", default=RTL, show_default=True, metavar="DEVICE",
               help="rtl: the whole chip, simulated. serial[:PORT][@BAUD]: a board on a serial "
-                   "port. xdma:FILE: a board on PCIe.")
+                   "port. xdma:FILE: a board on PCIe. "
+                   "mapped:FILE[@ADDRESS]: a board whose processor this is.")
 @click.option("--section", "sections", type=click.Choice(list(SECTIONS)), multiple=True,
               help="Run only this section; may be repeated.")
 @click.option("--quick", is_flag=True,

@@ -38,7 +38,8 @@ _NEEDS = {"--split-seed": ("--split",), "--batch": ("--sampler",),
 _FIELDS = ("dimensions", "lanes", "planes", "eject", "buffer_depth", "element_width", "weight_rows",
            "channel_words", "operand_words", "bypass_rows", "adam", "program_rows", "tensors", "x")
 _TEXTS = ("x", "ä", "karate", "1,2,3", ",", "1,", "50/50", "60/20/20/0", "100/0/0", "1e-320",
-          "serial@0", "serial:x@", "xdma:", "xdma:/dev/null", "serial:/dev/null@-1", "-0.0",
+          "serial@0", "serial:x@", "xdma:", "xdma:/dev/null", "serial:/dev/null@-1", "mapped:",
+          "mapped:/dev/null", "mapped:x@1", "-0.0",
           "0.999999", "1e-9", "65536", "3", "7")
 #: A training may take that long, if it was asked for.
 _TOO_LONG = ("2147483648", "4294967295")

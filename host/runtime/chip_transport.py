@@ -1,7 +1,8 @@
-"""Opens the transport to a chip: simulated, on a serial port, or on PCIe."""
+"""Opens the transport to a chip: simulated, on a serial port, on PCIe, or mapped."""
 
 from collections.abc import Callable
 
+from hypercast.host.runtime.mapped_transport import MAPPED, open_mapped
 from hypercast.host.runtime.serial.discovery import open_serial, serial_address
 from hypercast.host.runtime.transport import Transport
 from hypercast.host.runtime.xdma_transport import XDMA, open_xdma
@@ -20,7 +21,7 @@ def open_transport(name: str, config: Config, *,
     Parameters
     ----------
     name : str
-        ``rtl``, ``serial[:PORT][@BAUD]`` or ``xdma:FILE``.
+        ``rtl``, ``serial[:PORT][@BAUD]``, ``xdma:FILE`` or ``mapped:FILE[@ADDRESS]``.
     config : Config
         Configuration of the chip.
     progress : callable
@@ -38,8 +39,10 @@ def open_transport(name: str, config: Config, *,
         return CxxrtlTransport(config, progress=progress)
     if name.startswith(XDMA):
         return open_xdma(name)
+    if name.startswith(MAPPED):
+        return open_mapped(name)
     try:
         serial_address(name)
     except ValueError as error:
-        raise ValueError(f"{error}; or {XDMA}FILE or {RTL}") from None
+        raise ValueError(f"{error}; or {XDMA}FILE or {MAPPED}FILE[@ADDRESS] or {RTL}") from None
     return open_serial(name, config)

@@ -3,7 +3,8 @@
 import os
 
 from hypercast.host.runtime.transport import Transport, TransportError
-from hypercast.rtl.registers import MAGIC, Status, register
+from hypercast.host.runtime.unfinished_program import refuse_unfinished
+from hypercast.rtl.registers import MAGIC, register
 
 __all__ = ["XDMA", "XdmaTransport", "open_xdma", "xdma_path"]
 
@@ -33,8 +34,7 @@ def xdma_path(name: str) -> str:
 def open_xdma(name: str) -> "XdmaTransport":
     """The transport to a board whose chip holds nothing of a program that was broken off.
 
-    Such a board has no reset but its bitstream, and a program that stopped before its end may have
-    left sums in the accumulators.
+    Such a board has no reset but its bitstream.
 
     Parameters
     ----------
@@ -50,13 +50,12 @@ def open_xdma(name: str) -> "XdmaTransport":
     """
     path = xdma_path(name)
     transport = XdmaTransport(path)
-    status = Status(transport.read(register("status")))
-    started = any(transport.read(register(half)) for half in ("cycles_low", "cycles_high"))
-    if status not in (Status(0), Status.DONE) or (started and not status & Status.DONE):
+    try:
+        refuse_unfinished(
+            transport, path, "load the board's bitstream again and rescan the PCI bus")
+    except TransportError:
         transport.close()
-        raise TransportError(
-            f"the chip of {path} runs a program, or the last one did not reach its end (status "
-            f"{status!r}); wait for it, or load the board's bitstream again and rescan the PCI bus")
+        raise
     return transport
 
 

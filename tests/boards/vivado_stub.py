@@ -9,16 +9,19 @@ import pytest
 __all__ = ["record"]
 
 #: Commands of Vivado that projects use: those that return objects, and the others.
-_QUERIES = ("current_design", "current_fileset", "current_project", "get_cells",
-            "get_cfgmem_parts", "get_files", "get_hw_devices", "get_ips", "get_pblocks",
-            "get_ports", "get_runs")
-_COMMANDS = ("add_cells_to_pblock", "add_files", "close_design", "connect_hw_server",
-             "create_clock", "create_hw_bitstream", "create_hw_cfgmem", "create_ip",
-             "create_pblock", "create_project", "current_hw_device", "generate_target",
-             "launch_runs", "open_hw_manager", "open_hw_target", "open_run", "program_hw_cfgmem",
+_QUERIES = ("current_design", "current_fileset", "current_project", "get_bd_addr_segs",
+            "get_bd_addr_spaces", "get_bd_cells", "get_bd_intf_pins", "get_bd_pins",
+            "get_board_parts", "get_cells", "get_cfgmem_parts", "get_files", "get_hw_devices",
+            "get_ips", "get_pblocks", "get_ports", "get_runs")
+_COMMANDS = ("add_cells_to_pblock", "add_files", "apply_bd_automation", "assign_bd_address",
+             "close_design", "connect_bd_intf_net", "connect_bd_net", "connect_hw_server",
+             "create_bd_cell", "create_bd_design", "create_clock", "create_hw_bitstream",
+             "create_hw_cfgmem", "create_ip", "create_pblock", "create_project",
+             "current_hw_device", "generate_target", "launch_runs", "make_wrapper",
+             "open_hw_manager", "open_hw_target", "open_run", "program_hw_cfgmem",
              "program_hw_devices", "report_timing_summary", "report_utilization", "resize_pblock",
-             "set_false_path", "set_property", "update_compile_order", "wait_on_run",
-             "write_cfgmem")
+             "save_bd_design", "set_false_path", "set_property", "update_compile_order",
+             "validate_bd_design", "wait_on_run", "write_cfgmem", "write_hw_platform")
 _PRELUDE = """\
 proc record {arguments} { puts [join $arguments "\\t"] }
 foreach name {%s} {

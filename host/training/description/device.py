@@ -3,6 +3,7 @@
 from dataclasses import fields
 from typing import Any
 
+from hypercast.host.runtime.mapped_transport import MAPPED, mapped_place
 from hypercast.host.runtime.serial.discovery import serial_address
 from hypercast.host.runtime.xdma_transport import XDMA, xdma_path
 from hypercast.host.training.description.conversion import DescriptionError, checked
@@ -10,7 +11,8 @@ from hypercast.rtl.config import PRESETS, Config, ConfigurationError
 
 __all__ = ["DEVICES", "Device"]
 
-#: Names of the devices that every machine has; besides, there are boards on serial ports and PCIe.
+#: Names of the devices that every machine has; besides, there are boards on serial ports, on
+#: PCIe, and around the processor.
 DEVICES = ("reference", "rtl")
 
 _FIELDS = {field.name: field.type for field in fields(Config)}
@@ -24,6 +26,7 @@ class Device:
     name : str
         ``reference``: NumPy. ``rtl``: the whole chip, simulated. ``serial[:PORT][@BAUD]``: a board
         on a serial port, found if PORT is left out. ``xdma:FILE``: a board on PCIe.
+        ``mapped:FILE[@ADDRESS]``: a board whose processor this is.
     preset : str
         One of ``PRESETS``.
     elements : int, optional
@@ -65,9 +68,15 @@ class Device:
     def _check_name(self) -> None:
         if self.name not in DEVICES:
             try:
-                (xdma_path if self.name.startswith(XDMA) else serial_address)(self.name)
+                if self.name.startswith(XDMA):
+                    xdma_path(self.name)
+                elif self.name.startswith(MAPPED):
+                    mapped_place(self.name)
+                else:
+                    serial_address(self.name)
             except ValueError as error:
-                raise DescriptionError(f"{error}; or {' or '.join(('xdma:FILE', *DEVICES))}",
+                others = "xdma:FILE", "mapped:FILE[@ADDRESS]", *DEVICES
+                raise DescriptionError(f"{error}; or {' or '.join(others)}",
                                        "device", "name") from None
 
     def named(self, name: str) -> "Device":

@@ -15,6 +15,7 @@ from hypercast.host.eda.board_build import BoardReport
 from hypercast.host.eda.place_and_route import Clock
 from hypercast.host.eda.synthesis import Area
 from hypercast.rtl.config import PRESETS
+from hypercast.rtl.export import chip_conversion
 
 DESCRIPTIONS = ["hypercast.h", "hypercast.svd", "manifest.json"]
 FILES = sorted(["build.tcl", "flash.tcl", "floorplan.xdc", "hypercast.v", "ip.tcl", "pins.xdc",
@@ -26,6 +27,8 @@ def build(monkeypatch, tmp_path):
     """Runs the command in an empty folder, without the time that Verilog takes."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(hbm_project, "board_verilog", lambda board, config: board.part)
+    monkeypatch.setattr(chip_conversion, "to_verilog",
+                        lambda config, options: f"external {options.external}")
     return lambda *arguments: CliRunner().invoke(main, ["build", *arguments])
 
 
@@ -45,6 +48,17 @@ def test_a_project_and_how_to_build_it(build, tmp_path):
     assert (tmp_path / "build/vcu128/hypercast.v").read_text() == "xcvu37p-fsvh2892-2L-e"
     assert result.output.endswith("to build AMD VCU128, where Vivado is: cd build/vcu128 && vivado "
                                   "-mode batch -source build.tcl\n")
+
+
+def test_a_project_for_a_board_with_a_processor(build, tmp_path):
+    result = build("--board", "kv260", "-o", "p")
+    assert result.exit_code == 0, result.output
+    assert sorted(path.name for path in (tmp_path / "p").iterdir()) == sorted([
+        "build.tcl", "hypercast.bif", "hypercast.v", "reserved-memory.dtsi", "system.tcl",
+        *DESCRIPTIONS])
+    assert (tmp_path / "p/hypercast.v").read_text() == "external True"
+    described = json.loads((tmp_path / "p/manifest.json").read_text())
+    assert described["board"] == "kv260" and len(described["external_memory"]["managers"]) == 8
 
 
 def test_json(build, tmp_path):
@@ -157,6 +171,8 @@ def test_a_project_only(build, synthesis, tmp_path, board, option, tools):
                                     "Kibit): at least 17,620 needed, 208 there; more than one "
                                     "thing is too large; take the preset that is the board's own"),
     (("arty-a7", "--preset", "demo"), "135 there; -P channel_words="),
+    (("kv260", "-P", "channel_words=8388608"), "512 MiB, but the AMD Kria KV260 leaves 256 MiB to "
+                                               "them; choose channel_words of at most 4194304"),
     (("u50", "-P", "weight_rows=65536", "-P", "accumulator_rows=16384"), "all 640 UltraRAM in use"),
 ])
 def test_what_does_not_fit_is_refused_before_anything_is_written(build, tmp_path, arguments,

@@ -83,7 +83,7 @@ def test_a_board_whose_window_is_dead(tmp_path):
 
 @pytest.mark.parametrize(("status", "device", "message"), [
     (2, "fpga", "device 'fpga' is not of the form serial[:PORT][@BAUD], for instance serial, or "
-                "serial:/dev/ttyUSB0@3000000; or xdma:FILE or rtl"),
+                "serial:/dev/ttyUSB0@3000000; or xdma:FILE or mapped:FILE[@ADDRESS] or rtl"),
     (1, "xdma:/dev/nobody", "device /dev/nobody cannot be opened: No such file or directory"),
     (1, "serial:/dev/nobody", "serial port /dev/nobody at 3000000 baud cannot be used"),
 ])

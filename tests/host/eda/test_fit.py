@@ -5,6 +5,7 @@ import pytest
 from hypercast.boards.fpga import FPGAS, Fpga, Ram
 from hypercast.boards.hbm_board import HBM_BOARDS
 from hypercast.boards.serial_board import SERIAL_BOARDS
+from hypercast.boards.zynq_board import ZYNQ_BOARDS
 from hypercast.host.eda.fit import check_fit, uses
 from hypercast.rtl.config import PRESETS, ConfigurationError
 from hypercast.rtl.export.manifest import memories
@@ -70,11 +71,11 @@ def test_multipliers_without_a_block_are_luts():
     assert without - with_blocks == (4 * 16 - 60) * 16 * 16
 
 
-@pytest.mark.parametrize("name", [*SERIAL_BOARDS, *HBM_BOARDS])
+@pytest.mark.parametrize("name", [*SERIAL_BOARDS, *HBM_BOARDS, *ZYNQ_BOARDS])
 def test_a_boards_own_preset_fits(name):
-    board = (SERIAL_BOARDS | HBM_BOARDS)[name]
+    board = (SERIAL_BOARDS | HBM_BOARDS | ZYNQ_BOARDS)[name]
     check_fit(board.title, board.fpga, FPGAS[board.fpga], PRESETS[board.preset],
-              folded=name in SERIAL_BOARDS, external=name in HBM_BOARDS)
+              folded=name in SERIAL_BOARDS, external=name not in SERIAL_BOARDS)
 
 
 def test_what_helps():

@@ -1,0 +1,82 @@
+"""MappedTransport, with a file in the place of a processor's address space."""
+
+import pytest
+
+from hypercast.host.runtime.chip_transport import open_transport
+from hypercast.host.runtime.driver import Driver
+from hypercast.host.runtime.mapped_transport import MappedTransport, mapped_place, open_mapped
+from hypercast.host.runtime.transport import TransportError
+from hypercast.rtl.config import INTERFACE_VERSION, PRESETS
+from hypercast.rtl.registers import MAGIC, Status, register
+
+TINY = PRESETS["tiny"]
+
+
+@pytest.fixture
+def space(tmp_path):
+    """A file with a chip's registers at 0x10000, and a function that sets them."""
+    path = tmp_path / "mem"
+    path.write_bytes(bytes(0x11000))
+
+    def place(**values):
+        with path.open("r+b") as file:
+            for name, value in values.items():
+                file.seek(0x10000 + register(name))
+                file.write(value.to_bytes(4, "little"))
+        return str(path)
+
+    place(magic=MAGIC, version=INTERFACE_VERSION, config_hash=TINY.hash)
+    return place
+
+
+def test_accesses_are_words_at_the_address(space, tmp_path):
+    transport = MappedTransport(space(step=0x89ABCDEF), 0x10000)
+    assert transport.read(register("step")) == 0x89ABCDEF
+    transport.write(register("step"), 0xFEDCBA98)
+    transport.write_stream(register("data"), [5, 6, 0xFFFFFFFF])
+    assert transport.read_stream(register("step"), 2) == [0xFEDCBA98] * 2
+    assert transport.read(register("data")) == 0xFFFFFFFF
+    transport.wait(10)
+    transport.close()
+    content = (tmp_path / "mem").read_bytes()
+    assert content[0x10000 + register("step"):][:4] == bytes([0x98, 0xBA, 0xDC, 0xFE])
+    assert not any(content[:0x10000])
+
+
+def test_the_driver_knows_the_chip(space):
+    transport = open_transport(f"mapped:{space()}@0x10000", TINY)
+    assert Driver(transport, TINY).cycles() == 0
+    transport.close()
+
+
+def test_nobody_and_broken_off_programs_are_refused(space):
+    with pytest.raises(TransportError, match=r"no chip at 0x0 of .*reads 0x00000000, not 0x"):
+        open_mapped(f"mapped:{space()}")
+    path = space(status=Status.RUNNING, cycles_low=9)
+    with pytest.raises(TransportError, match=r"did not reach its end .*or load the board's"):
+        open_mapped(f"mapped:{path}@65536")
+
+
+def test_what_cannot_be_mapped(space, tmp_path):
+    for path, address, reason in ((tmp_path / "nobody", 0, "No such file"),
+                                  (tmp_path, 0, "Is a directory"),
+                                  (space(), 0x11000, "the file ends before the registers do")):
+        with pytest.raises(TransportError, match=f"registers at {address:#x} of .*{reason}.*check"):
+            MappedTransport(str(path), address)
+
+
+@pytest.mark.parametrize(("name", "place"), [
+    ("mapped:/dev/uio0", ("/dev/uio0", 0)), ("mapped:/dev/mem@0xa0000000", ("/dev/mem", 10 << 28)),
+    ("mapped:x@65536", ("x", 65536))])
+def test_names(name, place):
+    assert mapped_place(name) == place
+
+
+@pytest.mark.parametrize(("name", "message"), [
+    ("mapped:", "not of the form"), ("mapped:x@", "not of the form"),
+    ("mapped:x@-1", "not of the form"), ("mapped:x@y", "not of the form"),
+    ("mapped:x@1", "a multiple of 0x"), ("mapped:x@0x8000000000000000", "below 2"),
+    ("xdma:x", "not of the form mapped:FILE")])
+def test_names_that_are_none(name, message):
+    with pytest.raises(ValueError, match=message):
+        mapped_place(name)
