@@ -19,7 +19,7 @@ SYSTOLIC = "array.array"
 #: Blocks whose blocks are parts: Yosys' time grows faster than a design.
 _TAKEN_APART = ("core", "array")
 #: Of the name of a block of which there are several.
-_NUMBER = re.compile(r"_\d+$")
+_NUMBER = re.compile(r"(?:_|\$)\d+$")
 
 
 @dataclass(frozen=True, kw_only=True)

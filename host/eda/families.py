@@ -14,7 +14,7 @@ class Area:
     ----------
     luts : int
         LUTs used as logic: with 4 inputs on ECP5 (those of carry cells included), with up to 6 on
-        AMD's FPGAs, and halves of adaptive logic modules on Intel's.
+        AMD's FPGAs.
     small_luts : int
         LUTs used as logic, on AMD's FPGAs, with at most 3 inputs.
     ram_luts : int
@@ -24,10 +24,10 @@ class Area:
     carry_bits : int
         Bits of carry chains.
     block_rams : float
-        Block RAMs, of 18 Kibit on ECP5, 36 Kibit on AMD's FPGAs and 10 Kibit on Intel's.
+        Block RAMs, of 18 Kibit on ECP5 and 36 Kibit on AMD's FPGAs.
     ultra_rams : int
         UltraRAMs.
-    dsps : float
+    dsps : int
         DSP multipliers.
     scattered_memories : int
         Memories that no kind of RAM fits, and that became flip-flops and multiplexers.
@@ -40,7 +40,7 @@ class Area:
     carry_bits: int = 0
     block_rams: float = 0
     ultra_rams: int = 0
-    dsps: float = 0
+    dsps: int = 0
     scattered_memories: int = 0
 
     @property
@@ -131,15 +131,4 @@ FAMILIES = {
             "RAMB18E2": Area(block_rams=0.5), "RAMB36E2": Area(block_rams=1), "DSP48E2": _DSP,
             "URAM288": Area(ultra_rams=1),
         }, systolic="7series"),
-    # A 6-input LUT takes a whole module, all that is smaller half of one; so does a bit of 32.
-    "cyclonev": Family(title="Cyclone V", command="synth_intel_alm -family cyclonev -noiopad "
-                       "-noclkbuf", cells={
-        **{f"MISTRAL_ALUT{inputs}": _LUT for inputs in range(2, 6)},
-        "MISTRAL_ALUT6": Area(luts=2), "MISTRAL_NOT": _LUT,
-        "MISTRAL_ALUT_ARITH": Area(luts=1, carry_bits=1),
-        "MISTRAL_MLAB": Area(ram_luts=1), "MISTRAL_FF": _FLIP_FLOP,
-        "MISTRAL_M10K": Area(block_rams=1),
-        "MISTRAL_MUL27X27": _DSP, "MISTRAL_MUL18X18": Area(dsps=0.5),
-        "MISTRAL_MUL9X9": Area(dsps=1 / 3),
-    }),
 }
