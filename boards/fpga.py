@@ -57,7 +57,8 @@ class Fpga:
     rams : tuple of (Ram, int)
         Kinds of RAM blocks, and how many there are.
     distributed_bits : int
-        Bits that LUTs can hold as RAM, if all of them do that can.
+        Bits that LUTs can hold as RAM, if all of them do that can; 0 if the tools put no memory
+        there that a block can hold, however few blocks are left.
     source : str
         The document that says so.
     """
@@ -83,7 +84,7 @@ FPGAS = {
         source="Gowin DS1104, GW5AST; the same figures in Sipeed's documents of the board"),
     "LFE5U-85F": Fpga(
         family="ECP5", luts=83_640, flip_flops=83_640, multipliers=156,
-        rams=((_EBR, 208),), distributed_bits=669 * 1024,
+        rams=((_EBR, 208),), distributed_bits=0,  # with Yosys
         source="Lattice FPGA-DS-02012, table 1.1; nextpnr's report counts the same cells"),
     "XC7A100T": Fpga(
         family="7 series", luts=63_400, flip_flops=126_800, multipliers=240,

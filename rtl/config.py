@@ -244,6 +244,12 @@ class Config:
         return int.from_bytes(hashlib.sha256(canonical.encode()).digest()[:4], "big")
 
 
+#: What fits an XCVU37P; two 256-bit HBM pseudo-channels a core; timing assumes 250 MHz.
+_VCU128 = Config(dimensions=4, lanes=16, planes=4, eject=2, accumulator_rows=1024,
+                 weight_rows=16384, channel_words=65536, operand_words=8192, bypass_rows=512,
+                 read_buffer=128, edge_buffer=4, program_rows=4096, memory_latency=64,
+                 memory_stalls=True)
+
 #: Named starting points; ``Config.replace`` changes single fields.
 PRESETS = {
     "tiny": Config(dimensions=1, lanes=2, planes=1, accumulator_rows=64, weight_rows=128,
@@ -261,21 +267,15 @@ PRESETS = {
     "ulx3s": Config(dimensions=4, lanes=2, planes=2, element_width=8, accumulator_rows=64,
                     weight_rows=512, channel_words=1024, operand_words=256, bypass_rows=64,
                     program_rows=256, read_buffer=8, adam=False),
-    # What fits an XCVU37P; two 256-bit HBM pseudo-channels a core; timing assumes 250 MHz.
-    "vcu128": Config(dimensions=4, lanes=16, planes=4, eject=2, accumulator_rows=1024,
-                     weight_rows=16384, channel_words=65536, operand_words=8192,
-                     bypass_rows=512, read_buffer=128, edge_buffer=4, program_rows=4096,
-                     memory_latency=64, memory_stalls=True),
+    # What fits a Cyclone V of 110,000 logic elements, unfolded.
+    "de10-nano": Config(dimensions=1, lanes=4, planes=1, element_width=8, accumulator_rows=128,
+                        weight_rows=1024, channel_words=16384, operand_words=512,
+                        bypass_rows=128, program_rows=512, read_buffer=16, adam=False),
+    # What fits an XCK26; the memory channels are in its processor's memory.
+    "kv260": Config(dimensions=2, lanes=4, planes=1, accumulator_rows=512, weight_rows=8192,
+                    channel_words=1 << 20, operand_words=4096, bypass_rows=512, read_buffer=64,
+                    edge_buffer=4, program_rows=1024, memory_latency=64, memory_stalls=True),
+    "vcu128": _VCU128,
+    # What fits an XCU50, which is two thirds of an XCVU37P: half the cores, one stack of HBM.
+    "u50": _VCU128.replace(dimensions=3),
 }
-# What fits an XCU50, which is two thirds of an XCVU37P: half as many cores, one stack of HBM.
-PRESETS["u50"] = PRESETS["vcu128"].replace(dimensions=3)
-# Two cores fit a Cyclone V with 110,000 logic elements, unfolded.
-PRESETS["de10-nano"] = Config(
-    dimensions=1, lanes=4, planes=1, element_width=8, accumulator_rows=128, weight_rows=1024,
-    channel_words=8192, operand_words=512, bypass_rows=128, program_rows=512, read_buffer=16,
-    adam=False)
-# What fits an XCK26, whose memory channels are the processor's memory.
-PRESETS["kv260"] = Config(
-    lanes=4, dimensions=2, planes=2, accumulator_rows=512, weight_rows=4096,
-    channel_words=1 << 20, operand_words=4096, bypass_rows=512, read_buffer=64, edge_buffer=8,
-    program_rows=1024, memory_latency=64, memory_stalls=True)

@@ -24,6 +24,8 @@ __all__ = ["Use", "check_fit", "uses"]
 #: family, as Yosys synthesises it, less a quarter that other tools may save.
 _LEAST_LUTS = {"Cyclone V": 13_000, "ECP5": 13_000, "Gowin 5": 13_000, "7 series": 8_000,
                "UltraScale+": 8_000}
+#: Bits of a memory that may be in LUTs with any tools.
+_SMALL = 1024
 #: What may be made smaller where something does not fit.
 _SIZES = ("channel_words", "weight_rows", "operand_words", "accumulator_rows", "bypass_rows",
           "lanes", "planes", "dimensions")
@@ -126,13 +128,18 @@ def _folded(memory: dict[str, Any], times: int) -> dict[str, Any]:
 def _rams(fpga: Fpga, memory: list[dict[str, Any]], luts: int) -> Iterator[Use]:
     """Blocks of the first kind of RAM that are needed if the others take all they can.
 
-    Each memory may be split over the kinds at will, which no tool does: so it is a bound.
+    Each memory may be split over the kinds at will, which no tool does: so it is a bound. Small
+    memories are left out, for they are in LUTs.
     """
+    memory = [item for item in memory if item["words"] * item["width"] > _SMALL]
+    ram, available = fpga.rams[0]
+    others = "".join(f", all {count:,} {other.name} in use" for other, count in fpga.rams[1:])
     kinds = len(fpga.rams) + 1
     free = fpga.distributed_bits * max(0.0, 1 - luts / fpga.luts)
     cost = np.array([[*(item["instances"] * ram.blocks(item["words"], item["width"])
                         for ram, _ in fpga.rams),
-                      item["instances"] * item["words"] * item["width"]] for item in memory])
+                      item["instances"] * item["words"] * item["width"]]
+                     for item in memory])
     limits = np.array([count for _, count in fpga.rams] + [free])
     # Shares of each memory in each kind, memory by memory; they add up to one.
     amounts = np.zeros((kinds, cost.size))
@@ -141,7 +148,5 @@ def _rams(fpga: Fpga, memory: list[dict[str, Any]], luts: int) -> Iterator[Use]:
     result = linprog(
         amounts[0], A_ub=amounts[1:], b_ub=limits[1:],
         A_eq=np.kron(np.eye(len(memory)), np.ones(kinds)), b_eq=np.ones(len(memory)))
-    ram, available = fpga.rams[0]
-    others = "".join(f", all {count:,} {other.name} in use" for other, count in fpga.rams[1:])
     yield Use(resource=f"{ram.name}{others}", needed=math.ceil(result.fun - 1e-6),
               available=available)

@@ -168,7 +168,7 @@ def test_a_project_only(build, synthesis, tmp_path, board, option, tools):
 
 @pytest.mark.parametrize(("arguments", "message"), [
     (("ulx3s", "--preset", "cora"), "the LFE5U-85F of the Radiona ULX3S, ECP5-85F: block RAM (18 "
-                                    "Kibit): at least 17,620 needed, 208 there; more than one "
+                                    "Kibit): at least 17,641 needed, 208 there; more than one "
                                     "thing is too large; take the preset that is the board's own"),
     (("arty-a7", "--preset", "demo"), "135 there; -P channel_words="),
     (("kv260", "-P", "channel_words=8388608"), "512 MiB, but the AMD Kria KV260 leaves 256 MiB to "

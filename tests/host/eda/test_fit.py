@@ -39,6 +39,16 @@ def test_one_kind_of_ram_holds_every_memory():
         item["instances"] * RAM.blocks(item["words"], item["width"]) for item in memories(TEST))
 
 
+def test_small_memories_may_be_in_luts():
+    small = TEST.replace(lanes=2, accumulator_rows=16, weight_rows=16, bypass_rows=16,
+                         operand_words=16, channel_words=64, program_rows=16)
+    large = {item["name"] for item in memories(small) if item["words"] * item["width"] > 1024}
+    assert "right operands" not in large and "logits" in large
+    assert uses(fpga(), small)[0].needed == sum(
+        item["instances"] * RAM.blocks(item["words"], item["width"]) for item in memories(small)
+        if item["name"] in large)
+
+
 def test_other_kinds_take_what_they_can():
     """Memory in LUTs and in larger blocks is not needed in others; if all of it, nothing is."""
     everything = sum(item["instances"] * item["words"] * item["width"] for item in memories(TEST))
