@@ -25,7 +25,8 @@ __all__ = ["Check", "examine"]
 _ROOM = 1 << 30
 _PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 #: What extras are for; packages of others are not looked for.
-_PURPOSES = {"": "everything", "boards": "bitstreams", "dev": "tests"}
+_PURPOSES = {"": "everything", "boards": "bitstreams", "cocotb": "tests with cocotb",
+             "dev": "tests"}
 
 
 class Check(NamedTuple):
@@ -169,7 +170,7 @@ def _icarus() -> Check:
 def _python_library() -> Check:
     name, purpose = "Python shared library", "tests with cocotb"
     if not importlib.util.find_spec("find_libpython"):
-        return Check(name, purpose, False, "missing", "", _command("dev", "cocotb"))
+        return Check(name, purpose, False, "missing", "", _command("cocotb", "cocotb"))
     from find_libpython import find_libpython  # comes with cocotb, not with the chip
 
     if path := find_libpython():

@@ -17,6 +17,7 @@ from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.rank_order import rank_order
 from hypercast.host.runtime.chip_transport import open_transport
 from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice, TrainingDevice
+from hypercast.host.runtime.transport import Transport
 from hypercast.host.training.sample_source import SampleSource
 from hypercast.reference.array_types import (
     BoolArray,
@@ -156,6 +157,7 @@ def training_data(graph: Graph, recipe: Recipe,
 def open_device(name: str, model: InitialModel, config: Config, *,
                 capacity: Capacity | None = None,
                 edges: CompiledEdges | None = None,
+                transport: Transport | None = None,
                 progress: Callable[[str], None] = lambda text: None) -> TrainingDevice:
     """A device that trains ``model``.
 
@@ -171,6 +173,8 @@ def open_device(name: str, model: InitialModel, config: Config, *,
         For samples, if it is to train on others, too.
     edges : CompiledEdges, optional
         The model's, if they have been compiled.
+    transport : Transport, optional
+        To a chip, whatever the name is.
     progress : callable
         Called with a line of text before each slow step.
 
@@ -181,8 +185,9 @@ def open_device(name: str, model: InitialModel, config: Config, *,
     TransportError
         If there is no such board.
     """
-    if name == "reference":
+    if transport is None and name == "reference":
         return ReferenceDevice(model)
     job = compile_job(model, config, capacity=capacity, edges=edges)
-    transport = open_transport(name, config, progress=progress)
+    if transport is None:
+        transport = open_transport(name, config, progress=progress)
     return ChipDevice(transport, job, model, progress=progress)

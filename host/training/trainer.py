@@ -16,6 +16,7 @@ from hypercast.host.runtime.checked_device import CheckedDevice
 from hypercast.host.runtime.comparison import Comparison
 from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
 from hypercast.host.runtime.sampled_device import SampledDevice
+from hypercast.host.runtime.transport import Transport
 from hypercast.host.training.checkpoint import identity
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.description import Description
@@ -87,6 +88,8 @@ class Trainer:
         As in ``Stopping``.
     source : Source, optional
         Where the graph comes from, for the run's description.
+    transport : Transport, optional
+        To a chip of the configuration of ``device``, which is then not opened by its name.
     progress : callable
         Called with a line of text before each slow step.
     **recipe
@@ -131,9 +134,10 @@ class Trainer:
                  every: int = 1, resume: bool = False, check: bool = False,
                  record_step: int | None = None, patience: int | None = None,
                  monitor: str | None = None, source: Source | None = None,
+                 transport: Transport | None = None,
                  progress: Callable[[str], None] = lambda text: None, **recipe: Any) -> None:
         check_arguments(graph=graph, model=model, device=device, sampling=sampling, every=every,
-                        record_step=record_step, run=run, progress=progress)
+                        record_step=record_step, run=run, progress=progress, transport=transport)
         self.graph = graph
         self.model = model or Model()
         self.device = device or Device()
@@ -159,6 +163,7 @@ class Trainer:
         self._check = check
         self._record_step = record_step
         self._source = source
+        self._transport = transport
         self.progress = progress
         self._target: TrainingDevice | None = None
         self._state: TrainingState | None = None
@@ -296,7 +301,7 @@ class Trainer:
     def _open(self) -> TrainingDevice:
         device = open_device(self.device.name, self.initial, self.device.config,
                              capacity=self._samples.capacity() if self._samples else None,
-                             edges=self.edges,
+                             edges=self.edges, transport=self._transport,
                              progress=lambda text: self.progress(text))
         if self._check:
             device = CheckedDevice(

@@ -3,6 +3,7 @@
 import os
 
 from hypercast.host.graphs.graph import Graph
+from hypercast.host.runtime.transport import Transport
 from hypercast.host.training.description.device import Device
 from hypercast.host.training.description.model import Model
 from hypercast.host.training.description.sampling import Sampling
@@ -10,7 +11,8 @@ from hypercast.host.training.description.sampling import Sampling
 __all__ = ["check_arguments"]
 
 _OBJECTS = {"graph": (Graph, "Graph.load(...)"), "model": (Model, "Model(hidden=16)"),
-            "device": (Device, 'Device("rtl")'), "sampling": (Sampling, "Sampling(...)")}
+            "device": (Device, 'Device("rtl")'), "sampling": (Sampling, "Sampling(...)"),
+            "transport": (Transport, "an object of a class that is derived from it")}
 
 
 def check_arguments(*, every: object, record_step: object, run: object, progress: object,
@@ -22,7 +24,7 @@ def check_arguments(*, every: object, record_step: object, run: object, progress
     every, record_step, run, progress
         As ``Trainer`` takes them.
     **objects
-        Graph, model, device and sampling; all but the graph may be None.
+        Graph, model, device, sampling and transport; all but the graph may be None.
     """
     for name, value in objects.items():
         kind, example = _OBJECTS[name]

@@ -23,8 +23,8 @@ def module_name(path):
     parts = list(path.with_suffix("").parts)
     if parts[-1] == "__init__":
         parts.pop()
-    if parts == ["host", "_root"]:
-        return "hypercast"
+    if parts[:2] == ["host", "_root"]:
+        return ".".join(["hypercast", *parts[2:]])
     return ".".join(["hypercast", *parts] if parts[0] in FOLDERS else parts)
 
 

@@ -19,7 +19,8 @@ PACKAGES = {
     "host/cycle_model": "host/compiler reference rtl",
     "host/runtime": "host/compiler host/files host/runtime/transport reference rtl sim",
     "host/training":
-        "host/compiler host/cycle_model host/files host/graphs host/runtime reference rtl",
+        "host/compiler host/cycle_model host/files host/graphs host/runtime "
+        "host/runtime/transport reference rtl",
     "host/noc": "host/compiler rtl sim",
     "host/eda":
         "boards host/compiler host/files host/graphs host/training reference rtl sim",
@@ -31,6 +32,7 @@ PACKAGES = {
         "boards host/compiler host/cycle_model host/eda host/files host/graphs host/noc "
         "host/report host/runtime host/selftest host/training proofs reference rtl sim",
     "host/cli": "host/commands",
+    "cocotb": "host/files rtl sim",
     "host/fuzzing":
         "host/cli host/commands host/files host/graphs host/report host/runtime "
         "host/runtime/transport host/training reference rtl",
