@@ -10,6 +10,7 @@ from hypercast.host.commands.config import config
 from hypercast.host.commands.doctor import doctor
 from hypercast.host.commands.evaluate import evaluate
 from hypercast.host.commands.examples import examples
+from hypercast.host.commands.explore import explore
 from hypercast.host.commands.export import export
 from hypercast.host.commands.model import model
 from hypercast.host.commands.noc import noc
@@ -32,6 +33,6 @@ def main() -> None:
     """Hypercast: graph convolutional networks trained on a hypercube of cores, bit for bit."""
 
 
-for command in (area, bench, build, config, doctor, evaluate, examples, export, model, noc, numbers,
-                predict, report, selftest, simulate, train, verify, verilog):
+for command in (area, bench, build, config, doctor, evaluate, examples, explore, export, model, noc,
+                numbers, predict, report, selftest, simulate, train, verify, verilog):
     main.add_command(command)

@@ -11,11 +11,12 @@ __all__ = ["BENCHES", "SEEDED", "run"]
 #: Name to what the bench shows; each is a module of this package with a function ``run``.
 BENCHES = {
     "accuracy": "accuracy of models, losses and samplers, next to float64",
-    "area": "area of one router on ECP5 and UltraScale+, by open synthesis",
+    "area": "estimated area against synthesis, and area of one router, by open synthesis",
     "bits": "whole trainings on the simulated chip, word for word equal to the reference",
     "board": "the bitstream of a ULX3S by open tools, what fits, and clocks of router and array",
     "compiler": "speed and memory of the compiler, for a large graph and for sampled batches",
     "cora": "accuracy on Cora with 16- and 8-bit elements, and Cora on the simulated chip",
+    "explore": "the configuration found for a VCU128 and Reddit, against the board's preset",
     "fuzz": "damaged inputs of all kinds: refused in one line, or what they say",
     "host": "mini-batches per second that the host makes, against the device's steps",
     "link": "the serial link: a training through a pseudo-terminal, throughput, faults of the line",

@@ -24,18 +24,21 @@ __all__ = ["area"]
 @click.option("--memory", type=click.Choice(["sram", "axi"]),
               help="Of the channels: in the FPGA, or outside, behind AXI4.  [default: axi if the "
                    "configuration simulates it, else sram]")
+@click.option("--estimate", is_flag=True,
+              help="Do not synthesise: what the model says that was fitted to syntheses.")
 @click.option("--clock", type=click.FloatRange(1, 1000), metavar="MHZ",
               help="Place and route a core and the control unit, too, aiming at a clock; ecp5 "
                    "only. It takes many minutes.")
 @click.option("--treemap", type=OUTPUT, metavar="FILE",
               help="Draw the blocks, as large as their LUTs.")
 @json_option
-def area(config: Config, family: str, memory: str | None, clock: float | None,
+def area(config: Config, family: str, memory: str | None, estimate: bool, clock: float | None,
          treemap: Path | None, as_json: bool) -> None:
     """LUTs, flip-flops, DSPs and RAMs of a chip, block by block, by synthesis with Yosys.
 
-    What was synthesised once is known from then on.
+    What was synthesised once is known from then on. --estimate takes no time.
     """
+    from hypercast.host.eda.area_model import estimated_area
     from hypercast.host.eda.chip_area import chip_area, has_memory_outside
     from hypercast.host.eda.place_and_route import core_clock
     from hypercast.host.eda.treemap import draw_treemap
@@ -47,7 +50,10 @@ def area(config: Config, family: str, memory: str | None, clock: float | None,
     console = Console(stderr=True)
     reached = None
     with console.status("area") as status:
-        found = chip_area(config, family, external=external, progress=status.update)
+        if estimate:
+            found = estimated_area(config, family, external=external)
+        else:
+            found = chip_area(config, family, external=external, progress=status.update)
         if clock:
             status.update("placing and routing a core and the control unit")
             reached = core_clock(config, asked=clock)
@@ -55,9 +61,9 @@ def area(config: Config, family: str, memory: str | None, clock: float | None,
     if treemap:
         draw_treemap(treemap, found, f"{title}: LUTs of {_cores(found)}")
     if as_json:
-        print_json(_document(config, family, external, found, reached))
+        print_json(_document(config, family, external, estimate, found, reached))
         return
-    Console().print(_table(found, title))
+    Console().print(_table(found, f"{title}{', estimated' * estimate}"))
     if reached:
         click.echo(f"clock: {reached.asked:.0f} MHz asked, {reached.reached:.1f} MHz reached; "
                    f"slowest path: {reached.begin} to {reached.end}, {reached.cells} cells")
@@ -69,10 +75,10 @@ def _cores(found: "ChipArea") -> str:
     return f"{found.cores} core{'s' * (found.cores > 1)} and the control unit"
 
 
-def _document(config: Config, family: str, external: bool, found: "ChipArea",
+def _document(config: Config, family: str, external: bool, estimated: bool, found: "ChipArea",
               clock: "Clock | None") -> dict[str, object]:
     return {
-        "family": family, "memory": "axi" if external else "sram",
+        "family": family, "memory": "axi" if external else "sram", "estimated": estimated,
         "configuration_hash": f"{config.hash:#010x}", "configuration": config.to_dict(),
         "cores": found.cores,
         "blocks": {name: block.tally for name, block in found.blocks.items()},

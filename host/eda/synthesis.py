@@ -30,7 +30,8 @@ SCRIPT = ("read_rtlil design.il; hierarchy -top top; rename -hide w:*; "
 #: A module that does nothing but to contain others, which stay apart.
 _TOP = "module \\top\n{instances}end\n"
 _INSTANCE = "  attribute \\keep 1\n  cell \\{module} \\part_{number}\n  end\n"
-_MODULE = re.compile(r"^((?:attribute [^\n]*\n)*)module \\(\S+)\n.*?^end\n", re.MULTILINE | re.DOTALL)
+_MODULE = re.compile(r"^((?:attribute [^\n]*\n)*)module \\(\S+)\n.*?^end\n",
+                     re.MULTILINE | re.DOTALL)
 
 
 def area_of(cells: Mapping[str, int], family: Family) -> Area:

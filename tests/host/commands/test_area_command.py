@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from hypercast.host.cli import main
-from hypercast.host.eda import chip_area, place_and_route
+from hypercast.host.eda import area_model, chip_area, place_and_route
 from hypercast.host.eda.chip_area import ChipArea
 from hypercast.host.eda.families import Area
 from hypercast.host.eda.place_and_route import Clock
@@ -62,6 +62,13 @@ def test_json_and_treemap(asked, tmp_path):
 def test_where_memory_is(asked, arguments, outside):
     _run("--family", "ultrascale+", *arguments)
     assert asked == [outside]
+
+
+def test_estimate(asked, monkeypatch):
+    monkeypatch.setattr(area_model, "estimated_area", lambda config, family, external: AREA)
+    assert "ECP5, memory inside, estimated" in _run("--family", "ecp5", "--estimate").stdout
+    assert json.loads(_run("--family", "ecp5", "--estimate", "--json").stdout)["estimated"]
+    assert asked == []
 
 
 def test_clock(asked, monkeypatch):

@@ -1,0 +1,199 @@
+"""``hypercast explore``: the configuration for a board, a graph and a network."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import tomli_w
+from rich.console import Console
+from rich.table import Table
+
+from hypercast.boards.hbm_board import HBM_BOARDS
+from hypercast.boards.serial_board import SERIAL_BOARDS
+from hypercast.boards.zynq_board import ZYNQ_BOARDS
+from hypercast.host.commands.description_options import describe, description_options
+from hypercast.host.commands.options import OUTPUT, Command, json_option, print_json
+from hypercast.host.cycle_model.aggregations import DEGREE_LAWS
+from hypercast.host.files.reading.whole_numbers import whole_number
+from hypercast.host.training.description.device import Device
+from hypercast.reference.models import model_network
+from hypercast.rtl.config import PRESETS, Config
+
+if TYPE_CHECKING:
+    from hypercast.host.eda.exploration import Candidate
+    from hypercast.host.eda.target import Target
+    from hypercast.host.training.description.description import Description
+
+__all__ = ["explore"]
+
+_BOARDS = HBM_BOARDS | SERIAL_BOARDS | ZYNQ_BOARDS
+
+
+class _Counts(click.ParamType[Any]):
+    """Whole numbers separated by commas."""
+
+    name = "COUNTS"
+
+    def convert(self, value: Any, parameter: click.Parameter | None,
+                context: click.Context | None) -> tuple[int, ...]:
+        try:
+            return tuple(whole_number(part) for part in value.split(","))
+        except ValueError:
+            self.fail(f"{value!r} is no list of numbers like 102483,9000,1024", parameter, context)
+
+
+def _statistics(function: Command) -> Command:
+    """Decorator: options of a graph that is known by numbers only."""
+    for option in (
+            click.option("--vertices", type=_Counts(), metavar="COUNTS",
+                         help="Instead of DATASET: vertices; or, of a sampled batch, those of the "
+                              "input and of every layer's output."),
+            click.option("--edges", type=_Counts(), metavar="COUNTS",
+                         help="With --vertices: edges in both directions, loops included, of every "
+                              "layer or of all alike."),
+            click.option("--features", type=click.IntRange(1), help="With --vertices."),
+            click.option("--classes", type=click.IntRange(1), help="With --vertices."),
+            click.option("--degree-law", type=click.Choice(DEGREE_LAWS), default="power",
+                         show_default=True, help="With --vertices: how degrees are distributed.")):
+        function = option(function)
+    return function
+
+
+@click.command()
+@click.argument("dataset", required=False)
+@click.option("--board", type=click.Choice(sorted(_BOARDS)), required=True, help="Which board.")
+@_statistics
+@click.option("-o", "--output", type=OUTPUT, metavar="FILE.toml",
+              help="Write the fastest configuration, with the rest of the training, for train.")
+@click.option("--plot", type=OUTPUT, metavar="FILE", help="Draw what was tried.")
+@json_option
+@description_options
+def explore(dataset: str | None, board: str, vertices: tuple[int, ...] | None,
+            edges: tuple[int, ...] | None, features: int | None, classes: int | None,
+            degree_law: str, output: Path | None, plot: Path | None, as_json: bool,
+            changes: dict[str, dict[str, Any]]) -> None:
+    """Look for the configuration of a board on which DATASET's training steps are fastest.
+
+    Lanes, cores, planes, ejection ports and buffers are varied, but for what -P fixes. Cycles are
+    those of the cycle model (see hypercast model), area that of the area model (see hypercast area
+    --estimate). Energy is an estimate, too; docs/explore.md says of what.
+    """
+    from hypercast.host.eda.exploration import explore as search
+    from hypercast.host.eda.exploration import pareto
+    from hypercast.host.eda.pareto_plot import draw_pareto
+    from hypercast.host.eda.step_workloads import GraphSteps, StatisticSteps
+    from hypercast.host.eda.target import target_of
+
+    if (dataset is None) == (vertices is None):
+        raise click.UsageError("give a DATASET, or --vertices with --edges, --features and "
+                               "--classes")
+    device = changes.setdefault("device", {})
+    fixed = {name: value for name, value in device.items() if name in Config.__dataclass_fields__}
+    device.setdefault("preset", _BOARDS[board].preset)
+    target = replace(target_of(board), preset=device["preset"])
+    if "elements" in device:
+        fixed["element_width"] = device["elements"]
+    console = Console(stderr=True)
+    with console.status("explore") as status:
+        description = describe(dataset, changes)
+        if description.sampling.sampler:
+            raise click.UsageError("a training on samples is explored by its batches' numbers: "
+                                   "leave --sampler out, and give --vertices with --edges")
+        steps: GraphSteps | StatisticSteps
+        if vertices is None:
+            assert description.graph  # as there is a dataset
+            status.update("reading the graph")
+            graph = description.graph.load()
+            steps = GraphSteps(graph, description.model.network(graph), description.recipe)
+        else:
+            steps = _statistic_steps(description, vertices, edges, features, classes, degree_law)
+        found = search(target, steps, fixed, status.update)
+    best = pareto(found)
+    if output:
+        output.write_text(_training(description, best[0].config, device["preset"],
+                                    dataset is not None), encoding="utf-8")
+    if plot:
+        draw_pareto(plot, found, best, f"{len(found)} configurations that fit {board}")
+    if as_json:
+        print_json({"board": board, "tried": len(found),
+                    "candidates": [_document(one, device["preset"]) for one in best]})
+        return
+    _print(best, target, len(found), device["preset"])
+    if output:
+        click.echo(f"wrote {output}")
+
+
+def _statistic_steps(description: "Description", vertices: Sequence[int],
+                     edges: Sequence[int] | None, features: int | None, classes: int | None,
+                     law: str) -> Any:
+    from hypercast.host.eda.step_workloads import StatisticSteps
+
+    if edges is None or features is None or classes is None:
+        raise click.UsageError("--vertices needs --edges, --features and --classes")
+    model = description.model
+    hidden = model.hidden * (model.layers - 1 if model.layers else len(model.hidden)) \
+        if len(model.hidden) == 1 else model.hidden
+    network = model_network(model.name, features, hidden, classes, residual=model.residual,
+                            jumping=model.jumping)
+    layers = len(network.layers)
+    counts = tuple(vertices) * (layers + 1) if len(vertices) == 1 else tuple(vertices)
+    entries = tuple(edges) * layers if len(edges) == 1 else tuple(edges)
+    if len(counts) != layers + 1 or len(entries) != layers:
+        raise click.UsageError(
+            f"a network of {layers} layers has {layers + 1} numbers of --vertices, of its input "
+            f"and of every layer's output, and {layers} of --edges, not {len(vertices)} and "
+            f"{len(edges)}; or give one of each for all")
+    return StatisticSteps(counts, entries, network, law=law, sampled=len(vertices) > 1)
+
+
+def _changed(config: Config, preset: str) -> dict[str, Any]:
+    """Fields of a configuration that differ from a preset."""
+    base = PRESETS[preset].to_dict()
+    return {name: value for name, value in config.to_dict().items() if value != base[name]}
+
+
+def _training(description: "Description", config: Config, preset: str, graph: bool) -> str:
+    """A training on a configuration, as a description file."""
+    device = Device(description.device.name, preset=preset, **_changed(config, preset))
+    if graph:
+        return replace(description, device=device).text()
+    return tomli_w.dumps({"device": device.values()})
+
+
+def _options(config: Config, preset: str) -> str:
+    return " ".join(f"-P {name}={str(value).lower()}"
+                    for name, value in _changed(config, preset).items())
+
+
+def _document(one: "Candidate", preset: str) -> dict[str, object]:
+    return {"configuration": one.config.to_dict(), "hash": f"{one.config.hash:#010x}",
+            "options": f"--preset {preset} {_options(one.config, preset)}".strip(),
+            "cycles": one.cycles, "seconds": one.seconds, "shares": one.shares,
+            "orders": one.orders, "estimated_joules": one.joules,
+            "estimated_energy": one.energy}
+
+
+def _print(best: Sequence["Candidate"], target: "Target", count: int, preset: str) -> None:
+    from hypercast.host.eda.exploration import BUFFERS
+
+    kinds = {"LUT": "LUT", "DSP": "DSP", "block RAM": "RAM", "UltraRAM": "URAM"}
+    table = Table(title=f"{target.name}: {count} configurations fit; none is faster in less room "
+                        f"than these")
+    for name in ("cores", "lanes", "planes", "ports", "buffers", "cycles", "ms", *kinds.values(),
+                 "mJ*"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for one in best:
+        config = one.config
+        table.add_row(
+            *map(str, (config.cores, config.lanes, config.planes, config.eject)),
+            "/".join(str(getattr(config, name)) for name in BUFFERS), f"{one.cycles:,}",
+            f"{one.seconds * 1e3:.4g}", *(f"{one.shares[kind]:.0%}" for kind in kinds),
+            f"{one.joules * 1e3:.3g}")
+    Console(width=110).print(table)
+    click.echo(f"buffers: {', '.join(BUFFERS)}; shares are estimated; * an estimate, see "
+               f"docs/explore.md")
+    click.echo("to build the first: " + " ".join(filter(None, (
+        f"hypercast build --board {target.name} --preset {preset}",
+        _options(best[0].config, preset)))))

@@ -1,0 +1,224 @@
+"""What a chip takes of an FPGA without synthesis: from what its netlist consists of.
+
+Bits of operations are counted block by block in the netlist (``netlist_counts``), and memories
+are mapped to RAMs by rules (``memory_mapping``). Two things were fitted to chips that were
+synthesised: weights, the LUTs for a bit of each operation, and for each block the ratio of what was
+synthesised to what was counted. ``area_fit`` makes them anew. Between the chips that it was fitted
+to, a block's ratio is interpolated by its size.
+"""
+
+import functools
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hypercast.host.eda.chip_area import ChipArea
+from hypercast.host.eda.chip_parts import control_design, core_parts
+from hypercast.host.eda.families import Area
+from hypercast.host.eda.memory_mapping import RAMS
+from hypercast.host.eda.netlist_counts import Counts, Memory, count
+from hypercast.host.files.durable_file import write_durably
+from hypercast.host.files.reading.json_file import read_json
+from hypercast.host.files.reading.regular_file import FileError
+from hypercast.rtl.config import Config
+from hypercast.rtl.export.manifest import memories
+from hypercast.sim.library_build import cache_folder, source_digest
+
+__all__ = ["CONTROL", "FIT", "FOLDED_CORE", "KINDS", "chip_counts", "counted_area",
+           "estimated_area", "fitted_families", "folded_counts", "resized"]
+
+#: What was fitted: for each family the weights, and for each block what was counted and what was
+#: synthesised.
+FIT = Path(__file__).with_name("area_fit.json")
+#: What is estimated of each block.
+KINDS = ("luts", "ram_luts", "flip_flops", "block_rams", "ultra_rams", "dsps")
+#: The control unit, among the blocks.
+CONTROL = "control unit"
+#: All blocks of a core that is folded, see ``rtl/folding``.
+FOLDED_CORE = "folded core"
+#: The block that each large memory of the manifest is in.
+_BLOCKS = {
+    "memory channel": "channel", "weight bank": "weights",
+    "array accumulators": "array.accumulators", "aggregation accumulators": "receiver",
+    "operand buffer": "array.feed", "gradient panel": "array.feed",
+    "right operands": "array.feed", "rows to be sent": "sender", "logits": "vector",
+    "program": CONTROL,
+}
+#: Bits that each operand of a DSP has.
+_FACTOR_BITS = 18
+
+
+def chip_counts(config: Config, *, external: bool,
+                shape: Config | None = None) -> dict[str, Counts]:
+    """What each block of a core, and the control unit, consist of, by name.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration of the chip.
+    external : bool
+        Whether the memory channels' memory is outside of the chip.
+    shape : Config, optional
+        One that differs in sizes of memories only, to be counted instead: memories are resized, but
+        not what addresses them. That saves converting chips that are nearly the same.
+    """
+    counts = _converted(shape or config, external)
+    return resized(counts, shape, config, external=external) if shape else counts
+
+
+@functools.lru_cache(maxsize=256)
+def _converted(config: Config, external: bool) -> dict[str, Counts]:
+    """Counts of a chip; from the disk if they were counted before in the same sources."""
+    key = json.dumps([source_digest(), config.to_dict(), external], sort_keys=True)
+    digest = hashlib.sha256(key.encode()).hexdigest()[:32]
+    path = cache_folder() / "area" / f"counts-{digest}.json"
+    try:
+        return {name: Counts.of(values) for name, values in read_json(path)[digest].items()}
+    except (FileError, KeyError, TypeError, ValueError):
+        found: dict[str, Counts] = {}
+        for part in core_parts(config, external=external):
+            found.setdefault(part.name, Counts()).add(count(part.design))
+        found[CONTROL] = count(control_design(config))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_durably(path, json.dumps(
+            {digest: {name: one.to_dict() for name, one in found.items()}}).encode())
+        return found
+
+
+def resized(counts: Mapping[str, Counts], before: Config, after: Config, *,
+            external: bool) -> dict[str, Counts]:
+    """Counts with the large memories of another configuration."""
+    found = {name: replace(one, memories=list(one.memories)) for name, one in counts.items()}
+    sizes = list(zip(_memories(before, external), _memories(after, external), strict=True))
+    for (block, old, times), (_, new, _) in sizes:
+        memories = found[block].memories
+        for place in [place for place, memory in enumerate(counts[block].memories)
+                      if (memory.words, memory.width) == old and memories[place].words == old[0]
+                      ][:times]:
+            memories[place] = replace(memories[place], words=new[0], width=new[1])
+    return found
+
+
+def _memories(config: Config, external: bool) -> Iterator[tuple[str, tuple[int, int], int]]:
+    """Blocks with large memories: words, width, and how many a core has."""
+    for item in memories(config, external=external):
+        name = item["name"].partition(" (")[0]
+        cores = 1 if _BLOCKS[name] == CONTROL else config.cores
+        yield _BLOCKS[name], (item["words"], item["width"]), item["instances"] // cores
+    yield "receiver", (config.streams // config.eject * config.edge_buffer,
+                       config.word_width), config.eject
+
+
+def counted_area(counts: Counts, family: str, weights: Mapping[str, float]) -> Area:
+    """What a block takes by weights and rules alone."""
+    memories = sum((RAMS[family].area(memory) for memory in counts.memories), start=Area())
+    dsps = sum(-(-left // _FACTOR_BITS) * -(-right // _FACTOR_BITS)
+               for left, right in counts.products)
+    luts = sum(weights.get(kind, 0) * bits for kind, bits in counts.bits.items())
+    return memories + Area(luts=round(luts), flip_flops=counts.bits["register"], dsps=dsps)
+
+
+def folded_counts(counts: Mapping[str, Counts], cores: int) -> dict[str, Counts]:
+    """What a folded chip consists of, from what the blocks of a core do.
+
+    Memories are as many times as deep, and read synchronously; registers are in such a memory, too.
+    """
+    core = Counts()
+    for name, block in counts.items():
+        if name != CONTROL:
+            core.add(block)
+    core.memories = [replace(memory, words=memory.words * cores, registered=True)
+                     for memory in core.memories if memory.words > 1]
+    core.memories.append(Memory(words=cores, width=core.bits["register"], registered=True,
+                                style="distributed"))
+    core.bits["register"] = 0
+    return {FOLDED_CORE: core, CONTROL: counts[CONTROL]}
+
+
+def fitted_families() -> list[str]:
+    """The families that there are estimates for."""
+    return list(_fit())
+
+
+def estimated_area(config: Config, family: str, *, external: bool, folded: bool = False,
+                   shape: Config | None = None) -> ChipArea:
+    """An estimate of what ``chip_area`` gives.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration of the chip.
+    family : str
+        One of ``fitted_families``.
+    external : bool
+        Whether the memory channels' memory is outside of the chip.
+    folded : bool
+        Whether all cores are folded into one.
+    shape : Config, optional
+        As of ``chip_counts``.
+
+    Raises
+    ------
+    ValueError
+        If the model was not fitted for the family.
+    """
+    fit = _fit()
+    if family not in fit:
+        raise ValueError(f"there is no estimate for {family}, only for {', '.join(fit)}; leave out "
+                         f"--estimate")
+    known = fit[family]
+    counts = chip_counts(config, external=external, shape=shape)
+    if folded:
+        counts = folded_counts(counts, config.cores)
+    blocks = {name: _corrected(counted_area(count, family, known["weights"]),
+                               known["blocks"].get(name, []))
+              for name, count in counts.items()}
+    control = blocks.pop(CONTROL)
+    return ChipArea(cores=1 if folded else config.cores, blocks=dict(sorted(blocks.items())),
+                    control=control)
+
+
+@functools.cache
+def _fit() -> dict[str, Any]:
+    found: dict[str, Any] = read_json(FIT)["families"]
+    return found
+
+
+def _corrected(counted: Area, known: Sequence[Mapping[str, Sequence[float]]]) -> Area:
+    """A count, as chips were synthesised whose blocks had the counts that are known."""
+    values = {}
+    for kind in KINDS:
+        value = _interpolated(getattr(counted, kind), sorted(
+            tuple(one[kind]) for one in known if kind in one))
+        values[kind] = round(2 * value) / 2 if kind == "block_rams" else round(value)
+    return Area(**values)  # type: ignore[arg-type]
+
+
+def _interpolated(counted: float, known: Sequence[Sequence[float]]) -> float:
+    """A count times the ratio of the nearest counts that are known, by their logarithms.
+
+    Parameters
+    ----------
+    counted : float
+        The count.
+    known : sequence of (float, float)
+        Counts in order, and what they became.
+    """
+    points = [(math.log1p(before), math.log1p(after) - math.log1p(before))
+              for before, after in known]
+    if not points:
+        return counted
+    places = [place for place, _ in points]
+    if any(first == second for first, second in pairwise(places)):
+        points = [(place, float(np.mean([ratio for other, ratio in points if other == place])))
+                  for place in dict.fromkeys(places)]
+    here = math.log1p(counted)
+    ratio = float(np.interp(here, *zip(*points, strict=True)))
+    return math.expm1(here + ratio)

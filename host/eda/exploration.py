@@ -1,0 +1,249 @@
+"""Looks for the configuration of a board on which a training step takes least time.
+
+Shapes (lanes, cores, planes, ejection ports) are tried one by one, and then, for the best of them,
+the sizes of buffers are doubled and halved as long as that gains something. Cycles are the cycle
+model's, area is the area model's.
+"""
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from hypercast.host.compiler.label_list import LabelFormat
+from hypercast.host.compiler.layout import Layout
+from hypercast.host.compiler.memory_map import CapacityError, require_capacity
+from hypercast.host.compiler.vertices import RowTable, Vertices
+from hypercast.host.cycle_model.prediction import predict
+from hypercast.host.cycle_model.workload import Workload
+from hypercast.host.eda.energy import step_energy
+from hypercast.host.eda.fit import check_fit
+from hypercast.host.eda.target import Target
+from hypercast.rtl.config import Config, ConfigurationError
+
+__all__ = ["BUFFERS", "Candidate", "explore", "pareto"]
+
+#: Makes the workload of a configuration, with the orders of the fewest cycles.
+MakeWorkload: TypeAlias = Callable[[Config], Workload]
+
+#: Values of the fields that give a chip its shape.
+_SHAPES = {"lanes": (2, 4, 8, 16), "dimensions": (0, 1, 2, 3, 4), "planes": (1, 2, 4),
+           "eject": (1, 2, 4)}
+#: Fields that are doubled and halved. What the cycle model does not see is left as it is:
+#: ``buffer_depth``, ``read_buffer``.
+BUFFERS = ("operand_words", "accumulator_rows", "bypass_rows", "edge_buffer")
+#: Fields that are raised where a step does not fit.
+_CAPACITIES = ("weight_rows", "channel_words")
+#: Fields of which memories' sizes follow.
+_SIZES = (*BUFFERS, *_CAPACITIES)
+#: Shapes whose buffers are varied.
+_BEST = 3
+#: A change that gains less is none.
+_GAIN = 0.998
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A configuration that fits a board.
+
+    Parameters
+    ----------
+    config : Config
+        The configuration.
+    cycles : int
+        Predicted cycles of a step.
+    seconds : float
+        Their time on the board.
+    shares : dict
+        Estimated share of each resource that it takes.
+    energy : dict
+        Estimated joules of a step, by what they are spent on.
+    orders : tuple of str
+        Orders of the layers' products.
+    """
+
+    config: Config
+    cycles: int
+    seconds: float
+    shares: dict[str, float]
+    energy: dict[str, float]
+    orders: tuple[str, ...]
+
+    @property
+    def taken(self) -> float:
+        """The largest share of a resource."""
+        return max(self.shares.values())
+
+    @property
+    def joules(self) -> float:
+        """Estimated energy of a step."""
+        return sum(self.energy.values())
+
+
+def pareto(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Those that no other one is at least as fast as with a smaller share of the FPGA, by time."""
+    found: list[Candidate] = []
+    for one in sorted(candidates, key=lambda one: (one.seconds, one.taken)):
+        if not found or one.taken < found[-1].taken:
+            found.append(one)
+    return found
+
+
+def explore(target: Target, workload: MakeWorkload, fixed: Mapping[str, int],
+            progress: Callable[[str], None] = lambda text: None) -> list[Candidate]:
+    """All configurations that were tried and fit.
+
+    Parameters
+    ----------
+    target : Target
+        The board.
+    workload : callable
+        Makes the workload of a ``Config``.
+    fixed : dict
+        Fields of the configuration that are not varied.
+    progress : callable
+        Called with a line of text now and then.
+
+    Raises
+    ------
+    ConfigurationError
+        If what is fixed is impossible.
+    CapacityError
+        If nothing fits.
+    """
+    search = _Search(target, workload, fixed, progress)
+    base = target.config.replace(**fixed)
+    search.consider(base)
+    for config in _shapes(base, fixed):
+        search.consider(config)
+    for start in sorted(search.found.values(), key=lambda one: (one.seconds, one.taken))[:_BEST]:
+        search.improve(start)
+    if not search.found:
+        raise CapacityError(f"no configuration fits {target.name} and the step; {search.reason}")
+    return list(search.found.values())
+
+
+def _shapes(base: Config, fixed: Mapping[str, int]) -> Iterator[Config]:
+    choices = [(getattr(base, name),) if name in fixed else values
+               for name, values in _SHAPES.items()]
+    for values in itertools.product(*choices):
+        try:
+            yield base.replace(**dict(zip(_SHAPES, values, strict=True)))
+        except ConfigurationError:
+            continue
+
+
+class _Search:
+    """Candidates by configuration; ``reason`` says why one that does not fit does not."""
+
+    def __init__(self, target: Target, workload: MakeWorkload, fixed: Mapping[str, int],
+                 progress: Callable[[str], None]) -> None:
+        self._target = target
+        self._workload = workload
+        self._fixed = fixed
+        self._base = target.config.replace(**fixed)
+        self._progress = progress
+        self._tried = 0
+        self.found: dict[int, Candidate] = {}
+        self.reason = ""
+
+    def consider(self, config: Config) -> Candidate | None:
+        """The candidate that a configuration is, with capacities raised as far as needed."""
+        if config.hash in self.found:
+            return self.found[config.hash]
+        self._tried += 1
+        try:
+            self._target.check(config)
+            check_fit(self._target.name, "FPGA", self._target.fpga, config,
+                      folded=self._target.folds, external=self._target.external)
+        except ConfigurationError as error:
+            self.reason = self.reason or str(error)
+            return None
+        self._progress(f"{self._tried} tried, {len(self.found)} fit: {config.lanes} lanes, "
+                       f"{config.cores} cores, {config.planes} planes, {config.eject} ports")
+        shape = config.replace(**{name: getattr(self._base, name) for name in _SIZES})
+        shares = self._target.shares(config, None if shape == config else shape)
+        if not self._target.fits(shares):
+            self.reason = self.reason or "taken: " + ", ".join(
+                f"{share:.0%} of {kind}" for kind, share in shares.items())
+            return None
+        try:
+            candidate = self._evaluated(config, shares)
+        except CapacityError as error:
+            self.reason = str(error)
+            return self._raised(config, str(error))
+        self.found[config.hash] = candidate
+        return candidate
+
+    def _raised(self, config: Config, reason: str) -> Candidate | None:
+        for name in _CAPACITIES:
+            if name not in self._fixed and reason.startswith(f"{name} is "):
+                try:
+                    return self.consider(config.replace(**{name: 2 * getattr(config, name)}))
+                except ConfigurationError:
+                    return None
+        return None
+
+    def _evaluated(self, config: Config, shares: dict[str, float]) -> Candidate:
+        workload = self._workload(config)
+        require_channels(workload)
+        prediction = predict(workload)
+        return Candidate(
+            config=config, cycles=prediction.cycles,
+            seconds=self._target.seconds(prediction.cycles, config), shares=shares,
+            orders=workload.orders,
+            energy=step_energy(prediction.work, _hops(workload), config,
+                               external=self._target.external))
+
+    def improve(self, best: Candidate) -> None:
+        """Double and halve buffers as long as a step takes less time, or the same in less room."""
+        improved = True
+        while improved:
+            improved = False
+            for name, factor in itertools.product(BUFFERS, (2, 0.5)):
+                if name in self._fixed:
+                    continue
+                try:
+                    config = best.config.replace(
+                        **{name: int(getattr(best.config, name) * factor)})
+                except ConfigurationError:
+                    continue
+                one = self.consider(config)
+                if one and _better(one, best):
+                    best, improved = one, True
+
+
+def _better(one: Candidate, best: Candidate) -> bool:
+    if one.seconds < best.seconds * _GAIN:
+        return True
+    return one.seconds <= best.seconds and one.taken < best.taken
+
+
+def require_channels(workload: Workload) -> None:
+    """Raise ``CapacityError`` if tensors and lists do not fit the memory channels, about."""
+    config, network = workload.config, workload.network
+    table = RowTable()
+    vertices = tuple(Vertices.of(count, config, table) for count in workload.vertices)
+    layout = Layout.of(network, config, vertices, LabelFormat())
+    used = [0, 0]
+    for region in {(one.channel, one.address): one
+                   for one in layout.memory.regions.values()}.values():
+        used[region.channel] += region.words
+    inputs = -(-network.features // config.lanes) * vertices[0].rows
+    used[0] += inputs
+    used[1] += inputs if workload.ahead else 0
+    record = config.send_record_width / config.word_width
+    for layer in range(1, len(network.layers) + 1):
+        used[1] += sum(round((load.total_words + load.total_rows * record) / config.cores)
+                       for load in workload.loads(layer, False))
+    require_capacity(config, "channel_words", max(used), "tensors and lists take that many words")
+
+
+def _hops(workload: Workload) -> float:
+    """Links that a flit of an aggregation takes on the average."""
+    config = workload.config
+    loads = [load for layer in range(1, len(workload.network.layers) + 1)
+             for load in workload.loads(layer, False)]
+    messages = sum(load.messages for load in loads)
+    flits = sum(load.links for load in loads) * config.cores * config.dimensions
+    return flits / messages if messages else 0.0

@@ -1,0 +1,85 @@
+"""The same training step on many configurations, for ``explore``."""
+
+import dataclasses
+from collections.abc import Sequence
+
+from hypercast.host.compiler.compiled_edges import CompiledEdges
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.cycle_model.orders import choose_orders
+from hypercast.host.cycle_model.workload import Workload
+from hypercast.host.eda.plane_loads import PlaneLoads
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.training.prepare import prepare
+from hypercast.reference.network import Network
+from hypercast.reference.recipe import Recipe
+from hypercast.rtl.config import Config
+
+__all__ = ["GraphSteps", "StatisticSteps"]
+
+#: Fields that edges are compiled for.
+_EDGE_FIELDS = ("lanes", "dimensions", "planes", "eject", "element_width", "accumulator_rows")
+
+
+class GraphSteps:
+    """A step on a whole graph.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph.
+    network : Network
+        What is trained; of any orders.
+    recipe : Recipe
+        How.
+    """
+
+    def __init__(self, graph: Graph, network: Network, recipe: Recipe) -> None:
+        self._model = prepare(graph, network.ordered(
+            layer.orders[0] for layer in network.layers), recipe)
+        self._edges: dict[tuple[int, ...], CompiledEdges] = {}
+
+    def __call__(self, config: Config) -> Workload:
+        """The workload on a configuration, with the orders of the fewest cycles."""
+        key = tuple(getattr(config, name) for name in _EDGE_FIELDS)
+        if key not in self._edges:
+            sample = self._model.sample
+            self._edges[key] = CompiledEdges.of_any_order(
+                self._model.network, sample.edges, sample.root_weight, config)
+        edges = dataclasses.replace(self._edges[key], config=config)
+        workload = choose_orders(Workload.of_model(self._model, config, edges))
+        compile_job(self._model, config, edges=edges)  # raises what does not fit
+        return workload
+
+
+class StatisticSteps:
+    """A step on random graphs, of which the statistics are known.
+
+    Parameters
+    ----------
+    vertices : sequence of int
+        Vertices of the input, and of every layer's output.
+    edges : sequence of int
+        Entries of every layer's adjacency matrix: edges in both directions, and loops.
+    network : Network
+        What is trained; of any orders.
+    law : str
+        How edges are distributed over the vertices they come from, see ``Expected``.
+    sampled : bool
+        Whether it is a sampled batch, whose features are read from memory, and whose step works on
+        the next batch if that is faster.
+    """
+
+    def __init__(self, vertices: Sequence[int], edges: Sequence[int], network: Network, *,
+                 law: str = "power", sampled: bool = False) -> None:
+        self._vertices = tuple(vertices)
+        self._edges = tuple(edges)
+        self._network = network
+        self._law = law
+        self._sampled = sampled
+
+    def __call__(self, config: Config) -> Workload:
+        """The workload on a configuration, with the orders of the fewest cycles."""
+        return choose_orders(Workload(
+            config=config, network=self._network,
+            aggregations=PlaneLoads(self._vertices, self._edges, config, self._law),
+            sampled=self._sampled, pipelined=self._sampled))

@@ -1,0 +1,84 @@
+"""Estimates: interpolated ratios, folded chips, memories of another size."""
+
+import pytest
+
+from hypercast.host.eda import area_model
+from hypercast.host.eda.area_model import (
+    CONTROL,
+    FOLDED_CORE,
+    chip_counts,
+    estimated_area,
+    fitted_families,
+    folded_counts,
+    resized,
+)
+from hypercast.host.eda.chip_parts import core_parts
+from hypercast.host.eda.netlist_counts import Counts, Memory
+from hypercast.rtl.config import PRESETS
+
+TINY = PRESETS["tiny"]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def cache(tmp_path_factory):
+    """A cache of its own."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setenv("HYPERCAST_CACHE", str(tmp_path_factory.mktemp("cache")))
+        area_model._converted.cache_clear()
+        yield
+    area_model._converted.cache_clear()
+
+
+def test_ratios_are_interpolated():
+    known = [[9.0, 19.0], [99.0, 99.0]]  # twice as much, and as much
+    assert area_model._interpolated(9, known) == pytest.approx(19)
+    assert area_model._interpolated(99, known) == pytest.approx(99)
+    assert area_model._interpolated(0, known) == pytest.approx(1)  # the nearest ratio
+    assert area_model._interpolated(999, known) == pytest.approx(999)
+    middle = area_model._interpolated(30.6227766, known)
+    assert middle == pytest.approx(31.6227766 * 2**0.5 - 1)
+    assert area_model._interpolated(7, []) == 7
+
+
+def test_folded_chips_have_deeper_memories():
+    counts = {"a": Counts(memories=[Memory(8, 4, False), Memory(1, 4, False)]),
+              "b": Counts(memories=[Memory(64, 8, True)]), CONTROL: Counts()}
+    counts["a"].bits.update(register=10, add=3)
+    found = folded_counts(counts, 16)
+    assert found.keys() == {FOLDED_CORE, CONTROL}
+    core = found[FOLDED_CORE]
+    assert core.memories == [Memory(128, 4, True), Memory(1024, 8, True),
+                             Memory(16, 10, True, "distributed")]
+    assert (core.bits["add"], core.bits["register"]) == (3, 0)
+
+
+def test_memories_take_another_size(monkeypatch):
+    """As they have when that configuration is converted; and a conversion is kept."""
+    sizes = {"operand_words": 512, "accumulator_rows": 256, "bypass_rows": 32, "edge_buffer": 8,
+             "weight_rows": 1024, "channel_words": 512}
+    before = chip_counts(TINY, external=False)
+    changed = resized(before, TINY, TINY.replace(**sizes), external=False)
+    converted = chip_counts(TINY.replace(**sizes), external=False)
+    large = {name: sorted((one.words, one.width) for one in counts.memories if one.words >= 32)
+             for name, counts in converted.items()}
+    assert large["receiver"] == sorted(
+        (one.words, one.width) for one in changed["receiver"].memories if one.words >= 32)
+    for name in ("weights", "channel", "array.accumulators", "sender"):
+        assert large[name] == sorted((one.words, one.width) for one in changed[name].memories
+                                     if one.words >= 32), name
+    assert before == chip_counts(TINY, external=False)
+    monkeypatch.setattr(area_model, "core_parts", None)
+    area_model._converted.cache_clear()
+    assert before == chip_counts(TINY, external=False)
+
+
+def test_estimates():
+    assert {"ecp5", "ultrascale+"} <= set(fitted_families())
+    found = estimated_area(TINY, "ultrascale+", external=False)
+    names = {part.name for part in core_parts(TINY, external=False)}
+    assert (found.cores, found.blocks.keys()) == (2, names)
+    assert 10_000 < found.core.lut_places < 30_000
+    folded = estimated_area(TINY, "ecp5", external=False, folded=True)
+    assert (folded.cores, *folded.blocks) == (1, FOLDED_CORE)
+    with pytest.raises(ValueError, match="no estimate for 7series, only for"):
+        estimated_area(TINY, "7series", external=False)

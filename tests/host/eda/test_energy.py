@@ -1,0 +1,29 @@
+"""The estimate of energy: its parts add up, and grow with what they are made of."""
+
+import pytest
+
+from hypercast.host.eda.energy import step_energy
+from hypercast.rtl.config import Config
+
+CONFIG = Config(dimensions=4, lanes=16, element_width=16)
+WORK = {"array_words": 1_000, "edges": 500, "sent": 200, "features_read": 300,
+        "gradients_written": 100}
+
+
+def test_products_and_channels():
+    found = step_energy(WORK, 2.0, CONFIG, external=True)
+    assert found["products"] == pytest.approx(1_000 * 256 * (0.8 + 0.15) * 1e-12)
+    assert found["memory channels"] == pytest.approx(400 * 256 * 3.9e-12)
+    # 25 mm, four cores in a row: 6.25 mm a link.
+    assert found["network"] == pytest.approx(200 * 2 * 256 * 310 / 2560 * 6.25 * 1e-12)
+
+
+def test_memory_on_the_chip_costs_less_the_smaller_it_is():
+    energies = [step_energy(WORK, 1, CONFIG.replace(channel_words=words), external=False)[
+        "memory channels"] for words in (64, 1024, 65536)]
+    assert energies == sorted(energies) and energies[0] < energies[-1]
+    assert energies[0] == pytest.approx(400 * 256 * 10 / 64 * 1e-12)
+
+
+def test_nothing():
+    assert not any(step_energy({}, 0, CONFIG, external=True).values())

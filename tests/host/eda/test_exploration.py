@@ -1,0 +1,93 @@
+"""The search among configurations, with a machine whose cycles and shares are known."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from hypercast.boards.fpga import FPGAS
+from hypercast.host.compiler.memory_map import CapacityError
+from hypercast.host.eda import exploration
+from hypercast.host.eda.exploration import Candidate, explore, pareto
+from hypercast.host.eda.step_workloads import StatisticSteps
+from hypercast.host.eda.target import Target
+from hypercast.reference.network import Network
+from hypercast.rtl.config import PRESETS, ConfigurationError
+
+
+class _Target(Target):
+    """A board on which a lane of a core takes a hundredth, and so do 1,024 operand words."""
+
+    def shares(self, config, shape=None):
+        return {"LUT": config.lanes * config.cores / 100 + config.operand_words / 102_400}
+
+
+def _check(config):
+    if config.planes == 1:
+        raise ConfigurationError("one plane is too few")
+
+
+TARGET = _Target(name="board", fpga=FPGAS["XCVU37P"], family="ultrascale+", clock=1e6,
+                 preset="test", external=True, folds=False, check=_check)
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """Cycles fall with lanes, cores and operand words up to 1,024; 512 weight rows are needed."""
+    def predict(config):
+        if config.weight_rows < 512:
+            raise CapacityError(f"weight_rows is {config.weight_rows}, but 512 are needed")
+        return SimpleNamespace(work={}, cycles=1_000_000 // (
+            config.lanes * config.cores * min(config.operand_words, 1_024)))
+
+    monkeypatch.setattr(exploration, "predict", lambda workload: predict(workload.config))
+    monkeypatch.setattr(exploration, "require_channels", lambda workload: None)
+    monkeypatch.setattr(exploration, "_hops", lambda workload: 0)
+    return lambda config: SimpleNamespace(config=config, orders=())
+
+
+def test_the_fastest_is_found(machine):
+    found = explore(TARGET, machine, {})
+    best = pareto(found)[0]
+    config = best.config
+    assert (config.lanes * config.cores, config.operand_words) == (64, 1_024)
+    assert config.weight_rows == 512
+    assert best.seconds == best.cycles / 1e6
+    assert all(one.config.planes > 1 and one.taken <= 0.8 for one in found)
+
+
+def test_what_is_fixed_stays(machine):
+    found = explore(TARGET, machine, {"lanes": 4, "dimensions": 1, "operand_words": 64})
+    assert {(one.config.lanes, one.config.cores, one.config.operand_words)
+            for one in found} == {(4, 2, 64)}
+
+
+def test_nothing_fits(machine):
+    with pytest.raises(CapacityError, match=r"no configuration fits board.*96% of LUT"):
+        explore(TARGET, machine, {"lanes": 16, "dimensions": 1, "operand_words": 65_536})
+    with pytest.raises(CapacityError, match="weight_rows is 64"):
+        explore(TARGET, machine, {"weight_rows": 64})
+    with pytest.raises(ConfigurationError, match="lanes must be one of"):
+        explore(TARGET, machine, {"lanes": 3})
+
+
+def test_pareto():
+    def one(seconds, taken):
+        return Candidate(config=PRESETS["tiny"], cycles=1, seconds=seconds, shares={"LUT": taken},
+                         energy={"a": 1.0, "b": 0.5}, orders=())
+
+    first, second, third = one(1, 0.7), one(2, 0.5), one(3, 0.1)
+    assert pareto([one(2, 0.9), third, one(2.5, 0.5), second, first]) == [first, second, third]
+    assert first.joules == 1.5
+
+
+def test_statistics_on_a_real_configuration():
+    """A sampled batch: orders are chosen, and the channels have to be large enough."""
+    config = PRESETS["test"]
+    steps = StatisticSteps((400, 100, 20), (900, 200), Network.of_widths((32, 8, 3)),
+                           sampled=True)
+    workload = steps(config)
+    assert workload.sampled and workload.vertices == (400, 100, 20)
+    exploration.require_channels(workload)
+    with pytest.raises(CapacityError, match="channel_words is 64"):
+        exploration.require_channels(steps(config.replace(channel_words=64)))
+    assert 0 < exploration._hops(workload) <= 4
