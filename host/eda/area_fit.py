@@ -6,7 +6,7 @@ for the families that are named, or else for all. That takes an hour or more.
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,7 @@ FOLDED = {"ecp5": PRESETS["ulx3s"]}
 _SMALL = 100
 
 
-def fit(family: str, chips: list[tuple[Mapping[str, Counts], Mapping[str, Area]]]
+def fit(family: str, chips: Sequence[tuple[Mapping[str, Counts], Mapping[str, Area]]]
         ) -> dict[str, Any]:
     """What is fitted for a family.
 

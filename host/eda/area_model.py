@@ -220,5 +220,5 @@ def _interpolated(counted: float, known: Sequence[Sequence[float]]) -> float:
         points = [(place, float(np.mean([ratio for other, ratio in points if other == place])))
                   for place in dict.fromkeys(places)]
     here = math.log1p(counted)
-    ratio = float(np.interp(here, *zip(*points, strict=True)))
+    ratio = float(np.interp(here, [place for place, _ in points], [one for _, one in points]))
     return math.expm1(here + ratio)

@@ -5,6 +5,7 @@ and Rose, IEEE Trans. CAD, 2007). So the estimate compares configurations with e
 forecast of what a board draws. Leakage and clocks are left out.
 """
 
+import math
 from collections.abc import Mapping
 
 from hypercast.rtl.config import Config
@@ -63,4 +64,4 @@ def step_energy(work: Mapping[str, int], hops: float, config: Config, *,
 
 def _memory(bits: float) -> float:
     """pJ per bit of a memory on the chip."""
-    return _MEMORY * max(1.0, (bits / _MEMORY_BITS) ** 0.5)
+    return _MEMORY * max(1.0, math.sqrt(bits / _MEMORY_BITS))

@@ -117,7 +117,8 @@ def count(design: str) -> Counts:
 
 def _own(text: str) -> Counts:
     counts = Counts()
-    registers, ports, written = set(), {}, set()
+    registers, written = set(), set()
+    ports: dict[str, tuple[int, bool]] = {}
     for kind, body in _CELL.findall(text):
         parameters = dict(_PARAMETER.findall(body))
         connections = dict(_CONNECTION.findall(body))
