@@ -10,9 +10,9 @@ from os import PathLike, fspath
 from pathlib import Path
 
 try:
+    from hypercast.sim.cocotb_chip import Chip
     from hypercast.sim.cocotb_runner import SimulationError
     from hypercast.sim.cocotb_runner import run as run_text
-    from hypercast.sim.cocotb_transport import CocotbTransport as Chip
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
         f"hypercast.cocotb needs {error.name}, which is not installed; pip install "

@@ -128,6 +128,20 @@ def test_the_python_runner(chip, tmp_path, monkeypatch):
         run(mine, [chip / "hypercast.v", wrapper], top="wrapper")
 
 
+@pytest.mark.slow
+def test_the_test_of_the_docs(chip, tmp_path, monkeypatch):
+    """Karate on Verilator, in as many lines as a user writes."""
+    require("verilator")
+    page = (ROOT / "docs" / "drivers.md").read_text()
+    [text] = re.findall(r'```python\n(""".*?)```', page, re.DOTALL)
+    assert len(text.splitlines()) <= 25
+    shutil.copytree(chip, tmp_path / "build" / "tiny")
+    (tmp_path / "test_mine.py").write_text(text)
+    result = subprocess.run([sys.executable, "-m", "pytest", "test_mine.py"], cwd=tmp_path,
+                            capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout
+
+
 MINE = """
 import cocotb
 from hypercast.cocotb import Chip

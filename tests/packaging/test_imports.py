@@ -48,8 +48,9 @@ def top_packages(path):
 
 def public_names(tree):
     """Names that a module's top-level statements define, those of a ``try`` included."""
-    for node in [part for node in tree.body
-                 for part in (node.body if isinstance(node, ast.Try) else [node])]:
+    statements = [part for node in tree.body
+                  for part in (node.body if isinstance(node, ast.Try) else [node])]
+    for node in statements:
         if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
             yield node.name
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
