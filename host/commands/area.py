@@ -56,7 +56,7 @@ def area(config: Config, family: str, memory: str | None, estimate: bool, clock:
             found = chip_area(config, family, external=external, progress=status.update)
         if clock:
             status.update("placing and routing a core and the control unit")
-            reached = core_clock(config, asked=clock)
+            reached = core_clock(config, asked=clock, external=external)
     title = f"{FAMILIES[family].title}, memory {'outside' if external else 'inside'}"
     if treemap:
         draw_treemap(treemap, found, f"{title}: LUTs of {_cores(found)}")

@@ -116,7 +116,7 @@ def block_clock(block: wiring.Component, *, asked: float) -> Clock:
         return reported_clock(read_json(folder / "timing.json"))
 
 
-def core_clock(config: Config, *, asked: float) -> Clock:
+def core_clock(config: Config, *, asked: float, external: bool = False) -> Clock:
     """The slower of the clocks of a core and of the control unit, each alone, see ``block_clock``.
 
     Wires between cores come from registers and lead to registers, but are as long as the chip.
@@ -124,14 +124,17 @@ def core_clock(config: Config, *, asked: float) -> Clock:
     Parameters
     ----------
     config : Config
-        Configuration of the chip; memories are inside.
+        Configuration of the chip.
     asked : float
         Frequency in MHz to aim for.
+    external : bool
+        Whether the memory channels' memory is outside of the chip.
 
     Raises
     ------
     BuildError
         If a tool fails, such as for a core that is larger than the FPGA.
     """
-    return min((block_clock(block, asked=asked) for block in (Core(config), ControlUnit(config))),
+    blocks = Core(config, external=external), ControlUnit(config)
+    return min((block_clock(block, asked=asked) for block in blocks),
                key=lambda clock: clock.reached)

@@ -18,7 +18,7 @@ __all__ = ["draw_treemap", "squarified"]
 #: Left edge, lower edge, width and height.
 Place = tuple[float, float, float, float]
 #: A label needs that share of the figure's width for each character, and of its height.
-_CHARACTER, _LINE = 0.0085, 0.03
+_CHARACTER, _LINE = 0.0068, 0.022
 
 
 def squarified(sizes: Sequence[float], place: Place) -> list[Place]:

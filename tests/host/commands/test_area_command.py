@@ -72,7 +72,7 @@ def test_estimate(asked, monkeypatch):
 
 
 def test_clock(asked, monkeypatch):
-    monkeypatch.setattr(place_and_route, "core_clock", lambda config, asked: Clock(
+    monkeypatch.setattr(place_and_route, "core_clock", lambda config, asked, external: Clock(
         asked=asked, reached=71.5, begin="a", end="b", cells=3, wires=0.5))
     assert "60 MHz asked, 71.5 MHz reached; slowest path: a to b, 3 cells" in _run(
         "--family", "ecp5", "--clock", "60").stdout

@@ -6,7 +6,9 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.boards.serial_project import tools
-from hypercast.host.eda.place_and_route import _Enclosed, block_clock
+from hypercast.host.eda import place_and_route
+from hypercast.host.eda.place_and_route import Clock, _Enclosed, block_clock, core_clock
+from hypercast.rtl.config import PRESETS
 from tests.bench import run
 
 
@@ -49,3 +51,12 @@ def test_a_wide_sum_is_slower():
     assert wide.asked == 300 and wide.cells > narrow.cells
     assert 0 < wide.wires < 1
     assert wide.begin and wide.end
+
+
+def test_the_slower_of_core_and_control_unit(monkeypatch):
+    def clock(block, asked):
+        return Clock(asked=asked, reached=60 if type(block).__name__ == "Core" else 80,
+                     begin="a", end="b", cells=1, wires=0.5)
+
+    monkeypatch.setattr(place_and_route, "block_clock", clock)
+    assert core_clock(PRESETS["tiny"], asked=70).reached == 60
