@@ -1,9 +1,10 @@
 """``hypercast verilog``: Verilog and its descriptions for FPGA tool chains and software."""
 
-import json
 from pathlib import Path
 
 import click
+from rich.console import Console
+from rich.markup import escape
 
 from hypercast.host.commands.options import configuration, json_option, print_json
 from hypercast.rtl.config import Config
@@ -15,46 +16,45 @@ __all__ = ["verilog"]
 @configuration("cora")
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("build/verilog"),
               show_default=True, help="Folder to write to.")
+@click.option("--memory", type=click.Choice(["sram", "axi"]), default="sram", show_default=True,
+              help="Memory channels: RAM in the chip, or two AXI4 managers for each core.")
 @click.option("--top-name", default="", metavar="NAME",
               help="Name of the top module and of the files.  "
                    "[default: hypercast, with the prefix]")
 @click.option("--prefix", default="", metavar="PREFIX",
               help="Put this before the names of all modules, so that two chips fit one design.")
 @json_option
-def verilog(config: Config, output: Path, top_name: str, prefix: str,
+def verilog(config: Config, output: Path, memory: str, top_name: str, prefix: str,
             as_json: bool) -> None:
     """Write the chip as Verilog, with all that describes it to tools and software.
 
     NAME is that of the top module.
 
     \b
-    NAME.v          the chip
-    NAME.vlt        waivers for Verilator's lint, with reasons
-    NAME.xml        IP-XACT component: ports, interfaces, registers
-    NAME.svd        registers as CMSIS SVD
-    NAME.h          registers and configuration for C, see examples/c
-    registers.md    registers, to be read
-    manifest.json   ports, registers, counters and memories
+    NAME.v             the chip
+    NAME.vlt           waivers for Verilator's lint, with reasons
+    NAME.core          FuseSoC: targets sim, lint and synth
+    NAME_bench.sv      test bench, which trains, and
+    NAME_training.hex  the accesses that it makes
+    NAME_litex.py      the chip as a module of LiteX
+    component.xml      IP-XACT component of 2009, for Vivado's IP catalog
+    NAME.xml           IP-XACT component of 2014: ports, interfaces, registers
+    NAME.svd           registers as CMSIS SVD
+    NAME.h             registers and configuration for C, see examples/c
+    registers.md       registers, to be read
+    manifest.json      ports, registers, counters and memories
     """
-    from hypercast.host.eda.integration.c_header import c_header
-    from hypercast.host.eda.integration.ipxact import ipxact
-    from hypercast.host.eda.integration.register_page import register_page
-    from hypercast.host.eda.integration.svd import svd
-    from hypercast.rtl.export.chip_conversion import lint_waivers, to_verilog
+    from hypercast.host.eda.integration.export_files import export_files
     from hypercast.rtl.export.manifest import manifest
     from hypercast.rtl.export.options import ExportOptions
 
     try:
-        options = ExportOptions(top_name=top_name, prefix=prefix)
+        options = ExportOptions(external=memory == "axi", top_name=top_name, prefix=prefix)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     description = manifest(config, options)
-    files = {f"{options.top}.v": to_verilog(config, options),
-             f"{options.top}.vlt": lint_waivers(options),
-             f"{options.top}.xml": ipxact(config, options),
-             f"{options.top}.svd": svd(config, options),
-             f"{options.top}.h": c_header(config, options), "registers.md": register_page(),
-             "manifest.json": json.dumps(description, indent=2) + "\n"}
+    with Console(stderr=True).status("exporting") as status:
+        files = export_files(config, options, progress=lambda text: status.update(escape(text)))
     output.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         (output / name).write_text(content, encoding="utf-8")
@@ -65,4 +65,9 @@ def verilog(config: Config, output: Path, top_name: str, prefix: str,
         click.echo(f"wrote {output / name}")
     click.echo(f"configuration hash {description['configuration_hash']}, "
                f"{description['multipliers']} multipliers in the arrays, "
-               f"{description['memory_bits'] / 2**20:.1f} Mibit of memory")
+               f"{description['memory_bits'] / 2**20:.1f} Mibit of memory in the chip")
+    if f"{options.top}.core" in files and not any(name.endswith("_bench.sv") for name in files):
+        click.echo("no test bench, for the karate club does not fit this configuration")
+    if not options.external and (config.memory_latency > 1 or config.memory_stalls):
+        click.echo("memory_latency and memory_stalls make a memory for simulations; for an FPGA, "
+                   "take --memory axi, or -P memory_latency=1 -P memory_stalls=false")

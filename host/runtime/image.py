@@ -25,7 +25,7 @@ from hypercast.rtl.isa import INSTRUCTION_WORDS
 from hypercast.rtl.registers import CoreSpace, Space
 
 __all__ = ["BLOCK", "HEADER", "MAGIC", "NO_ENTRY", "PARAMETER", "Block", "exponent_blocks",
-           "instruction_block", "load_blocks", "sample_blocks", "write_image"]
+           "instruction_block", "load_blocks", "sample_blocks", "step_blocks", "write_image"]
 
 #: First word of an image: "HCIM".
 MAGIC = 0x4843494D
@@ -128,7 +128,7 @@ def write_image(path: Path, job: Job, model: InitialModel) -> None:
         Where the training would stop; nothing is written.
     """
     blocks = [(0, block) for block in load_blocks(job)]
-    blocks += _changes(job, model)
+    blocks += step_blocks(job, model)
     fields = {
         "version": INTERFACE_VERSION, "config_hash": job.config.hash,
         "step_key": model.recipe.seed & 0xFFFFFFFF,
@@ -147,9 +147,9 @@ def write_image(path: Path, job: Job, model: InitialModel) -> None:
         file.write(body.getbuffer())
 
 
-def _changes(job: Job, model: InitialModel) -> Iterator[tuple[int, Block]]:
-    """(step, block) of exponents that are raised, and of every UPDATE whose constants differ from
-    those of the step before.
+def step_blocks(job: Job, model: InitialModel) -> Iterator[tuple[int, Block]]:
+    """(step, block) of what is written before a step: exponents that are raised, and every UPDATE
+    whose constants differ from those of the step before.
     """
     program, oracle = dict(enumerate(job.program)), FixedGnn(model)
     for step in range(model.recipe.epochs):

@@ -1,5 +1,6 @@
 """Converts the chip to RTLIL and Verilog: each part once, and a top that instantiates them."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from hypercast.rtl.chip import CONTROL_MODULE, CORE_MODULE, Chip
@@ -29,14 +30,18 @@ def parts_to_rtlil(config: Config, *, external: bool = False, prefix: str = "") 
             control: to_rtlil(ControlUnit(config), control)}
 
 
-def to_verilog(config: Config, options: ExportOptions = DEFAULT_OPTIONS) -> str:
+def to_verilog(config: Config, options: ExportOptions = DEFAULT_OPTIONS, *,
+               progress: Callable[[str], None] = lambda text: None) -> str:
     """The chip as Verilog: the top, the chip in it, and its parts with their submodules.
 
     The same text on every run and machine. It begins with the licence and the configuration.
+    ``progress`` is called with a line of text before each slow step.
     """
+    progress("converting cores and control unit")
     chip = to_rtlil(Chip(config, converted=True, external=options.external,
                          prefix=options.prefix), f"{options.prefix}{CHIP_MODULE}")
     parts = parts_to_rtlil(config, external=options.external, prefix=options.prefix)
     header = "".join(f"// {line}".rstrip() + "\n" for line in notice(config))
+    progress("writing Verilog with Yosys")
     return (f"{header}\n{top_verilog(config, options)}\n"
             f"{write_verilog(*parts.values(), chip)}")

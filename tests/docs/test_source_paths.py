@@ -13,7 +13,7 @@ from tests.docs.named_paths import FOLDERS, exists
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 #: Folders of data sets, which are the user's.
-OTHERS = {"raw/", "split/"}
+OTHERS = {"NAME_litex.py", "raw/", "split/"}
 
 PATH = re.compile(r"[\w.*{},/-]+")
 QUOTED = re.compile(r"`([^`\n]+)`")

@@ -262,8 +262,8 @@ def test_doctor(monkeypatch):
 
 
 def test_verilog_refuses_a_file_as_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr("hypercast.rtl.export.chip_conversion.to_verilog",
-                        lambda config, options: "module hypercast;")
+    monkeypatch.setattr("hypercast.host.eda.integration.export_files.to_verilog",
+                        lambda config, options, progress: "module hypercast;")
     (tmp_path / "file").write_text("")
     assert "File exists; check the path" in refused(
         "verilog", "--preset", "tiny", "-o", tmp_path / "file", status=1)
@@ -281,12 +281,14 @@ def test_verilog_refuses_names(options, message, tmp_path):
 
 def test_verilog_by_another_name(tmp_path, monkeypatch):
     """Files, and what is in them, have the name of the top module."""
-    monkeypatch.setattr("hypercast.rtl.export.chip_conversion.to_verilog",
-                        lambda config, options: f"module {options.top};")
+    monkeypatch.setattr("hypercast.host.eda.integration.export_files.to_verilog",
+                        lambda config, options, progress: f"module {options.top};")
     run("verilog", "--preset", "tiny", "-o", tmp_path, "--prefix", "left_", "--top-name", "mine")
     assert {path.name for path in tmp_path.iterdir()} == {
-        "manifest.json", "registers.md", "mine.v", "mine.vlt", "mine.xml", "mine.svd", "mine.h"}
-    texts = {path.suffix: path.read_text() for path in tmp_path.iterdir()}
+        "manifest.json", "registers.md", "component.xml", "mine.v", "mine.vlt", "mine.xml",
+        "mine.svd", "mine.h", "mine.core", "mine_bench.sv", "mine_training.hex", "mine_litex.py"}
+    texts = {path.suffix: path.read_text() for path in tmp_path.iterdir()
+             if path.name != "component.xml"}
     assert texts[".v"] == "module mine;"
     assert 'file "*mine.v"' in texts[".vlt"] and "*hypercast.v" not in texts[".vlt"]
     assert "<name>mine</name>" in texts[".xml"] and "<name>mine.v</name>" in texts[".xml"]

@@ -23,8 +23,8 @@ PACKAGES = {
         "host/runtime/transport reference rtl",
     "host/noc": "host/compiler rtl sim",
     "host/eda":
-        "boards host/compiler host/cycle_model host/files host/graphs host/training reference rtl "
-        "sim",
+        "boards host/compiler host/cycle_model host/files host/graphs host/runtime "
+        "host/runtime/transport host/training reference rtl sim",
     "host/report":
         "host/compiler host/files host/noc host/runtime host/training reference rtl",
     "host/selftest":

@@ -11,7 +11,7 @@ import pytest
 
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.export.chip_conversion import lint_waivers, to_verilog
-from hypercast.rtl.export.options import TOP_MODULE
+from hypercast.rtl.export.options import TOP_MODULE, ExportOptions
 from hypercast.sim.simulators import missing, verilator_root
 
 pytestmark = pytest.mark.skipif(bool(missing("verilator")), reason=str(missing("verilator")))
@@ -25,7 +25,10 @@ CONFIGS = {
 _WAIVER = re.compile(r'lint_off -rule (\w+) -file "\*hypercast.v"(?: -match "(.+)")?')
 
 
-verilog = functools.cache(to_verilog)
+@functools.cache
+def verilog(config):
+    """The chip; that of two cores has its memory outside."""
+    return to_verilog(config, ExportOptions(external=config.cores > 1))
 
 
 def lint(folder, config, waivers):

@@ -10,7 +10,7 @@ from hypercast.rtl.config import PRESETS, Config
 from hypercast.rtl.control.axi_lite import AxiLite
 from hypercast.rtl.export.chip_conversion import to_verilog
 from hypercast.rtl.export.manifest import manifest, memories
-from hypercast.rtl.export.options import TOP_MODULE
+from hypercast.rtl.export.options import TOP_MODULE, ExportOptions
 from hypercast.rtl.registers import REGISTERS
 
 #: Memories that are listed are larger than any that is not, as in a chip of useful size.
@@ -53,6 +53,21 @@ def test_ports(chip):
 def test_ports_are_clock_reset_and_axi():
     names = {port["name"] for port in manifest(PRESETS["tiny"])["ports"]}
     assert names == {"aclk", "aresetn", *(f"s_axi_{name}" for name in AxiLite().members)}
+
+
+def test_external_memory():
+    """Where each channel lies, and that it is no memory of the chip."""
+    config = PRESETS["test"]
+    description = manifest(config, ExportOptions(external=True))
+    external, size = description["external_memory"], config.channel_words * config.word_width // 8
+    assert description["memory"] == "axi" and external["bytes"] == 2 * config.cores * size
+    assert external["managers"][5] == {
+        "name": "m_axi_05", "core": 2, "channel": "gradients", "offset": 5 * size}
+    ports = {port["name"]: port["width"] for port in description["ports"]}
+    assert ports[external["base_port"]] == external["address_width"] == 64
+    assert ports["m_axi_05_wdata"] == external["data_width"] == config.word_width
+    assert not any("channel" in memory["name"] for memory in description["memories"])
+    assert manifest(config)["external_memory"] is None
 
 
 def test_memories(chip):

@@ -1,5 +1,6 @@
 """The exported top, around a chip that only answers: reset, names, addresses."""
 
+import os
 import re
 import subprocess
 
@@ -9,6 +10,7 @@ from hypercast.rtl.config import PRESETS
 from hypercast.rtl.export.interfaces import channel_bytes, interfaces, ports
 from hypercast.rtl.export.options import CHIP_MODULE, ExportOptions
 from hypercast.rtl.export.top import top_verilog
+from hypercast.sim.simulators import verilator_root
 from tests.cocotb.benches import require
 
 CONFIG = PRESETS["tiny"]
@@ -104,6 +106,28 @@ def test_addresses(tmp_path):
         assert {name: int(value, 16) for name, value in found.items()} == {
             f"m_axi_{channel:02}_{half}addr": base + channel * size + 8
             for channel in range(2 * CONFIG.cores) for half in ("aw", "ar")}
+
+
+@pytest.mark.parametrize("external", [False, True], ids=["sram", "axi"])
+def test_lint_without_waivers(external, tmp_path):
+    """What a user's own Verilog is joined to needs no waiver."""
+    require("verilator")
+    inner = {port.inner: port for port in ports(CONFIG, external=external) if port.inner}
+    pins = ["input wire clk, rst", *(
+        f"{'output' if port.output else 'input'} wire [{port.inner_width - 1}:0] {name}"
+        for name, port in inner.items())]
+    values = "".join(f"  assign {name} = {port.inner_width}'d0;\n"
+                     for name, port in inner.items() if port.output)
+    (tmp_path / "hypercast.v").write_text(
+        top_verilog(CONFIG, ExportOptions(external=external))
+        + "/* verilator lint_off UNUSEDSIGNAL */\n/* verilator lint_off DECLFILENAME */\n"
+        + f"module {CHIP_MODULE} ({', '.join(pins)});\n{values}endmodule\n")
+    root = verilator_root()
+    result = subprocess.run(
+        [root / "bin" / "verilator_bin", "--lint-only", "-Wall", "--quiet-stats", "--top-module",
+         "hypercast", "hypercast.v"], cwd=tmp_path, capture_output=True, text=True,
+        env={**os.environ, "VERILATOR_ROOT": str(root)})
+    assert (result.returncode, result.stderr) == (0, "")
 
 
 def test_interfaces_for_vivado():

@@ -10,6 +10,7 @@ from hypercast.host.eda.integration.ipxact import ipxact
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.control.axi_lite import AxiLite
 from hypercast.rtl.export.manifest import manifest
+from hypercast.rtl.export.options import ExportOptions
 from hypercast.rtl.registers import REGISTERS
 
 CONFIG = PRESETS["tiny"]
@@ -35,9 +36,22 @@ def schema():
     return etree.XMLSchema(file=f"{folder}/Schema/ieee-1685-2014/index.xsd")
 
 
+@pytest.mark.parametrize("external", [False, True], ids=["sram", "axi"])
 @pytest.mark.parametrize("preset", ["tiny", "vcu128"])
-def test_the_schema_is_met(preset):
-    schema().assertValid(etree.fromstring(ipxact(PRESETS[preset]).encode()))
+def test_the_schema_is_met(preset, external):
+    text = ipxact(PRESETS[preset], ExportOptions(external=external))
+    schema().assertValid(etree.fromstring(text.encode()))
+
+
+def test_managers():
+    """Each has an address space of its own, of all that it can address."""
+    component = ElementTree.fromstring(ipxact(CONFIG, ExportOptions(external=True)))
+    names = [f"m_axi_{number:02}" for number in range(2 * CONFIG.cores)]
+    spaces = component.findall("addressSpaces/addressSpace", NAMESPACES)
+    assert {text(one, "name"): integer(text(one, "range")) for one in spaces} == dict.fromkeys(
+        names, 1 << 64)
+    assert [one.get("addressSpaceRef") for one in component.iterfind(
+        ".//addressSpaceRef", NAMESPACES)] == names
 
 
 def test_ports(component):

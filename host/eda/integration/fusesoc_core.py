@@ -1,0 +1,55 @@
+"""The exported chip as a core of FuseSoC (CAPI2): what to simulate, to check and to synthesise."""
+
+from typing import Any
+
+import yaml
+
+from hypercast.host.eda.integration.training_bench import bench_module, training_file
+from hypercast.rtl.config import INTERFACE_VERSION, Config
+from hypercast.rtl.export.notice import notice
+from hypercast.rtl.export.options import DEFAULT_OPTIONS, ExportOptions
+
+__all__ = ["core_name", "fusesoc_core"]
+
+
+def core_name(options: ExportOptions = DEFAULT_OPTIONS) -> str:
+    """Name by which FuseSoC knows the core: vendor, library, name and version."""
+    return f"hypercast:accelerators:{options.top}:{INTERFACE_VERSION}"
+
+
+def fusesoc_core(config: Config, options: ExportOptions = DEFAULT_OPTIONS, *,
+                 bench: bool = True) -> str:
+    """The core description, ``NAME.core``.
+
+    Parameters
+    ----------
+    bench : bool
+        Whether there is a test bench, and with it a target ``sim``.
+    """
+    chip: dict[str, Any] = {"files": [f"{options.top}.v"], "file_type": "verilogSource-2005"}
+    filesets = {"rtl": chip,
+                "lint": {"files": [f"{options.top}.vlt"], "file_type": "vlt"}}
+    targets: dict[str, Any] = {
+        "default": {"filesets": ["rtl"], "toplevel": options.top},
+        "lint": {"description": "Verilator's lint, which finds nothing", "flow": "lint",
+                 "flow_options": {"tool": "verilator", "verilator_options": ["-Wall"]},
+                 "filesets": ["lint", "rtl"], "toplevel": options.top},
+        "synth": {"description": "Synthesis with Yosys, out of context", "flow": "generic",
+                  "flow_options": {"tool": "yosys", "arch": "xilinx", "output_format": "json",
+                                   "yosys_synth_options": ["-noiopad", "-noclkbuf"]},
+                  "filesets": ["rtl"], "toplevel": options.top},
+    }
+    if bench:
+        training = training_file(options)
+        filesets["bench"] = {"files": [
+            {f"{bench_module(options)}.sv": {"file_type": "systemVerilogSource"}},
+            {training: {"file_type": "user", "copyto": training}}]}
+        targets["sim"] = {
+            "description": "Trains on the karate club and compares with the reference",
+            "flow": "sim", "flow_options": {"tool": "icarus", "iverilog_options": ["-g2012"]},
+            "filesets": ["rtl", "bench"], "toplevel": bench_module(options)}
+    core = {"name": core_name(options),
+            "description": "Trains graph convolutional networks on a hypercube of cores",
+            "filesets": filesets, "targets": targets}
+    head = "".join(f"# {line}".rstrip() + "\n" for line in notice(config))
+    return f"CAPI=2:\n{head}\n{yaml.safe_dump(core, sort_keys=False)}"
