@@ -25,6 +25,8 @@ suppress_warnings = ["myst.xref_missing"]
 
 autodoc_default_options = {"members": True, "member-order": "bysource"}
 autodoc_class_signature = "separated"
+# What hypercast.cocotb needs, and the pages do not.
+autodoc_mock_imports = ["cocotb", "cocotb_tools", "cocotbext"]
 autosummary_generate = True
 autosummary_ignore_module_all = False
 napoleon_custom_sections = [("Members", "params_style"), "Attributes"]

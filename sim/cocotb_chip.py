@@ -1,6 +1,7 @@
 """A chip for tests with cocotb: registers by name, and memory for its managers."""
 
 import itertools
+import sys
 from typing import Any
 
 from cocotbext.axi import AxiBus, AxiRam
@@ -9,6 +10,9 @@ from hypercast.rtl.registers import register
 from hypercast.sim.cocotb_transport import CocotbTransport, quiet
 
 __all__ = ["Chip"]
+
+#: Size of a memory, of which only what is written takes room: the most that Python counts.
+_BYTES = sys.maxsize
 
 
 class Chip(CocotbTransport):
@@ -52,7 +56,7 @@ class Chip(CocotbTransport):
                 return memory
             ram = AxiRam(AxiBus.from_prefix(dut, f"m_axi_{number:02}"), dut.aclk, dut.aresetn,
                          reset_active_level=False,
-                         **({"mem": memory.mem} if memory is not None else {}))
+                         size=_BYTES, mem=None if memory is None else memory.mem)
             quiet(ram)
             memory = ram if memory is None else memory
 
