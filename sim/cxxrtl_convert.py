@@ -1,4 +1,4 @@
-"""Converts designs to C++ by CXXRTL, large modules in parts."""
+"""Converts designs by Yosys: to a flat netlist, or to C++ by CXXRTL."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,26 +11,21 @@ from amaranth.back import rtlil
 
 from hypercast.rtl.export.yosys import YOSYS
 from hypercast.sim.build_step import BuildError, run
-from hypercast.sim.partition import Wire, connections, identifier, split
 
 __all__ = ["convert", "flatten", "implied_zeros"]
 
-#: Yosys command that spares JSON what memories begin with, a character for every bit.
-_NO_INIT = "setparam -set INIT 1'x t:$mem_v2"
+#: Yosys command that spares JSON what large memories begin with, a character for every bit: with
+#: zeros, as they are written before they are read. Tables, which are never written, are kept.
+_NO_INIT = "setparam -set INIT 1'x t:$mem_v2 r:WR_PORTS>0 %i r:SIZE>=2048 %i"
 #: Yosys commands that make a module flat. Splitting nets by driver takes away loops that exist only
 #: between bits of one net.
-_FLATTEN = ("read_rtlil {module}.il; hierarchy -check -top {module}; proc; flatten; opt_expr; "
-            "opt_clean -purge; splitnets -driver; opt_clean; memory_collect; "
-            f"write_rtlil {{module}}.flat.il; {_NO_INIT}; write_json {{module}}.json; "
-            "design -reset")
-#: Yosys commands that make modules of the cells that files list.
-_MARK = 'select -read {part}.cells; setattr -set submod "{part}"; select -clear'
-_SPLIT = ("design -reset; read_rtlil {module}.flat.il; {marks}; submod; opt_clean -purge; "
-          f"design -save parts; {_NO_INIT}; select {{module}}; "
-          "write_json -selected {module}.parts.json; select -clear")
+_FLAT = ("design -reset; read_rtlil {module}.il; hierarchy -check -top {module}; proc; flatten; "
+         "opt_expr; opt_clean {clean}; splitnets -driver; opt_clean {clean}")
+_FLATTEN = f"{_FLAT}; memory_collect; {_NO_INIT}; write_json {{module}}.json"
 #: Yosys commands that convert a flat module to C++.
-_WRITE = ("hierarchy -check -top {module}; splitnets -driver; opt_clean; "
-          "write_cxxrtl -header -g1 -namespace {module} {module}.cpp")
+_WRITE = f"{_FLAT}; write_cxxrtl -header -g1 -namespace {{module}} {{module}}.cpp"
+#: Option with which names of nets are given up that others have, too.
+_PURGE = "-purge"
 
 
 @contextmanager
@@ -61,7 +56,8 @@ def _read_json(path: Path, module: str) -> Any:
     return json.loads(path.read_text())["modules"][module]
 
 
-def flatten(modules: Mapping[str, str], folder: Path) -> dict[str, Any]:
+def flatten(modules: Mapping[str, str], folder: Path, *,
+            named: bool = False) -> dict[str, Any]:
     """The modules without their hierarchy, as in Yosys' JSON, by name.
 
     Parameters
@@ -70,6 +66,8 @@ def flatten(modules: Mapping[str, str], folder: Path) -> dict[str, Any]:
         Name of each module to its RTLIL text.
     folder : Path
         Where files are written.
+    named : bool
+        Whether all names of nets are kept.
 
     Raises
     ------
@@ -78,16 +76,13 @@ def flatten(modules: Mapping[str, str], folder: Path) -> dict[str, Any]:
     """
     for module, text in modules.items():
         (folder / f"{module}.il").write_text(text)
-    _yosys([_FLATTEN.format(module=module) for module in modules], folder, "flatten")
+    clean = "" if named else _PURGE
+    _yosys([_FLATTEN.format(module=module, clean=clean) for module in modules], folder, "flatten")
     return {module: _read_json(folder / f"{module}.json", module) for module in modules}
 
 
-def convert(modules: Mapping[str, str], folder: Path, *,
-            blocks: Mapping[str, Sequence[str]] | None = None,
-            ) -> tuple[list[str], dict[str, list[Wire]]]:
+def convert(modules: Mapping[str, str], folder: Path) -> list[str]:
     """Write the C++ of modules: ``NAME.cpp`` and ``NAME.h``, in namespace ``NAME``.
-
-    A module with blocks becomes several, one for each of its parts, named ``MODULE_PART``.
 
     Parameters
     ----------
@@ -95,44 +90,23 @@ def convert(modules: Mapping[str, str], folder: Path, *,
         Name of each module to its RTLIL text.
     folder : Path
         Where files are written.
-    blocks : dict, optional
-        Name of each module that becomes several to the paths of its blocks, see
-        ``partition.split``.
 
     Returns
     -------
-    tuple
-        The names of all modules written, and for each module with blocks the wires between its
-        parts, as ``partition.connections`` gives them.
+    list
+        The names of the modules.
 
     Raises
     ------
     BuildError
         If Yosys fails, or finds a combinational loop.
     """
-    blocks = blocks or {}
-    flat = flatten(modules, folder)
-    written, commands = [], []
-    for module, netlist in flat.items():
-        if module not in blocks:
-            commands += [f"design -reset; read_rtlil {module}.flat.il",
-                         _WRITE.format(module=module)]
-            written.append(module)
-            continue
-        parts = split(netlist, blocks[module])
-        for part, cells in parts.items():
-            (folder / f"{part}.cells").write_text(
-                "".join(f"{module}/{identifier(cell)}\n" for cell in cells))
-        marks = "; ".join(_MARK.format(part=part) for part in parts)
-        commands.append(_SPLIT.format(module=module, marks=marks))
-        names = [f"{module}_{part}" for part in parts]
-        for name in names:
-            others = " ".join(other for other in [module, *names] if other != name)
-            commands += [f"design -load parts; delete {others}", _WRITE.format(module=name)]
-        written += names
+    commands = []
+    for module, text in modules.items():
+        (folder / f"{module}.il").write_text(text)
+        commands.append(_WRITE.format(module=module, clean=_PURGE))
     log = _yosys(commands, folder, "convert")
     if "feedback" in log or "buffered comb" in log:
         raise BuildError(f"a module's output is no register, or it has a combinational loop; see "
                          f"{folder / 'convert.log'}")
-    return written, {module: connections(_read_json(folder / f"{module}.parts.json", module))
-                     for module in blocks}
+    return list(modules)

@@ -1,6 +1,7 @@
 """The compiled chip as a transport of the driver."""
 
 import ctypes
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -14,9 +15,12 @@ from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import flit
 from hypercast.rtl.registers import COUNTERS, Space
 from hypercast.sim.back_door import BackDoor, Words
-from hypercast.sim.chip_build import build_chip
+from hypercast.sim.chip_build import ELEMENTS, build_chip
 from hypercast.sim.faults import Fault, FaultRecord, fault_record
 from hypercast.sim.library import load_library
+from hypercast.sim.processors import processors
+from hypercast.sim.wave_writer import WaveWriter
+from hypercast.sim.waves import Waves
 
 __all__ = ["CxxrtlTransport"]
 
@@ -38,7 +42,7 @@ def _array(address: int, count: int, kind: npt.DTypeLike) -> npt.NDArray[Any]:
 def _load(path: Path) -> ctypes.CDLL:
     handle, size, address = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint32
     return load_library(path, "hypercast_", {
-        "create": (handle, []),
+        "create": (handle, [size]),
         "destroy": (None, [handle]),
         "reset": (None, [handle, ctypes.c_uint64]),
         "advance": (None, [handle, ctypes.c_uint64]),
@@ -50,6 +54,17 @@ def _load(path: Path) -> ctypes.CDLL:
         "event_count": (size, [handle]),
         "events": (handle, [handle]),
         "samples": (handle, [handle]),
+        "watch": (None, [handle, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_bool,
+                         ctypes.c_uint32]),
+        "watch_count": (size, [handle]),
+        "watch_cycles": (handle, [handle]),
+        "watch_size": (size, [handle]),
+        "watch_samples": (handle, [handle]),
+        "watch_clear": (None, [handle]),
+        "watch_control_count": (size, [handle]),
+        "watch_control_name": (ctypes.c_char_p, [handle, size]),
+        "watch_control_width": (size, [handle, size]),
+        "signals": (ctypes.c_char_p, []),
         "memory_count": (size, [handle]),
         "memory_name": (ctypes.c_char_p, [handle, size]),
         "memory_width": (size, [handle, size]),
@@ -65,16 +80,26 @@ class CxxrtlTransport(Transport):
     ----------
     config : Config
         Configuration of the chip; it is compiled first if need be.
+    threads : int, optional
+        How many evaluate the cores; otherwise as many as there are processors.
+    waves : Waves, optional
+        Waveforms to be written.
     progress : callable
         Called with a line of text before each slow step of the build.
     """
 
-    def __init__(self, config: Config, *,
+    def __init__(self, config: Config, *, threads: int | None = None, waves: Waves | None = None,
                  progress: Callable[[str], None] = lambda text: None) -> None:
+        if waves:
+            waves.check(config)
         self._config = config
-        self._library = _load(build_chip(config, progress=progress))
-        self._handle = self._library.hypercast_create()
+        self._waves = waves
+        self._writer: WaveWriter | None = None
+        self._library = _load(build_chip(config, watched=waves is not None, progress=progress))
+        self._handle = self._library.hypercast_create(threads or processors())
         self._memories = self._find_memories(config)
+        if waves and not waves.of_step:
+            self._watch(waves)
 
     def _find_memories(self, config: Config) -> dict[tuple[int, int], BackDoor]:
         pattern = re.compile(
@@ -131,6 +156,33 @@ class CxxrtlTransport(Transport):
 
     def wait(self, cycles: int) -> None:
         self._library.hypercast_advance(self._handle, cycles)
+        self._write_waves()
+
+    def _watch(self, waves: Waves) -> None:
+        """Begin to note what is to be written."""
+        library = self._library
+        members = min(ELEMENTS, self._config.cores)
+        groups = sum(1 << group for group in {core // members for core in waves.cores})
+        library.hypercast_watch(self._handle, waves.first, waves.last, waves.of_step, groups)
+        control = [(library.hypercast_watch_control_name(self._handle, index).decode(),
+                    library.hypercast_watch_control_width(self._handle, index))
+                   for index in range(library.hypercast_watch_control_count(self._handle))]
+        own = sum(-(-width // 32) * 4 for _, width in control)
+        self._writer = WaveWriter(
+            waves, json.loads(library.hypercast_signals()), control, elements=ELEMENTS,
+            members=members,
+            size=(library.hypercast_watch_size(self._handle) - own) // groups.bit_count())
+
+    def _write_waves(self) -> None:
+        """Write what was noted, and forget it."""
+        library, handle = self._library, self._handle
+        if self._writer and (count := library.hypercast_watch_count(handle)):
+            size = library.hypercast_watch_size(handle)
+            self._writer.add(
+                _array(library.hypercast_watch_cycles(handle), count, "<u8"),
+                _array(library.hypercast_watch_samples(handle), count * size, "u1").reshape(
+                    count, size))
+            library.hypercast_watch_clear(handle)
 
     def reset(self) -> None:
         """Reset the chip, whatever it is doing; its memories stay as they are."""
@@ -149,6 +201,8 @@ class CxxrtlTransport(Transport):
 
     def record(self) -> None:
         self._library.hypercast_record(self._handle, True)
+        if self._waves and self._waves.of_step:
+            self._watch(self._waves)
 
     def timeline(self) -> Timeline:
         cores, library, handle = self._config.cores, self._library, self._handle
@@ -169,5 +223,13 @@ class CxxrtlTransport(Transport):
     def close(self) -> None:
         if self._handle:
             self._memories.clear()
+            self._write_waves()
             self._library.hypercast_destroy(self._handle)
             self._handle = None
+            if self._writer:
+                self._writer.close()
+            if waves := self._waves:
+                if not (self._writer and self._writer.cycles):
+                    raise TransportError(
+                        f"no cycle from {waves.first} to {waves.last} was simulated, so there are "
+                        f"no waveforms in {waves.file}; give earlier ones with --vcd-cycles")

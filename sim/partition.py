@@ -8,21 +8,12 @@ a clock cycle.
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
-__all__ = ["REST", "connections", "identifier", "split"]
-
-#: A port: its module, None for that itself, and its name; and two that a wire joins.
-End: TypeAlias = tuple[str | None, str]
-Wire: TypeAlias = tuple[End, End]
+__all__ = ["REST", "split"]
 
 #: Name of the part that has all that no block keeps.
 REST = "rest"
-
-
-def identifier(name: str) -> str:
-    """What Yosys calls an object inside, from its name in Yosys' JSON."""
-    return name if name.startswith(("$", "\\")) else f"\\{name}"
 
 
 def _bits(cell: Mapping[str, Any], direction: str) -> list[Any]:
@@ -86,37 +77,3 @@ def split(module: Mapping[str, Any], blocks: Sequence[str]) -> dict[str, list[st
     for name, block in block_of.items():
         parts[block.replace(".", "_") if block else REST].append(name)
     return parts
-
-
-def connections(module: Mapping[str, Any]) -> list[Wire]:
-    """The wires of a module that only has instances of parts.
-
-    Parameters
-    ----------
-    module : dict
-        The module, of Yosys' JSON.
-
-    Returns
-    -------
-    list
-        (source, destination) pairs of (module, port); for the module's own ports, (``None``,
-        port).
-
-    Raises
-    ------
-    ValueError
-        If a port is not connected to exactly one whole port.
-    """
-    ends: list[tuple[End, list[Any], bool]] = [
-        ((None, port), value["bits"], value["direction"] == "input")
-        for port, value in module["ports"].items()]
-    ends += [((cell["type"], port), bits, cell["port_directions"][port] == "output")
-             for cell in module["cells"].values() for port, bits in cell["connections"].items()]
-    source = {tuple(bits): end for end, bits, drives in ends if drives}
-    pairs = []
-    for end, bits, drives in ends:
-        if bits and not drives:
-            if tuple(bits) not in source:
-                raise ValueError(f"port {end[1]} of {end[0]} is not driven by one whole port")
-            pairs.append((source[tuple(bits)], end))
-    return pairs

@@ -25,6 +25,11 @@ class PysimTransport(Transport):
     ----------
     config : Config
         Configuration of the chip; elaborating it takes about two seconds a core.
+
+    Attributes
+    ----------
+    simulator : Simulator
+        Simulates it.
     """
 
     def __init__(self, config: Config) -> None:
@@ -32,9 +37,9 @@ class PysimTransport(Transport):
         self._axi = chip.axi
         self._access: Callable[[Any], Awaitable[tuple[Any, int]]] | None = None
         self._response: tuple[Any, int] = None, 0
-        self._simulator = Simulator(chip)
-        self._simulator.add_clock(_PERIOD)
-        self._simulator.add_testbench(self._host, background=True)
+        self.simulator = Simulator(chip)
+        self.simulator.add_clock(_PERIOD)
+        self.simulator.add_testbench(self._host, background=True)
 
     async def _host(self, ctx: Any) -> None:
         """Performs the access that ``_perform`` left, beginning right after a clock edge."""
@@ -100,4 +105,4 @@ class PysimTransport(Transport):
 
     def wait(self, cycles: int) -> None:
         for _ in range(2 * cycles):  # the clock's two edges
-            self._simulator.advance()
+            self.simulator.advance()

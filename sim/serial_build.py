@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hypercast.rtl.config import Config
-from hypercast.sim.chip_build import convert_chip
+from hypercast.sim.chip_build import HARNESS_FLAGS, convert_chip
 from hypercast.sim.library_build import Design, build
 
 __all__ = ["BIT_PERIOD", "build_board"]
@@ -35,8 +35,8 @@ def build_board(config: Config, *, folded: bool = False,
         config=config, harness=_FOLDER / "folded_harness.cpp", includes=line,
         convert=lambda folder: _convert_folded(config, folder), verilated=True,
     ) if folded else Design(
-        config=config, harness=_FOLDER / "serial_harness.cpp",
-        includes=(_FOLDER / "cxxrtl_harness.cpp", *line),
+        config=config, harness=_FOLDER / "serial_harness.cpp", harness_flags=HARNESS_FLAGS,
+        includes=(_FOLDER / "chip_harness.cpp", *line),
         convert=lambda folder: _convert(config, folder))
     return build(design, progress=progress)
 
@@ -70,7 +70,7 @@ def _convert(config: Config, folder: Path) -> list[str]:
     from hypercast.sim.cxxrtl_convert import convert
 
     link = to_rtlil(SerialLink(config, BIT_PERIOD), LINK_MODULE)
-    modules, _ = convert({LINK_MODULE: link}, folder)
+    modules = convert({LINK_MODULE: link}, folder)
     (folder / "link.h").write_text(_header())
     return [*convert_chip(config, folder), *modules]
 
@@ -81,7 +81,7 @@ def _header() -> str:
 
     from hypercast.rtl.control.axi_lite import AxiLite
     from hypercast.rtl.serial.serial_link import LINK_MODULE
-    from hypercast.sim.parts_header import cxx_name
+    from hypercast.sim.cxxrtl_names import cxx_name
 
     lines = [f'#include "{LINK_MODULE}.h"', "",
              _line(),

@@ -3,7 +3,7 @@
 // The chip is simulated as without the board; between it and the link there are only registers, so
 // values are exchanged once per cycle.
 
-#include "cxxrtl_harness.cpp"
+#include "chip_harness.cpp"
 
 #include "link.h"
 
@@ -12,16 +12,13 @@
 namespace {
 
 struct Board {
-    Simulation simulation;
+    Simulation simulation{1};
     Part<hypercast_link::p_hypercast__link> link;
     Sender sender;
     Receiver receiver;
     bool resetting = false;
 
-    Board() {
-        set_addresses(simulation.chip);
-        press_reset(4);
-    }
+    Board() { press_reset(4); }
 
     // The board's reset button.
     void press_reset(uint64_t cycles) {

@@ -1,34 +1,53 @@
-"""Speed of the compiled simulation against Amaranth's simulator: one program on the whole chip."""
+"""Speed of the compiled simulation: against Amaranth's simulator, threads, compiling, and Cora."""
 
+import contextlib
+import resource
+import statistics
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from hypercast.host.benches.figure import Figure
+from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.driver import Driver
 from hypercast.host.runtime.transport import Transport
-from hypercast.rtl.config import PRESETS
+from hypercast.host.training.prepare import open_device, prepare
+from hypercast.reference.network import Network
+from hypercast.reference.recipe import Recipe
+from hypercast.rtl.config import PRESETS, Config
 from hypercast.rtl.isa import Engine, Opcode, encode
 from hypercast.rtl.registers import COUNTERS, CoreSpace, Space, register
+from hypercast.sim.chip_build import build_chip
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport
+from hypercast.sim.processors import processors
 from hypercast.sim.pysim_transport import PysimTransport
 
 __all__ = ["run"]
 
 _CONFIG = PRESETS["demo"]
+#: The chip with the most to compute.
+_LARGE = PRESETS["cora"]
 #: Rows each core processes.
 _ROWS = 8
 #: Cycles after which a run is given up.
 _LIMIT = 10_000
-#: Runs of the compiled simulation that are timed; one takes it a fraction of a second.
-_COMPILED_RUNS = 10
+#: Runs of the compiled simulation that are timed; one takes it milliseconds.
+_COMPILED_RUNS = 200
 #: The core whose counters are compared, and how many of them: those of work done.
 _CORE, _COUNTERS = 5, list(COUNTERS).index("loss_train")
-#: One row of optimiser state, for core 0 to send to all: masters 5, 6, 7, 8, momenta zero.
-_MASTERS = [weight << 26 for weight in range(5, 5 + _CONFIG.lanes)]
+#: How often one thread and two are timed, in turn, and runs each time.
+_ROUNDS, _THREAD_RUNS = 5, 40
+#: Training steps of Cora that are timed, and steps of the training whose time follows from them.
+_STEPS, _EPOCHS = 5, 200
+#: Seconds that training took before cores were evaluated together.
+_EPOCHS_BAR = 1352
+#: Speed demanded against Amaranth's simulator, and of two threads against one; seconds of
+#: compiling.
+_RATIO_BAR, _THREADS_BAR, _COMPILE_BAR = 4000, 1.6, 60
 
 
-def _program():
+def _program(config: Config) -> list[int]:
     """Instructions that keep all engines and all links at work, on data that changes.
 
     A new row of weights for every core; with dropout, as a bias, it makes rows that differ; these
@@ -44,7 +63,7 @@ def _program():
                **rows, **dropout),
         encode(Opcode.MATMUL, waits=1 << Engine.VECTOR, row_limit=_ROWS, channel=1, address=made,
                panels=5, buffer=1),
-        encode(Opcode.GRADIENT, panels=_CONFIG.cores, ones=1, digits=_CONFIG.digits,
+        encode(Opcode.GRADIENT, panels=config.cores, ones=1, digits=config.digits,
                gradient_address=made),
         encode(Opcode.DRAIN, buffer=1, address=result, o=3, **rows),
         encode(Opcode.HALT),
@@ -83,27 +102,34 @@ def _write(transport, core, space, address, values):
         transport.write(register("data"), value)
 
 
-def _run(transport, runs):
-    """Run the program; returns its cycles, counters of a core, and simulated cycles per second."""
-    transport = _Stopwatch(transport)
-    driver = Driver(transport, _CONFIG)
-    for core in range(_CONFIG.cores):
+def _prepared(transport: _Stopwatch, config: Config) -> Driver:
+    """A driver of a chip that holds the program, and one row of optimiser state.
+
+    That row is for core 0 to send to all: masters 5, 6, 7 and so on, momenta zero.
+    """
+    driver = Driver(transport, config)
+    for core in range(config.cores):
         _write(transport, core, Space.CORE, CoreSpace.ROWS, [_ROWS])
-    _write(transport, 0, Space.GRADIENTS, 0, _MASTERS)
-    for row, instruction in enumerate(_program()):
-        words = -(-instruction.bit_length() // 32)
-        driver.write_window(0, Space.PROGRAM, row * 16, [
-            instruction >> 32 * index & 0xFFFFFFFF for index in range(words)])
+    masters = [weight << 26 for weight in range(5, 5 + config.lanes)]
+    _write(transport, 0, Space.GRADIENTS, 0, masters)
+    for row, instruction in enumerate(_program(config)):
+        driver.patch(row, instruction)
+    return driver
+
+
+def _run(transport: Transport, runs: int) -> tuple[int, list[int], float]:
+    """Run the program; returns its cycles, counters of a core, and simulated cycles per second."""
+    stopwatch = _Stopwatch(transport)
+    driver = _prepared(stopwatch, _CONFIG)
     cycles = driver.run(0, limit=_LIMIT)
-    _select(transport, _CORE, Space.CORE, CoreSpace.COUNTERS)
-    counters = [transport.read(register("data")) for _ in range(_COUNTERS)]
+    _select(stopwatch, _CORE, Space.CORE, CoreSpace.COUNTERS)
+    counters = [stopwatch.read(register("data")) for _ in range(_COUNTERS)]
     for _ in range(runs - 1):
         driver.run(0, limit=_LIMIT)
-    return cycles, counters, transport.cycles / transport.seconds
+    return cycles, counters, stopwatch.cycles / stopwatch.seconds
 
 
-def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
-    """The figures; ``data`` is not used."""
+def _against_pysim(progress: Callable[[str], None]) -> list[Figure]:
     progress("building the compiled simulation")
     transport = CxxrtlTransport(_CONFIG, progress=progress)
     progress("running the compiled simulation")
@@ -111,16 +137,16 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     transport.close()
     progress("elaborating the chip for Amaranth's simulator")
     start = time.perf_counter()
-    transport = PysimTransport(_CONFIG)
+    reference = PysimTransport(_CONFIG)
     elaboration = time.perf_counter() - start
     progress("running Amaranth's simulator")
-    cycles, counters, interpreted = _run(transport, 1)
+    cycles, counters, interpreted = _run(reference, 1)
     return [
-        Figure(name="CXXRTL", value=compiled, unit="cycles/s"),
+        Figure(name="compiled simulation", value=compiled, unit="cycles/s"),
         Figure(name="Amaranth's simulator", value=interpreted, unit="cycles/s"),
-        Figure(name="ratio", value=compiled / interpreted, bar=50),
+        Figure(name="ratio", value=compiled / interpreted, bar=_RATIO_BAR),
         Figure(name="Amaranth's simulator: until the first cycle", value=elaboration, unit="s"),
-        Figure(name="the program's cycles, Amaranth's simulator and CXXRTL", value=cycles,
+        Figure(name="the program's cycles, Amaranth's simulator and the compiled one", value=cycles,
                bar=expected, relation="="),
         Figure(name=f"counters of core {_CORE} that are equal",
                value=sum(map(int.__eq__, counters, expected_counters)),
@@ -128,3 +154,76 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
         Figure(name="words that core multiplied",
                value=counters[list(COUNTERS).index("array_words")]),
     ]
+
+
+def _compiling(progress: Callable[[str], None]) -> list[Figure]:
+    """The large chip, compiled where nothing is kept of it."""
+    def seconds() -> float:
+        return sum(usage.ru_utime + usage.ru_stime for usage in map(
+            resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
+
+    with tempfile.TemporaryDirectory() as folder:
+        start, before = time.perf_counter(), seconds()
+        build_chip(_LARGE, cache=Path(folder), progress=progress)
+        return [
+            Figure(name="preset cora compiled", value=time.perf_counter() - start, unit="s",
+                   bar=_COMPILE_BAR, relation="<="),
+            Figure(name="preset cora compiled: processor time", value=seconds() - before,
+                   unit="s")]
+
+
+def _threads(progress: Callable[[str], None]) -> list[Figure]:
+    """One thread and two on the large chip, in turn, so that both meet the same machine."""
+    speeds: dict[int, list[float]] = {1: [], 2: []}
+    with contextlib.ExitStack() as stack:
+        timed = {}
+        for threads in speeds:
+            chip = CxxrtlTransport(_LARGE, threads=threads, progress=progress)
+            stack.enter_context(contextlib.closing(chip))
+            timed[threads] = _Stopwatch(chip)
+        drivers = {threads: _prepared(transport, _LARGE) for threads, transport in timed.items()}
+        for index in range(_ROUNDS):
+            for threads, driver in drivers.items():
+                progress(f"one thread and two, round {index + 1} of {_ROUNDS}")
+                stopwatch = timed[threads]
+                stopwatch.cycles, stopwatch.seconds = 0, 0.0
+                for _ in range(_THREAD_RUNS):
+                    driver.run(0, limit=_LIMIT)
+                speeds[threads].append(stopwatch.cycles / stopwatch.seconds)
+    one, two = (statistics.median(found) for found in speeds.values())
+    return [Figure(name="processors", value=processors()),
+            Figure(name="preset cora, one thread", value=one, unit="cycles/s"),
+            Figure(name="preset cora, two threads", value=two, unit="cycles/s"),
+            Figure(name="two threads against one", value=two / one, bar=_THREADS_BAR)]
+
+
+def _cora(data: Path, progress: Callable[[str], None]) -> list[Figure]:
+    """The time of Cora's training, from a few steps of it."""
+    graph = Graph.load(str(data))
+    network = Network.of_widths([graph.features.shape[1], 16, graph.classes], dropout=0.5)
+    model = prepare(graph, network, Recipe(epochs=_EPOCHS))
+    device = open_device("rtl", model, _LARGE, progress=progress)
+    chip = device.chip
+    assert chip
+    try:
+        start = time.perf_counter()
+        for step in range(_STEPS):
+            progress(f"Cora, training step {step + 1} of {_STEPS}")
+            device.train_step()
+        seconds = time.perf_counter() - start
+    finally:
+        device.close()
+    return [
+        Figure(name="Cora, preset cora: cycles of a training step",
+               value=chip.train_cycles // _STEPS, unit="cycles"),
+        Figure(name="Cora, preset cora", value=chip.train_cycles / seconds, unit="cycles/s"),
+        Figure(name=f"Cora, preset cora: {_EPOCHS} training steps, projected from {_STEPS}",
+               value=seconds / _STEPS * _EPOCHS, unit="s", bar=_EPOCHS_BAR, relation="<=")]
+
+
+def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
+    """The figures; those of Cora only with ``data``, the folder with its Planetoid files."""
+    figures = [*_compiling(progress), *_threads(progress)]
+    if data is not None:
+        figures += _cora(data, progress)
+    return [*figures, *_against_pysim(progress)]

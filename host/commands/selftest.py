@@ -2,14 +2,17 @@
 
 import contextlib
 import sys
+from functools import partial
 
 import click
 from rich.console import Console
 
 from hypercast.host.commands.options import configuration, json_option, print_json
+from hypercast.host.commands.wave_options import wave_options
 from hypercast.host.runtime.chip_transport import RTL, open_transport
 from hypercast.host.selftest.run import SECTIONS, Section, self_test
 from hypercast.rtl.config import Config
+from hypercast.sim.waves import Waves
 
 __all__ = ["selftest"]
 
@@ -24,13 +27,14 @@ __all__ = ["selftest"]
               help="Run only this section; may be repeated.")
 @click.option("--quick", is_flag=True,
               help="Test memories only at addresses that differ in one bit.")
+@partial(wave_options, of_step=False, since="the chip's reset")
 @json_option
 def selftest(config: Config, device: str, sections: tuple[str, ...], quick: bool,
-             as_json: bool) -> None:
+             waves: Waves | None, as_json: bool) -> None:
     """Test memories, links and arithmetic of a chip; exit status 1 if something is broken."""
     console = Console(stderr=as_json)
     with console.status("opening the device") as status, contextlib.closing(
-            open_transport(device, config, progress=status.update)) as transport:
+            open_transport(device, config, waves=waves, progress=status.update)) as transport:
         sound = True
         for section in self_test(transport, config, sections=sections or tuple(SECTIONS),
                                  quick=quick, progress=status.update):

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from hypercast.host.commands.options import (
     scores,
 )
 from hypercast.host.commands.report import write_report
+from hypercast.host.commands.wave_options import wave_options
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.job import Job
 from hypercast.host.files.durable_file import require_writable
@@ -28,6 +30,7 @@ from hypercast.host.runtime.trace import write_trace
 from hypercast.host.runtime.utilisation import utilisation
 from hypercast.host.training.run_folder import Record
 from hypercast.host.training.trainer import Trainer
+from hypercast.sim.waves import Waves
 
 __all__ = ["train"]
 
@@ -48,14 +51,17 @@ __all__ = ["train"]
 @click.option("--trace", type=OUTPUT, metavar="FILE.json",
               help="Write the timeline of a training step, for ui.perfetto.dev.")
 @click.option("--trace-step", type=click.IntRange(1), default=None,
-              help="The epoch of which --trace and --run record the training step, or that of the "
-                   "last sample.  [default: the last]")
+              help="The epoch of which --trace, --vcd and --run record the training step, or that "
+                   "of the last sample.  [default: the last]")
+@partial(wave_options, of_step=True, since="the start of the training step that is recorded, "
+                                           "see --trace-step")
 @click.option("--image", type=OUTPUT, metavar="FILE",
               help="Write what a driver loads into the chip, such as that of examples/c.")
 @json_option
 def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool | None,
           folder: Path | None, every: int | None, resume: bool, trace: Path | None,
-          trace_step: int | None, image: Path | None, as_json: bool) -> None:
+          trace_step: int | None, waves: Waves | None, image: Path | None,
+          as_json: bool) -> None:
     """Train DATASET: blocks (the default), karate, or a file or folder of graphs in a format of
     others; or what FILE.toml or FILE.yaml describes, see docs/tutorial.md.
 
@@ -74,12 +80,13 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
     if image and description.sampling.sampler:
         raise click.UsageError("--image holds one graph, but this training is on samples; leave "
                                "one of them out")
-    recorded = _recorded_step(device, description.recipe.epochs, folder, trace, trace_step)
+    recorded = _recorded_step(device, description.recipe.epochs, folder, trace or waves,
+                              trace_step)
     check = device != "reference" if check is None else check
     with console.status("reading the graph") as status, Trainer.of_description(
             description, run=folder, every=every or 1, resume=resume, check=check,
-            record_step=recorded, progress=status.update) as trainer:
-        if (trace or trace_step) and recorded and recorded <= trainer.epoch:
+            record_step=recorded, waves=waves, progress=status.update) as trainer:
+        if (trace or waves or trace_step) and recorded and recorded <= trainer.epoch:
             later = "give a later --trace-step" if trace_step else "raise --epochs"
             raise click.UsageError(f"the training step of epoch {recorded} is to be recorded, but "
                                    f"the checkpoint is of epoch {trainer.epoch}; {later}")
@@ -118,7 +125,7 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
         raise click.exceptions.Exit(1)
 
 
-def _recorded_step(device: str, epochs: int, folder: Path | None, trace: Path | None,
+def _recorded_step(device: str, epochs: int, folder: Path | None, trace: Path | Waves | None,
                    trace_step: int | None) -> int | None:
     """Number of the epoch of which a step is recorded, from 1; None for none."""
     if device != "rtl":
@@ -129,8 +136,8 @@ def _recorded_step(device: str, epochs: int, folder: Path | None, trace: Path | 
         return None
     if not (trace or folder):
         if trace_step:
-            raise click.UsageError("--trace-step says which step --trace or --run records; give "
-                                   "one of them")
+            raise click.UsageError("--trace-step says which step --trace, --vcd or --run records; "
+                                   "give one of them")
         return None
     if trace_step and trace_step > epochs:
         raise click.UsageError(f"--trace-step {trace_step} is beyond the last of {epochs} "

@@ -7,6 +7,7 @@ from hypercast.host.runtime.serial.discovery import open_serial, serial_address
 from hypercast.host.runtime.transport import Transport
 from hypercast.host.runtime.xdma_transport import XDMA, open_xdma
 from hypercast.rtl.config import Config
+from hypercast.sim.waves import Waves
 
 __all__ = ["RTL", "open_transport"]
 
@@ -14,7 +15,7 @@ __all__ = ["RTL", "open_transport"]
 RTL = "rtl"
 
 
-def open_transport(name: str, config: Config, *,
+def open_transport(name: str, config: Config, *, waves: Waves | None = None,
                    progress: Callable[[str], None] = lambda text: None) -> Transport:
     """The transport to a chip that holds nothing of a program that was broken off.
 
@@ -24,6 +25,8 @@ def open_transport(name: str, config: Config, *,
         ``rtl``, ``serial[:PORT][@BAUD]``, ``xdma:FILE`` or ``mapped:FILE[@ADDRESS]``.
     config : Config
         Configuration of the chip.
+    waves : Waves, optional
+        Waveforms to be written; of ``rtl`` only.
     progress : callable
         Called with a line of text before each slow step.
 
@@ -36,7 +39,10 @@ def open_transport(name: str, config: Config, *,
     """
     if name == RTL:
         from hypercast.sim.cxxrtl_transport import CxxrtlTransport  # brings the hardware with it
-        return CxxrtlTransport(config, progress=progress)
+        return CxxrtlTransport(config, waves=waves, progress=progress)
+    if waves:
+        raise ValueError(f"{name} is a board, which shows no waveforms; leave out --vcd, or take "
+                         f"device {RTL}")
     if name.startswith(XDMA):
         return open_xdma(name)
     if name.startswith(MAPPED):

@@ -31,6 +31,7 @@ from hypercast.reference.network import Network
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, CROSS_ENTROPY, Recipe
 from hypercast.reference.tensor import Tensor
 from hypercast.rtl.config import Config
+from hypercast.sim.waves import Waves
 
 __all__ = [
     "Prepared", "loss_of", "open_device", "prepare", "prepare_for", "prepare_sampled",
@@ -156,7 +157,7 @@ def training_data(graph: Graph, recipe: Recipe,
 
 def open_device(name: str, model: InitialModel, config: Config, *,
                 capacity: Capacity | None = None,
-                edges: CompiledEdges | None = None,
+                edges: CompiledEdges | None = None, waves: Waves | None = None,
                 transport: Transport | None = None,
                 progress: Callable[[str], None] = lambda text: None) -> TrainingDevice:
     """A device that trains ``model``.
@@ -175,6 +176,8 @@ def open_device(name: str, model: InitialModel, config: Config, *,
         The model's, if they have been compiled.
     transport : Transport, optional
         To a chip, whatever the name is.
+    waves : Waves, optional
+        Waveforms to be written; of ``rtl`` only.
     progress : callable
         Called with a line of text before each slow step.
 
@@ -189,5 +192,5 @@ def open_device(name: str, model: InitialModel, config: Config, *,
         return ReferenceDevice(model)
     job = compile_job(model, config, capacity=capacity, edges=edges)
     if transport is None:
-        transport = open_transport(name, config, progress=progress)
+        transport = open_transport(name, config, waves=waves, progress=progress)
     return ChipDevice(transport, job, model, progress=progress)

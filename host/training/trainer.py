@@ -51,6 +51,7 @@ from hypercast.reference.tensor import Tensor
 from hypercast.reference.training_state import TrainingState
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import MASTER_EXPONENT, Split
+from hypercast.sim.waves import Waves
 
 __all__ = ["Trainer"]
 
@@ -84,6 +85,8 @@ class Trainer:
         Compare every tensor with the reference after every training step.
     record_step : int, optional
         The training step, from 1, whose timeline is recorded; only on ``rtl``.
+    waves : Waves, optional
+        Waveforms of that step, to be written; only on ``rtl``.
     patience, monitor
         As in ``Stopping``.
     source : Source, optional
@@ -132,9 +135,9 @@ class Trainer:
     def __init__(self, graph: Graph, model: Model | None = None, device: Device | None = None, *,
                  sampling: Sampling | None = None, run: str | PathLike[str] | None = None,
                  every: int = 1, resume: bool = False, check: bool = False,
-                 record_step: int | None = None, patience: int | None = None,
-                 monitor: str | None = None, source: Source | None = None,
-                 transport: Transport | None = None,
+                 record_step: int | None = None, waves: Waves | None = None,
+                 patience: int | None = None, monitor: str | None = None,
+                 source: Source | None = None, transport: Transport | None = None,
                  progress: Callable[[str], None] = lambda text: None, **recipe: Any) -> None:
         check_arguments(graph=graph, model=model, device=device, sampling=sampling, every=every,
                         record_step=record_step, run=run, progress=progress, transport=transport)
@@ -162,6 +165,7 @@ class Trainer:
         self._every = every
         self._check = check
         self._record_step = record_step
+        self._waves = waves
         self._source = source
         self._transport = transport
         self.progress = progress
@@ -301,7 +305,7 @@ class Trainer:
     def _open(self) -> TrainingDevice:
         device = open_device(self.device.name, self.initial, self.device.config,
                              capacity=self._samples.capacity() if self._samples else None,
-                             edges=self.edges, transport=self._transport,
+                             edges=self.edges, waves=self._waves, transport=self._transport,
                              progress=lambda text: self.progress(text))
         if self._check:
             device = CheckedDevice(

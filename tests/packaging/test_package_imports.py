@@ -20,7 +20,7 @@ PACKAGES = {
     "host/runtime": "host/compiler host/files host/runtime/transport reference rtl sim",
     "host/training":
         "host/compiler host/cycle_model host/files host/graphs host/runtime "
-        "host/runtime/transport reference rtl",
+        "host/runtime/transport reference rtl sim",
     "host/noc": "host/compiler rtl sim",
     "host/eda":
         "boards host/compiler host/cycle_model host/files host/graphs host/runtime "

@@ -7,7 +7,7 @@ from hypercast.rtl.config import PRESETS
 from hypercast.rtl.export.chip_conversion import parts_to_rtlil
 from hypercast.sim.chip_build import blocks
 from hypercast.sim.cxxrtl_convert import flatten
-from hypercast.sim.partition import REST, connections, identifier, split
+from hypercast.sim.partition import REST, split
 
 
 def cell(kind, inputs, outputs, **parameters):
@@ -84,33 +84,3 @@ def test_parts_of_a_core_show_registers_only(name, tmp_path):
     assert kinds <= {"$dff", "$mem_v2"}
     sizes = {part: len(cells) for part, cells in parts.items()}
     assert sizes[REST] < sum(sizes.values()) / 2
-
-
-def instance(kind, inputs, outputs):
-    directions = {**dict.fromkeys(inputs, "input"), **dict.fromkeys(outputs, "output")}
-    return {"type": kind, "port_directions": directions, "connections": {**inputs, **outputs}}
-
-
-def test_connections():
-    module = {
-        "ports": {"clk": port("input", 1), "none": port("input"), "o": port("output", 4, 5)},
-        "cells": {
-            "first": instance("A", {"clk": [1], "i": [3]}, {"o": [4, 5]}),
-            "second": instance("B", {"clk": [1], "i": [4, 5]}, {"o": [3]})}}
-    assert sorted(connections(module), key=str) == sorted([
-        ((None, "clk"), ("A", "clk")), ((None, "clk"), ("B", "clk")), (("B", "o"), ("A", "i")),
-        (("A", "o"), ("B", "i")), (("A", "o"), (None, "o"))], key=str)
-
-
-@pytest.mark.parametrize("bits", [[4], [5, 4], [4, 5, 6], ["0"]])
-def test_wires_must_be_whole_ports(bits):
-    module = {"ports": {}, "cells": {
-        "first": instance("A", {}, {"o": [4, 5]}), "second": instance("B", {"i": bits}, {})}}
-    with pytest.raises(ValueError, match="port i of B is not driven by one whole port"):
-        connections(module)
-
-
-@pytest.mark.parametrize("name, expected", [
-    ("a.b", "\\a.b"), ("$auto$1", "$auto$1"), ("\\$signal", "\\$signal")])
-def test_identifiers(name, expected):
-    assert identifier(name) == expected

@@ -26,7 +26,7 @@ def selftest(monkeypatch):
     """Run the command on a chip; returns exit status and output."""
     def run(chip, *arguments):
         monkeypatch.setattr("hypercast.sim.cxxrtl_transport.CxxrtlTransport",
-                            lambda config, progress: chip)
+                            lambda config, waves, progress: chip)
         result = CliRunner().invoke(main, ["selftest", *OPTIONS, *arguments])
         assert result.exception is None or isinstance(result.exception, SystemExit)
         return result.exit_code, result.stdout

@@ -64,7 +64,8 @@ def test_a_graph_is_compiled_once(compiled, rounded, directed, name, rows, messa
 
 def test_a_trainer_hands_it_on(compiled, rounded, monkeypatch):
     """To its device; an image is compiled of the same, too."""
-    monkeypatch.setattr(prepare, "open_transport", lambda name, config, progress: FakeChip(config))
+    monkeypatch.setattr(prepare, "open_transport",
+                        lambda name, config, waves, progress: FakeChip(config))
     device = Device("rtl", preset="test")
     with Trainer(small_graph(40), Model(hidden=4), device, epochs=1) as trainer:
         program = trainer.target.chip.job.program

@@ -1,0 +1,71 @@
+"""Options of commands that write waveforms of the simulated chip."""
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hypercast.host.commands.options import OUTPUT, Command
+from hypercast.host.files.durable_file import require_writable
+from hypercast.host.files.reading.whole_numbers import whole_number
+from hypercast.sim.waves import Waves
+
+__all__ = ["wave_options"]
+
+
+class _Cycles(click.ParamType[tuple[int, int]]):
+    """A range of cycles, FIRST:LAST."""
+
+    name = "FIRST:LAST"
+
+    def convert(self, value: Any, parameter: click.Parameter | None,
+                context: click.Context | None) -> tuple[int, int]:
+        if isinstance(value, tuple):
+            return value
+        first, separator, last = value.partition(":")
+        try:
+            found = whole_number(first), whole_number(last)
+        except ValueError:
+            found = None
+        if not separator or found is None or not 0 <= found[0] < found[1] < 1 << 63:
+            self.fail(f"{value!r} is no range of cycles FIRST:LAST, such as 0:1000, of which LAST "
+                      f"is the first cycle no more", parameter, context)
+        return found
+
+
+def wave_options(command: Command, *, of_step: bool, since: str) -> Command:
+    """Add ``--vcd`` and what belongs to it, given to the command as ``waves`` (or None).
+
+    Parameters
+    ----------
+    command : callable
+        The command.
+    of_step : bool
+        As in ``Waves``.
+    since : str
+        What cycles count from, for the help.
+    """
+    @functools.wraps(command)
+    def wrapped(*args: Any, vcd: Path | None, vcd_cycles: tuple[int, int] | None,
+                vcd_cores: tuple[int, ...], **kwargs: Any) -> None:
+        if vcd is None and (vcd_cycles or vcd_cores):
+            raise click.UsageError("--vcd-cycles and --vcd-core say which waveforms --vcd writes; "
+                                   "give that as well")
+        if vcd:
+            require_writable(vcd)  # fails before the chip is compiled, not after it
+        first, last = vcd_cycles or (0, 1000)
+        waves = Waves(file=vcd, first=first, last=last, of_step=of_step,
+                      cores=tuple(dict.fromkeys(vcd_cores)) or (0,)) if vcd else None
+        return command(*args, waves=waves, **kwargs)
+    for option in (
+            click.option("--vcd-core", "vcd_cores", type=click.IntRange(0), multiple=True,
+                         metavar="N", help="Core whose signals are written; may be repeated.  "
+                                           "[default: 0]"),
+            click.option("--vcd-cycles", type=_Cycles(),
+                         help=f"Which cycles, counted from {since}.  [default: 0:1000]"),
+            click.option("--vcd", type=OUTPUT, metavar="FILE.vcd",
+                         help="Write waveforms of the simulated chip, and a save file of GTKWave "
+                              "beside them; needs a slower chip, which is compiled first.")):
+        wrapped = option(wrapped)
+    return wrapped

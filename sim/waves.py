@@ -1,0 +1,44 @@
+"""Which waveforms are recorded, of which cycles and cores."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from hypercast.rtl.config import Config
+
+__all__ = ["Waves"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waves:
+    """Waveforms to be written.
+
+    Parameters
+    ----------
+    file : pathlib.Path
+        The VCD file. A save file for GTKWave is written beside it.
+    first, last : int
+        The first cycle, and the first one no more.
+    cores : tuple of int
+        Cores of which all signals are written.
+    of_step : bool
+        Whether cycles count from the start of the training step that is recorded, instead of from
+        the chip's reset.
+    """
+
+    file: Path
+    first: int = 0
+    last: int = 1000
+    cores: tuple[int, ...] = (0,)
+    of_step: bool = False
+
+    def check(self, config: Config) -> None:
+        """Raises ``ValueError`` if there is no such core."""
+        for core in self.cores:
+            if not 0 <= core < config.cores:
+                raise ValueError(f"there is no core {core} whose waveforms could be written; the "
+                                 f"chip has cores 0 to {config.cores - 1}")
+
+    @property
+    def save_file(self) -> Path:
+        """The save file for GTKWave."""
+        return self.file.with_suffix(".gtkw")
