@@ -17,7 +17,11 @@ OPTIONS = ExportOptions(external=True)
 _DESIGN = "system"
 
 _SETUP = """\
-set_property board_part [lindex [lsort [get_board_parts @BOARD@]] end] [current_project]
+set boards [lsort [get_board_parts -quiet @BOARD@]]
+if {![llength $boards]} {
+    error "Vivado does not know @BOARD@; install the board's files from its Store, under Tools"
+}
+set_property board_part [lindex $boards end] [current_project]
 set_property board_connections {@CONNECTIONS@} [current_project]
 source [file join $folder @DESIGN@.tcl]
 """

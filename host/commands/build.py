@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from hypercast.boards.hbm_board import HBM_BOARDS
-from hypercast.boards.hbm_board import check as check_channels
 from hypercast.boards.serial_board import SERIAL_BOARDS
-from hypercast.boards.zynq_board import ZYNQ_BOARDS, check_memory
+from hypercast.boards.zynq_board import ZYNQ_BOARDS
 from hypercast.host.commands.options import configuration, json_option, print_json
 from hypercast.rtl.config import Config
 
@@ -71,7 +70,9 @@ def build(config: Config, board: str, output: Path | None, run: bool | None, as_
     manifest.json  board, configuration, registers, counters and memories
     """
     folder = output or Path("build", board)
-    _check(board, config)
+    from hypercast.host.eda.board_fit import check_board
+
+    check_board(board, config, lambda text: click.echo(f"note: {text}", err=True))
     if board in SERIAL_BOARDS:
         run = SERIAL_BOARDS[board].open_tools if run is None else run
         _serial(board, config, folder, run, as_json)
@@ -83,20 +84,6 @@ def _write(folder: Path, files: Mapping[str, str | bytes]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
-
-
-def _check(name: str, config: Config) -> None:
-    """Refuse what does not fit a board."""
-    from hypercast.boards.fpga import FPGAS
-    from hypercast.host.eda.fit import check_fit
-
-    board = _BOARDS[name]
-    if name in HBM_BOARDS:
-        check_channels(HBM_BOARDS[name], config)
-    elif name in ZYNQ_BOARDS:
-        check_memory(ZYNQ_BOARDS[name], config)
-    check_fit(board.title, board.fpga, FPGAS[board.fpga], config,
-              folded=name in SERIAL_BOARDS, external=name not in SERIAL_BOARDS)
 
 
 def _descriptions(name: str, config: Config) -> dict[str, str]:

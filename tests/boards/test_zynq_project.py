@@ -96,6 +96,8 @@ def test_build_script():
     assert calls[-1][0] == "write_hw_platform" and calls[-1][-1].endswith("/chosen.xsa")
     with pytest.raises(AssertionError, match="the clock is not met"):
         record(files["build.tcl"], "-0.1")
+    with pytest.raises(AssertionError, match=r"does not know xilinx.com:kv260_som.*; install"):
+        record(re.sub("^set boards .*$", "set boards {}", files["build.tcl"], flags=re.MULTILINE))
     assert "chosen.bit" in files["chosen.bif"]
     for name, text in files.items():
         assert not re.search(r"@[A-Z]+@|None|TODO", text), name

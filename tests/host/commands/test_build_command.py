@@ -14,6 +14,7 @@ from hypercast.host.eda import board_build
 from hypercast.host.eda.board_build import BoardReport
 from hypercast.host.eda.place_and_route import Clock
 from hypercast.host.eda.synthesis import Area
+from hypercast.host.eda.target import Target
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.export import chip_conversion
 
@@ -24,8 +25,9 @@ FILES = sorted(["build.tcl", "flash.tcl", "floorplan.xdc", "hypercast.v", "ip.tc
 
 @pytest.fixture
 def build(monkeypatch, tmp_path):
-    """Runs the command in an empty folder, without the time that Verilog takes."""
+    """Runs the command in an empty folder, without the time that Verilog and estimates take."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Target, "shares", lambda self, config: {})
     monkeypatch.setattr(hbm_project, "board_verilog", lambda board, config: board.part)
     monkeypatch.setattr(chip_conversion, "to_verilog",
                         lambda config, options: f"external {options.external}")
