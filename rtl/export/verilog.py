@@ -22,6 +22,13 @@ _PASSES = ("delete s:0",  # wires without a bit, which Verilog would give two
 #: that they run when a simulation begins.
 _TRIGGER = re.compile(r"\\\$auto\$verilog_backend\S*")
 _DECLARATION = re.compile(r"^( *)reg \\\$start +(?:<?=) *0;$", re.MULTILINE)
+#: A memory, with its attributes, that begins with zeros, a line for each of its words.
+_ZEROS = re.compile(r"""
+    ^(?P<notes>(?:\ \ \(\*.*\*\)\n)*)
+    (?P<memory>\ \ reg\ (?:\[\d+:0\]\ )?(?P<name>\S+)\ +\[(?P<last>\d+):0\];\n)
+    \ \ initial\ begin\n
+    (?P<words>(?:\ \ \ \ \S+\ ?\[\d+\]\ =\ (?P<zero>\d+'h0+);\n)+)
+    \ \ end\n""", re.MULTILINE | re.VERBOSE)
 #: The register of what is read from a memory.
 _READ = re.compile(r"^( *)(reg (?:\[\d+:0\] )?)(_\d+_);$", re.MULTILINE)
 
@@ -40,6 +47,29 @@ def _start_processes(text: str) -> str:
         raise RuntimeError(f"Yosys wrote {modules} modules with processes, but {count} triggers "
                            f"that start them; use the version in pyproject.toml")
     return text
+
+
+def _shorten_zeros(text: str) -> str:
+    """Let memories begin with zeros by a loop, and UltraRAM in simulations only.
+
+    UltraRAM begins with zeros, but has no initial values: asked for them, a synthesis takes block
+    RAM instead (AMD UG901, UG573).
+    """
+    def shortened(match: re.Match[str]) -> str:
+        last, name, zero = int(match["last"]), match["name"], match["zero"]
+        lines = match["words"].splitlines()
+        if len(lines) != last + 1 or not last or any(
+                not line.startswith(f"    {name}") for line in lines):
+            return match[0]
+        space = " " if name.startswith("\\") else ""
+        block = (f"  initial begin : \\clear_{name.lstrip(chr(92))} \n    integer index;\n"
+                 f"    for (index = 0; index <= {last}; index = index + 1)\n"
+                 f"      {name}{space}[index[{last.bit_length() - 1}:0]] = {zero};\n  end\n")
+        if "ram_style = \"ultra\"" in match["notes"]:
+            block = f"`ifndef SYNTHESIS\n{block}`endif\n"
+        return f"{match['notes']}{match['memory']}{block}"
+
+    return _ZEROS.sub(shortened, text)
 
 
 def _clear_reads(text: str) -> str:
@@ -75,4 +105,5 @@ def write_verilog(*designs: str) -> str:
         run_yosys(script, folder)
         text = Path(folder, "design.v").read_text()
         # The first line says how Yosys was compiled.
-        return _clear_reads(_start_processes(text[text.index("*/\n") + 3:].lstrip("\n")))
+        text = _start_processes(text[text.index("*/\n") + 3:].lstrip("\n"))
+        return _shorten_zeros(_clear_reads(text))
