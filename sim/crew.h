@@ -58,8 +58,9 @@ class Crew {
         std::atomic<uint64_t> begun{0}, done{0};
     };
 
-    static constexpr unsigned kSpins = 400;  // some ten microseconds
-    static constexpr uint64_t kCall = 64;    // turns from one call of those who sleep to the next
+    static constexpr unsigned kSpins = 400;      // some ten microseconds
+    static constexpr unsigned kPatience = 4000;  // longer than most cycles take
+    static constexpr uint64_t kCall = 64;  // turns from one call of those who sleep to the next
 
     void take(uint64_t turn, size_t first) {
         for (size_t i = 0; i < tasks_.size(); i++) {
@@ -80,7 +81,7 @@ class Crew {
             unsigned spins = 0;
             uint64_t turn;
             while ((turn = turn_.load(std::memory_order_acquire)) == seen) {
-                if (spins++ < kSpins) {
+                if (spins++ < kPatience) {
                     relax();
                     continue;
                 }

@@ -28,7 +28,7 @@ BENCHES = {
     "roofline": "training steps on the simulated chip, against their busiest resource; scaling",
     "shapes": "trainings of random shapes on random simulated chips, word for word",
     "sparse": "Cora's first layer on the simulated chip, word-sparse against dense",
-    "sim": "speed of the compiled simulation against Amaranth's simulator",
+    "sim": "speed of the compiled simulation: against Amaranth's, threads, compiling, Cora",
 }
 
 
