@@ -23,9 +23,11 @@ __all__ = ["verilog"]
                    "[default: hypercast, with the prefix]")
 @click.option("--prefix", default="", metavar="PREFIX",
               help="Put this before the names of all modules, so that two chips fit one design.")
+@click.option("--src", "sources", is_flag=True,
+              help="Keep attributes src, which lead from the Verilog back to lines of Python.")
 @json_option
 def verilog(config: Config, output: Path, memory: str, top_name: str, prefix: str,
-            as_json: bool) -> None:
+            sources: bool, as_json: bool) -> None:
     """Write the chip as Verilog, with all that describes it to tools and software.
 
     NAME is that of the top module.
@@ -49,7 +51,8 @@ def verilog(config: Config, output: Path, memory: str, top_name: str, prefix: st
     from hypercast.rtl.export.options import ExportOptions
 
     try:
-        options = ExportOptions(external=memory == "axi", top_name=top_name, prefix=prefix)
+        options = ExportOptions(
+            external=memory == "axi", top_name=top_name, prefix=prefix, sources=sources)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     description = manifest(config, options)

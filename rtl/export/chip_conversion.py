@@ -44,4 +44,4 @@ def to_verilog(config: Config, options: ExportOptions = DEFAULT_OPTIONS, *,
     header = "".join(f"// {line}".rstrip() + "\n" for line in notice(config))
     progress("writing Verilog with Yosys")
     return (f"{header}\n{top_verilog(config, options)}\n"
-            f"{write_verilog(*parts.values(), chip)}")
+            f"{write_verilog(*parts.values(), chip, sources=options.sources)}")

@@ -24,6 +24,8 @@ class ExportOptions:
         Name of the top module; if empty, ``hypercast`` with the prefix.
     prefix : str
         What the names of all other modules begin with.
+    sources : bool
+        Whether attributes of the Verilog lead back to lines of Python.
 
     Raises
     ------
@@ -34,6 +36,7 @@ class ExportOptions:
     external: bool = False
     top_name: str = ""
     prefix: str = ""
+    sources: bool = False
 
     def __post_init__(self) -> None:
         if self.prefix:

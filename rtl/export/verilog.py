@@ -4,13 +4,19 @@ import re
 import tempfile
 from pathlib import Path
 
+import amaranth
+
 from hypercast.rtl.export.yosys import run_yosys
 
 __all__ = ["write_verilog"]
 
 #: Attributes that mean something to Amaranth and Yosys only.
 _ATTRIBUTES = " ".join(f"-remove {name}" for name in (
-    "generator", "top", "src", "amaranth.hierarchy", "amaranth.decoding"))
+    "generator", "top", "amaranth.hierarchy", "amaranth.decoding"))
+#: Attribute that says which line of Python something is from, and what paths in it begin with.
+_SOURCE = re.compile(r'(?<=\(\* src = ")[^"]*(?=" \*\))')
+_ROOTS = tuple(f"{Path(file).parents[levels]}/" for file, levels in (
+    (amaranth.__file__, 1), (__file__, 2)))  # an environment may lie within a checkout
 #: What ``proc -nomux -norom`` does, without ``proc_prune``. That, as ``amaranth.back.verilog`` uses
 #: it, makes ``always @*`` processes that read nothing, as for a constant field of a structure;
 #: simulators never run those.
@@ -18,6 +24,7 @@ _PASSES = ("delete s:0",  # wires without a bit, which Verilog would give two
            "proc_clean", "proc_rmdead", "proc_init", "proc_arst", "proc_dlatch", "proc_dff",
            "proc_memwr", "proc_clean", "opt_expr -keepdc", "memory_collect",
            f"attrmap {_ATTRIBUTES}", f"attrmap -modattr {_ATTRIBUTES}")
+_WITHOUT_SOURCES = ("attrmap -remove src", "attrmap -modattr -remove src")
 #: What Yosys writes into each module with ``always @*``: a register that all of them mention, so
 #: that they run when a simulation begins.
 _TRIGGER = re.compile(r"\\\$auto\$verilog_backend\S*")
@@ -81,7 +88,18 @@ def _clear_reads(text: str) -> str:
     return _READ.sub(r"\1\2\3;\n`ifndef SYNTHESIS\n\1initial \3 = 0;\n`endif", text)
 
 
-def write_verilog(*designs: str) -> str:
+def _shorten_sources(text: str) -> str:
+    """Name sources from the package on, so that the text is the same on every machine."""
+    def shortened(match: re.Match[str]) -> str:
+        paths = match[0]
+        for root in _ROOTS:
+            paths = paths.replace(root, "")
+        return paths
+
+    return _SOURCE.sub(shortened, text)
+
+
+def write_verilog(*designs: str, sources: bool = False) -> str:
     """One text with the modules of all ``designs``.
 
     It is Verilog 2001 and SystemVerilog at once, and simulates alike as either.
@@ -90,6 +108,8 @@ def write_verilog(*designs: str) -> str:
     ----------
     designs : str
         RTLIL texts, as from ``amaranth.back.rtlil``.
+    sources : bool
+        Whether attributes ``src`` lead back to lines of Python.
 
     Raises
     ------
@@ -101,9 +121,10 @@ def write_verilog(*designs: str) -> str:
         for name, text in zip(names, designs, strict=True):
             Path(folder, name).write_text(text)
         script = "; ".join((*(f"read_rtlil {name}" for name in names), *_PASSES,
+                            *(() if sources else _WITHOUT_SOURCES),
                             "write_verilog -norename design.v"))
         run_yosys(script, folder)
         text = Path(folder, "design.v").read_text()
         # The first line says how Yosys was compiled.
         text = _start_processes(text[text.index("*/\n") + 3:].lstrip("\n"))
-        return _shorten_zeros(_clear_reads(text))
+        return _shorten_sources(_shorten_zeros(_clear_reads(text)))

@@ -1,6 +1,7 @@
 """How memories begin in Verilog: with zeros by a loop, and UltraRAM in simulations only."""
 
 import json
+import re
 import subprocess
 
 import pytest
@@ -75,6 +76,18 @@ endmodule
     found = subprocess.run(["vvp", "-n", "bench"], cwd=tmp_path, check=True, capture_output=True,
                            text=True).stdout
     assert found == "0700000300\n"
+
+
+def test_sources(text, tmp_path):
+    """Attributes lead to files of the package and of Amaranth, wherever those are."""
+    assert "src" not in text
+    found = write_verilog(to_rtlil(AccumulatorMemory(PRESETS["tiny"], 16), "dut"), sources=True)
+    sources = {source.rpartition(":")[0] for sources in re.findall(
+        r'\(\* src = "([^"]*)" \*\)', found) for source in sources.split("|")}
+    assert "rtl/lib/accumulator_memory.py" in sources
+    assert all(source.startswith(("rtl/", "amaranth/")) for source in sources)
+    (tmp_path / "dut.v").write_text(found)
+    run_yosys("read_verilog dut.v; hierarchy -check -top dut", tmp_path)
 
 
 @pytest.mark.slow
