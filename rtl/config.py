@@ -272,7 +272,7 @@ PRESETS = {
                         weight_rows=1024, channel_words=16384, operand_words=512,
                         bypass_rows=128, program_rows=512, read_buffer=16, adam=False),
     # What fits an XCK26; the memory channels are in its processor's memory.
-    "kv260": Config(dimensions=2, lanes=4, planes=1, accumulator_rows=512, weight_rows=8192,
+    "kv260": Config(dimensions=1, lanes=8, planes=1, accumulator_rows=512, weight_rows=8192,
                     channel_words=1 << 20, operand_words=4096, bypass_rows=512, read_buffer=64,
                     edge_buffer=4, program_rows=1024, memory_latency=64, memory_stalls=True),
     "vcu128": _VCU128,

@@ -60,7 +60,7 @@ def test_a_project_for_a_board_with_a_processor(build, tmp_path):
         *DESCRIPTIONS])
     assert (tmp_path / "p/hypercast.v").read_text() == "external True"
     described = json.loads((tmp_path / "p/manifest.json").read_text())
-    assert described["board"] == "kv260" and len(described["external_memory"]["managers"]) == 8
+    assert described["board"] == "kv260" and len(described["external_memory"]["managers"]) == 4
 
 
 def test_json(build, tmp_path):
