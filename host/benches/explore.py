@@ -9,7 +9,7 @@ from hypercast.host.benches.study.graphs import GRAPHS
 from hypercast.host.cycle_model.prediction import predict
 from hypercast.host.eda.exploration import explore, pareto
 from hypercast.host.eda.step_workloads import StatisticSteps
-from hypercast.host.eda.target import ROOM, target_of
+from hypercast.host.eda.target import target_of
 from hypercast.reference.network import Network
 
 __all__ = ["run"]
@@ -38,7 +38,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
             Figure(name=f"{title}: preset / best found", value=preset / best.cycles, unit="x",
                    bar=1),
             *(Figure(name=f"{title}: best found, share of {kind}, estimated", value=share,
-                     bar=ROOM[kind], relation="<=") for kind, share in best.shares.items()),
+                     bar=target.room[kind], relation="<=") for kind, share in best.shares.items()),
             *(Figure(name=f"{title}: best found, {field}", value=getattr(best.config, field))
               for field in _FIELDS),
             Figure(name=f"{title}: best found, energy of a step, an estimate",
