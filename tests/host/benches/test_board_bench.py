@@ -7,8 +7,9 @@ import pytest
 from hypercast.boards import serial_project
 from hypercast.host.benches import board, hbm_resources
 from hypercast.host.eda.board_build import BoardReport
+from hypercast.host.eda.chip_area import ChipArea
+from hypercast.host.eda.families import Area
 from hypercast.host.eda.place_and_route import Clock
-from hypercast.host.eda.synthesis import Area
 
 
 def clock(reached):
@@ -33,8 +34,8 @@ def tools(monkeypatch):
                            seconds=9.6, memory=1 << 30)
 
     monkeypatch.setattr(board, "build_bitstream", build)
-    monkeypatch.setattr(board, "submodules", lambda design, module: {"array": "core.array"})
-    monkeypatch.setattr(board, "synthesise", lambda design, family, top: Area(luts=5, ram_luts=1))
+    monkeypatch.setattr(board, "chip_area", lambda config, family, external, progress: ChipArea(
+        cores=1, blocks={"array": Area(luts=5, ram_luts=1)}, control=Area()))
     monkeypatch.setattr(hbm_resources, "run", lambda progress: [])
 
 
