@@ -11,6 +11,8 @@ __all__ = ["config"]
 
 _DERIVED = ("cores", "data_width", "word_width", "accumulator_width", "digits", "streams",
             "send_record_width", "state_words", "index_width", "address_width")
+#: Presets side by side, so that a table fits 80 columns.
+_BESIDE = 4
 
 
 @click.group()
@@ -25,11 +27,14 @@ def list_presets(as_json: bool) -> None:
     if as_json:
         print_json({name: preset.to_dict() for name, preset in PRESETS.items()})
         return
-    table = Table("field", *PRESETS)
-    for field in next(iter(PRESETS.values())).to_dict():
-        table.add_row(field, *(str(getattr(preset, field)) for preset in PRESETS.values()))
-    table.add_row("hash", *(f"{preset.hash:#010x}" for preset in PRESETS.values()))
-    Console().print(table)
+    everything = list(PRESETS.items())
+    for first in range(0, len(everything), _BESIDE):
+        presets = everything[first:first + _BESIDE]
+        table = Table("field", *(name for name, _ in presets))
+        for field in presets[0][1].to_dict():
+            table.add_row(field, *(str(getattr(preset, field)) for _, preset in presets))
+        table.add_row("hash", *(f"{preset.hash:#010x}" for _, preset in presets))
+        Console().print(table)
 
 
 @config.command()

@@ -17,8 +17,8 @@ __all__ = ["simulate"]
 #: Bits per second that are recommended. Nothing takes time on this port; but drivers wait the
 #: longer for an answer the slower a port is, and a simulation is slow.
 _BAUD = 9600
-#: What ends the simulation as Ctrl-C does.
-_SIGNALS = ("SIGTERM", "SIGHUP")
+#: What ends the simulation as Ctrl-C does; that too, which shells let background jobs ignore.
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 @click.command()

@@ -72,7 +72,7 @@ def test_a_tool_fails(folder):
 def test_a_cell_without_area(folder):
     (folder / "area.json").write_text(json.dumps(
         {"modules": {"\\top": {"num_cells_by_type": {"DCCA": 1}}}}))
-    with pytest.raises(RuntimeError, match="area is not known: DCCA; add them to hypercast.host.eda.families"):
+    with pytest.raises(RuntimeError, match="area is not known: DCCA; add them to hypercast"):
         build_bitstream(folder)
 
 

@@ -122,7 +122,7 @@ def test_wires_name_ports_of_the_parts(parts):
 @pytest.mark.parametrize("module, text", [
     ("hypercast.rtl.export.chip_conversion", "to_verilog(tiny)"),
     ("hypercast.rtl.folding.folded_parts",
-     "''.join(folded_parts_to_rtlil(tiny.replace(dimensions=1)).values())"),
+     "''.join(folded_parts_to_rtlil(tiny.replace(dimensions=3)).values())"),
 ])
 def test_text_does_not_depend_on_the_hash_seed(module, text):
     code = (f"import sys; from hypercast.rtl.config import PRESETS; from {module} import *; "
