@@ -11,6 +11,7 @@ from hypercast.host.compiler.messages import compile_messages
 from hypercast.host.compiler.vertices import Strip, strips_of
 from hypercast.reference.array_types import IntArray
 from hypercast.rtl.config import Config
+from hypercast.rtl.network.routing import dimension_order
 
 __all__ = ["DEGREE_LAWS", "Expected"]
 
@@ -75,12 +76,16 @@ class Expected:
         rows = len(entries)
         edges = round(entries.sum() * share)
         # Whatever the order of dimensions, step s of a multicast has 2**s links, and 2**-(s + 1)
-        # of the cores lie beyond each.
-        flits = sum(2**step * reached(0.5 ** (step + 1)) for step in range(config.dimensions))
+        # of the cores lie beyond each. The orders that the planes have share the messages.
+        steps = [2**step * reached(0.5 ** (step + 1)) for step in range(config.dimensions)]
+        flits = np.zeros(config.dimensions)
+        orders = min(config.planes, config.dimensions)
+        for plane in range(orders):
+            flits[list(dimension_order(plane, config.dimensions))] += steps
         words = edges / config.chunks + cores * config.streams / 2  # a stream's last is half full
         return Load(
             rows=-(-rows // cores), sent=-(-messages // cores),
-            links=round(flits / cores / max(config.dimensions, 1)),
+            links=round(flits.max(initial=0) / max(orders, 1) / cores),
             ejected=_busiest(cores * reached(1 / cores) / cores / config.eject),
             arrivals=_busiest(edges / cores / config.eject), words=round(words / cores),
             total_rows=rows, messages=messages, edges=edges, total_words=round(words))

@@ -7,7 +7,6 @@ from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.cycle_model.orders import choose_orders
 from hypercast.host.cycle_model.workload import Workload
-from hypercast.host.eda.plane_loads import PlaneLoads
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.network import Network
@@ -79,7 +78,6 @@ class StatisticSteps:
 
     def __call__(self, config: Config) -> Workload:
         """The workload on a configuration, with the orders of the fewest cycles."""
-        return choose_orders(Workload(
-            config=config, network=self._network,
-            aggregations=PlaneLoads(self._vertices, self._edges, config, self._law),
+        return choose_orders(Workload.of_statistics(
+            self._vertices, self._edges, self._network, config, law=self._law,
             sampled=self._sampled, pipelined=self._sampled))
