@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from hypercast.host.commands.number_list import COUNTS, REALS, NumberList
 from hypercast.host.commands.options import Command, parse_overrides
-from hypercast.host.files.reading.whole_numbers import whole_number
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.description import Description, load_description
 from hypercast.host.training.description.device import Device
@@ -31,31 +31,6 @@ __all__ = ["describe", "description_options"]
 
 #: Data set of a training that names none.
 _DATASET = "blocks"
-
-
-class _Numbers(click.ParamType[Any]):
-    """Numbers with a separator between, one per layer."""
-
-    def __init__(self, kind: Callable[[str], float], name: str, separator: str = ",") -> None:
-        self.name = name
-        self._kind = kind
-        self._separator = separator
-
-    def convert(self, value: Any, parameter: click.Parameter | None,
-                context: click.Context | None) -> tuple[float, ...]:
-        if isinstance(value, tuple):
-            return value
-        try:
-            if "_" in value:
-                raise ValueError
-            return tuple(self._kind(part) for part in value.split(self._separator))
-        except ValueError:
-            self.fail(f"{value!r} is not a number or a list like 3{self._separator}2", parameter,
-                      context)
-
-
-_REALS = _Numbers(float, "NUMBERS")
-_COUNTS = _Numbers(whole_number, "COUNTS")
 _LAYERS = "one number, or one per layer"
 
 _RATES = ", ".join(f"{rate} with {name}" for name, rate in DEFAULT_LEARNING_RATES.items())
@@ -86,7 +61,7 @@ def _option(section: str, key: str, *flags: str,
 
 
 _OPTIONS = (
-    _option("graph", "split", type=_Numbers(float, "A/B/C", "/"),
+    _option("graph", "split", type=NumberList(float, "A/B/C", "/"),
             help="Train, validate and test on these percentages of the vertices, drawn at random, "
                  "such as 60/20/20.  [default: the data set's split]"),
     _option("graph", "split_seed", type=click.IntRange(0), help="Of --split.  [default: 0]"),
@@ -94,12 +69,12 @@ _OPTIONS = (
             help="GCN, GraphSAGE with means, or GIN."),
     _option("model", "layers", type=click.IntRange(1),
             help="Graph convolutions.  [default: what --hidden asks for]"),
-    _option("model", "hidden", type=_COUNTS,
+    _option("model", "hidden", type=COUNTS,
             help="Features of the hidden layers: one number for all, or one for each."),
     _option("model", "order", type=click.Choice(ORDERS),
             help="Of each layer's products: features times weights first, adjacency times features "
                  "first, or the faster, by the cycle model."),
-    _option("model", "dropout", type=_REALS, help=f"On the input of convolutions: {_LAYERS}."),
+    _option("model", "dropout", type=REALS, help=f"On the input of convolutions: {_LAYERS}."),
     _option("model", "residual", is_flag=True,
             help="Hidden convolutions of as many outputs as inputs add these to their sums."),
     _option("model", "jumping", is_flag=True,
@@ -108,14 +83,14 @@ _OPTIONS = (
             help="Initial weights, as hypercast export writes them."),
     _option("recipe", "epochs", type=click.IntRange(1)),
     _option("recipe", "seed", type=click.IntRange(0), help="Of initial weights and dropout."),
-    _option("recipe", "learning_rate", type=_REALS,
+    _option("recipe", "learning_rate", type=REALS,
             help=f"Of weights: {_LAYERS}.  [default: {_RATES}]"),
-    _option("recipe", "bias_learning_rate", type=_REALS,
+    _option("recipe", "bias_learning_rate", type=REALS,
             help=f"Of biases, likewise.  [default: {_RATES}]"),
-    _option("recipe", "weight_decay", type=_REALS, help="Of weights, likewise."),
+    _option("recipe", "weight_decay", type=REALS, help="Of weights, likewise."),
     _option("recipe", "optimiser", type=click.Choice(OPTIMISERS)),
     _option("recipe", "momentum", type=click.FloatRange(0, 1, max_open=True), help="Of sgd."),
-    _option("recipe", "betas", type=_REALS,
+    _option("recipe", "betas", type=REALS,
             help="Of adam: what stays of the two moments in each step."),
     _option("recipe", "normalisation", type=click.Choice(NORMALISATIONS),
             help="Of edge weights.  [default: " + ", ".join(
@@ -130,7 +105,7 @@ _OPTIONS = (
                  "(GraphSAINT).  [default: on the whole graph]"),
     _option("sampling", "batch", type=click.IntRange(1),
             help="Vertices to train on, or nodes, edges or walks, for a sample."),
-    _option("sampling", "fan_outs", type=_COUNTS,
+    _option("sampling", "fan_outs", type=COUNTS,
             help="Of neighbours: drawn at most, for each convolution from the last one down."),
     _option("sampling", "walk", type=click.IntRange(1), help="Of walks: steps of one."),
     _option("sampling", "coverage", type=click.FloatRange(0, min_open=True),

@@ -14,9 +14,9 @@ from hypercast.boards.hbm_board import HBM_BOARDS
 from hypercast.boards.serial_board import SERIAL_BOARDS
 from hypercast.boards.zynq_board import ZYNQ_BOARDS
 from hypercast.host.commands.description_options import describe, description_options
+from hypercast.host.commands.number_list import COUNTS
 from hypercast.host.commands.options import OUTPUT, Command, json_option, print_json
 from hypercast.host.cycle_model.aggregations import DEGREE_LAWS
-from hypercast.host.files.reading.whole_numbers import whole_number
 from hypercast.host.training.description.device import Device
 from hypercast.reference.models import model_network
 from hypercast.rtl.config import PRESETS, Config
@@ -31,26 +31,13 @@ __all__ = ["explore"]
 _BOARDS = HBM_BOARDS | SERIAL_BOARDS | ZYNQ_BOARDS
 
 
-class _Counts(click.ParamType[Any]):
-    """Whole numbers separated by commas."""
-
-    name = "COUNTS"
-
-    def convert(self, value: Any, parameter: click.Parameter | None,
-                context: click.Context | None) -> tuple[int, ...]:
-        try:
-            return tuple(whole_number(part) for part in value.split(","))
-        except ValueError:
-            self.fail(f"{value!r} is no list of numbers like 102483,9000,1024", parameter, context)
-
-
 def _statistics(function: Command) -> Command:
     """Decorator: options of a graph that is known by numbers only."""
     for option in (
-            click.option("--vertices", type=_Counts(), metavar="COUNTS",
+            click.option("--vertices", type=COUNTS, metavar="COUNTS",
                          help="Instead of DATASET: vertices; or, of a sampled batch, those of the "
                               "input and of every layer's output."),
-            click.option("--edges", type=_Counts(), metavar="COUNTS",
+            click.option("--edges", type=COUNTS, metavar="COUNTS",
                          help="With --vertices: edges in both directions, loops included, of every "
                               "layer or of all alike."),
             click.option("--features", type=click.IntRange(1), help="With --vertices."),

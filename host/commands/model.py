@@ -1,11 +1,12 @@
 """``hypercast model``: predict a training step without simulating it."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 from rich.table import Table
 
+from hypercast.host.commands.number_list import COUNTS
 from hypercast.host.commands.options import (
     configuration,
     json_option,
@@ -15,7 +16,6 @@ from hypercast.host.commands.options import (
 )
 from hypercast.host.cycle_model.aggregations import DEGREE_LAWS
 from hypercast.host.cycle_model.workload import Workload
-from hypercast.host.files.reading.whole_numbers import whole_number
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.prepare import Prepared, loss_of, prepare, prepare_for
 from hypercast.reference.network import COMBINE_FIRST, Network
@@ -28,19 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["model"]
 
 
-class _Widths(click.ParamType[Any]):
-    """Numbers of features separated by commas."""
-
-    name = "WIDTHS"
-
-    def convert(self, value: Any, parameter: click.Parameter | None,
-                context: click.Context | None) -> tuple[int, ...]:
-        try:
-            return tuple(whole_number(part) for part in value.split(","))
-        except ValueError:
-            self.fail(f"{value!r} is no list of numbers like 500,128,7", parameter, context)
-
-
 @click.command()
 @click.argument("dataset", required=False)
 @configuration("vcu128")
@@ -49,7 +36,7 @@ class _Widths(click.ParamType[Any]):
               help="With --vertices: edges, counted in both directions, loops included.")
 @click.option("--degree-law", type=click.Choice(DEGREE_LAWS), default="power", show_default=True,
               help="With --vertices: how degrees are distributed.")
-@click.option("--layers", "widths", type=_Widths(), metavar="WIDTHS",
+@click.option("--layers", "widths", type=COUNTS, metavar="WIDTHS",
               help="Features of the input, of hidden layers, and classes, such as 500,128,7; for "
                    "a DATASET those of hidden layers only.  [default: 128]")
 @order_option

@@ -66,7 +66,7 @@ def test_orders_are_the_fastest(arguments):
     (["--vertices", 9, "--layers", "5,2"], "--vertices needs --edges and --layers"),
     (["--vertices", 9, "--edges", 9], "--vertices needs --edges and --layers"),
     (["--vertices", 9, "--edges", 9, "--layers", "5"], "--vertices needs --edges and --layers"),
-    (["--vertices", 9, "--edges", 9, "--layers", "5,two"], "'5,two' is no list of numbers like"),
+    (["--vertices", 9, "--edges", 9, "--layers", "5,two"], "'5,two' is not a number or a list"),
 ])
 def test_usage_errors(arguments, message):
     assert message in refused("model", *arguments, status=2)

@@ -6,8 +6,9 @@ from hypercast.host.runtime.chip_transport import open_transport
 from hypercast.host.runtime.driver import Driver
 from hypercast.host.runtime.mapped_transport import MappedTransport, mapped_place, open_mapped
 from hypercast.host.runtime.transport import TransportError
-from hypercast.rtl.config import INTERFACE_VERSION, PRESETS
-from hypercast.rtl.registers import MAGIC, Status, register
+from hypercast.rtl.config import PRESETS
+from hypercast.rtl.registers import Status, register
+from tests.host.runtime.register_file import register_file
 
 TINY = PRESETS["tiny"]
 
@@ -15,18 +16,7 @@ TINY = PRESETS["tiny"]
 @pytest.fixture
 def space(tmp_path):
     """A file with a chip's registers at 0x10000, and a function that sets them."""
-    path = tmp_path / "mem"
-    path.write_bytes(bytes(0x11000))
-
-    def place(**values):
-        with path.open("r+b") as file:
-            for name, value in values.items():
-                file.seek(0x10000 + register(name))
-                file.write(value.to_bytes(4, "little"))
-        return str(path)
-
-    place(magic=MAGIC, version=INTERFACE_VERSION, config_hash=TINY.hash)
-    return place
+    return register_file(tmp_path / "mem", start=0x10000)
 
 
 def test_accesses_are_words_at_the_address(space, tmp_path):

@@ -7,8 +7,9 @@ import pytest
 from hypercast.host.runtime.driver import Driver, MismatchError
 from hypercast.host.runtime.transport import TransportError
 from hypercast.host.runtime.xdma_transport import XdmaTransport, open_xdma, xdma_path
-from hypercast.rtl.config import INTERFACE_VERSION, PRESETS
-from hypercast.rtl.registers import MAGIC, Status, register
+from hypercast.rtl.config import PRESETS
+from hypercast.rtl.registers import Status, register
+from tests.host.runtime.register_file import register_file
 
 TINY = PRESETS["tiny"]
 
@@ -16,18 +17,7 @@ TINY = PRESETS["tiny"]
 @pytest.fixture
 def registers(tmp_path):
     """A file with the registers of a chip after its reset, and a function that sets them."""
-    path = tmp_path / "xdma0_user"
-    path.write_bytes(bytes(4096))
-
-    def place(**values):
-        with path.open("r+b") as file:
-            for name, value in values.items():
-                file.seek(register(name))
-                file.write(value.to_bytes(4, "little"))
-        return str(path)
-
-    place(magic=MAGIC, version=INTERFACE_VERSION, config_hash=TINY.hash)
-    return place
+    return register_file(tmp_path / "xdma0_user")
 
 
 def test_accesses_are_words_of_the_file(registers, tmp_path):

@@ -1,0 +1,22 @@
+"""A file in the place of a chip's registers, for transports that access files."""
+
+from hypercast.rtl.config import INTERFACE_VERSION, PRESETS
+from hypercast.rtl.registers import MAGIC, register
+
+
+def register_file(path, *, start=0):
+    """Make a file with the registers of a ``tiny`` chip after its reset, from a byte on.
+
+    Returns a function that sets some of them, and returns the path.
+    """
+    path.write_bytes(bytes(start + 4096))
+
+    def place(**values):
+        with path.open("r+b") as file:
+            for name, value in values.items():
+                file.seek(start + register(name))
+                file.write(value.to_bytes(4, "little"))
+        return str(path)
+
+    place(magic=MAGIC, version=INTERFACE_VERSION, config_hash=PRESETS["tiny"].hash)
+    return place
