@@ -6,11 +6,15 @@ from hypercast.reference.arithmetic import LOSS_SHIFT
 from hypercast.reference.tensor import Tensor
 from hypercast.rtl.isa import MAXIMUM_EXPONENT, MINIMUM_EXPONENT
 
-__all__ = ["AlignmentError", "ExponentError", "ExponentFile", "chosen_exponent"]
+__all__ = ["AccumulatorError", "AlignmentError", "ExponentError", "ExponentFile", "chosen_exponent"]
 
 
 class ExponentError(ArithmeticError):
     """A tensor's exponent is out of range; the chip stops with EXPONENT."""
+
+
+class AccumulatorError(ArithmeticError):
+    """A sum over samples does not fit an accumulator."""
 
 
 class AlignmentError(ArithmeticError):

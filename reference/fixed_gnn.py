@@ -5,14 +5,18 @@ from typing import Any, Self, overload
 
 import numpy.typing as npt
 
+from hypercast.reference.arithmetic import bit_length
 from hypercast.reference.array_types import FloatMatrix, IntArray, SparseArray
+from hypercast.reference.exponents import AccumulatorError
 from hypercast.reference.fixed_passes import FixedPasses
+from hypercast.reference.gradient_factors import gradient_factors
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.metrics import Metrics
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.sample import Mantissas, Sample
-from hypercast.reference.tensor import Tensor
+from hypercast.reference.step_sums import StepSums
+from hypercast.reference.tensor import EDGES, FEATURES, Tensor
 from hypercast.reference.training_state import TrainingState
 from hypercast.reference.updates import updated
 from hypercast.reference.weight_operands import weight_operands
@@ -47,6 +51,8 @@ class FixedGnn(FixedPasses):
     def __init__(self, model: InitialModel) -> None:
         super().__init__(model.network, model.recipe, model.sample)
         self.rules = model.rules()
+        self._factors = gradient_factors(model.network)
+        self._begun: dict[Tensor, tuple[int, int | None]] = {}
         self.kept: dict[Tensor, dict[str, IntArray]] = model.state.parameters
         self.load_state(model.state)
 
@@ -67,7 +73,7 @@ class FixedGnn(FixedPasses):
         return cls(InitialModel.of(*arguments, **options))
 
     def train_step(self) -> Metrics:
-        """Forward, backward, update: one epoch.
+        """Forward, backward, update: a step on the present sample.
 
         Returns
         -------
@@ -79,15 +85,52 @@ class FixedGnn(FixedPasses):
         ExponentError, AlignmentError
             Where the chip would stop.
         """
+        self.begin_step()
+        sums = self.step_sums()
+        self.update(sums)
+        return sums.metrics
+
+    # A step in pieces: it begins, some samples are taken one after another, it ends.
+
+    def begin_step(self) -> None:
+        """Begin a step: exponents of momenta and of what is foreseen are raised."""
         self.rules.begin_step(self.epoch, self.exponents.entries())
         for name, exponent in self.rules.raised.items():
             self.exponents[name] = exponent
+        self._begun = self.exponents.entries()
+
+    def step_sums(self) -> StepSums:
+        """Forward and backward, of the present sample, from where the step began.
+
+        Raises
+        ------
+        ExponentError, AlignmentError
+            Where the chip would stop.
+        """
+        self.exponents.load(self._begun)
+        self.exponents[EDGES] = self.sample.edge_exponent
+        self.exponents[FEATURES] = self.sample.features.exponent
+        before = self.saturations.total()
         rows = self.forward(self.step_key)
         self.backward(rows)
-        for name in self.gradients:
-            self._update(name)
+        return StepSums(
+            gradients={name: gradient.accumulators for name, gradient in self.gradients.items()},
+            entries=self.exponents.entries(), metrics=self.metrics(rows),
+            saturations=self.saturations.total() - before)
+
+    def update(self, sums: StepSums) -> None:
+        """End a step: update all parameters, by the sums over all its samples.
+
+        Raises
+        ------
+        AccumulatorError
+            If a sum does not fit an accumulator.
+        """
+        self.exponents.load(sums.entries)
+        self._file.begin()
+        for name, gradient in sums.gradients.items():
+            self._update(name, gradient)
         self.epoch += 1
-        return self.metrics(rows)
 
     def evaluate(self) -> Metrics:
         """Forward only, without dropout; training goes on as if it had not been.
@@ -132,14 +175,19 @@ class FixedGnn(FixedPasses):
         self.tensors |= weight_operands(self.network, self._width, state)
         self.epoch = state.step
 
-    def _update(self, name: Tensor) -> None:
-        gradient, exponents = self.gradients[name], self.exponents
+    def _update(self, name: Tensor, gradient: IntArray) -> None:
+        exponents = self.exponents
+        if bit_length(gradient) >= exponents.accumulator_width:
+            raise AccumulatorError(
+                f"the gradient of {name} takes more than the {exponents.accumulator_width} bits "
+                f"of an accumulator, summed over the samples of a step; take fewer micro_batches, "
+                f"or smaller samples")
         if self._file.opens(name):
             exponents.open(name, MASTER_EXPONENT)
         shift = exponents.gradient_shift(
-            name, self.rules.momentum_exponents[name], gradient.exponent)
+            name, self.rules.momentum_exponents[name], self._file.base(*self._factors[name]))
         result = updated(
-            self.kept[name], gradient.accumulators, self.rules.rates(name, self.epoch), shift,
+            self.kept[name], gradient, self.rules.rates(name, self.epoch), shift,
             exponents.shift(name, MASTER_EXPONENT), self._width)
         exponents.fold(name, MASTER_EXPONENT, result.magnitude.bit_length())
         self.kept[name] = {kind: getattr(result, kind) for kind in self.kept[name]}

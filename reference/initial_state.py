@@ -63,7 +63,8 @@ def initial_state(network: Network, recipe: Recipe, sample: Sample,
         parameters={name: {"master": master, **{kind: np.zeros_like(master) for kind in moments}}
                     for name, master in masters.items()},
         momentum_exponents=_first_momentum_exponents(passes))
-    rules = UpdateRules(network, recipe, sample, trial, {})
+    # The trial is on one sample, so its update counts as that of a step on one.
+    rules = UpdateRules(network, replace(recipe, micro_batches=1), sample, trial, {})
     after = _masters_after(passes, trial, rules)
     passes.round_weights(masters, after)
     momentum_exponents = trial.momentum_exponents
@@ -123,13 +124,15 @@ def _second_trial(network: Network, recipe: Recipe, sample: Sample,
 
 def _first_momentum_exponents(passes: FixedPasses) -> dict[Tensor, int]:
     """Exponents of momenta for the gradients of the trial."""
-    recipe, gain = passes.recipe, gains(passes.network, passes.sample)
+    recipe = passes.recipe
+    gain = gains(passes.network, passes.sample, recipe.micro_batches)
+    more = (recipe.micro_batches - 1).bit_length()  # bits that a sum over samples may have
     found = {}
     for name, gradient in passes.gradients.items():
         # Where gradients are all zero, decay's constant must still fit its 16 bits.
         decay = recipe.weight_decay(name) / gain[name]
         found[name] = first_momentum_exponent(
-            gradient, kept=recipe.kept_momentum,
+            gradient, kept=recipe.kept_momentum, more=more,
             least=MASTER_EXPONENT + math.frexp(decay)[1] - 16)
     return found
 

@@ -64,6 +64,12 @@ class Metrics(NamedTuple):
         _, hits, misses, vertices = rows.astype(np.int64)
         return cls(loss=rows[0], correct=hits, wrong=misses, vertices=vertices, unit=unit)
 
+    def __add__(self, other: object) -> "Metrics":
+        """``Metrics`` of both together; they have the same unit."""
+        assert isinstance(other, Metrics) and other.unit == self.unit
+        return Metrics(self.loss + other.loss, self.correct + other.correct,
+                       self.wrong + other.wrong, self.vertices + other.vertices, self.unit)
+
     def mean_loss(self, split: Split) -> float:
         """Mean cross-entropy of ``split`` in nats; not a number if it is empty."""
         count = self.vertices[split]

@@ -18,7 +18,8 @@ _FINEST = 10
 _SLACK = 3
 
 
-def first_momentum_exponent(gradient: Gradient[np.int64], *, kept: float, least: int) -> int:
+def first_momentum_exponent(gradient: Gradient[np.int64], *, kept: float, least: int,
+                            more: int = 0) -> int:
     """The exponent of a parameter's momenta in the first step.
 
     It leaves bits for 16 times what such gradients build up to.
@@ -26,14 +27,16 @@ def first_momentum_exponent(gradient: Gradient[np.int64], *, kept: float, least:
     Parameters
     ----------
     gradient : Gradient
-        Gradient of the first step.
+        Gradient of the first step's first sample.
     kept : float
         Share of the momenta that each step keeps.
     least : int
         Lowest exponent.
+    more : int
+        Bits that the sum over all samples of a step may have more than one's.
     """
     build_up = math.ceil(math.log2(1 / (1 - kept)))
-    return max(gradient.reach + build_up + _HEADROOM - _MOMENTUM_BITS,
+    return max(gradient.reach + more + build_up + _HEADROOM - _MOMENTUM_BITS,
                gradient.exponent - _FINEST, least)
 
 

@@ -31,6 +31,8 @@ DEFAULT_LEARNING_RATES = {"sgd": 0.05, "adam": 0.01}
 
 #: The chip counts steps with 32 bits.
 _MOST_EPOCHS = (1 << 32) - 1
+#: More is a slip.
+_MOST_MICRO_BATCHES = 1 << 16
 #: More is a slip: weights would be gone in a step.
 _MOST_DECAY = 65535
 
@@ -91,6 +93,8 @@ class Recipe:
         Whether each vertex's features are divided by the sum of their magnitudes.
     loss : str
         One of ``LOSSES``, by what labels are: a class per vertex, or any of several.
+    micro_batches : int
+        Samples that a step adds up the gradients of, before its one update.
 
     Raises
     ------
@@ -115,6 +119,7 @@ class Recipe:
     gin_epsilon: float = 0.0
     normalise_features: bool = False
     loss: str = CROSS_ENTROPY
+    micro_batches: int = 1
 
     def __post_init__(self) -> None:
         require(1 <= self.epochs <= _MOST_EPOCHS,
@@ -155,6 +160,8 @@ class Recipe:
                  f"not {self.normalisation!r}")
         require(math.isfinite(self.gin_epsilon),
                  f"gin_epsilon must be finite, not {self.gin_epsilon}")
+        require(1 <= self.micro_batches <= _MOST_MICRO_BATCHES,
+                f"micro_batches must be 1 to {_MOST_MICRO_BATCHES}, not {self.micro_batches}")
         require(self.loss in LOSSES, f"loss must be one of {', '.join(LOSSES)}, not {self.loss!r}")
 
     def _check_schedule(self) -> None:

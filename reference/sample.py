@@ -1,13 +1,14 @@
 """What a training step works on, in integers: a whole graph, or a sample of it."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from hypercast.reference.arithmetic import rounded_shift
 from hypercast.reference.array_types import (
     BoolArray,
     FloatMatrix,
@@ -160,6 +161,21 @@ class Sample:
     def rows(self) -> tuple[int, ...]:
         """Rows of the input, and of every layer's output."""
         return (self.edges[0].shape[1], *(matrix.shape[0] for matrix in self.edges))
+
+    def with_edge_exponent(self, exponent: int) -> Self:
+        """This sample with another exponent of its edge weights, no lower than theirs.
+
+        Weights are rounded to it, half to even. Samples of one step have the largest exponent
+        of all of them.
+        """
+        shift = exponent - self.edge_exponent
+        if not shift:
+            return self
+        rounded = {id(matrix): scipy.sparse.csr_array(
+            (rounded_shift(matrix.data, shift), matrix.indices, matrix.indptr), shape=matrix.shape)
+            for matrix in self.edges}
+        return replace(self, edges=tuple(rounded[id(matrix)] for matrix in self.edges),
+                       edge_exponent=exponent, root_weight=self.root_weight >> shift)
 
     def sent_edges(self, matrix: SparseArray) -> int:
         """How many edges one of the matrices is sent as."""

@@ -19,7 +19,7 @@ from hypercast.rtl.isa import STEP_KEY_INCREMENT, Split
 __all__ = ["UpdateRules", "gains"]
 
 
-def gains(network: Network, sample: Sample) -> dict[Tensor, float]:
+def gains(network: Network, sample: Sample, micro_batches: int = 1) -> dict[Tensor, float]:
     """Gradient of the mean loss divided by the accumulated gradient, of each parameter.
 
     The chip does not divide by the numbers of training vertices and of labels, and takes weight
@@ -30,9 +30,12 @@ def gains(network: Network, sample: Sample) -> dict[Tensor, float]:
     network : Network
         What is trained.
     sample : Sample
-        What the first step is on: later ones count as if they had as many training vertices.
+        The first one: later ones count as if they had as many training vertices.
+    micro_batches : int
+        Samples of a step.
     """
-    count = int(np.count_nonzero(sample.splits == Split.TRAIN)) / sample.loss_scale
+    vertices = int(np.count_nonzero(sample.splits == Split.TRAIN))
+    count = micro_batches * vertices / sample.loss_scale
     found = {}
     for number, layer in enumerate(network.layers, 1):
         scale = network.dropouts[number - 1].scale
@@ -76,7 +79,7 @@ class UpdateRules:
         self._recipe = recipe
         self._factors = gradient_factors(network)
         self._foreseen = foreseen
-        self.gains = gains(network, sample)
+        self.gains = gains(network, sample, recipe.micro_batches)
         self.momentum_exponents = MomentumExponents(
             initial.momentum_exponents, self._gradients({
                 name: max(exponent, foreseen.get(name, exponent))

@@ -100,6 +100,8 @@ _OPTIONS = (
     _option("recipe", "gin_epsilon", type=float, help="Of --model gin."),
     _option("recipe", "normalise_features", is_flag=True,
             help="Divide each vertex's features by their sum."),
+    _option("recipe", "micro_batches", type=click.IntRange(1),
+            help="Samples that a step adds up the gradients of, with --sampler."),
     _option("sampling", "sampler", type=click.Choice(list(SAMPLERS)),
             help="Train on samples: of neighbours, or subgraphs of nodes, edges or random walks "
                  "(GraphSAINT).  [default: on the whole graph]"),

@@ -17,6 +17,7 @@ _TRAINING = {
     "--dropout": ("0.5", "model.dropout"), "--epochs": ("2", "recipe.epochs"),
     "--seed": ("1", "recipe.seed"), "--learning-rate": ("0.1,0.2", "recipe.learning_rate"),
     "--bias-learning-rate": ("0.1", "recipe.bias_learning_rate"),
+    "--micro-batches": ("2", "recipe.micro_batches"),
     "--weight-decay": ("0.001", "recipe.weight_decay"),
     "--optimiser": ("sgd", "recipe.optimiser"), "--momentum": ("0.5", "recipe.momentum"),
     "--betas": ("0.9,0.99", "recipe.betas"), "--epsilon": ("1e-6", "recipe.epsilon"),
@@ -32,6 +33,7 @@ _FLAGS = ("--residual", "--jumping", "--normalise-features", "--resume", "--chec
 #: Options that another one makes possible.
 _NEEDS = {"--split-seed": ("--split",), "--batch": ("--sampler",),
           "--fan-outs": ("--sampler",), "--monitor": ("--patience",),
+          "--micro-batches": ("--sampler",),
           "--walk": ("--sampler=walks",), "--coverage": ("--sampler=walks",),
           "--betas": ("--optimiser=adam",), "--epsilon": ("--optimiser=adam",),
           "--gin-epsilon": ("--model=gin",)}
@@ -90,7 +92,7 @@ def _train(trial):
 #: What a refusal names that concerns several options.
 _KEYS = ("learning_rate", "learning rate", "dropout", "weight_decay", "momentum", "epsilon", "seed",
          "patience", "monitor", "split", "fan_outs", "vertex", "vertices", "hidden", "device",
-         "serial", "xdma", "layers", "[sampling]", "gradient", "/dev/null")
+         "serial", "xdma", "layers", "micro_batches", "[sampling]", "gradient", "/dev/null")
 
 
 def _says(text, taken):

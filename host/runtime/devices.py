@@ -19,6 +19,7 @@ from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.metrics import LOSS_UNIT, Metrics
 from hypercast.reference.network import Network
 from hypercast.reference.sample import Sample
+from hypercast.reference.step_sums import StepSums
 from hypercast.reference.tensor import EDGES, FEATURES, Kind, Pass, Tensor
 from hypercast.reference.training_state import TrainingState
 from hypercast.rtl.isa import Split
@@ -130,6 +131,21 @@ class ReferenceDevice(TrainingDevice):
         metrics = self.oracle.train_step()
         self.saturations = self.oracle.saturations.total() - before
         return metrics
+
+    def begin_step(self) -> None:
+        """Begin a step on several samples: for each, ``take`` and ``step_sums``; then ``update``.
+        """
+        self.oracle.begin_step()
+
+    def step_sums(self) -> StepSums:
+        """The ``StepSums`` of the present sample."""
+        return self.oracle.step_sums()
+
+    def update(self, sums: StepSums) -> None:
+        """End the step, by the sums over all its samples, wherever they were computed."""
+        before = self.oracle.saturations.total()
+        self.oracle.update(sums)
+        self.saturations = sums.saturations + self.oracle.saturations.total() - before
 
     def take(self, sample: Sample) -> None:
         self.oracle.take(sample)

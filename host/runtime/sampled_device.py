@@ -1,17 +1,18 @@
-"""A device that trains on samples: an epoch is a step for each of them."""
+"""A device that trains on samples: an epoch is a step for each of them, or for each few."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache, reduce
+from itertools import islice
 from typing import Protocol
 
-import numpy as np
-
-from hypercast.host.runtime.devices import TrainingDevice
+from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
 from hypercast.host.runtime.wrapped_device import WrappedDevice
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.judge import Judge
 from hypercast.reference.metrics import Metrics
 from hypercast.reference.sample import Sample
+from hypercast.reference.step_sums import StepSums
 from hypercast.reference.tensor import Kind, Pass, Tensor
 from hypercast.reference.training_state import TrainingState
 
@@ -21,30 +22,41 @@ __all__ = ["SampledDevice"]
 class Samples(Protocol):
     """Where samples come from."""
 
+    @property
+    def first(self) -> Sample:
+        """The first one."""
+
     def __len__(self) -> int:
         """Samples of an epoch."""
 
-    def epoch(self, number: int) -> Iterable[Sample]:
-        """The samples of an epoch (from 0), in order."""
+    def epoch(self, number: int, numbers: Sequence[int] | None = None) -> Iterator[Sample]:
+        """The samples of an epoch (from 0) with these numbers, in order; all if none are given."""
 
 
 class SampledDevice(WrappedDevice):
     """Presents a training on samples like one on the whole graph, an epoch as a step.
 
+    A step on one sample is the device's own. A step on several adds up their ``StepSums``.
+
     Parameters
     ----------
     device : TrainingDevice
-        Trains; it has not begun.
+        Trains; it has not begun. With several samples a step, it is a reference.
     source : Samples
         Where samples come from.
-    judge : Judge
-        Evaluates the parameters on the whole graph, on the host.
+    judge : callable
+        Gives the ``Judge`` that evaluates the parameters on the whole graph, on the host.
+    micro_batches : int
+        Samples of a step; the last step of an epoch may have fewer.
     """
 
-    def __init__(self, device: TrainingDevice, source: Samples, judge: Judge) -> None:
+    def __init__(self, device: TrainingDevice, source: Samples, judge: Callable[[], Judge],
+                 micro_batches: int = 1) -> None:
         super().__init__(device)
+        self._micro_batches = micro_batches
+        self._steps = -(-len(source) // micro_batches)
         self._source = source
-        self._judge = judge
+        self._judge = cache(judge)
         self._epoch = 0
         self.saturations = 0
 
@@ -55,29 +67,66 @@ class SampledDevice(WrappedDevice):
         """
         found = []
         self.saturations = 0
-        for number, sample in enumerate(self._source.epoch(self._epoch), 1):
-            self._device.take(sample)
-            found.append(self._device.train_step(
-                record=record and number == len(self._source)))
+        parts = [range(len(self._source))[first:first + self._micro_batches]
+                 for first in range(0, len(self._source), self._micro_batches)]
+        own = [self._share(part) for part in parts]
+        samples = self._source.epoch(self._epoch, [number for part in own for number in part])
+        for last, part in zip(range(1 - self._steps, 1), own, strict=True):
+            found.append(self._step(list(islice(samples, len(part))),
+                                    record=record and not last))
             self.saturations += self._device.saturations
         self._epoch += 1
-        sums = {name: np.sum([getattr(metrics, name) for metrics in found], axis=0)
-                for name in ("loss", "correct", "wrong", "vertices")}
-        return found[0]._replace(**sums)
+        return reduce(Metrics.__add__, found)
+
+    def _step(self, samples: Sequence[Sample], *, record: bool) -> Metrics:
+        """A step of which this device has these samples."""
+        if self._micro_batches == 1:
+            [sample] = samples
+            self._device.take(sample)
+            return self._device.train_step(record=record)
+        device = self._device
+        assert isinstance(device, ReferenceDevice)
+        exponent = self._largest(max((sample.edge_exponent for sample in samples), default=None))
+        device.begin_step()
+        parts = []
+        for sample in samples:
+            device.take(sample.with_edge_exponent(exponent))
+            parts.append(device.step_sums())
+        sums = self._total(StepSums.total(parts) if parts else None)
+        device.update(sums)
+        return sums.metrics
+
+    # What differs where several devices share the samples of a step.
+
+    def _share(self, numbers: Sequence[int]) -> Sequence[int]:
+        """Which of a step's samples this device takes."""
+        return numbers
+
+    def _largest(self, exponent: int | None) -> int:
+        """The largest exponent of all devices' samples; None is that of a device without any."""
+        assert exponent is not None
+        return exponent
+
+    def _total(self, sums: StepSums | None) -> StepSums:
+        """The sum over all devices."""
+        assert sums is not None
+        return sums
 
     def evaluate(self) -> Metrics:
         """``Metrics`` of the whole graph, computed by the reference."""
         parameters = self._device.state().parameters
-        return self._judge.judge({name: arrays["master"] for name, arrays in parameters.items()})
+        return self._judge().judge({
+            name: arrays["master"] for name, arrays in parameters.items()})
 
     def logits(self) -> tuple[IntArray, int]:
-        name = Tensor(Kind.LOGITS, len(self._judge.network.layers), Pass.EVALUATION)
-        return self._judge.tensors[name], self._judge.exponents[name]
+        judge = self._judge()
+        name = Tensor(Kind.LOGITS, len(judge.network.layers), Pass.EVALUATION)
+        return judge.tensors[name], judge.exponents[name]
 
     def state(self) -> TrainingState:
         state = self._device.state()
-        return replace(state, step=state.step // len(self._source))
+        return replace(state, step=state.step // self._steps)
 
     def load_state(self, state: TrainingState) -> None:
         self._epoch = state.step
-        self._device.load_state(replace(state, step=state.step * len(self._source)))
+        self._device.load_state(replace(state, step=state.step * self._steps))

@@ -100,6 +100,8 @@ def identity(graph: Graph, network: Network, recipe: Recipe,
     """
     kept = dataclasses.asdict(recipe)
     del kept["epochs"]
+    if recipe.micro_batches == 1:  # as checkpoints of 0.1 have it
+        del kept["micro_batches"]
     found: dict[str, Any] = _plain({
         "graph": {"vertices": graph.vertices, "edges": graph.edges.nnz,
                   "features": graph.features.shape[1],

@@ -132,8 +132,9 @@ def prepare_sampled(source: SampleSource, network: Network, recipe: Recipe,
     network, recipe, config, parameters
         As those of ``prepare``; epochs of the recipe's schedule count whole epochs.
     """
+    steps = -(-len(source) // recipe.micro_batches)
     recipe = replace(recipe, schedule=tuple(
-        (epoch * len(source), factor) for epoch, factor in recipe.schedule))
+        (epoch * steps, factor) for epoch, factor in recipe.schedule))
     if config is not None:
         try:
             network = choose_orders(

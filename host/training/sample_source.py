@@ -1,8 +1,7 @@
 """Samples of the vertices to train on, epoch by epoch."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import islice
 
 import numpy as np
 
@@ -89,14 +88,19 @@ class SampleSource:
         sample: Sample = self._make(self._sampler.batch(epoch, number))
         return sample
 
-    def epoch(self, number: int) -> Iterator[Sample]:
-        """The samples of an epoch (from 0), in order; threads make the next ones."""
-        samples: Iterator[Sample] = prefetched(partial(self._sample, number), range(len(self)))
+    def epoch(self, number: int, numbers: Sequence[int] | None = None) -> Iterator[Sample]:
+        """The samples of an epoch (from 0) in order, or only those with certain numbers.
+
+        Threads make the next ones.
+        """
+        samples: Iterator[Sample] = prefetched(
+            partial(self._sample, number), range(len(self)) if numbers is None else numbers)
         return samples
 
     def capacity(self) -> Capacity:
         """``Capacity`` for all samples, by what the first ones take."""
-        return Capacity.of([self.first, *islice(self.epoch(0), 1, _TRIALS)])
+        numbers = range(1, min(_TRIALS, len(self)))
+        return Capacity.of([self.first, *self.epoch(0, numbers)])
 
 
 def _check_reached(visits: IntArray, sampler: str) -> None:

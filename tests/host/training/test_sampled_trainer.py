@@ -11,6 +11,7 @@ from hypercast.host.runtime.devices import ChipDevice
 from hypercast.host.runtime.sampled_device import SampledDevice
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.description import Description
+from hypercast.host.training.description.device import Device
 from hypercast.host.training.description.model import Model
 from hypercast.host.training.description.sampling import SAMPLERS, Sampling
 from hypercast.host.training.trainer import Trainer
@@ -127,7 +128,7 @@ def test_cycles_are_counted_by_the_device_itself():
         go_on_counting = ChipDevice.go_on_counting
 
     chip = Chip()
-    sampled = SampledDevice(chip, source=None, judge=None)
+    sampled = SampledDevice(chip, source=(), judge=dict)
     sampled.go_on_counting(100, 7)
     chip.train_cycles += 5
     assert (sampled.train_cycles, sampled.evaluate_cycles) == (105, 7)
@@ -148,3 +149,36 @@ def test_the_unit_of_an_epoch():
     training = trainer("walks")
     assert training.unit == f"epoch of {len(training._samples)} samples"
     assert trainer(None).unit == "training step"
+
+
+def test_steps_on_several_samples(tmp_path):
+    """They learn, their last step may have fewer samples, and they are resumed."""
+    options = {"micro_batches": 3, "learning_rate": 0.2, "schedule": ((2, 0.5),)}
+    with trainer("walks", epochs=8, **options) as whole:
+        assert len(whole._samples) % 3
+        first, *_, last = whole.fit()
+        steps = -(-len(whole._samples) // 3)
+        assert whole.target.oracle.epoch == 8 * steps
+        assert whole.initial.recipe.schedule == ((2 * steps, 0.5),)
+    assert last["training_loss"] < 0.95 * first["training_loss"]
+    with trainer("walks", epochs=5, run=tmp_path / "run", **options) as begun:
+        begun.fit()
+    with trainer("walks", epochs=8, run=tmp_path / "run", resume=True, **options) as resumed:
+        resumed.fit()
+    assert [record["training_loss"] for record in resumed.history] == [
+        record["training_loss"] for record in whole.history]
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"check": True}, "steps on 2 micro_batches cannot be compared with the reference"),
+    ({"device": Device("rtl", preset="tiny")}, "steps on 2 micro_batches cannot be taken by a "
+                                               "chip: train them on the device reference"),
+])
+def test_what_takes_one_sample_a_step_only(options, message):
+    with pytest.raises(DescriptionError, match=message):
+        trainer("walks", micro_batches=2, **options).fit()
+
+
+def test_the_whole_graph_is_no_micro_batch():
+    assert "micro_batches is 2, but steps work on the whole graph; give a sampler" in refused(
+        "train", "karate", "--micro-batches", 2)
