@@ -154,11 +154,9 @@ class Trainer:
         network = self.model.network(graph)
         self._weights = load_weights(Path(self.model.weights), network) \
             if self.model.weights else None
-        if self.recipe.micro_batches > 1 and not self.sampling.sampler:
-            raise DescriptionError(
-                f"[recipe] micro_batches is {self.recipe.micro_batches}, but steps work on the "
-                f"whole graph; give a sampler, or leave micro_batches out",
-                "recipe", "micro_batches")
+        if self.recipe.micro_batches > 1:
+            self._check_micro_batches(chip=transport is not None or self.device.name != "reference",
+                                      check=check)
         self._samples = SampleSource(graph, network, self.recipe, self.sampling) \
             if self.sampling.sampler else None
         self.initial, self.edges = self._prepared(
@@ -313,12 +311,9 @@ class Trainer:
                              edges=self.edges, waves=self._waves, transport=self._transport,
                              progress=lambda text: self.progress(text))
         if self._check:
-            self._refuse_several("compared with the reference")
             device = CheckedDevice(
                 device, ReferenceDevice(self.initial), self.device.config.lanes)
         if self._samples:
-            if device.chip:
-                self._refuse_several("taken by a chip")
             device = SampledDevice(
                 device, self._samples, self._judge, self.recipe.micro_batches)
         return device
@@ -328,13 +323,19 @@ class Trainer:
         return Judge(self.network, self.recipe, Sample.of(
             self.network, self.recipe, *training_data(self.graph, self.recipe)))
 
-    def _refuse_several(self, what: str) -> None:
-        """Raise ``DescriptionError`` if a step has several samples, for one reason."""
-        if self.recipe.micro_batches > 1:
-            raise DescriptionError(
-                f"[recipe] steps on {self.recipe.micro_batches} micro_batches cannot be {what}: "
-                f"train them on the device reference, without --check, or set micro_batches to 1",
-                "recipe", "micro_batches")
+    def _check_micro_batches(self, *, chip: bool, check: bool) -> None:
+        """Raise ``DescriptionError`` if steps cannot be on several samples."""
+        count = self.recipe.micro_batches
+        if not self.sampling.sampler:
+            reason = "but steps work on the whole graph; give a sampler, or leave it out"
+        elif chip:
+            reason = "but a chip takes one sample a step; train on the device reference"
+        elif check:
+            reason = "but one sample a step can be compared with the reference; leave out --check"
+        else:
+            return
+        raise DescriptionError(f"[recipe] micro_batches is {count}, {reason}",
+                               "recipe", "micro_batches")
 
     @property
     def words(self) -> Comparison:

@@ -170,13 +170,13 @@ def test_steps_on_several_samples(tmp_path):
 
 
 @pytest.mark.parametrize(("options", "message"), [
-    ({"check": True}, "steps on 2 micro_batches cannot be compared with the reference"),
-    ({"device": Device("rtl", preset="tiny")}, "steps on 2 micro_batches cannot be taken by a "
-                                               "chip: train them on the device reference"),
+    ({"check": True}, "micro_batches is 2, but one sample a step can be compared"),
+    ({"device": Device("rtl", preset="tiny")}, "micro_batches is 2, but a chip takes one "
+                                               "sample a step; train on the device reference"),
 ])
 def test_what_takes_one_sample_a_step_only(options, message):
     with pytest.raises(DescriptionError, match=message):
-        trainer("walks", micro_batches=2, **options).fit()
+        trainer("walks", micro_batches=2, **options)
 
 
 def test_the_whole_graph_is_no_micro_batch():
