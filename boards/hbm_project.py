@@ -4,6 +4,7 @@ from hypercast.boards.hbm_board import HbmBoard
 from hypercast.boards.hbm_constraints import floorplan, pin_constraints
 from hypercast.boards.hbm_top import HbmTop
 from hypercast.boards.vivado_build import build_script
+from hypercast.boards.vivado_debug import DEBUG_SCRIPT, debug_script
 from hypercast.boards.vivado_flash import flash_image, flash_script
 from hypercast.boards.vivado_ip import ip_script
 from hypercast.rtl.config import Config
@@ -29,7 +30,7 @@ update_compile_order -fileset sources_1
 """
 
 
-def board_verilog(board: HbmBoard, config: Config) -> str:
+def board_verilog(board: HbmBoard, config: Config, *, debug: bool = False) -> str:
     """The board as Verilog, but for the vendor's IP; the same text on every run and machine.
 
     Parameters
@@ -38,18 +39,21 @@ def board_verilog(board: HbmBoard, config: Config) -> str:
         Board.
     config : Config
         Configuration of the chip.
+    debug : bool
+        Whether the chip contains a ``DebugTap``.
 
     Raises
     ------
     ConfigurationError
         If the configuration does not fit the board.
     """
-    top = to_rtlil(HbmTop(board, config, converted=True), TOP_MODULE)
-    return f"{_header(config, '//')}\n" \
-        f"{write_verilog(*parts_to_rtlil(config, external=True).values(), top)}"
+    top = to_rtlil(HbmTop(board, config, converted=True, debug=debug), TOP_MODULE)
+    parts = parts_to_rtlil(config, external=True, zeros=False)
+    return f"{_header(config, '//')}\n{write_verilog(*parts.values(), top)}"
 
 
-def board_scripts(board: HbmBoard, config: Config, name: str) -> dict[str, str]:
+def board_scripts(board: HbmBoard, config: Config, name: str, *,
+                  debug: bool = False) -> dict[str, str]:
     """Scripts and constraints by file name.
 
     Parameters
@@ -60,15 +64,19 @@ def board_scripts(board: HbmBoard, config: Config, name: str) -> dict[str, str]:
         Configuration of the chip.
     name : str
         Name of the project; the board's Verilog is in ``NAME.v``.
+    debug : bool
+        Whether a logic analyser watches what the chip's ``DebugTap`` marks.
     """
     header = _header(config, "#")
     scripts = {
         "build.tcl": build_script(
-            title=board.title, name=name, part=board.part, top=TOP_MODULE, setup=_SETUP)
+            title=board.title, name=name, part=board.part, top=TOP_MODULE, setup=_SETUP,
+            debug=debug)
         + flash_image(board.flash, name),
         "ip.tcl": ip_script(board), "pins.xdc": pin_constraints(board),
         "floorplan.xdc": floorplan(board),
         "flash.tcl": flash_script(board.flash, name, title=board.title, part=board.part),
+        **({DEBUG_SCRIPT: debug_script()} if debug else {}),
     }
     return {file: f"{header}\n{text}" for file, text in scripts.items()}
 

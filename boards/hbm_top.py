@@ -31,6 +31,8 @@ class HbmTop(wiring.Component):
         Configuration of the chip.
     converted : bool
         Whether to refer to the chip's parts as modules, see ``Chip``.
+    debug : bool
+        Whether the chip contains a ``DebugTap``.
 
     Members
     -------
@@ -51,10 +53,12 @@ class HbmTop(wiring.Component):
         If the configuration does not fit the HBM.
     """
 
-    def __init__(self, board: HbmBoard, config: Config, *, converted: bool = False) -> None:
+    def __init__(self, board: HbmBoard, config: Config, *, converted: bool = False,
+                 debug: bool = False) -> None:
         check(board, config)
         self._config = config
         self._converted = converted
+        self._debug = debug
         overheated = {"overheated": Out(1)} if board.overheated else {}
         super().__init__({
             "clock_p": In(1), "clock_n": In(1),
@@ -70,7 +74,7 @@ class HbmTop(wiring.Component):
         m.submodules.memory = memory = HbmMemory(self._config)
         m.submodules.port = port = XdmaPort()
         m.submodules.chip = chip = Chip(
-            self._config, external=True, converted=self._converted)
+            self._config, external=True, converted=self._converted, debug=self._debug)
 
         # Clocks and resets.
         oscillator, reference = Signal(), Signal()

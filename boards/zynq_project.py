@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from hypercast.boards.vivado_build import build_script
+from hypercast.boards.vivado_debug import DEBUG_SCRIPT, debug_script
 from hypercast.boards.zynq_board import ZynqBoard
 from hypercast.rtl.config import Config
 from hypercast.rtl.export.interfaces import BASE, CLOCK, RESET, channel_bytes
@@ -59,7 +60,8 @@ all:
 """
 
 
-def board_files(board: ZynqBoard, config: Config, name: str) -> dict[str, str]:
+def board_files(board: ZynqBoard, config: Config, name: str, *,
+                debug: bool = False) -> dict[str, str]:
     """Scripts and descriptions by file name; the chip's Verilog is in ``NAME.v`` besides.
 
     Parameters
@@ -70,6 +72,8 @@ def board_files(board: ZynqBoard, config: Config, name: str) -> dict[str, str]:
         Configuration of the chip.
     name : str
         Name of the project.
+    debug : bool
+        Whether a logic analyser watches what the chip's ``DebugTap`` marks.
     """
     def filled(text: str) -> str:
         for key, value in {
@@ -81,9 +85,10 @@ def board_files(board: ZynqBoard, config: Config, name: str) -> dict[str, str]:
 
     header = "".join(f"# {line}".rstrip() + "\n" for line in notice(config))
     script = build_script(title=board.title, name=name, part=board.part, top=f"{_DESIGN}_wrapper",
-                          setup=filled(_SETUP)) + filled(_PLATFORM)
+                          setup=filled(_SETUP), debug=debug) + filled(_PLATFORM)
     design = "".join(f"{line}\n" for line in _design(board, config)) + filled(_DESIGN_END)
     return {"build.tcl": f"{header}\n{script}", f"{_DESIGN}.tcl": f"{header}\n{design}",
+            **({DEBUG_SCRIPT: f"{header}\n{debug_script()}"} if debug else {}),
             "reserved-memory.dtsi": filled(_RESERVED), f"{name}.bif": filled(_BOOTGEN)}
 
 

@@ -8,6 +8,7 @@ from hypercast.rtl.config import Config
 from hypercast.rtl.control.axi_lite import AxiLite
 from hypercast.rtl.control.control_unit import ControlUnit, control_signature
 from hypercast.rtl.core import Core, core_signature
+from hypercast.rtl.debug_tap import DebugTap
 from hypercast.rtl.layouts import Link
 from hypercast.rtl.memory.axi4 import Axi4, offset_width
 from hypercast.rtl.network.topology import links, neighbour
@@ -84,6 +85,8 @@ class Chip(wiring.Component):
         Whether the memory channels are outside of the chip.
     prefix : str
         What the names of those modules begin with.
+    debug : bool
+        Whether to contain a ``DebugTap``.
 
     Members
     -------
@@ -100,9 +103,10 @@ class Chip(wiring.Component):
     """
 
     def __init__(self, config: Config, *, converted: bool = False, external: bool = False,
-                 prefix: str = "") -> None:
+                 prefix: str = "", debug: bool = False) -> None:
         self._config = config
         self._converted = converted
+        self._debug = debug
         self._external = external
         self._prefix = prefix
         memory = {
@@ -129,6 +133,13 @@ class Chip(wiring.Component):
             m.d.comb += core.core.eq(Const(index, config.dimensions))
         for (source, output), (destination, port) in wires(config):
             m.d.comb += _port(parts[destination], port).eq(_port(parts[source], output))
+        if self._debug:
+            m.submodules.debug_tap = tap = DebugTap(config)
+            m.d.comb += [getattr(tap, name).eq(getattr(control, name)) for name in (
+                "issue", "issue_valid", "clear", "request", "request_valid")]
+            for index in range(config.cores):
+                m.d.comb += [getattr(tap, name)[index].eq(getattr(parts[index], name))
+                             for name in ("busy", "error", "progress")]
         if self._external:
             cores = [parts[index] for index in range(config.cores)]
             for index, memory in enumerate(memory for core in cores for memory in core.memory):

@@ -57,13 +57,12 @@ def convert_chip(config: Config, folder: Path, *, watched: bool = False) -> list
     from hypercast.rtl.chip import CONTROL_MODULE, CORE_MODULE, wires  # slow to import
     from hypercast.rtl.export.chip_conversion import parts_to_rtlil
     from hypercast.sim.chip_header import chip_header, link_wires, sizes_header
-    from hypercast.sim.cxxrtl_convert import convert, flatten, implied_zeros
+    from hypercast.sim.cxxrtl_convert import convert, flatten
     from hypercast.sim.gates import read_netlist
     from hypercast.sim.group_code import GroupCode
     from hypercast.sim.partition import split
 
-    with implied_zeros():
-        parts = parts_to_rtlil(config)
+    parts = parts_to_rtlil(config, zeros=False)  # CXXRTL begins with zeros anyway
     core = {CORE_MODULE: parts.pop(CORE_MODULE)}
     with ThreadPoolExecutor(1) as pool:  # Yosys converts both at the same time
         control = pool.submit(convert, parts, folder)

@@ -1,18 +1,14 @@
 """Converts designs by Yosys: to a flat netlist, or to C++ by CXXRTL."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from unittest import mock
-
-from amaranth.back import rtlil
 
 from hypercast.rtl.export.yosys import YOSYS
 from hypercast.sim.build_step import BuildError, run
 
-__all__ = ["convert", "flatten", "implied_zeros"]
+__all__ = ["convert", "flatten"]
 
 #: Yosys command that spares JSON what large memories begin with, a character for every bit: with
 #: zeros, as they are written before they are read. Tables, which are never written, are kept.
@@ -23,26 +19,11 @@ _FLAT = ("design -reset; read_rtlil {module}.il; hierarchy -check -top {module};
          "opt_expr; opt_clean {clean}; splitnets -driver; opt_clean {clean}")
 _FLATTEN = f"{_FLAT}; memory_collect; {_NO_INIT}; write_json {{module}}.json"
 #: Yosys commands that convert a flat module to C++.
-_WRITE = f"{_FLAT}; write_cxxrtl -header -g1 -namespace {{module}} {{module}}.cpp"
+_WRITE = f"{_FLAT}; write_cxxrtl -header {{debug}} -namespace {{module}} {{module}}.cpp"
+#: How much of a design can be looked at: its ports, or all that has a name.
+_PORTS, _NAMES = "-g1", "-g4"
 #: Option with which names of nets are given up that others have, too.
 _PURGE = "-purge"
-
-
-@contextmanager
-def implied_zeros() -> Iterator[None]:
-    """While this is entered, memories of zeros are converted to RTLIL without initial values.
-
-    CXXRTL begins with zeros anyway, and Amaranth makes an object of every initial bit: ten minutes
-    for channels of a million words.
-    """
-    emit_memory = rtlil.ModuleEmitter.emit_memory
-
-    def emit_unless_zero(emitter: Any, index: Any, cell: Any) -> None:
-        if any(cell.init):
-            emit_memory(emitter, index, cell)
-
-    with mock.patch.object(rtlil.ModuleEmitter, "emit_memory", emit_unless_zero):
-        yield
 
 
 def _yosys(commands: Sequence[str], folder: Path, name: str) -> str:
@@ -81,7 +62,7 @@ def flatten(modules: Mapping[str, str], folder: Path, *,
     return {module: _read_json(folder / f"{module}.json", module) for module in modules}
 
 
-def convert(modules: Mapping[str, str], folder: Path) -> list[str]:
+def convert(modules: Mapping[str, str], folder: Path, *, named: bool = False) -> list[str]:
     """Write the C++ of modules: ``NAME.cpp`` and ``NAME.h``, in namespace ``NAME``.
 
     Parameters
@@ -90,6 +71,8 @@ def convert(modules: Mapping[str, str], folder: Path) -> list[str]:
         Name of each module to its RTLIL text.
     folder : Path
         Where files are written.
+    named : bool
+        Whether all names of nets are kept.
 
     Returns
     -------
@@ -104,7 +87,8 @@ def convert(modules: Mapping[str, str], folder: Path) -> list[str]:
     commands = []
     for module, text in modules.items():
         (folder / f"{module}.il").write_text(text)
-        commands.append(_WRITE.format(module=module, clean=_PURGE))
+        commands.append(_WRITE.format(module=module, clean="" if named else _PURGE,
+                                      debug=_NAMES if named else _PORTS))
     log = _yosys(commands, folder, "convert")
     if "feedback" in log or "buffered comb" in log:
         raise BuildError(f"a module's output is no register, or it has a combinational loop; see "

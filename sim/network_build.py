@@ -20,27 +20,31 @@ __all__ = ["build_network"]
 _ROUTER = "hypercast_router"
 
 
-def build_network(config: Config, *, progress: Callable[[str], None] = lambda text: None) -> Path:
+def build_network(config: Config, *, watched: bool = False,
+                  progress: Callable[[str], None] = lambda text: None) -> Path:
     """The path of the shared library that simulates a network; see ``library_build.build``.
 
     Parameters
     ----------
     config : Config
         Configuration of the chip.
+    watched : bool
+        Whether all that has a name in the routers can be looked at; that is slower.
     progress : callable
         Called with a line of text before each slow step.
     """
     design = Design(
         config=config, harness=Path(__file__).with_name("network_harness.cpp"),
-        convert=lambda folder: _convert(config, folder))
+        variant="watched" if watched else "",
+        convert=lambda folder: _convert(config, folder, watched))
     return build(design, progress=progress)
 
 
-def _convert(config: Config, folder: Path) -> list[str]:
+def _convert(config: Config, folder: Path, watched: bool) -> list[str]:
     """Write the network's C++ to a folder; returns the names of its modules."""
     (folder / "network.h").write_text(_header(config))
-    modules = convert({_ROUTER: to_rtlil(Router(config), _ROUTER)}, folder)
-    return modules
+    (folder / "watched.h").write_text("#define HYPERCAST_WATCHED\n" if watched else "")
+    return convert({_ROUTER: to_rtlil(Router(config), _ROUTER)}, folder, named=watched)
 
 
 def _header(config: Config) -> str:

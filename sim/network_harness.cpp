@@ -6,6 +6,10 @@
 // clock edge saw; `commit` brings the next state.
 
 #include "hypercast_router.h"
+#include "watched.h"
+#ifdef HYPERCAST_WATCHED
+#include "cxxrtl/cxxrtl_vcd.h"
+#endif
 
 #include <algorithm>
 #include <array>
@@ -69,6 +73,9 @@ struct Job {
     uint64_t seed;
     uint64_t ready;  // of 2**32: how often an ejection port is ready
     uint64_t idle_limit, age_limit, cycle_limit;
+    uint64_t waves_first, waves_last;     // cycles whose waveforms are recorded, of a watched network
+    uint64_t waves_cores;                 // a bit for each core
+    void (*waves)(const char *, size_t);  // takes the text of the VCD file, piece by piece
 };
 
 struct Delivery {
@@ -120,6 +127,39 @@ uint64_t get(const Flit &flit, Field field) {
     return value;
 }
 
+#ifdef HYPERCAST_WATCHED
+// Waveforms of routers, as VCD. Values are those at a cycle's end, before the clock's edge.
+struct Waves {
+    const Job &job;
+    cxxrtl::debug_items items;
+    cxxrtl::vcd_writer writer;
+
+    Waves(const Job &job, std::array<Router, kCores> &routers) : job(job) {
+        if (!job.waves) return;
+        writer.timescale(1, "ns");
+        for (size_t core = 0; core < kCores; core++)
+            if (job.waves_cores >> core & 1)
+                routers[core].debug_info(&items, nullptr, "router_" + std::to_string(core) + " ");
+        writer.add(items, [](const std::string &name, const cxxrtl::debug_item &) {
+            auto last = name.substr(name.rfind(' ') + 1);
+            return name.find('$') == std::string::npos && last != "clk" && last != "rst";
+        });
+    }
+
+    void sample(uint64_t cycle) {
+        if (!job.waves || cycle < job.waves_first || cycle >= job.waves_last) return;
+        writer.sample(cycle);
+        job.waves(writer.buffer.data(), writer.buffer.size());
+        writer.buffer.clear();
+    }
+};
+#else
+struct Waves {
+    Waves(const Job &, std::array<Router, kCores> &) {}
+    void sample(uint64_t) {}
+};
+#endif
+
 struct Simulation {
     const Job &job;
     Record &record;
@@ -132,10 +172,12 @@ struct Simulation {
     std::vector<Fault> faults;
     uint64_t random, cycle = 0, moved = 0, due = 0, left;
     uint64_t cleared = kNever;  // when the last delivery that was due came
+    Waves waves;
 
     Simulation(const Job &job, Record &record)
         : job(job), record(record), pending(job.destinations, job.destinations + job.messages),
-          faults(job.fault, job.fault + job.faults), random(mix(job.seed)), left(job.messages) {
+          faults(job.fault, job.fault + job.faults), random(mix(job.seed)), left(job.messages),
+          waves(job, routers) {
         for (uint32_t message = 0; message < job.messages; message++)
             queue[job.source[message]].push_back(message);
         for (size_t core = 0; core < kCores; core++) find_ports(routers[core], ports[core]);
@@ -296,6 +338,7 @@ struct Simulation {
             set_inputs();
             evaluate();
             see_outputs();
+            waves.sample(cycle);
             commit();
             if (cleared == kNever) {
                 record.cycles = cycle + 1;

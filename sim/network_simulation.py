@@ -14,6 +14,8 @@ from hypercast.rtl.layouts import flit
 from hypercast.sim.faults import Fault, FaultRecord, fault_record
 from hypercast.sim.library import load_library
 from hypercast.sim.network_build import build_network
+from hypercast.sim.network_waves import write_waves
+from hypercast.sim.waves import Waves
 
 __all__ = ["Ending", "NetworkRun", "NetworkSimulation", "Watchdogs", "narrow"]
 
@@ -92,6 +94,10 @@ class NetworkRun:
     peak_queue: int
 
 
+#: Takes a piece of a VCD file.
+_WAVES = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t)
+
+
 class _Job(ctypes.Structure):
     _fields_ = [
         ("messages", ctypes.c_uint64), ("created", ctypes.c_void_p),
@@ -99,7 +105,9 @@ class _Job(ctypes.Structure):
         ("faults", ctypes.c_uint64), ("fault", ctypes.c_void_p),
         ("seed", ctypes.c_uint64), ("ready", ctypes.c_uint64),
         ("idle_limit", ctypes.c_uint64), ("age_limit", ctypes.c_uint64),
-        ("cycle_limit", ctypes.c_uint64)]
+        ("cycle_limit", ctypes.c_uint64), ("waves_first", ctypes.c_uint64),
+        ("waves_last", ctypes.c_uint64), ("waves_cores", ctypes.c_uint64),
+        ("waves", _WAVES)]
 
 
 class _Record(ctypes.Structure):
@@ -122,21 +130,26 @@ class NetworkSimulation:
     ----------
     config : Config
         Configuration of the chip; its network is compiled first if need be.
+    watched : bool
+        Whether runs can write waveforms; that is slower.
     progress : callable
         Called with a line of text before each slow step of the build.
     """
 
-    def __init__(self, config: Config, *,
+    def __init__(self, config: Config, *, watched: bool = False,
                  progress: Callable[[str], None] = lambda text: None) -> None:
         self._config = config
+        self._watched = watched
         self._flit_width = flit(config).size
-        library = load_library(build_network(config, progress=progress), "hypercast_network_", {
+        library = load_library(build_network(
+            config, watched=watched, progress=progress), "hypercast_network_", {
             "run": (ctypes.c_int, [ctypes.POINTER(_Job), ctypes.POINTER(_Record)])})
         self._run = library.hypercast_network_run
 
     def run(self, source: npt.ArrayLike, destinations: npt.ArrayLike, plane: npt.ArrayLike, *,
             created: npt.ArrayLike | None = None, ready: float = 1.0, seed: int = 0,
-            watchdogs: Watchdogs = Watchdogs(), faults: Sequence[Fault] = ()) -> NetworkRun:
+            watchdogs: Watchdogs = Watchdogs(), faults: Sequence[Fault] = (),
+            waves: Waves | None = None) -> NetworkRun:
         """Send messages, from reset, until all are delivered or a watchdog barks.
 
         Parameters
@@ -155,6 +168,8 @@ class NetworkSimulation:
             Limits of the run.
         faults : sequence of Fault
             Faults of links.
+        waves : Waves, optional
+            What to write of the routers, if they are watched; cycles count as in the result.
 
         Returns
         -------
@@ -164,8 +179,14 @@ class NetworkSimulation:
         Raises
         ------
         ValueError
-            If a message, a fault or ``ready`` is not possible in this network.
+            If a message, a fault, ``ready`` or a core of ``waves`` is not possible in this network.
+        OSError
+            If waveforms cannot be written.
         """
+        if waves:
+            if not self._watched:
+                raise ValueError("only a network that was built as watched has waveforms")
+            waves.check(self._config)
         self._check(ready)
         arrays = self._arrays(source, destinations, plane, created)
         count, config = len(arrays["source"]), self._config
@@ -179,10 +200,17 @@ class NetworkSimulation:
                    **{name: array.ctypes.data for name, array in arrays.items()},
                    seed=seed, ready=round(ready * 2**32), idle_limit=watchdogs.idle,
                    age_limit=watchdogs.age, cycle_limit=watchdogs.total)
+        text: list[bytes] = []
+        if waves:
+            job.waves_first, job.waves_last = waves.first, waves.last
+            job.waves_cores = sum(1 << core for core in waves.cores)
+            job.waves = _WAVES(lambda data, size: text.append(ctypes.string_at(data, size)))
         record = _Record(injected=injected.ctypes.data, capacity=len(delivery),
                          delivery=delivery.ctypes.data, link_flits=flits.ctypes.data,
                          faults=reported.ctypes.data)
         ending = Ending(self._run(ctypes.byref(job), ctypes.byref(record)))
+        if waves:
+            write_waves(waves, b"".join(text), self._config)
         delivery = delivery[:record.deliveries]
         message = delivery["message"].astype(np.int64)
         return NetworkRun(

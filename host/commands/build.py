@@ -1,5 +1,6 @@
 """``hypercast build``: the project of a board, and its bitstream."""
 
+import dataclasses
 import json
 import shutil
 import subprocess
@@ -31,8 +32,11 @@ _VIVADO = ("vivado", "-mode", "batch", "-source", "build.tcl")
               metavar="FOLDER", help="Folder to write to.  [default: build/BOARD]")
 @click.option("--run/--no-run", default=None,
               help="Run the tools that build the bitstream.  [default: if pip installs them]")
+@click.option("--debug", is_flag=True,
+              help="Have a logic analyser in the FPGA watch the chip, on boards for Vivado.")
 @json_option
-def build(config: Config, board: str, output: Path | None, run: bool | None, as_json: bool) -> None:
+def build(config: Config, board: str, output: Path | None, run: bool | None, debug: bool,
+          as_json: bool) -> None:
     """Write a project for a board, and build its bitstream.
 
     The default configuration is the one that suits the board. Yosys and nextpnr build the
@@ -68,7 +72,16 @@ def build(config: Config, board: str, output: Path | None, run: bool | None, as_
     hypercast.h    registers and configuration for C
     hypercast.svd  registers as CMSIS SVD
     manifest.json  board, configuration, registers, counters and memories
+
+    \b
+    with --debug, for Vivado:
+    debug.tcl      connects the logic analyser to registers called debug_*
+    hypercast.ltx  its probes, made by build.tcl
     """
+    if debug and board in SERIAL_BOARDS:
+        raise click.UsageError(
+            f"--debug is for boards that Vivado builds, not for {board}; look into a simulation of "
+            f"this chip instead: hypercast train ... --device rtl --vcd FILE")
     folder = output or Path("build", board)
     from hypercast.host.eda.board_fit import check_board
 
@@ -77,7 +90,7 @@ def build(config: Config, board: str, output: Path | None, run: bool | None, as_
         run = SERIAL_BOARDS[board].open_tools if run is None else run
         _serial(board, config, folder, run, as_json)
     else:
-        _vivado(board, config, folder, bool(run), as_json)
+        _vivado(board, config, folder, bool(run), debug, as_json)
 
 
 def _write(folder: Path, files: Mapping[str, str | bytes]) -> None:
@@ -102,26 +115,28 @@ def _descriptions(name: str, config: Config) -> dict[str, str]:
                 {"board": name, "fpga": _BOARDS[name].fpga, **described}, indent=2) + "\n"}
 
 
-def _vivado_files(name: str, config: Config) -> dict[str, str]:
+def _vivado_files(name: str, config: Config, debug: bool) -> dict[str, str]:
     """The project of a board with HBM, or with a processor."""
     from hypercast.boards import hbm_project, zynq_project
     from hypercast.rtl.export import chip_conversion
 
     if name in HBM_BOARDS:
         board = HBM_BOARDS[name]
-        return {"hypercast.v": hbm_project.board_verilog(board, config),
-                **hbm_project.board_scripts(board, config, "hypercast")}
-    return {"hypercast.v": chip_conversion.to_verilog(config, zynq_project.OPTIONS),
-            **zynq_project.board_files(ZYNQ_BOARDS[name], config, "hypercast")}
+        return {"hypercast.v": hbm_project.board_verilog(board, config, debug=debug),
+                **hbm_project.board_scripts(board, config, "hypercast", debug=debug)}
+    options = dataclasses.replace(zynq_project.OPTIONS, debug=debug)
+    return {"hypercast.v": chip_conversion.to_verilog(config, options),
+            **zynq_project.board_files(ZYNQ_BOARDS[name], config, "hypercast", debug=debug)}
 
 
-def _vivado(name: str, config: Config, folder: Path, run: bool, as_json: bool) -> None:
+def _vivado(name: str, config: Config, folder: Path, run: bool, debug: bool,
+            as_json: bool) -> None:
     board = (HBM_BOARDS | ZYNQ_BOARDS)[name]
     if run and not shutil.which(_VIVADO[0]):
         raise FileNotFoundError(
             "--run needs Vivado, but there is no vivado on the PATH; source its settings64.sh, or "
             "leave out --run and build on another machine")
-    files = {**_vivado_files(name, config), **_descriptions(name, config)}
+    files = {**_vivado_files(name, config, debug), **_descriptions(name, config)}
     _write(folder, files)
     if run and subprocess.run(_VIVADO, cwd=folder).returncode:
         raise click.ClickException(f"Vivado failed; see {folder / 'vivado.log'}")

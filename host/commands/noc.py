@@ -1,6 +1,7 @@
 """``hypercast noc``: explore the network under traffic."""
 
 
+import functools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from hypercast.host.commands.options import OUTPUT, json_option, print_json
+from hypercast.host.commands.wave_options import wave_options
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.rank_order import rank_order
 from hypercast.host.noc.patterns import (
@@ -20,6 +22,7 @@ from hypercast.host.noc.patterns import (
     pattern_traffic,
 )
 from hypercast.rtl.config import Config
+from hypercast.sim.waves import Waves
 
 if TYPE_CHECKING:
     from hypercast.host.noc.measurement import Measurement
@@ -47,10 +50,11 @@ __all__ = ["noc"]
               show_default=True, help="Fraction of cycles in which an ejection port stalls.")
 @click.option("--plot", type=OUTPUT, metavar="FILE.png",
               help="Draw latency over load, and the hypercube with the loads of its links.")
+@functools.partial(wave_options, of_step=False, since="the first injection")
 @json_option
 def noc(pattern: str | None, graph: str | None, panels: int | None, dimensions: int, planes: int,
         eject: int, depth: int, messages: int | None, seed: int, rate: float | None, stalls: float,
-        plot: Path | None, as_json: bool) -> None:
+        plot: Path | None, waves: Waves | None, as_json: bool) -> None:
     """Send traffic through the simulated network: cycles, bound, latencies, links.
 
     The traffic is that of PATTERN (unicast if there is none), or of --graph.
@@ -65,14 +69,16 @@ def noc(pattern: str | None, graph: str | None, panels: int | None, dimensions: 
     from hypercast.sim.network_simulation import NetworkSimulation, narrow
 
     config = narrow(Config(dimensions=dimensions, planes=planes, eject=eject, buffer_depth=depth))
+    if waves:
+        waves.check(config)
     traffic = (_graph_traffic(graph, dimensions, panels or 1) if graph
                else pattern_traffic(pattern, dimensions, messages or 400, seed))
     created = None if rate is None else creation_cycles(traffic.source, rate, seed)
     options = {"ready": 1 - stalls, "seed": seed}
     with Console(stderr=True).status("opening the network") as status:
-        simulation = NetworkSimulation(config, progress=status.update)
+        simulation = NetworkSimulation(config, watched=waves is not None, progress=status.update)
         status.update("sending")
-        result = measure(simulation, traffic, config, created=created, **options)
+        result = measure(simulation, traffic, config, created=created, waves=waves, **options)
         if plot:
             from hypercast.host.noc.plot import draw
             draw(plot, simulation, traffic, config, result, title=graph or pattern, **options)

@@ -23,11 +23,15 @@ def lint_waivers(options: ExportOptions = DEFAULT_OPTIONS) -> str:
     return _LINT_WAIVERS.read_text(encoding="utf-8").replace("hypercast.v", f"{options.top}.v")
 
 
-def parts_to_rtlil(config: Config, *, external: bool = False, prefix: str = "") -> dict[str, str]:
-    """RTLIL texts of the parts, by module name; ``external`` and ``prefix`` as of ``Chip``."""
+def parts_to_rtlil(config: Config, *, external: bool = False, prefix: str = "",
+                   zeros: bool = True) -> dict[str, str]:
+    """RTLIL texts of the parts, by module name.
+
+    ``external`` and ``prefix`` are as of ``Chip``, ``zeros`` as of ``to_rtlil``.
+    """
     core, control = f"{prefix}{CORE_MODULE}", f"{prefix}{CONTROL_MODULE}"
-    return {core: to_rtlil(Core(config, external=external), core),
-            control: to_rtlil(ControlUnit(config), control)}
+    return {core: to_rtlil(Core(config, external=external), core, zeros=zeros),
+            control: to_rtlil(ControlUnit(config), control, zeros=zeros)}
 
 
 def to_verilog(config: Config, options: ExportOptions = DEFAULT_OPTIONS, *,
@@ -39,8 +43,10 @@ def to_verilog(config: Config, options: ExportOptions = DEFAULT_OPTIONS, *,
     """
     progress("converting cores and control unit")
     chip = to_rtlil(Chip(config, converted=True, external=options.external,
-                         prefix=options.prefix), f"{options.prefix}{CHIP_MODULE}")
-    parts = parts_to_rtlil(config, external=options.external, prefix=options.prefix)
+                         prefix=options.prefix, debug=options.debug),
+                    f"{options.prefix}{CHIP_MODULE}")
+    parts = parts_to_rtlil(config, external=options.external, prefix=options.prefix,
+                           zeros=False)
     header = "".join(f"// {line}".rstrip() + "\n" for line in notice(config))
     progress("writing Verilog with Yosys")
     return (f"{header}\n{top_verilog(config, options)}\n"

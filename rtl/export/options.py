@@ -26,6 +26,8 @@ class ExportOptions:
         What the names of all other modules begin with.
     sources : bool
         Whether attributes of the Verilog lead back to lines of Python.
+    debug : bool
+        Whether the chip contains a ``DebugTap``.
 
     Raises
     ------
@@ -37,6 +39,7 @@ class ExportOptions:
     top_name: str = ""
     prefix: str = ""
     sources: bool = False
+    debug: bool = False
 
     def __post_init__(self) -> None:
         if self.prefix:

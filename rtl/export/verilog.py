@@ -29,13 +29,19 @@ _WITHOUT_SOURCES = ("attrmap -remove src", "attrmap -modattr -remove src")
 #: that they run when a simulation begins.
 _TRIGGER = re.compile(r"\\\$auto\$verilog_backend\S*")
 _DECLARATION = re.compile(r"^( *)reg \\\$start +(?:<?=) *0;$", re.MULTILINE)
-#: A memory, with its attributes, that begins with zeros, a line for each of its words.
+#: What lets a memory begin with zeros in RTLIL; Yosys would write a line for each of its words.
 _ZEROS = re.compile(r"""
-    ^(?P<notes>(?:\ \ \(\*.*\*\)\n)*)
-    (?P<memory>\ \ reg\ (?:\[\d+:0\]\ )?(?P<name>\S+)\ +\[(?P<last>\d+):0\];\n)
-    \ \ initial\ begin\n
-    (?P<words>(?:\ \ \ \ \S+\ ?\[\d+\]\ =\ (?P<zero>\d+'h0+);\n)+)
+    ^(?:\ \ attribute\ .*\n)*
+    \ \ cell\ \$meminit_v2\ .*\n
+    (?:\ \ \ \ (?!connect\ \\DATA\ ).*\n)*
+    \ \ \ \ connect\ \\DATA\ \d+'0+\n
+    (?:\ \ \ \ .*\n)*
     \ \ end\n""", re.MULTILINE | re.VERBOSE)
+#: A memory, with its attributes, that no block gives other contents.
+_MEMORY = re.compile(r"""
+    ^(?P<notes>(?:\ \ \(\*.*\*\)\n)*)
+    (?P<memory>\ \ reg\ (?:\[(?P<top>\d+):0\]\ )?(?P<name>\S+)\ +\[(?P<last>\d+):0\];\n)
+    (?!\ \ initial\ begin\n)""", re.MULTILINE | re.VERBOSE)
 #: The register of what is read from a memory.
 _READ = re.compile(r"^( *)(reg (?:\[\d+:0\] )?)(_\d+_);$", re.MULTILINE)
 
@@ -56,27 +62,24 @@ def _start_processes(text: str) -> str:
     return text
 
 
-def _shorten_zeros(text: str) -> str:
-    """Let memories begin with zeros by a loop, and UltraRAM in simulations only.
+def _begin_with_zeros(text: str) -> str:
+    """Let memories without other contents begin with zeros, and UltraRAM in simulations only.
 
     UltraRAM begins with zeros, but has no initial values: asked for them, a synthesis takes block
     RAM instead (AMD UG901, UG573).
     """
-    def shortened(match: re.Match[str]) -> str:
-        last, name, zero = int(match["last"]), match["name"], match["zero"]
-        lines = match["words"].splitlines()
-        if len(lines) != last + 1 or not last or any(
-                not line.startswith(f"    {name}") for line in lines):
-            return match[0]
+    def begun(match: re.Match[str]) -> str:
+        last, name, width = int(match["last"]), match["name"], int(match["top"] or 0) + 1
         space = " " if name.startswith("\\") else ""
+        row = f"index[{last.bit_length() - 1}:0]" if last else "0"
         block = (f"  initial begin : \\clear_{name.lstrip(chr(92))} \n    integer index;\n"
                  f"    for (index = 0; index <= {last}; index = index + 1)\n"
-                 f"      {name}{space}[index[{last.bit_length() - 1}:0]] = {zero};\n  end\n")
+                 f"      {name}{space}[{row}] = {width}'h{'0' * -(-width // 4)};\n  end\n")
         if "ram_style = \"ultra\"" in match["notes"]:
             block = f"`ifndef SYNTHESIS\n{block}`endif\n"
-        return f"{match['notes']}{match['memory']}{block}"
+        return f"{match[0]}{block}"
 
-    return _ZEROS.sub(shortened, text)
+    return _MEMORY.sub(begun, text)
 
 
 def _clear_reads(text: str) -> str:
@@ -102,7 +105,8 @@ def _shorten_sources(text: str) -> str:
 def write_verilog(*designs: str, sources: bool = False) -> str:
     """One text with the modules of all ``designs``.
 
-    It is Verilog 2001 and SystemVerilog at once, and simulates alike as either.
+    It is Verilog 2001 and SystemVerilog at once, and simulates alike as either. Memories without
+    initial values begin with zeros, see ``to_rtlil``.
 
     Parameters
     ----------
@@ -119,7 +123,7 @@ def write_verilog(*designs: str, sources: bool = False) -> str:
     with tempfile.TemporaryDirectory() as folder:
         names = [f"{index}.il" for index in range(len(designs))]
         for name, text in zip(names, designs, strict=True):
-            Path(folder, name).write_text(text)
+            Path(folder, name).write_text(_ZEROS.sub("", text))
         script = "; ".join((*(f"read_rtlil {name}" for name in names), *_PASSES,
                             *(() if sources else _WITHOUT_SOURCES),
                             "write_verilog -norename design.v"))
@@ -127,4 +131,4 @@ def write_verilog(*designs: str, sources: bool = False) -> str:
         text = Path(folder, "design.v").read_text()
         # The first line says how Yosys was compiled.
         text = _start_processes(text[text.index("*/\n") + 3:].lstrip("\n"))
-        return _shorten_sources(_shorten_zeros(_clear_reads(text)))
+        return _shorten_sources(_begin_with_zeros(_clear_reads(text)))

@@ -62,7 +62,7 @@ def test_blocks_stay_apart(files):
 
 
 @pytest.mark.parametrize("name", [
-    pytest.param(name, marks=[] if name in ("arty-a7", "ulx3s") else pytest.mark.slow)
+    pytest.param(name, marks=[] if name == "ulx3s" else pytest.mark.slow)
     for name in SERIAL_BOARDS])
 def test_more_cores_than_four_are_folded(name):
     board, config = SERIAL_BOARDS[name], PRESETS["test"].replace(dimensions=3, lanes=2, planes=1)

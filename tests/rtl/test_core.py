@@ -23,11 +23,13 @@ SMALLEST = {"buffer_depth": 2, "accumulator_rows": 16, "weight_rows": 16, "chann
 #: Values of ``FIELDS``, in order: every value of each occurs. Many lanes, and many ports of a
 #: router, take long to convert: they are not together.
 COVERING = [
-    (0, 16, 4, 4, 16), (1, 8, 2, 2, 8), (2, 4, 2, 1, 16), (3, 4, 1, 1, 8), (4, 2, 2, 2, 8),
+    (0, 16, 1, 1, 16), (0, 2, 4, 4, 16), (1, 8, 2, 2, 8), (2, 4, 2, 1, 16), (3, 4, 1, 1, 8),
+    (4, 2, 2, 2, 8),
     (5, 2, 1, 1, 8), (6, 2, 1, 1, 8),
 ]
 #: With these, every value of each field meets every value of the others.
 REST = [
+    (0, 16, 4, 4, 16),
     (0, 4, 4, 2, 8), (1, 2, 4, 4, 16), (0, 8, 1, 1, 16), (2, 8, 4, 4, 8), (1, 16, 1, 1, 8),
     (3, 2, 2, 2, 16), (4, 4, 4, 4, 16), (5, 16, 2, 2, 16), (6, 4, 2, 2, 16), (4, 8, 1, 1, 8),
     (0, 2, 2, 2, 8), (3, 8, 4, 4, 8), (5, 4, 4, 4, 8), (6, 8, 4, 4, 8), (2, 2, 1, 1, 8),

@@ -52,7 +52,7 @@ def test_the_command_line_through_a_pseudo_terminal(board):
     assert summary["words"] == summary["equal_words"] > 0
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_training_over_a_bad_line(board, seed):
     line = FaultyLine(board, random.Random(seed), 0.001)
     words, _, _ = compare_training(

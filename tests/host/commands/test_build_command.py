@@ -28,9 +28,10 @@ def build(monkeypatch, tmp_path):
     """Runs the command in an empty folder, without the time that Verilog and estimates take."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(Target, "shares", lambda self, config: {})
-    monkeypatch.setattr(hbm_project, "board_verilog", lambda board, config: board.part)
+    monkeypatch.setattr(hbm_project, "board_verilog", lambda board, config, debug: board.part)
     monkeypatch.setattr(chip_conversion, "to_verilog",
-                        lambda config, options: f"external {options.external}")
+                        lambda config, options: f"external {options.external}, "
+                                                f"debug {options.debug}")
     return lambda *arguments: CliRunner().invoke(main, ["build", *arguments])
 
 
@@ -58,9 +59,23 @@ def test_a_project_for_a_board_with_a_processor(build, tmp_path):
     assert sorted(path.name for path in (tmp_path / "p").iterdir()) == sorted([
         "build.tcl", "hypercast.bif", "hypercast.v", "reserved-memory.dtsi", "system.tcl",
         *DESCRIPTIONS])
-    assert (tmp_path / "p/hypercast.v").read_text() == "external True"
+    assert (tmp_path / "p/hypercast.v").read_text() == "external True, debug False"
     described = json.loads((tmp_path / "p/manifest.json").read_text())
     assert described["board"] == "kv260" and len(described["external_memory"]["managers"]) == 4
+
+
+@pytest.mark.parametrize("board", ["u280", "kv260"])
+def test_a_logic_analyser(board, build, tmp_path):
+    assert build("--board", board, "-o", "p", "--debug").exit_code == 0
+    assert (tmp_path / "p/debug.tcl").exists()
+    assert "debug.tcl" in (tmp_path / "p/build.tcl").read_text()
+    assert board != "kv260" or (tmp_path / "p/hypercast.v").read_text().endswith("debug True")
+
+
+def test_no_logic_analyser_without_vivado(build, tmp_path):
+    result = build("--board", "ulx3s", "--debug")
+    assert result.exit_code == 2 and "--vcd" in result.output
+    assert not list(tmp_path.iterdir())
 
 
 def test_json(build, tmp_path):

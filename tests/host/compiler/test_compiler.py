@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hypercast.host.compiler.compiler import compile_job, with_sample
@@ -170,6 +170,7 @@ CHECKS = [
 ]
 
 
+@settings(max_examples=25)
 @given(jobs())
 def test_any_job(case):
     model, config = case

@@ -46,7 +46,7 @@ def test_a_wide_sum_is_slower():
         tools()
     except FileNotFoundError as error:
         pytest.skip(str(error))
-    narrow, wide = (block_clock(_Sum(width), asked=300) for width in (4, 64))
+    narrow, wide = (block_clock(_Sum(width), asked=300) for width in (4, 32))
     assert wide.reached < narrow.reached
     assert wide.asked == 300 and wide.cells > narrow.cells
     assert 0 < wide.wires < 1

@@ -46,7 +46,8 @@ class _Samples(wiring.Component):
 
 
 @pytest.mark.parametrize(("family", "ram_luts", "block_rams"),
-                         [("ecp5", 4 * 6, 4), ("7series", 3 * 4, 2), ("ultrascale+", 2 * 8, 2)])
+                         [("ecp5", 4 * 6, 4), ("ultrascale+", 2 * 8, 2),
+                          pytest.param("7series", 3 * 4, 2, marks=pytest.mark.slow)])
 def test_known_areas(family, ram_luts, block_rams):
     found = synthesise(rtlil.convert(_Samples()), FAMILIES[family])
     assert dataclasses.replace(found, luts=0, small_luts=0, carry_bits=0) == Area(

@@ -11,7 +11,7 @@ from hypercast.host.fuzzing.trial import READ, REFUSED, SAME
 from hypercast.host.fuzzing.worker import TRACEBACK
 
 #: In `make test`; the bench makes 10,000 of them.
-TRIALS = 500
+TRIALS = 300
 
 
 def failing(seed, number, folder, note):

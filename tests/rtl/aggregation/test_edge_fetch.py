@@ -136,7 +136,7 @@ def test_memory_that_may_have_changed_is_read_anew():
 
 @pytest.mark.parametrize("changes", [
     {"planes": 1, "dimensions": 1}, {"planes": 4, "dimensions": 2, "edge_buffer": 32}])
-@pytest.mark.parametrize("latency", [1, 64])
+@pytest.mark.parametrize("latency", [1, pytest.param(64, marks=pytest.mark.slow), 24])
 def test_prefetch(changes, latency):
     """Whatever is prefetched, however often and late, the set started is the one delivered."""
     fields = dict(lanes=2, accumulator_rows=16, weight_rows=16, channel_words=4096, read_buffer=8)

@@ -178,8 +178,10 @@ def test_random_instructions_back_to_back(name, stall, latency, several):
     bench.run(testbench)
 
 
-@pytest.mark.parametrize("several", [False, True], ids=["softmax", "sigmoid"])
-@pytest.mark.parametrize("lanes, classes", [(2, 512), (16, 500)])
+@pytest.mark.parametrize("lanes, classes, several", [
+    (2, 512, False), (16, 500, True),
+    pytest.param(2, 512, True, marks=pytest.mark.slow),
+    pytest.param(16, 500, False, marks=pytest.mark.slow)])
 def test_most_classes(lanes, classes, several):
     config = _CONFIGS["2x16"].replace(lanes=lanes)
     bench = _LossBench(config)
