@@ -9,6 +9,8 @@ from typing import Any, TextIO
 
 import click
 
+from hypercast.host.commands.ranks import one_of_several
+
 __all__ = ["UNFORESEEN", "CommandGroup"]
 
 #: What is said of errors that are no refusals.
@@ -33,7 +35,8 @@ class CommandGroup(click.Group):
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(encoding="utf-8", errors=_ERRORS)
-        return super().main(*args, **kwargs)
+        with one_of_several():
+            return super().main(*args, **kwargs)
 
     def invoke(self, context: click.Context) -> Any:
         """Run the command that was named."""

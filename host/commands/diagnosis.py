@@ -25,8 +25,8 @@ __all__ = ["Check", "examine"]
 _ROOM = 1 << 30
 _PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 #: What extras are for; packages of others are not looked for.
-_PURPOSES = {"": "everything", "boards": "bitstreams", "cocotb": "tests with cocotb",
-             "dev": "tests"}
+_PURPOSES = {"": "everything", "boards": "bitstreams", "cluster": "several boards",
+             "cocotb": "tests with cocotb", "dev": "tests"}
 
 
 class Check(NamedTuple):

@@ -1,5 +1,6 @@
 """``hypercast train``: train a graph on the reference or on a chip."""
 
+import sys
 import time
 from collections.abc import Mapping
 from functools import partial
@@ -11,6 +12,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from hypercast.host.cluster.launcher import launch
+from hypercast.host.cluster.mpi_group import MpiGroup, started_ranks, world
 from hypercast.host.commands.description_options import describe, description_options
 from hypercast.host.commands.options import (
     OUTPUT,
@@ -33,6 +36,9 @@ from hypercast.host.training.trainer import Trainer
 from hypercast.sim.waves import Waves
 
 __all__ = ["train"]
+
+#: Seconds that a board waits for another.
+_TIMEOUT = 600.0
 
 
 @click.command()
@@ -57,11 +63,16 @@ __all__ = ["train"]
                                            "see --trace-step")
 @click.option("--image", type=OUTPUT, metavar="FILE",
               help="Write what a driver loads into the chip, such as that of examples/c.")
+@click.option("--boards", type=click.IntRange(1, 1024), default=None,
+              help="Train on so many boards together, with a process of this machine for each; the "
+                   "bits are those of one. Or start hypercast train by mpirun.")
+@click.option("--timeout", type=click.FloatRange(0, min_open=True), default=None,
+              help="Seconds that a board waits for another.  [default: 600]")
 @json_option
 def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool | None,
           folder: Path | None, every: int | None, resume: bool, trace: Path | None,
           trace_step: int | None, waves: Waves | None, image: Path | None,
-          as_json: bool) -> None:
+          boards: int | None, timeout: float | None, as_json: bool) -> None:
     """Train DATASET: blocks (the default), karate, or a file or folder of graphs in a format of
     others; or what FILE.toml or FILE.yaml describes, see docs/tutorial.md.
 
@@ -74,8 +85,14 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
         raise click.UsageError("--resume goes on with the run in --run FOLDER; give that as well")
     if every and folder is None:
         raise click.UsageError("--every says how often --run keeps a checkpoint; give that as well")
+    if boards and boards > 1 and started_ranks()[1] == 1:
+        raise click.exceptions.Exit(launch(boards, sys.argv[1:]))
+    group = _group(boards, timeout)
     console = Console(stderr=as_json)
     description = describe(dataset, changes, folder if resume else None)
+    if group and group.rank:
+        Trainer.of_description(description, group=group).follow()
+        return
     device, config = description.device.name, description.device.config
     if image and description.sampling.sampler:
         raise click.UsageError("--image holds one graph, but this training is on samples; leave "
@@ -85,7 +102,8 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
     check = device != "reference" if check is None else check
     with console.status("reading the graph") as status, Trainer.of_description(
             description, run=folder, every=every or 1, resume=resume, check=check,
-            record_step=recorded, waves=waves, progress=status.update) as trainer:
+            record_step=recorded, waves=waves, group=group,
+            progress=status.update) as trainer:
         if (trace or waves or trace_step) and recorded and recorded <= trainer.epoch:
             later = "give a later --trace-step" if trace_step else "raise --epochs"
             raise click.UsageError(f"the training step of epoch {recorded} is to be recorded, but "
@@ -123,6 +141,19 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
                           highlight=False)
     if words.equal != words.words:
         raise click.exceptions.Exit(1)
+
+
+def _group(boards: int | None, timeout: float | None) -> MpiGroup | None:
+    """The processes that were started together; None if this one is alone."""
+    group = world(timeout or _TIMEOUT)
+    size = group.size if group else 1
+    if boards and boards != size:
+        raise click.UsageError(f"--boards {boards} starts as many processes, but {size} were "
+                               f"started already; leave one of the two out")
+    if timeout and not group:
+        raise click.UsageError("--timeout says how long boards wait for each other; give --boards "
+                               "as well")
+    return group
 
 
 def _recorded_step(device: str, epochs: int, folder: Path | None, trace: Path | Waves | None,

@@ -20,7 +20,7 @@ from hypercast.reference.recipe import Recipe
 from hypercast.reference.tensor import Tensor
 from hypercast.reference.training_state import TrainingState
 
-__all__ = ["Checkpoint", "CheckpointError", "identity"]
+__all__ = ["Checkpoint", "CheckpointError", "differences", "identity", "leaves"]
 
 
 class CheckpointError(ValueError):
@@ -60,10 +60,10 @@ class Checkpoint:
         path : pathlib.Path
             Where the checkpoint came from.
         """
-        different = _differences(dict(_leaves(self.identity)), dict(_leaves(expected)))
+        different = differences(dict(leaves(self.identity)), dict(leaves(expected)))
         if not different:
             different = [text for state in (self.state, self.best) if state
-                         for text in _differences(_shapes(state), _shapes(initial))]
+                         for text in differences(_shapes(state), _shapes(initial))]
         if different:
             raise CheckpointError(
                 f"{path} is of another training: {'; '.join(different)}; go on with what it was "
@@ -78,8 +78,10 @@ def _shapes(state: TrainingState) -> dict[str, str]:
             **{f"momentum exponent of {name}": "kept" for name in state.momentum_exponents}}
 
 
-def _differences(there: Mapping[str, object], here: Mapping[str, object]) -> list[str]:
-    return [f"{name} is {there.get(name, 'missing')} there, {here.get(name, 'missing')} here"
+def differences(there: Mapping[str, object], here: Mapping[str, object],
+                other: str = "there", own: str = "here") -> list[str]:
+    """What differs between two dictionaries, as text; ``other`` and ``own`` say where each is."""
+    return [f"{name} is {there.get(name, 'missing')} {other}, {here.get(name, 'missing')} {own}"
             for name in {**there, **here} if there.get(name) != here.get(name)]
 
 
@@ -129,12 +131,12 @@ def _plain(value: object) -> Any:
     return json.loads(json.dumps(value))
 
 
-def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, object]]:
+def leaves(value: Any, name: str = "") -> Iterator[tuple[str, object]]:
     """(path, value) of everything in nested dictionaries and lists."""
     items = value.items() if isinstance(value, dict) else enumerate(value, 1)
     for key, inner in items:
         path = f"{name}.{key}" if name else str(key)
         if isinstance(inner, (dict, list)):
-            yield from _leaves(inner, path)
+            yield from leaves(inner, path)
         else:
             yield path, inner

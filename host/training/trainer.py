@@ -8,6 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from hypercast.host.cluster.group import Group
+from hypercast.host.cluster.led_device import LedDevice, follow
+from hypercast.host.cluster.samples_in_parallel import SamplesInParallel
 from hypercast.host.compiler.job import Job
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.interchange.weights import load_weights
@@ -17,6 +20,7 @@ from hypercast.host.runtime.comparison import Comparison
 from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
 from hypercast.host.runtime.sampled_device import SampledDevice
 from hypercast.host.runtime.transport import Transport
+from hypercast.host.training.agreement import agree
 from hypercast.host.training.checkpoint import identity
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.description import Description
@@ -93,6 +97,9 @@ class Trainer:
         Where the graph comes from, for the run's description.
     transport : Transport, optional
         To a chip of the configuration of ``device``, which is then not opened by its name.
+    group : Group, optional
+        Processes that train together, a board each. The trainer of each has the same arguments;
+        only that of rank 0 has a ``run`` and trains, the others ``follow``.
     progress : callable
         Called with a line of text before each slow step.
     **recipe
@@ -138,6 +145,7 @@ class Trainer:
                  record_step: int | None = None, waves: Waves | None = None,
                  patience: int | None = None, monitor: str | None = None,
                  source: Source | None = None, transport: Transport | None = None,
+                 group: Group | None = None,
                  progress: Callable[[str], None] = lambda text: None, **recipe: Any) -> None:
         check_arguments(graph=graph, model=model, device=device, sampling=sampling, every=every,
                         record_step=record_step, run=run, progress=progress, transport=transport)
@@ -157,6 +165,8 @@ class Trainer:
         if self.recipe.micro_batches > 1:
             self._check_micro_batches(chip=transport is not None or self.device.name != "reference",
                                       check=check)
+        if group:
+            self._check_boards(group.size)
         self._samples = SampleSource(graph, network, self.recipe, self.sampling) \
             if self.sampling.sampler else None
         self.initial, self.edges = self._prepared(
@@ -171,6 +181,7 @@ class Trainer:
         self._waves = waves
         self._source = source
         self._transport = transport
+        self._group = group
         self.progress = progress
         self._target: TrainingDevice | None = None
         self._state: TrainingState | None = None
@@ -299,7 +310,7 @@ class Trainer:
     def target(self) -> TrainingDevice:
         """The ``TrainingDevice``, open."""
         if self._target is None:
-            self._target = self._open()
+            self._target = LedDevice(self._open(), self._group) if self._group else self._open()
             if self._state is not None:
                 self._target.load_state(self._state)
                 self._go_on_counting()
@@ -314,14 +325,34 @@ class Trainer:
             device = CheckedDevice(
                 device, ReferenceDevice(self.initial), self.device.config.lanes)
         if self._samples:
-            device = SampledDevice(
-                device, self._samples, self._judge, self.recipe.micro_batches)
+            parts = device, self._samples, self._judge, self.recipe.micro_batches
+            device = SamplesInParallel(*parts, self._group) if self._group else \
+                SampledDevice(*parts)
+        if self._group:
+            agree(self._group, self._identity())
         return device
+
+    def follow(self) -> None:
+        """On all ranks of the group but the leader's: train with it until its trainer is closed."""
+        assert self._group
+        follow(self._open(), self._group)
 
     def _judge(self) -> Judge:
         """What evaluates parameters that are trained on samples."""
         return Judge(self.network, self.recipe, Sample.of(
             self.network, self.recipe, *training_data(self.graph, self.recipe)))
+
+    def _check_boards(self, boards: int) -> None:
+        """Raise ``DescriptionError`` if so many boards cannot share this training."""
+        if not self.sampling.sampler:
+            raise DescriptionError(
+                f"{boards} boards share the samples of a step, but steps work on the whole graph; "
+                f"give a sampler and {boards} micro_batches or more, or train on one board")
+        if boards > self.recipe.micro_batches:
+            raise DescriptionError(
+                f"[recipe] micro_batches is {self.recipe.micro_batches}, but {boards} boards share "
+                f"the samples of a step; raise it to {boards} or more, or take fewer boards",
+                "recipe", "micro_batches")
 
     def _check_micro_batches(self, *, chip: bool, check: bool) -> None:
         """Raise ``DescriptionError`` if steps cannot be on several samples."""

@@ -18,8 +18,9 @@ PACKAGES = {
     "host/compiler": "reference rtl",
     "host/cycle_model": "host/compiler reference rtl",
     "host/runtime": "host/compiler host/files host/runtime/transport reference rtl sim",
+    "host/cluster": "host/runtime reference",
     "host/training":
-        "host/compiler host/cycle_model host/files host/graphs host/runtime "
+        "host/cluster host/compiler host/cycle_model host/files host/graphs host/runtime "
         "host/runtime/transport reference rtl sim",
     "host/noc": "host/compiler rtl sim",
     "host/eda":
@@ -30,8 +31,8 @@ PACKAGES = {
     "host/selftest":
         "host/compiler host/graphs host/runtime host/runtime/transport host/training reference rtl",
     "host/commands":
-        "boards host/compiler host/cycle_model host/eda host/files host/graphs host/noc "
-        "host/report host/runtime host/selftest host/training proofs reference rtl sim",
+        "boards host/cluster host/compiler host/cycle_model host/eda host/files host/graphs "
+        "host/noc host/report host/runtime host/selftest host/training proofs reference rtl sim",
     "host/cli": "host/commands",
     "cocotb": "host/files rtl sim",
     "host/fuzzing":

@@ -1,0 +1,1 @@
+"""Several boards that train one network, each with a process of its own."""

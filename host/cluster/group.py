@@ -1,0 +1,60 @@
+"""What processes of one training say to each other, whoever carries it."""
+
+import abc
+from collections.abc import Mapping
+from typing import Any
+
+from hypercast.reference.array_types import IntArray
+
+__all__ = ["ClusterError", "Group"]
+
+
+class ClusterError(RuntimeError):
+    """Something is wrong with the boards of a training; says which board, and what to do."""
+
+
+class Group(abc.ABC):
+    """The processes of a training, one for each board.
+
+    All of them call the same methods in the same order: each call waits for the others.
+
+    Parameters
+    ----------
+    rank : int
+        Which of them this is, from 0. Rank 0 is the leader: it reads the command line's files,
+        keeps the run, and prints.
+    size : int
+        How many there are.
+    """
+
+    def __init__(self, rank: int, size: int) -> None:
+        self.rank = rank
+        self.size = size
+
+    @abc.abstractmethod
+    def sum(self, values: IntArray) -> IntArray:
+        """Element by element, the sum of what all give."""
+
+    @abc.abstractmethod
+    def maximum(self, values: IntArray) -> IntArray:
+        """Element by element, the largest of what all give."""
+
+    @abc.abstractmethod
+    def tell(self, value: Any = None) -> Any:
+        """What the leader gives."""
+
+    @abc.abstractmethod
+    def gather(self, value: Any) -> list[Any]:
+        """What all give, in order of ranks; on other ranks than the leader's, nothing."""
+
+    @abc.abstractmethod
+    def exchange(self, sent: Mapping[int, IntArray],
+                 received: Mapping[int, IntArray]) -> None:
+        """Send arrays to some ranks, and receive others into arrays that are there.
+
+        Parameters
+        ----------
+        sent, received : dict
+            Rank to a contiguous array. What one receives from another has the type and the shape
+            of what that one sends.
+        """

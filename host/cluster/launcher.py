@@ -1,0 +1,100 @@
+"""Starts a command once for each board, by mpirun, and says in one line why it ended."""
+
+import importlib.util
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TextIO
+
+from hypercast.host.cluster.group import ClusterError
+
+__all__ = ["launch"]
+
+#: What the command line is, for a process that mpirun starts.
+_MAIN = "from hypercast.host.cli import main; main()"
+#: mpirun's own notices stand between two of these.
+_RULE = re.compile(r"-{60,}\s*")
+_KILLED = re.compile(r"process rank (\d+) .* signal (\d+) \((.*?)\)")
+_INSTALL = "install both: pip install 'hypercast[cluster]'"
+
+
+def launch(boards: int, arguments: Sequence[str]) -> int:
+    """Run ``hypercast`` with these arguments as so many processes; its exit status.
+
+    What rank 0 prints is printed here. So is the error that ended all, as one line.
+
+    Raises
+    ------
+    ClusterError
+        If there is no mpirun, or no mpi4py.
+    """
+    if importlib.util.find_spec("mpi4py") is None:
+        raise ClusterError(f"--boards {boards} needs MPI, but there is no mpi4py; {_INSTALL}")
+    command = [*_mpirun(boards), "-n", str(boards), sys.executable, "-c", _MAIN, *arguments]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, errors="replace",
+                          env=_environment(boards)) as process:
+        before = {number: signal.signal(number, lambda number, _: process.send_signal(number))
+                  for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            assert process.stderr
+            said, notices = _passed_on(process.stderr, sys.stderr)
+            status = process.wait()
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+    if status and not said:
+        print(f"error: {_reason(notices)}", file=sys.stderr)
+        return 1
+    return status
+
+
+def _mpirun(boards: int) -> list[str]:
+    """The mpirun of this environment, or else of the machine, with the options it needs."""
+    beside = Path(sys.executable).with_name("mpirun")
+    found = str(beside) if beside.exists() else shutil.which("mpirun")
+    if found is None:
+        raise ClusterError(f"--boards {boards} needs MPI, but there is no mpirun; {_INSTALL}")
+    version = subprocess.run([found, "--version"], capture_output=True, text=True).stdout
+    if "Open MPI" not in version and "OpenRTE" not in version:
+        return [found]
+    as_root = ["--allow-run-as-root"] if os.getuid() == 0 else []
+    return [found, *as_root, "--oversubscribe", "--bind-to", "none"]
+
+
+def _environment(boards: int) -> dict[str, str]:
+    """Processors are shared; what rank 0 prints looks as if it had the terminal."""
+    found = dict(os.environ)
+    found.setdefault("OMP_NUM_THREADS", str(max((os.cpu_count() or 1) // boards, 1)))
+    found["TTY_COMPATIBLE"] = str(int(sys.stdout.isatty()))
+    found.setdefault("COLUMNS", str(shutil.get_terminal_size().columns))
+    return found
+
+
+def _passed_on(lines: Iterable[str], output: TextIO) -> tuple[bool, list[str]]:
+    """Print lines, but for mpirun's notices; whether an error was among them, and the notices."""
+    said, within, notices = False, False, []
+    for line in lines:
+        if _RULE.fullmatch(line):
+            within = not within
+        elif within:
+            notices.append(line.strip())
+        else:
+            said = said or line.lower().startswith("error")
+            output.write(line)
+            output.flush()
+    return said, notices
+
+
+def _reason(notices: Sequence[str]) -> str:
+    """Why all processes ended, from mpirun's notices."""
+    text = " ".join(line for line in notices if line)
+    if killed := _KILLED.search(text):
+        rank, number, name = killed.groups()
+        return (f"the process of board {rank} was ended by signal {number} ({name}), and so all "
+                f"were; a run that is kept goes on from its last checkpoint with --resume")
+    return f"mpirun failed: {text or 'it said nothing'}; try mpirun -n 2 hostname"

@@ -1,0 +1,176 @@
+"""A group of processes that MPI started; nobody in it waits for ever."""
+
+import os
+import pickle
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hypercast.host.cluster.group import ClusterError, Group
+from hypercast.reference.array_types import IntArray
+
+__all__ = ["MpiGroup", "started_ranks", "world"]
+
+#: Variables by which the starters of MPI programs (Open MPI, MPICH and what is like it) tell a
+#: process its rank, and how many there are.
+_STARTERS = (("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE"))
+#: How often a process looks for what it waits for, before it sleeps between two looks.
+_LOOKS = 200
+_PAUSE = 2e-4
+#: Tag of the message with which a rank tells the leader that it has come to a call.
+_ARRIVAL = 1
+_INSTALL = "install it: pip install 'hypercast[cluster]'"
+
+
+def started_ranks() -> tuple[int, int]:
+    """Rank of this process, and how many there are, as its starter says; 0 and 1 if alone."""
+    for rank, size in _STARTERS:
+        if rank in os.environ and size in os.environ:
+            return int(os.environ[rank]), int(os.environ[size])
+    return 0, 1
+
+
+def world(seconds: float) -> "MpiGroup | None":
+    """The group of all processes that were started together; None if there is only this one.
+
+    Parameters
+    ----------
+    seconds : float
+        How long one of them waits for another.
+
+    Raises
+    ------
+    ClusterError
+        If the package for it is not installed.
+    """
+    _, size = started_ranks()
+    if size == 1:
+        return None
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:
+        raise ClusterError(f"{size} processes were started together, but there is no mpi4py "
+                           f"({error}); {_INSTALL}") from error
+    if MPI.COMM_WORLD.size != size:
+        raise ClusterError(
+            f"{size} processes were started together, but mpi4py finds {MPI.COMM_WORLD.size}: it "
+            f"was built for another MPI than that of the mpirun in use; take that of the same "
+            f"environment")
+    return MpiGroup(MPI, MPI.COMM_WORLD.Dup(), seconds)
+
+
+class MpiGroup(Group):
+    """The ranks of an MPI communicator.
+
+    Before every call a rank tells the leader that it has come to it. So a leader that waits in
+    vain knows for whom, even if others wait for the same one.
+
+    Parameters
+    ----------
+    mpi : module
+        ``mpi4py.MPI``.
+    communicator : mpi4py.MPI.Comm
+        Of these ranks, and nobody else's.
+    seconds : float
+        How long the leader waits for others; they wait for it twice as long.
+
+    Raises
+    ------
+    ClusterError
+        By every method, if a rank has not come to the call in time.
+    """
+
+    def __init__(self, mpi: Any, communicator: Any, seconds: float) -> None:
+        super().__init__(communicator.rank, communicator.size)
+        self._mpi = mpi
+        self._communicator = communicator
+        self._seconds = seconds
+        self._calls = 0
+
+    def sum(self, values: IntArray) -> IntArray:
+        return self._reduced(values, self._mpi.SUM)
+
+    def maximum(self, values: IntArray) -> IntArray:
+        return self._reduced(values, self._mpi.MAX)
+
+    def _reduced(self, values: IntArray, operation: Any) -> IntArray:
+        found = np.empty_like(values)
+        self._arrive()
+        self._finish([self._communicator.Iallreduce(
+            np.ascontiguousarray(values), found, operation)])
+        return found
+
+    def tell(self, value: Any = None) -> Any:
+        content = pickle.dumps(value) if self.rank == 0 else b""
+        size = np.array([len(content)], dtype=np.int64)
+        self._arrive()
+        self._finish([self._communicator.Ibcast(size, 0)])
+        found = np.frombuffer(content, np.uint8).copy() if self.rank == 0 else \
+            np.empty(size[0], dtype=np.uint8)
+        self._finish([self._communicator.Ibcast(found, 0)])
+        return value if self.rank == 0 else pickle.loads(found.tobytes())
+
+    def gather(self, value: Any) -> list[Any]:
+        content = np.frombuffer(pickle.dumps(value), np.uint8)
+        sizes = np.zeros(self.size, dtype=np.int64)
+        self._arrive()
+        self._finish([self._communicator.Iallgather(
+            np.array([len(content)], dtype=np.int64), sizes)])
+        everything = np.empty(sizes.sum(), np.uint8) if self.rank == 0 else None
+        self._finish([self._communicator.Igatherv(
+            content, (everything, sizes) if self.rank == 0 else None, 0)])
+        if everything is None:
+            return []
+        return [pickle.loads(part.tobytes())
+                for part in np.split(everything, np.cumsum(sizes)[:-1])]
+
+    def exchange(self, sent: Mapping[int, IntArray],
+                 received: Mapping[int, IntArray]) -> None:
+        self._arrive()
+        self._finish([
+            *(self._communicator.Irecv(values, rank) for rank, values in received.items()),
+            *(self._communicator.Isend(values, rank) for rank, values in sent.items())])
+
+    def _arrive(self) -> None:
+        """Tell the leader that this rank has come to its next call; the leader waits for all."""
+        self._calls += 1
+        if self.rank:
+            self._finish([self._communicator.Isend(np.array([self._calls]), 0, _ARRIVAL)])
+            return
+        calls = np.zeros((self.size, 1), dtype=np.int64)
+        self._finish([self._communicator.Irecv(calls[rank], rank, _ARRIVAL)
+                      for rank in range(1, self.size)], range(1, self.size))
+        assert np.all(calls[1:] == self._calls), "ranks have come to different calls"
+
+    def _finish(self, requests: Sequence[Any], ranks: Sequence[int] = ()) -> None:
+        """Wait for all requests; with ``ranks``, each is an answer of one of these."""
+        limit = self._seconds * (1 if self.rank == 0 else 2)
+        deadline = time.monotonic() + limit
+        done = [False] * len(requests)
+
+        def look() -> bool:
+            for number, request in enumerate(requests):
+                done[number] = done[number] or request.Test()
+            return all(done)
+
+        if not _within(look, deadline):
+            silent = [rank for rank, answered in zip(ranks, done, strict=True) if not answered] \
+                if ranks else [0]
+            names = ", ".join(map(str, silent))
+            raise ClusterError(
+                f"board{'s' if len(silent) > 1 else ''} {names} did not answer for {limit:g} "
+                f"seconds; see what that process does, or raise --timeout if it is at work")
+
+
+def _within(look: Callable[[], bool], deadline: float) -> bool:
+    """Whether ``look()`` becomes true in time."""
+    for _ in range(_LOOKS):
+        if look():
+            return True
+    while time.monotonic() < deadline:
+        if look():
+            return True
+        time.sleep(_PAUSE)
+    return look()

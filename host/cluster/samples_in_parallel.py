@@ -1,0 +1,52 @@
+"""The samples of a step are dealt to boards; gradient sums cross between them once a step."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from hypercast.host.cluster.group import Group
+from hypercast.host.cluster.total import Totals
+from hypercast.host.runtime.devices import TrainingDevice
+from hypercast.host.runtime.sampled_device import SampledDevice, Samples
+from hypercast.reference.judge import Judge
+from hypercast.reference.metrics import LOSS_UNIT
+from hypercast.reference.step_sums import StepSums
+
+__all__ = ["SamplesInParallel"]
+
+#: Below the exponent of every sample.
+_NOTHING = -(1 << 20)
+
+
+class SamplesInParallel(SampledDevice):
+    """One of several devices that train on samples together, step by step.
+
+    Every rank has the whole model, and takes the samples of a step whose numbers are its rank plus
+    multiples of the number of ranks.
+
+    Parameters
+    ----------
+    device, source, judge, micro_batches
+        As those of ``SampledDevice``; the same on all ranks.
+    group : Group
+        The ranks, no more than there are samples in a step.
+    """
+
+    #: What all ranks have to do at the same time.
+    TOGETHER = frozenset({"train_step", "load_state"})
+
+    def __init__(self, device: TrainingDevice, source: Samples, judge: Callable[[], Judge],
+                 micro_batches: int, group: Group) -> None:
+        super().__init__(device, source, judge, micro_batches)
+        self._group = group
+        self._totals = Totals(group, device.state(), LOSS_UNIT * source.first.loss_scale)
+
+    def _share(self, numbers: Sequence[int]) -> Sequence[int]:
+        return numbers[self._group.rank::self._group.size]
+
+    def _largest(self, exponent: int | None) -> int:
+        own = np.array([_NOTHING if exponent is None else exponent])
+        return int(self._group.maximum(own)[0])
+
+    def _total(self, sums: StepSums | None) -> StepSums:
+        return self._totals.of(sums)

@@ -1,0 +1,46 @@
+"""How a command prints and ends as one of several processes that MPI started."""
+
+import contextlib
+import io
+import os
+import sys
+import time
+from collections.abc import Iterator
+
+from hypercast.host.cluster.mpi_group import started_ranks
+
+__all__ = ["one_of_several"]
+
+#: Seconds that a rank waits, for each one before it, until it says what went wrong. If others
+#: found the same, it was ended before.
+_PATIENCE = 0.5
+
+
+@contextlib.contextmanager
+def one_of_several() -> Iterator[None]:
+    """Only the leader prints; but another rank's error is printed if that has not ended all.
+
+    An error ends the process at once, and with it all others: it does not wait for them.
+    """
+    rank, size = started_ranks()
+    if size == 1:
+        yield
+        return
+    errors, held = sys.stderr, io.StringIO()
+    status: object = 0
+    with contextlib.ExitStack() as stack:
+        if rank:
+            stack.enter_context(contextlib.redirect_stderr(held))
+            stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
+        try:
+            yield
+        except SystemExit as end:
+            status = end.code
+    if status:
+        if rank:
+            time.sleep(_PATIENCE * rank)
+            *_, last = held.getvalue().strip().splitlines() or ["error: it ended"]
+            print(f"error: board {rank}: {last.partition(': ')[2]}", file=errors)
+        for stream in (sys.stdout, errors):
+            stream.flush()
+        os._exit(status if isinstance(status, int) else 1)

@@ -1,0 +1,32 @@
+"""Trainings on several ranks of one process, compared with one board's."""
+
+from hypercast.host.training.trainer import Trainer
+from tests.host.cluster.thread_group import on_ranks
+
+
+def everything(trainer):
+    """All that a training ends in: its records, and its state in exact integers."""
+    state = trainer.target.state()
+    return trainer.history, trainer.evaluate(), state.step, state.exponents, \
+        state.momentum_exponents, {
+            f"{name}.{kind}": values.tolist()
+            for name, arrays in state.parameters.items() for kind, values in arrays.items()}
+
+
+def train_on(boards, graph, *arguments, **options):
+    """What a training ends in that so many boards share; ``options`` are of ``Trainer``."""
+    if boards == 1:
+        with Trainer(graph, *arguments, **options) as trainer:
+            trainer.fit()
+            return everything(trainer)
+
+    def run(group):
+        if group.rank:
+            kept = {"run", "resume"}
+            return Trainer(graph, *arguments, group=group, **{
+                name: value for name, value in options.items() if name not in kept}).follow()
+        with Trainer(graph, *arguments, group=group, **options) as trainer:
+            trainer.fit()
+            return everything(trainer)
+
+    return on_ranks(boards, run)[0]

@@ -1,0 +1,147 @@
+"""Processes that MPI starts train together: the bits of one, and one message when they end."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from hypercast.host.training.run_folder import RunFolder
+from tests.host.test_cli import run
+from tests.system.test_kills import results
+
+pytest.importorskip("mpi4py")
+
+SAMPLED = ["blocks", "--sampler", "walks", "--batch", 20, "--hidden", 6, "--micro-batches", 4]
+COMMAND = Path(sys.executable).with_name("hypercast")
+LEADER = "OMPI_COMM_WORLD_RANK"
+
+
+def started(*arguments):
+    return subprocess.Popen([str(word) for word in (COMMAND, "train", *arguments)],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def on_boards(*arguments, status=0):
+    """What a training prints; of errors the one line."""
+    with started(*arguments) as process:
+        printed, errors = process.communicate(timeout=120)
+    assert process.returncode == status, errors
+    if status:
+        [line] = errors.strip().splitlines()[-1:]
+        return line
+    return printed
+
+
+def rank_of(pid):
+    """The process's rank, if it has one."""
+    try:
+        text = Path(f"/proc/{pid}/environ").read_bytes().decode()
+    except OSError:
+        return None
+    found = dict(line.partition("=")[::2] for line in text.split("\0"))
+    return int(found[LEADER]) if LEADER in found else None
+
+
+def below(pid):
+    """The processes that a process started, and those that they did."""
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        yield int(child)
+        yield from below(child)
+
+
+def strike(process, rank, number, after):
+    """Send a signal to a rank, so many seconds after it is there."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        found = [pid for pid in below(process.pid) if rank_of(pid) == rank]
+        if found:
+            time.sleep(after)
+            os.kill(found[0], number)
+            return
+        time.sleep(0.05)
+    raise AssertionError("the rank was not started")
+
+
+def kept(folder):
+    """All that a training ends in."""
+    checkpoint = RunFolder(folder).load_checkpoint()
+    state = checkpoint.state
+    return results(folder), checkpoint.identity, state.step, state.exponents, \
+        state.momentum_exponents, {name: {kind: values.tobytes() for kind, values in arrays.items()}
+                                   for name, arrays in state.parameters.items()}
+
+
+def check_kills(tmp_path, arguments, kills):
+    """Train undisturbed on one board, and on several with kills; both end in the same."""
+    whole, folder = tmp_path / "whole", tmp_path / "killed"
+    run("train", *arguments, "--run", whole)
+    for boards, rank, after in kills:
+        with started(*arguments, "--boards", boards, "--run", folder, "--resume") as process:
+            strike(process, rank, signal.SIGKILL, after)
+            _, errors = process.communicate(timeout=120)
+        if process.returncode == 0:
+            continue  # it was over before
+        [line] = errors.strip().splitlines()
+        assert line.startswith(f"error: the process of board {rank} was ended by signal 9")
+    on_boards(*arguments, "--boards", 2, "--run", folder, "--resume")
+    assert kept(folder) == kept(whole)
+
+
+def test_a_board_is_killed_and_the_training_resumed(tmp_path):
+    check_kills(tmp_path, [*SAMPLED, "--epochs", 60], [(3, 1, 2.0)])
+
+
+@pytest.mark.slow
+def test_many_kills(tmp_path):
+    random.seed(1)
+    kills = [(boards, random.randrange(boards), random.uniform(0.1, 5))
+             for boards in random.choices((2, 3, 4), k=20)]
+    check_kills(tmp_path, [*SAMPLED, "--epochs", 600, "--optimiser", "adam"], kills)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rank", "message"), [
+    (1, "error: board 1 did not answer for 3 seconds; see what that process does"),
+    (0, "error: board 1: board 0 did not answer for 6 seconds; see what that process does"),
+])
+def test_a_board_that_hangs_is_found(rank, message):
+    with started(*SAMPLED, "--epochs", 100000, "--boards", 2, "--timeout", 3) as process:
+        strike(process, rank, signal.SIGSTOP, 6)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert errors.startswith(message) and len(errors.splitlines()) == 1
+
+
+@pytest.mark.slow
+def test_what_is_refused_is_said_once():
+    assert on_boards(*SAMPLED, "--boards", 6, status=2).startswith(
+        "error: [recipe] micro_batches is 4, but 6 boards share the samples of a step")
+
+
+@pytest.mark.slow
+def test_ranks_of_different_trainings(tmp_path):
+    """Started by mpirun, each with its own command."""
+    mpirun = [COMMAND.with_name("mpirun"), "--oversubscribe",
+              *(["--allow-run-as-root"] if os.getuid() == 0 else [])]
+    ranks = [["-n", 1, COMMAND, "train", *SAMPLED, "--seed", seed] for seed in (1, 2)]
+    found = subprocess.run([str(word) for word in (*mpirun, *ranks[0], ":", *ranks[1])],
+                           capture_output=True, text=True, timeout=60)
+    assert found.returncode == 1
+    assert "error: board 1 trains something else: recipe.seed is 2 on board 1, 1 on board 0; " \
+        in found.stderr
+
+
+@pytest.mark.slow
+def test_json_of_several_boards_is_that_of_one():
+    arguments = [*SAMPLED, "--epochs", 2, "--json"]
+    found = [[json.loads(line) for line in lines.splitlines()] for lines in (
+        on_boards(*arguments, "--boards", 2), run("train", *arguments).stdout)]
+    for lines in found:
+        del lines[-1]["seconds"]
+    assert found[0] == found[1]
