@@ -6,13 +6,14 @@ graph has many edges, its weights are small next to the largest, the loop of a v
 edge: eight bits would leave most of them the mantissas 0, 1 and 2.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from hypercast.reference.array_types import FloatArray, IntArray
-from hypercast.reference.quantization import quantize
+from hypercast.reference.quantization import lowest_exponent
+from hypercast.reference.weight_kernels import add_squares, round_weights
 from hypercast.rtl.isa import MINIMUM_EXPONENT
 
 __all__ = ["EdgeWeights", "edge_counts", "quantized_edge_weights", "rounding_error"]
@@ -75,7 +76,7 @@ def rounding_error(weights: FloatArray, mantissas: IntArray, exponent: int,
     return float(np.sqrt(np.bincount(rows, errors * errors)[counted] / norms[counted]).mean())
 
 
-def quantized_edge_weights(weights: FloatArray, rows: IntArray, width: int,
+def quantized_edge_weights(weights: FloatArray, rows: npt.NDArray[np.integer[Any]], width: int,
                            least: int = MINIMUM_EXPONENT, loops: int = 0) -> EdgeWeights:
     """Round edge weights to mantissas of one exponent.
 
@@ -99,14 +100,49 @@ def quantized_edge_weights(weights: FloatArray, rows: IntArray, width: int,
     -------
     EdgeWeights
     """
-    mantissas, exponent = quantize(weights, width, least)
+    largest = max(-float(weights.min(initial=0)), float(weights.max(initial=0)))
+    exponent = lowest_exponent(largest, width, least)
+    if not largest:
+        return EdgeWeights(np.zeros(len(weights), dtype=np.int64), exponent, 0.0)
+    rounding = _Rounding(weights, rows, width, largest)
+    found, _ = rounding.at(exponent)
     limit = (1 + _MORE_EDGES) * (len(weights) + loops)
     lowest = max(exponent - _MORE_BITS, MINIMUM_EXPONENT)
-    while ((error := rounding_error(weights, mantissas, exponent, rows)) > _ERROR
-           and exponent > lowest):
-        finer = np.rint(np.ldexp(weights, 1 - exponent)).astype(np.int64)
-        one = 1 << max(1 - exponent, 0)
-        if edge_counts(finer, width).sum() + loops * edge_counts(one, width) > limit:
+    while found.error > _ERROR and found.exponent > lowest:
+        finer, edges = rounding.at(found.exponent - 1)
+        one = 1 << max(-finer.exponent, 0)
+        if edges + loops * int(edge_counts(one, width)) > limit:
             break
-        mantissas, exponent = finer, exponent - 1
-    return EdgeWeights(mantissas, exponent, error)
+        found = finer
+    return found
+
+
+class _Rounding:
+    """Weights to be rounded to mantissas of any exponent.
+
+    Parameters
+    ----------
+    weights, rows, width
+        As of ``quantized_edge_weights``.
+    largest : float
+        The largest magnitude of a weight; not zero.
+    """
+
+    def __init__(self, weights: FloatArray, rows: npt.NDArray[np.integer[Any]], width: int,
+                 largest: float) -> None:
+        self._weights = np.ascontiguousarray(weights, dtype=np.float64)
+        self._rows = np.ascontiguousarray(rows, dtype=np.int32)
+        self._largest = largest
+        self._top = (1 << width - 1) - 1
+        self._norms = np.zeros(int(rows.max()) + 1)
+        add_squares(self._weights, self._rows, largest, self._norms)
+
+    def at(self, exponent: int) -> tuple[EdgeWeights, int]:
+        """The weights with an exponent, and how many edges they take."""
+        mantissas = np.empty(len(self._weights), dtype=np.int64)
+        errors = np.zeros_like(self._norms)
+        edges = round_weights(self._weights, self._rows, self._largest, 2.0**exponent, self._top,
+                              mantissas, errors)
+        counted = self._norms > 0
+        error = float(np.sqrt(errors[counted] / self._norms[counted]).mean())
+        return EdgeWeights(mantissas, exponent, error), edges

@@ -213,11 +213,12 @@ def _check(network: Network, matrices: Sequence[SparseArray], labels: IntArray |
         raise ValueError("there is no vertex to train on: none is in Split.TRAIN")
 
 
-def _distinct_rows(matrices: Iterable[SparseArray]) -> Iterator[IntArray]:
+def _distinct_rows(matrices: Iterable[SparseArray]) -> Iterator[npt.NDArray[np.int32]]:
     """Row of each entry of several CSR arrays, different rows of different arrays."""
     first = 0
     for matrix in matrices:
-        yield np.repeat(np.arange(first, first + matrix.shape[0]), np.diff(matrix.indptr))
+        yield np.repeat(np.arange(first, first + matrix.shape[0], dtype=np.int32),
+                        np.diff(matrix.indptr))
         first += matrix.shape[0]
 
 

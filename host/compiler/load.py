@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Self
 
-import numpy as np
-
 from hypercast.host.compiler.network_loads import (
     Integers,
     ejection_loads,
@@ -57,13 +55,13 @@ class Load:
         config : Config
             Configuration of the chip.
         """
-        sent = np.flatnonzero(destinations)
-        messages = sender[sent], destinations[sent], planes[sent]
+        sent = sender[destinations > 0]
+        messages = sender, destinations, planes
         added = sizes.reshape(config.cores, -1, config.eject, config.cores).sum(axis=(1, 3))
         words = -(-sizes // config.chunks)
         return cls(
             rows=-(-len(sender) // config.cores),
-            sent=int(injection_loads(messages[0], config.dimensions).max(initial=0)),
+            sent=int(injection_loads(sent, config.dimensions).max(initial=0)),
             links=int(link_loads(*messages, config.dimensions).max(initial=0)),
             ejected=int(ejection_loads(*messages, config).max(initial=0)),
             arrivals=int(added.max(initial=0)), words=int(words.sum(axis=1).max(initial=0)),

@@ -1,10 +1,11 @@
 """What messages load: links, injection and ejection; and the bound on their cycles."""
 
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from hypercast.host.compiler.load_kernels import count_bits, enter_cores
 from hypercast.reference.array_types import IntArray
 from hypercast.rtl.config import Config
 from hypercast.rtl.network import routing
@@ -16,7 +17,6 @@ __all__ = [
 
 
 Integers: TypeAlias = npt.NDArray[np.integer[Any]]
-Cores = TypeVar("Cores", bound=np.unsignedinteger[Any])
 
 
 class Bound(NamedTuple):
@@ -34,31 +34,25 @@ class Bound(NamedTuple):
     resource: str
 
 
-def entered_cores(destinations: npt.NDArray[Cores], plane: int,
-                  dimensions: int) -> npt.NDArray[Cores]:
-    """The cores that a message's flits enter: each over one link, so they stand for its links.
+def entered_cores(destinations: Integers, planes: Integers,
+                  dimensions: int) -> npt.NDArray[np.uint64]:
+    """The cores that messages' flits enter: each over one link, so they stand for its links.
 
     Parameters
     ----------
-    destinations : array of an unsigned type with ``2 ** dimensions`` bits or more
-        Destinations relative to the source.
-    plane : int
-        Plane of all messages.
+    destinations, planes : (M,) array of int
+        Destinations relative to the source, and plane of each message.
     dimensions : int
         Dimensions of the network.
 
     Returns
     -------
     numpy.ndarray
-        Cores relative to the source, as ``destinations``.
+        Cores relative to the source: (M,) uint64.
     """
-    held, entered = destinations, np.zeros_like(destinations)
-    for dimension in reversed(routing.dimension_order(plane, dimensions)):
-        step = destinations.dtype.type(1 << dimension)
-        far = destinations.dtype.type(sum(
-            1 << core for core in range(1 << dimensions) if core >> dimension & 1))
-        entered |= held & far
-        held = (held | held >> step) & ~far
+    entered = np.empty(len(destinations), dtype=np.uint64)
+    enter_cores(np.ascontiguousarray(destinations, dtype=np.uint64),
+                np.ascontiguousarray(planes, dtype=np.int64), dimensions, entered)
     return entered
 
 
@@ -81,12 +75,12 @@ def link_loads(source: Integers, destinations: Integers, planes: Integers,
     cores = 1 << dimensions
     core = np.arange(cores)
     loads = np.zeros((cores, dimensions), dtype=np.int64)
-    for plane in np.flatnonzero(np.bincount(planes)).tolist():
-        own = np.flatnonzero(planes == plane)
-        entered = entered_cores(destinations[own].astype(np.uint64), plane, dimensions)
-        counts = _count_bits(entered, source[own], cores, cores)
+    counts = np.zeros((int(planes.max(initial=0)) + 1, cores, cores), dtype=np.int64)
+    count_bits(entered_cores(destinations, planes, dimensions),
+               planes.astype(np.int64) * cores + source, counts.reshape(-1, cores))
+    for plane, entered in enumerate(counts):
         for sender, dimension, _ in routing.broadcast_links(plane, dimensions):
-            loads[core ^ sender, dimension] += counts[:, sender ^ 1 << dimension]
+            loads[core ^ sender, dimension] += entered[:, sender ^ 1 << dimension]
     return loads
 
 
@@ -99,26 +93,14 @@ def ejection_loads(source: Integers, destinations: Integers, planes: Integers,
                    config: Config) -> IntArray:
     """Flits that leave each ejection port: (cores, ``config.eject``) int64."""
     cores, core = config.cores, np.arange(config.cores)
-    counts = _count_bits(
-        destinations.astype(np.uint64), source * config.eject + planes % config.eject, cores,
-        cores * config.eject).reshape(cores, config.eject, cores)
+    counts = np.zeros((cores, config.eject, cores), dtype=np.int64)
+    count_bits(np.ascontiguousarray(destinations, dtype=np.uint64),
+               source.astype(np.int64) * config.eject + planes % config.eject,
+               counts.reshape(-1, cores))
     loads = np.zeros((cores, config.eject), dtype=np.int64)
     for relative in range(cores):
         loads += counts[core ^ relative, :, relative]
     return loads
-
-
-def _count_bits(words: npt.NDArray[np.uint64], group: Integers, bits: int, groups: int) -> IntArray:
-    """How often each of the low bits is set in each group's words: (groups, bits) int64.
-
-    From (M,) words of uint64, by the values of their octets.
-    """
-    octets = np.ascontiguousarray(words, dtype="<u8").view(np.uint8).reshape(-1, 8)
-    digits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
-    key = group.astype(np.int64) << 8
-    return np.concatenate([
-        np.bincount(key | column, minlength=groups << 8).reshape(groups, 256) @ digits
-        for column in octets.T[:-(-bits // 8)]], axis=1)[:, :bits]
 
 
 def bound(source: Integers, destinations: Integers, planes: Integers, config: Config) -> Bound:

@@ -12,10 +12,14 @@ import scipy.sparse
 
 from hypercast.host.graphs.sampling.minibatch import MiniBatch
 from hypercast.host.graphs.sampling.neighbourhoods import Neighbourhoods, relabelled
+from hypercast.host.graphs.sampling.sampling_kernels import draw_candidates, draw_neighbours
 from hypercast.host.graphs.sampling.seeds import generator_of
-from hypercast.reference.array_types import FloatArray, IntArray, SparseArray
+from hypercast.reference.array_types import IntArray, SparseArray
 
-__all__ = ["NeighbourSampler", "distinct"]
+__all__ = ["NeighbourSampler"]
+
+#: Words of random bits that are drawn besides those that are needed for sure.
+_SPARE = 64
 
 
 class NeighbourSampler:
@@ -78,10 +82,10 @@ class NeighbourSampler:
         """The ``MiniBatch`` of this number, below ``len``, of an epoch; any thread may ask."""
         first = number * self._batch_size
         destinations = self._order(epoch)[first:first + self._batch_size]
-        generator = generator_of(self._seed, epoch, 1 + number)
+        bits = _RandomBits(generator_of(self._seed, epoch, 1 + number))
         levels, matrices = [destinations], []
         for fan_out in self._fan_outs:
-            sources, matrix = self._layer(levels[-1], fan_out, generator)
+            sources, matrix = self._layer(levels[-1], fan_out, bits)
             levels.append(sources)
             matrices.append(matrix)
         weights = np.full(len(destinations), 1 / len(destinations))
@@ -92,57 +96,45 @@ class NeighbourSampler:
         return generator_of(self._seed, epoch, 0).permutation(self._targets)
 
     def _layer(self, destinations: IntArray, fan_out: int,
-               generator: np.random.Generator) -> tuple[IntArray, SparseArray]:
+               bits: "_RandomBits") -> tuple[IntArray, SparseArray]:
         """The sources, and the (destinations, sources) matrix."""
         of = self._neighbourhoods
         degrees = of.starts[destinations + 1] - of.starts[destinations]
-        offsets = np.tile(np.arange(fan_out), (len(destinations), 1))
-        many = np.flatnonzero(degrees > fan_out)
-        offsets[many] = distinct(degrees[many], fan_out, generator)
-        kept = np.minimum(degrees, fan_out)
-        drawn = np.arange(fan_out) < kept[:, None]
-        positions = (of.starts[destinations][:, None] + offsets)[drawn]
-        sources, columns = relabelled(destinations, of.columns[positions], of.vertices)
-        scale = degrees / np.maximum(kept, 1)
-        return sources, _with_loops(
-            of.loops[destinations], kept, columns,
-            of.weights[positions] * np.repeat(scale, kept), len(sources))
+        candidates = bits.candidates(degrees[degrees > fan_out], fan_out)
+        starts = np.zeros(len(destinations) + 1, dtype=np.int32)
+        np.cumsum(np.minimum(degrees, fan_out) + (of.loops[destinations] != 0), out=starts[1:])
+        drawn, weights = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1])
+        draw_neighbours(of.starts, of.columns, of.weights, of.loops, destinations, fan_out,
+                        candidates, starts, drawn, weights)
+        sources, columns = relabelled(destinations, drawn, of.vertices)
+        return sources, scipy.sparse.csr_array(
+            (weights, columns, starts), shape=(len(destinations), len(sources)))
 
 
-def distinct(limits: IntArray, count: int, generator: np.random.Generator) -> IntArray:
-    """Different numbers for each of many rows, all sets alike.
-
-    (Floyd's algorithm, in Bentley, Programming Pearls: A Sample of Brilliance, 1987.)
+class _RandomBits:
+    """What a generator gives, in 32-bit parts, as many as are asked for.
 
     Parameters
     ----------
-    limits : (R,) array of int
-        Numbers of a row are below its limit, which is at least ``count``.
-    count : int
-        How many numbers to draw.
     generator : numpy.random.Generator
-        Where they are drawn from.
-
-    Returns
-    -------
-    numpy.ndarray
-        (R, count) int64, increasing in each row.
+        Its bit generator gives 64 bits at a time, the lower half first.
     """
-    chosen = np.empty((count, len(limits)), dtype=np.int64)
-    for step in range(count):
-        largest = limits - count + step
-        candidate = generator.integers(largest + 1)
-        taken = (chosen[:step] == candidate).any(axis=0)
-        chosen[step] = np.where(taken, largest, candidate)
-    return np.sort(chosen.T, axis=1)
 
+    def __init__(self, generator: np.random.Generator) -> None:
+        self._generator = generator.bit_generator
+        self._bits = np.zeros(0, dtype=np.uint32)
+        self._first = 0
 
-def _with_loops(loops: FloatArray, counts: IntArray, columns: npt.NDArray[np.int32],
-                weights: FloatArray, sources: int) -> SparseArray:
-    """A CSR array of rows with ``counts`` entries each, and of loops that are not zero."""
-    looped = np.flatnonzero(loops)
-    starts = np.concatenate(([0], np.cumsum(counts)))
-    columns = np.insert(columns, starts[looped], looped)
-    weights = np.insert(weights, starts[looped], loops[looped])
-    starts[1:] += np.cumsum(loops != 0)
-    return scipy.sparse.csr_array((weights, columns, starts), shape=(len(counts), sources))
+    def candidates(self, limits: IntArray, count: int) -> npt.NDArray[np.int32]:
+        """The (rows, count) candidates of ``draw_candidates`` for rows with these limits."""
+        found = np.empty((len(limits), count), dtype=np.int32)
+        missing = self._first + found.size - len(self._bits)
+        while True:
+            if missing > 0:
+                words = self._generator.random_raw(missing // 2 + _SPARE)
+                self._bits = np.concatenate([self._bits, words.astype("<u8").view(np.uint32)])
+            first = draw_candidates(limits, count, self._bits, self._first, found)
+            if first >= 0:
+                self._first = first
+                return found
+            missing = _SPARE

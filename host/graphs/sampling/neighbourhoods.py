@@ -1,12 +1,15 @@
 """The neighbours of many vertices at once."""
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from hypercast.host.graphs.sampling.sampling_kernels import relabel
 from hypercast.reference.array_types import FloatArray, IntArray, SparseArray
 
-__all__ = ["Neighbourhoods", "entries_of", "numbers_of", "relabelled"]
+__all__ = ["Neighbourhoods", "relabelled"]
 
 
 class Neighbourhoods:
@@ -21,7 +24,7 @@ class Neighbourhoods:
     ----------
     starts : (V + 1,) numpy.ndarray of int64
         Where the entries of each vertex start.
-    columns, weights : (E,) numpy.ndarray of int64 and float64
+    columns, weights : (E,) numpy.ndarray of int32 and float64
         The entries, without loops.
     loops : (V,) numpy.ndarray of float64
         Weight of each vertex's loop; zero if it has none.
@@ -35,7 +38,7 @@ class Neighbourhoods:
         others = matrix.indices != rows
         counts = np.bincount(rows[others], minlength=matrix.shape[0])
         self.starts: IntArray = np.concatenate(([0], np.cumsum(counts)))
-        self.columns: IntArray = matrix.indices[others].astype(np.int64)
+        self.columns: npt.NDArray[np.int32] = matrix.indices[others].astype(np.int32, copy=False)
         self.weights: FloatArray = matrix.data[others]
         self.loops: FloatArray = matrix.diagonal()
 
@@ -50,53 +53,7 @@ class Neighbourhoods:
         return np.diff(self.starts)
 
 
-def entries_of(starts: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
-    """The entries of some rows of a CSR matrix.
-
-    Parameters
-    ----------
-    starts : (V + 1,) array of int
-        Where the entries of each row start.
-    rows : (R,) array of int
-        Row numbers.
-
-    Returns
-    -------
-    positions : (E,) numpy.ndarray of int64
-        Positions of the entries of all these rows, row by row.
-    row : (E,) numpy.ndarray of int64
-        Index into ``rows`` of each.
-    """
-    counts = starts[rows + 1] - starts[rows]
-    row = np.repeat(np.arange(len(rows)), counts)
-    before = np.cumsum(counts) - counts
-    return np.arange(len(row)) + (starts[rows] - before)[row], row
-
-
-def numbers_of(members: IntArray, vertices: IntArray, count: int) -> npt.NDArray[np.int32]:
-    """Where each of many vertices is among a few.
-
-    Parameters
-    ----------
-    members : (M,) array of int
-        The few, each once.
-    vertices : (E,) array of int
-        Any vertices.
-    count : int
-        Vertices of the graph.
-
-    Returns
-    -------
-    numpy.ndarray
-        (E,) int32: ``members[number]`` is the vertex, or the number is -1.
-    """
-    number = np.empty(count, dtype=np.int32)  # only what is asked for is ever touched
-    number[vertices] = -1
-    number[members] = np.arange(len(members))
-    return number[vertices]
-
-
-def relabelled(destinations: IntArray, neighbours: IntArray,
+def relabelled(destinations: IntArray, neighbours: npt.NDArray[np.integer[Any]],
                vertices: int) -> tuple[IntArray, npt.NDArray[np.int32]]:
     """Numbers of vertices within a sample.
 
@@ -116,11 +73,7 @@ def relabelled(destinations: IntArray, neighbours: IntArray,
     numbers : (E,) numpy.ndarray of int32
         ``sources[numbers]`` are the neighbours.
     """
-    number = np.empty(vertices, dtype=np.int32)  # only the sample's are touched
-    entries = np.arange(len(neighbours))
-    number[neighbours] = entries
-    number[destinations] = -1
-    new = np.sort(neighbours[number[neighbours] == entries])
-    number[new] = len(destinations) + np.arange(len(new))
-    number[destinations] = np.arange(len(destinations))
-    return np.concatenate([destinations, new]), number[neighbours]
+    numbers = neighbours.astype(np.int32)
+    sources = np.empty(len(destinations) + len(neighbours), dtype=np.int64)
+    count = relabel(destinations, vertices, numbers, sources)
+    return sources[:count].copy(), numbers

@@ -12,8 +12,8 @@ import numpy.typing as npt
 import scipy.sparse
 
 from hypercast.host.graphs.sampling.minibatch import MiniBatch
-from hypercast.host.graphs.sampling.neighbourhoods import entries_of, numbers_of
 from hypercast.host.graphs.sampling.prefetch import prefetched
+from hypercast.host.graphs.sampling.sampling_kernels import find_entries
 from hypercast.host.graphs.sampling.seeds import generator_of
 from hypercast.reference.array_types import IntArray, SparseArray
 
@@ -65,6 +65,7 @@ class SaintSampler:
                              f"{coverage}")
         self._matrix = scipy.sparse.csr_array(matrix, dtype=np.float64)
         self._starts: IntArray = self._matrix.indptr.astype(np.int64)
+        self._columns = self._matrix.indices.astype(np.int32, copy=False)
         self._draw = draw
         self._layers = layers
         self._coverage = coverage
@@ -84,11 +85,10 @@ class SaintSampler:
     def batch(self, epoch: int, number: int) -> MiniBatch:
         """The ``MiniBatch`` of this number, below ``len``, of an epoch; any thread may ask."""
         turn, place = divmod(epoch * len(self) + number, self.pool)
-        vertices, positions, row, column = self._subgraph(int(self._order(turn)[place]))
-        weights = (self._matrix.data[positions] * self.visits[vertices][row]
-                   / self._edge_visits[positions])
-        starts = np.concatenate(([0], np.cumsum(np.bincount(row, minlength=len(vertices)))))
-        matrix = scipy.sparse.csr_array((weights, column, starts), shape=(len(vertices),) * 2)
+        vertices, positions, columns, starts = self._subgraph(int(self._order(turn)[place]))
+        visits = np.repeat(self.visits[vertices], np.diff(starts))
+        weights = self._matrix.data[positions] * visits / self._edge_visits[positions]
+        matrix = scipy.sparse.csr_array((weights, columns, starts), shape=(len(vertices),) * 2)
         return MiniBatch(
             levels=(vertices,) * (self._layers + 1), matrices=(matrix,) * self._layers,
             loss_weights=self.pool / (self.visits[vertices] * len(self.visits)))
@@ -110,10 +110,14 @@ class SaintSampler:
             self.pool += 1
         subgraphs.close()
 
-    def _subgraph(self, number: int) -> tuple[IntArray, IntArray, IntArray, npt.NDArray[np.int32]]:
-        """Vertices of a subgraph of the pool; positions, rows and columns of its entries."""
+    def _subgraph(
+            self, number: int
+    ) -> tuple[IntArray, IntArray, npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """Vertices of a subgraph of the pool; positions and columns of its entries, and where those
+        of each row start."""
         vertices = self._draw(generator_of(self._seed, 0, number))
-        positions, row = entries_of(self._starts, vertices)
-        column = numbers_of(vertices, self._matrix.indices[positions], self._matrix.shape[1])
-        kept = column >= 0
-        return vertices, positions[kept], row[kept], column[kept]
+        most = int((self._starts[vertices + 1] - self._starts[vertices]).sum())
+        positions, columns = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int32)
+        starts = np.empty(len(vertices) + 1, dtype=np.int32)
+        found = find_entries(self._starts, self._columns, vertices, positions, columns, starts)
+        return vertices, positions[:found].copy(), columns[:found].copy(), starts
