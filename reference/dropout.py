@@ -9,7 +9,7 @@ import numpy.typing as npt
 import scipy.sparse
 
 from hypercast.reference.arithmetic import keep_mask
-from hypercast.reference.array_types import BoolArray, SparseArray
+from hypercast.reference.array_types import BoolArray, IntArray, SparseArray
 
 __all__ = ["Dropout"]
 
@@ -68,18 +68,20 @@ class Dropout:
         key = (self.key + step_key) & 0xFFFFFFFF
         return keep_mask(key, self.threshold, ranks, features)
 
-    def apply(self, matrix: npt.NDArray[Element] | SparseArray,
-              step_key: int) -> npt.NDArray[Element] | SparseArray:
+    def apply(self, matrix: npt.NDArray[Element] | SparseArray, step_key: int,
+              ranks: IntArray | None = None) -> npt.NDArray[Element] | SparseArray:
         """``matrix`` (dense or CSR) with the dropped elements zero.
 
-        Row numbers are the ranks. Nothing is scaled.
+        Row numbers are the ranks, if these are not given. Nothing is scaled.
         """
         if self.threshold == 0:
             return matrix
         if isinstance(matrix, scipy.sparse.csr_array):
-            ranks = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-            keep = self.keep(step_key, ranks, matrix.indices)
+            of_rows = np.arange(matrix.shape[0]) if ranks is None else ranks
+            keep = self.keep(
+                step_key, np.repeat(of_rows, np.diff(matrix.indptr)), matrix.indices)
             return scipy.sparse.csr_array(
                 (matrix.data * keep, matrix.indices, matrix.indptr), shape=matrix.shape)
         rows, columns = matrix.shape
-        return matrix * self.keep(step_key, np.arange(rows)[:, None], np.arange(columns)[None, :])
+        of_rows = np.arange(rows) if ranks is None else ranks
+        return matrix * self.keep(step_key, of_rows[:, None], np.arange(columns)[None, :])

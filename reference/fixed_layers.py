@@ -12,11 +12,13 @@ from hypercast.reference.array_types import SparseArray
 from hypercast.reference.dropout import Dropout
 from hypercast.reference.gradient_factors import gradient_factors
 from hypercast.reference.network import AGGREGATE_FIRST, LINEAR, Network, Weight
+from hypercast.reference.rows import AllRows
 from hypercast.reference.tensor import EDGES, FEATURES, Kind, Pass, Tensor
 
 __all__ = ["Edges", "FixedLayers", "Gradient", "Tensors"]
 
 _NO_DROPOUT = Dropout()
+_ALL_ROWS = AllRows()
 #: What tensors hold: integers, or, where they stand for real numbers, those.
 Number = TypeVar("Number", np.int64, np.float64)
 Stored = TypeVar("Stored", np.int64, np.float64, contravariant=True)
@@ -99,9 +101,10 @@ class FixedLayers(Generic[Number]):
         # Mantissas of the last training step, by name of the weights.
         self._inputs: dict[Tensor, npt.NDArray[Number] | SparseArray] = {}
 
-    def take(self, sample: Edges) -> None:
-        """Use the edges of another ``Sample``."""
-        transposed = {id(edges): edges.T.tocsr() for edges in sample.edges}
+    def take(self, sample: Edges, place: AllRows = _ALL_ROWS) -> None:
+        """Use the edges of another ``Sample``, and its ``place``."""
+        self._place = place
+        transposed = {id(edges): place.transposed(edges) for edges in sample.edges}
         self._root_weight = sample.root_weight
         self._edges = {
             (matrices is not sample.edges, number): matrix
@@ -131,7 +134,7 @@ class FixedLayers(Generic[Number]):
         if order == AGGREGATE_FIRST:
             aggregated = Tensor(Kind.AGGREGATED, number, during)
             self._drain(aggregated, (EDGES, source),
-                        _product(self._edges[False, number], matrix), dropout)
+                        self._over_neighbours((False, number), matrix), dropout)
             return self._multiply((aggregated, name), self._tensors[aggregated])
         if order == LINEAR:
             products = [self._multiply((source, name), matrix)
@@ -154,7 +157,8 @@ class FixedLayers(Generic[Number]):
         combined = Tensor(Kind.COMBINED_GRADIENT, number)
         weights = self._network.weights(number)
         if any(combined in self._factors[weight.name] for weight in weights):
-            self._drain(combined, (EDGES, outputs), _product(self._edges[True, number], gradient))
+            self._drain(combined, (EDGES, outputs),
+                        self._over_neighbours((True, number), gradient))
         ones = np.ones(len(gradient), dtype=np.int64)
         bias = Tensor(Kind.BIAS, number)
         found = {bias: self._gradient(bias, ones)}
@@ -197,7 +201,7 @@ class FixedLayers(Generic[Number]):
             return source, self._tensors[source]
         features = self._tensors[FEATURES]
         return FEATURES, features if step_key is None else self._network.dropouts[0].apply(
-            features, step_key)
+            features, step_key, self._place.ranks)
 
     def _multiply(self, factors: tuple[Tensor, Tensor], matrix: npt.NDArray[Number] | SparseArray,
                   ) -> tuple[int, npt.NDArray[Number]]:
@@ -224,11 +228,17 @@ class FixedLayers(Generic[Number]):
             Whose rows are added, as far as there are such, or sums.
         """
         matrix = self._tensors[name]
-        sums = _product(self._edges[edges], matrix) if edges else self._root_weight * matrix
+        sums = self._over_neighbours(edges, matrix) if edges else self._root_weight * matrix
         for root in roots:
             rows = self._tensors[root][:len(sums)]
             sums[:len(rows)] += self._root_weight * rows
         return self._file.base(EDGES, name), sums
+
+    def _over_neighbours(self, edges: tuple[bool, int],
+                         matrix: npt.NDArray[Number] | SparseArray) -> npt.NDArray[Number]:
+        """Sums of rows over neighbours, along edges or transposed ones of a layer."""
+        return _product(self._edges[edges],
+                        self._place.with_neighbours(matrix, transposed=edges[0]))
 
     def _gradient(self, name: Tensor,
                   left: npt.NDArray[Number] | SparseArray) -> Gradient[Number]:

@@ -37,7 +37,7 @@ Result = TypeVar("Result")
 class FixedPasses:
     """Computes the tensors of a step, but for the parameters.
 
-    Row ``k`` of every matrix is the vertex of rank ``k``.
+    Row ``k`` of every matrix is the vertex of rank ``k``, or what the sample's ``place`` says.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class FixedPasses:
         self.sample = sample
         self.tensors[EDGES], self.exponents[EDGES] = sample.edges[0], sample.edge_exponent
         self.tensors[FEATURES], self.exponents[FEATURES] = sample.features
-        self._layers.take(sample)
+        self._layers.take(sample, sample.place)
 
     def round_weights(self, masters: Mapping[Tensor, IntArray],
                       *others: Mapping[Tensor, IntArray]) -> None:
@@ -148,7 +148,8 @@ class FixedPasses:
             if hidden:
                 mask = sums > 0
                 if step_key is not None:
-                    mask = self.network.dropouts[number].apply(mask, step_key)
+                    mask = self.network.dropouts[number].apply(
+                        mask, step_key, self.sample.place.ranks)
                     self.masks[source] = mask
                 sums *= mask
             self._file.store(source, sums, base)

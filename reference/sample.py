@@ -1,7 +1,7 @@
 """What a training step works on, in integers: a whole graph, or a sample of it."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -25,6 +25,7 @@ from hypercast.reference.labels import (
 from hypercast.reference.network import LINEAR, Network
 from hypercast.reference.quantization import quantize, without_common_factor
 from hypercast.reference.recipe import Recipe
+from hypercast.reference.rows import AllRows
 from hypercast.rtl.isa import MINIMUM_EXPONENT, Split
 
 __all__ = ["Mantissas", "Sample"]
@@ -84,6 +85,8 @@ class Sample:
         Mantissas of the loss weights, see ``quantized_loss_weights``.
     loss_unit : float
         The weight that ``WEIGHT_ONE`` stands for.
+    place : AllRows
+        Which rows these are, where several processes share a sample.
     """
 
     edges: tuple[SparseArray, ...]
@@ -96,6 +99,7 @@ class Sample:
     splits: IntArray
     loss_weights: IntArray
     loss_unit: float
+    place: AllRows = field(default_factory=AllRows)
 
     @classmethod
     def of(cls, network: Network, recipe: Recipe, adjacency: SparseArray | Sequence[SparseArray],
@@ -161,6 +165,11 @@ class Sample:
     def rows(self) -> tuple[int, ...]:
         """Rows of the input, and of every layer's output."""
         return (self.edges[0].shape[1], *(matrix.shape[0] for matrix in self.edges))
+
+    @property
+    def training_vertices(self) -> int:
+        """Vertices to train on, wherever they are."""
+        return self.place.trained(int(np.count_nonzero(self.splits == Split.TRAIN)))
 
     def with_edge_exponent(self, exponent: int) -> Self:
         """This sample with another exponent of its edge weights, no lower than theirs.

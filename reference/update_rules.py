@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from hypercast.reference.adam import AdamRates
 from hypercast.reference.arithmetic import Rates
 from hypercast.reference.exponents import chosen_exponent
@@ -14,7 +12,7 @@ from hypercast.reference.recipe import Recipe
 from hypercast.reference.sample import Sample
 from hypercast.reference.tensor import Kind, Tensor
 from hypercast.reference.training_state import TrainingState
-from hypercast.rtl.isa import STEP_KEY_INCREMENT, Split
+from hypercast.rtl.isa import STEP_KEY_INCREMENT
 
 __all__ = ["UpdateRules", "gains"]
 
@@ -34,8 +32,7 @@ def gains(network: Network, sample: Sample, micro_batches: int = 1) -> dict[Tens
     micro_batches : int
         Samples of a step.
     """
-    vertices = int(np.count_nonzero(sample.splits == Split.TRAIN))
-    count = micro_batches * vertices / sample.loss_scale
+    count = micro_batches * sample.training_vertices / sample.loss_scale
     found = {}
     for number, layer in enumerate(network.layers, 1):
         scale = network.dropouts[number - 1].scale

@@ -1,8 +1,12 @@
 """What processes of one training say to each other, whoever carries it."""
 
 import abc
-from collections.abc import Mapping
+import pickle
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from hypercast.reference.array_types import IntArray
 
@@ -48,8 +52,8 @@ class Group(abc.ABC):
         """What all give, in order of ranks; on other ranks than the leader's, nothing."""
 
     @abc.abstractmethod
-    def exchange(self, sent: Mapping[int, IntArray],
-                 received: Mapping[int, IntArray]) -> None:
+    def exchange(self, sent: Mapping[int, npt.NDArray[Any]],
+                 received: Mapping[int, npt.NDArray[Any]]) -> None:
         """Send arrays to some ranks, and receive others into arrays that are there.
 
         Parameters
@@ -58,3 +62,22 @@ class Group(abc.ABC):
             Rank to a contiguous array. What one receives from another has the type and the shape
             of what that one sends.
         """
+
+    def deal(self, values: Iterable[Any] = ()) -> Any:
+        """One of the leader's values for each rank, in order; it makes them one by one."""
+        iterator = iter(values)
+        own = None if self.rank else next(iterator)
+        for rank in range(1, self.size):
+            if self.rank == 0:
+                content = np.frombuffer(pickle.dumps(next(iterator)), np.uint8)
+                self.tell(len(content))
+                self.exchange({rank: content}, {})
+                continue
+            size = self.tell()
+            if rank != self.rank:
+                self.exchange({}, {})
+                continue
+            content = np.empty(size, dtype=np.uint8)
+            self.exchange({}, {0: content})
+            own = pickle.loads(content.tobytes())
+        return own

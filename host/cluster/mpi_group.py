@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hypercast.host.cluster.group import ClusterError, Group
 from hypercast.reference.array_types import IntArray
@@ -126,8 +127,8 @@ class MpiGroup(Group):
         return [pickle.loads(part.tobytes())
                 for part in np.split(everything, np.cumsum(sizes)[:-1])]
 
-    def exchange(self, sent: Mapping[int, IntArray],
-                 received: Mapping[int, IntArray]) -> None:
+    def exchange(self, sent: Mapping[int, npt.NDArray[Any]],
+                 received: Mapping[int, npt.NDArray[Any]]) -> None:
         self._arrive()
         self._finish([
             *(self._communicator.Irecv(values, rank) for rank, values in received.items()),

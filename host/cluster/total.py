@@ -1,4 +1,6 @@
-"""The ``StepSums`` of all ranks together: one sum and one maximum of arrays."""
+"""What all ranks found together: sums and maxima of arrays."""
+
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -6,6 +8,7 @@ from hypercast.host.cluster.group import Group
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.metrics import Metrics
 from hypercast.reference.step_sums import StepSums
+from hypercast.reference.tensor import Tensor
 from hypercast.reference.training_state import TrainingState
 
 __all__ = ["Totals"]
@@ -31,7 +34,7 @@ class Totals:
     def __init__(self, group: Group, state: TrainingState, unit: float) -> None:
         self._group = group
         self._shapes = {name: arrays["master"].shape for name, arrays in state.parameters.items()}
-        self._entries = list(state.exponents)
+        self._names = list(state.exponents)
         self._unit = unit
 
     def of(self, sums: StepSums | None) -> StepSums:
@@ -42,39 +45,54 @@ class Totals:
         ValueError
             If ranks have chosen different exponents.
         """
-        summed = self._group.sum(self._summed(sums))
-        exponents, negated, peaks = self._group.maximum(self._largest(sums))
-        for name, most, least in zip(self._entries, exponents, -negated, strict=True):
+        sizes = [int(np.prod(shape)) for shape in self._shapes.values()]
+        own = np.zeros(sum(sizes) + 4 * len(_METRICS) + 1, dtype=np.int64)
+        if sums is not None:
+            gradients = [np.ravel(sums.gradients[name]) for name in self._shapes]
+            own = np.concatenate([*gradients, _flat(sums.metrics), [sums.saturations]])
+        *parts, metrics, [saturations] = np.split(
+            self._group.sum(own), np.cumsum([*sizes, 4 * len(_METRICS)]))
+        return StepSums(
+            gradients={name: values.reshape(shape) for (name, shape), values in zip(
+                self._shapes.items(), parts, strict=True)},
+            metrics=self._metrics(metrics), saturations=int(saturations),
+            entries=self.entries(sums.entries if sums else {}))
+
+    def metrics(self, metrics: Metrics) -> Metrics:
+        """The sum of all ranks' ``Metrics``."""
+        return self._metrics(self._group.sum(_flat(metrics)))
+
+    def _metrics(self, values: IntArray) -> Metrics:
+        loss, correct, wrong, vertices = values.reshape(len(_METRICS), 4)
+        return Metrics(loss, correct, wrong, vertices, self._unit)
+
+    def entries(self, entries: Mapping[Tensor, tuple[int, int | None]],
+                ) -> dict[Tensor, tuple[int, int | None]]:
+        """Every entry of the exponent file: of peaks, the largest of any rank.
+
+        Parameters
+        ----------
+        entries : dict
+            What this rank has, or nothing.
+
+        Raises
+        ------
+        ValueError
+            If exponents differ.
+        """
+        pairs = [entries.get(name, (None, None)) for name in self._names]
+        exponents, negated, peaks = self._group.maximum(np.array([
+            [_NOTHING if exponent is None else sign * exponent for exponent, _ in pairs]
+            for sign in (1, -1)] + [[_NOTHING if peak is None else peak for _, peak in pairs]]))
+        for name, most, least in zip(self._names, exponents, -negated, strict=True):
             if most != least:
                 raise ValueError(f"{name} has exponent {least} on one board and {most} on another; "
                                  f"make all samples of a step with the same exponents")
-        values = iter(np.split(summed, np.cumsum([
-            *(int(np.prod(shape)) for shape in self._shapes.values()), *(4 for _ in _METRICS)])))
-        return StepSums(
-            gradients={name: next(values).reshape(shape)
-                       for name, shape in self._shapes.items()},
-            metrics=Metrics(next(values), next(values), next(values), next(values), self._unit),
-            saturations=int(next(values)[0]),
-            entries={name: (int(exponent), int(peak) if peak > _NOTHING else None)
-                     for name, exponent, peak in zip(
-                         self._entries, exponents, peaks, strict=True)})
+        return {name: (int(exponent), int(peak) if peak > _NOTHING else None)
+                for name, exponent, peak in zip(self._names, exponents, peaks, strict=True)}
 
-    def _summed(self, sums: StepSums | None) -> IntArray:
-        """Everything that is added up."""
-        if sums is None:
-            count = sum(int(np.prod(shape)) for shape in self._shapes.values())
-            return np.zeros(count + 4 * len(_METRICS) + 1, dtype=np.int64)
-        found: IntArray = np.concatenate([
-            *(np.ravel(sums.gradients[name]) for name in self._shapes),
-            *(getattr(sums.metrics, name) for name in _METRICS),
-            [sums.saturations]]).astype(np.int64)
-        return found
 
-    def _largest(self, sums: StepSums | None) -> IntArray:
-        """Exponents, what is less the larger they are, and peaks."""
-        if sums is None:
-            return np.full((3, len(self._entries)), _NOTHING, dtype=np.int64)
-        pairs = [sums.entries[name] for name in self._entries]
-        return np.array([
-            [exponent for exponent, _ in pairs], [-exponent for exponent, _ in pairs],
-            [_NOTHING if peak is None else peak for _, peak in pairs]], dtype=np.int64)
+def _flat(metrics: Metrics) -> IntArray:
+    """All sums of ``Metrics``, one after another."""
+    found: IntArray = np.concatenate([getattr(metrics, name) for name in _METRICS])
+    return found.astype(np.int64)

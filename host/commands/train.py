@@ -32,6 +32,7 @@ from hypercast.host.runtime.image import write_image
 from hypercast.host.runtime.trace import write_trace
 from hypercast.host.runtime.utilisation import utilisation
 from hypercast.host.training.run_folder import Record
+from hypercast.host.training.sharing import follow_graph
 from hypercast.host.training.trainer import Trainer
 from hypercast.sim.waves import Waves
 
@@ -91,7 +92,10 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
     console = Console(stderr=as_json)
     description = describe(dataset, changes, folder if resume else None)
     if group and group.rank:
-        Trainer.of_description(description, group=group).follow()
+        if description.sampling.sampler:
+            Trainer.of_description(description, group=group).follow()
+        else:
+            follow_graph(group)
         return
     device, config = description.device.name, description.device.config
     if image and description.sampling.sampler:
@@ -184,6 +188,8 @@ def _print_beginning(console: Console, trainer: Trainer, job: Job | None) -> Non
                   f"{config.cores} cores, {config.lanes} lanes, {config.element_width}-bit "
                   f"elements")
     console.print(layer_orders(trainer.network))
+    if trainer.division:
+        console.print(str(trainer.division))
     if job:
         console.print(f"the busiest core has {job.imbalance - 1:.1%} more edges than the mean")
     if trainer.epoch:

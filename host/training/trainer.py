@@ -8,6 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from hypercast.host.cluster.division import Division
+from hypercast.host.cluster.graph_in_parallel import GraphInParallel
 from hypercast.host.cluster.group import Group
 from hypercast.host.cluster.led_device import LedDevice, follow
 from hypercast.host.cluster.samples_in_parallel import SamplesInParallel
@@ -20,7 +22,6 @@ from hypercast.host.runtime.comparison import Comparison
 from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
 from hypercast.host.runtime.sampled_device import SampledDevice
 from hypercast.host.runtime.transport import Transport
-from hypercast.host.training.agreement import agree
 from hypercast.host.training.checkpoint import identity
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.description import Description
@@ -45,6 +46,7 @@ from hypercast.host.training.prepare import (
 from hypercast.host.training.rounding import check_edges, check_features
 from hypercast.host.training.run_folder import Record, RunError, RunFolder
 from hypercast.host.training.sample_source import SampleSource
+from hypercast.host.training.sharing import agree, check_sharing, follow_graph
 from hypercast.host.training.trainer_arguments import check_arguments
 from hypercast.reference.array_types import FloatArray
 from hypercast.reference.fixed_gnn import FixedGnn
@@ -124,6 +126,8 @@ class Trainer:
         On a chip, ``phases`` (cycles by name) and ``counters`` of the last training step.
     progress : callable
         As given; it may be replaced.
+    division : Division or None
+        Which board has which vertex, of an open device, if boards share the graph.
 
     Raises
     ------
@@ -166,7 +170,7 @@ class Trainer:
             self._check_micro_batches(chip=transport is not None or self.device.name != "reference",
                                       check=check)
         if group:
-            self._check_boards(group.size)
+            check_sharing(group.size, self.device, self.sampling, self.recipe, check=check)
         self._samples = SampleSource(graph, network, self.recipe, self.sampling) \
             if self.sampling.sampler else None
         self.initial, self.edges = self._prepared(
@@ -182,6 +186,7 @@ class Trainer:
         self._source = source
         self._transport = transport
         self._group = group
+        self.division: Division | None = None
         self.progress = progress
         self._target: TrainingDevice | None = None
         self._state: TrainingState | None = None
@@ -317,6 +322,11 @@ class Trainer:
         return self._target
 
     def _open(self) -> TrainingDevice:
+        if self._group:
+            agree(self._group, self._identity() if self._samples else {})
+            if not self._samples:
+                self.division = Division.of(self.initial.sample.edges[0], self._group.size)
+                return GraphInParallel.lead(self.initial, self.division, self._group)
         device = open_device(self.device.name, self.initial, self.device.config,
                              capacity=self._samples.capacity() if self._samples else None,
                              edges=self.edges, waves=self._waves, transport=self._transport,
@@ -328,31 +338,20 @@ class Trainer:
             parts = device, self._samples, self._judge, self.recipe.micro_batches
             device = SamplesInParallel(*parts, self._group) if self._group else \
                 SampledDevice(*parts)
-        if self._group:
-            agree(self._group, self._identity())
         return device
 
     def follow(self) -> None:
         """On all ranks of the group but the leader's: train with it until its trainer is closed."""
         assert self._group
-        follow(self._open(), self._group)
+        if self._samples:
+            follow(self._open(), self._group)
+        else:
+            follow_graph(self._group)
 
     def _judge(self) -> Judge:
         """What evaluates parameters that are trained on samples."""
         return Judge(self.network, self.recipe, Sample.of(
             self.network, self.recipe, *training_data(self.graph, self.recipe)))
-
-    def _check_boards(self, boards: int) -> None:
-        """Raise ``DescriptionError`` if so many boards cannot share this training."""
-        if not self.sampling.sampler:
-            raise DescriptionError(
-                f"{boards} boards share the samples of a step, but steps work on the whole graph; "
-                f"give a sampler and {boards} micro_batches or more, or train on one board")
-        if boards > self.recipe.micro_batches:
-            raise DescriptionError(
-                f"[recipe] micro_batches is {self.recipe.micro_batches}, but {boards} boards share "
-                f"the samples of a step; raise it to {boards} or more, or take fewer boards",
-                "recipe", "micro_batches")
 
     def _check_micro_batches(self, *, chip: bool, check: bool) -> None:
         """Raise ``DescriptionError`` if steps cannot be on several samples."""

@@ -17,6 +17,7 @@ READING = ("host/files/reading", "host/fuzzing")
 #: Text of what was opened by reading, or what was just written by ``json.dumps``.
 ALLOWED = {
     "host/benches/cocotb_training.py": {"path.read_bytes", "pickle.loads"},  # of our own process
+    "host/cluster/group.py": {"pickle.loads"},  # of processes of ours
     "host/cluster/mpi_group.py": {"pickle.loads"},  # of processes of ours
     "host/benches/mutants.py": {"json.loads"},  # what a process of ours printed
     "host/commands/diagnosis.py": {"tomllib.loads"},

@@ -60,3 +60,16 @@ def test_keys(layer, step_key):
     expected = keep_mask((dropout.key + step_key) % 2**32, 1 << 14, ranks, features)
     assert np.array_equal(dropout.keep(step_key, ranks, features), expected)
     assert np.array_equal(dropout.apply(np.ones((9, 8)), step_key), expected)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_rows_of_other_ranks(sparse):
+    """Some rows of a matrix have what they have in the whole of it."""
+    dropout = Dropout.from_rate(0.5, 2)
+    matrix = np.arange(1, 61).reshape(12, 5)
+    ranks = np.array([1, 4, 5, 11])
+    part = scipy.sparse.csr_array(matrix[ranks]) if sparse else matrix[ranks]
+    found = dropout.apply(part, 7, ranks)
+    expected = dropout.apply(matrix, 7)[ranks]
+    assert np.array_equal(found.toarray() if sparse else found, expected)
+    assert 0 < np.count_nonzero(expected) < expected.size

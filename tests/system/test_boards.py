@@ -18,6 +18,7 @@ from tests.system.test_kills import results
 pytest.importorskip("mpi4py")
 
 SAMPLED = ["blocks", "--sampler", "walks", "--batch", 20, "--hidden", 6, "--micro-batches", 4]
+WHOLE = ["blocks", "--hidden", 6]
 COMMAND = Path(sys.executable).with_name("hypercast")
 LEADER = "OMPI_COMM_WORLD_RANK"
 
@@ -94,15 +95,16 @@ def check_kills(tmp_path, arguments, kills):
 
 
 def test_a_board_is_killed_and_the_training_resumed(tmp_path):
-    check_kills(tmp_path, [*SAMPLED, "--epochs", 60], [(3, 1, 2.0)])
+    check_kills(tmp_path, [*WHOLE, "--epochs", 60], [(3, 1, 2.0)])
 
 
 @pytest.mark.slow
-def test_many_kills(tmp_path):
+@pytest.mark.parametrize("training", [SAMPLED, WHOLE], ids=["samples", "graph"])
+def test_many_kills(tmp_path, training):
     random.seed(1)
     kills = [(boards, random.randrange(boards), random.uniform(0.1, 5))
              for boards in random.choices((2, 3, 4), k=20)]
-    check_kills(tmp_path, [*SAMPLED, "--epochs", 600, "--optimiser", "adam"], kills)
+    check_kills(tmp_path, [*training, "--epochs", 600, "--optimiser", "adam"], kills)
 
 
 @pytest.mark.slow
@@ -138,8 +140,9 @@ def test_ranks_of_different_trainings(tmp_path):
 
 
 @pytest.mark.slow
-def test_json_of_several_boards_is_that_of_one():
-    arguments = [*SAMPLED, "--epochs", 2, "--json"]
+@pytest.mark.parametrize("training", [SAMPLED, WHOLE], ids=["samples", "graph"])
+def test_json_of_several_boards_is_that_of_one(training):
+    arguments = [*training, "--epochs", 2, "--json"]
     found = [[json.loads(line) for line in lines.splitlines()] for lines in (
         on_boards(*arguments, "--boards", 2), run("train", *arguments).stdout)]
     for lines in found:

@@ -27,14 +27,15 @@ SAMPLINGS = [Sampling(sampler="neighbours", batch=12, fan_outs=(4,)),
 def test_bits_are_those_of_one_board(graph, model, optimiser, sampling, boards, data):
     """Also where the last step of an epoch has fewer samples than there are boards."""
     micro_batches = data.draw(st.integers(boards, 5))
-    arguments = GRAPHS[graph], Model(model, hidden=(6,), dropout=(0.3,))
+    arguments = GRAPHS[graph], Model(
+        model, hidden=(6,), dropout=(0.3,), order="combine_first")
     options = {"sampling": sampling, "optimiser": optimiser, "epochs": 2,
                "micro_batches": micro_batches}
     assert train_on(boards, *arguments, **options) == train_on(1, *arguments, **options)
 
 
 def test_resumed_on_another_number_of_boards(tmp_path):
-    arguments = GRAPHS["classes"], Model(hidden=(6,))
+    arguments = GRAPHS["classes"], Model(hidden=(6,), order="combine_first")
     options = {"sampling": SAMPLINGS[1], "micro_batches": 4}
     whole = train_on(1, *arguments, epochs=6, patience=9, **options)
     for epochs, boards in ((2, 3), (4, 1), (6, 4)):
@@ -46,10 +47,10 @@ def test_resumed_on_another_number_of_boards(tmp_path):
 
 
 @pytest.mark.parametrize(("options", "message"), [
-    ({}, "3 boards share the samples of a step, but steps work on the whole graph; give a sampler"),
-    ({"sampling": SAMPLINGS[0], "micro_batches": 2},
-     "micro_batches is 2, but 3 boards share the samples of a step; raise it to 3 or more"),
+    ({}, "micro_batches is 2, but 3 boards share the samples of a step; raise it to 3 or more"),
+    ({"check": True}, "one sample a step can be compared with the reference; leave out --check"),
 ])
 def test_what_boards_cannot_share(options, message):
     with pytest.raises(DescriptionError, match=message):
-        Trainer(GRAPHS["classes"], group=ThreadGroup(0, 3, [], None), **options)
+        Trainer(GRAPHS["classes"], group=ThreadGroup(0, 3, [], None), sampling=SAMPLINGS[0],
+                micro_batches=2, **options)

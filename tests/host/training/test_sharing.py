@@ -1,7 +1,7 @@
 import pytest
 
 from hypercast.host.cluster.group import ClusterError
-from hypercast.host.training.agreement import agree
+from hypercast.host.training.sharing import agree
 from tests.host.cluster.thread_group import on_ranks
 
 

@@ -1,0 +1,117 @@
+"""Divides the vertices of a graph among boards: few edges cross, and all have as many to sum."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import scipy.sparse
+
+from hypercast.host.cluster.group import ClusterError
+from hypercast.reference.array_types import IntArray, SparseArray
+
+__all__ = ["Division"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Division:
+    """Which board has which vertex.
+
+    Parameters
+    ----------
+    boards : (V,) array of int
+        Board of each vertex.
+    edges : (B,) array of int
+        Edges towards the vertices of each board, loops included.
+    halos : (B,) array of int
+        Vertices of other boards that these edges come from, each counted once.
+    cut : int
+        Edges between boards.
+    """
+
+    boards: IntArray
+    edges: IntArray
+    halos: IntArray
+    cut: int
+
+    @classmethod
+    def of(cls, adjacency: SparseArray, boards: int) -> Self:
+        """Bisect again and again by METIS, balanced on edges.
+
+        The bits of a training do not depend on the division.
+
+        Parameters
+        ----------
+        adjacency : scipy.sparse.csr_array
+            (V, V) edges, row i holding those towards vertex i.
+        boards : int
+            How many there are.
+
+        Raises
+        ------
+        ClusterError
+            If there are more boards than vertices, or METIS is not installed.
+        """
+        vertices = adjacency.shape[0]
+        if boards > vertices:
+            raise ClusterError(f"{boards} boards share {vertices} vertices, but each needs one; "
+                               f"take {vertices} boards or fewer")
+        pattern = scipy.sparse.csr_array(
+            (np.ones(adjacency.nnz, dtype=np.int32), adjacency.indices, adjacency.indptr),
+            shape=adjacency.shape)
+        both = scipy.sparse.csr_array(pattern + pattern.T)
+        degrees = np.diff(both.indptr)
+        coordinates = both.tocoo()
+        apart = coordinates.row != coordinates.col
+        graph = scipy.sparse.csr_array(
+            (coordinates.data[apart], (coordinates.row[apart], coordinates.col[apart])),
+            shape=both.shape)
+        owner = np.zeros(vertices, dtype=np.int64)
+        _bisect(graph, degrees.astype(np.int64), np.arange(vertices), 0, boards, owner)
+        return cls._of_owners(adjacency, owner, boards)
+
+    @classmethod
+    def _of_owners(cls, adjacency: SparseArray, owner: IntArray, boards: int) -> Self:
+        rows, columns = adjacency.tocoo().coords
+        crossing = owner[rows] != owner[columns]
+        pairs = np.unique(owner[rows[crossing]] * np.int64(len(owner)) + columns[crossing])
+        return cls(boards=owner, edges=np.bincount(owner[rows], minlength=boards),
+                   halos=np.bincount(pairs // len(owner), minlength=boards),
+                   cut=int(np.count_nonzero(crossing)))
+
+    def __str__(self) -> str:
+        total = int(self.edges.sum())
+        imbalance = self.edges.max() * len(self.edges) / total - 1
+        return (f"{len(self.edges)} boards share the graph: the busiest has {imbalance:.1%} more "
+                f"edges than the mean, {self.cut / total:.1%} of all edges cross between boards, "
+                f"and a board reads the rows of up to {self.halos.max()} vertices of others")
+
+
+def _bisect(graph: SparseArray, weights: IntArray, vertices: IntArray, first: int, boards: int,
+            owner: IntArray) -> None:
+    """Give the vertices of a graph to so many boards from ``first`` on, noted in ``owner``."""
+    if boards == 1:
+        owner[vertices] = first
+        return
+    left = boards // 2
+    parts = np.asarray(_halves(graph, weights, left / boards), dtype=bool)
+    if np.count_nonzero(~parts) < left or np.count_nonzero(parts) < boards - left:
+        # So few vertices that METIS leaves a board without any.
+        parts = np.arange(len(vertices)) >= max(len(vertices) * left // boards, left)
+    for part, start, count in ((~parts, first, left), (parts, first + left, boards - left)):
+        chosen = np.flatnonzero(part)
+        _bisect(graph[chosen][:, chosen], weights[chosen], vertices[chosen], start, count, owner)
+
+
+def _halves(graph: SparseArray, weights: IntArray, share: float) -> Sequence[int]:
+    """0 or 1 for each vertex: those of 0 have about this share of all weights."""
+    try:
+        import pymetis
+    except ImportError as error:
+        raise ClusterError("boards share a graph by METIS, but there is no pymetis; install it: "
+                           "pip install 'hypercast[cluster]'") from error
+    _, parts = pymetis.part_graph(
+        2, pymetis.CSRAdjacency(graph.indptr, graph.indices), vweights=weights, eweights=graph.data,
+        tpwgts=[share, 1 - share], recursive=True)
+    found: Sequence[int] = parts
+    return found

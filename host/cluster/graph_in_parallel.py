@@ -1,0 +1,88 @@
+"""The vertices of a graph are divided among boards; rows cross before they are summed."""
+
+from dataclasses import replace
+from typing import Self
+
+import numpy as np
+
+from hypercast.host.cluster.division import Division
+from hypercast.host.cluster.group import Group
+from hypercast.host.cluster.shared_rows import SharedRows, parts_of
+from hypercast.host.cluster.total import Totals
+from hypercast.host.runtime.devices import ReferenceDevice
+from hypercast.reference.array_types import IntArray
+from hypercast.reference.initial_model import InitialModel
+from hypercast.reference.metrics import LOSS_UNIT, Metrics
+
+__all__ = ["GraphInParallel"]
+
+
+class GraphInParallel(ReferenceDevice):
+    """One of several devices that train on a whole graph together.
+
+    Every rank has the rows of its own vertices, and all weights. Before rows are summed over
+    neighbours, forward or backward, each sends those that others read. Sums of gradients are added
+    up once a step. That is the step of one board: sums are integers, and in any order the same.
+
+    Parameters
+    ----------
+    model : InitialModel
+        The model with this rank's part of the sample.
+    group : Group
+        The ranks.
+    """
+
+    #: What all ranks have to do at the same time.
+    TOGETHER = frozenset({"train_step", "evaluate", "logits", "load_state"})
+
+    def __init__(self, model: InitialModel, group: Group) -> None:
+        self._place = model.sample.place
+        assert isinstance(self._place, SharedRows)
+        self._place.connect(group)
+        super().__init__(model)
+        self._group = group
+        self._totals = Totals(group, model.state, LOSS_UNIT * model.sample.loss_scale)
+
+    @classmethod
+    def lead(cls, model: InitialModel, division: Division, group: Group) -> Self:
+        """The leader's device; gives the other ranks their parts.
+
+        Parameters
+        ----------
+        model : InitialModel
+            The model with the whole graph.
+        division : Division
+            Which rank has which vertex.
+        group : Group
+            The ranks; the others ``join``.
+        """
+        return cls(group.deal(replace(model, sample=part)
+                              for part in parts_of(model.sample, division)), group)
+
+    @classmethod
+    def join(cls, group: Group) -> Self:
+        """The device of another rank, whose part the leader gives."""
+        return cls(group.deal(), group)
+
+    def train_step(self, *, record: bool = False) -> Metrics:
+        if record:
+            raise ValueError("the reference has no timeline to record; train on a simulated chip")
+        self.begin_step()
+        sums = self._totals.of(self.step_sums())
+        self.update(sums)
+        return sums.metrics
+
+    def evaluate(self) -> Metrics:
+        metrics = self.oracle.evaluate()
+        self.oracle.exponents.load(self._totals.entries(self.oracle.exponents.entries()))
+        return self._totals.metrics(metrics)
+
+    def logits(self) -> tuple[IntArray, int]:
+        own, exponent = super().logits()
+        parts = self._group.gather((self._place.ranks, own))
+        if not parts:
+            return own, exponent
+        found = np.empty((sum(len(ranks) for ranks, _ in parts), own.shape[1]), own.dtype)
+        for ranks, rows in parts:
+            found[ranks] = rows
+        return found, exponent
