@@ -25,8 +25,9 @@ PROJECT = "hypercast"
 AREA_FILE = "area.json"
 TIMING_FILE = "timing.json"
 
-#: A line of RTLIL that says where something is defined, on this machine.
-_SOURCE_LINE = re.compile(r"^ *attribute \\(?:\w+_)?src .*\n", re.MULTILINE)
+#: Lines of RTLIL that say where something is defined, on this machine, or ask for UltraRAM, which
+#: none of these boards has.
+_NOT_WANTED = re.compile(r'^ *attribute \\(?:(?:\w+_)?src .*|ram_style "ultra")\n', re.MULTILINE)
 _MODULE = re.compile(r"^module \\(\S+)$", re.MULTILINE)
 
 
@@ -58,7 +59,7 @@ def chip_source(board: SerialBoard, config: Config) -> str:
     The same text on every run and machine.
     """
     parts = (folded_parts_to_rtlil if is_folded(config) else parts_to_rtlil)(config).values()
-    text, mark = (_SOURCE_LINE.sub("", "\n".join(parts)), "#") if board.open_tools \
+    text, mark = (_NOT_WANTED.sub("", "\n".join(parts)), "#") if board.open_tools \
         else (write_verilog(*parts), "//")
     header = "".join(f"{mark} {line}".rstrip() + "\n" for line in notice(config))
     return f"{header}\n{text}"

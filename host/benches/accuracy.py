@@ -4,7 +4,11 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from hypercast.host.benches.against_float import against_float_figures, train_all
+from hypercast.host.benches.against_float import (
+    against_float_figures,
+    best_validated,
+    train_all,
+)
 from hypercast.host.benches.figure import Figure
 from hypercast.host.benches.many_features import many_features_figures
 from hypercast.host.benches.on_chip import on_chip_figures
@@ -15,11 +19,11 @@ from hypercast.host.training.description.model import Model
 from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.trainer import Trainer
 from hypercast.reference.models import MODELS, model_network
-from hypercast.rtl.isa import Split
 
 __all__ = ["run"]
 
-SEEDS = 10
+#: Trainings by model. Those of GIN differ by two points from seed to seed, whatever computes them.
+SEEDS = {"gcn": 10, "sage": 10, "gin": 40}
 EPOCHS = 200
 #: Points that test accuracy may be below float64's, by element width.
 BELOW = {16: 0.5, 8: 1.0}
@@ -51,7 +55,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     figures = []
     for model in MODELS:
         figures += _on_cora(cora, model, progress)
-    figures += many_features_figures(progress, seeds=3, epochs=100, bars=BELOW)
+    figures += many_features_figures(progress, seeds=3, epochs=200, bars=BELOW)
     progress("several labels")
     figures += micro_f1_figures(bars={16: 0.01})
     figures += _on_facebook(os.environ[FACEBOOK], progress)
@@ -63,15 +67,10 @@ def _on_cora(graph, model, progress):
     network = model_network(model, graph.features.shape[1], (16,), graph.classes, dropout=0.5)
     trainings = [
         train_all(graph, network, {**CORA, "seed": seed, "normalisation": MODELS[model]}, BELOW,
-                  _trained, lambda text: progress(f"Cora, {model}, {text}"))
-        for seed in range(SEEDS)]
+                  lambda trained: best_validated(trained, EPOCHS),
+                  lambda text: progress(f"Cora, {model}, {text}"))
+        for seed in range(SEEDS[model])]
     return against_float_figures(f"Cora, {model}", trainings, BELOW)
-
-
-def _trained(model):
-    for _ in range(EPOCHS):
-        model.train_step()
-    return 100 * model.evaluate().accuracy(Split.TEST)
 
 
 def _on_facebook(folder, progress):

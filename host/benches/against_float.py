@@ -12,11 +12,34 @@ from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.float_gnn import FloatGnn
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
+from hypercast.rtl.isa import Split
 
-__all__ = ["against_float_figures", "train_all"]
+__all__ = ["against_float_figures", "best_validated", "train_all"]
+
+#: Every so many steps a model is evaluated.
+_EVERY = 5
 
 #: What is trained without element width.
 _FLOAT = "float64"
+
+
+def best_validated(model: Any, epochs: int) -> float:
+    """Train a model; its test accuracy in percent at the evaluation with the best validation one.
+
+    Parameters
+    ----------
+    model : FloatGnn or FixedGnn
+        Model at its beginning.
+    epochs : int
+        Training steps.
+    """
+    found = []
+    for epoch in range(1, epochs + 1):
+        model.train_step()
+        if epoch % _EVERY == 0:
+            metrics = model.evaluate()
+            found.append((metrics.accuracy(Split.VALIDATION), metrics.accuracy(Split.TEST)))
+    return 100 * max(found, key=lambda pair: pair[0])[1]
 
 
 def train_all(graph: Graph, network: Network, recipe: Mapping[str, Any], widths: Iterable[int],

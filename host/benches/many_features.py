@@ -10,12 +10,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from hypercast.host.benches.against_float import against_float_figures, train_all
+from hypercast.host.benches.against_float import (
+    against_float_figures,
+    best_validated,
+    train_all,
+)
 from hypercast.host.benches.figure import Figure
 from hypercast.host.graphs.datasets import random_split
 from hypercast.host.graphs.graph import Graph
 from hypercast.reference.network import Network
-from hypercast.rtl.isa import Split
 
 __all__ = ["many_features_figures", "many_features_graph"]
 
@@ -23,8 +26,6 @@ __all__ = ["many_features_figures", "many_features_graph"]
 _CLASSES, _WITHIN, _TELLING = 6, 0.3, 0.1
 #: Numbers of neighbours, and of vertices with a feature, fall by these powers of their ranks.
 _HUBS, _COMMON = 0.75, 0.9
-#: Every so many steps it is evaluated; the best validated evaluation counts.
-_EVERY = 5
 _RECIPE: dict[str, Any] = {
     "optimiser": "adam", "learning_rates": (0.01,), "bias_learning_rates": (0.01,),
     "weight_decays": (1e-5, 0.0)}
@@ -97,7 +98,8 @@ def many_features_figures(progress: Callable[[str], None], *, seeds: int, epochs
         graph = many_features_graph(seed=seed, **sizes)
         network = Network.of_widths([graph.features.shape[1], 128, graph.classes], dropout=0.5)
         trainings.append(train_all(
-            graph, network, {**_RECIPE, "seed": seed}, bars, lambda model: _best(model, epochs),
+            graph, network, {**_RECIPE, "seed": seed}, bars,
+            lambda model: best_validated(model, epochs),
             lambda text: progress(f"many features, {text}")))
     return against_float_figures("Many features and hubs, GCN", trainings, bars)
 
@@ -106,14 +108,3 @@ def _falling(generator, count, power):
     """Probabilities that fall by a power of their rank, in random order."""
     weights = (generator.permutation(count) + 10.0) ** -power
     return weights / weights.sum()
-
-
-def _best(model, epochs):
-    """Test accuracy in percent where validation accuracy is best."""
-    found = []
-    for epoch in range(1, epochs + 1):
-        model.train_step()
-        if epoch % _EVERY == 0:
-            metrics = model.evaluate()
-            found.append((metrics.accuracy(Split.VALIDATION), metrics.accuracy(Split.TEST)))
-    return 100 * max(found, key=lambda pair: pair[0])[1]

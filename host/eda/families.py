@@ -82,12 +82,15 @@ class Family:
     systolic : str
         The family for which the systolic array is synthesised instead: one whose DSP slices are
         the same there, and of which Yosys knows more. Itself, if empty.
+    ultra_ram : bool
+        Whether it has UltraRAM.
     """
 
     title: str
     command: str
     cells: dict[str, Area]
     systolic: str = ""
+    ultra_ram: bool = False
 
 
 _LUT = Area(luts=1)
@@ -126,7 +129,8 @@ FAMILIES = {
         "RAMB18E1": Area(block_rams=0.5), "RAMB36E1": Area(block_rams=1), "DSP48E1": _DSP,
     }),
     "ultrascale+": Family(
-        title="UltraScale+", command=f"synth_xilinx -family xcup -uram {_AMD_OPTIONS}", cells={
+        title="UltraScale+", command=f"synth_xilinx -family xcup -uram {_AMD_OPTIONS}",
+        ultra_ram=True, cells={
             **_AMD_CELLS,
             "RAMB18E2": Area(block_rams=0.5), "RAMB36E2": Area(block_rams=1), "DSP48E2": _DSP,
             "URAM288": Area(ultra_rams=1),

@@ -10,6 +10,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from hypercast.boards.serial_project import tools
+from hypercast.host.eda.synthesis import WITHOUT_ULTRA_RAM
 from hypercast.host.files.reading.json_file import read_json
 from hypercast.rtl.config import Config
 from hypercast.rtl.control.control_unit import ControlUnit
@@ -109,7 +110,8 @@ def block_clock(block: wiring.Component, *, asked: float) -> Clock:
         programs = tools()
         # Yosys gives a bit of an array port the name that its element has, and stops.
         run([programs["YOSYS"], "-q", "-p", r"read_rtlil block.il; rename -hide w:*\[*; "
-             "synth_ecp5 -nowidelut -top block; write_json block.json"], folder, "yosys")
+             f"{WITHOUT_ULTRA_RAM}synth_ecp5 -nowidelut -top block; write_json block.json"],
+            folder, "yosys")
         run([programs["NEXTPNR_ECP5"], "--quiet", "--out-of-context", *_DEVICE, "--freq",
              str(asked), "--timing-allow-fail", "--json", "block.json", "--report",
              "timing.json"], folder, "nextpnr")

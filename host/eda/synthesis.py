@@ -13,7 +13,8 @@ from hypercast.host.files.reading.json_file import read_json
 from hypercast.host.files.reading.regular_file import read_text
 from hypercast.rtl.export.yosys import YOSYS
 
-__all__ = ["SCRIPT", "area_of", "count_cells", "hierarchical_areas", "synthesise"]
+__all__ = ["SCRIPT", "WITHOUT_ULTRA_RAM", "area_of", "count_cells", "hierarchical_areas",
+           "synthesise"]
 
 #: Cells in which Yosys keeps names; they are no hardware.
 _NO_CELLS = {"$scopeinfo"}
@@ -25,8 +26,10 @@ _SCATTERED = "$mem_v2"
 # the port, and stops; so names inside the design are made private first.
 #: What Yosys does, but for a family's command.
 SCRIPT = ("read_rtlil design.il; hierarchy -top top; rename -hide w:*; "
-          "{command} -run :map_ffram; tee -q -o memories.json stat -json; "
+          "{styles}{command} -run :map_ffram; tee -q -o memories.json stat -json; "
           "{command} -run map_ffram:; tee -q -o cells.json stat -json")
+#: What hides from Yosys, where a family has no UltraRAM, that a memory should become it.
+WITHOUT_ULTRA_RAM = "setattr -unset ram_style a:ram_style=ultra; "
 #: A module that does nothing but to contain others, which stay apart.
 _TOP = "module \\top\n{instances}end\n"
 _INSTANCE = "  attribute \\keep 1\n  cell \\{module} \\part_{number}\n  end\n"
@@ -129,7 +132,8 @@ def count_cells(designs: Sequence[str], family: Family) -> list[dict[str, int]]:
         folder = Path(name)
         (folder / "design.il").write_text(text + _TOP.format(instances=instances), encoding="utf-8")
         result = subprocess.run(
-            [*YOSYS, "-q", "-l", "yosys.log", "-p", SCRIPT.format(command=family.command)],
+            [*YOSYS, "-q", "-l", "yosys.log", "-p", SCRIPT.format(
+                command=family.command, styles="" if family.ultra_ram else WITHOUT_ULTRA_RAM)],
             cwd=folder, capture_output=True, text=True)
         if result.returncode:
             log = read_text(folder / "yosys.log").splitlines()

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import accumulator_row
 from hypercast.rtl.lib.adder import sum_of
+from hypercast.rtl.lib.ram_style import ram_style
 
 __all__ = ["AccumulatorMemory"]
 
@@ -54,9 +55,7 @@ class AccumulatorMemory(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # Otherwise it would take four times as many block RAMs. No device without UltraRAM has room
-        # for so many rows.
-        attributes = {"ram_style": "ultra"} if self._rows >= 2048 else {}
+        attributes = ram_style(self._rows, self._shape.size)
         m.submodules.memory = memory = Memory(
             shape=self._shape, depth=self._rows, init=[], attrs=attributes)
         read, write = memory.read_port(), memory.write_port()

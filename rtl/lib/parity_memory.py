@@ -5,6 +5,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory, MemoryData
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.lib.ram_style import ram_style
+
 __all__ = ["ParityMemory"]
 
 
@@ -50,6 +52,7 @@ class ParityMemory(wiring.Component):
         word = pieces * width
         self._word = data.ArrayLayout(data.StructLayout({"bits": width, "parity": 1}), pieces)
         self.contents = MemoryData(shape=self._word, depth=depth, init=[])
+        self._attributes = ram_style(depth, self._word.size) if domain == "sync" else {}
         enable = {"en": Out(1)} if domain == "sync" else {}
         super().__init__({
             "reads": In(wiring.Signature({
@@ -61,7 +64,7 @@ class ParityMemory(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.with_parity = words = Memory(self.contents)
+        m.submodules.with_parity = words = Memory(self.contents, attrs=self._attributes)
         write = words.write_port(granularity=1)
         m.d.comb += [write.addr.eq(self.write.addr), write.en.eq(self.write.en)]
         for number, piece in enumerate(write.data):

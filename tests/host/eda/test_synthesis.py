@@ -14,6 +14,7 @@ from hypercast.host.eda.module_texts import ModuleTexts
 from hypercast.host.eda.synthesis import area_of, count_cells, synthesise
 from hypercast.rtl.config import Config
 from hypercast.rtl.lib.accumulator_bank import AccumulatorBank
+from hypercast.rtl.lib.parity_memory import ParityMemory
 
 _CONTENT = [40503 * row % 2**16 for row in range(4096)]
 
@@ -94,3 +95,12 @@ def test_ports_that_are_arrays():
     config = Config(lanes=2, accumulator_rows=16)
     found = synthesise(rtlil.convert(AccumulatorBank(config)), FAMILIES["ecp5"])
     assert (found.ram_luts > 0, found.scattered_memories) == (True, 0)
+
+
+@pytest.mark.parametrize("family, kind", [("ecp5", "block_rams"), ("ultrascale+", "ultra_rams")])
+def test_ultra_ram_where_there_is_some(family, kind):
+    text = rtlil.convert(ParityMemory(71, 2048))
+    assert 'ram_style "ultra"' in text
+    found = synthesise(text, FAMILIES[family])
+    assert getattr(found, kind) > 0
+    assert not found.scattered_memories and not (found.block_rams and found.ultra_rams)
