@@ -136,23 +136,35 @@ class FixedPasses:
         step_key : int, optional
             Step key of a training step; without it, it is an evaluation, without dropout.
         """
-        layers, training = self.network.layers, step_key is not None
         self._file.begin()
-        during = Pass.TRAINING if training else Pass.EVALUATION
-        for number in range(1, len(layers) + 1):
-            base, sums = self._layers.forward(number, step_key)
-            bias = Tensor(Kind.BIAS, number)
-            sums += align(self.tensors[bias], self.exponents.bias_shift(bias, base))
-            hidden = number < len(layers)
-            source = Tensor(Kind.HIDDEN if hidden else Kind.LOGITS, number, during)
-            if hidden:
-                mask = sums > 0
-                if step_key is not None:
-                    mask = self.network.dropouts[number].apply(
-                        mask, step_key, self.sample.place.ranks)
-                    self.masks[source] = mask
-                sums *= mask
-            self._file.store(source, sums, base)
+        for number in range(1, len(self.network.layers) + 1):
+            self.forward_layer(number, step_key)
+        return self.loss(Pass.EVALUATION if step_key is None else Pass.TRAINING)
+
+    def begin(self) -> None:
+        """Begin passes that go layer by layer: each entry is opened by what is stored first."""
+        self._file.begin()
+
+    def forward_layer(self, number: int, step_key: int | None = None) -> None:
+        """A layer, from its input to what is stored of its output; arguments as above."""
+        during = Pass.EVALUATION if step_key is None else Pass.TRAINING
+        base, sums = self._layers.forward(number, step_key)
+        bias = Tensor(Kind.BIAS, number)
+        sums += align(self.tensors[bias], self.exponents.bias_shift(bias, base))
+        hidden = number < len(self.network.layers)
+        source = Tensor(Kind.HIDDEN if hidden else Kind.LOGITS, number, during)
+        if hidden:
+            mask = sums > 0
+            if step_key is not None:
+                mask = self.network.dropouts[number].apply(
+                    mask, step_key, self.sample.place.ranks)
+                self.masks[source] = mask
+            sums *= mask
+        self._file.store(source, sums, base)
+
+    def loss(self, during: Pass) -> LossRow:
+        """The ``LossRow`` of a pass's logits."""
+        source = Tensor(Kind.LOGITS, len(self.network.layers), during)
         several = self.recipe.loss == BINARY_CROSS_ENTROPY
         loss = sigmoid_gradient if several else softmax_gradient
         return loss(self.tensors[source], self.sample.labels, self.exponents.loss_shift(source),
@@ -160,17 +172,30 @@ class FixedPasses:
 
     def backward(self, rows: LossRow) -> None:
         """All gradients, from the ``LossRow`` of a training step's logits."""
-        layers = len(self.network.layers)
+        self.store_loss(rows)
+        for number in range(len(self.network.layers), 0, -1):
+            self.backward_layer(number)
+
+    def store_loss(self, rows: LossRow) -> None:
+        """The gradient of the logits."""
         train = self.sample.splits == Split.TRAIN
-        self._file.store(
-            Tensor(Kind.GRADIENT, layers), rows.gradient * train[:, None], LOSS_EXPONENT)
-        for number in range(layers, 0, -1):
-            self.gradients |= self._layers.parameter_gradients(number)
-            if number > 1:
-                base, sums = self._layers.input_gradient(number)
-                mask = self.masks[Tensor(Kind.HIDDEN, number - 1)]
-                self._file.store(Tensor(Kind.GRADIENT, number - 1), sums * mask, base,
-                                 self.network.dropouts[number - 1])
+        self._file.store(Tensor(Kind.GRADIENT, len(self.network.layers)),
+                         rows.gradient * train[:, None], LOSS_EXPONENT)
+
+    def backward_layer(self, number: int) -> None:
+        """Gradients of a layer's parameters, and of its input, but for that of the first."""
+        self.gradients |= self._layers.parameter_gradients(number)
+        if number > 1:
+            base, sums = self._layers.input_gradient(number)
+            mask = self.masks[Tensor(Kind.HIDDEN, number - 1)]
+            self._file.store(Tensor(Kind.GRADIENT, number - 1), sums * mask, base,
+                             self.network.dropouts[number - 1])
+
+    @property
+    def opened(self) -> dict[Tensor, tuple[int, int | None]]:
+        """Exponent and peak of every entry that these passes opened."""
+        entries = self.exponents.entries()
+        return {name: entries[name] for name in self._file.opened}
 
     def metrics(self, rows: LossRow) -> Metrics:
         """``Metrics`` of a forward pass."""

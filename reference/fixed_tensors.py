@@ -64,6 +64,11 @@ class FixedTensors:
         self._calibrating = False
         return result
 
+    @property
+    def opened(self) -> frozenset[Tensor]:
+        """Entries that this program has opened."""
+        return frozenset(self._opened)
+
     def begin(self) -> None:
         """A program begins: each entry is opened by the first tensor that is stored."""
         self._opened.clear()

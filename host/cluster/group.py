@@ -20,7 +20,8 @@ class ClusterError(RuntimeError):
 class Group(abc.ABC):
     """The processes of a training, one for each board.
 
-    All of them call the same methods in the same order: each call waits for the others.
+    All of them call the same methods in the same order: each call waits for the others. Only
+    ``send`` and ``receive`` are between two of them.
 
     Parameters
     ----------
@@ -62,6 +63,14 @@ class Group(abc.ABC):
             Rank to a contiguous array. What one receives from another has the type and the shape
             of what that one sends.
         """
+
+    @abc.abstractmethod
+    def send(self, rank: int, value: Any) -> None:
+        """Send something to a rank, and do not wait for it."""
+
+    @abc.abstractmethod
+    def receive(self, rank: int) -> Any:
+        """What a rank sent; in the order in which it sent."""
 
     def deal(self, values: Iterable[Any] = ()) -> Any:
         """One of the leader's values for each rank, in order; it makes them one by one."""

@@ -22,6 +22,8 @@ _LOOKS = 200
 _PAUSE = 2e-4
 #: Tag of the message with which a rank tells the leader that it has come to a call.
 _ARRIVAL = 1
+#: Tag of messages between two ranks.
+_MESSAGE = 2
 _INSTALL = "install it: pip install 'hypercast[cluster]'"
 
 
@@ -89,6 +91,8 @@ class MpiGroup(Group):
         self._communicator = communicator
         self._seconds = seconds
         self._calls = 0
+        self._status = mpi.Status()
+        self._under_way: list[tuple[Any, Any]] = []  # requests, and what they send
 
     def sum(self, values: IntArray) -> IntArray:
         return self._reduced(values, self._mpi.SUM)
@@ -134,6 +138,28 @@ class MpiGroup(Group):
             *(self._communicator.Irecv(values, rank) for rank, values in received.items()),
             *(self._communicator.Isend(values, rank) for rank, values in sent.items())])
 
+    def send(self, rank: int, value: Any) -> None:
+        content = np.frombuffer(pickle.dumps(value), np.uint8)
+        request = self._communicator.Isend(content, rank, _MESSAGE)
+        self._under_way = [pair for pair in self._under_way if not pair[0].Test()]
+        self._under_way.append((request, content))
+
+    def receive(self, rank: int) -> Any:
+        found: list[Any] = []
+
+        def look() -> bool:
+            for request, _ in self._under_way:  # what others wait for goes on meanwhile
+                request.Test()
+            message = self._communicator.Improbe(rank, _MESSAGE, self._status)
+            if message:
+                found.append(message)
+            return bool(message)
+
+        self._wait(look, lambda: [rank])
+        content = np.empty(self._status.Get_count(self._mpi.BYTE), np.uint8)
+        self._finish([found[0].Irecv(content)])
+        return pickle.loads(content.tobytes())
+
     def _arrive(self) -> None:
         """Tell the leader that this rank has come to its next call; the leader waits for all."""
         self._calls += 1
@@ -147,8 +173,6 @@ class MpiGroup(Group):
 
     def _finish(self, requests: Sequence[Any], ranks: Sequence[int] = ()) -> None:
         """Wait for all requests; with ``ranks``, each is an answer of one of these."""
-        limit = self._seconds * (1 if self.rank == 0 else 2)
-        deadline = time.monotonic() + limit
         done = [False] * len(requests)
 
         def look() -> bool:
@@ -156,12 +180,17 @@ class MpiGroup(Group):
                 done[number] = done[number] or request.Test()
             return all(done)
 
-        if not _within(look, deadline):
-            silent = [rank for rank, answered in zip(ranks, done, strict=True) if not answered] \
-                if ranks else [0]
-            names = ", ".join(map(str, silent))
+        self._wait(look, lambda: [rank for rank, answered in zip(ranks, done, strict=True)
+                                  if not answered] if ranks else [0])
+
+    def _wait(self, look: Callable[[], bool], silent: Callable[[], list[int]]) -> None:
+        """Wait until ``look()`` is true; ``silent()`` are the ranks that it is for."""
+        limit = self._seconds * (1 if self.rank == 0 else 2)
+        if not _within(look, time.monotonic() + limit):
+            ranks = silent()
+            names = ", ".join(map(str, ranks))
             raise ClusterError(
-                f"board{'s' if len(silent) > 1 else ''} {names} did not answer for {limit:g} "
+                f"board{'s' if len(ranks) > 1 else ''} {names} did not answer for {limit:g} "
                 f"seconds; see what that process does, or raise --timeout if it is at work")
 
 

@@ -73,7 +73,12 @@ class Totals:
         Parameters
         ----------
         entries : dict
-            What this rank has, or nothing.
+            What this rank has, or some of them, or nothing.
+
+        Returns
+        -------
+        dict
+            Those that any rank has.
 
         Raises
         ------
@@ -85,11 +90,12 @@ class Totals:
             [_NOTHING if exponent is None else sign * exponent for exponent, _ in pairs]
             for sign in (1, -1)] + [[_NOTHING if peak is None else peak for _, peak in pairs]]))
         for name, most, least in zip(self._names, exponents, -negated, strict=True):
-            if most != least:
+            if most != least and most > _NOTHING:
                 raise ValueError(f"{name} has exponent {least} on one board and {most} on another; "
                                  f"make all samples of a step with the same exponents")
         return {name: (int(exponent), int(peak) if peak > _NOTHING else None)
-                for name, exponent, peak in zip(self._names, exponents, peaks, strict=True)}
+                for name, exponent, peak in zip(self._names, exponents, peaks, strict=True)
+                if exponent > _NOTHING}
 
 
 def _flat(metrics: Metrics) -> IntArray:

@@ -32,7 +32,7 @@ from hypercast.host.runtime.image import write_image
 from hypercast.host.runtime.trace import write_trace
 from hypercast.host.runtime.utilisation import utilisation
 from hypercast.host.training.run_folder import Record
-from hypercast.host.training.sharing import follow_graph
+from hypercast.host.training.sharing import SCHEMES, follow_graph, scheme_of
 from hypercast.host.training.trainer import Trainer
 from hypercast.sim.waves import Waves
 
@@ -67,13 +67,16 @@ _TIMEOUT = 600.0
 @click.option("--boards", type=click.IntRange(1, 1024), default=None,
               help="Train on so many boards together, with a process of this machine for each; the "
                    "bits are those of one. Or start hypercast train by mpirun.")
+@click.option("--scheme", type=click.Choice(SCHEMES), default=None,
+              help="What each board has its own of: some of a step's samples, a part of the graph, "
+                   "or a run of layers.  [default: samples with --sampler, else graph]")
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), default=None,
               help="Seconds that a board waits for another.  [default: 600]")
 @json_option
 def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool | None,
           folder: Path | None, every: int | None, resume: bool, trace: Path | None,
           trace_step: int | None, waves: Waves | None, image: Path | None,
-          boards: int | None, timeout: float | None, as_json: bool) -> None:
+          boards: int | None, scheme: str | None, timeout: float | None, as_json: bool) -> None:
     """Train DATASET: blocks (the default), karate, or a file or folder of graphs in a format of
     others; or what FILE.toml or FILE.yaml describes, see docs/tutorial.md.
 
@@ -88,14 +91,14 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
         raise click.UsageError("--every says how often --run keeps a checkpoint; give that as well")
     if boards and boards > 1 and started_ranks()[1] == 1:
         raise click.exceptions.Exit(launch(boards, sys.argv[1:]))
-    group = _group(boards, timeout)
+    group = _group(boards, timeout, scheme)
     console = Console(stderr=as_json)
     description = describe(dataset, changes, folder if resume else None)
     if group and group.rank:
         if description.sampling.sampler:
-            Trainer.of_description(description, group=group).follow()
+            Trainer.of_description(description, group=group, scheme=scheme).follow()
         else:
-            follow_graph(group)
+            follow_graph(group, scheme_of(scheme, description.sampling))
         return
     device, config = description.device.name, description.device.config
     if image and description.sampling.sampler:
@@ -107,7 +110,7 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
     with console.status("reading the graph") as status, Trainer.of_description(
             description, run=folder, every=every or 1, resume=resume, check=check,
             record_step=recorded, waves=waves, group=group,
-            progress=status.update) as trainer:
+            scheme=scheme, progress=status.update) as trainer:
         if (trace or waves or trace_step) and recorded and recorded <= trainer.epoch:
             later = "give a later --trace-step" if trace_step else "raise --epochs"
             raise click.UsageError(f"the training step of epoch {recorded} is to be recorded, but "
@@ -147,16 +150,18 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
         raise click.exceptions.Exit(1)
 
 
-def _group(boards: int | None, timeout: float | None) -> MpiGroup | None:
+def _group(boards: int | None, timeout: float | None,
+           scheme: str | None) -> MpiGroup | None:
     """The processes that were started together; None if this one is alone."""
     group = world(timeout or _TIMEOUT)
     size = group.size if group else 1
     if boards and boards != size:
         raise click.UsageError(f"--boards {boards} starts as many processes, but {size} were "
                                f"started already; leave one of the two out")
-    if timeout and not group:
-        raise click.UsageError("--timeout says how long boards wait for each other; give --boards "
-                               "as well")
+    for option, given in (("--timeout", timeout), ("--scheme", scheme)):
+        if given and not group:
+            raise click.UsageError(f"{option} says how boards train together; give --boards as "
+                                   f"well")
     return group
 
 

@@ -114,9 +114,11 @@ class SampledDevice(WrappedDevice):
 
     def evaluate(self) -> Metrics:
         """``Metrics`` of the whole graph, computed by the reference."""
-        parameters = self._device.state().parameters
+        return self._judged(self._device.state())
+
+    def _judged(self, state: TrainingState) -> Metrics:
         return self._judge().judge({
-            name: arrays["master"] for name, arrays in parameters.items()})
+            name: arrays["master"] for name, arrays in state.parameters.items()})
 
     def logits(self) -> tuple[IntArray, int]:
         judge = self._judge()

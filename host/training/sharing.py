@@ -7,6 +7,7 @@ import numpy as np
 
 from hypercast.host.cluster.graph_in_parallel import GraphInParallel
 from hypercast.host.cluster.group import ClusterError, Group
+from hypercast.host.cluster.layers_in_pipeline import LayersInPipeline
 from hypercast.host.cluster.led_device import follow
 from hypercast.host.training.checkpoint import differences, leaves
 from hypercast.host.training.description.conversion import DescriptionError
@@ -14,10 +15,25 @@ from hypercast.host.training.description.device import Device
 from hypercast.host.training.description.sampling import Sampling
 from hypercast.reference.recipe import Recipe
 
-__all__ = ["agree", "check_sharing", "follow_graph"]
+__all__ = ["SCHEMES", "agree", "check_sharing", "follow_graph", "scheme_of"]
+
+#: Ways to share a training: what each board has its own of.
+SCHEMES = (SAMPLES, GRAPH, LAYERS) = ("samples", "graph", "layers")
 
 
-def check_sharing(boards: int, device: Device, sampling: Sampling, recipe: Recipe, *,
+def scheme_of(scheme: str | None, sampling: Sampling) -> str:
+    """The scheme, if none is given that of the sampling; raises ``DescriptionError`` for another.
+    """
+    if scheme == SAMPLES and not sampling.sampler:
+        raise DescriptionError("boards share the samples of a step, but steps work on the whole "
+                               "graph; give a sampler, or another scheme")
+    if scheme == GRAPH and sampling.sampler:
+        raise DescriptionError("boards share the whole graph, but steps work on samples; leave the "
+                               "sampler out, or give another scheme")
+    return scheme or (SAMPLES if sampling.sampler else GRAPH)
+
+
+def check_sharing(boards: int, scheme: str, device: Device, recipe: Recipe, *,
                   check: bool) -> None:
     """Raise ``DescriptionError`` if so many boards cannot share a training; says what to do."""
     if device.name != "reference":
@@ -27,7 +43,7 @@ def check_sharing(boards: int, device: Device, sampling: Sampling, recipe: Recip
     if check:
         raise DescriptionError(f"--check compares one board with the reference, but {boards} train "
                                f"together; leave it out")
-    if sampling.sampler and boards > recipe.micro_batches:
+    if scheme == SAMPLES and boards > recipe.micro_batches:
         raise DescriptionError(
             f"[recipe] micro_batches is {recipe.micro_batches}, but {boards} boards share the "
             f"samples of a step; raise it to {boards} or more, or take fewer boards",
@@ -57,7 +73,8 @@ def agree(group: Group, identity: dict[str, Any]) -> None:
                                f"boards the same command, files and versions")
 
 
-def follow_graph(group: Group) -> None:
-    """Take part in a training on a whole graph, of which the leader gives a part."""
+def follow_graph(group: Group, scheme: str) -> None:
+    """Take part in a training on a whole graph, which the leader gives, or a part of it."""
     agree(group, {})
-    follow(GraphInParallel.join(group), group)
+    follow(LayersInPipeline(group.tell(), group) if scheme == LAYERS
+           else GraphInParallel.join(group), group)

@@ -11,6 +11,11 @@ import numpy as np
 from hypercast.host.cluster.division import Division
 from hypercast.host.cluster.graph_in_parallel import GraphInParallel
 from hypercast.host.cluster.group import Group
+from hypercast.host.cluster.layers_in_pipeline import (
+    LayersInPipeline,
+    SampledPipeline,
+    runs_of_layers,
+)
 from hypercast.host.cluster.led_device import LedDevice, follow
 from hypercast.host.cluster.samples_in_parallel import SamplesInParallel
 from hypercast.host.compiler.job import Job
@@ -46,7 +51,14 @@ from hypercast.host.training.prepare import (
 from hypercast.host.training.rounding import check_edges, check_features
 from hypercast.host.training.run_folder import Record, RunError, RunFolder
 from hypercast.host.training.sample_source import SampleSource
-from hypercast.host.training.sharing import agree, check_sharing, follow_graph
+from hypercast.host.training.sharing import (
+    GRAPH,
+    LAYERS,
+    agree,
+    check_sharing,
+    follow_graph,
+    scheme_of,
+)
 from hypercast.host.training.trainer_arguments import check_arguments
 from hypercast.reference.array_types import FloatArray
 from hypercast.reference.fixed_gnn import FixedGnn
@@ -102,6 +114,8 @@ class Trainer:
     group : Group, optional
         Processes that train together, a board each. The trainer of each has the same arguments;
         only that of rank 0 has a ``run`` and trains, the others ``follow``.
+    scheme : str, optional
+        How they share it, one of ``SCHEMES``; by default the samples of a step, or the graph.
     progress : callable
         Called with a line of text before each slow step.
     **recipe
@@ -149,7 +163,7 @@ class Trainer:
                  record_step: int | None = None, waves: Waves | None = None,
                  patience: int | None = None, monitor: str | None = None,
                  source: Source | None = None, transport: Transport | None = None,
-                 group: Group | None = None,
+                 group: Group | None = None, scheme: str | None = None,
                  progress: Callable[[str], None] = lambda text: None, **recipe: Any) -> None:
         check_arguments(graph=graph, model=model, device=device, sampling=sampling, every=every,
                         record_step=record_step, run=run, progress=progress, transport=transport)
@@ -170,7 +184,8 @@ class Trainer:
             self._check_micro_batches(chip=transport is not None or self.device.name != "reference",
                                       check=check)
         if group:
-            check_sharing(group.size, self.device, self.sampling, self.recipe, check=check)
+            scheme = scheme_of(scheme, self.sampling)
+            check_sharing(group.size, scheme, self.device, self.recipe, check=check)
         self._samples = SampleSource(graph, network, self.recipe, self.sampling) \
             if self.sampling.sampler else None
         self.initial, self.edges = self._prepared(
@@ -185,7 +200,7 @@ class Trainer:
         self._waves = waves
         self._source = source
         self._transport = transport
-        self._group = group
+        self._group, self._scheme = group, scheme
         self.division: Division | None = None
         self.progress = progress
         self._target: TrainingDevice | None = None
@@ -323,10 +338,7 @@ class Trainer:
 
     def _open(self) -> TrainingDevice:
         if self._group:
-            agree(self._group, self._identity() if self._samples else {})
-            if not self._samples:
-                self.division = Division.of(self.initial.sample.edges[0], self._group.size)
-                return GraphInParallel.lead(self.initial, self.division, self._group)
+            return self._open_share(self._group)
         device = open_device(self.device.name, self.initial, self.device.config,
                              capacity=self._samples.capacity() if self._samples else None,
                              edges=self.edges, waves=self._waves, transport=self._transport,
@@ -335,10 +347,23 @@ class Trainer:
             device = CheckedDevice(
                 device, ReferenceDevice(self.initial), self.device.config.lanes)
         if self._samples:
-            parts = device, self._samples, self._judge, self.recipe.micro_batches
-            device = SamplesInParallel(*parts, self._group) if self._group else \
-                SampledDevice(*parts)
+            device = SampledDevice(
+                device, self._samples, self._judge, self.recipe.micro_batches)
         return device
+
+    def _open_share(self, group: Group) -> TrainingDevice:
+        """This rank's share of the device."""
+        agree(group, self._identity() if self._samples else {})
+        if self._samples:
+            parts = self._samples, self._judge, self.recipe.micro_batches
+            if self._scheme == LAYERS:
+                return SampledPipeline(LayersInPipeline(self.initial, group), *parts)
+            return SamplesInParallel(ReferenceDevice(self.initial), *parts, group)
+        if self._scheme == LAYERS:
+            runs_of_layers(self.network, self.initial.sample, group.size)  # or it is refused now
+            return LayersInPipeline(group.tell(self.initial), group)
+        self.division = Division.of(self.initial.sample.edges[0], group.size)
+        return GraphInParallel.lead(self.initial, self.division, group)
 
     def follow(self) -> None:
         """On all ranks of the group but the leader's: train with it until its trainer is closed."""
@@ -346,7 +371,7 @@ class Trainer:
         if self._samples:
             follow(self._open(), self._group)
         else:
-            follow_graph(self._group)
+            follow_graph(self._group, self._scheme or GRAPH)
 
     def _judge(self) -> Judge:
         """What evaluates parameters that are trained on samples."""

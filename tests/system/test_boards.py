@@ -19,8 +19,17 @@ pytest.importorskip("mpi4py")
 
 SAMPLED = ["blocks", "--sampler", "walks", "--batch", 20, "--hidden", 6, "--micro-batches", 4]
 WHOLE = ["blocks", "--hidden", 6]
+LAYERS = [*SAMPLED, "--layers", 4, "--scheme", "layers"]
+TRAININGS = pytest.mark.parametrize("training", [SAMPLED, WHOLE, LAYERS],
+                                    ids=["samples", "graph", "layers"])
 COMMAND = Path(sys.executable).with_name("hypercast")
 LEADER = "OMPI_COMM_WORLD_RANK"
+
+
+def alone(arguments):
+    """The arguments of one board's training."""
+    return arguments[:arguments.index("--scheme")] + arguments[arguments.index("--scheme") + 2:] \
+        if "--scheme" in arguments else arguments
 
 
 def started(*arguments):
@@ -81,7 +90,7 @@ def kept(folder):
 def check_kills(tmp_path, arguments, kills):
     """Train undisturbed on one board, and on several with kills; both end in the same."""
     whole, folder = tmp_path / "whole", tmp_path / "killed"
-    run("train", *arguments, "--run", whole)
+    run("train", *alone(arguments), "--run", whole)
     for boards, rank, after in kills:
         with started(*arguments, "--boards", boards, "--run", folder, "--resume") as process:
             strike(process, rank, signal.SIGKILL, after)
@@ -99,7 +108,7 @@ def test_a_board_is_killed_and_the_training_resumed(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("training", [SAMPLED, WHOLE], ids=["samples", "graph"])
+@TRAININGS
 def test_many_kills(tmp_path, training):
     random.seed(1)
     kills = [(boards, random.randrange(boards), random.uniform(0.1, 5))
@@ -140,11 +149,11 @@ def test_ranks_of_different_trainings(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("training", [SAMPLED, WHOLE], ids=["samples", "graph"])
+@TRAININGS
 def test_json_of_several_boards_is_that_of_one(training):
     arguments = [*training, "--epochs", 2, "--json"]
     found = [[json.loads(line) for line in lines.splitlines()] for lines in (
-        on_boards(*arguments, "--boards", 2), run("train", *arguments).stdout)]
+        on_boards(*arguments, "--boards", 2), run("train", *alone(arguments)).stdout)]
     for lines in found:
         del lines[-1]["seconds"]
     assert found[0] == found[1]

@@ -1,6 +1,9 @@
 """Groups of threads: what several ranks do, in one process."""
 
+import itertools
+import pickle
 from concurrent.futures import ThreadPoolExecutor
+from queue import Queue
 from threading import Barrier
 
 import numpy as np
@@ -11,8 +14,9 @@ from hypercast.host.cluster.group import Group
 class ThreadGroup(Group):
     """A rank that is a thread; ``board`` is a list that all of them share."""
 
-    def __init__(self, rank, size, board, barrier):
+    def __init__(self, rank, size, board, barrier, boxes=None):
         super().__init__(rank, size)
+        self._boxes = boxes
         self._board, self._barrier = board, barrier
 
     def _all(self, value):
@@ -40,14 +44,21 @@ class ThreadGroup(Group):
                 received[rank][...] = other[self.rank]
         self._barrier.wait()
 
+    def send(self, rank, value):
+        self._boxes[self.rank, rank].put(pickle.dumps(value))
+
+    def receive(self, rank):
+        return pickle.loads(self._boxes[rank, self.rank].get(timeout=60))
+
 
 def on_ranks(size, function):
     """What ``function(group)`` returns on each rank, in order."""
     board, barrier = [None] * size, Barrier(size, timeout=60)
+    boxes = {pair: Queue() for pair in itertools.product(range(size), repeat=2)}
 
     def run(rank):
         try:
-            return function(ThreadGroup(rank, size, board, barrier))
+            return function(ThreadGroup(rank, size, board, barrier, boxes))
         except BaseException:
             barrier.abort()
             raise

@@ -17,6 +17,7 @@ def everything(trainer):
 def train_on(boards, graph, *arguments, **options):
     """What a training ends in that so many boards share; ``options`` are of ``Trainer``."""
     if boards == 1:
+        options.pop("scheme", None)
         with Trainer(graph, *arguments, **options) as trainer:
             trainer.fit()
             return everything(trainer)
@@ -24,7 +25,7 @@ def train_on(boards, graph, *arguments, **options):
     def run(group):
         if group.rank:
             if "sampling" not in options:
-                return follow_graph(group)
+                return follow_graph(group, options.get("scheme", "graph"))
             kept = {"run", "resume"}
             return Trainer(graph, *arguments, group=group, **{
                 name: value for name, value in options.items() if name not in kept}).follow()

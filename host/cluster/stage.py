@@ -1,0 +1,106 @@
+"""A run of layers, forward and backward, of one micro-batch."""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hypercast.reference.array_types import BoolArray, IntArray
+from hypercast.reference.fixed_gnn import FixedGnn
+from hypercast.reference.fixed_passes import FixedPasses
+from hypercast.reference.metrics import Metrics
+from hypercast.reference.sample import Sample
+from hypercast.reference.tensor import EDGES, FEATURES, Kind, Pass, Tensor
+
+__all__ = ["Rows", "Stage"]
+
+
+class Rows(NamedTuple):
+    """Rows that cross between two stages.
+
+    Attributes
+    ----------
+    mantissas : numpy.ndarray
+        In the width of an element.
+    exponent : int
+        Theirs.
+    mask : numpy.ndarray or None
+        Of hidden features in training: where they were positive and kept, packed by bits.
+    """
+
+    mantissas: npt.NDArray[np.signedinteger]
+    exponent: int
+    mask: npt.NDArray[np.uint8] | None = None
+
+
+class Stage:
+    """The passes of a micro-batch through some layers.
+
+    Parameters
+    ----------
+    oracle : FixedGnn
+        Has their parameters, and has begun the step.
+    sample : Sample
+        The micro-batch.
+    layers : range
+        Numbers of the layers, from 1.
+    step_key : int or None
+        Step key of a training step; None is an evaluation.
+    """
+
+    def __init__(self, oracle: FixedGnn, sample: Sample, layers: range,
+                 step_key: int | None) -> None:
+        self._layers = layers
+        self._step_key = step_key
+        self._during = Pass.EVALUATION if step_key is None else Pass.TRAINING
+        self.passes = passes = FixedPasses(oracle.network, oracle.recipe, sample)
+        passes.exponents.load(oracle.exponents.entries())
+        for name, values in ((EDGES, sample.edge_exponent), (FEATURES, sample.features.exponent)):
+            passes.exponents[name] = values
+        passes.tensors |= {name: oracle.tensors[name] for name in oracle.kept}
+        self._type = np.dtype(f"int{oracle.recipe.element_width}")
+        self.metrics: Metrics | None = None
+        passes.begin()
+
+    def forward(self, rows: Rows | None) -> Rows | None:
+        """All layers, from the features or rows of the stage before; what the next one takes."""
+        if rows is not None:
+            source = Tensor(Kind.HIDDEN, self._layers[0] - 1, self._during)
+            self._take(source, rows)
+            if rows.mask is not None:
+                self.passes.masks[source] = _unpacked(rows.mask, rows.mantissas.shape)
+        for number in self._layers:
+            self.passes.forward_layer(number, self._step_key)
+        last = self._layers[-1]
+        if last < len(self.passes.network.layers):
+            source = Tensor(Kind.HIDDEN, last, self._during)
+            mask = self.passes.masks.get(source)
+            return self._given(source)._replace(
+                mask=None if mask is None else np.packbits(mask))
+        loss = self.passes.loss(self._during)
+        self.metrics = self.passes.metrics(loss)
+        if self._step_key is not None:
+            self.passes.store_loss(loss)
+        return None
+
+    def backward(self, rows: Rows | None) -> Rows | None:
+        """All layers, from the loss or rows of the next stage; what the stage before takes."""
+        if rows is not None:
+            self._take(Tensor(Kind.GRADIENT, self._layers[-1]), rows)
+        for number in reversed(self._layers):
+            self.passes.backward_layer(number)
+        before = self._layers[0] - 1
+        return self._given(Tensor(Kind.GRADIENT, before)) if before else None
+
+    def _take(self, name: Tensor, rows: Rows) -> None:
+        self.passes.tensors[name] = rows.mantissas.astype(np.int64)
+        self.passes.exponents[name] = rows.exponent
+
+    def _given(self, name: Tensor) -> Rows:
+        values: IntArray = self.passes.tensors[name]
+        return Rows(values.astype(self._type), self.passes.exponents[name])
+
+
+def _unpacked(mask: npt.NDArray[np.uint8], shape: tuple[int, ...]) -> BoolArray:
+    found: BoolArray = np.unpackbits(mask, count=int(np.prod(shape))).reshape(shape).astype(bool)
+    return found
