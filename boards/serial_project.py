@@ -7,7 +7,7 @@ from pathlib import Path
 
 from amaranth.build.run import BuildPlan
 
-from hypercast.boards.serial_board import REMEDY, SerialBoard
+from hypercast.boards.serial_board import REMEDY, SerialBoard, is_folded
 from hypercast.boards.serial_board_top import SerialBoardTop
 from hypercast.boards.timing_checks import add_check
 from hypercast.rtl.config import Config
@@ -16,8 +16,7 @@ from hypercast.rtl.export.notice import notice
 from hypercast.rtl.export.verilog import write_verilog
 from hypercast.rtl.folding.folded_parts import folded_parts_to_rtlil
 
-__all__ = ["AREA_FILE", "PROJECT", "TIMING_FILE", "chip_source", "is_folded",
-           "project", "tools"]
+__all__ = ["AREA_FILE", "PROJECT", "TIMING_FILE", "chip_source", "project", "tools"]
 
 #: Name of the project, its top module and its products.
 PROJECT = "hypercast"
@@ -46,11 +45,6 @@ def tools() -> dict[str, str]:
         if not program.exists():
             raise FileNotFoundError(f"there is no {program}; {REMEDY}")
     return {variable: str(program) for variable, program in found.items()}
-
-
-def is_folded(config: Config) -> bool:
-    """Whether a chip is folded on these boards: whenever it has more than four cores."""
-    return config.dimensions > 2
 
 
 def chip_source(board: SerialBoard, config: Config) -> str:

@@ -1,1 +1,1 @@
-"""Several boards that train one network, each with a process of its own."""
+"""Several boards: what they are, how they are joined, and a process for each that trains."""

@@ -8,8 +8,7 @@ from typing import Any
 from hypercast.boards.fpga import FPGAS, Fpga
 from hypercast.boards.hbm_board import CLOCK, HBM_BOARDS
 from hypercast.boards.hbm_board import check as check_channels
-from hypercast.boards.serial_board import SERIAL_BOARDS
-from hypercast.boards.serial_project import is_folded
+from hypercast.boards.serial_board import SERIAL_BOARDS, is_folded
 from hypercast.boards.zynq_board import ZYNQ_BOARDS, check_memory
 from hypercast.host.eda.area_model import estimated_area, fitted_families
 from hypercast.host.eda.families import FAMILIES

@@ -1,0 +1,212 @@
+"""A cluster, described: boards, and the links between them; and the file that describes one."""
+
+import difflib
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+from hypercast.host.cluster.board import Board, board_of
+from hypercast.host.cluster.link import Link, Route
+from hypercast.host.cluster.presets import CLUSTERS
+from hypercast.host.training.description.conversion import DescriptionError, checked
+from hypercast.host.training.description.document import SUFFIXES, read_document
+
+__all__ = ["Cluster", "Connection", "load_cluster"]
+
+_SECTIONS = ("boards", "links")
+_LINK_HINTS = {"gigabits": float, "microseconds": float, "boards": tuple[str, ...],
+               "direct": bool}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Connection:
+    """What joins boards: a cable between two of them, or a switch with a port for each.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    link : Link
+        A port of it, in either direction.
+    boards : tuple of str
+        Which boards.
+    direct : bool
+        Whether it joins the FPGAs themselves; else bytes pass both boards' hosts.
+    """
+
+    name: str
+    link: Link
+    boards: tuple[str, ...]
+    direct: bool = False
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Boards and what joins them.
+
+    Parameters
+    ----------
+    boards : tuple of Board
+        The boards, in the order of their ranks.
+    connections : tuple of Connection
+        What joins them; bytes take the fastest that joins two boards.
+
+    Raises
+    ------
+    DescriptionError
+        If a connection names what is no board.
+    """
+
+    boards: tuple[Board, ...]
+    connections: tuple[Connection, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [board.name for board in self.boards]
+        for connection in self.connections:
+            section = f"links.{connection.name}"
+            for name in connection.boards:
+                if name not in names:
+                    near = difflib.get_close_matches(name, names, n=1)
+                    advice = f"did you mean {near[0]}?" if near else \
+                        f"there are {_listed(names)}"
+                    raise DescriptionError(f"[{section}] names the board {name}, which there is "
+                                           f"not; {advice}", section, "boards")
+            if len({*connection.boards}) != len(connection.boards):
+                raise DescriptionError(f"[{section}] boards names a board twice: "
+                                       f"{', '.join(connection.boards)}", section, "boards")
+
+    @classmethod
+    def of_sections(cls, sections: Mapping[str, Any]) -> Self:
+        """From ``boards`` and ``links``, each a dictionary of sections by name.
+
+        Raises
+        ------
+        DescriptionError
+            If a section or key is unknown or missing, or a value makes no sense.
+        """
+        for name, value in sections.items():
+            if name not in _SECTIONS:
+                near = difflib.get_close_matches(name, _SECTIONS, n=1)
+                advice = f"did you mean [{near[0]}.NAME]?" if near else \
+                    "there are [boards.NAME] and [links.NAME]"
+                raise DescriptionError(f"there is no section [{name}]; {advice}", name)
+            for part, keys in value.items() if isinstance(value, dict) else [("", None)]:
+                if not isinstance(keys, dict):
+                    raise DescriptionError(f"{name} must be sections [{name}.NAME] with keys, not "
+                                           f"{part or value!r} alone", name)
+        if not sections.get("boards"):
+            raise DescriptionError("there are no boards; give sections like [boards.fast] with "
+                                   "board = \"vcu128\"")
+        boards = tuple(itertools.chain.from_iterable(
+            board_of(name, keys) for name, keys in sections["boards"].items()))
+        names = tuple(board.name for board in boards)
+        return cls(boards, tuple(_connection(name, keys, names)
+                                 for name, keys in sections.get("links", {}).items()))
+
+    @cached_property
+    def _routes(self) -> dict[tuple[str, str], Route]:
+        found: dict[tuple[str, str], Route] = {}
+        boards = {board.name: board for board in self.boards}
+        for connection in self.connections:
+            for source, target in itertools.permutations(connection.boards, 2):
+                parts = [connection.link] if connection.direct else [
+                    boards[source].host, connection.link, boards[target].host]
+                of = f"{connection.name} of " if connection.direct else ""
+                route = Route(bandwidth=min(part.bandwidth for part in parts),
+                              latency=math.fsum(part.latency for part in parts),
+                              ports=(f"{of}{source}, out", f"{of}{target}, in"))
+                old = found.get((source, target))
+                if old is None or route.bandwidth > old.bandwidth:
+                    found[source, target] = route
+        return found
+
+    def route(self, source: Board, target: Board) -> Route:
+        """The way from one board to another.
+
+        Raises
+        ------
+        DescriptionError
+            If nothing joins them.
+        """
+        try:
+            return self._routes[source.name, target.name]
+        except KeyError:
+            raise DescriptionError(
+                f"no link joins the boards {source.name} and {target.name}; add both to the boards "
+                f"of a section like [links.network]", "links") from None
+
+    def joined(self, source: Board, target: Board) -> bool:
+        """Whether there is a way from one board to another."""
+        return (source.name, target.name) in self._routes
+
+    def require_joined(self, boards: Sequence[Board] | None = None) -> None:
+        """Check that each two of some boards, or of all, are joined.
+
+        Raises
+        ------
+        DescriptionError
+            If they are not, names two of them.
+        """
+        for source, target in itertools.combinations(boards or self.boards, 2):
+            self.route(source, target)
+
+    def first(self, count: int) -> Self:
+        """The first boards alone, and what joins them."""
+        boards = self.boards[:count]
+        names = {board.name for board in boards}
+        return type(self)(boards, tuple(
+            replace(one, boards=tuple(name for name in one.boards if name in names))
+            for one in self.connections))
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 8 else f"{', '.join(names[:3])} to {names[-1]}"
+
+
+def _connection(name: str, values: dict[str, Any], boards: tuple[str, ...]) -> Connection:
+    section = f"links.{name}"
+    given = checked(section, values, _LINK_HINTS)
+    if "gigabits" not in given:
+        raise DescriptionError(f"[{section}] needs gigabits, how many pass in a second", section)
+    for key, least in (("gigabits", 1e-9), ("microseconds", 0.0)):
+        if not least <= given.get(key, 1) < 1e9:
+            raise DescriptionError(
+                f"[{section}] {key} must be {'at least 0' if least == 0 else 'above 0'}, and below "
+                f"1e9, not {given[key]}", section, key)
+    return Connection(name=name, boards=given.get("boards", boards),
+                   direct=given.get("direct", False),
+                   link=Link(bandwidth=given["gigabits"] * 1e9 / 8,
+                             latency=given.get("microseconds", 0.0) * 1e-6))
+
+
+def load_cluster(source: str) -> Cluster:
+    """The ``Cluster`` in a TOML or YAML file, or of a name.
+
+    Parameters
+    ----------
+    source : str
+        The file's path, or one of ``CLUSTERS``.
+
+    Raises
+    ------
+    DescriptionError
+        If it makes no sense, and names the line; or cannot be read.
+    """
+    if source in CLUSTERS:
+        return Cluster.of_sections(CLUSTERS[source])
+    if not source.endswith(SUFFIXES):
+        near = difflib.get_close_matches(source, CLUSTERS, n=1)
+        advice = f"did you mean {near[0]}?" if near else f"there are {', '.join(CLUSTERS)}"
+        raise DescriptionError(f"{source} is neither a cluster's name nor a file that ends in "
+                               f"{', '.join(SUFFIXES)}; {advice}")
+    path = Path(source)
+    document = read_document(path)
+    try:
+        return Cluster.of_sections(document.sections)
+    except DescriptionError as error:
+        place = document.place(error.section, error.key)
+        raise DescriptionError(f"{path}{place}: {error}", error.section, error.key) from error

@@ -1,0 +1,41 @@
+"""Ways that bytes take from one board to another."""
+
+from dataclasses import dataclass
+
+__all__ = ["Link", "Route"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link:
+    """What bytes pass.
+
+    Parameters
+    ----------
+    bandwidth : float
+        Bytes in a second, in either direction.
+    latency : float
+        Seconds from the first byte sent to the first byte received.
+    """
+
+    bandwidth: float
+    latency: float
+
+    def seconds(self, size: float) -> float:
+        """Time of ``size`` bytes."""
+        return self.latency + size / self.bandwidth
+
+
+@dataclass(frozen=True, kw_only=True)
+class Route(Link):
+    """All that bytes pass from one board to another.
+
+    They are sent in chunks that follow each other: the slowest part sets the pace, and latencies
+    add up.
+
+    Parameters
+    ----------
+    ports : tuple of str
+        What nothing else can use meanwhile: a way out of the sender, and one into the receiver.
+    """
+
+    ports: tuple[str, ...]

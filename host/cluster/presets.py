@@ -1,0 +1,29 @@
+"""Clusters that people have, by name; as a file would describe them."""
+
+from typing import Any
+
+__all__ = ["CLUSTERS"]
+
+
+def _switch(gigabits: float, microseconds: float = 5.0) -> dict[str, Any]:
+    """All boards' hosts on one switch."""
+    return {"network": {"gigabits": gigabits, "microseconds": microseconds}}
+
+
+#: Name to sections.
+CLUSTERS: dict[str, dict[str, Any]] = {
+    **{f"{board}-{count}": {
+        "boards": {board: {"board": board, "count": count}}, "links": _switch(100.0)}
+       for board in ("vcu128", "u280", "u50") for count in (2, 4, 8, 16)},
+    # Ethernet as it is in most rooms.
+    **{f"vcu128-{count}-slow": {
+        "boards": {"vcu128": {"board": "vcu128", "count": count}}, "links": _switch(10.0, 20.0)}
+       for count in (2, 4, 8, 16)},
+    # Half of the boards are twice the others.
+    "mixed": {"boards": {"vcu128": {"board": "vcu128", "count": 4},
+                         "u50": {"board": "u50", "count": 4}}, "links": _switch(100.0)},
+    # Boards on USB of one machine, whose memory is the network.
+    **{f"ulx3s-{count}": {
+        "boards": {"ulx3s": {"board": "ulx3s", "count": count}}, "links": _switch(100.0, 1.0)}
+       for count in (2, 4)},
+}

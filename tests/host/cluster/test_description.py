@@ -1,0 +1,121 @@
+"""Clusters: files and names say what boards there are and how they are joined; the rest is refused.
+"""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hypercast.host.cluster.board import NO_OVERLAP, PIECES
+from hypercast.host.cluster.description import Cluster, load_cluster
+from hypercast.host.cluster.presets import CLUSTERS
+from hypercast.host.training.description.conversion import DescriptionError
+from tests.packaging.source_tree import ROOT
+
+PAIR = {"boards": {"a": {"board": "vcu128", "count": 2}}, "links": {"wire": {"gigabits": 8}}}
+
+
+def changed(section, name, **keys):
+    """``PAIR`` with other keys in a section."""
+    return {**PAIR, section: {**PAIR[section], name: {**PAIR[section].get(name, {}), **keys}}}
+
+
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_presets_are_clusters_whose_boards_are_joined(name):
+    cluster = load_cluster(name)
+    cluster.require_joined()
+    assert len(cluster.boards) > 1
+    assert all(board.memory > 0 and board.clock > 0 for board in cluster.boards)
+
+
+def test_boards_have_the_memory_clock_and_host_of_their_kind():
+    fast, slow = (load_cluster(name).boards[0] for name in ("vcu128-2", "ulx3s-2"))
+    assert (fast.memory, fast.clock, fast.transfers) == (8 << 30, 250e6, PIECES)
+    assert (slow.clock, slow.transfers) == (50e6 / 16, NO_OVERLAP)  # folded
+    assert slow.memory == 2 * 16 * slow.config.channel_words * slow.config.word_width // 8
+
+
+def test_the_example_is_what_its_comments_say():
+    cluster = load_cluster(str(ROOT / "examples/cluster.toml"))
+    first, second, small = cluster.boards
+    assert [board.name for board in cluster.boards] == ["fast-0", "fast-1", "small-0"]
+    assert small.memory <= 4e9 < 2 * small.memory
+    assert cluster.route(first, second).bandwidth == 100e9 / 8
+    assert cluster.route(first, small).bandwidth == first.host.bandwidth
+
+
+@given(st.floats(0.001, 1e4), st.floats(0, 1e4), st.floats(0.001, 1e4), st.floats(0.001, 1e4),
+       st.integers(0, 1 << 30))
+def test_the_slowest_part_of_a_way_sets_the_pace(gigabits, microseconds, first, second, size):
+    cluster = Cluster.of_sections({
+        "boards": {"a": {"board": "u50", "host_gigabits": first, "host_microseconds": 1},
+                   "b": {"board": "u280", "host_gigabits": second, "host_microseconds": 2}},
+        "links": {"wire": {"gigabits": gigabits, "microseconds": microseconds}}})
+    seconds = cluster.route(*cluster.boards).seconds(size)
+    assert seconds == pytest.approx(
+        (3 + microseconds) * 1e-6 + 8 * size / (min(gigabits, first, second) * 1e9))
+    assert seconds == cluster.route(*reversed(cluster.boards)).seconds(size)
+
+
+def test_bytes_take_the_fastest_connection():
+    cluster = Cluster.of_sections({**PAIR, "links": {
+        "slow": {"gigabits": 1}, "fast": {"gigabits": 2, "direct": True}, "lame": {"gigabits": 1}}})
+    assert cluster.route(*cluster.boards).bandwidth == 2e9 / 8
+
+
+def test_a_part_of_a_cluster_has_the_links_of_its_boards():
+    part = load_cluster("mixed").first(3)
+    part.require_joined()
+    assert [board.name for board in part.boards] == ["vcu128-0", "vcu128-1", "vcu128-2"]
+
+
+@pytest.mark.parametrize(("sections", "text"), [
+    ({}, "there are no boards"),
+    ({"boards": {}}, "there are no boards"),
+    ({"board": {}}, r"did you mean \[boards.NAME\]"),
+    ({"machines": {}}, "there are"),
+    ({"boards": {"board": "vcu128"}}, "must be sections"),
+    ({"boards": 3}, "must be sections"),
+    (changed("boards", "a", board="vcu129"), "board must be one of .*, not 'vcu129'"),
+    ({"boards": {"a": {}}}, "board must be one of .*, not None"),
+    (changed("boards", "a", count=0), "count must be 1 to 1024, not 0"),
+    (changed("boards", "a", counts=2), "did you mean count"),
+    (changed("boards", "a", megahertz=0), "megahertz must be above 0"),
+    (changed("boards", "a", megahertz=float("nan")), "megahertz must be above 0"),
+    (changed("boards", "a", host_gigabits=-1), "host_gigabits must be above 0"),
+    (changed("boards", "a", preset="huge"), "preset must be one of"),
+    (changed("boards", "a", lanes=3), "lanes must be one of"),
+    (changed("boards", "a", gigabytes=1e-6), "leaves . words"),
+    (changed("boards", "a", gigabytes=1, channel_words=64), "leave one out"),
+    (changed("boards", "a", transfers="never"), "transfers must be"),
+    (changed("links", "wire", gigabits=0), "gigabits must be above 0"),
+    (changed("links", "wire", microseconds=-1), "microseconds must be at least 0"),
+    (changed("links", "wire", gigabits=float("inf")), "below 1e9, not inf"),
+    ({**PAIR, "links": {"wire": {}}}, "needs gigabits"),
+    (changed("links", "wire", boards=["a-0", "a-2"]), "did you mean"),
+    (changed("links", "wire", boards=["a-0", "a-0"]), "names a board twice"),
+])
+def test_what_makes_no_sense_is_refused(sections, text):
+    with pytest.raises(DescriptionError, match=text) as error:
+        Cluster.of_sections(sections)
+    assert "\n" not in str(error.value)
+
+
+def test_boards_that_nothing_joins_are_named():
+    cluster = Cluster.of_sections({**PAIR, "boards": {"a": {"board": "u50", "count": 3}},
+                                   "links": {"wire": {"gigabits": 1, "boards": ["a-0", "a-1"]}}})
+    assert cluster.joined(*cluster.boards[:2])
+    with pytest.raises(DescriptionError, match="no link joins the boards a-0 and a-2"):
+        cluster.require_joined()
+
+
+def test_errors_of_files_name_the_line(tmp_path):
+    path = tmp_path / "cluster.toml"
+    path.write_text('[boards.a]\nboard = "u50"\n\n[links.wire]\ngigabits = 1\nboards = ["b-0"]\n')
+    with pytest.raises(DescriptionError, match=r"cluster\.toml, line 6: .*b-0"):
+        load_cluster(str(path))
+
+
+@pytest.mark.parametrize("name", ["vcu128-3", "nothing", "there/is/none.toml"])
+def test_what_is_no_cluster_is_refused(name):
+    with pytest.raises(DescriptionError, match=r"cluster|does not exist"):
+        load_cluster(name)
