@@ -1,0 +1,1 @@
+"""Schedules of boards: what each does in which order, and when, by simulation of events."""
