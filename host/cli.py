@@ -15,6 +15,7 @@ from hypercast.host.commands.export import export
 from hypercast.host.commands.model import model
 from hypercast.host.commands.noc import noc
 from hypercast.host.commands.numbers import numbers
+from hypercast.host.commands.plan import plan
 from hypercast.host.commands.predict import predict
 from hypercast.host.commands.report import report
 from hypercast.host.commands.selftest import selftest
@@ -34,5 +35,5 @@ def main() -> None:
 
 
 for command in (area, bench, build, config, doctor, evaluate, examples, explore, export, model, noc,
-                numbers, predict, report, selftest, simulate, train, verify, verilog):
+                numbers, plan, predict, report, selftest, simulate, train, verify, verilog):
     main.add_command(command)

@@ -1,6 +1,7 @@
 """A board of a cluster: its chip, its memory, and the way from there to its host."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from hypercast.boards.hbm_board import CLOCK, HBM_BOARDS
@@ -59,6 +60,11 @@ class Board:
     memory: int
     host: Link
     transfers: str
+
+    @cached_property
+    def speed(self) -> tuple[int, float]:
+        """What it depends on how fast it computes: the chip's hash, and its clock."""
+        return self.config.hash, self.clock
 
 
 #: Keys of a section, and their types.

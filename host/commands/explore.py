@@ -14,11 +14,9 @@ from hypercast.boards.hbm_board import HBM_BOARDS
 from hypercast.boards.serial_board import SERIAL_BOARDS
 from hypercast.boards.zynq_board import ZYNQ_BOARDS
 from hypercast.host.commands.description_options import describe, description_options
-from hypercast.host.commands.number_list import COUNTS
-from hypercast.host.commands.options import OUTPUT, Command, json_option, print_json
-from hypercast.host.cycle_model.aggregations import DEGREE_LAWS
+from hypercast.host.commands.options import OUTPUT, json_option, print_json
+from hypercast.host.commands.statistics_options import counted, either, statistics_options
 from hypercast.host.training.description.device import Device
-from hypercast.reference.models import model_network
 from hypercast.rtl.config import PRESETS, Config
 
 if TYPE_CHECKING:
@@ -31,27 +29,10 @@ __all__ = ["explore"]
 _BOARDS = HBM_BOARDS | SERIAL_BOARDS | ZYNQ_BOARDS
 
 
-def _statistics(function: Command) -> Command:
-    """Decorator: options of a graph that is known by numbers only."""
-    for option in (
-            click.option("--vertices", type=COUNTS, metavar="COUNTS",
-                         help="Instead of DATASET: vertices; or, of a sampled batch, those of the "
-                              "input and of every layer's output."),
-            click.option("--edges", type=COUNTS, metavar="COUNTS",
-                         help="With --vertices: edges in both directions, loops included, of every "
-                              "layer or of all alike."),
-            click.option("--features", type=click.IntRange(1), help="With --vertices."),
-            click.option("--classes", type=click.IntRange(1), help="With --vertices."),
-            click.option("--degree-law", type=click.Choice(DEGREE_LAWS), default="power",
-                         show_default=True, help="With --vertices: how degrees are distributed.")):
-        function = option(function)
-    return function
-
-
 @click.command()
 @click.argument("dataset", required=False)
 @click.option("--board", type=click.Choice(sorted(_BOARDS)), required=True, help="Which board.")
-@_statistics
+@statistics_options
 @click.option("-o", "--output", type=OUTPUT, metavar="FILE.toml",
               help="Write the fastest configuration, with the rest of the training, for train.")
 @click.option("--plot", type=OUTPUT, metavar="FILE", help="Draw what was tried.")
@@ -73,9 +54,7 @@ def explore(dataset: str | None, board: str, vertices: tuple[int, ...] | None,
     from hypercast.host.eda.step_workloads import GraphSteps, StatisticSteps
     from hypercast.host.eda.target import target_of
 
-    if (dataset is None) == (vertices is None):
-        raise click.UsageError("give a DATASET, or --vertices with --edges, --features and "
-                               "--classes")
+    either(dataset, vertices)
     device = changes.setdefault("device", {})
     fixed = {name: value for name, value in device.items() if name in Config.__dataclass_fields__}
     device.setdefault("preset", _BOARDS[board].preset)
@@ -95,7 +74,9 @@ def explore(dataset: str | None, board: str, vertices: tuple[int, ...] | None,
             graph = description.graph.load()
             steps = GraphSteps(graph, description.model.network(graph), description.recipe)
         else:
-            steps = _statistic_steps(description, vertices, edges, features, classes, degree_law)
+            numbers = counted(description, vertices, edges, features, classes)
+            steps = StatisticSteps(numbers.vertices, numbers.edges, numbers.network,
+                                   law=degree_law, sampled=numbers.sampled)
         found = search(target, steps, fixed, status.update)
     best = pareto(found)
     if output:
@@ -110,29 +91,6 @@ def explore(dataset: str | None, board: str, vertices: tuple[int, ...] | None,
     _print(best, target, len(found), device["preset"])
     if output:
         click.echo(f"wrote {output}")
-
-
-def _statistic_steps(description: "Description", vertices: Sequence[int],
-                     edges: Sequence[int] | None, features: int | None, classes: int | None,
-                     law: str) -> Any:
-    from hypercast.host.eda.step_workloads import StatisticSteps
-
-    if edges is None or features is None or classes is None:
-        raise click.UsageError("--vertices needs --edges, --features and --classes")
-    model = description.model
-    hidden = model.hidden * (model.layers - 1 if model.layers else len(model.hidden)) \
-        if len(model.hidden) == 1 else model.hidden
-    network = model_network(model.name, features, hidden, classes, residual=model.residual,
-                            jumping=model.jumping)
-    layers = len(network.layers)
-    counts = tuple(vertices) * (layers + 1) if len(vertices) == 1 else tuple(vertices)
-    entries = tuple(edges) * layers if len(edges) == 1 else tuple(edges)
-    if len(counts) != layers + 1 or len(entries) != layers:
-        raise click.UsageError(
-            f"a network of {layers} layers has {layers + 1} numbers of --vertices, of its input "
-            f"and of every layer's output, and {layers} of --edges, not {len(vertices)} and "
-            f"{len(edges)}; or give one of each for all")
-    return StatisticSteps(counts, entries, network, law=law, sampled=len(vertices) > 1)
 
 
 def _changed(config: Config, preset: str) -> dict[str, Any]:

@@ -61,20 +61,22 @@ class Program:
         """A training step: forward, loss, backward, update."""
         last = len(self.network.layers)
         self._forward(Pass.TRAINING)
-        self.emitter.loss(self._phase("loss"), Tensor(Kind.LOGITS, last),
-                          Tensor(Kind.GRADIENT, last), self.network.classes, train=True)
+        self._loss()
         for number in range(last, 0, -1):
             self._backward(number)
-            phase = self._phase(f"update {number}")
-            self.gradient_emitter.gradients(phase, number, {
-                weight.name: self._factors(number, weight)
-                for weight in self.network.weights(number)})
         for number in range(last, 0, -1):
-            phase = self._phase(f"update {number}")
-            self.gradient_emitter.update(phase, Tensor(Kind.BIAS, number), ONE,
-                                         Tensor(Kind.GRADIENT, number))
-            for weight in self.network.weights(number):
-                self.gradient_emitter.update(phase, weight.name, *self._factors(number, weight)[:2])
+            self._update(number)
+        self.gradient_emitter.halt(phase=self._phase("update"))
+
+    def layer_alone(self, number: int) -> None:
+        """Two programs: a layer forward, the last one with the loss, and backward with its update.
+        """
+        self._forward_layer(number, Pass.TRAINING)
+        if number == len(self.network.layers):
+            self._loss()
+        self.emitter.halt(phase=self._phase(f"forward {number}"), step=0)
+        self._backward(number)
+        self._update(number)
         self.gradient_emitter.halt(phase=self._phase("update"))
 
     def evaluate(self) -> None:
@@ -86,40 +88,64 @@ class Program:
         self.emitter.halt(phase=self._phase("evaluate"), step=0)
 
     def _forward(self, during: Pass) -> None:
-        training = during == Pass.TRAINING
-        for number, layer in enumerate(self.network.layers, 1):
-            phase = self._phase(f"forward {number}" if training else "evaluate")
-            last = number == len(self.network.layers)
-            result = self._output(number, during)
-            dropout = self.network.dropouts[number - 1] if training else None
-            finish: Finish = {"bias": Tensor(Kind.BIAS, number), "relu": not last}
-            if training and not last:
-                finish["mask_write"] = Tensor(Kind.MASK, number)
-                finish["dropout"] = self.network.dropouts[number]
-            if layer.order == AGGREGATE_FIRST:
-                middle = Tensor(Kind.AGGREGATED, number, during)
-                aggregated = middle.made(Pass.NEXT) if (
-                    training and self.ahead and number == 1) else middle
-                self.emitter.aggregate(phase, self._output(number - 1, during), number, aggregated,
-                                       scale=dropout)
-                self.emitter.combine(phase, middle, Tensor(Kind.WEIGHTS, number), result, **finish)
-                continue
-            feed = dropout if number == 1 else None
-            (source, name), *others = [
-                (self._output(weight.source, during), weight.name)
-                for weight in self.network.weights(number)]
-            if layer.order == LINEAR:
-                finish["scale"] = dropout
-                self.emitter.combine(phase, source, name, result, also=others, feed=feed, **finish)
-                continue
-            middle = Tensor(Kind.COMBINED, number, during)
-            roots = [Tensor(Kind.ROOT, number, during)][:len(others)]
-            self.emitter.combine(phase, source, name, middle, scale=dropout, feed=feed)
-            for root, factors in zip(roots, others, strict=True):
-                self.emitter.combine(phase, *factors, root, scale=dropout, feed=feed)
-            self.emitter.aggregate(phase, middle, number, result, roots=roots, **finish)
+        for number, _ in enumerate(self.network.layers, 1):
+            self._forward_layer(number, during)
+
+    def _forward_layer(self, number: int, during: Pass) -> None:
+        training, layer = during == Pass.TRAINING, self.network.layers[number - 1]
+        phase = self._phase(f"forward {number}" if training else "evaluate")
+        last = number == len(self.network.layers)
+        result = self._output(number, during)
+        dropout = self.network.dropouts[number - 1] if training else None
+        finish: Finish = {"bias": Tensor(Kind.BIAS, number), "relu": not last}
+        if training and not last:
+            finish["mask_write"] = Tensor(Kind.MASK, number)
+            finish["dropout"] = self.network.dropouts[number]
+        if layer.order == AGGREGATE_FIRST:
+            middle = Tensor(Kind.AGGREGATED, number, during)
+            aggregated = middle.made(Pass.NEXT) if (
+                training and self.ahead and number == 1) else middle
+            self.emitter.aggregate(phase, self._output(number - 1, during), number, aggregated,
+                                   scale=dropout)
+            self.emitter.combine(phase, middle, Tensor(Kind.WEIGHTS, number), result, **finish)
+            return
+        feed = dropout if number == 1 else None
+        (source, name), *others = [
+            (self._output(weight.source, during), weight.name)
+            for weight in self.network.weights(number)]
+        if layer.order == LINEAR:
+            finish["scale"] = dropout
+            self.emitter.combine(phase, source, name, result, also=others, feed=feed, **finish)
+            return
+        middle = Tensor(Kind.COMBINED, number, during)
+        roots = [Tensor(Kind.ROOT, number, during)][:len(others)]
+        self.emitter.combine(phase, source, name, middle, scale=dropout, feed=feed)
+        for root, factors in zip(roots, others, strict=True):
+            self.emitter.combine(phase, *factors, root, scale=dropout, feed=feed)
+        self.emitter.aggregate(phase, middle, number, result, roots=roots, **finish)
+
+    def _loss(self) -> None:
+        last = len(self.network.layers)
+        self.emitter.loss(self._phase("loss"), Tensor(Kind.LOGITS, last),
+                          Tensor(Kind.GRADIENT, last), self.network.classes, train=True)
 
     def _backward(self, number: int) -> None:
+        """The gradients of a layer's inputs and parameters."""
+        self._input_gradient(number)
+        phase = self._phase(f"update {number}")
+        self.gradient_emitter.gradients(phase, number, {
+            weight.name: self._factors(number, weight)
+            for weight in self.network.weights(number)})
+
+    def _update(self, number: int) -> None:
+        """Update a layer's parameters."""
+        phase = self._phase(f"update {number}")
+        self.gradient_emitter.update(phase, Tensor(Kind.BIAS, number), ONE,
+                                     Tensor(Kind.GRADIENT, number))
+        for weight in self.network.weights(number):
+            self.gradient_emitter.update(phase, weight.name, *self._factors(number, weight)[:2])
+
+    def _input_gradient(self, number: int) -> None:
         layer, weights = self.network.layers[number - 1], self.network.weights(number)
         phase = self._phase(f"backward {number}")
         gradient, below = Tensor(Kind.GRADIENT, number), Tensor(Kind.GRADIENT, number - 1)

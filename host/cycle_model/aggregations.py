@@ -1,6 +1,7 @@
 """What the aggregations of a training step are expected to load, from a graph's statistics."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypercast.reference.array_types import IntArray
 from hypercast.rtl.config import Config
 from hypercast.rtl.network.routing import dimension_order
 
-__all__ = ["DEGREE_LAWS", "Expected"]
+__all__ = ["DEGREE_LAWS", "Expected", "Thinned", "degree_counts"]
 
 #: Shapes of the degree distribution that statistics can name.
 DEGREE_LAWS = ("uniform", "power")
@@ -49,10 +50,8 @@ class Expected:
 
     def loads(self, layer: int, backward: bool) -> list[Load]:
         """Expected loads, in the form of ``CompiledEdges.loads``."""
-        sources, targets = self.vertices[layer - 1:layer + 1]
-        if backward:
-            sources, targets = targets, sources
-        entries = _entries(sources, self._edges[layer - 1], self._law)
+        sources, targets = self._ends(layer, backward)
+        entries = degree_counts(sources, self._edges[layer - 1], self._law)
         # The rows of a square matrix have the same law, and low ranks come first.
         law = self._law if sources == targets else "uniform"
         return [self._expect(entries, _share(targets, strip, law, self._config.cores))
@@ -60,21 +59,27 @@ class Expected:
 
     def root_loads(self, layer: int, backward: bool) -> list[Load]:
         """Loads of rows that are added to those sums: each stays in its core."""
-        sources, targets = self.vertices[layer - 1:layer + 1]
-        return _identity_loads(*(sources, targets) if backward else (targets, sources),
-                               self._config)
+        sources, targets = self._ends(layer, backward)
+        return _identity_loads(targets, sources, self._config)
 
-    def _expect(self, entries: IntArray, share: float) -> Load:
+    def _ends(self, layer: int, backward: bool) -> tuple[int, int]:
+        """Vertices that are read, and that get sums."""
+        sources, targets = self.vertices[layer - 1:layer + 1]
+        return (targets, sources) if backward else (sources, targets)
+
+    def _expect(self, entries: tuple[IntArray, IntArray], share: float) -> Load:
         """The load of a strip that gets a share of the entries."""
         config, cores = self._config, self._config.cores
+        values, counts = entries
 
         def reached(part: float) -> float:
             """Messages with an entry in a part of the cores."""
-            return float(-np.expm1(entries * np.log1p(-min(part * share, 1 - 1e-12))).sum())
+            none = np.exp(values * np.log1p(-min(part * share, 1 - 1e-12)))
+            return float(counts @ (1 - none))
 
         messages = round(reached(1))
-        rows = len(entries)
-        edges = round(entries.sum() * share)
+        rows = int(counts.sum())
+        edges = round(int(values @ counts) * share)
         # Whatever the order of dimensions, step s of a multicast has 2**s links, and 2**-(s + 1)
         # of the cores lie beyond each. The orders that the planes have share the messages.
         steps = [2**step * reached(0.5 ** (step + 1)) for step in range(config.dimensions)]
@@ -89,6 +94,51 @@ class Expected:
             ejected=_busiest(cores * reached(1 / cores) / cores / config.eject),
             arrivals=_busiest(edges / cores / config.eject), words=round(words / cores),
             total_rows=rows, messages=messages, edges=edges, total_words=round(words))
+
+
+class Thinned(Expected):
+    """A few strips of rows that stand for the many of a large graph.
+
+    Parameters
+    ----------
+    vertices : int
+        Vertices of the graph, which all layers have in common.
+    edges : int
+        Entries of its adjacency matrix, loops included.
+    layers : int
+        Layers.
+    config : Config
+        Configuration of the chip.
+    law : str
+        One of ``DEGREE_LAWS``.
+    strips : int
+        How many strips at most.
+
+    Attributes
+    ----------
+    factor : float
+        What the cycles of these strips are to be multiplied by.
+    """
+
+    def __init__(self, vertices: int, edges: int, layers: int, config: Config, *,
+                 law: str = "power", strips: int = 6) -> None:
+        super().__init__([vertices] * (layers + 1), [edges] * layers, config, law)
+        self._whole = vertices
+        self.factor = max(1.0, len(strips_of(vertices, config)) / strips)
+        self.vertices = (round(vertices / self.factor),) * (layers + 1)
+
+    def loads(self, layer: int, backward: bool) -> list[Load]:
+        """Expected loads of strips, each with the mean of some neighbouring ones' edges."""
+        entries = degree_counts(self._whole, self._edges[layer - 1], self._law)
+        every, kept = (strips_of(count, self._config) for count in (self._whole, self.vertices[0]))
+        shares = [_share(self._whole, strip, self._law, self._config.cores) for strip in every]
+        return [self._expect(entries, float(np.mean(part)))
+                for part in np.array_split(shares, len(kept))]
+
+    def root_loads(self, layer: int, backward: bool) -> list[Load]:
+        """Loads of rows that are added to those sums; each strip's AGGREGATE walks all rows."""
+        return [replace(load, rows=-(-self._whole // self._config.cores), total_rows=self._whole)
+                for load in super().root_loads(layer, backward)]
 
 
 @lru_cache(maxsize=16)
@@ -106,13 +156,22 @@ def _busiest(mean: float) -> int:
 
 
 @lru_cache(maxsize=8)
-def _entries(sources: int, edges: int, law: str) -> IntArray:
-    """Entries of each source: (sources,) array of int."""
+def degree_counts(sources: int, edges: int, law: str) -> tuple[IntArray, IntArray]:
+    """Different numbers of entries that sources have, and how many sources have each.
+
+    Parameters
+    ----------
+    sources : int
+        Sources.
+    edges : int
+        Entries of all.
+    law : str
+        One of ``DEGREE_LAWS``.
+    """
     each = 1 if edges >= sources else 0
     sums = np.cumsum(np.arange(1, sources + 1) ** (_POWER if law == "power" else 0.0))
     more = np.rint(sums * ((edges - each * sources) / sums[-1])).astype(np.int64)
-    entries: IntArray = each + np.diff(more, prepend=0)
-    return entries
+    return np.unique(each + np.diff(more, prepend=0), return_counts=True)
 
 
 def _share(vertices: int, strip: Strip, law: str, cores: int) -> float:

@@ -23,8 +23,9 @@ from hypercast.reference.network import LINEAR
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.tensor import EDGES, FEATURES, ONE, Kind, Pass, Tensor
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import Opcode
 
-__all__ = ["Phase", "Prediction", "predict"]
+__all__ = ["Phase", "Prediction", "predict", "predict_layer"]
 
 #: Name of each resource, and the counters of what it moves, one a cycle.
 _RESOURCES = {
@@ -105,18 +106,12 @@ def predict(workload: Workload, *, trials: int = TRIALS) -> Prediction:
     trials : int
         How hard the schedule tries, see ``issue_orders``.
     """
-    emitter = _emitter(workload, Schedule(trials=trials))
-    weights, config = emitter.weights, workload.config
-    gradient_emitter = GradientEmitter(
-        emitter=emitter,
-        digits={**dict.fromkeys(weights, config.digits), **workload.digits(workload.network)})
-    program = Program(network=workload.network, emitter=emitter,
-                      gradient_emitter=gradient_emitter, ahead=workload.ahead)
+    program = _program(workload, trials)
     if not workload.sampled:
         program.load()
-    loaded = len(emitter.schedule.issued)
+    loaded = len(program.emitter.schedule.issued)
     program.train()
-    issued = emitter.schedule.issued[loaded:]
+    issued = program.emitter.schedule.issued[loaded:]
     cycles, spent = execute(issued, len(program.phases))
     phases = []
     for number, name in enumerate(program.phases):
@@ -124,6 +119,29 @@ def predict(workload: Workload, *, trials: int = TRIALS) -> Prediction:
         phases.append(Phase(name=name, cycles=spent[number],
                             loads=_loads(work, workload.config)))
     return Prediction(cycles=cycles, phases=phases, work=dict(_work(issued)))
+
+
+def predict_layer(workload: Workload, number: int) -> tuple[int, int]:
+    """Cycles of a layer (from 1) by itself: of its way forward, and of its way back and its update.
+
+    The last layer's way forward ends with the loss.
+    """
+    program = _program(workload, trials=1)
+    program.layer_alone(number)
+    issued = program.emitter.schedule.issued
+    halts = [row for row, one in enumerate(issued, 1) if one.opcode == Opcode.HALT]
+    forward, backward = (execute(part, len(program.phases))[0]
+                         for part in (issued[:halts[0]], issued[halts[0]:]))
+    return forward, backward
+
+
+def _program(workload: Workload, trials: int) -> Program:
+    emitter = _emitter(workload, Schedule(trials=trials))
+    gradient_emitter = GradientEmitter(emitter=emitter, digits={
+        **dict.fromkeys(emitter.weights, workload.config.digits),
+        **workload.digits(workload.network)})
+    return Program(network=workload.network, emitter=emitter, gradient_emitter=gradient_emitter,
+                   ahead=workload.ahead)
 
 
 def _emitter(workload: Workload, schedule: Schedule) -> Emitter:

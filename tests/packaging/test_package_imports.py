@@ -4,8 +4,9 @@ from graphlib import TopologicalSorter
 
 from tests.packaging.source_tree import FOLDERS, imports, module_name, modules
 
-#: Package to the packages that its modules import. ``host/cli`` is the command line's entry, and
-#: ``host/runtime/transport`` the interface that simulations implement. Benches are loaded by name.
+#: Package to the packages that its modules import. ``host/cli`` is the command line's entry,
+#: ``host/runtime/transport`` the interface that simulations implement, and
+#: ``host/training/description`` how files of sections are read. Benches are loaded by name.
 PACKAGES = {
     "rtl": "",
     "reference": "rtl",
@@ -18,10 +19,16 @@ PACKAGES = {
     "host/compiler": "reference rtl",
     "host/cycle_model": "host/compiler reference rtl",
     "host/runtime": "host/compiler host/files host/runtime/transport reference rtl sim",
-    "host/cluster": "host/runtime reference",
+    "host/training/description":
+        "host/files host/graphs host/runtime reference rtl",
+    "host/cluster": "boards host/runtime host/training/description reference rtl",
     "host/training":
         "host/cluster host/compiler host/cycle_model host/files host/graphs host/runtime "
-        "host/runtime/transport reference rtl sim",
+        "host/runtime/transport host/training/description reference rtl sim",
+    "host/schedules": "",
+    "host/planner":
+        "host/cluster host/compiler host/cycle_model host/schedules host/training/description "
+        "reference rtl",
     "host/noc": "host/compiler rtl sim",
     "host/eda":
         "boards host/compiler host/cycle_model host/files host/graphs host/runtime "
@@ -32,15 +39,17 @@ PACKAGES = {
         "host/compiler host/graphs host/runtime host/runtime/transport host/training reference rtl",
     "host/commands":
         "boards host/cluster host/compiler host/cycle_model host/eda host/files host/graphs "
-        "host/noc host/report host/runtime host/selftest host/training proofs reference rtl sim",
+        "host/noc host/planner host/report host/runtime host/selftest host/training "
+        "host/training/description proofs reference rtl sim",
     "host/cli": "host/commands",
     "cocotb": "host/files rtl sim",
     "host/fuzzing":
         "host/cli host/commands host/files host/graphs host/report host/runtime "
-        "host/runtime/transport host/training reference rtl",
+        "host/runtime/transport host/training host/training/description reference rtl",
     "host/benches":
         "boards host/compiler host/cycle_model host/eda host/files host/fuzzing host/graphs "
-        "host/noc host/runtime host/runtime/transport host/training reference rtl sim",
+        "host/noc host/runtime host/runtime/transport host/training host/training/description "
+        "reference rtl sim",
 }
 MODULES = {module_name(path): path for path in modules(*FOLDERS) if path.name != "__init__.py"}
 
@@ -48,8 +57,8 @@ MODULES = {module_name(path): path for path in modules(*FOLDERS) if path.name !=
 def package(name):
     """The package of the module ``name``."""
     _, folder, *rest = name.split(".")
-    if rest[:2] == ["runtime", "transport"]:
-        return "host/runtime/transport"
+    if rest[:2] in (["runtime", "transport"], ["training", "description"]):
+        return f"host/{rest[0]}/{rest[1]}"
     return f"host/{rest[0]}" if folder == "host" else folder
 
 

@@ -1,0 +1,190 @@
+"""``hypercast plan``: how to train on several boards."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from hypercast.host.commands.description_options import describe, description_options
+from hypercast.host.commands.options import OUTPUT, json_option, print_json
+from hypercast.host.commands.statistics_options import counted, either, statistics_options
+
+if TYPE_CHECKING:
+    from hypercast.host.cluster.description import Cluster
+    from hypercast.host.planner.plan import Plan
+    from hypercast.host.planner.problem import Problem
+    from hypercast.host.planner.search import Comparison
+    from hypercast.host.training.description.description import Description
+
+__all__ = ["plan"]
+
+
+@click.command()
+@click.argument("dataset", required=False)
+@click.option("--cluster", "source", required=True, metavar="FILE|NAME",
+              help="The boards, and what joins them: a TOML or YAML file, or the name of a cluster "
+                   "such as vcu128-4.")
+@click.option("--staleness", is_flag=True,
+              help="Choose among all plans, not only among those that give the bits of one board.")
+@statistics_options
+@click.option("-o", "--output", type=OUTPUT, metavar="FILE.toml", help="Write the chosen plan.")
+@click.option("--evaluate", type=click.Path(exists=True, dir_okay=False), metavar="FILE.toml",
+              help="Predict a plan that was written, and perhaps edited, instead of looking for "
+                   "one.")
+@click.option("--gantt", type=OUTPUT, metavar="FILE", help="Draw the chosen plan's schedule.")
+@json_option
+@description_options
+def plan(dataset: str | None, source: str, staleness: bool, vertices: tuple[int, ...] | None,
+         edges: tuple[int, ...] | None, features: int | None, classes: int | None,
+         degree_law: str, output: Path | None, evaluate: str | None, gantt: Path | None,
+         as_json: bool, changes: dict[str, dict[str, Any]]) -> None:
+    """Find how to train a network on DATASET with several boards.
+
+    Every strategy says how it would split the training, and how long a step would take: by the
+    cycle model, by the sizes of what crosses between boards, and by a simulation of the schedule.
+    Of most of these plans, training itself is not there yet; the table says of which it is.
+    """
+    from hypercast.host.cluster.description import load_cluster
+    from hypercast.host.planner.gantt import draw_gantt
+    from hypercast.host.planner.plan_file import load_plan, plan_text
+    from hypercast.host.planner.search import search
+
+    either(dataset, vertices)
+    if evaluate and output:
+        raise click.UsageError("--evaluate looks for no plan that -o could write; leave one out")
+    cluster = load_cluster(source)
+    cluster.require_joined()
+    console = Console(stderr=True)
+    with console.status("plan") as status:
+        description = describe(dataset, changes)
+        if vertices is None:
+            status.update("reading the graph")
+            problem = _of_graph(description, cluster, status.update)
+        else:
+            problem = _of_numbers(description, cluster, vertices, edges, features, classes,
+                                  degree_law)
+        if evaluate:
+            chosen, found = load_plan(Path(evaluate), problem), None
+        else:
+            found = search(problem, status.update)
+            chosen = found.best(staleness)
+    if output:
+        output.write_text(plan_text(problem, chosen), encoding="utf-8")
+    if gantt:
+        draw_gantt(gantt, chosen)
+    if as_json:
+        print_json({"chosen": _document(chosen),
+                    "plans": [_document(one) for one in found.plans] if found else [],
+                    "refused": {one.strategy: one.reason for one in found.refusals}
+                    if found else {}})
+        return
+    if found:
+        _print_comparison(problem, found)
+    _print_plan(chosen, problem)
+    if output:
+        click.echo(f"wrote {output}")
+
+
+def _of_graph(description: "Description", cluster: "Cluster",
+              progress: Callable[[str], None]) -> "Problem":
+    """The problem of a graph, or of its samples."""
+    from hypercast.host.cluster.division import Division
+    from hypercast.host.planner.statistics import Statistics
+    from hypercast.host.planner.strategies.graph_parts import part_counts
+    from hypercast.host.training.sample_source import SampleSource
+
+    assert description.graph  # as there is a dataset
+    graph, recipe = description.graph.load(), description.recipe
+    network = description.model.network(graph)
+    if description.sampling.sampler:
+        sample = SampleSource(graph, network, recipe, description.sampling).first
+        shapes = [matrix.shape for matrix in sample.edges]
+        statistics = Statistics(
+            vertices=(shapes[0][1], *(targets for targets, _ in shapes)),
+            edges=tuple(matrix.nnz for matrix in sample.edges), sampled=True)
+    else:
+        matrix, halos = graph.normalised(recipe.normalisation, recipe.gin_epsilon), []
+        for count in part_counts(min(len(cluster.boards), graph.vertices)):
+            progress(f"dividing the graph among {count} boards")
+            halos.append((count, int(Division.of(matrix, count).halos.max())))
+        statistics = Statistics.whole(graph.vertices, matrix.nnz, len(network.layers),
+                                      tuple(halos))
+    return _problem(description, cluster, network, statistics)
+
+
+def _of_numbers(description: "Description", cluster: "Cluster", vertices: tuple[int, ...],
+                edges: tuple[int, ...] | None, features: int | None, classes: int | None,
+                law: str) -> "Problem":
+    from hypercast.host.planner.statistics import Statistics
+
+    numbers = counted(description, vertices, edges, features, classes)
+    sampled = numbers.sampled or bool(description.sampling.sampler)
+    return _problem(description, cluster, numbers.network, Statistics(
+        vertices=numbers.vertices, edges=numbers.edges, sampled=sampled, law=law))
+
+
+def _problem(description: "Description", cluster: "Cluster", network: Any,
+             statistics: Any) -> "Problem":
+    from hypercast.host.planner.problem import Problem
+    from hypercast.host.training.description.model import AUTO
+
+    recipe = description.recipe
+    return Problem.of_network(
+        cluster, network, statistics, choose=description.model.order == AUTO,
+        micro_batches=recipe.micro_batches, adam=recipe.optimiser == "adam")
+
+
+def _document(plan: "Plan") -> dict[str, object]:
+    return {"strategy": plan.strategy, "scheme": plan.scheme, "schedule": plan.schedule,
+            "pieces": plan.pieces, "seconds": plan.seconds, "memory": dict(plan.memory),
+            "traffic": plan.traffic, "staleness": plan.staleness, "trains": plan.trains,
+            "shares": [{key: value for key, value in vars(share).items() if value is not None}
+                       for share in plan.shares]}
+
+
+def _print_comparison(problem: "Problem", found: "Comparison") -> None:
+    from hypercast.host.planner.operators import size_text
+
+    count, samples = len(problem.boards), problem.statistics.sampled
+    what = f"{problem.micro_batches} samples" if samples else "the whole graph"
+    table = Table(title=f"a step on {what}, {count} boards")
+    table.add_column("strategy", no_wrap=True)
+    for name in ("boards", "schedule", "ms", "memory", "sent"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("stale")
+    table.add_column("trains")
+    best = {plan.strategy for plan in found.pareto}
+    for one in found.plans:
+        schedule = f"{one.schedule}, {one.pieces}" if one.pieces > 1 else one.schedule
+        table.add_row(
+            f"{'*' if one.strategy in best else ' '} {one.strategy}", str(len(one.boards)),
+            schedule, f"{one.seconds * 1e3:.4g}", size_text(one.fullest),
+            size_text(one.traffic), one.staleness, one.trains)
+    Console(width=110).print(table)
+    click.echo("memory: of the fullest board; * none is faster with less of it; trains: whether "
+               "hypercast train can do it (references: with --boards, on reference devices)")
+    for refusal in found.refusals:
+        click.echo(f"no {refusal.strategy}: {refusal.reason}")
+
+
+def _print_plan(plan: "Plan", problem: "Problem") -> None:
+    from hypercast.host.planner.operators import size_text
+    from hypercast.host.planner.plan import NOT_YET
+
+    alone = "; hypercast train cannot do it yet" if plan.trains == NOT_YET else ""
+    click.echo(f"chosen: {plan.strategy} ({plan.scheme}), {plan.seconds * 1e3:.4g} ms a step"
+               f"{alone}")
+    for share in plan.shares:
+        first, last = min(share.layers), max(share.layers)
+        names = [problem.layers[number - 1].name for number in share.layers]
+        layers = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}" \
+            if last - first == len(names) - 1 else ", ".join(names)
+        more = [f"{share.in_flight} in flight" if share.in_flight else "",
+                f"{share.micro_batches} samples" if share.micro_batches else "",
+                f"{share.part:.1%} of it" if share.part else ""]
+        memory = max(plan.memory[name] for name in share.boards)
+        click.echo(f"  {', '.join(share.boards)}: {layers}, " + ", ".join(
+            filter(None, (*more, size_text(memory)))))

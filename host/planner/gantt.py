@@ -1,0 +1,60 @@
+"""Draws a plan's schedule: a row for each board and port, a bar for each micro-batch."""
+
+from pathlib import Path
+
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from hypercast.host.planner.plan import Plan
+from hypercast.host.schedules.execution import FORWARD
+
+__all__ = ["draw_gantt"]
+
+#: Colours by direction, and whether it is a transfer.
+_COLOURS = {(True, False): "#4477aa", (False, False): "#cc6677",
+            (True, True): "#99bbdd", (False, True): "#eebbcc"}
+_NAMES = {(True, False): "forward", (False, False): "backward",
+          (True, True): "send results", (False, True): "send gradients"}
+#: Bars that are at least this share of the whole have their micro-batch's number.
+_NUMBERED = 0.008
+
+
+def draw_gantt(path: Path, plan: Plan) -> None:
+    """Draw the schedule of a plan.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file; its suffix says of what kind it is.
+    plan : Plan
+        The plan.
+
+    Raises
+    ------
+    ValueError
+        If all of its boards do the same all the time, so that there is nothing to draw.
+    """
+    if not plan.slots:
+        raise ValueError(f"{plan.strategy} has no schedule to draw: all boards do the same at the "
+                         f"same time; leave --gantt out")
+    boards = list(dict.fromkeys(slot.track for slot in plan.slots if not slot.transfer))
+    tracks = boards + sorted({slot.track for slot in plan.slots if slot.transfer})
+    end = max(slot.end for slot in plan.slots)
+    figure = Figure(figsize=(12, 1.2 + 0.3 * len(tracks)), layout="constrained")
+    axes = figure.subplots()
+    for slot in plan.slots:
+        if slot.end == slot.begin:
+            continue
+        key = (slot.direction == FORWARD, slot.transfer)
+        row = tracks.index(slot.track)
+        axes.barh(row, (slot.end - slot.begin) * 1e3, left=slot.begin * 1e3, height=0.8,
+                  color=_COLOURS[key], edgecolor="white", linewidth=0.3)
+        if slot.end - slot.begin > _NUMBERED * end and not slot.transfer:
+            axes.text((slot.begin + slot.end) * 500, row, str(slot.micro_batch + 1), fontsize=6,
+                      ha="center", va="center", color="white")
+    axes.set(yticks=range(len(tracks)), yticklabels=tracks, xlabel="ms, predicted",
+             title=f"{plan.strategy}, {plan.schedule}: {plan.scheme}")
+    axes.invert_yaxis()
+    axes.legend(handles=[Patch(color=_COLOURS[key], label=name) for key, name in _NAMES.items()],
+                ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.12), fontsize=8)
+    figure.savefig(path)

@@ -1,0 +1,149 @@
+"""What a layer costs on a board: cycles by the cycle model, memory by the compiler's layout."""
+
+from dataclasses import replace
+from functools import lru_cache
+
+from hypercast.host.cluster.board import Board
+from hypercast.host.compiler.layout import place_tensors
+from hypercast.host.compiler.memory_map import MemoryMap
+from hypercast.host.cycle_model.aggregations import Expected, Thinned
+from hypercast.host.cycle_model.prediction import predict_layer
+from hypercast.host.cycle_model.workload import Workload
+from hypercast.host.planner.operators import Cost, Footprint
+from hypercast.host.planner.statistics import Statistics
+from hypercast.reference.network import Layer, Network
+from hypercast.reference.tensor import FEATURES, Kind
+from hypercast.rtl.config import Config
+
+__all__ = ["chosen_orders", "layer_cost", "list_footprint", "result_footprint"]
+
+#: What a micro-batch needs on its way back.
+_KEPT = (Kind.AGGREGATED, Kind.MASK, Kind.HIDDEN)
+
+
+def chosen_orders(network: Network, statistics: Statistics, board: Board) -> Network:
+    """The network with the order of each layer's products that takes fewer cycles by itself.
+
+    Linear in the layers, and layers that are alike are predicted once.
+    """
+    orders = []
+    for number, layer in enumerate(network.layers, 1):
+        choices = layer.orders
+        if number == 1 and layer.dropout:
+            choices = choices[:1]
+        orders.append(min(choices, key=lambda order, number=number: sum(  # type: ignore[misc]
+            _cycles(network, number, statistics, board.config, order))))
+    return network.ordered(orders)
+
+
+def layer_cost(network: Network, number: int, statistics: Statistics, board: Board,
+               adam: bool) -> Cost:
+    """What a layer (from 1) costs on a board, for a micro-batch of some ``Statistics``."""
+    config = board.config
+    forward, backward = _cycles(network, number, statistics, config,
+                                network.layers[number - 1].order)
+    levels = statistics.vertices[:len(network.layers) + 1]
+    kept, working = _tensors(network, levels, config)[number]
+    return Cost(forward=forward / board.clock, backward=backward / board.clock, kept=kept,
+                working=working, resident=_weights(network, number, config, adam))
+
+
+def result_footprint(columns: int, vertices: int, config: Config) -> Footprint:
+    """Room for a matrix with a row for each vertex."""
+    return Footprint(features=-(-columns // config.lanes) * _rows(vertices, config))
+
+
+@lru_cache(maxsize=64)
+def list_footprint(targets: int, sources: int, edges: int, law: str, config: Config) -> Footprint:
+    """Room for a matrix of edges, and for the lists of rows that are sent for it."""
+    loads = Expected([sources, targets], [edges], config, law).loads(1, False)
+    records = -(-_rows(sources, config) * config.send_record_width // config.word_width)
+    return Footprint(gradients=sum(load.words + config.streams + records for load in loads))
+
+
+def _rows(vertices: int, config: Config) -> int:
+    return -(-vertices // config.cores)
+
+
+def _window(network: Network, number: int) -> tuple[tuple[Layer, ...], int, range]:
+    """A layer between its neighbours, its number there, and the numbers of the levels.
+
+    The neighbours combine first, whatever they do in the network.
+    """
+    last = len(network.layers)
+    if network.jumping and number == last and last > 1:
+        layer = network.layers[-1]
+        before = replace(network.layers[-2], features_out=layer.features_in, root=None)
+        return (_combining(before), layer), 2, range(last - 2, last + 1)
+    begin, end = max(1, number - 1), min(last, number + 1)
+    layers = list(network.layers[begin - 1:end])
+    if network.jumping and end == last:  # which takes the outputs of others, too
+        layers[-1] = replace(layers[-1], features_in=layers[-2].features_out)
+    place = number - begin
+    layers = [one if index == place else _combining(one) for index, one in enumerate(layers)]
+    return tuple(layers), place + 1, range(begin - 1, end + 1)
+
+
+def _combining(layer: Layer) -> Layer:
+    return replace(layer, order=layer.orders[0])
+
+
+def _cycles(network: Network, number: int, statistics: Statistics, config: Config,
+            order: str) -> tuple[float, float]:
+    layers, place, levels = _window(network, number)
+    layers = (*layers[:place - 1], replace(layers[place - 1], order=order), *layers[place:])
+    vertices = tuple(statistics.vertices[level] for level in levels)
+    edges = tuple(statistics.edges[level] for level in levels[:-1])
+    if statistics.square:
+        vertices, edges = vertices[:1], edges[:1]
+    return _predicted(layers, place, vertices, edges, statistics.law, statistics.sampled, config)
+
+
+@lru_cache(maxsize=1024)
+def _predicted(layers: tuple[Layer, ...], number: int, vertices: tuple[int, ...],
+               edges: tuple[int, ...], law: str, sampled: bool,
+               config: Config) -> tuple[float, float]:
+    """Cycles of a layer among others, forward and backward."""
+    # Whether it fits is not asked here.
+    config = config.replace(weight_rows=1 << 16, tensors=256)
+    aggregations: Expected
+    factor = 1.0
+    if len(vertices) == 1:
+        thinned = Thinned(vertices[0], edges[0], len(layers), config, law=law)
+        aggregations, factor = thinned, thinned.factor
+    else:
+        aggregations = Expected(vertices, edges, config, law)
+    workload = Workload(config=config, network=Network(layers=layers), aggregations=aggregations,
+                        sampled=sampled)
+    forward, backward = predict_layer(workload, number)
+    return forward * factor, backward * factor
+
+
+@lru_cache(maxsize=64)
+def _tensors(network: Network, vertices: tuple[int, ...],
+             config: Config) -> dict[int, tuple[Footprint, Footprint]]:
+    """Room for each layer's tensors: those that are kept for the way back, and the others."""
+    memory = MemoryMap(config, [_rows(count, config) for count in vertices])
+    place_tensors(network, memory, config)
+    memory.matrix(FEATURES, 0, network.features)
+    found: dict[tuple[int, bool], list[int]] = {}
+    for region in {id(region): region for region in memory.regions.values()}.values():
+        tensor = region.tensor
+        if tensor:
+            kept = tensor.kind in _KEPT or tensor == FEATURES
+            words = found.setdefault((max(tensor.layer, 1), kept), [0, 0])
+            words[region.channel] += region.words
+    return {number: (Footprint(*found.get((number, True), (0, 0))),
+                     Footprint(*found.get((number, False), (0, 0))))
+            for number in range(1, len(network.layers) + 1)}
+
+
+def _weights(network: Network, number: int, config: Config, adam: bool) -> Footprint:
+    """Room for a layer's weights, and for what the optimiser knows of them."""
+    panels = -(-network.layers[number - 1].features_out // config.lanes)
+    heights = [1, *(-(-weight.shape[0] // config.lanes) * config.lanes
+                    for weight in network.weights(number))]
+    values = 3 if adam else 2
+    state = sum(-(-panels * height // config.cores) * values * config.state_words
+                for height in heights)
+    return Footprint(gradients=state, weight_rows=panels * sum(heights))

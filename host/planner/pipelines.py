@@ -1,0 +1,240 @@
+"""Evaluates pipelines: stages of layers on boards, worked off by a schedule."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from hypercast.host.cluster.board import NO_OVERLAP, ROWS, Board
+from hypercast.host.cluster.link import Link
+from hypercast.host.planner.operators import Footprint
+from hypercast.host.planner.plan import EXACT, NOT_YET, Plan, Share
+from hypercast.host.planner.problem import Problem
+from hypercast.host.schedules.execution import Timeline, run
+from hypercast.host.schedules.pipeline import Edge, Pipeline, Stage
+from hypercast.host.schedules.schedule import SCHEDULES
+
+__all__ = ["BoardStage", "Discipline", "evaluated", "evenly", "pipeline_of", "reduced_seconds",
+           "ring_seconds", "schedules_for", "stage_footprint"]
+
+#: Bytes of a sum of gradients, in full width.
+_SUM = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Discipline:
+    """What a strategy's pipelines have in common.
+
+    Parameters
+    ----------
+    strategy, scheme, staleness, trains
+        As in ``Plan``.
+    versions : int
+        Versions of the weights that each board keeps; 0 for one for each micro-batch in flight.
+    flush : bool
+        Whether each step begins when the one before is done. If not, a step's time is what one
+        more takes.
+    chain : bool
+        Whether each stage follows the one before, whether it reads from it or not.
+    chunked : bool
+        Whether what goes through the stages are chunks of a whole graph, not micro-batches.
+    """
+
+    strategy: str
+    scheme: str = "layers in a pipeline"
+    staleness: str = EXACT
+    trains: str = NOT_YET
+    versions: int = 1
+    flush: bool = True
+    chain: bool = True
+    chunked: bool = False
+
+
+@dataclass(frozen=True)
+class BoardStage:
+    """Layers of a pipeline, and the boards that have them.
+
+    Parameters
+    ----------
+    layers : tuple of int
+        Numbers of the layers, from 0, in ascending order.
+    boards : tuple of Board
+        Boards that take micro-batches in turn.
+    """
+
+    layers: tuple[int, ...]
+    boards: tuple[Board, ...]
+
+
+def schedules_for(stages: Sequence[BoardStage]) -> tuple[str, ...]:
+    """Schedules that the boards of some stages can follow."""
+    streams = all(board.transfers == ROWS for stage in stages for board in stage.boards)
+    return ("1F1B", "FBP") if streams else ("SNO", "SO")
+
+
+def pipeline_of(problem: Problem, stages: Sequence[BoardStage], *,
+                chain: bool = False) -> Pipeline:
+    """The ``Pipeline`` of some stages, whose transfers take the cluster's links.
+
+    In a ``chain``, each stage follows the one before, whether it reads from it or not.
+    """
+    graph, made = problem.graph, []
+    for number, stage in enumerate(stages):
+        # Of several boards, the slowest sets the pace.
+        costs = [[graph.operators[layer].on(board) for layer in stage.layers]
+                 for board in stage.boards]
+        made.append(Stage(
+            name=f"stage {number + 1}", boards=tuple(board.name for board in stage.boards),
+            forward=max(sum(one.forward for one in cost) for cost in costs),
+            backward=max(sum(one.backward for one in cost) for cost in costs)))
+    edges = []
+    for source, first in enumerate(stages):
+        for target, second in enumerate(stages):
+            size = graph.cut(first.layers, second.layers) if source != target else 0
+            if size or (chain and target == source + 1):
+                edges.append(_edge(problem, source, target, first, second, size))
+    return Pipeline(tuple(made), tuple(edges))
+
+
+def _edge(problem: Problem, source: int, target: int, first: BoardStage, second: BoardStage,
+          size: int) -> Edge:
+    routes = [problem.cluster.route(one, other) for one in first.boards for other in second.boards]
+    back = [problem.cluster.route(other, one) for one in first.boards for other in second.boards]
+    slow = min(routes, key=lambda route: route.bandwidth)
+    # Boards of a stage send at the same time, each its own micro-batches.
+    width = min(len(first.boards), len(second.boards))
+    return Edge(source=source, target=target, seconds=size / slow.bandwidth / width,
+                latency=max(route.latency for route in routes),
+                forward_ports=routes[0].ports, backward_ports=back[0].ports)
+
+
+def stage_footprint(problem: Problem, stage: BoardStage, board: Board, in_flight: int,
+                    versions: int = 1) -> Footprint:
+    """Room that a stage takes on a board.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is trained.
+    stage : BoardStage
+        The stage.
+    board : Board
+        One of its boards.
+    in_flight : int
+        Micro-batches in flight.
+    versions : int
+        Versions of the weights that are kept.
+    """
+    graph = problem.graph
+    resident = kept = working = Footprint()
+    for number in stage.layers:
+        cost = graph.operators[number].on(board)
+        resident += cost.resident
+        kept += cost.kept
+        working += cost.working
+    # Older versions of the weights wait in memory.
+    resident += Footprint(gradients=resident.weight_rows * (versions - 1))
+    mine = {*stage.layers}
+    for number in {one for layer in stage.layers for one in graph.sources[layer]} - mine:
+        kept += problem.result(number, board)
+    lists = problem.lists(stage.layers, board)
+    if problem.statistics.sampled:
+        kept += lists
+    else:
+        resident += lists
+    return resident + kept.times(in_flight) + working
+
+
+def evenly(seconds: Sequence[float]) -> list[float]:
+    """Shares of boards that take some seconds for the same work, all done at once."""
+    speed = sum(1 / one for one in seconds)
+    return [1 / one / speed for one in seconds]
+
+
+def reduced_seconds(problem: Problem, boards: Sequence[Board], elements: int) -> float:
+    """Time in which some boards add up the gradients of some weights, by a ring."""
+    count = len(boards)
+    if count < 2:
+        return 0.0
+    ring = [problem.cluster.route(one, other)
+            for one, other in zip(boards, [*boards[1:], boards[0]], strict=True)]
+    return max(ring_seconds(route, count, elements) for route in ring)
+
+
+def ring_seconds(link: Link, count: int, elements: int) -> float:
+    """Time in which a ring of boards adds up gradients in full width.
+
+    (Patarasuk and Yuan, Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations,
+    2009.)
+    """
+    return 2 * (count - 1) * link.seconds(elements * _SUM / count)
+
+
+def evaluated(problem: Problem, discipline: Discipline, stages: Sequence[BoardStage],
+              schedule: str, *, in_flight: Sequence[int] | None = None,
+              chunks: int = 1) -> Plan | str:
+    """A pipeline's ``Plan``, or why it is none.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is trained.
+    discipline : Discipline
+        What the strategy asks for.
+    stages : sequence of BoardStage
+        The stages.
+    schedule : str
+        One of ``SCHEDULES``.
+    in_flight : sequence of int, optional
+        Instead of what the schedule says.
+    chunks : int
+        Of a discipline with chunks: how many.
+    """
+    pipeline = pipeline_of(problem, stages, chain=discipline.chain)
+    pieces = problem.micro_batches
+    if discipline.chunked:
+        pipeline, pieces = _chunked(pipeline, chunks), chunks
+    waiting = [board.name for stage in stages for board in stage.boards
+               if board.transfers == NO_OVERLAP]
+
+    def worked(count: int) -> Timeline:
+        return run(pipeline, SCHEDULES[schedule], count, in_flight=in_flight, waiting=waiting)
+
+    timeline = worked(pieces)
+    seconds = timeline.seconds
+    if not discipline.flush:
+        timeline = worked(3 * pieces)
+        seconds = (timeline.seconds - worked(pieces).seconds) / 2
+    memory = {}
+    for stage, peak in zip(stages, timeline.peaks, strict=True):
+        # All chunks together are the whole graph.
+        flight = 1 if discipline.chunked else peak
+        for board in stage.boards:
+            need = stage_footprint(problem, stage, board, flight, discipline.versions or peak)
+            if excess := need.excess(board):
+                return f"{excess} for {_listed(problem, stage.layers)}"
+            memory[board.name] = need.bytes_on(board)
+    graph = problem.graph
+    crossing = 2 * problem.micro_batches * sum(
+        graph.cut(first.layers, second.layers) for first in stages for second in stages
+        if first is not second)
+    seconds += max(reduced_seconds(problem, stage.boards, sum(
+        graph.operators[layer].weights for layer in stage.layers)) for stage in stages)
+    return Plan(
+        strategy=discipline.strategy, scheme=discipline.scheme, schedule=schedule, pieces=pieces,
+        seconds=seconds, memory=memory, traffic=crossing, staleness=discipline.staleness,
+        trains=discipline.trains, slots=timeline.slots,
+        shares=tuple(Share(boards=tuple(board.name for board in stage.boards),
+                           layers=tuple(layer + 1 for layer in stage.layers), in_flight=peak)
+                     for stage, peak in zip(stages, timeline.peaks, strict=True)))
+
+
+def _chunked(pipeline: Pipeline, chunks: int) -> Pipeline:
+    """A pipeline for chunks of what it was for."""
+    return Pipeline(
+        tuple(replace(stage, forward=stage.forward / chunks, backward=stage.backward / chunks)
+              for stage in pipeline.stages),
+        tuple(replace(edge, seconds=edge.seconds / chunks) for edge in pipeline.edges))
+
+
+def _listed(problem: Problem, layers: Sequence[int]) -> str:
+    names = [problem.layers[layer].name for layer in layers]
+    return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"

@@ -1,0 +1,196 @@
+"""What the planner is asked: a network, on what, with which boards."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple, Self
+
+from hypercast.host.cluster.board import Board
+from hypercast.host.cluster.description import Cluster
+from hypercast.host.planner.layer_costs import (
+    chosen_orders,
+    layer_cost,
+    list_footprint,
+    result_footprint,
+)
+from hypercast.host.planner.operators import Footprint, Operator, OperatorGraph
+from hypercast.host.planner.statistics import Statistics
+from hypercast.reference.network import AGGREGATE_FIRST, LINEAR, Network
+
+__all__ = ["Exchange", "NetworkLayer", "Problem"]
+
+
+class NetworkLayer(NamedTuple):
+    """A layer of a network, or of one branch of a network with several.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    network : Network
+        The network, or the branch.
+    number : int
+        The layer there, from 1.
+    """
+
+    name: str
+    network: Network
+    number: int
+
+    @property
+    def columns(self) -> int:
+        """Columns of its result."""
+        return self.network.layers[self.number - 1].features_out
+
+
+class Exchange(NamedTuple):
+    """Columns of the rows of others that a layer reads, forward and backward."""
+
+    forward: int
+    backward: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Problem:
+    """A training, and boards for it.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The boards.
+    layers : tuple of NetworkLayer
+        What is trained, each layer after those that it reads.
+    edges : tuple of (int, int)
+        Numbers (from 0) of a layer and of one that reads it.
+    statistics : Statistics
+        What a micro-batch works on.
+    micro_batches : int
+        Micro-batches of a step: samples whose gradients are added up. 1 for a whole graph.
+    adam : bool
+        Whether the optimiser is Adam.
+
+    Raises
+    ------
+    ValueError
+        If boards have elements of different widths, or a whole graph several micro-batches.
+    """
+
+    cluster: Cluster
+    layers: tuple[NetworkLayer, ...]
+    edges: tuple[tuple[int, int], ...]
+    statistics: Statistics
+    micro_batches: int = 1
+    adam: bool = False
+    _graphs: dict[Statistics, OperatorGraph] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        widths = {board.config.element_width: board.name for board in self.cluster.boards}
+        if len(widths) > 1:
+            said = ", ".join(f"{name} has {width}" for width, name in widths.items())
+            raise ValueError(f"boards of one training need elements of the same width, but {said} "
+                             f"bits; set element_width in the cluster's file")
+        if self.micro_batches > 1 and not self.statistics.sampled:
+            raise ValueError(f"a step on the whole graph has one micro-batch, not "
+                             f"{self.micro_batches}; train on samples (--sampler), or leave "
+                             f"micro_batches out")
+
+    @classmethod
+    def of_network(cls, cluster: Cluster, network: Network, statistics: Statistics, *,
+                   choose: bool = True, micro_batches: int = 1, adam: bool = False) -> Self:
+        """Of a network; orders of products are chosen for the first board, if that is to be."""
+        if choose:
+            network = chosen_orders(network, statistics, cluster.boards[0])
+        count = len(network.layers)
+        edges = [(number, number + 1) for number in range(count - 1)]
+        edges += [(number - 1, count - 1) for number in network.jumping[:-1]]
+        return cls(cluster=cluster, statistics=statistics, micro_batches=micro_batches, adam=adam,
+                   layers=tuple(NetworkLayer(f"layer {number}", network, number)
+                                for number in range(1, count + 1)), edges=tuple(sorted(edges)))
+
+    @property
+    def boards(self) -> tuple[Board, ...]:
+        """The boards."""
+        return self.cluster.boards
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Numbers of all layers, from 1."""
+        return tuple(range(1, len(self.layers) + 1))
+
+    @cached_property
+    def fastest(self) -> tuple[Board, ...]:
+        """The boards, those first on which a micro-batch takes least time."""
+        layers = range(len(self.layers))
+        return tuple(sorted(self.boards, key=lambda board: self.graph.seconds(layers, board)))
+
+    @property
+    def graph(self) -> OperatorGraph:
+        """The operators of a micro-batch."""
+        return self.operators(self.statistics)
+
+    def operators(self, statistics: Statistics) -> OperatorGraph:
+        """The operators of what works on other vertices and edges."""
+        if statistics not in self._graphs:
+            kinds = {board.speed: board for board in self.boards}
+            self._graphs[statistics] = OperatorGraph(tuple(
+                self._operator(layer, statistics, list(kinds.values())) for layer in self.layers),
+                self.edges)
+        return self._graphs[statistics]
+
+    def _operator(self, layer: NetworkLayer, statistics: Statistics,
+                  boards: Sequence[Board]) -> Operator:
+        rows = statistics.vertices[min(layer.number, len(statistics.vertices) - 1)]
+        return Operator(
+            name=layer.name,
+            costs={board.speed: layer_cost(layer.network, layer.number, statistics, board,
+                                           self.adam) for board in boards},
+            output=rows * layer.columns * boards[0].config.element_width // 8,
+            weights=sum(weight.shape[0] * weight.shape[1]
+                        for weight in layer.network.weights(layer.number)) + layer.columns)
+
+    def result(self, number: int, board: Board) -> Footprint:
+        """Room for the result of a layer (from 0) on a board that does not make it."""
+        layer = self.layers[number]
+        return result_footprint(layer.columns, self.statistics.vertices[layer.number],
+                                board.config)
+
+    def lists(self, numbers: Sequence[int], board: Board,
+              statistics: Statistics | None = None) -> Footprint:
+        """Room for the edges of some layers (from 0) on a board, of a micro-batch.
+
+        A whole graph's are the same for all layers, and for both ways.
+        """
+        statistics = statistics or self.statistics
+        total, seen = Footprint(), set[tuple[int, int, int]]()
+        for layer in (self.layers[number] for number in numbers):
+            if layer.network.layers[layer.number - 1].order == LINEAR:
+                continue
+            sources, targets = statistics.vertices[layer.number - 1:layer.number + 1]
+            edges = statistics.edges[layer.number - 1]
+            if statistics.square and seen:
+                continue
+            seen.add((sources, targets, edges))
+            for one, other in ((targets, sources), (sources, targets))[:2 - statistics.square]:
+                total += list_footprint(one, other, edges, statistics.law, board.config)
+        return total
+
+    @property
+    def exchanges(self) -> list[Exchange]:
+        """What crosses between parts of the vertices, for each layer."""
+        found = []
+        for _, network, number in self.layers:
+            layer = network.layers[number - 1]
+            if layer.order == LINEAR:
+                found.append(Exchange(0, 0))
+            elif layer.order == AGGREGATE_FIRST:
+                # A first layer's inputs never change: they are brought once.
+                found.append(Exchange(layer.features_in, layer.features_in) if number > 1
+                             else Exchange(0, 0))
+            else:
+                found.append(Exchange(layer.features_out, layer.features_out))
+        return found
+
+    @property
+    def weights(self) -> int:
+        """Elements of all weights."""
+        return sum(operator.weights for operator in self.graph.operators)

@@ -1,0 +1,129 @@
+"""Ranges of consecutive layers: what they cost, and how they are dealt to boards most evenly."""
+
+import itertools
+import math
+from collections.abc import Sequence
+
+from hypercast.host.cluster.board import Board
+from hypercast.host.planner.operators import Footprint
+from hypercast.host.planner.pipelines import BoardStage
+from hypercast.host.planner.problem import Problem
+
+__all__ = ["Ranges", "refused"]
+
+
+class Ranges:
+    """Sums over consecutive layers, by those of all layers before.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is trained.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.count = len(problem.layers)
+        graph, numbers = problem.graph, range(self.count)
+        kinds = {board.speed: board for board in problem.boards}
+        self._seconds = {speed: list(itertools.accumulate(
+            (graph.operators[one].on(board).seconds for one in numbers), initial=0.0))
+            for speed, board in kinds.items()}
+        self._resident, self._kept, self._working = (
+            {speed: list(itertools.accumulate(
+                (getattr(graph.operators[one].on(board), part) for one in numbers),
+                initial=Footprint())) for speed, board in kinds.items()}
+            for part in ("resident", "kept", "working"))
+        self._lists = {speed: list(itertools.accumulate(
+            (problem.lists([one], board) for one in numbers), initial=Footprint()))
+            for speed, board in kinds.items()}
+        self._inputs = {speed: [_inputs(problem, begin, board) for begin in range(self.count)]
+                        for speed, board in kinds.items()}
+        #: Bytes between the layers before one and those from it on.
+        self.cuts = [graph.cut(range(begin), range(begin, self.count))
+                     for begin in range(self.count)]
+
+    def seconds(self, begin: int, end: int, board: Board) -> float:
+        """Seconds of a micro-batch, both ways."""
+        sums = self._seconds[board.speed]
+        return sums[end] - sums[begin]
+
+    def fits(self, begin: int, end: int, board: Board, in_flight: int) -> bool:
+        """Whether a board has room for some layers, and micro-batches in flight."""
+        config = board.config
+
+        def between(sums: dict[tuple[int, float], list[Footprint]]) -> Footprint:
+            first, last = sums[board.speed][begin], sums[board.speed][end]
+            return Footprint(last.features - first.features, last.gradients - first.gradients,
+                             last.weight_rows - first.weight_rows)
+
+        kept = between(self._kept) + self._inputs[board.speed][begin]
+        need = between(self._resident) + between(self._working)
+        if self.problem.statistics.sampled:
+            kept += between(self._lists)
+        elif self.problem.statistics.square:
+            need += self.problem.lists(range(self.count), board)
+        need += kept.times(in_flight)
+        return max(need.features, need.gradients) <= config.channel_words \
+            and need.weight_rows <= config.weight_rows
+
+    def balanced(self, boards: Sequence[Board], *, single: bool = False) -> list[BoardStage] | None:
+        """Layers for each board so that the slowest is as fast as it can be; None if none fit.
+
+        By dynamic programming from the last board on. A cut is forbidden if its transfer takes
+        longer than the slowest board.
+
+        Parameters
+        ----------
+        boards : sequence of Board
+            The boards in the order of the layers.
+        single : bool
+            Whether there is one micro-batch in flight, in all boards together.
+        """
+        count, most = len(boards), self.problem.micro_batches
+        # Of the layers from one on, on the last boards: the slowest board, and where the first ends
+        best = {(self.count, 0): (0.0, self.count)}
+        for behind in range(1, count + 1):
+            board = boards[count - behind]
+            flight = 1 if single else min(behind, most)
+            for begin in range(count - behind, self.count - behind + 1):
+                found = (math.inf, -1)
+                for end in range(begin + 1, self.count - behind + 2):
+                    own = self.seconds(begin, end, board)
+                    if own >= found[0]:
+                        break
+                    rest = best.get((end, behind - 1), (math.inf, -1))[0]
+                    if rest == math.inf or not self.fits(begin, end, board, flight):
+                        continue
+                    if behind > 1:
+                        route = self.problem.cluster.route(board, boards[count - behind + 1])
+                        rest = max(rest, self.cuts[end] / route.bandwidth)
+                    found = min(found, (max(own, rest), end))
+                if found[1] >= 0:
+                    best[begin, behind] = found
+        if (0, count) not in best:
+            return None
+        stages, begin = [], 0
+        for behind in range(count, 0, -1):
+            end = best[begin, behind][1]
+            stages.append(BoardStage(tuple(range(begin, end)), (boards[count - behind],)))
+            begin = end
+        return stages
+
+
+def _inputs(problem: Problem, begin: int, board: Board) -> Footprint:
+    """Room for the results of layers before one that it reads, or those after it."""
+    graph, total = problem.graph, Footprint()
+    for number in range(begin):
+        if any(reader >= begin for reader in graph.readers[number]):
+            total += problem.result(number, board)
+    return total
+
+
+def refused(problem: Problem) -> str:
+    """Why no pipeline of stages is possible, as text; empty if one may be."""
+    if len(problem.boards) < 2:
+        return "there is one board only"
+    if len(problem.layers) < 2:
+        return "there is one layer only"
+    return ""

@@ -1,0 +1,90 @@
+"""Asks every strategy, and compares what they found."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from hypercast.host.planner.plan import Plan, Refusal, pareto
+from hypercast.host.planner.problem import Problem
+from hypercast.host.planner.strategies import (
+    bapipe,
+    equal_layers,
+    gnnpipe,
+    graph_parts,
+    graphpipe,
+    one_board,
+    pipedream,
+    piper,
+    samples,
+    vertex_cut,
+)
+
+__all__ = ["STRATEGIES", "Comparison", "search"]
+
+#: Yields the best plan of a way to split a training, or why there is none.
+Strategy: TypeAlias = Callable[[Problem], Iterator[Plan | Refusal]]
+
+#: Strategies by name.
+STRATEGIES: Mapping[str, Strategy] = {
+    one_board.DISCIPLINE.strategy: one_board.plans,
+    samples.NAME: samples.plans,
+    graph_parts.EXACT_NAME: graph_parts.exact,
+    equal_layers.ONE_BY_ONE.strategy: equal_layers.one_by_one,
+    equal_layers.GPIPE.strategy: equal_layers.gpipe,
+    bapipe.DISCIPLINE.strategy: bapipe.plans,
+    graphpipe.DISCIPLINE.strategy: graphpipe.plans,
+    piper.DISCIPLINE.strategy: piper.plans,
+    pipedream.DISCIPLINE.strategy: pipedream.plans,
+    pipedream.TWO_VERSIONS.strategy: pipedream.plans_2bw,
+    graph_parts.STALE_NAME: graph_parts.stale,
+    gnnpipe.DISCIPLINE.strategy: gnnpipe.plans,
+    vertex_cut.NAME: vertex_cut.plans,
+}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What all strategies found.
+
+    Parameters
+    ----------
+    plans : tuple of Plan
+        The best plan of each, by time.
+    refusals : tuple of Refusal
+        Why the others have none.
+    """
+
+    plans: tuple[Plan, ...]
+    refusals: tuple[Refusal, ...]
+
+    @property
+    def pareto(self) -> list[Plan]:
+        """The plans that no other one beats in time and memory."""
+        return pareto(self.plans)
+
+    def best(self, staleness: bool) -> Plan:
+        """The fastest plan; without ``staleness``, of those that give the bits of one board.
+
+        Raises
+        ------
+        ValueError
+            If there is none.
+        """
+        found = [plan for plan in self.plans if staleness or plan.exact]
+        if found:
+            return found[0]
+        reasons = "; ".join(f"{one.strategy}: {one.reason}" for one in self.refusals[:3])
+        raise ValueError(f"no way to train on these boards fits: {reasons}")
+
+
+def search(problem: Problem, progress: Callable[[str], None] = lambda text: None) -> Comparison:
+    """The best plan of each strategy."""
+    plans, refusals = list[Plan](), list[Refusal]()
+    for name, strategy in STRATEGIES.items():
+        progress(name)
+        for one in strategy(problem):
+            if isinstance(one, Plan):
+                plans.append(one)
+            else:
+                refusals.append(one)
+    return Comparison(tuple(sorted(plans, key=lambda plan: plan.seconds)), tuple(refusals))

@@ -1,0 +1,94 @@
+"""What the planner knows of the vertices and edges that a micro-batch works on."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from hypercast.host.cycle_model.aggregations import degree_counts
+
+__all__ = ["Statistics"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statistics:
+    """Numbers of vertices and edges, of a whole graph or of a sample.
+
+    Parameters
+    ----------
+    vertices : tuple of int
+        Vertices of the input, and of every layer's output.
+    edges : tuple of int
+        Entries of every layer's adjacency matrix: edges in both directions, and loops.
+    sampled : bool
+        Whether it is a sample; else all layers have the whole graph.
+    law : str
+        How edges are distributed over vertices, see ``Expected``.
+    halos : tuple of (int, int)
+        Numbers of boards, and how many vertices of others one of that many reads: of a graph that
+        was divided.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many numbers as a network has layers.
+    """
+
+    vertices: tuple[int, ...]
+    edges: tuple[int, ...]
+    sampled: bool = False
+    law: str = "power"
+    halos: tuple[tuple[int, int], ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.vertices) != len(self.edges) + 1:
+            raise ValueError(f"a network of {len(self.edges)} layers has {len(self.edges) + 1} "
+                             f"numbers of vertices, not {len(self.vertices)}")
+
+    @classmethod
+    def whole(cls, vertices: int, edges: int, layers: int,
+              halos: tuple[tuple[int, int], ...] = ()) -> Self:
+        """Those of a whole graph."""
+        return cls(vertices=(vertices,) * (layers + 1), edges=(edges,) * layers, halos=halos)
+
+    @property
+    def square(self) -> bool:
+        """Whether all layers have the same vertices and edges."""
+        return len({*self.vertices}) == len({*self.edges}) == 1
+
+    def part(self, count: int) -> Self:
+        """Those of the part of a whole graph that one of ``count`` boards has."""
+        return type(self)(
+            vertices=tuple(max(1, round(one / count)) for one in self.vertices),
+            edges=tuple(max(1, round(one / count)) for one in self.edges),
+            sampled=self.sampled, law=self.law)
+
+    def halo(self, count: int) -> int:
+        """Vertices of others that one of ``count`` parts reads.
+
+        Where that is not known, vertices are taken to be dealt to parts at random. Then a vertex is
+        read by a part if one of its edges leads there.
+        """
+        if count in dict(self.halos):
+            return dict(self.halos)[count]
+        degrees, counts = degree_counts(self.vertices[0], self.edges[0], self.law)
+        read = 1 - (1 - 1 / count) ** degrees.astype(float)
+        return round(float(counts @ read) * (count - 1) / count)
+
+    def replicas(self, count: int) -> int:
+        """Vertices that a part has an edge of, if edges are dealt by degree-based hashing.
+
+        An edge goes where its end of the lower degree is hashed to (Xie et al., Distributed
+        Power-law Graph Computing: Theoretical and Empirical Analysis, 2014). So a vertex of few
+        edges, most of whose neighbours have more, is mostly in one part.
+        """
+        degrees, counts = degree_counts(self.vertices[0], self.edges[0], self.law)
+        # Of a vertex's neighbours, which are met in proportion to their degrees, those that are
+        # lower hash the edge elsewhere.
+        ends = np.cumsum(degrees * counts) / max(1, int(degrees @ counts))
+        lower = np.concatenate([[0.0], ends[:-1]])
+        elsewhere = 1 - (1 - 1 / count) ** (degrees * lower)
+        home = (1 - lower) > 0
+        expected = home / count + (1 - home / count) * elsewhere
+        return min(self.vertices[0], round(float(counts @ expected)))
+

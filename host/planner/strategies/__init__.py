@@ -1,0 +1,1 @@
+"""Ways to split a training over boards, one in each module."""

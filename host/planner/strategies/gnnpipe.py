@@ -1,0 +1,46 @@
+"""GNNPipe: runs of layers, each with the whole graph, in chunks of its vertices.
+
+(Chen et al., GNNPipe: Scaling Deep GNN Training with Pipelined Model Parallelism, 2023.) A chunk
+reads rows of the chunks before it in this epoch, and of those after it in the last one.
+"""
+
+from collections.abc import Iterator
+
+from hypercast.host.planner.pipelines import Discipline, evaluated
+from hypercast.host.planner.plan import Plan, Refusal
+from hypercast.host.planner.problem import Problem
+from hypercast.host.planner.ranges import Ranges, refused
+from hypercast.host.planner.strategies.bapipe import board_orders
+
+__all__ = ["DISCIPLINE", "plans"]
+
+DISCIPLINE = Discipline(strategy="GNNPipe", scheme="chunks through layers", chunked=True,
+                        staleness="rows of later chunks, 1 epoch")
+#: Numbers of chunks that are tried.
+_CHUNKS = (2, 4, 8, 16, 32)
+
+
+def plans(problem: Problem) -> Iterator[Plan | Refusal]:
+    """The fastest of all numbers of boards and chunks."""
+    if problem.statistics.sampled:
+        yield Refusal(strategy=DISCIPLINE.strategy,
+                      reason="steps work on samples; leave --sampler out to work on chunks of the "
+                             "whole graph")
+        return
+    if reason := refused(problem):
+        yield Refusal(strategy=DISCIPLINE.strategy, reason=reason)
+        return
+    ranges, found = Ranges(problem), list[Plan]()
+    for count in range(2, min(len(problem.boards), len(problem.layers)) + 1):
+        for boards in board_orders(problem, count):
+            stages = ranges.balanced(boards, single=True)
+            if stages is None:
+                continue
+            tried = [evaluated(problem, DISCIPLINE, stages, "GPipe", chunks=chunks)
+                     for chunks in _CHUNKS]
+            found += [plan for plan in tried if isinstance(plan, Plan)]
+    if found:
+        yield min(found, key=lambda plan: plan.seconds)
+    else:
+        yield Refusal(strategy=DISCIPLINE.strategy,
+                      reason="no run of layers on the whole graph fits one of the boards")

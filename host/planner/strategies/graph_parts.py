@@ -1,0 +1,109 @@
+"""The graph in parallel: every board has a part of the vertices; exact, or with stale halos.
+
+Before a layer's sums over neighbours, boards exchange the rows that others read: their halos. With
+stale halos (Wan et al., PipeGCN: Efficient Full-Graph Training of Graph Convolutional Networks with
+Pipelined Feature Communication, ICLR 2022) those of the epoch before are taken, which were sent
+while something else was computed.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from hypercast.host.cluster.board import NO_OVERLAP, Board
+from hypercast.host.planner.operators import Footprint
+from hypercast.host.planner.pipelines import evenly, reduced_seconds
+from hypercast.host.planner.plan import EXACT, NOT_YET, REFERENCES, Plan, Refusal, Share
+from hypercast.host.planner.problem import Problem
+
+__all__ = ["EXACT_NAME", "STALE_NAME", "evaluated_parts", "exact", "part_counts",
+           "stale"]
+
+EXACT_NAME, STALE_NAME = "graph in parallel", "PipeGCN"
+
+
+def exact(problem: Problem) -> Iterator[Plan | Refusal]:
+    """The fastest with exact halos, of as many boards as is best."""
+    yield _best(problem, EXACT_NAME, hidden=False)
+
+
+def stale(problem: Problem) -> Iterator[Plan | Refusal]:
+    """The fastest with halos of the epoch before."""
+    yield _best(problem, STALE_NAME, hidden=True)
+
+
+def part_counts(boards: int) -> list[int]:
+    """Numbers of boards that are tried: powers of two, and all."""
+    return sorted({boards, *(1 << power for power in range(1, boards.bit_length()))} - {0, 1})
+
+
+def _best(problem: Problem, name: str, *, hidden: bool) -> Plan | Refusal:
+    if problem.statistics.sampled:
+        return Refusal(strategy=name, reason="steps work on samples; leave --sampler out to split "
+                                             "the graph itself")
+    boards = problem.fastest
+    counts = part_counts(min(len(boards), problem.statistics.vertices[0]))
+    if not counts:
+        return Refusal(strategy=name, reason="there is one board only")
+    found = [evaluated_parts(problem, boards[:count], hidden=hidden) for count in counts]
+    plans = [plan for plan in found if isinstance(plan, Plan)]
+    if plans:
+        return min(plans, key=lambda plan: plan.seconds)
+    return Refusal(strategy=name, reason=str(found[-1]))
+
+
+def evaluated_parts(problem: Problem, boards: Sequence[Board], *, hidden: bool,
+                    parts: Sequence[float] | None = None) -> Plan | str:
+    """The ``Plan`` of parts of the graph on some boards, or why it is none.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is trained.
+    boards : sequence of Board
+        Two boards at least.
+    hidden : bool
+        Whether halos are those of the epoch before.
+    parts : sequence of float, optional
+        Share of the vertices of each board; all are done at once if not given.
+    """
+    name = STALE_NAME if hidden else EXACT_NAME
+    count, layers = len(boards), range(len(problem.layers))
+    statistics = problem.statistics.part(count)
+    halo = problem.statistics.halo(count)
+    graph, exchanges = problem.operators(statistics), problem.exchanges
+    lanes = boards[0].config.lanes
+    columns = [one.forward + one.backward for one in exchanges]
+    # Each core injects a flit a cycle: of others' rows, too.
+    panels = sum(-(-one // lanes) for pair in exchanges for one in pair)
+    sending = {board: panels * halo / board.config.cores / board.clock for board in boards}
+    each = [graph.seconds(layers, board) + sending[board] for board in boards]
+    if parts is None:
+        parts = evenly(each)
+    computing = max(part * count * seconds for part, seconds in zip(parts, each, strict=True))
+    size = halo * sum(columns) * boards[0].config.element_width // 8
+    routes = [problem.cluster.route(one, other)
+              for one in boards for other in boards if one is not other]
+    slow = max(routes, key=lambda route: route.seconds(size / (count - 1)))
+    turns = sum(bool(one) for pair in exchanges for one in pair)
+    exchanging = size / slow.bandwidth + turns * (count - 1) * slow.latency
+    waits = any(board.transfers == NO_OVERLAP for board in boards)
+    memory = {}
+    for board, part in zip(boards, parts, strict=True):
+        need = Footprint()
+        for layer in layers:
+            cost = graph.operators[layer].on(board)
+            need += cost.resident + (cost.kept + cost.working).times(part * count)
+        need += problem.lists(layers, board, statistics).times(part * count)
+        kept = sum(columns) if hidden else max(columns)
+        need += Footprint(features=-(-kept // lanes) * -(-halo // board.config.cores))
+        if excess := need.excess(board):
+            return f"{excess} for one of {count} parts of the graph"
+        memory[board.name] = need.bytes_on(board)
+    both = max(computing, exchanging) if hidden and not waits else computing + exchanging
+    return Plan(
+        strategy=name, scheme="graph in parallel", memory=memory,
+        trains=NOT_YET if hidden else REFERENCES,
+        seconds=both + reduced_seconds(problem, boards, problem.weights),
+        traffic=float(size * count + 16 * (count - 1) * problem.weights),
+        staleness="halos, 1 epoch" if hidden else EXACT,
+        shares=tuple(Share(boards=(board.name,), part=part, layers=problem.numbers)
+                     for board, part in zip(boards, parts, strict=True)))

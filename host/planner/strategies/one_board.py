@@ -1,0 +1,23 @@
+"""One board does everything: what the others are compared with."""
+
+from collections.abc import Iterator
+
+from hypercast.host.planner.pipelines import BoardStage, Discipline, evaluated
+from hypercast.host.planner.plan import ANYTHING, Plan, Refusal
+from hypercast.host.planner.problem import Problem
+
+__all__ = ["DISCIPLINE", "plans"]
+
+DISCIPLINE = Discipline(strategy="one board", scheme="one board", trains=ANYTHING)
+
+
+def plans(problem: Problem) -> Iterator[Plan | Refusal]:
+    """One for the fastest board that has room."""
+    layers, reasons = tuple(range(len(problem.layers))), []
+    for board in problem.fastest:
+        found = evaluated(problem, DISCIPLINE, [BoardStage(layers, (board,))], "SNO")
+        if isinstance(found, Plan):
+            yield found
+            return
+        reasons.append(found)
+    yield Refusal(strategy=DISCIPLINE.strategy, reason=reasons[0])

@@ -1,0 +1,114 @@
+"""PipeDream: runs of layers, some on several boards; and two versions of weights, 2BW.
+
+(Narayanan et al., PipeDream: Generalized Pipeline Parallelism for DNN Training, SOSP 2019; and
+Memory-Efficient Pipeline-Parallel DNN Training, ICML 2021.)
+"""
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from hypercast.host.cluster.board import Board
+from hypercast.host.planner.pipelines import BoardStage, Discipline, evaluated, ring_seconds
+from hypercast.host.planner.plan import Plan, Refusal
+from hypercast.host.planner.problem import Problem
+from hypercast.host.planner.ranges import Ranges, refused
+from hypercast.host.planner.strategies.equal_layers import equal_stages
+
+__all__ = ["DISCIPLINE", "TWO_VERSIONS", "plans", "plans_2bw"]
+
+DISCIPLINE = Discipline(strategy="PipeDream", flush=False, versions=0,
+                        staleness="weights, by what is in flight")
+TWO_VERSIONS = Discipline(strategy="PipeDream-2BW", flush=False, versions=2,
+                          staleness="weights, 1 step")
+
+
+def plans(problem: Problem) -> Iterator[Plan | Refusal]:
+    """The one of its dynamic programme: every micro-batch updates weights."""
+    if reason := refused(problem) or _unsampled(problem):
+        yield Refusal(strategy=DISCIPLINE.strategy, reason=reason)
+        return
+    stages = _partition(problem)
+    behind = [sum(len(stage.boards) for stage in stages[number:])
+              for number in range(len(stages))]
+    flights = [math.ceil(boards / len(stage.boards))
+               for boards, stage in zip(behind, stages, strict=True)]
+    found = evaluated(problem, DISCIPLINE, stages, "SNO", in_flight=flights)
+    yield found if isinstance(found, Plan) else Refusal(strategy=DISCIPLINE.strategy, reason=found)
+
+
+def plans_2bw(problem: Problem) -> Iterator[Plan | Refusal]:
+    """The fastest of depth times width, with as many layers in each stage."""
+    if reason := refused(problem) or _unsampled(problem):
+        yield Refusal(strategy=TWO_VERSIONS.strategy, reason=reason)
+        return
+    found, count = list[Plan | str](), len(problem.boards)
+    for depth in range(2, min(count, len(problem.layers)) + 1):
+        if problem.micro_batches < depth * (count // depth):
+            found.append(f"a step has {problem.micro_batches} micro-batches, fewer than its "
+                         f"{count} boards; raise --micro-batches")
+            continue
+        width = count // depth
+        stages = equal_stages(problem, problem.fastest[:depth * width], width)
+        found.append(evaluated(problem, TWO_VERSIONS, stages, "SNO"))
+    plans = [plan for plan in found if isinstance(plan, Plan)]
+    if plans:
+        yield min(plans, key=lambda plan: plan.seconds)
+    else:
+        yield Refusal(strategy=TWO_VERSIONS.strategy, reason=str(found[-1]))
+
+
+def _unsampled(problem: Problem) -> str:
+    return "" if problem.micro_batches > 1 else (
+        "a step has one micro-batch, so that there is nothing to overlap; train on samples, with "
+        "--micro-batches")
+
+
+class _Best(NamedTuple):
+    """The best of some first layers on some boards: bottleneck, where its last stage begins, and
+    how many boards that has."""
+
+    seconds: float
+    begin: int
+    boards: int
+
+
+def _partition(problem: Problem) -> list[BoardStage]:
+    """The stages of the dynamic programme, for equal boards: the slowest of all."""
+    boards, ranges = problem.fastest, Ranges(problem)
+    board, count, layers = boards[-1], len(boards), len(problem.layers)
+    slow = min((problem.cluster.route(one, other)
+                for one in boards for other in boards if one is not other),
+               key=lambda route: route.bandwidth)
+    sums = [0]
+    for operator in problem.graph.operators:
+        sums.append(sums[-1] + operator.weights)
+    table: dict[tuple[int, int], _Best] = {(0, used): _Best(0.0, 0, 0)
+                                           for used in range(count + 1)}
+    for end in range(1, layers + 1):
+        for used in range(1, count + 1):
+            best = _Best(math.inf, 0, 0)
+            for begin in range(end):
+                transfer = 2 * ranges.cuts[begin] / slow.bandwidth if begin else 0.0
+                if transfer >= best.seconds:
+                    continue
+                own, size = ranges.seconds(begin, end, board), sums[end] - sums[begin]
+                for width in range(1, used + 1 if not begin else used):
+                    before = table[begin, used - width].seconds
+                    if before < best.seconds:
+                        added = ring_seconds(slow, width, size) if width > 1 else 0.0
+                        seconds = max((own + added) / width, before, transfer)
+                        best = min(best, _Best(seconds, begin, width))
+            table[end, used] = best
+    used, end = min(range(1, count + 1), key=lambda used: table[layers, used].seconds), layers
+    cut: list[tuple[int, int, int]] = []
+    while end:
+        _, begin, width = table[end, used]
+        cut.append((begin, end, width))
+        used, end = used - width, begin
+    stages, first = [], 0
+    for begin, end, width in reversed(cut):
+        taken: tuple[Board, ...] = boards[first:first + width]
+        stages.append(BoardStage(tuple(range(begin, end)), taken))
+        first += width
+    return stages

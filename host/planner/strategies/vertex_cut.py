@@ -1,0 +1,74 @@
+"""A vertex cut: every board has a share of the edges, and the vertices at their ends.
+
+A vertex of several boards is a vertex of its own on each, so boards exchange nothing but sums of
+gradients; and what is trained on is another graph (Cao et al., CoFree-GNN: Communication-Free
+Distributed GNN Training with Vertex Cut, 2023).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from hypercast.host.cluster.board import Board
+from hypercast.host.planner.pipelines import evenly, reduced_seconds
+from hypercast.host.planner.plan import Plan, Refusal, Share
+from hypercast.host.planner.problem import Problem
+
+__all__ = ["NAME", "evaluated_cut", "plans"]
+
+NAME = "CoFree-GNN"
+
+
+def plans(problem: Problem) -> Iterator[Plan | Refusal]:
+    """The fastest, of as many boards as is best."""
+    if problem.statistics.sampled:
+        yield Refusal(strategy=NAME, reason="steps work on samples; leave --sampler out to split "
+                                            "the graph itself")
+        return
+    found = [evaluated_cut(problem, problem.fastest[:count])
+             for count in range(2, len(problem.boards) + 1)]
+    plans = [plan for plan in found if isinstance(plan, Plan)]
+    if plans:
+        yield min(plans, key=lambda plan: plan.seconds)
+    else:
+        yield Refusal(strategy=NAME, reason=str(found[-1]) if found else "there is one board only")
+
+
+def evaluated_cut(problem: Problem, boards: Sequence[Board],
+                  parts: Sequence[float] | None = None) -> Plan | str:
+    """The ``Plan`` of shares of the edges on some boards, or why it is none.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is trained.
+    boards : sequence of Board
+        Two boards at least.
+    parts : sequence of float, optional
+        Share of the edges of each board; all are done at once if not given.
+    """
+    count, layers = len(boards), range(len(problem.layers))
+    whole, vertices = problem.statistics, problem.statistics.replicas(count)
+    # Each copy of a vertex has a loop of its own.
+    edges = max(1, (whole.edges[0] - whole.vertices[0]) // count + vertices)
+    statistics = replace(whole, vertices=(vertices,) * len(whole.vertices),
+                         edges=(edges,) * len(whole.edges))
+    graph = problem.operators(statistics)
+    each = [graph.seconds(layers, board) for board in boards]
+    if parts is None:
+        parts = evenly(each)
+    memory = {}
+    for board, part in zip(boards, parts, strict=True):
+        need = problem.lists(layers, board, statistics).times(part * count)
+        for layer in layers:
+            cost = graph.operators[layer].on(board)
+            need += cost.resident + (cost.kept + cost.working).times(part * count)
+        if excess := need.excess(board):
+            return f"{excess} for one of {count} shares of the edges"
+        memory[board.name] = need.bytes_on(board)
+    return Plan(
+        strategy=NAME, scheme="vertex cut", memory=memory, staleness="another graph",
+        seconds=reduced_seconds(problem, boards, problem.weights) + max(
+            part * count * seconds for part, seconds in zip(parts, each, strict=True)),
+        traffic=16.0 * (count - 1) * problem.weights,
+        shares=tuple(Share(boards=(board.name,), part=part, layers=problem.numbers)
+                     for board, part in zip(boards, parts, strict=True)))

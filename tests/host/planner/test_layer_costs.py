@@ -1,0 +1,90 @@
+"""Costs of layers: near the whole step's, linear in layers, and with the compiler's own layout."""
+
+import numpy as np
+import pytest
+
+from hypercast.host.cluster.description import load_cluster
+from hypercast.host.compiler.label_list import LabelFormat
+from hypercast.host.compiler.layout import Layout
+from hypercast.host.compiler.vertices import RowTable, Vertices
+from hypercast.host.cycle_model.aggregations import Expected, Thinned
+from hypercast.host.cycle_model.prediction import predict, predict_layer
+from hypercast.host.cycle_model.workload import Workload
+from hypercast.host.planner.layer_costs import chosen_orders, layer_cost
+from hypercast.host.planner.statistics import Statistics
+from hypercast.reference.models import model_network
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
+from hypercast.reference.tensor import FEATURES
+
+BOARD = load_cluster("ulx3s-2").boards[0]
+SMALL = Statistics.whole(400, 2400, 3)
+NETWORKS = [model_network("gcn", 12, [8, 8], 4), model_network("sage", 12, [8, 8], 4),
+            model_network("gcn", 12, [8, 8], 4, residual=True),
+            model_network("gcn", 12, [8, 8], 4, jumping=True), model_network("gin", 12, [8], 4)]
+
+
+def cycles(network, statistics, board=BOARD):
+    return sum(layer_cost(network, number, statistics, board, False).seconds * board.clock
+               for number in range(1, len(network.layers) + 1))
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_layers_by_themselves_take_about_as_long_as_the_step(network):
+    count = len(network.layers)
+    statistics = Statistics.whole(400, 2400, count)
+    step = predict(Workload.of_statistics(statistics.vertices, statistics.edges, network,
+                                          BOARD.config), trials=1).cycles
+    assert 0.95 * step <= cycles(network, statistics) <= 1.35 * step
+
+
+def test_few_strips_stand_for_many():
+    config = BOARD.config.replace(channel_words=1 << 20, lanes=4)
+    network = Network.of_widths([8, 8, 4])
+    whole = Workload(config=config, network=network, aggregations=Expected(
+        [20_000] * 3, [100_000] * 2, config))
+    few = Thinned(20_000, 100_000, 2, config)
+    assert few.factor > 2
+    for number in (1, 2):
+        expected = predict_layer(whole, number)
+        found = predict_layer(Workload(config=config, network=network, aggregations=few), number)
+        assert np.array(found) * few.factor == pytest.approx(np.array(expected), rel=0.12)
+
+
+def test_a_deep_network_is_predicted_as_fast_as_a_shallow_one():
+    """Layers that are alike cost the same, and are predicted once."""
+    network = chosen_orders(Network.of_widths([12, *[8] * 63, 4]), Statistics.whole(400, 2400, 64),
+                            BOARD)
+    costs = [layer_cost(network, number, Statistics.whole(400, 2400, 64), BOARD, False)
+             for number in range(2, 63)]
+    assert len(set(map(repr, costs))) <= 2  # all alike, but for the one before the last
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("adam", [False, True])
+def test_room_is_what_the_compiler_lays_out(network, adam):
+    count = len(network.layers)
+    statistics = Statistics.whole(400, 2400, count)
+    vertices = [Vertices.of(400, BOARD.config.replace(weight_rows=65536), RowTable())] * (count + 1)
+    layout = Layout.of(network, BOARD.config.replace(weight_rows=65536), vertices, LabelFormat(),
+                       adam=adam)
+    layout.memory.matrix(FEATURES, 0, network.features)
+    words = [0, 0]
+    for region in {id(one): one for one in layout.memory.regions.values()}.values():
+        words[region.channel] += region.words * (region.name != "labels")
+    costs = [layer_cost(network, number, statistics, BOARD, adam)
+             for number in range(1, count + 1)]
+    parts = [part for cost in costs for part in (cost.resident, cost.kept, cost.working)]
+    # What goes by another name in a window of the network may lie in the other channel.
+    found = [sum(part.features for part in parts), sum(part.gradients for part in parts)]
+    assert sum(found) == pytest.approx(sum(words), rel=0.03)
+    assert sum(part.weight_rows for part in parts) == layout.weight_rows
+
+
+def test_orders_are_those_of_fewer_cycles():
+    wide_out = Network.of_widths([4, 64, 4])
+    orders = [layer.order for layer in chosen_orders(wide_out, Statistics.whole(400, 20_000, 2),
+                                                     BOARD).layers]
+    assert orders == [AGGREGATE_FIRST, COMBINE_FIRST]
+    dropped = Network.of_widths([4, 64, 4], dropout=0.5)
+    assert chosen_orders(dropped, SMALL.whole(400, 20_000, 2), BOARD).layers[0].order \
+        == COMBINE_FIRST

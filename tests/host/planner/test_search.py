@@ -1,0 +1,166 @@
+"""All strategies are compared; plans are written, edited, and read with every check."""
+
+import tomllib
+
+import pytest
+import tomli_w
+
+from hypercast.host.cluster.description import load_cluster
+from hypercast.host.planner.gantt import draw_gantt
+from hypercast.host.planner.plan_file import load_plan, plan_of_sections, plan_text
+from hypercast.host.planner.problem import Problem
+from hypercast.host.planner.search import STRATEGIES, search
+from hypercast.host.planner.statistics import Statistics
+from hypercast.host.training.description.conversion import DescriptionError
+from hypercast.reference.network import Network
+
+NETWORK = Network.of_widths([24, 8, 8, 8, 4])
+BOARDS = load_cluster("u50-4")
+
+
+@pytest.fixture(scope="module", params=["whole", "samples"])
+def found(request):
+    """A problem, and what the strategies say of it."""
+    statistics = Statistics.whole(4000, 40_000, 4) if request.param == "whole" else Statistics(
+        vertices=(800,) * 5, edges=(4000,) * 4, sampled=True)
+    problem = Problem.of_network(BOARDS, NETWORK, statistics,
+                                 micro_batches=8 if statistics.sampled else 1)
+    return problem, search(problem)
+
+
+def test_every_strategy_has_a_plan_or_says_why_not(found):
+    _, comparison = found
+    plans, refusals = comparison.plans, comparison.refusals
+    assert sorted(one.strategy for one in (*plans, *refusals)) == sorted(STRATEGIES)
+    assert [plan.seconds for plan in plans] == sorted(plan.seconds for plan in plans)
+    assert all("\n" not in refusal.reason for refusal in refusals)
+
+
+def test_the_best_is_exact_unless_staleness_is_allowed(found):
+    _, comparison = found
+    exact = comparison.best(staleness=False)
+    assert exact.exact
+    assert exact.seconds == min(plan.seconds for plan in comparison.plans if plan.exact)
+    assert comparison.best(staleness=True) is comparison.plans[0]
+
+
+def test_nothing_beats_the_pareto_set(found):
+    _, comparison = found
+    best = comparison.pareto
+    for plan in comparison.plans:
+        rivals = [one for one in best if one.exact or not plan.exact]
+        assert plan in best or any(one.seconds <= plan.seconds and one.fullest <= plan.fullest
+                                   for one in rivals)
+
+
+def test_plans_are_read_as_they_were_written(found, tmp_path):
+    problem, comparison = found
+    for plan in comparison.plans:
+        path = tmp_path / "plan.toml"
+        path.write_text(plan_text(problem, plan))
+        again = load_plan(path, problem)
+        assert again.seconds == pytest.approx(plan.seconds, rel=1e-6)
+        assert again.fullest == pytest.approx(plan.fullest, rel=1e-3)
+        assert again.shares == plan.shares or plan.shares[0].part
+
+
+def edited(problem, comparison, strategy, change):
+    """The sections of a strategy's plan after a change."""
+    plan = next(one for one in comparison.plans if one.strategy == strategy)
+    sections = tomllib.loads(plan_text(problem, plan))
+    change(sections)
+    return tomllib.loads(tomli_w.dumps(sections))
+
+
+def setting(section, key, value):
+    def change(sections):
+        *path, last = f"{section}.{key}".split(".")
+        for name in path:
+            sections = sections.setdefault(name, {})
+        sections[last] = value
+    return change
+
+
+@pytest.mark.parametrize(("change", "text"), [
+    (setting("plan", "strategy", "magic"), "strategy must be one of"),
+    (setting("plan", "schedule", "2F2B"), "schedule must be one of"),
+    (setting("plan", "pieces", 3), "pieces must be"),
+    (setting("plan", "speed", 3), r"\[plan\] has no speed"),
+    (setting("training", "vertices", [7]), "another graph, so plan anew"),
+    (setting("training", "layers", ["24 to 8, linear"]), "another network, so plan anew"),
+    (setting("training", "boards", ["u50-0: vcu128"]), "another cluster, so plan anew"),
+    (setting("shares.1", "layers", []), "a stage without work"),
+    (setting("shares.1", "boards", []), "a share without boards"),
+    (setting("shares.1", "boards", ["u50-9"]), "which the cluster has not"),
+    (setting("shares.1", "boards", ["u50-1", "u50-1"]), "which another share has"),
+    (setting("shares.1", "layers", [1, 9]), "layers 1 to 4"),
+    (setting("shares.1", "layers", [1, 4]), "has, too; each layer is in one stage"),
+    (setting("shares.1", "layers", [2]), "which|no share has layer 1"),
+    (setting("shares.1", "in_flight", 0), "in_flight must be at least 1"),
+    (setting("shares", "1", 5), "must be sections"),
+    (lambda sections: sections.pop("shares"), "there are no shares"),
+    (lambda sections: sections.pop("training"), "plan anew"),
+    (setting("stages.1", "layers", [1]), "there is no stages in a plan"),
+])
+def test_what_makes_no_sense_is_refused(found, change, text):
+    problem, comparison = found
+    sections = edited(problem, comparison, "BaPipe", change)
+    with pytest.raises(DescriptionError, match=text) as error:
+        plan_of_sections(sections, problem)
+    assert "\n" not in str(error.value)
+
+
+def test_stages_that_wait_for_each_other_are_refused(found):
+    problem, comparison = found
+    if problem.micro_batches > 1:
+        def swap(sections):
+            for number, share in enumerate(sections["shares"].values()):
+                share["in_flight"] = number + 1
+        with pytest.raises(DescriptionError, match="in a circle"):
+            plan_of_sections(edited(problem, comparison, "BaPipe", swap), problem)
+
+
+def test_parts_have_to_be_the_whole(found):
+    problem, comparison = found
+    name, key, value, text = ("samples in parallel", "micro_batches", 7, "sum up to 8") \
+        if problem.micro_batches > 1 else ("graph in parallel", "part", 0.9, "sum up to 1")
+    for change, expected in ((setting("shares.1", key, value), text),
+                             (setting("shares.1", key, 0), "without work"),
+                             (setting("shares.1", "layers", [1]), "all layers")):
+        with pytest.raises(DescriptionError, match=expected):
+            plan_of_sections(edited(problem, comparison, name, change), problem)
+
+
+def test_errors_of_a_file_name_the_line(found, tmp_path):
+    problem, comparison = found
+    path = tmp_path / "plan.toml"
+    text = plan_text(problem, next(one for one in comparison.plans if one.strategy == "BaPipe"))
+    path.write_text(text.replace('strategy = "BaPipe"', 'strategy = "x"'))
+    with pytest.raises(DescriptionError, match=r"plan\.toml, line 4: "):
+        load_plan(path, problem)
+
+
+def test_schedules_are_drawn(found, tmp_path):
+    _, comparison = found
+    path = tmp_path / "schedule.svg"
+    draw_gantt(path, next(plan for plan in comparison.plans if plan.strategy == "BaPipe"))
+    assert path.stat().st_size > 1000
+    with pytest.raises(ValueError, match="leave --gantt out"):
+        draw_gantt(path, next(plan for plan in comparison.plans if not plan.slots))
+
+
+def test_a_board_that_is_too_small_is_named_with_what_it_lacks():
+    tiny = load_cluster("ulx3s-2")
+    problem = Problem.of_network(tiny, NETWORK, Statistics.whole(9_000, 90_000, 4))
+    comparison = search(problem)
+    assert not comparison.plans
+    assert all("ulx3s-0" in one.reason or "fits" in one.reason or "sample" in one.reason
+               or "micro-batch" in one.reason or "ulx3s" in one.reason
+               for one in comparison.refusals)
+    with pytest.raises(ValueError, match="no way to train on these boards fits: one board: ulx3s"):
+        comparison.best(staleness=True)
+
+
+def test_several_micro_batches_need_samples():
+    with pytest.raises(ValueError, match="whole graph has one micro-batch, not 2"):
+        Problem.of_network(BOARDS, NETWORK, Statistics.whole(40, 40, 4), micro_batches=2)

@@ -1,0 +1,47 @@
+"""Halos and replicas are what random partitions of random graphs have."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hypercast.host.cycle_model.aggregations import degree_counts
+from hypercast.host.planner.statistics import Statistics
+
+
+def drawn(vertices, edges, seed):
+    """Edges of a random graph with the degrees of a power law, and each vertex's degree."""
+    degrees, counts = degree_counts(vertices, edges, "power")
+    degree = np.repeat(degrees, counts)
+    ends = np.random.default_rng(seed).permutation(np.repeat(np.arange(vertices), degree))
+    return ends[:len(ends) // 2 * 2].reshape(-1, 2), degree
+
+
+@pytest.mark.parametrize("count", [2, 8])
+@pytest.mark.parametrize(("vertices", "edges"), [(3000, 9_000), (3000, 90_000)])
+def test_what_a_random_graph_has(vertices, edges, count):
+    ends, degree = drawn(vertices, edges, 1)
+    statistics = Statistics.whole(vertices, len(ends) * 2, 1)
+    owner = np.random.default_rng(2).integers(count, size=vertices)
+    both = np.concatenate([ends, ends[:, ::-1]])
+    cut = both[owner[both[:, 0]] != owner[both[:, 1]]]
+    halo = len({(source, part) for source, part in zip(cut[:, 0], owner[cut[:, 1]], strict=True)})
+    assert statistics.halo(count) == pytest.approx(halo / count, rel=0.1)
+    lower = np.where(degree[ends[:, 0]] < degree[ends[:, 1]], ends[:, 0], ends[:, 1])
+    parts = owner[lower]
+    replicas = len({*zip(ends.ravel(), np.repeat(parts, 2), strict=True)})
+    assert statistics.replicas(count) == pytest.approx(replicas / count, rel=0.2)
+
+
+@given(st.integers(2, 5000), st.integers(1, 60), st.integers(2, 16))
+def test_bounds(vertices, degree, count):
+    statistics = Statistics.whole(vertices, vertices * degree, 2)
+    assert 0 <= statistics.halo(count) <= vertices
+    assert statistics.replicas(count) <= vertices
+    part = statistics.part(count)
+    assert count * (part.vertices[0] - 1) < vertices < count * (part.vertices[0] + 1)
+
+
+def test_a_number_for_every_layer():
+    with pytest.raises(ValueError, match="2 layers has 3 numbers of vertices, not 2"):
+        Statistics(vertices=(1, 2), edges=(3, 4))
