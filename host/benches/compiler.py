@@ -26,7 +26,7 @@ _CONFIG = Config(dimensions=4, lanes=16, planes=4, accumulator_rows=16384)
 #: Vertices and edges, both directions counted, of the large graph.
 _VERTICES, _EDGES = 1_000_000, 10_000_000
 #: Edges per second demanded of compiling the large graph's messages.
-_BAR = 5_000_000
+_BAR = 20_000_000
 #: Vertices and edges of a batch by subgraph sampling.
 _SUBGRAPH = 2_750, 54_510
 #: Targets, sources and edges of each layer of a batch by neighbour sampling.

@@ -1,19 +1,23 @@
-"""Mini-batches per second that the host makes, and whether the device would wait for them.
+"""Speed at which the host makes mini-batches, and how many threads keep the device from waiting.
 
-Speeds of one thread are of the processor's time, so that what else the machine does matters little;
-PyTorch Geometric, where it is installed, samples the same graph in the same run. What all threads
-do together is measured by the clock.
+Speeds are of the processor's time, so that what else the machine does matters less. So is the
+number of threads: the time of them all for a batch, by that of a step. PyTorch Geometric, where it
+is installed, and a sampler made of array operations sample the same graph in the same run. Edges
+that are looked at are those a sampler has to read: of GraphSAINT, all edges of a subgraph's
+vertices.
 """
 
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+import scipy.sparse
 
 from hypercast.host.benches.figure import Figure
-from hypercast.host.compiler.messages import compile_messages
+from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.cycle_model.orders import choose_orders
 from hypercast.host.cycle_model.prediction import predict
 from hypercast.host.cycle_model.workload import Workload
@@ -24,10 +28,10 @@ from hypercast.host.graphs.sampling.node import NodeDraw
 from hypercast.host.graphs.sampling.prefetch import prefetched
 from hypercast.host.graphs.sampling.random_walk import RandomWalkDraw
 from hypercast.host.graphs.sampling.saint import SaintSampler
+from hypercast.host.graphs.sampling.samples import SampleMaker
 from hypercast.reference.network import Network
-from hypercast.reference.quantization import quantize
+from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import PRESETS
-from hypercast.rtl.placement import rows_of
 
 __all__ = ["run"]
 
@@ -44,6 +48,10 @@ _TARGETS, _FAN_OUTS = 1_024, (10, 25)
 _NODES, _ENDS, _ROOTS, _LENGTH = 2_800, 1_400, 950, 2
 #: How often a vertex is in the pool of subgraphs: too rarely to train, but the speed is the same.
 _COVERAGE = 0.2
+#: Edges per second demanded of a thread, and most threads for which the device may not wait.
+_BAR, _MOST_THREADS = 10_000_000, 8
+#: Bytes per second of PCIe Gen3 x4, assumed: four fifths of the line's rate.
+_PCIE = 0.8 * 4 * 8e9 / 8 * 128 / 130
 #: Batches that are measured.
 _BATCHES = 40
 _THREADS = os.cpu_count()
@@ -58,8 +66,8 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     neighbour = NeighbourSampler(matrix, targets, _FAN_OUTS, batch_size=_TARGETS)
     figures = [Figure(name="graph: vertices", value=graph.vertices),
                Figure(name="graph: edges, both directions", value=graph.edges.nnz)]
-    figures += _case("neighbour sampling", neighbour, progress)
-    figures += _pyg(graph, targets, neighbour, progress)
+    figures += _case("neighbour sampling", graph, _Neighbours(neighbour), progress)
+    figures += _others(graph, matrix, targets, neighbour, progress)
     for kind, draw in (("node", NodeDraw(matrix, _NODES)), ("edge", EdgeDraw(matrix, _ENDS)),
                        ("random-walk", RandomWalkDraw(matrix, _ROOTS, _LENGTH))):
         title = f"GraphSAINT {kind} sampling"
@@ -67,7 +75,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
         start = time.process_time()
         sampler = SaintSampler(matrix, draw, layers=len(_WIDTHS) - 1, coverage=_COVERAGE)
         pooled = (time.process_time() - start) / sampler.pool
-        figures += _case(title, sampler, progress)
+        figures += _case(title, graph, _Subgraphs(sampler, matrix), progress)
         figures.append(Figure(name=f"{title}: sampling in advance, 1 thread", value=1 / pooled,
                               unit="subgraphs/s"))
     return figures
@@ -77,37 +85,83 @@ def _graph():
     generator = np.random.default_rng(0)
     ends = (_VERTICES * generator.random(_EDGES)**2).astype(np.int64)
     pairs = generator.permutation(_VERTICES)[ends].reshape(-1, 2)
-    return Graph.from_edges(pairs, np.ones((_VERTICES, 1)), np.zeros(_VERTICES, dtype=np.int64),
-                            train=[0])
+    # Features stay on the board: what the host does with them is not measured here.
+    return Graph.from_edges(pairs, scipy.sparse.csr_array((_VERTICES, _WIDTHS[0])),
+                            np.zeros(_VERTICES, dtype=np.int64), train=[0])
 
 
-def _case(title, sampler, progress):
+class _Neighbours:
+    """A ``NeighbourSampler``, and what it looks at."""
+
+    def __init__(self, sampler):
+        self._sampler = sampler
+        self.batch, self.heaviest = sampler.batch, sampler.heaviest
+
+    def __len__(self):
+        return len(self._sampler)
+
+    def looked_at(self, batch):
+        """Edges that are drawn, and loops."""
+        return sum(matrix.nnz for matrix in batch.matrices)
+
+
+class _Subgraphs(_Neighbours):
+    """A ``SaintSampler``, and what it looks at."""
+
+    def __init__(self, sampler, matrix):
+        super().__init__(sampler)
+        self._degrees = np.diff(matrix.indptr)
+
+    def looked_at(self, batch):
+        """All edges towards the vertices, and loops."""
+        return int(self._degrees[batch.targets].sum())
+
+
+def _case(title, graph, sampler, progress):
     """A sampler's sizes and speeds, and its batches on the device."""
     progress(title)
     count = min(_BATCHES, len(sampler))
+    network = Network.of_widths(_WIDTHS)
+    make = SampleMaker(network, Recipe(), graph, sampler)
     batches, sampling = _processor_time(sampler.batch, ((0, number) for number in range(count)))
-    _, compiling = _processor_time(_compile, ((batch,) for batch in batches))
-    together = _wall_time(lambda number: _compile(sampler.batch(0, number)), count)
-    step = float(np.median([_step(batch) for batch in batches[:3]]))
-    waiting = max(0.0, together - step)
-    edges = np.median([sum(matrix.nnz for matrix in _distinct(batch)) for batch in batches])
+    samples, rounding = _processor_time(make, ((batch,) for batch in batches))
+    chosen = [choose_orders(Workload.of_batch(sample.edges, network, _CONFIG))
+              for sample in samples[:3]]
+    step = float(np.median([predict(workload).cycles for workload in chosen])) / _CLOCK
+    network = chosen[0].network
+    compiled, compiling = _processor_time(
+        _compile, ((network, sample) for sample in samples))
+    busy, together = _times(
+        lambda number: _compile(network, make(sampler.batch(0, number))), count)
+    looked_at, sent = sum(map(sampler.looked_at, batches)), sum(map(_sent, compiled))
+    octets = float(np.median([_octets(edges) for edges in compiled]))
     return [
         Figure(name=f"{title}: vertices of the input",
                value=float(np.median([len(batch.inputs) for batch in batches]))),
-        Figure(name=f"{title}: edges and loops, of all matrices", value=float(edges)),
-        Figure(name=f"{title}: sampling, 1 thread", value=1 / sampling, unit="batches/s"),
-        Figure(name=f"{title}: messages compiled, 1 thread",
-               value=1 / compiling, unit="batches/s"),
-        Figure(name=f"{title}: sampling and messages, {_THREADS} threads", value=1 / together,
-               unit="batches/s"),
-        Figure(name=f"{title}: sampling and messages, {_THREADS} threads", value=together * 1e3,
+        Figure(name=f"{title}: edges and loops looked at", value=looked_at / count),
+        Figure(name=f"{title}: edges and loops sent, of all matrices", value=sent / count),
+        Figure(name=f"{title}: sampling, 1 thread", value=looked_at / count / sampling,
+               unit="edges/s", bar=_BAR),
+        Figure(name=f"{title}: messages compiled, 1 thread", value=sent / count / compiling,
+               unit="edges/s", bar=_BAR),
+        Figure(name=f"{title}: sampling, 1 thread", value=sampling * 1e3, unit="ms/batch"),
+        Figure(name=f"{title}: rounding of edge weights, 1 thread", value=rounding * 1e3,
                unit="ms/batch"),
+        Figure(name=f"{title}: messages compiled, 1 thread", value=compiling * 1e3,
+               unit="ms/batch"),
+        Figure(name=f"{title}: all of it, {_THREADS} threads", value=together * 1e3,
+               unit="ms/batch"),
+        Figure(name=f"{title}: all of it, processor time of {_THREADS} threads",
+               value=busy * 1e3, unit="ms/batch"),
         Figure(name=f"{title}: modelled step of vcu128, {'-'.join(map(str, _WIDTHS))}",
                value=step * 1e3, unit="ms/batch"),
-        Figure(name=f"{title}: the device waits for the host", value=waiting * 1e3,
-               unit="ms/batch"),
-        Figure(name=f"{title}: threads for which it would not wait",
-               value=_THREADS * together / step, unit="threads")]
+        Figure(name=f"{title}: threads for which the device would not wait",
+               value=busy / step, unit="threads", bar=_MOST_THREADS,
+               relation="<="),
+        Figure(name=f"{title}: edges and send lists for the board", value=octets / 1e6,
+               unit="MB/batch"),
+        Figure(name=f"{title}: their time on PCIe Gen3 x4", value=octets / _PCIE * 1e3,
+               unit="ms/batch")]
 
 
 def _processor_time(function, arguments):
@@ -119,55 +173,82 @@ def _processor_time(function, arguments):
     return results, (time.process_time() - start) / len(arguments)
 
 
-def _wall_time(function, count):
-    """Mean time between results in s, of calls by all threads."""
-    start = time.perf_counter()
+def _times(function, count):
+    """Mean processor time of a result, and time from one to the next, in s, with all threads."""
+    busy, start = time.process_time(), time.perf_counter()
     for _ in prefetched(function, range(count), workers=_THREADS):
         pass
-    return (time.perf_counter() - start) / count
+    return (time.process_time() - busy) / count, (time.perf_counter() - start) / count
 
 
-def _distinct(batch):
-    """Matrices to compile: those of the layers, and the last one's for the gradients."""
-    layers = {id(matrix): matrix for matrix in batch.matrices}
-    return [*layers.values(), batch.matrices[-1].T.tocsr()]
+def _compile(network, sample):
+    return CompiledEdges.of(network, sample.edges, sample.root_weight, _CONFIG, symmetric=False)
 
 
-def _compile(batch):
-    for matrix in _distinct(batch):
-        mantissas, _ = quantize(matrix, _CONFIG.element_width)
-        rows = rows_of(0, matrix.shape[0], _CONFIG.cores)
-        for first in range(0, max(rows, 1), _CONFIG.accumulator_rows):
-            compile_messages(mantissas, _CONFIG, first_row=first, rows=_CONFIG.accumulator_rows)
+def _messages(compiled):
+    return [messages for matrix in compiled.matrices for _, messages in matrix.strips]
 
 
-def _step(batch):
-    """Modelled time of a training step in s."""
-    matrices = [quantize(matrix, _CONFIG.element_width)[0] for matrix in batch.matrices]
-    workload = Workload.of_batch(matrices, Network.of_widths(_WIDTHS), _CONFIG)
-    return predict(choose_orders(workload)).cycles / _CLOCK
+def _sent(compiled):
+    """Edges of all matrices, forward and backward."""
+    return sum(int(messages.edges.sum()) for messages in _messages(compiled))
 
 
-def _pyg(graph, targets, sampler, progress):
-    """Batches of PyTorch Geometric, drawn in turn with ours."""
-    title = "neighbour sampling by PyTorch Geometric's NeighborLoader"
-    loader = _loader(graph, targets)
-    if loader is None:
-        return [Figure(name=f"{title}: installed, with pyg-lib or torch-sparse", value=0)]
-    progress(title)
-    ours, theirs = [], []
-    loaded = iter(loader)
-    next(loaded), sampler.batch(1, 0)
-    for number in range(_BATCHES):
-        for times, make in ((ours, lambda n=number: sampler.batch(1, n)),
-                            (theirs, lambda: next(loaded))):
-            start = time.process_time()
-            make()
-            times.append(time.process_time() - start)
-    return [Figure(name=f"{title}: 1 process", value=float(1 / np.mean(theirs)),
-                   unit="batches/s"),
-            Figure(name="neighbour sampling, 1 thread / NeighborLoader",
-                   value=float(np.mean(theirs) / np.mean(ours)), unit="x")]
+def _octets(compiled):
+    """Bytes of edge sets and send lists of all cores."""
+    return sum(words.nbytes for messages in _messages(compiled)
+               for words in (*messages.edge_sets, *messages.send_lists))
+
+
+def _others(graph, matrix, targets, sampler, progress):
+    """Batches of other samplers, drawn in turn with ours."""
+    figures = []
+    for title, name, batches in (
+            ("NeighborLoader", "PyTorch Geometric's NeighborLoader", _loader(graph, targets)),
+            ("SciPy", "a sampler of SciPy and NumPy", _scipy_batches(matrix, targets))):
+        installed = batches is not None
+        if title == "NeighborLoader":
+            figures.append(Figure(name=f"{name}: installed, with pyg-lib or torch-sparse",
+                                  value=int(installed)))
+        if not installed:
+            continue
+        progress(f"neighbour sampling by {name}")
+        ours, theirs = [], []
+        loaded = iter(batches)
+        next(loaded), sampler.batch(1, 0)
+        for number in range(_BATCHES):
+            for times, make in ((ours, partial(sampler.batch, 1, number)),
+                                (theirs, partial(next, loaded))):
+                start = time.process_time()
+                make()
+                times.append(time.process_time() - start)
+        figures += [Figure(name=f"neighbour sampling by {name}", unit="ms/batch",
+                           value=float(np.mean(theirs)) * 1e3),
+                    Figure(name=f"neighbour sampling, 1 thread / {title}",
+                           value=float(np.mean(theirs) / np.mean(ours)), unit="x")]
+    return figures
+
+
+def _scipy_batches(matrix, targets):
+    """Batches without end by array operations: of rows in random order, the first entries."""
+    generator = np.random.default_rng(0)
+    while True:
+        vertices = generator.choice(targets, _TARGETS, replace=False)
+        layers = []
+        for fan_out in _FAN_OUTS:
+            part = matrix[vertices]
+            row = np.repeat(np.arange(len(vertices)), np.diff(part.indptr))
+            order = np.lexsort((generator.random(part.nnz), row))
+            kept = order[np.arange(part.nnz) - part.indptr[row] < fan_out]
+            row, ends = row[kept], part.indices[kept]
+            new = np.setdiff1d(ends, vertices)
+            place = np.empty(matrix.shape[1], dtype=np.int32)
+            sources = np.concatenate([vertices, new])
+            place[sources] = np.arange(len(sources))
+            layers.append(scipy.sparse.csr_array(
+                (part.data[kept], (row, place[ends])), shape=(len(vertices), len(sources))))
+            vertices = sources
+        yield layers
 
 
 def _loader(graph, targets):

@@ -55,7 +55,8 @@ class CompiledEdges:
 
     @classmethod
     def of(cls, network: Network, edges: Sequence[SparseArray], root_weight: int, config: Config, *,
-           strips: Sequence[Sequence[Strip]] | None = None, symmetric: bool = True) -> Self:
+           strips: Sequence[Sequence[Strip]] | None = None, symmetric: bool = True,
+           known: "CompiledEdges | None" = None) -> Self:
         """Compile what a network uses of some matrices.
 
         Parameters
@@ -67,12 +68,21 @@ class CompiledEdges:
         strips : sequence of sequences of Strip, optional
             Strips of the input's rows, and of those of every layer's output, if there are to be
             more than these matrices have rows.
+        known : CompiledEdges, optional
+            What has been compiled of the same matrices; rows that are added are compiled anew.
         """
+        if known and not known.of_matrices(edges, config):
+            raise ValueError("edges were compiled for another sample or configuration")
+        done = {(one.edges.name, strip.first): messages
+                for one in (known.matrices if known else ()) if not one.edges.root
+                for strip, messages in one.strips}
         found = []
         for one in edge_matrices(network, edges, root_weight, symmetric=symmetric):
             parts = strips[one.result] if strips else strips_of(one.matrix.shape[0], config)
-            found.append(CompiledMatrix(one, tuple((strip, compile_messages(
-                one.matrix, config, first_row=strip.first, rows=strip.rows)) for strip in parts)))
+            found.append(CompiledMatrix(one, tuple(
+                (strip, done.get((one.name, strip.first)) or compile_messages(
+                    one.matrix, config, first_row=strip.first, rows=strip.rows))
+                for strip in parts)))
         return cls(config=config, edges=tuple(edges), matrices=tuple(found))
 
     @classmethod
@@ -84,6 +94,11 @@ class CompiledEdges:
                 else scipy.sparse.csr_array(matrix) for matrix in edges}
         return cls.of(first, [rows[id(matrix)] for matrix in edges],
                       root_weight if network.adds_roots else 0, config)
+
+    def of_matrices(self, edges: Sequence[SparseArray], config: Config) -> bool:
+        """Whether these very matrices were compiled, for this configuration."""
+        return self.config == config and len(self.edges) == len(edges) and all(
+            one is other for one, other in zip(self.edges, edges, strict=True))
 
     def used_by(self, network: Network) -> Self:
         """What of it a network with other orders of its layers uses."""

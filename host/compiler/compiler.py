@@ -55,7 +55,7 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
     capacity : Capacity, optional
         What other samples take, if the program is to train on others, too.
     edges : CompiledEdges, optional
-        The sample's, of any orders, if they have been compiled and there is no ``capacity``.
+        The sample's, of any orders, if they have been compiled.
 
     Raises
     ------

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import scipy.sparse
 
 from hypercast.reference.array_types import SparseArray
@@ -63,8 +64,8 @@ def edge_matrices(network: Network, matrices: Sequence[SparseArray], root_weight
         forward, backward = (
             tuple((number, way) for number in numbers if _aggregates(network, number, way))
             for way in (False, True))
-        transposed = matrix.T.tocsr()
-        if symmetric and square and (matrix != transposed).nnz == 0:
+        transposed = matrix.T.tocsr() if backward else None
+        if backward and symmetric and square and _equal(matrix, transposed):
             forward, backward = forward + backward, ()
         if forward:
             found.append(EdgeMatrix(f"A{tag}", matrix, above, below, forward))
@@ -73,6 +74,18 @@ def edge_matrices(network: Network, matrices: Sequence[SparseArray], root_weight
         if root_weight:
             found += _roots(root_weight, matrix.shape, tag, numbers, square=square)
     return found
+
+
+def _equal(matrix: SparseArray, other: SparseArray) -> bool:
+    """Whether two CSR arrays are equal, sooner found if both have the same entries in order."""
+    pairs = ((matrix.indptr, other.indptr), (matrix.indices, other.indices),
+             (matrix.data, other.data))
+    if all(np.array_equal(*pair) for pair in pairs):
+        return True
+    kept = [one if one.data.all() else one.copy() for one in (matrix, other)]
+    for one in kept:
+        one.eliminate_zeros()
+    return bool(kept[0].nnz == kept[1].nnz and (kept[0] != kept[1]).nnz == 0)
 
 
 def used_by(network: Network, matrices: Iterable[EdgeMatrix]) -> Iterator[EdgeMatrix]:

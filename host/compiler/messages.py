@@ -6,6 +6,7 @@ linear in the number of edges. A weight that is too large for an element becomes
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,7 @@ from hypercast.host.compiler.message_kernels import (
     write_records,
     write_send_lists,
 )
+from hypercast.host.compiler.network_loads import Integers
 from hypercast.host.compiler.plane_choice import choose_planes
 from hypercast.reference.array_types import IntArray, SparseArray
 from hypercast.rtl.config import Config
@@ -41,18 +43,32 @@ class Messages:
         Flits injected.
     deliveries : int
         Flits ejected: the sum over messages of their destinations.
-    edges : numpy.ndarray
-        Edges accumulated by each core.
-    load : Load
-        What it asks of the busiest engines, links and channels.
+    sizes : numpy.ndarray
+        (cores, streams) edges of each core's streams.
+    flits : tuple of numpy.ndarray
+        Core of each source, destinations relative to it, and plane: what ``Load.of`` takes.
+    config : Config
+        Configuration of the chip.
     """
 
     send_lists: list[Words]
     edge_sets: list[Words]
     messages: int
     deliveries: int
-    edges: IntArray
-    load: Load
+    sizes: IntArray
+    flits: tuple[Integers, Integers, Integers]
+    config: Config
+
+    @property
+    def edges(self) -> IntArray:
+        """Edges accumulated by each core."""
+        edges: IntArray = self.sizes.sum(axis=1)
+        return edges
+
+    @cached_property
+    def load(self) -> Load:
+        """What it asks of the busiest engines, links and channels."""
+        return Load.of(*self.flits, self.sizes, self.config)
 
 
 def compile_messages(matrix: SparseArray, config: Config, *, first_row: int = 0,
@@ -103,8 +119,8 @@ def compile_messages(matrix: SparseArray, config: Config, *, first_row: int = 0,
     return Messages(send_lists=_send_lists(destinations, planes, config),
                     edge_sets=np.split(edge_sets, starts[1:]),
                     messages=int(np.count_nonzero(destinations)),
-                    deliveries=int(np.bitwise_count(destinations).sum()), edges=sizes.sum(axis=1),
-                    load=Load.of(sender, destinations, planes, sizes, config))
+                    deliveries=int(np.bitwise_count(destinations).sum()), sizes=sizes,
+                    flits=(sender, destinations, planes), config=config)
 
 
 def _empty_edge_sets(sizes: IntArray, config: Config) -> tuple[Words, list[int], IntArray]:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from hypercast.host.compiler.network_loads import entered_cores
 from hypercast.host.compiler.plane_kernels import (
+    ROUND,
     collect_planes,
     deal_messages,
     place_messages,
@@ -27,18 +28,8 @@ from hypercast.rtl.network import routing
 
 __all__ = ["choose_planes"]
 
-#: Messages of one core that are placed at the same time, without regard to each other.
-_ROUND = 4
 #: Rounds of a segment.
 _SEGMENT = 32
-#: Load of one flit, and what a round leaves of the loads before it, in 16ths.
-_FLIT, _MEMORY = 16, 13
-#: How much the plane whose turn it is may be worse, per link, in flits.
-_TURN = 2
-#: Flits of a load that count at most.
-_MOST = 127
-_CONSTANTS = np.array([_ROUND, _FLIT, _MEMORY, _TURN, _MOST])
-
 
 def choose_planes(source: npt.NDArray[np.integer[Any]], destinations: npt.NDArray[np.uint64],
                   config: Config) -> IntArray:
@@ -72,12 +63,12 @@ def choose_planes(source: npt.NDArray[np.integer[Any]], destinations: npt.NDArra
         return planes
     aims = np.zeros((most, config.cores), dtype=np.uint64)
     deal_messages(senders, destinations, np.zeros(config.cores, dtype=np.int64), aims)
-    rounds = -(-most // _ROUND)
+    rounds = -(-most // ROUND)
     segments = -(-rounds // _SEGMENT)
     ways = _Ways.of(config.planes, config.dimensions)
     chosen = np.zeros(aims.shape, dtype=np.uint8)
     place_messages(aims, ways.entries, ways.paths, config.eject if config.eject > 1 else 0,
-                   -(-rounds // segments), _CONSTANTS, chosen)
+                   -(-rounds // segments), chosen)
     collect_planes(senders, destinations, np.zeros(config.cores, dtype=np.int64), chosen, planes)
     return planes
 

@@ -8,7 +8,16 @@ import numpy.typing as npt
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.kernels import kernel
 
-__all__ = ["collect_planes", "deal_messages", "place_messages"]
+__all__ = ["ROUND", "collect_planes", "deal_messages", "place_messages"]
+
+#: Messages of one core that are placed at the same time, without regard to each other.
+ROUND = 4
+#: Binary digits of a flit's load, and what a round leaves of the loads before it, in 16ths.
+_FLIT, _MEMORY = 4, 13
+#: How much the plane whose turn it is may be worse, per link, in flits.
+_TURN = 2
+#: Flits of a load that count at most.
+_MOST = 127
 
 
 @kernel("void(in1(uint8), in1(uint64), int64[::1], uint64[:, ::1])")
@@ -57,9 +66,9 @@ def collect_planes(source: npt.NDArray[np.uint8], destinations: npt.NDArray[np.u
             counts[core] += 1
 
 
-@kernel("void(in2(uint64), in2(uint8), in2(uint64), int64, int64, in1(int64), uint8[:, ::1])")
+@kernel("void(in2(uint64), in2(uint8), in2(uint64), int64, int64, uint8[:, ::1])")
 def place_messages(aims: npt.NDArray[np.uint64], entries: npt.NDArray[np.uint8],
-                   paths: npt.NDArray[np.uint64], ports: int, segment: int, constants: IntArray,
+                   paths: npt.NDArray[np.uint64], ports: int, segment: int,
                    chosen: npt.NDArray[np.uint8]) -> None:
     """Give each message the plane that costs least, round by round.
 
@@ -75,13 +84,9 @@ def place_messages(aims: npt.NDArray[np.uint64], entries: npt.NDArray[np.uint8],
         Ejection ports of a core that planes can differ in.
     segment : int
         Rounds of a segment.
-    constants : (5,) array of int64
-        Messages of a core in a round, load of a flit, what a round leaves of the loads before it,
-        how much worse the plane may be whose turn it is, most flits that count.
     chosen : (messages of the busiest core, cores) array of uint8
         Gets the planes.
     """
-    together, flit, memory, turn, most = constants
     count, cores = aims.shape
     planes, dimensions = len(paths), np.int64(np.log2(cores))
     # The lowest bit that is set, times this, has its number in the upper six bits.
@@ -97,15 +102,15 @@ def place_messages(aims: npt.NDArray[np.uint64], entries: npt.NDArray[np.uint8],
     flits = np.zeros((dimensions + ports, cores), dtype=np.int32)
     entered = np.zeros(planes, dtype=np.uint64)
     ejected = np.zeros(max(ports, 1), dtype=np.int32)
-    for first in range(0, count, together):
-        if first // together % segment == 0:
+    for first in range(0, count, ROUND):
+        if first // ROUND % segment == 0:
             loads[:] = 0
         for place in range(dimensions + ports):
             for core in range(cores):
-                load = loads[place, core] * memory >> 4
+                load = loads[place, core] * _MEMORY >> 4
                 loads[place, core] = load
-                flits[place, core] = min(load // flit, most)
-        for number in range(first, min(first + together, count)):
+                flits[place, core] = min(load >> _FLIT, _MOST)
+        for number in range(first, min(first + ROUND, count)):
             for core in range(cores):
                 aim = aims[number, core]
                 if aim == 0:
@@ -134,7 +139,7 @@ def place_messages(aims: npt.NDArray[np.uint64], entries: npt.NDArray[np.uint8],
                         met += ejected[plane % ports]
                     cost = links + 2 * met
                     if plane == favoured:
-                        cost -= turn * links + 1
+                        cost -= _TURN * links + 1
                     if cost < least:
                         best, least = plane, cost
                 chosen[number, core] = best
@@ -142,9 +147,9 @@ def place_messages(aims: npt.NDArray[np.uint64], entries: npt.NDArray[np.uint8],
                 while left:
                     relative = lowest(left)
                     left &= left - np.uint64(1)
-                    loads[entries[best, relative], core ^ relative] += flit
+                    loads[entries[best, relative], core ^ relative] += 1 << _FLIT
                 left = aim if ports else np.uint64(0)
                 while left:
                     relative = lowest(left)
                     left &= left - np.uint64(1)
-                    loads[dimensions + best % ports, core ^ relative] += flit
+                    loads[dimensions + best % ports, core ^ relative] += 1 << _FLIT

@@ -77,7 +77,7 @@ class SamplePlan:
     capacity : Capacity, optional
         What all samples take; if there are no others, the first one gets just what it needs.
     edges : CompiledEdges, optional
-        Those of the first sample, if there are no others and they have been compiled.
+        Those of the first sample, of any orders, if they have been compiled.
 
     Attributes
     ----------
@@ -107,8 +107,11 @@ class SamplePlan:
                               for count, level in zip(rows, self._levels, strict=True))
         self._regions: dict[tuple[str, int], tuple[Region, Region]] = {}
         self._compiled: tuple[Sample, CompiledEdges] | None = None
-        if edges:
-            self._compiled = sample, self._checked(edges, sample).used_by(network)
+        if edges and not edges.of_matrices(sample.edges, config):
+            raise ValueError("edges were compiled for another sample or configuration")
+        self._known = edges if capacity else None
+        if edges and not capacity:
+            self._compiled = sample, edges.used_by(network)
         self.messages: dict[tuple[int, bool], list[PlacedMessages]] = {}
         self.roots: dict[tuple[int, bool], list[PlacedMessages]] = {}
         self.traffic: AggregationCounts = {}
@@ -151,17 +154,13 @@ class SamplePlan:
                 "deliveries": sum(messages.deliveries for messages in strips), "edges": edges,
                 "imbalance": float(by_core.max() * self._config.cores / edges) if edges else 1.0}
 
-    def _checked(self, edges: CompiledEdges, sample: Sample) -> CompiledEdges:
-        if self.capacity or edges.config != self._config or any(
-                one is not other for one, other in zip(edges.edges, sample.edges, strict=True)):
-            raise ValueError("edges were compiled for another sample, configuration or capacity")
-        return edges
-
     def _edges(self, sample: Sample) -> CompiledEdges:
         if self._compiled is None or self._compiled[0] is not sample:
             self._compiled = sample, CompiledEdges.of(
                 self._network, sample.edges, sample.root_weight, self._config,
-                strips=[level.strips for level in self.vertices], symmetric=not self.capacity)
+                strips=[level.strips for level in self.vertices], symmetric=not self.capacity,
+                known=self._known if sample is self._first else None)
+            self._known = None
         return self._compiled[1]
 
     def capacity_for(self, sample: Sample) -> Capacity:

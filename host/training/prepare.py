@@ -122,7 +122,7 @@ def prepare_for(config: Config, graph: Graph, network: Network, recipe: Recipe,
 
 def prepare_sampled(source: SampleSource, network: Network, recipe: Recipe,
                     config: Config | None = None,
-                    parameters: Mapping[Tensor, npt.ArrayLike] | None = None) -> InitialModel:
+                    parameters: Mapping[Tensor, npt.ArrayLike] | None = None) -> Prepared:
     """The model of a graph's samples in its initial state; the first one chooses the orders.
 
     Parameters
@@ -135,13 +135,15 @@ def prepare_sampled(source: SampleSource, network: Network, recipe: Recipe,
     steps = -(-len(source) // recipe.micro_batches)
     recipe = replace(recipe, schedule=tuple(
         (epoch * steps, factor) for epoch, factor in recipe.schedule))
+    edges = None
     if config is not None:
+        edges = CompiledEdges.of_any_order(network, source.first.edges, 1, config)
         try:
-            network = choose_orders(
-                Workload.of_batch(source.first.edges, network, config)).network
+            network = choose_orders(Workload(
+                config=config, network=network, aggregations=edges, sampled=True)).network
         except CapacityError:
             network = network.ordered(layer.orders[0] for layer in network.layers)
-    return InitialModel.of(network, recipe, source.first, parameters=parameters)
+    return Prepared(InitialModel.of(network, recipe, source.first, parameters=parameters), edges)
 
 
 def training_data(graph: Graph, recipe: Recipe,

@@ -78,13 +78,15 @@ class SampleSource:
             _check_reached(subgraphs.visits, sampling.sampler)
             self._sampler = subgraphs
         self._make = SampleMaker(network, recipe, graph, self._sampler)
-        self.first = self._sample(0, 0)
+        self.first: Sample = self._make(self._sampler.batch(0, 0))
 
     def __len__(self) -> int:
         """Samples of an epoch."""
         return len(self._sampler)
 
     def _sample(self, epoch: int, number: int) -> Sample:
+        if not epoch and not number:
+            return self.first
         sample: Sample = self._make(self._sampler.batch(epoch, number))
         return sample
 

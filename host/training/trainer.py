@@ -129,7 +129,8 @@ class Trainer:
     initial : InitialModel
         It, before the first step.
     edges : CompiledEdges or None
-        The whole graph's, as ``compile_job`` takes them, if they were compiled to choose orders.
+        The whole graph's, or the first sample's, as ``compile_job`` takes them, if they were
+        compiled to choose orders.
     history : list of dict
         A record of each epoch: ``epoch`` (from 0), ``training_loss`` (of the training step, with
         dropout); ``train_loss``, ``train_accuracy`` (of several labels per vertex,
@@ -400,8 +401,7 @@ class Trainer:
 
     def _prepared(self, network: Network, config: Config | None = None) -> Prepared:
         if self._samples:
-            return Prepared(prepare_sampled(
-                self._samples, network, self.recipe, config, self._weights))
+            return prepare_sampled(self._samples, network, self.recipe, config, self._weights)
         if config is None:
             return Prepared(prepare(self.graph, network, self.recipe, None, self._weights))
         return prepare_for(config, self.graph, network, self.recipe, self._weights)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from hypercast.host.compiler import compiled_edges
 from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.messages import compile_messages
-from hypercast.host.compiler.vertices import Strip
+from hypercast.host.compiler.vertices import Strip, strips_of
 from hypercast.reference.models import model_network
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
 from tests.host.models import SMALL
@@ -81,3 +82,32 @@ def test_strips_may_be_of_more_rows():
         assert [messages.load for _, messages in one.strips] == [
             compile_messages(one.edges.matrix, SMALL, first_row=strip.first, rows=strip.rows).load
             for strip, _ in one.strips]
+
+
+def test_what_is_known_is_not_compiled_again(monkeypatch):
+    """Of a sample: with more strips than it has rows, and with roots of another weight."""
+    generator = np.random.default_rng(0)
+    dense = generator.integers(-9, 9, (60, 140)) * (generator.random((60, 140)) < 0.1)
+    matrix = scipy.sparse.csr_array(dense)
+    network = Network.of_widths((4, 4, 3))
+    edges = matrix, scipy.sparse.csr_array(dense[:24, :60])
+    config = SMALL.replace(accumulator_rows=16)
+    strips = [strips_of(count, config) for count in (300, 180, 80)]
+    alone = CompiledEdges.of(network, edges, 0, config, strips=strips, symmetric=False)
+    known = CompiledEdges.of_any_order(network, edges, 1, config)
+    compiled = []
+    monkeypatch.setattr(compiled_edges, "compile_messages", lambda matrix, *given, **named: (
+        compiled.append(named["first_row"]), compile_messages(matrix, *given, **named))[1])
+    again = CompiledEdges.of(
+        network, edges, 0, config, strips=strips, symmetric=False, known=known)
+    rows = {one.edges.name: -(-one.edges.matrix.shape[0] // config.cores)
+            for one in again.matrices}
+    assert sorted(compiled) == sorted(
+        strip.first for one in again.matrices for strip, _ in one.strips
+        if strip.first >= rows[one.edges.name])
+    for one, other in zip(alone.matrices, again.matrices, strict=True):
+        for (_, messages), (_, found) in zip(one.strips, other.strips, strict=True):
+            for name in ("send_lists", "edge_sets"):
+                assert all(map(np.array_equal, getattr(messages, name), getattr(found, name)))
+    with pytest.raises(ValueError, match="another sample or configuration"):
+        CompiledEdges.of(network, edges[::-1], 0, config, known=known)

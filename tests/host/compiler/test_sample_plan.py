@@ -1,5 +1,6 @@
 """Capacity for samples, and devices that make more of it."""
 
+import itertools
 import math
 from dataclasses import replace
 from types import SimpleNamespace
@@ -160,17 +161,20 @@ def test_regions_have_capacity():
 
 
 def test_edges_of_something_else_are_refused():
-    """What was compiled is taken for the same matrices and configuration, without a capacity."""
+    """What was compiled is taken for the same matrices and configuration."""
     graph = small_graph(40)
     network = model_network("gcn", graph.features.shape[1], (4,), graph.classes)
     model, edges = prepare_for(CONFIG, graph, network, Recipe())
     assert compile_job(model, CONFIG, edges=edges).program == compile_job(model, CONFIG).program
-    for other, config, capacity in (
-            (prepare(graph, network, Recipe()), CONFIG, None),
-            (model, CONFIG.replace(read_buffer=8), None),
-            (model, CONFIG, Capacity.of([model.sample]))):
-        with pytest.raises(ValueError, match="for another sample, configuration or capacity"):
-            compile_job(other, config, capacity=capacity, edges=edges)
+    room = Capacity.of([model.sample])
+    roomy = compile_job(model, CONFIG, capacity=room)
+    assert compile_job(model, CONFIG, capacity=room, edges=edges).program == roomy.program
+    for other, config, capacity in itertools.product(
+            (model, prepare(graph, network, Recipe())), (CONFIG, CONFIG.replace(read_buffer=8)),
+            (None, room)):
+        if other is not model or config is not CONFIG:
+            with pytest.raises(ValueError, match="for another sample or configuration"):
+                compile_job(other, config, capacity=capacity, edges=edges)
 
 
 def test_edges_without_any_take_no_words():
