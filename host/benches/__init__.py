@@ -14,6 +14,7 @@ BENCHES = {
     "area": "estimated area against synthesis, and area of one router, by open synthesis",
     "bits": "whole trainings on the simulated chip, word for word equal to the reference",
     "board": "the bitstream of a ULX3S by open tools, what fits, and clocks of router and array",
+    "boards": "several boards train together: the bits of one, kills, division, memory",
     "compiler": "speed and memory of the compiler, for a large graph and for sampled batches",
     "cora": "accuracy on Cora with 16- and 8-bit elements, and Cora on the simulated chip",
     "explore": "the configuration found for a VCU128 and Reddit, against the board's preset",

@@ -68,10 +68,11 @@ class Division:
             shape=both.shape)
         owner = np.zeros(vertices, dtype=np.int64)
         _bisect(graph, degrees.astype(np.int64), np.arange(vertices), 0, boards, owner)
-        return cls._of_owners(adjacency, owner, boards)
+        return cls.counted(adjacency, owner, boards)
 
     @classmethod
-    def _of_owners(cls, adjacency: SparseArray, owner: IntArray, boards: int) -> Self:
+    def counted(cls, adjacency: SparseArray, owner: IntArray, boards: int) -> Self:
+        """What a board has of edges and halo if each vertex has a certain owner."""
         rows, columns = adjacency.tocoo().coords
         crossing = owner[rows] != owner[columns]
         pairs = np.unique(owner[rows[crossing]] * np.int64(len(owner)) + columns[crossing])

@@ -47,9 +47,9 @@ PACKAGES = {
         "host/cli host/commands host/files host/graphs host/report host/runtime "
         "host/runtime/transport host/training host/training/description reference rtl",
     "host/benches":
-        "boards host/compiler host/cycle_model host/eda host/files host/fuzzing host/graphs "
-        "host/noc host/runtime host/runtime/transport host/training host/training/description "
-        "reference rtl sim",
+        "boards host/cluster host/compiler host/cycle_model host/eda host/files host/fuzzing "
+        "host/graphs host/noc host/planner host/runtime host/runtime/transport host/training "
+        "host/training/description reference rtl sim",
 }
 MODULES = {module_name(path): path for path in modules(*FOLDERS) if path.name != "__init__.py"}
 

@@ -6,11 +6,11 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from hypercast.host.benches.board_processes import strike
 from hypercast.host.training.run_folder import RunFolder
 from tests.host.test_cli import run
 from tests.system.test_kills import results
@@ -23,7 +23,6 @@ LAYERS = [*SAMPLED, "--layers", 4, "--scheme", "layers"]
 TRAININGS = pytest.mark.parametrize("training", [SAMPLED, WHOLE, LAYERS],
                                     ids=["samples", "graph", "layers"])
 COMMAND = Path(sys.executable).with_name("hypercast")
-LEADER = "OMPI_COMM_WORLD_RANK"
 
 
 def alone(arguments):
@@ -46,36 +45,6 @@ def on_boards(*arguments, status=0):
         [line] = errors.strip().splitlines()[-1:]
         return line
     return printed
-
-
-def rank_of(pid):
-    """The process's rank, if it has one."""
-    try:
-        text = Path(f"/proc/{pid}/environ").read_bytes().decode()
-    except OSError:
-        return None
-    found = dict(line.partition("=")[::2] for line in text.split("\0"))
-    return int(found[LEADER]) if LEADER in found else None
-
-
-def below(pid):
-    """The processes that a process started, and those that they did."""
-    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-        yield int(child)
-        yield from below(child)
-
-
-def strike(process, rank, number, after):
-    """Send a signal to a rank, so many seconds after it is there."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        found = [pid for pid in below(process.pid) if rank_of(pid) == rank]
-        if found:
-            time.sleep(after)
-            os.kill(found[0], number)
-            return
-        time.sleep(0.05)
-    raise AssertionError("the rank was not started")
 
 
 def kept(folder):

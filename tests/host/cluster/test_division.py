@@ -41,7 +41,7 @@ def test_counts(vertices, boards, share, seed):
 def test_communities_stay_together_and_edges_are_balanced():
     graph = Graph.load("blocks")
     division = Division.of(graph.edges, 4)
-    dealt = Division._of_owners(graph.edges, np.arange(graph.vertices) // 64, 4)
+    dealt = Division.counted(graph.edges, np.arange(graph.vertices) // 64, 4)
     assert division.edges.max() < 1.1 * division.edges.mean()
     assert division.cut < 0.5 * dealt.cut
     assert "4 boards share the graph: the busiest has" in str(division)

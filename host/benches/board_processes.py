@@ -1,0 +1,86 @@
+"""Trainings by several processes, watched from outside: their ranks, kills and peak memory."""
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from hypercast.host.training.run_folder import RunFolder
+
+__all__ = ["peaks", "ranks_below", "state_digest", "strike", "train"]
+
+_MAIN = "from hypercast.host.cli import main; main()"
+_RANK = "OMPI_COMM_WORLD_RANK"
+_PATIENCE = 120
+
+
+def train(*arguments: object) -> "subprocess.Popen[str]":
+    """``hypercast train`` in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-c", _MAIN, "train", *map(str, arguments)],
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+def state_digest(folder: Path) -> str:
+    """SHA-256 of all weights and optimiser state that a run ended with."""
+    state = RunFolder(folder).load_checkpoint().state
+    digest = hashlib.sha256(repr((
+        state.step, sorted(state.exponents.items()),
+        sorted(state.momentum_exponents.items()))).encode())
+    for name, arrays in sorted(state.parameters.items()):
+        for kind, values in sorted(arrays.items()):
+            digest.update(f"{name}.{kind}{values.shape}".encode() + values.tobytes())
+    return digest.hexdigest()
+
+
+def ranks_below(pid: int) -> Iterator[tuple[int, int]]:
+    """Rank and number of each process that one started, or that those did."""
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return
+    for child in map(int, children):
+        try:
+            environment = Path(f"/proc/{child}/environ").read_bytes().decode()
+        except OSError:
+            continue
+        found = dict(line.partition("=")[::2] for line in environment.split("\0"))
+        if _RANK in found:
+            yield int(found[_RANK]), child
+        yield from ranks_below(child)
+
+
+def strike(process: "subprocess.Popen[str]", rank: int, number: signal.Signals,
+           after: float) -> None:
+    """Send a signal to a rank, so many seconds after it is there, unless all is over before."""
+    deadline = time.monotonic() + _PATIENCE
+    while time.monotonic() < deadline and process.poll() is None:
+        found = dict(ranks_below(process.pid))
+        if rank in found:
+            time.sleep(after)
+            try:
+                os.kill(found[rank], number)
+            except ProcessLookupError:
+                return
+            return
+        time.sleep(0.05)
+
+
+def peaks(process: "subprocess.Popen[str]") -> dict[int, int]:
+    """Peak memory of each rank in bytes, of a process that is waited for; alone, it is rank 0."""
+    found: dict[int, int] = {}
+    while process.poll() is None:
+        for rank, pid in [*ranks_below(process.pid)] or [(0, process.pid)]:
+            try:
+                lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+            except OSError:
+                continue
+            for line in lines:
+                if line.startswith("VmHWM:"):
+                    found[rank] = max(found.get(rank, 0), int(line.split()[1]) * 1024)
+        time.sleep(0.2)
+    return found

@@ -1,0 +1,173 @@
+"""Several boards that train together: the bits of one, kills, division of graphs, memory."""
+
+import os
+import random
+import signal
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from hypercast.host.benches.accuracy import FACEBOOK
+from hypercast.host.benches.board_processes import peaks, state_digest, strike, train
+from hypercast.host.benches.figure import Figure
+from hypercast.host.cluster.division import Division
+from hypercast.host.graphs.datasets import communities
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.rank_order import rank_order
+
+__all__ = ["run"]
+
+#: Numbers of boards whose weights are compared with those of one.
+_BOARDS = (2, 4, 8)
+#: What a run of layers, a part of the graph and samples are trained with: three models, both
+#: losses, both optimisers.
+_VARIANTS = (("--model", "gcn", "--optimiser", "adam", "--dropout", 0.5),
+             ("--model", "sage"), ("--model", "gin", "--optimiser", "adam"))
+_SAMPLES = ("--sampler", "neighbours", "--batch", 20, "--fan-outs", 4, "--micro-batches", 8)
+_SCHEMES = {"samples in parallel": _SAMPLES, "graph in parallel": (),
+            "layers in a pipeline": (*_SAMPLES, "--layers", 8, "--scheme", "layers")}
+#: Kills, and epochs of the training that they interrupt.
+_KILLS, _KILLED_EPOCHS = 20, 2000
+#: Vertices and edges of the graph whose memory is measured, and the share that a board may need.
+_LARGE_VERTICES, _LARGE_EDGES, _SHARE = 500_000, 10_000_000, 0.25
+
+
+def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
+    """The figures; ``data`` is the folder with Cora's Planetoid files, if they are there."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        several = folder / "several.npz"
+        _save(several, Graph(**communities(vertices=160)))
+        figures = [*_equal(folder, several, progress), *_killed(folder, progress)]
+        graphs = {"blocks": Graph.load("blocks")}
+        if data:
+            graphs["Cora"] = Graph.load(str(data))
+        if FACEBOOK in os.environ:
+            graphs["Facebook"] = Graph.load(os.environ[FACEBOOK])
+        for graph in graphs:
+            progress(f"{graph} among 8 boards")
+            figures += _divided(graph, graphs[graph])
+        if data:
+            figures += _cora(folder, data, progress)
+        return [*figures, *_memory(folder, progress)]
+
+
+def _trained(folder: Path, *arguments: object) -> str:
+    """The digest of what a training ends with, in a new folder."""
+    with train(*arguments, "--run", folder) as process:
+        _, errors = process.communicate()
+    if process.returncode:
+        raise RuntimeError(f"hypercast train {' '.join(map(str, arguments))} failed: {errors}")
+    return state_digest(folder)
+
+
+def _equal(folder: Path, several: Path, progress: Callable[[str], None]) -> Iterator[Figure]:
+    for scheme, options in _SCHEMES.items():
+        equal = 0
+        for number, variant in enumerate(_VARIANTS):
+            graph = several if number == 1 else "blocks"
+            arguments = (graph, "--hidden", 6, "--epochs", 3, "--order", "combine_first", *variant,
+                         *options)
+            alone = [word for word in arguments if word not in ("--scheme", "layers")]
+            expected = _trained(folder / f"{scheme} {number}", *alone)
+            for boards in _BOARDS:
+                progress(f"{scheme}, {' '.join(map(str, variant))}, {boards} boards")
+                equal += expected == _trained(
+                    folder / f"{scheme} {number} {boards}", *arguments, "--boards", boards)
+        count = len(_VARIANTS) * len(_BOARDS)
+        yield Figure(name=f"{scheme}: trainings on {', '.join(map(str, _BOARDS))} boards that end "
+                          f"in the weights and state of one, of {count}",
+                     value=equal, bar=count, relation="=")
+
+
+def _killed(folder: Path, progress: Callable[[str], None]) -> Iterator[Figure]:
+    arguments = ("blocks", "--hidden", 6, "--epochs", _KILLED_EPOCHS, "--every", 10)
+    expected = _trained(folder / "whole", *arguments)
+    generator = random.Random(0)
+    kills = named = 0
+    while kills < _KILLS:
+        boards = generator.choice((2, 3, 4))
+        rank = generator.randrange(boards)
+        progress(f"kill {kills + 1} of {_KILLS}")
+        with train(*arguments, "--boards", boards, "--run", folder / "killed",
+                   "--resume") as process:
+            strike(process, rank, signal.SIGKILL, generator.uniform(0.1, 8))
+            _, errors = process.communicate()
+        if process.returncode == 0:
+            break
+        kills += 1
+        named += errors.startswith(f"error: the process of board {rank} was ended by signal 9") \
+            and len(errors.splitlines()) == 1
+    found = _trained(folder / "killed", *arguments, "--boards", 2, "--resume")
+    yield Figure(name="kills of a board at a random moment, each resumed on another number of "
+                      "boards", value=kills, bar=_KILLS, relation="=")
+    yield Figure(name="of them, ended by one message that names the board", value=named, bar=kills,
+                 relation="=")
+    yield Figure(name="and the training ends in the weights and state of one that was not killed",
+                 value=int(found == expected), bar=1, relation="=")
+
+
+def _divided(name: str, graph: Graph) -> Iterator[Figure]:
+    found = Division.of(graph.edges, 8)
+    order = rank_order(graph)
+    dealt = np.empty(graph.vertices, dtype=np.int64)
+    dealt[order] = np.arange(graph.vertices) % 8
+    before = Division.counted(graph.edges, dealt, 8)
+    yield Figure(name=f"{name} among 8 boards: rows that boards read of others, by those if "
+                      f"vertices are dealt in turn",
+                 value=float(found.halos.sum() / before.halos.sum()), bar=1.0, relation="<=")
+    yield Figure(name=f"{name} among 8 boards: edges of the busiest, by the mean",
+                 value=float(found.edges.max() / found.edges.mean()))
+
+
+def _cora(folder: Path, data: Path, progress: Callable[[str], None]) -> Iterator[Figure]:
+    progress("Cora on 4 boards")
+    arguments = (data, "--epochs", 3)
+    expected = _trained(folder / "cora", *arguments)
+    yield Figure(name="Cora, whole, on 4 boards ends in the weights and state of one",
+                 value=int(expected == _trained(folder / "cora 4", *arguments, "--boards", 4)),
+                 bar=1, relation="=")
+
+
+def _memory(folder: Path, progress: Callable[[str], None]) -> Iterator[Figure]:
+    progress("making a large graph")
+    generator = np.random.default_rng(0)
+    size = _LARGE_VERTICES // 64
+    sources = generator.integers(_LARGE_VERTICES, size=_LARGE_EDGES // 2)
+    near = sources // size * size + generator.integers(size, size=len(sources))
+    far = generator.integers(_LARGE_VERTICES, size=len(sources))
+    targets = np.where(generator.random(len(sources)) < 0.9, near, far) % _LARGE_VERTICES
+    vertices = np.arange(_LARGE_VERTICES)
+    path = folder / "large.npz"
+    np.savez(path, edges=np.stack([sources, targets], axis=1), labels=vertices // size % 8,
+             features=generator.random((_LARGE_VERTICES, 16)) < 0.2,
+             train=vertices[::4], validation=vertices[1::8], test=vertices[5::8])
+    arguments = (path, "--hidden", 16, "--epochs", 1, "--elements", 8, "--order", "combine_first",
+                 "--no-check", "--json")
+    found = []
+    for boards in (1, 8):
+        progress(f"a large graph on {boards} boards")
+        with train(*arguments, "--boards", boards) as process:
+            found.append(peaks(process))
+        if process.returncode:
+            raise RuntimeError(f"a training of a large graph on {boards} boards failed")
+    alone, together = found
+    most = max(peak for rank, peak in together.items() if rank)
+    yield Figure(name="10 M edges: peak memory of the process of one board", unit="GB",
+                 value=alone[0] / 1e9)
+    yield Figure(name="10 M edges: peak of the fullest of 8 boards' processes but the leader's, by "
+                      "that", value=most / alone[0], bar=_SHARE, relation="<=")
+    yield Figure(name="10 M edges: peak of the leader's, which prepares the graph, by that",
+                 value=together[0] / alone[0])
+
+
+def _save(path: Path, graph: Graph) -> None:
+    """Write a graph of several labels as an edge list."""
+    rows, columns = graph.edges.tocoo().coords
+    splits = {name: np.flatnonzero(graph.splits == number)
+              for number, name in enumerate(("train", "validation", "test"), 1)}
+    features = graph.features
+    np.savez(path, edges=np.stack([columns, rows], axis=1), labels=graph.labels.astype(np.int64),
+             features=features.toarray() if hasattr(features, "toarray") else features, **splits)
