@@ -166,8 +166,8 @@ def _memory(folder: Path, progress: Callable[[str], None]) -> Iterator[Figure]:
 def _save(path: Path, graph: Graph) -> None:
     """Write a graph of several labels as an edge list."""
     rows, columns = graph.edges.tocoo().coords
-    splits = {name: np.flatnonzero(graph.splits == number)
-              for number, name in enumerate(("train", "validation", "test"), 1)}
+    train, validation, test = (np.flatnonzero(graph.splits == number) for number in (1, 2, 3))
     features = graph.features
     np.savez(path, edges=np.stack([columns, rows], axis=1), labels=graph.labels.astype(np.int64),
-             features=features.toarray() if hasattr(features, "toarray") else features, **splits)
+             features=features.toarray() if hasattr(features, "toarray") else features,
+             train=train, validation=validation, test=test)

@@ -1,13 +1,10 @@
 """The vertices of a graph are divided among boards; rows cross before they are summed."""
 
-from dataclasses import replace
-from typing import Self
-
 import numpy as np
 
-from hypercast.host.cluster.division import Division
 from hypercast.host.cluster.group import Group
-from hypercast.host.cluster.shared_rows import SharedRows, parts_of
+from hypercast.host.cluster.paced_gnn import PacedGnn
+from hypercast.host.cluster.shared_rows import SharedRows
 from hypercast.host.cluster.total import Totals
 from hypercast.host.runtime.devices import ReferenceDevice
 from hypercast.reference.array_types import IntArray
@@ -39,30 +36,9 @@ class GraphInParallel(ReferenceDevice):
         self._place = model.sample.place
         assert isinstance(self._place, SharedRows)
         self._place.connect(group)
-        super().__init__(model)
+        super().__init__(model, PacedGnn(model, group))
         self._group = group
         self._totals = Totals(group, model.state, LOSS_UNIT * model.sample.loss_scale)
-
-    @classmethod
-    def lead(cls, model: InitialModel, division: Division, group: Group) -> Self:
-        """The leader's device; gives the other ranks their parts.
-
-        Parameters
-        ----------
-        model : InitialModel
-            The model with the whole graph.
-        division : Division
-            Which rank has which vertex.
-        group : Group
-            The ranks; the others ``join``.
-        """
-        return cls(group.deal(replace(model, sample=part)
-                              for part in parts_of(model.sample, division)), group)
-
-    @classmethod
-    def join(cls, group: Group) -> Self:
-        """The device of another rank, whose part the leader gives."""
-        return cls(group.deal(), group)
 
     def train_step(self, *, record: bool = False) -> Metrics:
         if record:

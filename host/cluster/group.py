@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hypercast.host.cluster.virtual_time import VirtualTime
 from hypercast.reference.array_types import IntArray
+from hypercast.reference.sample import Sample
 
 __all__ = ["ClusterError", "Group"]
 
@@ -63,6 +65,28 @@ class Group(abc.ABC):
             Rank to a contiguous array. What one receives from another has the type and the shape
             of what that one sends.
         """
+
+    # What moves a clock, if the group has one.
+
+    def begin_step(self) -> None:
+        """A training step begins."""
+        return
+
+    def divide(self, sample: Sample) -> None:
+        """What all ranks compute is a step on this sample, whose parts they have."""
+        return
+
+    def compute(self, sample: Sample, layers: range, *, forward: bool) -> None:
+        """This rank computes a pass of some layers (from 1) on a sample."""
+        return
+
+    def end_step(self) -> None:
+        """The training step is over."""
+        return
+
+    def time(self) -> VirtualTime | None:
+        """The ``VirtualTime`` so far, on the leader; None if the group has no clock."""
+        return None
 
     @abc.abstractmethod
     def send(self, rank: int, value: Any) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hypercast.host.cluster.group import ClusterError, Group
+from hypercast.host.cluster.paced_gnn import PacedGnn
 from hypercast.host.cluster.schedules import balanced_runs, one_forward_one_backward
 from hypercast.host.cluster.stage import Stage
 from hypercast.host.cluster.total import Totals
@@ -63,7 +64,7 @@ class LayersInPipeline(ReferenceDevice):
     TOGETHER = frozenset({"train_step", "evaluate", "logits", "state", "load_state"})
 
     def __init__(self, model: InitialModel, group: Group) -> None:
-        super().__init__(model)
+        super().__init__(model, PacedGnn(model, group))
         self._group = group
         self._sample = model.sample
         self._totals = Totals(group, model.state, LOSS_UNIT * model.sample.loss_scale)
@@ -112,6 +113,8 @@ class LayersInPipeline(ReferenceDevice):
         step = 1 if forward else -1
         source, target = group.rank - step, group.rank + step
         rows = group.receive(source) if 0 <= source < group.size else None
+        if stage.training:
+            group.compute(stage.passes.sample, self._own, forward=forward)
         rows = stage.forward(rows) if forward else stage.backward(rows)
         if 0 <= target < group.size:
             group.send(target, rows)

@@ -3,6 +3,7 @@
 from typing import Any, Protocol
 
 from hypercast.host.cluster.group import Group
+from hypercast.host.cluster.virtual_time import VirtualTime
 from hypercast.host.runtime.devices import TrainingDevice
 from hypercast.host.runtime.wrapped_device import WrappedDevice
 from hypercast.reference.array_types import IntArray
@@ -11,7 +12,7 @@ from hypercast.reference.training_state import TrainingState
 
 __all__ = ["LedDevice", "follow"]
 
-_END = "end"
+_END, _TIME = "end", "time"
 
 
 class _Together(Protocol):
@@ -62,6 +63,11 @@ class LedDevice(WrappedDevice):
     def load_state(self, state: TrainingState) -> None:
         self._call("load_state", state)
 
+    def virtual_time(self) -> VirtualTime | None:
+        """The ``VirtualTime`` so far, if the group has a clock."""
+        self._group.tell((_TIME, ()))
+        return self._group.time()
+
     def close(self) -> None:
         """Let the other ranks end."""
         self._group.tell((_END, ()))
@@ -75,4 +81,7 @@ def follow(device: TrainingDevice, group: Group) -> None:
         if name == _END:
             device.close()
             return
-        getattr(device, name)(*arguments)
+        if name == _TIME:
+            group.time()
+        else:
+            getattr(device, name)(*arguments)

@@ -62,6 +62,11 @@ class Stage:
         self.metrics: Metrics | None = None
         passes.begin()
 
+    @property
+    def training(self) -> bool:
+        """Whether it is of a training step."""
+        return self._step_key is not None
+
     def forward(self, rows: Rows | None) -> Rows | None:
         """All layers, from the features or rows of the stage before; what the next one takes."""
         if rows is not None:

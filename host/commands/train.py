@@ -12,8 +12,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from hypercast.host.cluster.description import load_cluster
 from hypercast.host.cluster.launcher import launch
 from hypercast.host.cluster.mpi_group import MpiGroup, started_ranks, world
+from hypercast.host.cluster.virtual_time import write_timeline
 from hypercast.host.commands.description_options import describe, description_options
 from hypercast.host.commands.options import (
     OUTPUT,
@@ -56,7 +58,8 @@ _TIMEOUT = 600.0
               help="Go on from the checkpoint in --run, with the same bits as if the training had "
                    "never stopped; without DATASET, as described there.")
 @click.option("--trace", type=OUTPUT, metavar="FILE.json",
-              help="Write the timeline of a training step, for ui.perfetto.dev.")
+              help="Write the timeline of a training step, for ui.perfetto.dev; with --cluster, of "
+                   "its boards and links.")
 @click.option("--trace-step", type=click.IntRange(1), default=None,
               help="The epoch of which --trace, --vcd and --run record the training step, or that "
                    "of the last sample.  [default: the last]")
@@ -70,13 +73,17 @@ _TIMEOUT = 600.0
 @click.option("--scheme", type=click.Choice(SCHEMES), default=None,
               help="What each board has its own of: some of a step's samples, a part of the graph, "
                    "or a run of layers.  [default: samples with --sampler, else graph]")
+@click.option("--cluster", metavar="NAME|FILE",
+              help="Reckon the time that the boards of a cluster would take (see hypercast plan), "
+                   "by the cycle model and its links.")
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), default=None,
               help="Seconds that a board waits for another.  [default: 600]")
 @json_option
 def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool | None,
           folder: Path | None, every: int | None, resume: bool, trace: Path | None,
           trace_step: int | None, waves: Waves | None, image: Path | None,
-          boards: int | None, scheme: str | None, timeout: float | None, as_json: bool) -> None:
+          boards: int | None, scheme: str | None, cluster: str | None,
+          timeout: float | None, as_json: bool) -> None:
     """Train DATASET: blocks (the default), karate, or a file or folder of graphs in a format of
     others; or what FILE.toml or FILE.yaml describes, see docs/tutorial.md.
 
@@ -91,26 +98,32 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
         raise click.UsageError("--every says how often --run keeps a checkpoint; give that as well")
     if boards and boards > 1 and started_ranks()[1] == 1:
         raise click.exceptions.Exit(launch(boards, sys.argv[1:]))
-    group = _group(boards, timeout, scheme)
+    group = _group(boards, timeout, scheme, cluster)
+    described = load_cluster(cluster) if cluster else None
     console = Console(stderr=as_json)
     description = describe(dataset, changes, folder if resume else None)
     if group and group.rank:
         if description.sampling.sampler:
-            Trainer.of_description(description, group=group, scheme=scheme).follow()
+            Trainer.of_description(description, group=group, scheme=scheme,
+                                   cluster=described).follow()
         else:
-            follow_graph(group, scheme_of(scheme, description.sampling))
+            follow_graph(group, scheme_of(scheme, description.sampling), described)
         return
     device, config = description.device.name, description.device.config
     if image and description.sampling.sampler:
         raise click.UsageError("--image holds one graph, but this training is on samples; leave "
                                "one of them out")
+    timeline = trace if cluster else None
+    trace = None if cluster else trace
+    if timeline:
+        require_writable(timeline)
     recorded = _recorded_step(device, description.recipe.epochs, folder, trace or waves,
                               trace_step)
     check = device != "reference" if check is None else check
     with console.status("reading the graph") as status, Trainer.of_description(
             description, run=folder, every=every or 1, resume=resume, check=check,
             record_step=recorded, waves=waves, group=group,
-            scheme=scheme, progress=status.update) as trainer:
+            scheme=scheme, cluster=described, progress=status.update) as trainer:
         if (trace or waves or trace_step) and recorded and recorded <= trainer.epoch:
             later = "give a later --trace-step" if trace_step else "raise --epochs"
             raise click.UsageError(f"the training step of epoch {recorded} is to be recorded, but "
@@ -132,6 +145,9 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
             write_trace(trace, chip.profile, config)
         if folder:
             trainer.keep_numbers()
+        time_on_boards = trainer.virtual_time()
+        if timeline and time_on_boards:
+            write_timeline(timeline, time_on_boards)
     if folder:
         write_report(folder)
     summary = {**trainer.final, **measured, "seconds": seconds, "saturations": trainer.saturations,
@@ -139,10 +155,17 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
     words = trainer.words
     if check:
         summary |= {"words": words.words, "equal_words": words.equal}
+    if time_on_boards:
+        summary |= {"board_seconds": time_on_boards.seconds, "steps": time_on_boards.steps,
+                    "one_board_seconds": time_on_boards.alone,
+                    "waited": dict(zip(time_on_boards.boards, time_on_boards.waited,
+                                       strict=True))}
     if as_json:
         print_json(summary)
     else:
         _print_summary(console, summary, trainer)
+        if time_on_boards:
+            console.print(str(time_on_boards), highlight=False)
         if check:
             console.print(str(words), style="green" if words.equal == words.words else "red",
                           highlight=False)
@@ -150,15 +173,16 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
         raise click.exceptions.Exit(1)
 
 
-def _group(boards: int | None, timeout: float | None,
-           scheme: str | None) -> MpiGroup | None:
+def _group(boards: int | None, timeout: float | None, scheme: str | None,
+           cluster: str | None) -> MpiGroup | None:
     """The processes that were started together; None if this one is alone."""
     group = world(timeout or _TIMEOUT)
     size = group.size if group else 1
     if boards and boards != size:
         raise click.UsageError(f"--boards {boards} starts as many processes, but {size} were "
                                f"started already; leave one of the two out")
-    for option, given in (("--timeout", timeout), ("--scheme", scheme)):
+    for option, given in (("--timeout", timeout), ("--scheme", scheme),
+                          ("--cluster", cluster)):
         if given and not group:
             raise click.UsageError(f"{option} says how boards train together; give --boards as "
                                    f"well")

@@ -113,6 +113,8 @@ class ReferenceDevice(TrainingDevice):
     ----------
     model : InitialModel
         What is trained.
+    oracle : FixedGnn, optional
+        Trains it; one is made if it is not given.
 
     Attributes
     ----------
@@ -120,8 +122,8 @@ class ReferenceDevice(TrainingDevice):
         Trains it.
     """
 
-    def __init__(self, model: InitialModel) -> None:
-        self.oracle = FixedGnn(model)
+    def __init__(self, model: InitialModel, oracle: FixedGnn | None = None) -> None:
+        self.oracle = oracle or FixedGnn(model)
         self.saturations = 0
 
     def train_step(self, *, record: bool = False) -> Metrics:

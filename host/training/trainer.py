@@ -2,12 +2,14 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
+from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
 from hypercast.host.cluster.graph_in_parallel import GraphInParallel
 from hypercast.host.cluster.group import Group
@@ -17,7 +19,10 @@ from hypercast.host.cluster.layers_in_pipeline import (
     runs_of_layers,
 )
 from hypercast.host.cluster.led_device import LedDevice, follow
+from hypercast.host.cluster.paced_gnn import PacedGnn
 from hypercast.host.cluster.samples_in_parallel import SamplesInParallel
+from hypercast.host.cluster.shared_rows import parts_of
+from hypercast.host.cluster.virtual_time import VirtualTime
 from hypercast.host.compiler.job import Job
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.interchange.weights import load_weights
@@ -57,11 +62,13 @@ from hypercast.host.training.sharing import (
     agree,
     check_sharing,
     follow_graph,
+    on_cluster,
     scheme_of,
 )
 from hypercast.host.training.trainer_arguments import check_arguments
 from hypercast.reference.array_types import FloatArray
 from hypercast.reference.fixed_gnn import FixedGnn
+from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.judge import Judge
 from hypercast.reference.network import Network
 from hypercast.reference.sample import Sample
@@ -116,6 +123,8 @@ class Trainer:
         only that of rank 0 has a ``run`` and trains, the others ``follow``.
     scheme : str, optional
         How they share it, one of ``SCHEMES``; by default the samples of a step, or the graph.
+    cluster : Cluster, optional
+        Boards that they stand for, whose time is reckoned: ``virtual_time``.
     progress : callable
         Called with a line of text before each slow step.
     **recipe
@@ -165,6 +174,7 @@ class Trainer:
                  patience: int | None = None, monitor: str | None = None,
                  source: Source | None = None, transport: Transport | None = None,
                  group: Group | None = None, scheme: str | None = None,
+                 cluster: Cluster | None = None,
                  progress: Callable[[str], None] = lambda text: None, **recipe: Any) -> None:
         check_arguments(graph=graph, model=model, device=device, sampling=sampling, every=every,
                         record_step=record_step, run=run, progress=progress, transport=transport)
@@ -201,7 +211,7 @@ class Trainer:
         self._waves = waves
         self._source = source
         self._transport = transport
-        self._group, self._scheme = group, scheme
+        self._group, self._scheme, self._cluster = group, scheme, cluster
         self.division: Division | None = None
         self.progress = progress
         self._target: TrainingDevice | None = None
@@ -331,7 +341,8 @@ class Trainer:
     def target(self) -> TrainingDevice:
         """The ``TrainingDevice``, open."""
         if self._target is None:
-            self._target = LedDevice(self._open(), self._group) if self._group else self._open()
+            device = self._open()
+            self._target = LedDevice(device, self._group) if self._group else device
             if self._state is not None:
                 self._target.load_state(self._state)
                 self._go_on_counting()
@@ -357,22 +368,33 @@ class Trainer:
         agree(group, self._identity() if self._samples else {})
         if self._samples:
             parts = self._samples, self._judge, self.recipe.micro_batches
+            group = self._group = on_cluster(group, self._cluster, self.initial)
             if self._scheme == LAYERS:
                 return SampledPipeline(LayersInPipeline(self.initial, group), *parts)
-            return SamplesInParallel(ReferenceDevice(self.initial), *parts, group)
+            oracle = PacedGnn(self.initial, group)
+            return SamplesInParallel(ReferenceDevice(self.initial, oracle), *parts, group)
+        sample = self.initial.sample
         if self._scheme == LAYERS:
-            runs_of_layers(self.network, self.initial.sample, group.size)  # or it is refused now
-            return LayersInPipeline(group.tell(self.initial), group)
-        self.division = Division.of(self.initial.sample.edges[0], group.size)
-        return GraphInParallel.lead(self.initial, self.division, group)
+            runs_of_layers(self.network, sample, group.size)  # or it is refused now
+            model: InitialModel = group.tell(self.initial)
+        else:
+            self.division = Division.of(sample.edges[0], group.size)
+            model = group.deal(replace(self.initial, sample=part)
+                               for part in parts_of(sample, self.division))
+        group = self._group = on_cluster(group, self._cluster, self.initial)
+        if self._scheme == LAYERS:
+            return LayersInPipeline(model, group)
+        group.divide(sample)
+        return GraphInParallel(model, group)
 
     def follow(self) -> None:
         """On all ranks of the group but the leader's: train with it until its trainer is closed."""
         assert self._group
         if self._samples:
-            follow(self._open(), self._group)
+            device = self._open()
+            follow(device, self._group)
         else:
-            follow_graph(self._group, self._scheme or GRAPH)
+            follow_graph(self._group, self._scheme or GRAPH, self._cluster)
 
     def _judge(self) -> Judge:
         """What evaluates parameters that are trained on samples."""
@@ -523,6 +545,11 @@ class Trainer:
         oracle.load_state(self.target.state())
         adjacency, features, *_ = training_data(self.graph, self.recipe)
         return step_numbers(oracle, adjacency, features)
+
+    def virtual_time(self) -> VirtualTime | None:
+        """What the boards of the cluster would have taken so far; None without one."""
+        target = self.target
+        return target.virtual_time() if isinstance(target, LedDevice) else None
 
     def keep_numbers(self) -> None:
         """Keep ``numbers`` in the run's folder, unless the next step would stop, or is on a sample.

@@ -21,10 +21,10 @@ PACKAGES = {
     "host/runtime": "host/compiler host/files host/runtime/transport reference rtl sim",
     "host/training/description":
         "host/files host/graphs host/runtime reference rtl",
-    "host/cluster": "boards host/runtime host/training/description reference rtl",
+    "host/cluster": "boards host/files host/runtime host/training/description reference rtl",
     "host/training":
-        "host/cluster host/compiler host/cycle_model host/files host/graphs host/runtime "
-        "host/runtime/transport host/training/description reference rtl sim",
+        "host/cluster host/compiler host/cycle_model host/files host/graphs host/planner "
+        "host/runtime host/runtime/transport host/training/description reference rtl sim",
     "host/schedules": "",
     "host/planner":
         "host/cluster host/compiler host/cycle_model host/schedules host/training/description "
@@ -48,7 +48,7 @@ PACKAGES = {
         "host/runtime/transport host/training host/training/description reference rtl",
     "host/benches":
         "boards host/cluster host/compiler host/cycle_model host/eda host/files host/fuzzing "
-        "host/graphs host/noc host/planner host/runtime host/runtime/transport host/training "
+        "host/graphs host/noc host/runtime host/runtime/transport host/training "
         "host/training/description reference rtl sim",
 }
 MODULES = {module_name(path): path for path in modules(*FOLDERS) if path.name != "__init__.py"}

@@ -18,6 +18,7 @@ def train_on(boards, graph, *arguments, **options):
     """What a training ends in that so many boards share; ``options`` are of ``Trainer``."""
     if boards == 1:
         options.pop("scheme", None)
+        options.pop("cluster", None)
         with Trainer(graph, *arguments, **options) as trainer:
             trainer.fit()
             return everything(trainer)
@@ -25,12 +26,17 @@ def train_on(boards, graph, *arguments, **options):
     def run(group):
         if group.rank:
             if "sampling" not in options:
-                return follow_graph(group, options.get("scheme", "graph"))
+                return follow_graph(group, options.get("scheme", "graph"),
+                                    options.get("cluster"))
             kept = {"run", "resume"}
             return Trainer(graph, *arguments, group=group, **{
                 name: value for name, value in options.items() if name not in kept}).follow()
         with Trainer(graph, *arguments, group=group, **options) as trainer:
             trainer.fit()
+            time = trainer.virtual_time()
+            assert bool(time) == ("cluster" in options)
+            assert not time or (time.seconds > 0 and min(time.computed) > 0
+                                and time.alone < time.seconds * boards)
             return everything(trainer)
 
     return on_ranks(boards, run)[0]

@@ -1,0 +1,172 @@
+"""A group whose messages take the virtual time that they would on a cluster's links."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hypercast.host.cluster.clock import Clock, Slot
+from hypercast.host.cluster.description import Cluster
+from hypercast.host.cluster.group import Group
+from hypercast.host.cluster.virtual_time import Seconds, VirtualTime
+from hypercast.host.training.description.conversion import DescriptionError
+from hypercast.reference.array_types import IntArray
+from hypercast.reference.sample import Sample
+
+__all__ = ["TimedGroup"]
+
+
+class TimedGroup(Group):
+    """Passes everything on to another group, and moves this board's clock.
+
+    A message leaves when the sender has come to it and its port is free. It is there when its last
+    byte has passed the slowest part of its way. Sums go round a ring of all boards (Patarasuk and
+    Yuan, Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations, 2009). What the
+    leader tells takes no time: boards would be told once.
+
+    Parameters
+    ----------
+    group : Group
+        The other group.
+    cluster : Cluster
+        Has a board for each rank, each two of them joined.
+    seconds : callable
+        Gives the seconds of each layer for a sample on a board.
+
+    Raises
+    ------
+    DescriptionError
+        If the cluster has fewer boards, or two of them are not joined.
+    """
+
+    def __init__(self, group: Group, cluster: Cluster, seconds: Seconds) -> None:
+        super().__init__(group.rank, group.size)
+        self._group = group
+        self._seconds = seconds
+        if len(cluster.boards) < group.size:
+            raise DescriptionError(f"{group.size} boards train, but the cluster has "
+                                   f"{len(cluster.boards)}; take no more, or describe more")
+        boards = cluster.boards[:group.size]
+        self._names = [board.name for board in boards]
+        self._routes = {(one, other): cluster.route(boards[one], boards[other])
+                        for one in range(group.size) for other in range(group.size)
+                        if one != other}
+        self._free: dict[str, float] = {}
+        self._clock = Clock(self._names[group.rank])
+        self._timed = False  # whether a step is under way
+        self._steps = 0
+        self._alone = 0.0  # seconds that the first board would have computed for this rank
+        self._whole: Sample | None = None
+
+    def begin_step(self) -> None:
+        self._clock.slots.clear()
+        self._steps += 1
+        self._timed = True
+
+    def end_step(self) -> None:
+        self._timed = False
+
+    def compute(self, sample: Sample, layers: range, *, forward: bool) -> None:
+        own, first = (sum(one.forward if forward else one.backward for one in self._seconds(
+            sample, board)[layers.start - 1:layers.stop - 1]) for board in (self.rank, 0))
+        numbers = f"{layers[0]}" if len(layers) == 1 else f"{layers[0]} to {layers[-1]}"
+        self._clock.compute(own, f"{'forward' if forward else 'backward'} {numbers}")
+        self._alone += first
+
+    def divide(self, sample: Sample) -> None:
+        """What all ranks compute is a step on this sample, whose parts they have."""
+        self._whole = sample
+
+    def time(self) -> VirtualTime | None:
+        clock = self._clock
+        parts = self._group.gather(
+            (clock.board, clock.now, clock.computed, clock.waited, self._alone, clock.slots))
+        if not parts or not self._steps:
+            return None
+        names, ends, computed, waited, alone, slots = zip(*parts, strict=True)
+        whole = None if self._whole is None else self._steps * sum(
+            sum(layer) for layer in self._seconds(self._whole, 0))
+        return VirtualTime(
+            steps=self._steps, boards=names, seconds=max(ends), computed=computed, waited=waited,
+            alone=sum(alone) if whole is None else whole,
+            slots=tuple(slot for part in slots for slot in part))
+
+    def sum(self, values: IntArray) -> IntArray:
+        found = self._group.sum(values)
+        self._reduced(values.nbytes)
+        return found
+
+    def maximum(self, values: IntArray) -> IntArray:
+        found = self._group.maximum(values)
+        self._reduced(values.nbytes)
+        return found
+
+    def _reduced(self, size: int) -> None:
+        """All boards have come, and what is reduced went round."""
+        if not self._timed:
+            return
+        begin = self._latest()
+        ring = [self._routes[rank, (rank + 1) % self.size] for rank in range(self.size)]
+        seconds = 2 * (self.size - 1) * max(route.seconds(size / self.size) for route in ring)
+        self._clock.slots.append(
+            Slot(f"{self._clock.board}, out", "sum", begin, begin + seconds))
+        self._clock.wait(begin + seconds)
+
+    def _latest(self) -> float:
+        """The latest clock of all boards."""
+        [bits] = self._group.maximum(np.array([self._clock.now]).view(np.int64))
+        return float(np.array([bits]).view(np.float64)[0])
+
+    def exchange(self, sent: Mapping[int, npt.NDArray[Any]],
+                 received: Mapping[int, npt.NDArray[Any]]) -> None:
+        if not self._timed:
+            self._group.exchange(sent, received)
+            return
+        # Everybody knows all messages, and works out when they pass.
+        sizes = np.zeros((self.size, self.size + 1), dtype=np.int64)
+        for rank, values in sent.items():
+            sizes[self.rank, rank] = values.nbytes
+        sizes[self.rank, -1] = np.array([self._clock.now]).view(np.int64)[0]
+        sizes = self._group.maximum(sizes)
+        begun = sizes[:, -1].copy().view(np.float64)
+        self._group.exchange(sent, received)
+        arrivals = [self._clock.now]
+        # In turns, so that no two send to the same one at the same time.
+        for turn in range(1, self.size):
+            for source in range(self.size):
+                target = (source + turn) % self.size
+                if sizes[source, target]:
+                    end = self._transfer(source, target, int(sizes[source, target]),
+                                         float(begun[source]), "rows")
+                    if target == self.rank:
+                        arrivals.append(end)
+        self._clock.wait(max(arrivals))
+
+    def _transfer(self, source: int, target: int, size: int, ready: float, name: str) -> float:
+        """When a message is there; its ports are busy until then."""
+        route = self._routes[source, target]
+        begin = max(ready, *(self._free.get(port, 0.0) for port in route.ports))
+        end = begin + size / route.bandwidth
+        for port in route.ports:
+            self._free[port] = end
+        if source == self.rank:
+            self._clock.slots.append(
+                Slot(f"{self._clock.board}, out", f"{name} to {self._names[target]}", begin, end))
+        return end + route.latency
+
+    def send(self, rank: int, value: Any) -> None:
+        size = sum(part.nbytes for part in value or () if isinstance(part, np.ndarray))
+        end = self._transfer(self.rank, rank, size, self._clock.now, "rows") if self._timed else 0.0
+        self._group.send(rank, (value, end))
+
+    def receive(self, rank: int) -> Any:
+        value, end = self._group.receive(rank)
+        self._clock.wait(end)
+        return value
+
+    def tell(self, value: Any = None) -> Any:
+        return self._group.tell(value)
+
+    def gather(self, value: Any) -> list[Any]:
+        return self._group.gather(value)

@@ -1,0 +1,137 @@
+"""Virtual clocks: what messages and sums take on a cluster's links."""
+
+import json
+
+import numpy as np
+import pytest
+
+from hypercast.host.cluster.description import Cluster
+from hypercast.host.cluster.timed_group import TimedGroup
+from hypercast.host.cluster.virtual_time import LayerSeconds, VirtualTime, write_timeline
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.training.description.conversion import DescriptionError
+from hypercast.host.training.description.model import Model
+from hypercast.host.training.description.sampling import Sampling
+from tests.host.cluster.thread_group import on_ranks
+from tests.host.cluster.trainings import train_on
+
+#: Boards that write a gigabyte a second, ten microseconds away from each other in all.
+CLUSTER = Cluster.of_sections({
+    "boards": {"one": {"board": "vcu128", "count": 4, "host_gigabits": 80.0,
+                       "host_microseconds": 2.0}},
+    "links": {"network": {"gigabits": 8.0, "microseconds": 6.0}}})
+LATENCY, BYTE = 10e-6, 1e-9
+
+
+def seconds(sample, board):
+    return [LayerSeconds(1e-3, 2e-3), LayerSeconds(3e-3, 4e-3)]
+
+
+def timed(size, function):
+    """The virtual time of a step in which each rank calls ``function(group)``."""
+    def run(group):
+        group = TimedGroup(group, CLUSTER, seconds)
+        group.begin_step()
+        function(group)
+        group.end_step()
+        return group.time()
+
+    time, *others = on_ranks(size, run)
+    assert others == [None] * (size - 1)
+    return time
+
+
+def test_a_board_computes():
+    def step(group):
+        if group.rank == 1:
+            group.compute(None, range(1, 3), forward=True)
+            group.compute(None, range(2, 3), forward=False)
+
+    time = timed(2, step)
+    assert time.computed == (0, pytest.approx(8e-3))
+    assert time.waited == (0, 0)
+    assert (time.seconds, time.alone) == (pytest.approx(8e-3), pytest.approx(8e-3))
+    assert [slot.name for slot in time.slots] == ["forward 1 to 2", "backward 2"]
+
+
+def test_rows_wait_for_the_sender_and_its_port():
+    """Two messages of one board follow each other; the receiver of the second waits for both."""
+    def step(group):
+        rows = {rank: np.zeros(1000 * rank, dtype=np.int8) for rank in (1, 2)}
+        if group.rank == 0:
+            group.compute(None, range(1, 2), forward=True)
+            group.exchange(rows, {})
+        else:
+            group.exchange({}, {0: rows[group.rank]})
+
+    time = timed(3, step)
+    assert time.waited == (0, pytest.approx(1e-3 + 1000 * BYTE + LATENCY),
+                           pytest.approx(1e-3 + 3000 * BYTE + LATENCY))
+
+
+def test_messages_from_stage_to_stage():
+    def step(group):
+        if group.rank == 0:
+            group.send(1, (np.zeros(2000, dtype=np.int16), 3, None))
+        else:
+            group.receive(0)
+
+    assert timed(2, step).waited == (0, pytest.approx(4000 * BYTE + LATENCY))
+
+
+def test_sums_go_round_a_ring_when_the_last_has_come():
+    def step(group):
+        if group.rank == 2:
+            group.compute(None, range(1, 2), forward=False)
+        assert group.sum(np.full(8, group.rank)).tolist() == [6] * 8
+
+    time = timed(4, step)
+    ring = 6 * (LATENCY + 16 * BYTE)
+    assert time.seconds == pytest.approx(2e-3 + ring)
+    assert time.waited[2] == pytest.approx(ring)
+    assert time.waited[0] == pytest.approx(2e-3 + ring)
+
+
+def test_what_is_no_step_takes_no_time():
+    def run(group):
+        group = TimedGroup(group, CLUSTER, seconds)
+        group.sum(np.ones(4, dtype=np.int64))
+        group.begin_step()
+        group.compute(None, range(1, 2), forward=True)
+        group.end_step()
+        group.exchange({1 - group.rank: np.ones(9)}, {1 - group.rank: np.empty(9)})
+        return group.time()
+
+    assert on_ranks(2, run)[0].seconds == pytest.approx(1e-3)
+
+
+def test_more_boards_than_the_cluster_has():
+    with pytest.raises(DescriptionError, match="5 boards train, but the cluster has 4; take no"):
+        on_ranks(5, lambda group: TimedGroup(group, CLUSTER, seconds))
+
+
+def test_timeline(tmp_path):
+    def step(group):
+        group.compute(None, range(1, 2), forward=True)
+        group.sum(np.ones(4, dtype=np.int64))
+
+    time = timed(2, step)
+    assert isinstance(time, VirtualTime)
+    assert "ms a step, " in str(time) and "one-1" in str(time)
+    write_timeline(tmp_path / "step.json", time)
+    events = json.loads((tmp_path / "step.json").read_text())["traceEvents"]
+    names = {event["tid"]: event["args"]["name"] for event in events if event["ph"] == "M"}
+    assert set(names.values()) == {"one-0", "one-1", "one-0, out", "one-1, out"}
+    slices = [event for event in events if event["ph"] == "X"]
+    assert {names[event["tid"]] for event in slices if event["name"] == "forward 1"} == {
+        "one-0", "one-1"}
+    assert all(event["dur"] > 0 for event in slices)
+
+
+@pytest.mark.parametrize("options", [
+    {"sampling": Sampling(sampler="neighbours", batch=8, fan_outs=(3,)), "micro_batches": 3},
+    {}, {"scheme": "layers"}], ids=["samples", "graph", "layers"])
+def test_clocks_change_no_bit_of_a_training(options):
+    arguments = Graph.load("blocks"), Model(hidden=(6, 6), order="combine_first")
+    found = train_on(3, *arguments, epochs=2, cluster=CLUSTER, **options)
+    assert found == train_on(1, *arguments, epochs=2, **options)
