@@ -1,6 +1,5 @@
 """Trainings by several processes, watched from outside: their ranks, kills and peak memory."""
 
-import hashlib
 import os
 import signal
 import subprocess
@@ -9,9 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from hypercast.host.training.run_folder import RunFolder
-
-__all__ = ["peaks", "ranks_below", "state_digest", "strike", "train"]
+__all__ = ["peaks", "ranks_below", "strike", "train"]
 
 _MAIN = "from hypercast.host.cli import main; main()"
 _RANK = "OMPI_COMM_WORLD_RANK"
@@ -23,18 +20,6 @@ def train(*arguments: object) -> "subprocess.Popen[str]":
     return subprocess.Popen(
         [sys.executable, "-c", _MAIN, "train", *map(str, arguments)],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-
-
-def state_digest(folder: Path) -> str:
-    """SHA-256 of all weights and optimiser state that a run ended with."""
-    state = RunFolder(folder).load_checkpoint().state
-    digest = hashlib.sha256(repr((
-        state.step, sorted(state.exponents.items()),
-        sorted(state.momentum_exponents.items()))).encode())
-    for name, arrays in sorted(state.parameters.items()):
-        for kind, values in sorted(arrays.items()):
-            digest.update(f"{name}.{kind}{values.shape}".encode() + values.tobytes())
-    return digest.hexdigest()
 
 
 def ranks_below(pid: int) -> Iterator[tuple[int, int]]:

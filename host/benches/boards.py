@@ -10,24 +10,18 @@ from pathlib import Path
 import numpy as np
 
 from hypercast.host.benches.accuracy import FACEBOOK
-from hypercast.host.benches.board_processes import peaks, state_digest, strike, train
+from hypercast.host.benches.board_processes import peaks, strike, train
+from hypercast.host.benches.board_trainings import SCHEMES, digests, state_digest
 from hypercast.host.benches.figure import Figure
 from hypercast.host.cluster.division import Division
-from hypercast.host.graphs.datasets import communities
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.rank_order import rank_order
+from hypercast.host.training.run_folder import RunFolder
 
 __all__ = ["run"]
 
 #: Numbers of boards whose weights are compared with those of one.
 _BOARDS = (2, 4, 8)
-#: What a run of layers, a part of the graph and samples are trained with: three models, both
-#: losses, both optimisers.
-_VARIANTS = (("--model", "gcn", "--optimiser", "adam", "--dropout", 0.5),
-             ("--model", "sage"), ("--model", "gin", "--optimiser", "adam"))
-_SAMPLES = ("--sampler", "neighbours", "--batch", 20, "--fan-outs", 4, "--micro-batches", 8)
-_SCHEMES = {"samples in parallel": _SAMPLES, "graph in parallel": (),
-            "layers in a pipeline": (*_SAMPLES, "--layers", 8, "--scheme", "layers")}
 #: Kills, and epochs of the training that they interrupt.
 _KILLS, _KILLED_EPOCHS = 20, 2000
 #: Vertices and edges of the graph whose memory is measured, and the share that a board may need.
@@ -38,9 +32,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     """The figures; ``data`` is the folder with Cora's Planetoid files, if they are there."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        several = folder / "several.npz"
-        _save(several, Graph(**communities(vertices=160)))
-        figures = [*_equal(folder, several, progress), *_killed(folder, progress)]
+        figures = [*_equal(progress), *_killed(folder, progress)]
         graphs = {"blocks": Graph.load("blocks")}
         if data:
             graphs["Cora"] = Graph.load(str(data))
@@ -60,26 +52,23 @@ def _trained(folder: Path, *arguments: object) -> str:
         _, errors = process.communicate()
     if process.returncode:
         raise RuntimeError(f"hypercast train {' '.join(map(str, arguments))} failed: {errors}")
-    return state_digest(folder)
+    return state_digest(RunFolder(folder).load_checkpoint().state)
 
 
-def _equal(folder: Path, several: Path, progress: Callable[[str], None]) -> Iterator[Figure]:
-    for scheme, options in _SCHEMES.items():
-        equal = 0
-        for number, variant in enumerate(_VARIANTS):
-            graph = several if number == 1 else "blocks"
-            arguments = (graph, "--hidden", 6, "--epochs", 3, "--order", "combine_first", *variant,
-                         *options)
-            alone = [word for word in arguments if word not in ("--scheme", "layers")]
-            expected = _trained(folder / f"{scheme} {number}", *alone)
-            for boards in _BOARDS:
-                progress(f"{scheme}, {' '.join(map(str, variant))}, {boards} boards")
-                equal += expected == _trained(
-                    folder / f"{scheme} {number} {boards}", *arguments, "--boards", boards)
-        count = len(_VARIANTS) * len(_BOARDS)
+def _equal(progress: Callable[[str], None]) -> Iterator[Figure]:
+    progress("trainings on one board")
+    expected = digests(1)
+    equal = dict.fromkeys(SCHEMES, 0)
+    for boards in _BOARDS:
+        progress(f"trainings on {boards} boards")
+        found = digests(boards)
+        for scheme in SCHEMES:
+            equal[scheme] += sum(map(str.__eq__, found[scheme], expected[scheme]))
+    for scheme, count in equal.items():
+        bar = len(_BOARDS) * len(expected[scheme])
         yield Figure(name=f"{scheme}: trainings on {', '.join(map(str, _BOARDS))} boards that end "
-                          f"in the weights and state of one, of {count}",
-                     value=equal, bar=count, relation="=")
+                          f"in the weights and state of one, of {bar}",
+                     value=count, bar=bar, relation="=")
 
 
 def _killed(folder: Path, progress: Callable[[str], None]) -> Iterator[Figure]:
@@ -88,12 +77,12 @@ def _killed(folder: Path, progress: Callable[[str], None]) -> Iterator[Figure]:
     generator = random.Random(0)
     kills = named = 0
     while kills < _KILLS:
-        boards = generator.choice((2, 3, 4))
+        boards = generator.choice((2, 3))
         rank = generator.randrange(boards)
         progress(f"kill {kills + 1} of {_KILLS}")
         with train(*arguments, "--boards", boards, "--run", folder / "killed",
                    "--resume") as process:
-            strike(process, rank, signal.SIGKILL, generator.uniform(0.1, 8))
+            strike(process, rank, signal.SIGKILL, generator.uniform(0.1, 6))
             _, errors = process.communicate()
         if process.returncode == 0:
             break
@@ -161,13 +150,3 @@ def _memory(folder: Path, progress: Callable[[str], None]) -> Iterator[Figure]:
                       "that", value=most / alone[0], bar=_SHARE, relation="<=")
     yield Figure(name="10 M edges: peak of the leader's, which prepares the graph, by that",
                  value=together[0] / alone[0])
-
-
-def _save(path: Path, graph: Graph) -> None:
-    """Write a graph of several labels as an edge list."""
-    rows, columns = graph.edges.tocoo().coords
-    train, validation, test = (np.flatnonzero(graph.splits == number) for number in (1, 2, 3))
-    features = graph.features
-    np.savez(path, edges=np.stack([columns, rows], axis=1), labels=graph.labels.astype(np.int64),
-             features=features.toarray() if hasattr(features, "toarray") else features,
-             train=train, validation=validation, test=test)

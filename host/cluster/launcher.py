@@ -13,7 +13,7 @@ from typing import TextIO
 
 from hypercast.host.cluster.group import ClusterError
 
-__all__ = ["launch"]
+__all__ = ["environment", "launch", "mpirun"]
 
 #: What the command line is, for a process that mpirun starts.
 _MAIN = "from hypercast.host.cli import main; main()"
@@ -35,9 +35,9 @@ def launch(boards: int, arguments: Sequence[str]) -> int:
     """
     if importlib.util.find_spec("mpi4py") is None:
         raise ClusterError(f"--boards {boards} needs MPI, but there is no mpi4py; {_INSTALL}")
-    command = [*_mpirun(boards), "-n", str(boards), sys.executable, "-c", _MAIN, *arguments]
+    command = [*mpirun(boards), "-n", str(boards), sys.executable, "-c", _MAIN, *arguments]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, errors="replace",
-                          env=_environment(boards)) as process:
+                          env=environment(boards)) as process:
         before = {number: signal.signal(number, lambda number, _: process.send_signal(number))
                   for number in (signal.SIGINT, signal.SIGTERM)}
         try:
@@ -53,8 +53,14 @@ def launch(boards: int, arguments: Sequence[str]) -> int:
     return status
 
 
-def _mpirun(boards: int) -> list[str]:
-    """The mpirun of this environment, or else of the machine, with the options it needs."""
+def mpirun(boards: int) -> list[str]:
+    """The mpirun of this environment, or else of the machine, with the options it needs.
+
+    Raises
+    ------
+    ClusterError
+        If there is none.
+    """
     beside = Path(sys.executable).with_name("mpirun")
     found = str(beside) if beside.exists() else shutil.which("mpirun")
     if found is None:
@@ -66,7 +72,7 @@ def _mpirun(boards: int) -> list[str]:
     return [found, *as_root, "--oversubscribe", "--bind-to", "none"]
 
 
-def _environment(boards: int) -> dict[str, str]:
+def environment(boards: int) -> dict[str, str]:
     """Processors are shared; what rank 0 prints looks as if it had the terminal."""
     found = dict(os.environ)
     found.setdefault("OMP_NUM_THREADS", str(max((os.cpu_count() or 1) // boards, 1)))

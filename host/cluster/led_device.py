@@ -36,11 +36,16 @@ class LedDevice(WrappedDevice):
     def __init__(self, device: TrainingDevice, group: Group) -> None:
         super().__init__(device)
         self._group = group
+        self._failed = False
 
     def _call(self, name: str, *arguments: Any) -> Any:
-        if name in self._device.TOGETHER:  # type: ignore[attr-defined]
-            self._group.tell((name, arguments))
-        return getattr(self._device, name)(*arguments)
+        try:
+            if name in self._device.TOGETHER:  # type: ignore[attr-defined]
+                self._group.tell((name, arguments))
+            return getattr(self._device, name)(*arguments)
+        except BaseException:
+            self._failed = True  # and nobody knows what the others wait for
+            raise
 
     def train_step(self, *, record: bool = False) -> Metrics:
         if record:
@@ -69,8 +74,9 @@ class LedDevice(WrappedDevice):
         return self._group.time()
 
     def close(self) -> None:
-        """Let the other ranks end."""
-        self._group.tell((_END, ()))
+        """Let the other ranks end; if a call has failed, they are ended from outside."""
+        if not self._failed:
+            self._group.tell((_END, ()))
         super().close()
 
 

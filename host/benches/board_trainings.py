@@ -1,0 +1,86 @@
+"""Small trainings of all kinds, by several processes in one go: what each ends with."""
+
+import hashlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from hypercast.host.cluster.group import Group
+from hypercast.host.cluster.launcher import environment, mpirun
+from hypercast.host.cluster.mpi_group import world
+from hypercast.host.graphs.datasets import communities
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.training.description.model import Model
+from hypercast.host.training.description.sampling import Sampling
+from hypercast.host.training.trainer import Trainer
+from hypercast.reference.training_state import TrainingState
+
+__all__ = ["SCHEMES", "digests", "state_digest"]
+
+#: Schemes, and the parameters of their trainings.
+SCHEMES: dict[str, dict[str, Any]] = {
+    "samples in parallel": {"scheme": "samples"}, "graph in parallel": {"scheme": "graph"},
+    "layers in a pipeline": {"scheme": "layers"}}
+_SAMPLED = ("samples in parallel", "layers in a pipeline")
+_MAIN = "from hypercast.host.benches.board_trainings import main; main()"
+_SECONDS = 600
+
+
+def state_digest(state: TrainingState) -> str:
+    """SHA-256 of all weights and optimiser state."""
+    digest = hashlib.sha256(repr((
+        state.step, sorted(state.exponents.items()),
+        sorted(state.momentum_exponents.items()))).encode())
+    for name, arrays in sorted(state.parameters.items()):
+        for kind, values in sorted(arrays.items()):
+            digest.update(f"{name}.{kind}{values.shape}".encode() + values.tobytes())
+    return digest.hexdigest()
+
+
+def digests(boards: int) -> dict[str, list[str]]:
+    """What trainings of each scheme end with on so many boards: three models, both losses and
+    optimisers."""
+    if boards == 1:
+        return dict(_trained(None))
+    found = subprocess.run([*mpirun(boards), "-n", str(boards), sys.executable, "-c", _MAIN],
+                           capture_output=True, text=True, env=environment(boards))
+    if found.returncode:
+        raise RuntimeError(f"trainings on {boards} boards failed: {found.stderr[-2000:]}")
+    *_, last = found.stdout.strip().splitlines()
+    kept: dict[str, list[str]] = json.loads(last)
+    return kept
+
+
+def main() -> None:
+    """What each process runs."""
+    found = dict(_trained(world(_SECONDS)))
+    if found:
+        print(json.dumps(found))
+
+
+def _trained(group: Group | None) -> Iterator[tuple[str, list[str]]]:
+    graphs = Graph.load("blocks"), Graph(**communities(vertices=160))
+    for scheme, options in SCHEMES.items():
+        layers = 8 if options["scheme"] == "layers" else 2
+        given: dict[str, Any] = {"epochs": 3, "group": group, **(options if group else {})}
+        if scheme in _SAMPLED:
+            given |= {"sampling": Sampling(sampler="walks", batch=8, coverage=10.0),
+                      "micro_batches": 8}
+        kept = []
+        for graph, model, dropout, optimiser in (
+                (graphs[0], "gcn", (0.5,), "adam"), (graphs[1], "sage", (0.0,), "sgd"),
+                (graphs[0], "gin", (0.0,), "adam")):
+            trainer = Trainer(
+                graph, Model(model, hidden=(6,) * (layers - 1), dropout=dropout,
+                             order="combine_first"),
+                optimiser=optimiser, **given)
+            if group and group.rank:
+                trainer.follow()
+                continue
+            with trainer:
+                trainer.fit()
+                kept.append(state_digest(trainer.target.state()))
+        if kept:
+            yield scheme, kept

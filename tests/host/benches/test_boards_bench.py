@@ -1,0 +1,65 @@
+"""Bench boards: what it compares, and how it watches processes."""
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+
+from hypercast.host.benches import boards
+from hypercast.host.benches.board_processes import peaks, ranks_below
+from hypercast.host.benches.board_trainings import SCHEMES, state_digest
+from hypercast.host.graphs.graph import Graph
+from tests.host.models import small_model
+
+
+def test_a_digest_is_of_everything():
+    state = small_model().state
+    name, arrays = next(iter(state.parameters.items()))
+    master = np.array(arrays["master"])
+    master.flat[0] += 1
+    others = [replace(state, step=1), replace(state, exponents={}),
+              replace(state, momentum_exponents={}),
+              replace(state, parameters={**state.parameters, name: {**arrays, "master": master}})]
+    assert len({state_digest(each) for each in (state, *others)}) == 5
+    assert state_digest(state) == state_digest(replace(state, step=0))
+
+
+def test_trainings_that_differ_are_counted(monkeypatch):
+    """Of the graph in parallel, one differs on four boards."""
+    def digests(count):
+        found = {scheme: ["a", "b", "c"] for scheme in SCHEMES}
+        if count == 4:
+            found["graph in parallel"] = ["a", "x", "c"]
+        return found
+
+    monkeypatch.setattr(boards, "digests", digests)
+    figures = {figure.name.partition(":")[0]: figure for figure in boards._equal(lambda text: None)}
+    assert {name: (figure.value, figure.passed) for name, figure in figures.items()} == {
+        "samples in parallel": (9, True), "graph in parallel": (8, False),
+        "layers in a pipeline": (9, True)}
+
+
+def test_a_divided_graph_reads_fewer_rows_than_a_dealt_one():
+    halos, imbalance = boards._divided("blocks", Graph.load("blocks"))
+    assert halos.passed and halos.value < 1
+    assert 1 <= imbalance.value < 1.2
+
+
+def test_peak_memory_of_a_rank():
+    code = "import time; kept = bytearray(60 << 20); time.sleep(1.5)"
+    with subprocess.Popen([sys.executable, "-c", code]) as process:
+        found = peaks(process)
+    assert 60e6 < found[0] < 200e6
+
+
+def test_ranks_are_told_by_their_environment():
+    code = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'input()'])"
+    environment = {**os.environ, "OMPI_COMM_WORLD_RANK": "3"}
+    with subprocess.Popen([sys.executable, "-c", code], env=environment,
+                          stdin=subprocess.PIPE) as process:
+        while not (found := list(ranks_below(process.pid))):
+            assert process.poll() is None
+        process.communicate(b"\n")
+    assert [rank for rank, _ in found] == [3]
