@@ -26,6 +26,7 @@ BENCHES = {
     "mutants": "small mistakes put into hardware, reference and compiler, and found by tests",
     "noc": "efficiency, balance, fairness and scaling of the network under traffic",
     "paper": "steps on sampled batches of four large graphs, against HP-GNN; models on both sides",
+    "plan": "the planner: schedules, searches, and systems that split a training side by side",
     "roofline": "training steps on the simulated chip, against their busiest resource; scaling",
     "shapes": "trainings of random shapes on random simulated chips, word for word",
     "sparse": "Cora's first layer on the simulated chip, word-sparse against dense",

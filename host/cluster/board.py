@@ -1,5 +1,6 @@
 """A board of a cluster: its chip, its memory, and the way from there to its host."""
 
+import reprlib
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -94,7 +95,7 @@ def board_of(group: str, values: dict[str, Any]) -> list[Board]:
     kind = given.pop("board", None)
     if kind not in _KINDS:
         raise DescriptionError(f"[{section}] board must be one of {', '.join(sorted(_KINDS))}, "
-                               f"not {kind!r}", section, "board")
+                               f"not {reprlib.repr(kind)}", section, "board")
     count = given.pop("count", 1)
     if not 1 <= count <= 1024:
         raise DescriptionError(f"[{section}] count must be 1 to 1024, not {count}", section,
@@ -111,7 +112,8 @@ def board_of(group: str, values: dict[str, Any]) -> list[Board]:
     transfers = given.get("transfers") or transfers
     if transfers not in _TRANSFERS:
         raise DescriptionError(f"[{section}] transfers must be {', '.join(_TRANSFERS[:-1])} or "
-                               f"{_TRANSFERS[-1]}, not {transfers!r}", section, "transfers")
+                               f"{_TRANSFERS[-1]}, not {reprlib.repr(transfers)}", section,
+                               "transfers")
     board = Board(name=f"{group}-0", kind=kind, config=config,
                   clock=_or(given.get("megahertz"), 1e6, _clock(kind, config)),
                   memory=2 * config.cores * _channel_bytes(config), host=host, transfers=transfers)
@@ -127,7 +129,7 @@ def _config(section: str, kind: str, given: dict[str, Any]) -> Config:
     preset = given.get("preset") or _KINDS[kind].preset
     if preset not in PRESETS:
         raise DescriptionError(f"[{section}] preset must be one of {', '.join(PRESETS)}, not "
-                               f"{preset!r}", section, "preset")
+                               f"{reprlib.repr(preset)}", section, "preset")
     changes = {name: value for name, value in given.items() if name in _FIELDS}
     if "channel_words" in changes and given.get("gigabytes") is not None:
         raise DescriptionError(f"[{section}] has gigabytes and channel_words, which are the same "

@@ -3,6 +3,7 @@
 import difflib
 import itertools
 import math
+import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -73,8 +74,9 @@ class Cluster:
                     near = difflib.get_close_matches(name, names, n=1)
                     advice = f"did you mean {near[0]}?" if near else \
                         f"there are {_listed(names)}"
-                    raise DescriptionError(f"[{section}] names the board {name}, which there is "
-                                           f"not; {advice}", section, "boards")
+                    raise DescriptionError(
+                        f"[{section}] names the board {reprlib.repr(name)[1:-1]}, which there is "
+                        f"not; {advice}", section, "boards")
             if len({*connection.boards}) != len(connection.boards):
                 raise DescriptionError(f"[{section}] boards names a board twice: "
                                        f"{', '.join(connection.boards)}", section, "boards")

@@ -140,7 +140,8 @@ def _problem(description: "Description", cluster: "Cluster", network: Any,
 def _document(plan: "Plan") -> dict[str, object]:
     return {"strategy": plan.strategy, "scheme": plan.scheme, "schedule": plan.schedule,
             "pieces": plan.pieces, "seconds": plan.seconds, "memory": dict(plan.memory),
-            "traffic": plan.traffic, "staleness": plan.staleness, "trains": plan.trains,
+            "traffic": plan.traffic, "staleness": plan.staleness, "split": plan.split,
+            "trains": plan.trains,
             "shares": [{key: value for key, value in vars(share).items() if value is not None}
                        for share in plan.shares]}
 
@@ -165,7 +166,8 @@ def _print_comparison(problem: "Problem", found: "Comparison") -> None:
             size_text(one.traffic), one.staleness, one.trains)
     Console(width=110).print(table)
     click.echo("memory: of the fullest board; * none is faster with less of it; trains: whether "
-               "hypercast train can do it (references: with --boards, on reference devices)")
+               "hypercast train can do it (references: with --boards, on reference devices, and "
+               "divided as train divides)")
     for refusal in found.refusals:
         click.echo(f"no {refusal.strategy}: {refusal.reason}")
 
@@ -177,6 +179,8 @@ def _print_plan(plan: "Plan", problem: "Problem") -> None:
     alone = "; hypercast train cannot do it yet" if plan.trains == NOT_YET else ""
     click.echo(f"chosen: {plan.strategy} ({plan.scheme}), {plan.seconds * 1e3:.4g} ms a step"
                f"{alone}")
+    if plan.split:
+        problem = problem.split(plan.split)
     for share in plan.shares:
         first, last = min(share.layers), max(share.layers)
         names = [problem.layers[number - 1].name for number in share.layers]

@@ -3,6 +3,7 @@
 from itertools import accumulate
 
 from hypercast.host.fuzzing.arrays import try_arrays
+from hypercast.host.fuzzing.boards import try_cluster, try_plan
 from hypercast.host.fuzzing.descriptions import try_description
 from hypercast.host.fuzzing.graph_files import try_graph_file
 from hypercast.host.fuzzing.kept_runs import try_checkpoint, try_run_folder
@@ -22,6 +23,8 @@ KINDS = {
     "run folders": (try_run_folder, 10),
     "options": (try_options, 10),
     "link frames": (try_link_frames, 10),
+    "clusters": (try_cluster, 5),
+    "plans": (try_plan, 5),
 }
 _ENDS = list(accumulate(share for _, share in KINDS.values()))
 

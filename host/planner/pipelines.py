@@ -221,7 +221,8 @@ def evaluated(problem: Problem, discipline: Discipline, stages: Sequence[BoardSt
     return Plan(
         strategy=discipline.strategy, scheme=discipline.scheme, schedule=schedule, pieces=pieces,
         seconds=seconds, memory=memory, traffic=crossing, staleness=discipline.staleness,
-        trains=discipline.trains, slots=timeline.slots,
+        trains=discipline.trains if graph.is_chain or not discipline.chain else NOT_YET,
+        slots=timeline.slots,
         shares=tuple(Share(boards=tuple(board.name for board in stage.boards),
                            layers=tuple(layer + 1 for layer in stage.layers), in_flight=peak)
                      for stage, peak in zip(stages, timeline.peaks, strict=True)))

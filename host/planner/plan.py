@@ -56,6 +56,9 @@ class Plan:
         Micro-batches of a step; or, where chunks of the graph go through layers, these.
     shares : tuple of Share
         Who does what.
+    split : tuple of int
+        Into how many pieces each layer is split by its columns; empty if none is. Then a share's
+        layers are numbers of pieces.
     seconds : float
         Predicted time of a step.
     memory : dict
@@ -81,6 +84,7 @@ class Plan:
     staleness: str = EXACT
     trains: str = NOT_YET
     slots: tuple[Slot, ...] = ()
+    split: tuple[int, ...] = ()
 
     @property
     def exact(self) -> bool:

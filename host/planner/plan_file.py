@@ -1,6 +1,7 @@
 """Plans as files: every number can be edited by hand, and is checked when it is read."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import tomli_w
 from hypercast.host.cluster.board import Board
 from hypercast.host.planner.operators import size_text
 from hypercast.host.planner.pipelines import BoardStage, Discipline, evaluated
-from hypercast.host.planner.plan import Plan
+from hypercast.host.planner.plan import NOT_YET, Plan
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.strategies import (
     bapipe,
@@ -30,7 +31,7 @@ from hypercast.host.training.description.document import read_document
 __all__ = ["load_plan", "plan_of_sections", "plan_text"]
 
 _SECTIONS = ("plan", "training", "shares")
-_PLAN_HINTS = {"strategy": str, "schedule": str, "pieces": int}
+_PLAN_HINTS = {"strategy": str, "schedule": str, "pieces": int, "split": tuple[int, ...]}
 _TRAINING_HINTS = {"vertices": tuple[int, ...], "edges": tuple[int, ...],
                    "layers": tuple[str, ...], "boards": tuple[str, ...], "micro_batches": int}
 _SHARE_HINTS = {"boards": tuple[str, ...], "layers": tuple[int, ...], "in_flight": int,
@@ -51,6 +52,8 @@ def plan_text(problem: Problem, plan: Plan) -> str:
     chosen: dict[str, Any] = {"strategy": plan.strategy, "pieces": plan.pieces}
     if plan.schedule:
         chosen["schedule"] = plan.schedule
+    if plan.split:
+        chosen["split"] = plan.split
     shares = {str(number): {key: value for key, value in (
         ("boards", share.boards), ("layers", share.layers), ("in_flight", share.in_flight),
         ("micro_batches", share.micro_batches), ("part", share.part)) if value is not None}
@@ -94,7 +97,13 @@ def plan_of_sections(sections: Mapping[str, Any], problem: Problem) -> Plan:
     strategy = given.get("strategy")
     if strategy not in known:
         raise DescriptionError(f"[plan] strategy must be one of {', '.join(known)}, not "
-                               f"{strategy!r}", "plan", "strategy")
+                               f"{_short(strategy)}", "plan", "strategy")
+    split = given.get("split", ())
+    if split:
+        try:
+            problem = problem.split(split)
+        except ValueError as error:
+            raise DescriptionError(f"[plan] split: {error}", "plan", "split") from error
     shares = _shares(sections.get("shares", {}), problem)
     try:
         if strategy in _PARTED:
@@ -108,7 +117,7 @@ def plan_of_sections(sections: Mapping[str, Any], problem: Problem) -> Plan:
                                ) from error
     if isinstance(found, str):
         raise DescriptionError(found, "shares")
-    return found
+    return replace(found, split=split, trains=NOT_YET if split else found.trains)
 
 
 def _training(problem: Problem) -> dict[str, Any]:
@@ -160,8 +169,8 @@ def _shares(sections: Mapping[str, Any], problem: Problem) -> dict[str, dict[str
                                        f"section out", section, key)
         for board in given["boards"]:
             if board not in boards:
-                raise DescriptionError(f"[{section}] boards has {board}, which the cluster has "
-                                       f"not; there are {', '.join(boards)}", section, "boards")
+                raise DescriptionError(f"[{section}] boards has {_short(board)}, which the cluster "
+                                       f"has not; there are {', '.join(boards)}", section, "boards")
             if board in taken:
                 raise DescriptionError(f"[{section}] boards has {board}, which another share has, "
                                        f"too; each board has one share", section, "boards")
@@ -182,7 +191,7 @@ def _pipelined(problem: Problem, discipline: Discipline, given: Mapping[str, Any
     schedule, pieces = given.get("schedule", ""), given.get("pieces", 1)
     if schedule not in SCHEDULES:
         raise DescriptionError(f"[plan] schedule must be one of {', '.join(SCHEDULES)}, not "
-                               f"{schedule!r}", "plan", "schedule")
+                               f"{_short(schedule)}", "plan", "schedule")
     if pieces < 1 or not (discipline.chunked or pieces == problem.micro_batches):
         wanted = "at least 1" if discipline.chunked else \
             f"{problem.micro_batches}, the micro-batches of a step"

@@ -1,7 +1,8 @@
 """What the planner is asked: a network, on what, with which boards."""
 
+import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, Self
 
@@ -41,6 +42,20 @@ class NetworkLayer(NamedTuple):
     def columns(self) -> int:
         """Columns of its result."""
         return self.network.layers[self.number - 1].features_out
+
+
+def _pieces(layer: NetworkLayer, count: int) -> list[NetworkLayer]:
+    """Pieces of a layer, of about as many columns each."""
+    found, network, number = [], layer.network, layer.number
+    for begin, end in itertools.pairwise(layer.columns * piece // count
+                                         for piece in range(count + 1)):
+        mine = replace(network.layers[number - 1], features_out=end - begin)
+        after = replace(network.layers[number], features_in=end - begin)
+        found.append(NetworkLayer(
+            f"{layer.name} (columns {begin + 1} to {end})",
+            replace(network, layers=(*network.layers[:number - 1], mine, after,
+                                     *network.layers[number + 1:])), number))
+    return found
 
 
 class Exchange(NamedTuple):
@@ -106,6 +121,50 @@ class Problem:
         return cls(cluster=cluster, statistics=statistics, micro_batches=micro_batches, adam=adam,
                    layers=tuple(NetworkLayer(f"layer {number}", network, number)
                                 for number in range(1, count + 1)), edges=tuple(sorted(edges)))
+
+    @property
+    def splittable(self) -> tuple[int, ...]:
+        """Into how many pieces each layer can be split by columns, at most; 1 if it cannot.
+
+        Columns of features times weights depend on no others. The last layer's cannot be split, as
+        its loss takes all; nor can those of a residual connection, or of a network with branches.
+        """
+        chain = all(layer.network is self.layers[0].network for layer in self.layers)
+        lanes = max(board.config.lanes for board in self.boards)
+        return tuple(
+            max(1, layer.columns // lanes) if chain and not layer.network.jumping
+            and not layer.network.layers[layer.number - 1].root
+            and number < len(self.layers) else 1
+            for number, layer in enumerate(self.layers, 1))
+
+    def split(self, pieces: Sequence[int]) -> Self:
+        """This problem with layers split by columns.
+
+        Parameters
+        ----------
+        pieces : sequence of int
+            How many pieces of each layer.
+
+        Raises
+        ------
+        ValueError
+            If a layer cannot be split into so many.
+        """
+        if len(pieces) != len(self.layers):
+            raise ValueError(f"the network has {len(self.layers)} layers, but pieces of "
+                             f"{len(pieces)} are given; give one number for each layer")
+        for number, (count, most) in enumerate(zip(pieces, self.splittable, strict=True), 1):
+            if not 1 <= count <= most:
+                raise ValueError(f"layer {number} can be split into 1 to {most} pieces by its "
+                                 f"columns, not into {count}")
+        layers: list[NetworkLayer] = []
+        parts: list[range] = []
+        for layer, count in zip(self.layers, pieces, strict=True):
+            parts.append(range(len(layers), len(layers) + count))
+            layers += _pieces(layer, count) if count > 1 else [layer]
+        return replace(self, layers=tuple(layers), edges=tuple(sorted(
+            (one, other) for source, target in self.edges
+            for one in parts[source] for other in parts[target])))
 
     @property
     def boards(self) -> tuple[Board, ...]:

@@ -44,12 +44,13 @@ PACKAGES = {
     "host/cli": "host/commands",
     "cocotb": "host/files rtl sim",
     "host/fuzzing":
-        "host/cli host/commands host/files host/graphs host/report host/runtime "
-        "host/runtime/transport host/training host/training/description reference rtl",
+        "host/cli host/cluster host/commands host/files host/graphs host/planner host/report "
+        "host/runtime host/runtime/transport host/training host/training/description reference "
+        "rtl",
     "host/benches":
         "boards host/cluster host/compiler host/cycle_model host/eda host/files host/fuzzing "
-        "host/graphs host/noc host/runtime host/runtime/transport host/training "
-        "host/training/description reference rtl sim",
+        "host/graphs host/noc host/planner host/runtime host/runtime/transport host/schedules "
+        "host/training host/training/description reference rtl sim",
 }
 MODULES = {module_name(path): path for path in modules(*FOLDERS) if path.name != "__init__.py"}
 

@@ -1,20 +1,23 @@
 """BaPipe: layers balanced over unequal boards, with the best of the schedules they can follow.
 
 (Zhao et al., BaPipe: Exploration of Balanced Pipeline Parallelism for DNN Training, 2020.) Boards
-may come in any order of their speeds, and some may be left out.
+may come in any order of their speeds, and some may be left out. A layer that is too much for its
+board is split by feature columns between neighbours.
 """
 
+import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 from hypercast.host.cluster.board import Board
 from hypercast.host.planner.pipelines import Discipline, evaluated, pipeline_of, schedules_for
-from hypercast.host.planner.plan import Plan, Refusal
+from hypercast.host.planner.plan import NOT_YET, REFERENCES, Plan, Refusal
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.ranges import Ranges, refused
 
 __all__ = ["DISCIPLINE", "board_orders", "plans"]
 
-DISCIPLINE = Discipline(strategy="BaPipe")
+DISCIPLINE = Discipline(strategy="BaPipe", trains=REFERENCES)
 
 
 def plans(problem: Problem) -> Iterator[Plan | Refusal]:
@@ -22,7 +25,35 @@ def plans(problem: Problem) -> Iterator[Plan | Refusal]:
     if reason := refused(problem):
         yield Refusal(strategy=DISCIPLINE.strategy, reason=reason)
         return
-    ranges, found, reasons = Ranges(problem), list[Plan](), list[str]()
+    found, reasons = list[Plan](), list[str]()
+    _try(problem, found, reasons)
+    pieces = _worth_splitting(problem)
+    if max(pieces) > 1:
+        parts = list[Plan]()
+        _try(problem.split(pieces), parts, reasons)
+        found += [replace(plan, split=pieces, trains=NOT_YET) for plan in parts]
+    if found:
+        yield min(found, key=lambda plan: plan.seconds)
+        return
+    yield Refusal(strategy=DISCIPLINE.strategy, reason=reasons[0] if reasons else (
+        "no run of layers fits one of the boards, however they are dealt"))
+
+
+def _worth_splitting(problem: Problem) -> tuple[int, ...]:
+    """Pieces of each layer, none of which takes more than half of a board's share of all."""
+    speeds = [1 / problem.graph.seconds(range(len(problem.layers)), board)
+              for board in problem.boards]
+    share = max(speeds) / sum(speeds) / 2
+    board = problem.fastest[0]
+    whole = problem.graph.seconds(range(len(problem.layers)), board)
+    return tuple(
+        min(most, math.ceil(problem.graph.seconds([number], board) / whole / share))
+        for number, most in enumerate(problem.splittable))
+
+
+def _try(problem: Problem, found: list[Plan], reasons: list[str]) -> None:
+    """Collect plans of all numbers of boards, orders and schedules, or why there are none."""
+    ranges = Ranges(problem)
     for count in range(2, min(len(problem.boards), len(problem.layers)) + 1):
         for boards in board_orders(problem, count):
             stages = ranges.balanced(boards)
@@ -39,11 +70,6 @@ def plans(problem: Problem) -> Iterator[Plan | Refusal]:
                     found.append(plan)
                 else:
                     reasons.append(plan)
-    if found:
-        yield min(found, key=lambda plan: plan.seconds)
-        return
-    yield Refusal(strategy=DISCIPLINE.strategy, reason=reasons[0] if reasons else (
-        "no run of layers fits one of the boards, however they are dealt"))
 
 
 def board_orders(problem: Problem, count: int) -> list[tuple[Board, ...]]:

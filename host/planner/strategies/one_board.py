@@ -8,7 +8,8 @@ from hypercast.host.planner.problem import Problem
 
 __all__ = ["DISCIPLINE", "plans"]
 
-DISCIPLINE = Discipline(strategy="one board", scheme="one board", trains=ANYTHING)
+DISCIPLINE = Discipline(strategy="one board", scheme="one board", trains=ANYTHING,
+                        chain=False)
 
 
 def plans(problem: Problem) -> Iterator[Plan | Refusal]:

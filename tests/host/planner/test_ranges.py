@@ -1,13 +1,21 @@
 """Layers are dealt to boards as evenly as they can be, and only where they fit."""
 
 import itertools
+import tomllib
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hypercast.host.cluster.description import load_cluster
 from hypercast.host.planner.operators import Footprint
+from hypercast.host.planner.plan_file import plan_of_sections, plan_text
+from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.ranges import Ranges
+from hypercast.host.planner.statistics import Statistics
+from hypercast.host.planner.strategies import bapipe
+from hypercast.host.training.description.conversion import DescriptionError
+from hypercast.reference.network import Network
 from tests.host.planner.problems import cluster, problem
 
 TIMES = st.lists(st.integers(1, 9), min_size=2, max_size=7)
@@ -50,3 +58,39 @@ def test_a_cut_that_the_link_cannot_carry_is_the_slowest_of_all():
     training = problem([2, 2, 2, 2], boards, output=50_000)
     assert len(Ranges(training).balanced(boards.boards)) == 2
     assert training.graph.cut([0, 1], [2, 3]) == 50_000
+
+
+def test_layers_are_split_by_columns():
+    boards = load_cluster("u50-2")
+    network = Network.of_widths([64, 64, 32, 4])
+    training = Problem.of_network(boards, network, Statistics(
+        vertices=(500,) * 4, edges=(3000,) * 3, sampled=True), micro_batches=4)
+    assert training.splittable == (4, 2, 1)
+    split = training.split((3, 1, 1))
+    assert [layer.columns for layer in split.layers] == [21, 21, 22, 32, 4]
+    assert split.edges == ((0, 3), (1, 3), (2, 3), (3, 4))
+    whole, parts = (sum(one.output for one in which.graph.operators)
+                    for which in (training, split))
+    assert whole == parts
+    assert split.graph.seconds(range(3), boards.boards[0]) >= training.graph.seconds(
+        [0], boards.boards[0])
+    for pieces, text in (((5, 1, 1), "layer 1 can be split into 1 to 4 pieces"),
+                         ((1, 1, 2), "layer 3 can be split into 1 to 1"),
+                         ((1, 1), "one number for each layer")):
+        with pytest.raises(ValueError, match=text):
+            training.split(pieces)
+
+
+def test_a_layer_that_is_too_much_for_a_board_is_split():
+    training = Problem.of_network(load_cluster("u50-4"), Network.of_widths([512, 256, 16, 4]),
+                                  Statistics(vertices=(4000,) * 4, edges=(400_000,) * 3,
+                                             sampled=True), micro_batches=32)
+    [plan] = bapipe.plans(training)
+    assert plan.split[0] > 1
+    sections = tomllib.loads(plan_text(training, plan))
+    again = plan_of_sections(sections, training)
+    assert (again.split, again.shares) == (plan.split, plan.shares)
+    assert again.seconds == pytest.approx(plan.seconds)
+    sections["plan"]["split"] = [99, 1, 1]
+    with pytest.raises(DescriptionError, match="split: layer 1 can be split into"):
+        plan_of_sections(sections, training)

@@ -1,0 +1,86 @@
+"""Trainings and clusters on which systems that split a training are compared."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from hypercast.host.benches.study.graphs import GRAPHS, GraphStatistics
+from hypercast.host.cluster.description import Cluster
+from hypercast.host.planner.problem import NetworkLayer, Problem
+from hypercast.host.planner.statistics import Statistics
+from hypercast.reference.network import LINEAR, Layer, Network
+
+__all__ = ["CLUSTERS", "WORKLOADS", "branched", "deep", "whole"]
+
+#: Eight equal boards on a fast and on a slow network, unequal boards, and boards on serial lines.
+CLUSTERS = ("vcu128-8", "vcu128-8-slow", "mixed", "ulx3s-4")
+
+#: Sizes of ogbn-products (Hu et al., Open Graph Benchmark, 2020), as published.
+_PRODUCTS = GraphStatistics(vertices=2_449_029, edges=123_718_280, features=100, classes=47)
+#: Vertices and edges of a subgraph that is a micro-batch: that of HP-GNN's study.
+_VERTICES, _EDGES, _FEATURES, _CLASSES = 2_750, 57_260, 602, 41
+#: Micro-batches of a step.
+_SAMPLES = 16
+
+
+def whole(graph: GraphStatistics, hidden: tuple[int, ...], cluster: Cluster) -> Problem:
+    """Steps on a whole graph."""
+    network = Network.of_widths((graph.features, *hidden, graph.classes))
+    return Problem.of_network(cluster, network, Statistics.whole(
+        graph.vertices, graph.edges + graph.vertices, len(network.layers)))
+
+
+def deep(cluster: Cluster, layers: int, hidden: int, samples: int = _SAMPLES) -> Problem:
+    """Steps of a deep network on samples."""
+    network = Network.of_widths((_FEATURES, *[hidden] * (layers - 1), _CLASSES))
+    return Problem.of_network(cluster, network, _sampled(layers), micro_batches=samples)
+
+
+def branched(cluster: Cluster, branches: int = 6, length: int = 4,
+             samples: int = _SAMPLES // 2) -> Problem:
+    """Steps of a network with branches of convolutions, on samples.
+
+    A first layer, several branches of equal convolutions, and a linear layer that takes the
+    outputs of all side by side.
+    """
+    width = 128
+    first = Network.of_widths((_FEATURES, width, width))
+    # Its own first layer stands for what a branch reads.
+    branch = Network.of_widths([width] * (length + 3))
+    joined = Network(layers=(
+        Layer(features_in=width, features_out=branches * width),
+        Layer(features_in=branches * width, features_out=_CLASSES, order=LINEAR)))
+    layers = [NetworkLayer("first", first, 1)]
+    edges, last = [], branches * length + 1
+    for number in range(branches):
+        before = 0
+        for place in range(length):
+            edges.append((before, len(layers)))
+            before = len(layers)
+            layers.append(NetworkLayer(f"branch {number + 1}, layer {place + 1}", branch,
+                                       place + 2))
+        edges.append((before, last))
+    layers.append(NetworkLayer("last", joined, 2))
+    return Problem(cluster=cluster, layers=tuple(layers), edges=tuple(sorted(edges)),
+                   statistics=_sampled(length + 2), micro_batches=samples)
+
+
+def _sampled(layers: int) -> Statistics:
+    return Statistics(vertices=(_VERTICES,) * (layers + 1), edges=(_EDGES,) * layers,
+                      sampled=True)
+
+
+#: What fits boards of 64 kB.
+_SMALL = GraphStatistics(vertices=300, edges=1_200, features=8, classes=4)
+_LARGE: Mapping[str, Callable[[Cluster], Problem]] = {
+    **{f"{name}, whole graph": partial(whole, graph, (128,))
+       for name, graph in ({name: GRAPHS[name] for name in ("Reddit", "Yelp", "AmazonProducts")}
+                           | {"ogbn-products": _PRODUCTS}).items()},
+    "deep network, whole graph": partial(whole, GRAPHS["Reddit"], (64,) * 31),
+    "deep network, samples": partial(deep, layers=32, hidden=64),
+    "branched network": branched,
+}
+#: Cluster to trainings by name.
+WORKLOADS: Mapping[str, Mapping[str, Callable[[Cluster], Problem]]] = {
+    **dict.fromkeys(CLUSTERS[:3], _LARGE),
+    CLUSTERS[3]: {"small graph": partial(whole, _SMALL, (8,)),
+                  "small graph, 8 layers": partial(whole, _SMALL, (8,) * 7)}}
