@@ -28,7 +28,7 @@ def rounded_shift(value: npt.ArrayLike, shift: int) -> IntArray:
     if shift == 0:
         return value.copy()
     floor: IntArray = value >> shift
-    rest = value - (floor << shift) if shift < 63 else value & np.int64((1 << 63) - 1)
+    rest = value - (floor << shift)
     half = np.int64(1) << np.int64(shift - 1)
     up: BoolArray = (rest > half) | ((rest == half) & (floor & 1 == 1))
     return floor + up

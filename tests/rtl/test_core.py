@@ -8,11 +8,15 @@ import pytest
 
 from hypercast.host.cycle_model.prediction import predict
 from hypercast.host.cycle_model.workload import Workload
+from hypercast.host.graphs.datasets import communities
+from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.prepare import open_device
 from hypercast.rtl.chip import CORE_MODULE
-from hypercast.rtl.config import Config
-from hypercast.rtl.core import Core
+from hypercast.reference.recipe import BINARY_CROSS_ENTROPY
+from hypercast.rtl.config import PRESETS, Config
+from hypercast.rtl.core import Core, core_signature
 from hypercast.rtl.export.rtlil import to_rtlil
+from hypercast.rtl.isa import Split
 from tests.system.chips import NARROW, VARIANTS, ModelTraining, random_graph
 
 FIELDS = {"dimensions": range(7), "lanes": (2, 4, 8, 16), "planes": (1, 2, 4),
@@ -72,6 +76,12 @@ def test_converts_too(values):
     convert(values)
 
 
+@pytest.mark.parametrize("external", [False, True])
+def test_memory_is_inside_unless_asked_for(external):
+    members = core_signature(PRESETS["tiny"], external=external)
+    assert ("memory" in members) == external
+
+
 def test_converts_with_slow_memory():
     convert((1, 2, 1, 1, 8), memory_latency=1024, memory_stalls=True)
 
@@ -100,3 +110,21 @@ def test_a_training_is_counted():
         assert counters[name] > 0, name
     assert counters["correct_train"] <= 20 and counters["wrong_train"] == 0
     assert {counters[name] for name in counters if name.endswith("_faults")} == {0}
+
+
+def test_wrong_labels_are_counted_by_split():
+    """With several labels, what is wrong counts for itself; both are as the reference has them."""
+    model = ModelTraining(graph=Graph(**communities(vertices=60, classes=5)), config=NARROW,
+                          variant=("gcn", {}), hidden=(8,),
+                          recipe={"loss": BINARY_CROSS_ENTROPY}).model()
+    device = open_device("rtl", model, NARROW)
+    try:
+        metrics = device.train_step()
+        counters = {name: sum(values) for name, values in device.counters.items()}
+    finally:
+        device.close()
+    for split in (Split.TRAIN, Split.VALIDATION, Split.TEST):
+        name = split.name.lower()
+        assert counters[f"correct_{name}"] == metrics.correct[split]
+        assert counters[f"wrong_{name}"] == metrics.wrong[split]
+    assert counters["wrong_train"] > 0

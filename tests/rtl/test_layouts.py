@@ -1,7 +1,7 @@
 """Layouts: the hardware's view of an instruction is the encoder's, flits hold what they must."""
 
 import pytest
-from amaranth.hdl import Const
+from amaranth.hdl import Const, Shape, Value
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -81,3 +81,21 @@ def test_accumulator_row(config):
 def test_signatures_make_interfaces_that_comply(signature, config):
     description = signature(config)
     assert description.is_compliant(description.create())
+
+
+@pytest.mark.parametrize("kind", SIGNATURES)
+@pytest.mark.parametrize("config", SHAPES, ids=str)
+def test_no_member_is_without_a_bit(config, kind):
+    """Except for addresses of what there is one of only."""
+    signature = kind(config)
+    found = {path: len(Value.cast(value))
+             for path, _, value in signature.flatten(signature.create())}
+    assert all(width > 0 for width in found.values()), found
+
+
+def test_a_link_has_one_valid_one_parity_and_a_credit_for_each_plane():
+    for config in SHAPES:
+        widths = {name: Shape.cast(member.shape).width
+                  for name, member in Link(config).members.items()}
+        assert widths == {"valid": 1, "flit": flit(config).size, "parity": 1,
+                          "credit": config.planes}

@@ -205,3 +205,43 @@ def test_a_changed_word_is_reported(stall, parity_memories):  # noqa: F811
         assert len(faults) == 1
 
     bench.run(program, [count_cycles(bench.operand.fault, faults)])
+
+
+def test_nothing_waits_for_the_receiver():
+    """A word is there before anybody is ready for it, and stays until somebody is."""
+    bench = Bench(CONFIGS["test"])
+
+    async def program(ctx):
+        panel = bench.panel(4)
+        await store(ctx, bench.operand.bypass, 0, panel, bench.rng)
+        ctx.set(bench.operand.job, {"gradient": 1, "rows": 4, "panels": 1, "bypassed": 1})
+        ctx.set(bench.operand.start, 1)
+        await ctx.tick()
+        ctx.set(bench.operand.start, 0)
+        bench._wanted = [2, 1]
+        await ctx.tick().repeat(8)
+        assert ctx.get(bench.operand.o.valid)
+        assert await get(ctx, bench.operand.o, 2, bench.rng) == [panel[2], panel[1]]
+
+    bench.run(program)
+
+
+def test_what_is_stored_after_the_start_is_not_waited_for():
+    """Rows of a panel that is there can be read while others are stored."""
+    bench = Bench(CONFIGS["test"])
+    operand = bench.operand
+
+    async def program(ctx):
+        panel = bench.panel(6)
+        await store(ctx, operand.bypass, 0, panel, bench.rng)
+        ctx.set(operand.job, {"gradient": 1, "rows": 6, "panels": 1, "bypassed": 1, "chained": 1})
+        ctx.set(operand.start, 1)
+        await ctx.tick()
+        ctx.set(operand.start, 0)
+        await ctx.tick()
+        ctx.set(operand.bypass.storing, 1)  # and no row of it comes
+        ctx.set(operand.bypass.rows, 0)
+        bench._wanted = list(range(6))
+        assert await get(ctx, operand.o, 6, bench.rng) == panel
+
+    bench.run(program)

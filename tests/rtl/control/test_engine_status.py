@@ -40,10 +40,11 @@ def test_reduction(dimensions, latency):
     run(dut, bench)
 
 
+@pytest.mark.parametrize("dimensions, shadow", [(1, 7), (4, 8), (6, 9)])
 @pytest.mark.parametrize("engine", Engine)
-def test_shadow(engine):
-    dut = EngineStatus(PRESETS["cora"])
-    assert dut.shadow == 8
+def test_shadow(engine, dimensions, shadow):
+    dut = EngineStatus(PRESETS["cora"].replace(dimensions=dimensions))
+    assert dut.shadow == shadow
 
     async def bench(ctx):
         ctx.set(dut.start, 1 << engine)

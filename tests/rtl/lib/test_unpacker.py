@@ -75,3 +75,22 @@ def test_rate(word_width, record_width):
 def test_widths_that_do_not_fit_are_refused(word_width, record_width):
     with pytest.raises(ValueError, match=str(word_width)):
         Unpacker(word_width, record_width)
+
+
+@pytest.mark.parametrize(("word_width", "record_width"), WIDTHS)
+def test_nothing_waits_for_the_receiver(word_width, record_width):
+    """A receiver that waits for a record before it is ready gets one."""
+    dut = Unpacker(word_width, record_width)
+    words = max(record_width // word_width, 1)
+
+    async def bench(ctx):
+        ctx.set(dut.i.valid, 1)
+        for number in range(words):
+            ctx.set(dut.i.payload, number + 1)
+            assert ctx.get(dut.i.ready) and not ctx.get(dut.o.valid)
+            await ctx.tick()
+        assert ctx.get(dut.o.valid) and not ctx.get(dut.i.ready)
+        assert ctx.get(dut.o.payload) == sum(
+            number + 1 << number * word_width for number in range(words))
+
+    run(dut, bench)

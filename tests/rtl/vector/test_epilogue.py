@@ -59,6 +59,26 @@ def test_matches_reference(element_width, relu, shift, scale):
     run(dut, bench, cycles=1000)
 
 
+def test_a_magnitude_is_that_of_one_row():
+    """When no row follows a large one, there is nothing more of it."""
+    config = PRESETS["test"]
+    dut = Epilogue(config)
+
+    async def bench(ctx):
+        ctx.set(dut.keep, (1 << config.lanes) - 1)
+        ctx.set(dut.row, [1 << config.accumulator_width - 2] * config.lanes)
+        ctx.set(dut.valid, 1)
+        await ctx.tick()
+        ctx.set(dut.valid, 0)
+        found = []
+        for _ in range(10):
+            await ctx.tick()
+            found.append(ctx.get(dut.magnitude))
+        assert [value for value in found if value] == [1 << config.accumulator_width - 2]
+
+    run(dut, bench)
+
+
 def test_nothing_has_no_magnitude():
     """Neither rows that are not there nor zeros."""
     config = PRESETS["test"]
