@@ -11,8 +11,8 @@ from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.graphs.datasets import communities
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.prepare import open_device
-from hypercast.rtl.chip import CORE_MODULE
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY
+from hypercast.rtl.chip import CORE_MODULE
 from hypercast.rtl.config import PRESETS, Config
 from hypercast.rtl.core import Core, core_signature
 from hypercast.rtl.export.rtlil import to_rtlil
