@@ -10,7 +10,8 @@ from hypercast.host.training.numbers import TensorNumbers
 from hypercast.reference.require import require
 from hypercast.rtl.isa import Engine
 
-__all__ = ["check_numbers", "check_records", "check_run", "check_slices", "check_step"]
+__all__ = ["check_boards", "check_numbers", "check_records", "check_run", "check_slices",
+           "check_step"]
 
 _COUNTS, _EXPONENTS = range(1 << 63), range(-512, 512)
 #: Beyond is no loss, and no number to draw.
@@ -51,6 +52,25 @@ def check_run(run: Any) -> None:
             require(len(region) == 3, f"{memory} has a region that is no name, address and words")
             for value, form in zip(region, (str, _COUNTS, _COUNTS), strict=True):
                 _check(value, form, f"{memory}, {region[0]}")
+
+
+def check_boards(time: Any) -> None:
+    """Raise ``ValueError`` unless ``boards.json`` has what boards took, and their last step."""
+    _check(time, {"steps": _COUNTS, "boards": [str], "seconds": float, "computed": [float],
+                  "waited": [float], "alone": float, "slots": [list]}, "the boards")
+    names = time["boards"]
+    require(names and len(names) == len(time["computed"]) == len(time["waited"]),
+            "boards, computed and waited are not of as many boards")
+    for key in ("steps", "seconds"):
+        require(time[key] and time[key] > 0, f"{key} is {time[key]}, not above 0")
+    for number, value in enumerate((*time["computed"], *time["waited"], time["alone"])):
+        require(value is not None and value >= 0, f"time {number + 1} is {value}, no number")
+    for number, slot in enumerate(time["slots"], 1):
+        place = f"slot {number}"
+        require(len(slot) == 4, f"{place} is no track, name, begin and end")
+        for value, form in zip(slot, (str, str, float, float), strict=True):
+            _check(value, form, place)
+        require(None not in slot and 0 <= slot[2] <= slot[3], f"{place} ends before it begins")
 
 
 def check_records(records: Sequence[Any]) -> None:

@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from hypercast.host.cluster.clock import Slot
+from hypercast.host.cluster.virtual_time import VirtualTime
 from hypercast.host.files.reading.arrays import opened_archive
 from hypercast.host.files.reading.json_file import read_json
 from hypercast.host.report.checks import (
+    check_boards,
     check_numbers,
     check_records,
     check_run,
@@ -19,6 +22,7 @@ from hypercast.host.report.checks import (
 from hypercast.host.runtime.timeline import Phase, Slices
 from hypercast.host.training.numbers import TensorNumbers
 from hypercast.host.training.run_folder import (
+    BOARDS,
     EPOCHS,
     NUMBERS,
     RUN,
@@ -55,6 +59,8 @@ class Run:
         When its engines were busy; ``instruction`` is the number of the phase.
     numbers : list of TensorNumbers
         Numbers of the step after the last one.
+    boards : VirtualTime or None
+        What the boards of a cluster would have taken.
     """
 
     facts: dict[str, Any]
@@ -66,6 +72,7 @@ class Run:
     phases: list[Phase] = field(default_factory=list)
     slices: Slices | None = None
     numbers: list[TensorNumbers] = field(default_factory=list)
+    boards: VirtualTime | None = None
 
     def counters(self) -> dict[str, list[int]]:
         """Counter name to a value per core, over the whole step."""
@@ -108,6 +115,13 @@ def load_run(folder: str | PathLike[str]) -> Run:
             numbers = read_json(folder / NUMBERS)
             check_numbers(numbers)
             step["numbers"] = [TensorNumbers(**tensor) for tensor in numbers]
+        if (folder / BOARDS).exists():
+            name = BOARDS
+            boards = read_json(folder / BOARDS)
+            check_boards(boards)
+            step["boards"] = VirtualTime(**boards | {
+                key: tuple(boards[key]) for key in ("boards", "computed", "waited")}
+                | {"slots": tuple(Slot(*slot) for slot in boards["slots"])})
         return Run(facts=run["facts"], config=config, memory=run["memory"],
                    epochs=epochs, **step)
     except (OSError, KeyError, RecursionError, TypeError, ValueError) as error:

@@ -6,7 +6,16 @@ from typing import TypeAlias
 
 from matplotlib.figure import Figure
 
-from hypercast.host.report import curves, engines, links, memory, numbers, roofline, timeline
+from hypercast.host.report import (
+    boards,
+    curves,
+    engines,
+    links,
+    memory,
+    numbers,
+    roofline,
+    timeline,
+)
 from hypercast.host.report.drawing import picture
 from hypercast.host.report.folder import Run
 from hypercast.host.runtime.trace import CLOCK_MHZ
@@ -57,6 +66,9 @@ _STEP: tuple[Section, ...] = (
      engines.draw, engines.table),
     ("Links", "Each line is a link, in its sender's direction.", links.draw, None),
 )
+_BOARDS: Section = (
+    "Boards", "What the boards of the cluster would have done in the last step, by the cycle model "
+    "and the cluster's links. Bars of a port are what it sends.", boards.draw, boards.table)
 _MEMORY: Section = ("Memory map", "The same on every core.", memory.draw, memory.table)
 
 
@@ -72,6 +84,8 @@ def page(run: Run) -> str:
     if run.phases:
         sections += [part for part in _STEP
                      if run.config.dimensions or part[2] is not links.draw]
+    if run.boards:
+        sections.append(_BOARDS)
     if run.memory:
         sections.append(_MEMORY)
     title = f"Hypercast: {run.facts['data set']} on {run.facts['device']}"

@@ -5,12 +5,13 @@ import io
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from hypercast.host.cluster.virtual_time import VirtualTime
 from hypercast.host.compiler.job import Job
 from hypercast.host.files.durable_file import flush_folder, write_durably
 from hypercast.host.files.reading.regular_file import FileError, read_bytes
@@ -24,11 +25,12 @@ from hypercast.host.training.numbers import TensorNumbers
 from hypercast.reference.training_state import TrainingState
 from hypercast.rtl.config import Config
 
-__all__ = ["EPOCHS", "NUMBERS", "RUN", "SLICES", "STEP", "Record", "RunError", "RunFolder"]
+__all__ = ["BOARDS", "EPOCHS", "NUMBERS", "RUN", "SLICES", "STEP", "Record", "RunError",
+           "RunFolder"]
 
 #: Files that ``hypercast report`` draws.
-RUN, EPOCHS, STEP, SLICES, NUMBERS = (
-    "run.json", "epochs.jsonl", "step.json", "slices.npz", "numbers.json")
+RUN, EPOCHS, STEP, SLICES, NUMBERS, BOARDS = (
+    "run.json", "epochs.jsonl", "step.json", "slices.npz", "numbers.json", "boards.json")
 _DESCRIPTION, _CHECKPOINT, _TRACE = "run.toml", "checkpoint.safetensors", "trace.json"
 #: Initial weights, if they came from a file; with its suffix.
 _WEIGHTS = "initial_weights"
@@ -187,7 +189,7 @@ class RunFolder:
         path = self._folder / _DESCRIPTION
         same = not weights and path.exists() and read_bytes(path) == described
         for name in (*([] if same else [_DESCRIPTION]),
-                     _CHECKPOINT, RUN, EPOCHS, STEP, SLICES, NUMBERS, _TRACE):
+                     _CHECKPOINT, RUN, EPOCHS, STEP, SLICES, NUMBERS, BOARDS, _TRACE):
             (self._folder / name).unlink(missing_ok=True)
             flush_folder(self._folder)
 
@@ -212,6 +214,10 @@ class RunFolder:
         """Replace the ``Checkpoint``; parameters are its own. Records of its epochs are there."""
         save_checkpoint(self.checkpoint_path, Checkpoint(
             identity=identity, state=state, best=best, records=self._recorded.hexdigest()))
+
+    def boards(self, time: VirtualTime) -> None:
+        """Keep what the boards of a cluster would have taken."""
+        self._write(BOARDS, asdict(time))
 
     def step(self, number: int, profile: Profile, config: Config) -> None:
         """Keep the profile of training step ``number``, from 1."""

@@ -547,9 +547,15 @@ class Trainer:
         return step_numbers(oracle, adjacency, features)
 
     def virtual_time(self) -> VirtualTime | None:
-        """What the boards of the cluster would have taken so far; None without one."""
+        """What the boards of the cluster would have taken so far; None without one.
+
+        It is kept with the run, for the report.
+        """
         target = self.target
-        return target.virtual_time() if isinstance(target, LedDevice) else None
+        time = target.virtual_time() if isinstance(target, LedDevice) else None
+        if time and self._folder:
+            self._folder.boards(time)
+        return time
 
     def keep_numbers(self) -> None:
         """Keep ``numbers`` in the run's folder, unless the next step would stop, or is on a sample.

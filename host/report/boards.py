@@ -1,0 +1,45 @@
+"""The boards of a cluster: their last step, and what each of them waited for."""
+
+from html import escape
+
+from matplotlib.figure import Figure
+
+from hypercast.host.cluster.virtual_time import VirtualTime
+from hypercast.host.report.drawing import KINDS, SERIES, figure, kind_of
+from hypercast.host.report.folder import Run
+
+__all__ = ["draw", "table"]
+
+
+def _time(run: Run) -> VirtualTime:
+    assert run.boards
+    return run.boards
+
+
+def draw(run: Run) -> Figure:
+    """A row for each board and port that was in use, a bar for what it did."""
+    time = _time(run)
+    used = {slot.track for slot in time.slots} - {*time.boards}
+    tracks = sorted({*time.boards, *used})
+    result, [[axes]] = figure(0.9 + 0.28 * len(tracks))
+    first = min((slot.begin for slot in time.slots), default=0.0)
+    for slot in time.slots:
+        axes.barh(tracks.index(slot.track), (slot.end - slot.begin) * 1e3,
+                  left=(slot.begin - first) * 1e3, height=0.8,
+                  color=KINDS.get(kind_of(slot.name), SERIES[3]))
+    axes.set(yticks=range(len(tracks)), yticklabels=tracks, xlabel="ms in the last step")
+    axes.invert_yaxis()
+    return result
+
+
+def table(run: Run) -> str:
+    """What each board did of the whole time."""
+    time = _time(run)
+    rows = "".join(
+        f"<tr><td>{escape(name)}</td><td>{computed / time.seconds:.1%}</td>"
+        f"<td>{waited / time.seconds:.1%}</td></tr>" for name, computed, waited in zip(
+            time.boards, time.computed, time.waited, strict=True))
+    return (f"<p>{time.seconds / time.steps * 1e3:.4g} ms a step, "
+            f"{time.alone / time.seconds:.2f} times as fast as {escape(time.boards[0])} alone.</p>"
+            f'<div class="scroll"><table><tr><th>board</th><th>computed</th><th>waited</th></tr>'
+            f"{rows}</table></div>")
