@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hypercast.host.cluster.board import Board
 from hypercast.host.cluster.clock import Clock, Slot
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.group import Group
@@ -14,7 +15,15 @@ from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.sample import Sample
 
-__all__ = ["TimedGroup"]
+__all__ = ["TimedGroup", "boards_of"]
+
+
+def boards_of(cluster: Cluster, count: int) -> tuple[Board, ...]:
+    """The boards of the first ranks; raises ``DescriptionError`` if the cluster has fewer."""
+    if len(cluster.boards) < count:
+        raise DescriptionError(f"{count} boards train, but the cluster has "
+                               f"{len(cluster.boards)}; take no more, or describe more")
+    return cluster.boards[:count]
 
 
 class TimedGroup(Group):
@@ -44,10 +53,7 @@ class TimedGroup(Group):
         super().__init__(group.rank, group.size)
         self._group = group
         self._seconds = seconds
-        if len(cluster.boards) < group.size:
-            raise DescriptionError(f"{group.size} boards train, but the cluster has "
-                                   f"{len(cluster.boards)}; take no more, or describe more")
-        boards = cluster.boards[:group.size]
+        boards = boards_of(cluster, group.size)
         self._names = [board.name for board in boards]
         self._routes = {(one, other): cluster.route(boards[one], boards[other])
                         for one in range(group.size) for other in range(group.size)

@@ -32,6 +32,7 @@ from hypercast.host.runtime.comparison import Comparison
 from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
 from hypercast.host.runtime.sampled_device import SampledDevice
 from hypercast.host.runtime.transport import Transport
+from hypercast.host.training.board_memory import check_board_memory
 from hypercast.host.training.checkpoint import identity
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.description import Description
@@ -368,17 +369,20 @@ class Trainer:
         agree(group, self._identity() if self._samples else {})
         if self._samples:
             parts = self._samples, self._judge, self.recipe.micro_batches
+            self._check_memory(group.size)
             group = self._group = on_cluster(group, self._cluster, self.initial)
             if self._scheme == LAYERS:
                 return SampledPipeline(LayersInPipeline(self.initial, group), *parts)
             oracle = PacedGnn(self.initial, group)
             return SamplesInParallel(ReferenceDevice(self.initial, oracle), *parts, group)
         sample = self.initial.sample
+        if self._scheme == GRAPH:
+            self.division = Division.of(sample.edges[0], group.size)
+        self._check_memory(group.size)
         if self._scheme == LAYERS:
-            runs_of_layers(self.network, sample, group.size)  # or it is refused now
             model: InitialModel = group.tell(self.initial)
         else:
-            self.division = Division.of(sample.edges[0], group.size)
+            assert self.division
             model = group.deal(replace(self.initial, sample=part)
                                for part in parts_of(sample, self.division))
         group = self._group = on_cluster(group, self._cluster, self.initial)
@@ -395,6 +399,14 @@ class Trainer:
             follow(device, self._group)
         else:
             follow_graph(self._group, self._scheme or GRAPH, self._cluster)
+
+    def _check_memory(self, boards: int) -> None:
+        """Refuse what boards cannot share, or do not hold."""
+        runs = runs_of_layers(self.network, self.initial.sample, boards) \
+            if self._scheme == LAYERS else []
+        if self._cluster:
+            check_board_memory(self.initial, self._cluster, boards=boards, runs=runs,
+                               division=self.division)
 
     def _judge(self) -> Judge:
         """What evaluates parameters that are trained on samples."""

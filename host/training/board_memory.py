@@ -1,0 +1,87 @@
+"""Whether the boards of a cluster have room for their shares of a training."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from hypercast.host.cluster.board import Board
+from hypercast.host.cluster.description import Cluster
+from hypercast.host.cluster.division import Division
+from hypercast.host.cluster.timed_group import boards_of
+from hypercast.host.planner.operators import Footprint
+from hypercast.host.planner.pipelines import BoardStage, stage_footprint
+from hypercast.host.planner.problem import Problem
+from hypercast.host.planner.statistics import Statistics
+from hypercast.host.training.description.conversion import DescriptionError
+from hypercast.reference.initial_model import InitialModel
+
+__all__ = ["check_board_memory"]
+
+
+def check_board_memory(model: InitialModel, cluster: Cluster, *, boards: int,
+                       runs: Sequence[range] = (), division: Division | None = None) -> None:
+    """Refuse boards that do not hold what they would have to.
+
+    Parameters
+    ----------
+    model : InitialModel
+        The whole model.
+    cluster : Cluster
+        The boards.
+    boards : int
+        How many of them train.
+    runs : sequence of range
+        The layers of each, from 1, in a pipeline.
+    division : Division, optional
+        Which board has which vertex, of a graph in parallel. With neither, each has the whole
+        model.
+
+    Raises
+    ------
+    DescriptionError
+        Names the board, what it has, how much more is needed, and what would help.
+    """
+    needs = _parts(model, cluster, division) if division else _stages(model, cluster, runs, boards)
+    for board, need in zip(boards_of(cluster, boards), needs, strict=True):
+        if board.config.element_width != model.recipe.element_width:
+            raise DescriptionError(
+                f"{board.name} has elements of {board.config.element_width} bits, the training of "
+                f"{model.recipe.element_width}; give --elements {board.config.element_width}")
+        if excess := need.excess(board):
+            raise DescriptionError(f"{excess} for its share; take more boards, smaller samples, or "
+                                   f"--scheme graph or layers, which divide the work")
+
+
+def _problem(model: InitialModel, cluster: Cluster, statistics: Statistics) -> Problem:
+    return Problem.of_network(
+        cluster, model.network, statistics, choose=False, adam=model.recipe.optimiser == "adam",
+        micro_batches=model.recipe.micro_batches if statistics.sampled else 1)
+
+
+def _stages(model: InitialModel, cluster: Cluster, runs: Sequence[range],
+            boards: int) -> Iterator[Footprint]:
+    sample, layers = model.sample, len(model.network.layers)
+    problem = _problem(model, cluster, Statistics(
+        vertices=sample.rows, edges=tuple(matrix.nnz for matrix in sample.edges),
+        sampled=not sample.square or model.recipe.micro_batches > 1))
+    for rank, board in enumerate(cluster.boards[:boards]):
+        run = runs[rank] if runs else range(1, layers + 1)
+        in_flight = min(boards - rank, model.recipe.micro_batches) if runs else 1
+        stage = BoardStage(tuple(number - 1 for number in run), (board,))
+        yield stage_footprint(problem, stage, board, in_flight)
+
+
+def _parts(model: InitialModel, cluster: Cluster, division: Division) -> Iterator[Footprint]:
+    layers = tuple(range(len(model.network.layers)))
+    vertices = np.bincount(division.boards, minlength=len(division.edges)).tolist()
+    for board, own, edges, halo in zip(cluster.boards, vertices, division.edges.tolist(),
+                                       division.halos.tolist(), strict=False):
+        problem = _problem(model, cluster, Statistics.whole(own, edges, len(layers)))
+        need = stage_footprint(problem, BoardStage(layers, (board,)), board, 1)
+        columns = max((column for pair in problem.exchanges for column in pair), default=0)
+        yield need + _rows(columns, halo, board)
+
+
+def _rows(columns: int, rows: int, board: Board) -> Footprint:
+    """Room for rows of others."""
+    return Footprint(features=-(-columns // board.config.lanes) * -(-rows // board.config.cores))

@@ -1,0 +1,57 @@
+"""Boards that are too small for their share, by how much, and what would help."""
+
+import numpy as np
+import pytest
+
+from hypercast.host.cluster.description import Cluster
+from hypercast.host.cluster.division import Division
+from hypercast.host.cluster.layers_in_pipeline import runs_of_layers
+from hypercast.host.graphs.datasets import blocks
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.training.board_memory import check_board_memory
+from hypercast.host.training.description.conversion import DescriptionError
+from hypercast.host.training.description.model import Model
+from hypercast.host.training.prepare import prepare
+from hypercast.reference.recipe import Recipe
+
+GRAPH = Graph(**blocks(vertices=2000))
+NETWORK = Model(hidden=(64, 64)).network(GRAPH)
+MODEL = prepare(GRAPH, NETWORK, Recipe())
+
+
+def cluster(words, **changes):
+    return Cluster.of_sections({
+        "boards": {"small": {"board": "vcu128", "count": 4, "channel_words": words, **changes}},
+        "links": {"network": {"gigabits": 100.0}}})
+
+
+def words_needed(**share):
+    """The least room of a channel, as a power of two, with which boards are not refused."""
+    for bits in range(6, 24):
+        try:
+            check_board_memory(MODEL, cluster(1 << bits), boards=4, **share)
+        except DescriptionError as error:
+            assert "times that are needed for its share; take more boards" in str(error)
+        else:
+            return 1 << bits
+    raise AssertionError("it never fits")
+
+
+def test_shares_of_a_graph_or_of_layers_need_less():
+    whole = words_needed()
+    graph = words_needed(division=Division.of(MODEL.sample.edges[0], 4))
+    assert graph < whole
+    runs = runs_of_layers(NETWORK, MODEL.sample, 3)
+    assert np.sum([len(run) for run in runs]) == 3
+    check_board_memory(MODEL, cluster(whole), boards=3, runs=runs)
+
+
+def test_elements_of_another_width():
+    with pytest.raises(DescriptionError, match="small-0 has elements of 8 bits, the training of "
+                                               "16; give --elements 8"):
+        check_board_memory(MODEL, cluster(1 << 20, element_width=8), boards=2)
+
+
+def test_fewer_boards_than_train():
+    with pytest.raises(DescriptionError, match="5 boards train, but the cluster has 4; take no"):
+        check_board_memory(MODEL, cluster(1 << 20), boards=5)
