@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse
 
 from hypercast.host.benches.figure import Figure
+from hypercast.host.benches.huge_graph import huge_graph
 from hypercast.host.compiler.messages import compile_messages
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.rank_order import rank_order
@@ -33,13 +34,16 @@ _SUBGRAPH = 2_750, 54_510
 _NEIGHBOURS = (9_000, 102_483, 137_420), (1_024, 9_000, 8_505)
 #: Batches that times are the median of.
 _BATCHES = 9
+#: Vertices, edges in both directions and widths of a graph like ogbn-products.
+_HUGE = 2_400_000, 124_000_000, (100, 256, 47)
 #: Degrees fall with the root of the rank: a power law with exponent 3.
 _POWER = 2
 
 
 def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     """The figures; ``data`` is not used."""
-    return [*_large_graph(progress), *_subgraph_batches(progress), *_neighbour_batches(progress)]
+    return [*_large_graph(progress), *_subgraph_batches(progress), *_neighbour_batches(progress),
+            *huge_graph(*_HUGE, _CONFIG, progress)]
 
 
 class _Stopwatch:

@@ -3,7 +3,7 @@
 Orders are chosen with them, and the program is made of the very same.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
@@ -56,7 +56,8 @@ class CompiledEdges:
     @classmethod
     def of(cls, network: Network, edges: Sequence[SparseArray], root_weight: int, config: Config, *,
            strips: Sequence[Sequence[Strip]] | None = None, symmetric: bool = True,
-           known: "CompiledEdges | None" = None) -> Self:
+           known: "CompiledEdges | None" = None,
+           progress: Callable[[str], None] = lambda text: None) -> Self:
         """Compile what a network uses of some matrices.
 
         Parameters
@@ -70,6 +71,8 @@ class CompiledEdges:
             more than these matrices have rows.
         known : CompiledEdges, optional
             What has been compiled of the same matrices; rows that are added are compiled anew.
+        progress : callable
+            Called with a line of text before each strip.
         """
         if known and not known.of_matrices(edges, config):
             raise ValueError("edges were compiled for another sample or configuration")
@@ -79,21 +82,24 @@ class CompiledEdges:
         found = []
         for one in edge_matrices(network, edges, root_weight, symmetric=symmetric):
             parts = strips[one.result] if strips else strips_of(one.matrix.shape[0], config)
-            found.append(CompiledMatrix(one, tuple(
-                (strip, done.get((one.name, strip.first)) or compile_messages(
-                    one.matrix, config, first_row=strip.first, rows=strip.rows))
-                for strip in parts)))
+            compiled = []
+            for number, strip in enumerate(parts, 1):
+                progress(f"compiling messages of {one.name}, strip {number} of {len(parts)}")
+                compiled.append((strip, done.get((one.name, strip.first)) or compile_messages(
+                    one.matrix, config, first_row=strip.first, rows=strip.rows)))
+            found.append(CompiledMatrix(one, tuple(compiled)))
         return cls(config=config, edges=tuple(edges), matrices=tuple(found))
 
     @classmethod
     def of_any_order(cls, network: Network, edges: Sequence[SparseArray], root_weight: int,
-                     config: Config) -> Self:
+                     config: Config, *,
+                     progress: Callable[[str], None] = lambda text: None) -> Self:
         """Compile what a network uses whatever the orders of its layers: see ``used_by``."""
         first = network.ordered(layer.orders[0] for layer in network.layers)
         rows = {id(matrix): matrix if isinstance(matrix, scipy.sparse.csr_array)
                 else scipy.sparse.csr_array(matrix) for matrix in edges}
         return cls.of(first, [rows[id(matrix)] for matrix in edges],
-                      root_weight if network.adds_roots else 0, config)
+                      root_weight if network.adds_roots else 0, config, progress=progress)
 
     def of_matrices(self, edges: Sequence[SparseArray], config: Config) -> bool:
         """Whether these very matrices were compiled, for this configuration."""

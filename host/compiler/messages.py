@@ -45,8 +45,8 @@ class Messages:
         Flits ejected: the sum over messages of their destinations.
     sizes : numpy.ndarray
         (cores, streams) edges of each core's streams.
-    flits : tuple of numpy.ndarray
-        Core of each source, destinations relative to it, and plane: what ``Load.of`` takes.
+    sources : int
+        Rows of all send lists.
     config : Config
         Configuration of the chip.
     """
@@ -56,7 +56,7 @@ class Messages:
     messages: int
     deliveries: int
     sizes: IntArray
-    flits: tuple[Integers, Integers, Integers]
+    sources: int
     config: Config
 
     @property
@@ -68,7 +68,11 @@ class Messages:
     @cached_property
     def load(self) -> Load:
         """What it asks of the busiest engines, links and channels."""
-        return Load.of(*self.flits, self.sizes, self.config)
+        records = [_records(words, rows_of(core, self.sources, self.config.cores), self.config)
+                   for core, words in enumerate(self.send_lists)]
+        sender = np.repeat(np.arange(self.config.cores), [len(part) for part, _ in records])
+        destinations, planes = map(np.concatenate, zip(*records, strict=True))
+        return Load.of(sender, destinations, planes, self.sizes, self.config)
 
 
 def compile_messages(matrix: SparseArray, config: Config, *, first_row: int = 0,
@@ -120,7 +124,7 @@ def compile_messages(matrix: SparseArray, config: Config, *, first_row: int = 0,
                     edge_sets=np.split(edge_sets, starts[1:]),
                     messages=int(np.count_nonzero(destinations)),
                     deliveries=int(np.bitwise_count(destinations).sum()), sizes=sizes,
-                    flits=(sender, destinations, planes), config=config)
+                    sources=sources, config=config)
 
 
 def _empty_edge_sets(sizes: IntArray, config: Config) -> tuple[Words, list[int], IntArray]:
@@ -164,6 +168,18 @@ def _send_lists(destinations: npt.NDArray[np.uint64], planes: npt.NDArray[np.uin
     write_send_lists(destinations, planes, config.cores, config.send_record_width // 32, lists)
     return [records.reshape(-1, config.chunks)[:count]
             for records, count in zip(lists, words, strict=True)]
+
+
+def _records(words: Words, rows: int, config: Config) -> tuple[Integers, Integers]:
+    """Destinations and planes of the rows of a send list."""
+    width = min(config.send_record_width, 64)
+    parts = words.reshape(-1).view(f"<u{width // 8}").reshape(
+        -1, config.send_record_width // width)[:rows]
+    if parts.shape[1] == 2:
+        return parts[:, 0], parts[:, 1].astype(np.int64)
+    records = parts[:, 0].astype(np.uint64)
+    return (records & np.uint64((1 << config.cores) - 1),
+            (records >> np.uint64(config.cores)).astype(np.int64))
 
 
 def relocate(edge_set: Words, address: int, config: Config) -> Words:

@@ -187,30 +187,34 @@ def merged_edges(edges: npt.ArrayLike, weights: npt.ArrayLike | None, vertices: 
     if edges.ndim != 2 or edges.shape[1] != 2 or not np.issubdtype(edges.dtype, np.integer):
         raise GraphError(f"edges must be pairs of vertex numbers, an array of integers of shape "
                          f"(edges, 2), not of shape {edges.shape} and type {edges.dtype}")
-    edges = edges.astype(np.int64)
-    outside = np.flatnonzero(((edges < 0) | (edges >= vertices)).any(axis=1))
-    if outside.size:
+    edges = edges.astype(np.int64, copy=False)
+    if edges.size and (edges.min() < 0 or edges.max() >= vertices):
+        outside = np.flatnonzero(((edges < 0) | (edges >= vertices)).any(axis=1))
         source, target = edges[outside[0]]
         raise GraphError(f"edge {outside[0]} leads from vertex {source} to {target}, but vertices "
                          f"are 0 to {vertices - 1}; remove it or number the vertices from 0")
     if weights is not None:
         weights = _checked_weights(weights, len(edges))
-    if not directed:
-        edges = np.concatenate([edges, edges[:, ::-1]])
-    sources, targets = edges.T
-    pairs = targets * vertices + sources
+    ways = [edges.T] if directed else [edges.T, edges.T[::-1]]
+    pairs = np.empty(len(edges) * len(ways), dtype=np.int64)
+    for part, (sources, targets) in zip(np.split(pairs, len(ways)), ways, strict=True):
+        np.multiply(targets, vertices, out=part)
+        part += sources
     if weights is None:
         # Not by np.unique, which takes a hash table: 14 times as long for ten million edges.
-        pairs = np.sort(pairs)
-        pairs = pairs[np.diff(pairs, prepend=-1) != 0]
+        pairs.sort()
+        new = np.ones(len(pairs), dtype=bool)
+        np.not_equal(pairs[1:], pairs[:-1], out=new[1:])
+        pairs = pairs[new]
         weights = np.ones(len(pairs))
     else:
         pairs, weights = _merged_weights(pairs, np.resize(weights, len(pairs)), vertices)
-    starts = np.concatenate(([0], np.cumsum(np.bincount(pairs // vertices, minlength=vertices))))
-    index = scipy.sparse.get_index_dtype(maxval=max(len(pairs), vertices))
+    targets, index = pairs // vertices, scipy.sparse.get_index_dtype(
+        maxval=max(len(pairs), vertices))
+    pairs -= targets * vertices
+    starts = np.concatenate(([0], np.cumsum(np.bincount(targets, minlength=vertices))))
     return scipy.sparse.csr_array(
-        (weights, (pairs % vertices).astype(index), starts.astype(index)),
-        shape=(vertices, vertices))
+        (weights, pairs.astype(index), starts.astype(index)), shape=(vertices, vertices))
 
 
 def _checked_weights(weights: npt.ArrayLike, edges: int) -> FloatArray:

@@ -58,6 +58,14 @@ class Prepared(NamedTuple):
     edges: CompiledEdges | None = None
 
 
+#: What the host does besides compiling, as ``progress`` says it.
+_TRYING = "rounding edge weights and features, and trying the first step"
+
+
+def _ordering(graph: Graph) -> str:
+    return f"ordering and normalising {graph.edges.nnz:,} edges"
+
+
 def loss_of(graph: Graph) -> str:
     """The loss (of ``reference.recipe.LOSSES``) that takes a graph's labels."""
     return BINARY_CROSS_ENTROPY if graph.multi_label else CROSS_ENTROPY
@@ -65,7 +73,8 @@ def loss_of(graph: Graph) -> str:
 
 def prepare(graph: Graph, network: Network, recipe: Recipe, config: Config | None = None,
             parameters: Mapping[Tensor, npt.ArrayLike] | None = None, *,
-            loss_weights: npt.ArrayLike | None = None) -> InitialModel:
+            loss_weights: npt.ArrayLike | None = None,
+            progress: Callable[[str], None] = lambda text: None) -> InitialModel:
     """The model of a graph in its initial state: vertices in rank order, everything normalised.
 
     Parameters
@@ -84,6 +93,8 @@ def prepare(graph: Graph, network: Network, recipe: Recipe, config: Config | Non
         Initial weights and biases by name, instead of those of the recipe's seed.
     loss_weights : (V,) array of float, optional
         Factor of each vertex's loss, in the graph's order of vertices; see ``Sample``.
+    progress : callable
+        Called with a line of text before each part.
 
     Returns
     -------
@@ -97,32 +108,39 @@ def prepare(graph: Graph, network: Network, recipe: Recipe, config: Config | Non
     """
     if config is not None:
         return prepare_for(config, graph, network, recipe, parameters,
-                           loss_weights=loss_weights).model
+                           loss_weights=loss_weights, progress=progress).model
+    progress(_ordering(graph))
     data = training_data(graph, recipe, loss_weights)
+    progress(_TRYING)
     return InitialModel.of(network, recipe, *data, parameters=parameters)
 
 
 def prepare_for(config: Config, graph: Graph, network: Network, recipe: Recipe,
                 parameters: Mapping[Tensor, npt.ArrayLike] | None = None, *,
-                loss_weights: npt.ArrayLike | None = None) -> Prepared:
+                loss_weights: npt.ArrayLike | None = None,
+                progress: Callable[[str], None] = lambda text: None) -> Prepared:
     """What ``prepare`` gives for a configuration, and the edges that were compiled for it."""
     combining = network.ordered(layer.orders[0] for layer in network.layers)
+    progress(_ordering(graph))
     data = training_data(graph, recipe, loss_weights)
+    progress(_TRYING)
     model = InitialModel.of(combining, recipe, *data, parameters=parameters)
     edges = CompiledEdges.of_any_order(
-        combining, model.sample.edges, model.sample.root_weight, config)
+        combining, model.sample.edges, model.sample.root_weight, config, progress=progress)
     try:
         chosen = choose_orders(Workload.of_model(model, config, edges)).network
     except CapacityError:
         chosen = combining
     if chosen != combining:
+        progress(_TRYING)
         model = InitialModel.of(chosen, recipe, model.sample, parameters=parameters)
     return Prepared(model, edges)
 
 
 def prepare_sampled(source: SampleSource, network: Network, recipe: Recipe,
                     config: Config | None = None,
-                    parameters: Mapping[Tensor, npt.ArrayLike] | None = None) -> Prepared:
+                    parameters: Mapping[Tensor, npt.ArrayLike] | None = None, *,
+                    progress: Callable[[str], None] = lambda text: None) -> Prepared:
     """The model of a graph's samples in its initial state; the first one chooses the orders.
 
     Parameters
@@ -131,18 +149,22 @@ def prepare_sampled(source: SampleSource, network: Network, recipe: Recipe,
         The samples.
     network, recipe, config, parameters
         As those of ``prepare``; epochs of the recipe's schedule count whole epochs.
+    progress : callable
+        Likewise.
     """
     steps = -(-len(source) // recipe.micro_batches)
     recipe = replace(recipe, schedule=tuple(
         (epoch * steps, factor) for epoch, factor in recipe.schedule))
     edges = None
     if config is not None:
-        edges = CompiledEdges.of_any_order(network, source.first.edges, 1, config)
+        edges = CompiledEdges.of_any_order(
+            network, source.first.edges, 1, config, progress=progress)
         try:
             network = choose_orders(Workload(
                 config=config, network=network, aggregations=edges, sampled=True)).network
         except CapacityError:
             network = network.ordered(layer.orders[0] for layer in network.layers)
+    progress(_TRYING)
     return Prepared(InitialModel.of(network, recipe, source.first, parameters=parameters), edges)
 
 

@@ -1,6 +1,6 @@
 """Samples of the vertices to train on, epoch by epoch."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -42,6 +42,8 @@ class SampleSource:
         How; its seed is also that of the samples.
     sampling : Sampling
         How samples are drawn; its ``sampler`` is given.
+    progress : callable
+        Called with a line of text before each slow part, and meanwhile.
 
     Attributes
     ----------
@@ -54,7 +56,9 @@ class SampleSource:
         If samples reach less than half of the vertices to train on.
     """
 
-    def __init__(self, graph: Graph, network: Network, recipe: Recipe, sampling: Sampling) -> None:
+    def __init__(self, graph: Graph, network: Network, recipe: Recipe, sampling: Sampling, *,
+                 progress: Callable[[str], None] = lambda text: None) -> None:
+        progress(f"normalising {graph.edges.nnz:,} edges")
         train = np.flatnonzero(graph.splits == Split.TRAIN)
         if recipe.normalise_features:
             graph = graph.with_normalised_features()
@@ -74,7 +78,7 @@ class SampleSource:
             matrix = graph.normalised(recipe.normalisation, recipe.gin_epsilon)
             subgraphs = SaintSampler(
                 matrix, _draw(matrix, sampling), layers=layers, coverage=sampling.coverage,
-                seed=recipe.seed)
+                seed=recipe.seed, progress=progress)
             _check_reached(subgraphs.visits, sampling.sampler)
             self._sampler = subgraphs
         self._make = SampleMaker(network, recipe, graph, self._sampler)

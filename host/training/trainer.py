@@ -198,8 +198,10 @@ class Trainer:
         if group:
             scheme = scheme_of(scheme, self.sampling)
             check_sharing(group.size, scheme, self.device, self.recipe, check=check)
-        self._samples = SampleSource(graph, network, self.recipe, self.sampling) \
+        self._samples = SampleSource(
+            graph, network, self.recipe, self.sampling, progress=progress) \
             if self.sampling.sampler else None
+        self.progress = progress
         self.initial, self.edges = self._prepared(
             network, self.device.config if self.model.order == AUTO else None)
         check_edges(self.initial.sample)
@@ -214,7 +216,6 @@ class Trainer:
         self._transport = transport
         self._group, self._scheme, self._cluster = group, scheme, cluster
         self.division: Division | None = None
-        self.progress = progress
         self._target: TrainingDevice | None = None
         self._state: TrainingState | None = None
         self._best: TrainingState | None = None
@@ -435,10 +436,13 @@ class Trainer:
 
     def _prepared(self, network: Network, config: Config | None = None) -> Prepared:
         if self._samples:
-            return prepare_sampled(self._samples, network, self.recipe, config, self._weights)
+            return prepare_sampled(self._samples, network, self.recipe, config, self._weights,
+                                   progress=self.progress)
         if config is None:
-            return Prepared(prepare(self.graph, network, self.recipe, None, self._weights))
-        return prepare_for(config, self.graph, network, self.recipe, self._weights)
+            return Prepared(prepare(self.graph, network, self.recipe, None, self._weights,
+                                    progress=self.progress))
+        return prepare_for(config, self.graph, network, self.recipe, self._weights,
+                           progress=self.progress)
 
     @property
     def job(self) -> Job | None:

@@ -19,6 +19,9 @@ from hypercast.reference.array_types import IntArray, SparseArray
 
 __all__ = ["SaintSampler"]
 
+#: Subgraphs from one line of progress to the next.
+_ANNOUNCED = 100
+
 
 class SaintSampler:
     """Mini-batches that are subgraphs, from a pool that is sampled in advance.
@@ -44,6 +47,8 @@ class SaintSampler:
         Seed of everything that is drawn.
     workers : int
         Threads that sample the pool; it is the same with any number.
+    progress : callable
+        Called with a line of text now and then while they do.
 
     Attributes
     ----------
@@ -59,7 +64,8 @@ class SaintSampler:
     """
 
     def __init__(self, matrix: SparseArray, draw: Callable[[np.random.Generator], IntArray], *,
-                 layers: int, coverage: float = 50, seed: int = 0, workers: int = 2) -> None:
+                 layers: int, coverage: float = 50, seed: int = 0, workers: int = 2,
+                 progress: Callable[[str], None] = lambda text: None) -> None:
         if layers < 1 or not coverage > 0:
             raise ValueError(f"layers must be at least 1 and coverage above 0, not {layers} and "
                              f"{coverage}")
@@ -71,7 +77,7 @@ class SaintSampler:
         self._coverage = coverage
         self._seed = seed
         self._order = lru_cache(maxsize=2)(self._shuffle)
-        self._sample_pool(workers)
+        self._sample_pool(workers, progress)
 
     def __len__(self) -> int:
         """Batches of an epoch."""
@@ -96,13 +102,16 @@ class SaintSampler:
     def _shuffle(self, turn: int) -> IntArray:
         return generator_of(self._seed, 1, turn).permutation(self.pool)
 
-    def _sample_pool(self, workers: int) -> None:
+    def _sample_pool(self, workers: int, progress: Callable[[str], None]) -> None:
         vertices = self._matrix.shape[0]
         self.visits = np.zeros(vertices, dtype=np.int64)
         self._edge_visits = np.zeros(self._matrix.nnz, dtype=np.int32)
         drawn = self.pool = 0
         subgraphs = prefetched(self._subgraph, itertools.count(), workers=workers)
         while drawn < self._coverage * vertices:
+            if self.pool % _ANNOUNCED == 0:
+                progress(f"sampling subgraphs in advance, "
+                         f"{100 * drawn / (self._coverage * vertices):.0f} % done")
             members, positions, *_ = next(subgraphs)
             self.visits[members] += 1
             self._edge_visits[positions] += 1

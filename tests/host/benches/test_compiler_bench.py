@@ -11,6 +11,7 @@ def small(monkeypatch):
     """A graph of three strips, and few, small batches."""
     for name, value in {"_VERTICES": 700, "_EDGES": 4_000, "_SUBGRAPH": (50, 200), "_BATCHES": 2,
                         "_NEIGHBOURS": ((40, 90, 200), (10, 40, 60)), "_BAR": 1,
+                        "_HUGE": (2_000, 30_000, (5, 4, 3)),
                         "_CONFIG": compiler._CONFIG.replace(accumulator_rows=16)}.items():
         monkeypatch.setattr(compiler, name, value)
 

@@ -5,6 +5,7 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hypercast.host.compiler.load import Load
 from hypercast.host.compiler.message_kernels import BUCKET
 from hypercast.host.compiler.messages import compile_messages
 from hypercast.host.compiler.plane_choice import choose_planes
@@ -13,6 +14,7 @@ from hypercast.rtl.placement import core_of, rank_of, row_of, rows_of
 
 CONFIGS = [
     Config(dimensions=0, lanes=4, planes=1), Config(dimensions=2, lanes=8, planes=2),
+    Config(dimensions=5, lanes=2, planes=2),
     Config(dimensions=4, lanes=16, planes=4, eject=2),
     Config(dimensions=6, lanes=4, planes=4, element_width=8)]
 
@@ -65,6 +67,9 @@ def test_edge_streams(config, targets, sources, edges, first_row, seed):
         head += [0] * (header - len(head))
         assert messages.edge_sets[core].ravel().tolist() == head + words
         check_send_list(messages.send_lists[core], core, destinations, planes, config)
+    sizes = np.array([[len(records) for records in part] for part in lists])
+    assert messages.load == Load.of(
+        core_of(np.arange(sources), cores), destinations, planes, sizes, config)
     assert messages.edges.tolist() == [sum(map(len, lists[core])) for core in range(cores)]
 
 

@@ -1,5 +1,7 @@
 """Every core gets as many rows as the others, and about as many edges, at any number of cores."""
 
+import heapq
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.rank_order import rank_order
-from hypercast.rtl.placement import core_of
+from hypercast.rtl.placement import core_of, rows_of
 
 
 def make(edges, vertices, **changes):
@@ -25,6 +27,32 @@ def test_order_is_a_permutation(case):
     permuted = graph.permuted(order)
     assert np.array_equal(permuted.edges.todense(), graph.edges.todense()[order][:, order])
     assert np.array_equal(permuted.features, graph.features[order])
+
+
+def dealt(degrees):
+    """Vertices one by one, each to the core with the fewest edges so far and rows to spare."""
+    vertices, cores = len(degrees), 64
+    rows = [rows_of(core, vertices, cores) for core in range(cores)]
+    loads = [(0, core) for core in range(cores) if rows[core]]
+    heapq.heapify(loads)
+    parts = [[] for _ in range(cores)]
+    for vertex in np.argsort(-degrees, kind="stable").tolist():
+        load, core = heapq.heappop(loads)
+        parts[core].append(vertex)
+        if len(parts[core]) < rows[core]:
+            heapq.heappush(loads, (load + int(degrees[vertex]), core))
+    return [parts[core_of(rank, cores)][rank // cores] for rank in range(vertices)]
+
+
+@given(st.integers(1, 400), st.integers(0, 600), st.integers(0, 99))
+def test_order_is_that_of_a_heap(vertices, edges, seed):
+    generator = np.random.default_rng(seed)
+    pairs = (vertices * generator.random((edges, 2)) ** 2).astype(int)
+    graph = make(pairs, vertices, directed=True)
+    adjacency = graph.edges.todense()
+    np.fill_diagonal(adjacency, 0)
+    assert rank_order(graph).tolist() == dealt(
+        np.count_nonzero(adjacency, axis=0) + np.count_nonzero(adjacency, axis=1))
 
 
 def test_the_busiest_come_first():

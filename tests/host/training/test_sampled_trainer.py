@@ -5,6 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hypercast.host.compiler import compiled_edges
+from hypercast.host.compiler.compiler import compile_job, with_sample
 from hypercast.host.graphs.datasets import communities
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.devices import ChipDevice
@@ -182,3 +184,28 @@ def test_what_takes_one_sample_a_step_only(options, message):
 def test_the_whole_graph_is_no_micro_batch():
     assert "micro_batches is 2, but steps work on the whole graph; give a sampler" in refused(
         "train", "karate", "--micro-batches", 2)
+
+
+def test_slow_parts_are_announced():
+    """Each of them before it begins; of a pool, how much of it there is."""
+    for sampler, parts in (("nodes", ["sampling subgraphs in advance, 0 % done"]),
+                           ("neighbours", [])):
+        said = []
+        trainer(sampler, device=Device(name="rtl"), progress=said.append)
+        assert said[0].startswith("normalising ") and said[0].endswith(" edges")
+        assert said[1:1 + len(parts)] == parts
+        assert any(line.startswith("compiling messages of A") for line in said)
+        assert said[-1] == "rounding edge weights and features, and trying the first step"
+
+
+def test_the_first_sample_is_compiled_once(monkeypatch):
+    """To choose orders, for the program, and when it is trained on."""
+    calls, compile_messages = [], compiled_edges.compile_messages
+    monkeypatch.setattr(compiled_edges, "compile_messages", lambda matrix, *given, **named: (
+        calls.append((matrix.shape, matrix.data.tobytes(), named["first_row"])),
+        compile_messages(matrix, *given, **named))[1])
+    training = trainer(device=Device("rtl", preset="test"))
+    job = compile_job(training.initial, training.device.config, edges=training.edges,
+                      capacity=training._samples.capacity())
+    with_sample(job, next(training._samples.epoch(0)))
+    assert len(calls) == len(set(calls)) > 2

@@ -1,0 +1,73 @@
+"""The hot loops of the order of vertices, compiled; ``rank_order`` says what it is."""
+
+import numpy as np
+import numpy.typing as npt
+
+from hypercast.reference.array_types import IntArray
+from hypercast.reference.kernels import kernel
+
+__all__ = ["count_degrees", "deal_vertices"]
+
+
+@kernel("void(in1(int64), in1(int32), int64[::1])")
+def count_degrees(starts: IntArray, sources: npt.NDArray[np.int32], degrees: IntArray) -> None:
+    """Count the edges of each vertex in both directions, without loops.
+
+    Parameters
+    ----------
+    starts : (V + 1,) array of int64
+        Where the edges towards each vertex start.
+    sources : (edges,) array of int32
+        Where they come from.
+    degrees : (V,) array of int64
+        Zeros; gets the numbers.
+    """
+    for target in range(len(starts) - 1):
+        for edge in range(starts[target], starts[target + 1]):
+            source = sources[edge]
+            if source != target:
+                degrees[target] += 1
+                degrees[source] += 1
+
+
+@kernel("void(in1(int64), in1(int64), int64[::1])")
+def deal_vertices(degrees: IntArray, rows: IntArray, order: IntArray) -> None:
+    """Deal vertices to cores: the busiest first, each to the core with the fewest edges so far.
+
+    Parameters
+    ----------
+    degrees : (V,) array of int64
+        Edges of each vertex.
+    rows : (cores,) array of int64
+        Vertices that each core gets.
+    order : (V,) array of int64
+        Gets the vertex of each rank.
+    """
+    # A counting sort, of the largest degrees first.
+    places = np.zeros(degrees.max() + 2, dtype=np.int64)
+    for degree in degrees:
+        places[degree] += 1
+    for degree in range(len(places) - 2, -1, -1):
+        places[degree] += places[degree + 1]
+    busiest = np.empty_like(order)
+    for vertex in range(len(degrees)):
+        # Where vertices of larger degrees end; then where the last one of this degree went.
+        place = places[degrees[vertex] + 1]
+        places[degrees[vertex] + 1] = place + 1
+        busiest[place] = vertex
+    cores = len(rows)
+    loads, taken = np.zeros(cores, dtype=np.int64), np.zeros(cores, dtype=np.int64)
+    full = np.int64(1) << 62
+    for core in range(cores):
+        if rows[core] == 0:
+            loads[core] = full
+    for vertex in busiest:
+        best = 0
+        for core in range(1, cores):
+            if loads[core] < loads[best]:
+                best = core
+        row = taken[best]
+        # ``placement.rank_of``.
+        order[row * cores + (best ^ (cores - 1) * (row & 1))] = vertex
+        taken[best] = row + 1
+        loads[best] = loads[best] + degrees[vertex] if row + 1 < rows[best] else full
