@@ -103,8 +103,7 @@ class SamplePlan:
         # Levels with the same vertices share their entries of the row table.
         self._levels = [0 if sample.square else level for level in range(len(sample.rows))]
         rows = capacity.rows if capacity else sample.rows
-        self.vertices = tuple(Vertices.of(count, config, self._table, level)
-                              for count, level in zip(rows, self._levels, strict=True))
+        self.vertices = Vertices.of_layers(rows, config, self._table, self._levels)
         self._regions: dict[tuple[str, int], tuple[Region, Region]] = {}
         self._compiled: tuple[Sample, CompiledEdges] | None = None
         if edges and not edges.of_matrices(sample.edges, config):

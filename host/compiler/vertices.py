@@ -1,6 +1,6 @@
 """The vertices that tensors have rows of, in strips that fit the accumulators."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -132,6 +132,33 @@ class Vertices:
                 f"accumulator_rows")
         return cls(entry=entry, count=count, cores=config.cores, strips=strips,
                    entries=tuple(table.entry(level, strip.first, strip.rows) for strip in strips))
+
+    @classmethod
+    def of_layers(cls, counts: Sequence[int], config: Config, table: RowTable,
+                  levels: Sequence[Hashable] | None = None) -> tuple[Self, ...]:
+        """The vertices of a network's input, and of every layer's output.
+
+        Entries for all rows of each come first. Strips take what is left, and can do without.
+
+        Parameters
+        ----------
+        counts : sequence of int
+            How many there are at most.
+        config, table
+            As of ``of``.
+        levels : sequence of hashable, optional
+            Their names; their numbers if they have none.
+
+        Raises
+        ------
+        CapacityError
+            If there is no entry left for all of one.
+        """
+        names: Sequence[Hashable] = counts if levels is None else levels
+        for count, level in zip(counts, names, strict=True):
+            table.entry(level, 0, sum(strip.rows for strip in strips_of(count, config)))
+        return tuple(cls.of(count, config, table, level)
+                     for count, level in zip(counts, names, strict=True))
 
     @property
     def rows(self) -> int:

@@ -147,8 +147,7 @@ def _program(workload: Workload, trials: int) -> Program:
 def _emitter(workload: Workload, schedule: Schedule) -> Emitter:
     """An emitter with a schedule, on the compiler's layout but for edges and sparse features."""
     config, network = workload.config, workload.network
-    table = RowTable()
-    vertices = tuple(Vertices.of(count, config, table) for count in workload.vertices)
+    vertices = Vertices.of_layers(workload.vertices, config, RowTable())
     layout = Layout.of(network, config, vertices, LabelFormat())
     memory = layout.memory
     inputs = memory.matrix(FEATURES, 0, network.features)

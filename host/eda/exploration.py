@@ -222,8 +222,7 @@ def _better(one: Candidate, best: Candidate) -> bool:
 def require_channels(workload: Workload) -> None:
     """Raise ``CapacityError`` if tensors and lists do not fit the memory channels, about."""
     config, network = workload.config, workload.network
-    table = RowTable()
-    vertices = tuple(Vertices.of(count, config, table) for count in workload.vertices)
+    vertices = Vertices.of_layers(workload.vertices, config, RowTable())
     layout = Layout.of(network, config, vertices, LabelFormat())
     used = [0, 0]
     for region in {(one.channel, one.address): one

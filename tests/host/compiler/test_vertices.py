@@ -28,6 +28,19 @@ def test_a_row_table_without_an_entry_for_all_rows_is_too_small():
         Vertices.of(5, SMALL, table, "output")
 
 
+def test_strips_leave_entries_for_all_rows_of_other_layers():
+    """However many there are of the input."""
+    many = 16 * ROW_TABLE
+    found = Vertices.of_layers([many, 40, 5], SMALL, RowTable())
+    assert [one.entry for one in found] == [0, 1, 2]
+    assert found[0].entries[0] is not None and found[0].entries[-1] is None
+    assert found == tuple(Vertices.of_layers([many, 40, 5], SMALL, RowTable(), ["a", "b", "c"]))
+    same = Vertices.of_layers([many] * 3, SMALL, RowTable(), [0] * 3)
+    assert len({one.entry for one in same}) == 1
+    with pytest.raises(CapacityError, match="raise accumulator_rows"):
+        Vertices.of_layers(range(1, ROW_TABLE + 2), SMALL, RowTable())
+
+
 configs = st.builds(SMALL.replace, dimensions=st.integers(0, 3),
                     accumulator_rows=st.sampled_from([16, 32]))
 
