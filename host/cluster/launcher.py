@@ -19,6 +19,7 @@ __all__ = ["environment", "launch", "mpirun"]
 _MAIN = "from hypercast.host.cli import main; main()"
 #: mpirun's own notices stand between two of these.
 _RULE = re.compile(r"-{60,}\s*")
+_ABORTING = "Abort is in progress"
 _KILLED = re.compile(r"process rank (\d+) .* signal (\d+) \((.*?)\)")
 _INSTALL = "install both: pip install 'hypercast[cluster]'"
 
@@ -36,17 +37,29 @@ def launch(boards: int, arguments: Sequence[str]) -> int:
     if importlib.util.find_spec("mpi4py") is None:
         raise ClusterError(f"--boards {boards} needs MPI, but there is no mpi4py; {_INSTALL}")
     command = [*mpirun(boards), "-n", str(boards), sys.executable, "-c", _MAIN, *arguments]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, errors="replace",
-                          env=environment(boards)) as process:
-        before = {number: signal.signal(number, lambda number, _: process.send_signal(number))
-                  for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
+    received: list[int] = []
+    running: list[subprocess.Popen[str]] = []
+
+    def pass_on(number: int, _: object) -> None:
+        received.append(number)
+        for process in running:
+            process.send_signal(number)
+
+    before = {number: signal.signal(number, pass_on) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, errors="replace",
+                              env=environment(boards)) as process:
+            running.append(process)
+            if received:
+                process.send_signal(received[0])
             assert process.stderr
             said, notices = _passed_on(process.stderr, sys.stderr)
             status = process.wait()
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if received:
+        return 128 + received[0]
     if status and not said:
         print(f"error: {_reason(notices)}", file=sys.stderr)
         return 1
@@ -87,7 +100,7 @@ def _passed_on(lines: Iterable[str], output: TextIO) -> tuple[bool, list[str]]:
     for line in lines:
         if _RULE.fullmatch(line):
             within = not within
-        elif within:
+        elif within or line.startswith(_ABORTING):
             notices.append(line.strip())
         else:
             said = said or line.lower().startswith("error")

@@ -1,6 +1,7 @@
 """How several processes are started, and what is said when they end."""
 
 import io
+import signal
 import sys
 
 import pytest
@@ -48,6 +49,16 @@ def test_an_error_is_one_line(mpirun, text, printed, status):
     mpirun(text, 2)
     assert launch(3, []) == status
     assert sys.stderr.getvalue() == printed
+
+
+def test_a_signal_ends_all_without_a_message(mpirun, tmp_path):
+    """It is passed on; the exit status is what shells give."""
+    mpirun("Abort is in progress...hit ctrl-c again to forcibly terminate\n", 1)
+    (tmp_path / "mpirun").write_text(
+        '#!/bin/sh\n[ "$1" = --version ] && exit\nkill -TERM $PPID\nsleep 0.2\n'
+        f"cat {tmp_path}/text >&2\nexit 1\n")
+    assert launch(2, []) == 128 + signal.SIGTERM
+    assert sys.stderr.getvalue() == ""
 
 
 @pytest.mark.parametrize("missing", ["mpi4py", "mpirun"])
