@@ -12,8 +12,8 @@ from hypercast.host.schedules.execution import Timeline, run
 from hypercast.host.schedules.pipeline import Edge, Pipeline, Stage
 from hypercast.host.schedules.schedule import SCHEDULES
 
-__all__ = ["BoardStage", "Discipline", "evaluated", "evenly", "pipeline_of", "reduced_seconds",
-           "ring_seconds", "schedules_for", "stage_footprint"]
+__all__ = ["BoardStage", "Discipline", "agreed_seconds", "evaluated", "evenly", "pipeline_of",
+           "reduced_seconds", "ring_seconds", "schedules_for", "stage_footprint"]
 
 #: Bytes of a sum of gradients, in full width.
 _SUM = 8
@@ -159,6 +159,11 @@ def reduced_seconds(problem: Problem, boards: Sequence[Board], elements: int) ->
     return max(ring_seconds(route, count, elements) for route in ring)
 
 
+def agreed_seconds(problem: Problem, boards: Sequence[Board]) -> float:
+    """Time in which some boards find the largest values of all tensors, which are a few bytes."""
+    return reduced_seconds(problem, boards, 0)
+
+
 def ring_seconds(link: Link, count: int, elements: int) -> float:
     """Time in which a ring of boards adds up gradients in full width.
 
@@ -218,6 +223,7 @@ def evaluated(problem: Problem, discipline: Discipline, stages: Sequence[BoardSt
         if first is not second)
     seconds += max(reduced_seconds(problem, stage.boards, sum(
         graph.operators[layer].weights for layer in stage.layers)) for stage in stages)
+    seconds += agreed_seconds(problem, [board for stage in stages for board in stage.boards])
     return Plan(
         strategy=discipline.strategy, scheme=discipline.scheme, schedule=schedule, pieces=pieces,
         seconds=seconds, memory=memory, traffic=crossing, staleness=discipline.staleness,

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from hypercast.host.cluster.board import NO_OVERLAP, Board
 from hypercast.host.planner.operators import Footprint
-from hypercast.host.planner.pipelines import evenly, reduced_seconds
+from hypercast.host.planner.pipelines import agreed_seconds, evenly, reduced_seconds
 from hypercast.host.planner.plan import EXACT, NOT_YET, REFERENCES, Plan, Refusal, Share
 from hypercast.host.planner.problem import Problem
 
@@ -102,7 +102,8 @@ def evaluated_parts(problem: Problem, boards: Sequence[Board], *, hidden: bool,
     return Plan(
         strategy=name, scheme="graph in parallel", memory=memory,
         trains=NOT_YET if hidden else REFERENCES,
-        seconds=both + reduced_seconds(problem, boards, problem.weights),
+        seconds=both + reduced_seconds(problem, boards, problem.weights)
+        + agreed_seconds(problem, boards),
         traffic=float(size * count + 16 * (count - 1) * problem.weights),
         staleness="halos, 1 epoch" if hidden else EXACT,
         shares=tuple(Share(boards=(board.name,), part=part, layers=problem.numbers)

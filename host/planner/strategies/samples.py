@@ -4,7 +4,12 @@ import heapq
 from collections.abc import Iterator, Sequence
 
 from hypercast.host.cluster.board import Board
-from hypercast.host.planner.pipelines import BoardStage, reduced_seconds, stage_footprint
+from hypercast.host.planner.pipelines import (
+    BoardStage,
+    agreed_seconds,
+    reduced_seconds,
+    stage_footprint,
+)
 from hypercast.host.planner.plan import REFERENCES, Plan, Refusal, Share
 from hypercast.host.planner.problem import Problem
 
@@ -61,7 +66,8 @@ def evaluated_samples(problem: Problem, boards: Sequence[Board],
     return Plan(
         strategy=NAME, scheme=NAME, pieces=problem.micro_batches, memory=memory,
         trains=REFERENCES,
-        seconds=computing + reduced_seconds(problem, boards, problem.weights),
+        seconds=computing + reduced_seconds(problem, boards, problem.weights)
+        + agreed_seconds(problem, boards),
         traffic=16.0 * (len(boards) - 1) * problem.weights,
         shares=tuple(Share(boards=(board.name,), layers=problem.numbers, micro_batches=count)
                      for board, count in zip(boards, counts, strict=True)))

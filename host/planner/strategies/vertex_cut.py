@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from hypercast.host.cluster.board import Board
-from hypercast.host.planner.pipelines import evenly, reduced_seconds
+from hypercast.host.planner.pipelines import agreed_seconds, evenly, reduced_seconds
 from hypercast.host.planner.plan import Plan, Refusal, Share
 from hypercast.host.planner.problem import Problem
 
@@ -67,7 +67,8 @@ def evaluated_cut(problem: Problem, boards: Sequence[Board],
         memory[board.name] = need.bytes_on(board)
     return Plan(
         strategy=NAME, scheme="vertex cut", memory=memory, staleness="another graph",
-        seconds=reduced_seconds(problem, boards, problem.weights) + max(
+        seconds=reduced_seconds(problem, boards, problem.weights)
+        + agreed_seconds(problem, boards) + max(
             part * count * seconds for part, seconds in zip(parts, each, strict=True)),
         traffic=16.0 * (count - 1) * problem.weights,
         shares=tuple(Share(boards=(board.name,), part=part, layers=problem.numbers)
