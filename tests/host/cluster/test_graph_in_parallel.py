@@ -45,15 +45,17 @@ def test_resumed_on_another_number_of_boards(tmp_path):
 
 
 def test_predictions_are_in_the_order_of_the_graph():
+    model = Model(hidden=(6,), order="combine_first")
+
     def run(group):
-        trainer = Trainer(GRAPHS["classes"], Model(hidden=(6,)), epochs=2, group=group)
+        trainer = Trainer(GRAPHS["classes"], model, epochs=2, group=group)
         if group.rank:
             return trainer.follow()
         with trainer:
             trainer.fit()
             return trainer.predict()
 
-    with Trainer(GRAPHS["classes"], Model(hidden=(6,)), epochs=2) as alone:
+    with Trainer(GRAPHS["classes"], model, epochs=2) as alone:
         alone.fit()
         expected = alone.predict()
     found = on_ranks(3, run)[0]

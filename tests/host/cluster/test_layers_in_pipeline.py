@@ -50,8 +50,10 @@ def test_resumed_on_another_number_of_boards(tmp_path, sampling):
 
 
 def test_predictions_come_from_the_last_board():
+    model = Model(hidden=(6, 6), order="combine_first")
+
     def run(group):
-        trainer = Trainer(GRAPHS["classes"], Model(hidden=(6, 6)), epochs=2, group=group,
+        trainer = Trainer(GRAPHS["classes"], model, epochs=2, group=group,
                           scheme="layers")
         if group.rank:
             return trainer.follow()
@@ -59,7 +61,7 @@ def test_predictions_come_from_the_last_board():
             trainer.fit()
             return trainer.predict()
 
-    with Trainer(GRAPHS["classes"], Model(hidden=(6, 6)), epochs=2) as alone:
+    with Trainer(GRAPHS["classes"], model, epochs=2) as alone:
         alone.fit()
         expected = alone.predict()
     assert np.array_equal(on_ranks(3, run)[0].logits, expected.logits)
