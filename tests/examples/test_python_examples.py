@@ -13,7 +13,17 @@ from tests.packaging.source_tree import ROOT
 EXAMPLES = ROOT / "examples"
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: path.name)
+#: The others describe trainings.
+CLUSTERS = [EXAMPLES / "cluster.toml"]
+
+
+@pytest.mark.parametrize("path", CLUSTERS, ids=lambda path: path.name)
+def test_cluster(path):
+    assert json.loads(run("plan", "karate", "--cluster", path, "--json").stdout)
+
+
+@pytest.mark.parametrize("path", sorted({*EXAMPLES.glob("*.toml")} - {*CLUSTERS}),
+                         ids=lambda path: path.name)
 def test_description(path, tmp_path):
     result = run("train", path, "--epochs", 2, "--run", tmp_path, "--json")
     assert json.loads(result.stdout.splitlines()[-1])["epoch"] == 1
