@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hypercast.host.cluster.balanced_runs import balanced_runs
 from hypercast.host.cluster.group import ClusterError, Group
 from hypercast.host.cluster.paced_gnn import PacedGnn
-from hypercast.host.cluster.schedules import balanced_runs, one_forward_one_backward
 from hypercast.host.cluster.stage import Stage
 from hypercast.host.cluster.total import Totals
 from hypercast.host.runtime.devices import ReferenceDevice
 from hypercast.host.runtime.sampled_device import SampledDevice
+from hypercast.host.schedules.turns import one_forward_one_backward
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.metrics import LOSS_UNIT, Metrics
@@ -84,7 +85,7 @@ class LayersInPipeline(ReferenceDevice):
         begun = oracle.exponents.entries()
         stages: dict[int, Stage] = {}
         found = None
-        for forward, number in one_forward_one_backward(group.rank, group.size, len(samples)):
+        for forward, number in one_forward_one_backward(group.size - group.rank, len(samples)):
             if forward:
                 stages[number] = Stage(oracle, samples[number], self._own, oracle.step_key)
                 self._pass_on(stages[number], forward=True)

@@ -34,7 +34,8 @@ from hypercast.host.runtime.image import write_image
 from hypercast.host.runtime.trace import write_trace
 from hypercast.host.runtime.utilisation import utilisation
 from hypercast.host.training.run_folder import Record
-from hypercast.host.training.sharing import SCHEMES, follow_graph, scheme_of
+from hypercast.host.training.share import Share
+from hypercast.host.training.sharing import SCHEMES, scheme_of
 from hypercast.host.training.trainer import Trainer
 from hypercast.sim.waves import Waves
 
@@ -107,7 +108,7 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
             Trainer.of_description(description, group=group, scheme=scheme,
                                    cluster=described).follow()
         else:
-            follow_graph(group, scheme_of(scheme, description.sampling), described)
+            Share(group, scheme_of(scheme, description.sampling), described).follow_graph()
         return
     device, config = description.device.name, description.device.config
     if image and description.sampling.sampler:

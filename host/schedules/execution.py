@@ -9,6 +9,7 @@ from typing import NamedTuple
 from hypercast.host.schedules.pipeline import Edge, Pipeline
 from hypercast.host.schedules.schedule import Schedule
 from hypercast.host.schedules.simulation import Task, simulate
+from hypercast.host.schedules.turns import one_forward_one_backward
 
 __all__ = ["BACKWARD", "FORWARD", "Slot", "Timeline", "run"]
 
@@ -149,15 +150,13 @@ class _Work:
         """Have a board's tasks wait for each other."""
         forward, backward = ([self._numbers[stage, None, direction, one] for one in micro_batches]
                              for direction in _DIRECTIONS)
-        limit = min(limit, len(forward))
         if self._schedule.two_engines:
             chains = [forward, backward, *zip(backward, forward[limit:], strict=False)]
         elif self._schedule.forward_first:
             chains = [forward + backward]
         else:
-            turns = zip(backward, forward[limit:], strict=False)
-            chains = [[*forward[:limit], *(one for turn in turns for one in turn),
-                       *backward[len(forward) - limit:]]]
+            chains = [[(forward if goes_forward else backward)[one] for goes_forward, one
+                       in one_forward_one_backward(limit, len(micro_batches))]]
         for chain in chains:
             for before, after in pairwise(chain):
                 self._before[after].append(before)

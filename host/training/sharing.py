@@ -1,31 +1,18 @@
-"""What boards can share of a training, and how the processes of all but the leader take part."""
+"""What boards can share of a training, and whether all of them train the same."""
 
 import importlib.metadata
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from hypercast.host.cluster.board import Board
-from hypercast.host.cluster.description import Cluster
-from hypercast.host.cluster.graph_in_parallel import GraphInParallel
 from hypercast.host.cluster.group import ClusterError, Group
-from hypercast.host.cluster.layers_in_pipeline import LayersInPipeline
-from hypercast.host.cluster.led_device import follow
-from hypercast.host.cluster.shared_rows import SharedRows
-from hypercast.host.cluster.timed_group import TimedGroup
-from hypercast.host.cluster.virtual_time import LayerSeconds
-from hypercast.host.planner.layer_costs import layer_cost
-from hypercast.host.planner.statistics import Statistics
 from hypercast.host.training.checkpoint import differences, leaves
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.device import Device
 from hypercast.host.training.description.sampling import Sampling
-from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.recipe import Recipe
-from hypercast.reference.sample import Sample
 
-__all__ = ["GRAPH", "LAYERS", "SCHEMES", "agree", "check_sharing", "follow_graph", "on_cluster",
+__all__ = ["GRAPH", "LAYERS", "SCHEMES", "agree", "check_micro_batches", "check_sharing",
            "scheme_of"]
 
 #: Ways to share a training: what each board has its own of.
@@ -61,6 +48,22 @@ def check_sharing(boards: int, scheme: str, device: Device, recipe: Recipe, *,
             "recipe", "micro_batches")
 
 
+def check_micro_batches(recipe: Recipe, sampling: Sampling, *, chip: bool, check: bool) -> None:
+    """Raise ``DescriptionError`` if steps are to be on several samples, and cannot be."""
+    if recipe.micro_batches == 1:
+        return
+    if not sampling.sampler:
+        reason = "but steps work on the whole graph; give a sampler, or leave it out"
+    elif chip:
+        reason = "but a chip takes one sample a step; train on the device reference"
+    elif check:
+        reason = "but one sample a step can be compared with the reference; leave out --check"
+    else:
+        return
+    raise DescriptionError(f"[recipe] micro_batches is {recipe.micro_batches}, {reason}",
+                           "recipe", "micro_batches")
+
+
 def agree(group: Group, identity: dict[str, Any]) -> None:
     """Compare what ranks train, and with what.
 
@@ -82,56 +85,3 @@ def agree(group: Group, identity: dict[str, Any]) -> None:
         if found := differences(other, first, f"on board {rank}", "on board 0"):
             raise ClusterError(f"board {rank} trains something else: {'; '.join(found)}; give all "
                                f"boards the same command, files and versions")
-
-
-def follow_graph(group: Group, scheme: str, cluster: Cluster | None = None) -> None:
-    """Take part in a training on a whole graph, which the leader gives, or a part of it.
-
-    Parameters
-    ----------
-    group : Group
-        The ranks.
-    scheme : str
-        How they share it.
-    cluster : Cluster, optional
-        The boards that they stand for.
-    """
-    agree(group, {})
-    model: InitialModel = group.tell() if scheme == LAYERS else group.deal()
-    group = on_cluster(group, cluster, model)
-    follow((LayersInPipeline if scheme == LAYERS else GraphInParallel)(model, group), group)
-
-
-def on_cluster(group: Group, cluster: Cluster | None, model: InitialModel) -> Group:
-    """The group, with clocks if it stands for the boards of a cluster.
-
-    Layers take the time that the cycle model gives for so many vertices and edges.
-    """
-    if cluster is None:
-        return group
-    adam, network = model.recipe.optimiser == "adam", model.network
-
-    @cache
-    def of_counts(vertices: tuple[int, ...], edges: tuple[int, ...], square: bool,
-                  board: Board) -> list[LayerSeconds]:
-        statistics = Statistics(vertices=vertices, edges=edges, sampled=not square)
-        costs = [layer_cost(network, number, statistics, board, adam)
-                 for number in range(1, len(edges) + 1)]
-        return [LayerSeconds(cost.forward, cost.backward) for cost in costs]
-
-    def seconds(sample: Sample, board: int) -> list[LayerSeconds]:
-        whole = sample.square or isinstance(sample.place, SharedRows)
-        own = len(sample.labels)
-        rows = (own,) * len(sample.rows) if whole else sample.rows
-        # Samples are much alike: counts are rounded to a fiftieth of themselves.
-        return of_counts(
-            tuple(map(_rounded, rows)), tuple(_rounded(matrix.nnz) for matrix in sample.edges),
-            whole, cluster.boards[board])
-
-    return TimedGroup(group, cluster, seconds)
-
-
-def _rounded(count: int) -> int:
-    """A number with about a fiftieth of itself left out."""
-    step = 1 << max(count.bit_length() - 6, 0)
-    return max(round(count / step) * step, 1)

@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
@@ -11,17 +10,8 @@ import numpy as np
 
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
-from hypercast.host.cluster.graph_in_parallel import GraphInParallel
 from hypercast.host.cluster.group import Group
-from hypercast.host.cluster.layers_in_pipeline import (
-    LayersInPipeline,
-    SampledPipeline,
-    runs_of_layers,
-)
-from hypercast.host.cluster.led_device import LedDevice, follow
-from hypercast.host.cluster.paced_gnn import PacedGnn
-from hypercast.host.cluster.samples_in_parallel import SamplesInParallel
-from hypercast.host.cluster.shared_rows import parts_of
+from hypercast.host.cluster.led_device import LedDevice
 from hypercast.host.cluster.virtual_time import VirtualTime
 from hypercast.host.compiler.job import Job
 from hypercast.host.graphs.graph import Graph
@@ -32,7 +22,6 @@ from hypercast.host.runtime.comparison import Comparison
 from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
 from hypercast.host.runtime.sampled_device import SampledDevice
 from hypercast.host.runtime.transport import Transport
-from hypercast.host.training.board_memory import check_board_memory
 from hypercast.host.training.checkpoint import identity
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.description import Description
@@ -57,19 +46,11 @@ from hypercast.host.training.prepare import (
 from hypercast.host.training.rounding import check_edges, check_features
 from hypercast.host.training.run_folder import Record, RunError, RunFolder
 from hypercast.host.training.sample_source import SampleSource
-from hypercast.host.training.sharing import (
-    GRAPH,
-    LAYERS,
-    agree,
-    check_sharing,
-    follow_graph,
-    on_cluster,
-    scheme_of,
-)
+from hypercast.host.training.share import Share
+from hypercast.host.training.sharing import check_micro_batches, check_sharing, scheme_of
 from hypercast.host.training.trainer_arguments import check_arguments
 from hypercast.reference.array_types import FloatArray
 from hypercast.reference.fixed_gnn import FixedGnn
-from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.judge import Judge
 from hypercast.reference.network import Network
 from hypercast.reference.sample import Sample
@@ -151,8 +132,6 @@ class Trainer:
         On a chip, ``phases`` (cycles by name) and ``counters`` of the last training step.
     progress : callable
         As given; it may be replaced.
-    division : Division or None
-        Which board has which vertex, of an open device, if boards share the graph.
 
     Raises
     ------
@@ -192,12 +171,13 @@ class Trainer:
         network = self.model.network(graph)
         self._weights = load_weights(Path(self.model.weights), network) \
             if self.model.weights else None
-        if self.recipe.micro_batches > 1:
-            self._check_micro_batches(chip=transport is not None or self.device.name != "reference",
-                                      check=check)
+        check_micro_batches(self.recipe, self.sampling, check=check,
+                            chip=transport is not None or self.device.name != "reference")
+        self._share: Share | None = None
         if group:
             scheme = scheme_of(scheme, self.sampling)
             check_sharing(group.size, scheme, self.device, self.recipe, check=check)
+            self._share = Share(group, scheme, cluster)
         self._samples = SampleSource(
             graph, network, self.recipe, self.sampling, progress=progress) \
             if self.sampling.sampler else None
@@ -214,8 +194,6 @@ class Trainer:
         self._waves = waves
         self._source = source
         self._transport = transport
-        self._group, self._scheme, self._cluster = group, scheme, cluster
-        self.division: Division | None = None
         self._target: TrainingDevice | None = None
         self._state: TrainingState | None = None
         self._best: TrainingState | None = None
@@ -343,16 +321,16 @@ class Trainer:
     def target(self) -> TrainingDevice:
         """The ``TrainingDevice``, open."""
         if self._target is None:
-            device = self._open()
-            self._target = LedDevice(device, self._group) if self._group else device
+            self._target = self._open()
             if self._state is not None:
                 self._target.load_state(self._state)
                 self._go_on_counting()
         return self._target
 
     def _open(self) -> TrainingDevice:
-        if self._group:
-            return self._open_share(self._group)
+        if self._share:
+            return self._share.lead_samples(*self._shared(self._samples)) if self._samples else \
+                self._share.lead_graph(self.initial)
         device = open_device(self.device.name, self.initial, self.device.config,
                              capacity=self._samples.capacity() if self._samples else None,
                              edges=self.edges, waves=self._waves, transport=self._transport,
@@ -365,68 +343,27 @@ class Trainer:
                 device, self._samples, self._judge, self.recipe.micro_batches)
         return device
 
-    def _open_share(self, group: Group) -> TrainingDevice:
-        """This rank's share of the device."""
-        agree(group, self._identity() if self._samples else {})
-        if self._samples:
-            parts = self._samples, self._judge, self.recipe.micro_batches
-            self._check_memory(group.size)
-            group = self._group = on_cluster(group, self._cluster, self.initial)
-            if self._scheme == LAYERS:
-                return SampledPipeline(LayersInPipeline(self.initial, group), *parts)
-            oracle = PacedGnn(self.initial, group)
-            return SamplesInParallel(ReferenceDevice(self.initial, oracle), *parts, group)
-        sample = self.initial.sample
-        if self._scheme == GRAPH:
-            self.division = Division.of(sample.edges[0], group.size)
-        self._check_memory(group.size)
-        if self._scheme == LAYERS:
-            model: InitialModel = group.tell(self.initial)
-        else:
-            assert self.division
-            model = group.deal(replace(self.initial, sample=part)
-                               for part in parts_of(sample, self.division))
-        group = self._group = on_cluster(group, self._cluster, self.initial)
-        if self._scheme == LAYERS:
-            return LayersInPipeline(model, group)
-        group.divide(sample)
-        return GraphInParallel(model, group)
-
     def follow(self) -> None:
         """On all ranks of the group but the leader's: train with it until its trainer is closed."""
-        assert self._group
+        assert self._share
         if self._samples:
-            device = self._open()
-            follow(device, self._group)
+            self._share.follow_samples(*self._shared(self._samples))
         else:
-            follow_graph(self._group, self._scheme or GRAPH, self._cluster)
+            self._share.follow_graph()
 
-    def _check_memory(self, boards: int) -> None:
-        """Refuse what boards cannot share, or do not hold."""
-        runs = runs_of_layers(self.network, self.initial.sample, boards) \
-            if self._scheme == LAYERS else []
-        if self._cluster:
-            check_board_memory(self.initial, self._cluster, boards=boards, runs=runs,
-                               division=self.division)
+    def _shared(self, samples: SampleSource) -> tuple[Any, ...]:
+        """What every rank has of a training on samples."""
+        return self.initial, self._identity(), samples, self._judge
+
+    @property
+    def division(self) -> Division | None:
+        """Which board has which vertex, of an open device, if boards share the graph."""
+        return self._share.division if self._share else None
 
     def _judge(self) -> Judge:
         """What evaluates parameters that are trained on samples."""
         return Judge(self.network, self.recipe, Sample.of(
             self.network, self.recipe, *training_data(self.graph, self.recipe)))
-
-    def _check_micro_batches(self, *, chip: bool, check: bool) -> None:
-        """Raise ``DescriptionError`` if steps cannot be on several samples."""
-        count = self.recipe.micro_batches
-        if not self.sampling.sampler:
-            reason = "but steps work on the whole graph; give a sampler, or leave it out"
-        elif chip:
-            reason = "but a chip takes one sample a step; train on the device reference"
-        elif check:
-            reason = "but one sample a step can be compared with the reference; leave out --check"
-        else:
-            return
-        raise DescriptionError(f"[recipe] micro_batches is {count}, {reason}",
-                               "recipe", "micro_batches")
 
     @property
     def words(self) -> Comparison:

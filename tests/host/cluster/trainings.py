@@ -1,6 +1,6 @@
 """Trainings on several ranks of one process, compared with one board's."""
 
-from hypercast.host.training.sharing import follow_graph
+from hypercast.host.training.share import Share
 from hypercast.host.training.trainer import Trainer
 from tests.host.cluster.thread_group import on_ranks
 
@@ -26,8 +26,8 @@ def train_on(boards, graph, *arguments, **options):
     def run(group):
         if group.rank:
             if "sampling" not in options:
-                return follow_graph(group, options.get("scheme", "graph"),
-                                    options.get("cluster"))
+                return Share(group, options.get("scheme", "graph"),
+                             options.get("cluster")).follow_graph()
             kept = {"run", "resume"}
             return Trainer(graph, *arguments, group=group, **{
                 name: value for name, value in options.items() if name not in kept}).follow()

@@ -1,0 +1,32 @@
+"""Cuts a row of costs into runs that are about as large."""
+
+from collections.abc import Sequence
+
+__all__ = ["balanced_runs"]
+
+
+def balanced_runs(costs: Sequence[float], count: int) -> list[range]:
+    """Cut a row of costs into runs, none empty, so that the largest sum is as small as it can be.
+
+    Parameters
+    ----------
+    costs : sequence of float
+        None is negative.
+    count : int
+        Runs: at most as many as there are costs.
+    """
+    sums = [0.0]
+    for cost in costs:
+        sums.append(sums[-1] + cost)
+    #: Of so many runs of the first costs: the least largest sum, and where the last run begins.
+    best = [[(sums[end], 0) for end in range(len(sums))]]
+    for runs in range(2, count + 1):
+        best.append([(float("inf"), 0)] * runs + [
+            min((max(best[-1][cut][0], sums[end] - sums[cut]), cut)
+                for cut in range(runs - 1, end)) for end in range(runs, len(sums))])
+    found, end = [], len(costs)
+    for row in reversed(best):
+        start = row[end][1]
+        found.append(range(start, end))
+        end = start
+    return found[::-1]

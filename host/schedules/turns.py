@@ -1,0 +1,28 @@
+"""In which order a board of a pipeline takes the micro-batches of a step."""
+
+from collections.abc import Iterator
+
+__all__ = ["one_forward_one_backward"]
+
+
+def one_forward_one_backward(in_flight: int, count: int) -> Iterator[tuple[bool, int]]:
+    """Whether it is a forward pass, and of which micro-batch, in order.
+
+    A board begins with as many forward passes as it may have in flight. From then on it goes one
+    backward, one forward (Narayanan et al., PipeDream, 2019; with one update a step,
+    PipeDream-Flush).
+
+    Parameters
+    ----------
+    in_flight : int
+        Micro-batches that have been forward, and not yet backward, at most.
+    count : int
+        Micro-batches.
+    """
+    ahead = min(in_flight, count)
+    for number in range(ahead):
+        yield True, number
+    for number in range(count):
+        yield False, number
+        if number + ahead < count:
+            yield True, number + ahead

@@ -1,0 +1,163 @@
+"""Opens the devices of boards that share a training: the leader's, and those of the others."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from hypercast.host.cluster.board import Board
+from hypercast.host.cluster.description import Cluster
+from hypercast.host.cluster.division import Division
+from hypercast.host.cluster.graph_in_parallel import GraphInParallel
+from hypercast.host.cluster.group import Group
+from hypercast.host.cluster.layers_in_pipeline import (
+    LayersInPipeline,
+    SampledPipeline,
+    runs_of_layers,
+)
+from hypercast.host.cluster.led_device import LedDevice, follow
+from hypercast.host.cluster.paced_gnn import PacedGnn
+from hypercast.host.cluster.samples_in_parallel import SamplesInParallel
+from hypercast.host.cluster.shared_rows import SharedRows, parts_of
+from hypercast.host.cluster.timed_group import TimedGroup
+from hypercast.host.cluster.virtual_time import LayerSeconds
+from hypercast.host.planner.layer_costs import layer_cost
+from hypercast.host.planner.statistics import Statistics
+from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
+from hypercast.host.training.board_memory import check_board_memory
+from hypercast.host.training.sample_source import SampleSource
+from hypercast.host.training.sharing import GRAPH, LAYERS, agree
+from hypercast.reference.initial_model import InitialModel
+from hypercast.reference.judge import Judge
+from hypercast.reference.sample import Sample
+
+__all__ = ["Share"]
+
+
+class Share:
+    """A rank's share of a training.
+
+    Parameters
+    ----------
+    group : Group
+        The ranks; all of them call the same methods.
+    scheme : str
+        How they share it, one of ``SCHEMES``.
+    cluster : Cluster, optional
+        The boards that they stand for.
+
+    Attributes
+    ----------
+    division : Division or None
+        On the leader, which board has which vertex, once a graph in parallel is open.
+    """
+
+    def __init__(self, group: Group, scheme: str, cluster: Cluster | None = None) -> None:
+        self._group = group
+        self._scheme = scheme
+        self._cluster = cluster
+        self.division: Division | None = None
+
+    def lead_graph(self, model: InitialModel) -> LedDevice:
+        """The leader's device, for a training on a whole graph; gives the others their parts."""
+        agree(self._group, {})
+        if self._scheme == GRAPH:
+            self.division = Division.of(model.sample.edges[0], self._group.size)
+        self._check_memory(model)
+        if self._scheme == LAYERS:
+            own: InitialModel = self._group.tell(model)
+        else:
+            assert self.division
+            own = self._group.deal(replace(model, sample=part)
+                                   for part in parts_of(model.sample, self.division))
+        group = self._on_cluster(model)
+        if self._scheme == GRAPH:
+            group.divide(model.sample)
+        return LedDevice(self._of_graph(own, group), group)
+
+    def follow_graph(self) -> None:
+        """On other ranks: train with the leader until its device is closed."""
+        agree(self._group, {})
+        model: InitialModel = self._group.tell() if self._scheme == LAYERS else self._group.deal()
+        group = self._on_cluster(model)
+        follow(self._of_graph(model, group), group)
+
+    def lead_samples(self, *arguments: Any) -> LedDevice:
+        """The leader's device, for a training on samples; arguments as of ``follow_samples``."""
+        return LedDevice(*self._of_samples(*arguments))
+
+    def follow_samples(self, model: InitialModel, identity: dict[str, Any], source: SampleSource,
+                       judge: Callable[[], Judge]) -> None:
+        """On other ranks: train with the leader until its device is closed.
+
+        Parameters
+        ----------
+        model : InitialModel
+            The model, the same on all ranks.
+        identity : dict
+            What decides the bits of the training.
+        source : SampleSource
+            Of the samples.
+        judge : callable
+            Makes what evaluates.
+        """
+        follow(*self._of_samples(model, identity, source, judge))
+
+    def _of_samples(self, model: InitialModel, identity: dict[str, Any], source: SampleSource,
+                    judge: Callable[[], Judge]) -> tuple[TrainingDevice, Group]:
+        agree(self._group, identity)
+        self._check_memory(model)
+        group = self._on_cluster(model)
+        parts = source, judge, model.recipe.micro_batches
+        if self._scheme == LAYERS:
+            return SampledPipeline(LayersInPipeline(model, group), *parts), group
+        device = ReferenceDevice(model, PacedGnn(model, group))
+        return SamplesInParallel(device, *parts, group), group
+
+    def _of_graph(self, model: InitialModel, group: Group) -> TrainingDevice:
+        return (LayersInPipeline if self._scheme == LAYERS else GraphInParallel)(model, group)
+
+    def _check_memory(self, model: InitialModel) -> None:
+        """Refuse what boards cannot share, or do not hold."""
+        runs = runs_of_layers(model.network, model.sample, self._group.size) \
+            if self._scheme == LAYERS else []
+        if self._cluster:
+            check_board_memory(model, self._cluster, boards=self._group.size, runs=runs,
+                               division=self.division)
+
+    def _on_cluster(self, model: InitialModel) -> Group:
+        """The group, with clocks if it stands for the boards of a cluster."""
+        if self._cluster is None:
+            return self._group
+        return TimedGroup(self._group, self._cluster, _layer_seconds(model, self._cluster))
+
+
+def _layer_seconds(model: InitialModel,
+                   cluster: Cluster) -> Callable[[Sample, int], list[LayerSeconds]]:
+    """What the cycle model gives for the layers of a sample on a board of the cluster."""
+    adam, network = model.recipe.optimiser == "adam", model.network
+
+    @cache
+    def of_counts(vertices: tuple[int, ...], edges: tuple[int, ...], square: bool,
+                  board: Board) -> list[LayerSeconds]:
+        statistics = Statistics(vertices=vertices, edges=edges, sampled=not square)
+        costs = [layer_cost(network, number, statistics, board, adam)
+                 for number in range(1, len(edges) + 1)]
+        return [LayerSeconds(cost.forward, cost.backward) for cost in costs]
+
+    def seconds(sample: Sample, board: int) -> list[LayerSeconds]:
+        whole = sample.square or isinstance(sample.place, SharedRows)
+        own = len(sample.labels)
+        rows = (own,) * len(sample.rows) if whole else sample.rows
+        # Samples are much alike: counts are rounded to a fiftieth of themselves.
+        return of_counts(
+            tuple(map(_rounded, rows)), tuple(_rounded(matrix.nnz) for matrix in sample.edges),
+            whole, cluster.boards[board])
+
+    return seconds
+
+
+def _rounded(count: int) -> int:
+    """A number with about a fiftieth of itself left out."""
+    step = 1 << max(count.bit_length() - 6, 0)
+    return max(round(count / step) * step, 1)
