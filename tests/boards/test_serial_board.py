@@ -61,9 +61,8 @@ def test_blocks_stay_apart(files):
     assert files["chip.il"] == CHIP
 
 
-@pytest.mark.parametrize("name", [
-    pytest.param(name, marks=[] if name == "ulx3s" else pytest.mark.slow)
-    for name in SERIAL_BOARDS])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SERIAL_BOARDS)
 def test_more_cores_than_four_are_folded(name):
     board, config = SERIAL_BOARDS[name], PRESETS["test"].replace(dimensions=3, lanes=2, planes=1)
     chip = chip_source(board, config)

@@ -37,7 +37,8 @@ async def constant_fields(dut):
         assert int(dut.o.value) == CONSTANT | (SWITCHED if select else 0) << 3
 
 
-@pytest.mark.parametrize("simulator", SIMULATORS)
+@pytest.mark.parametrize("simulator", [
+    "icarus", pytest.param("verilator", marks=pytest.mark.slow)])
 def test_constant_field_beside_a_switched_one(simulator):
     simulate(simulator, PartlyConstant(), module=__name__, test="constant_fields")
 

@@ -82,6 +82,7 @@ def test_icarus(standard, chip, tmp_path):
     check(*make(tmp_path / "example", f"STANDARD={standard}", chip=chip))
 
 
+@pytest.mark.slow
 def test_verilator(chip, wheel, tmp_path):
     require("verilator")
     settings = [f"{name}={value}" for name, value in MAKE_SETTINGS.items()]

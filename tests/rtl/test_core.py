@@ -65,7 +65,9 @@ def convert(values, **others):
     assert f"module \\{CORE_MODULE}\n" in text
 
 
-@pytest.mark.parametrize("values", COVERING)
+@pytest.mark.parametrize("values", [COVERING[1], COVERING[4], *(
+    pytest.param(values, marks=pytest.mark.slow) for values in (
+        COVERING[0], *COVERING[2:4], *COVERING[5:]))])
 def test_converts(values):
     convert(values)
 

@@ -43,7 +43,8 @@ def lint(folder, config, waivers):
     return result.stderr
 
 
-@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
+@pytest.mark.parametrize("config", [
+    CONFIGS["one core"], pytest.param(CONFIGS["two cores"], marks=pytest.mark.slow)], ids=CONFIGS)
 def test_lint(config, tmp_path):
     assert lint(tmp_path, config, lint_waivers()) == ""
 

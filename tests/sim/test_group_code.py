@@ -109,35 +109,36 @@ UNARY = {
 }
 
 
-def fill(module):
+def fill(module, share):
+    """Cells of all kinds, of each a share, in percent, of so many that all widths occur."""
     choose = module.random.choice
     for kind, operation in OPERATIONS.items():
-        for _ in range(25):
+        for _ in range(25 * share // 100):
             binary(module, kind, operation, choose(WIDTHS), choose(WIDTHS), choose(WIDTHS),
                    choose((False, True)))
-    for _ in range(25):
+    for _ in range(25 * share // 100):
         binary(module, "$mul", lambda a, b: a * b, choose(NARROW), choose(NARROW), choose(NARROW),
                choose((False, True)))
         for kind, operation in (("$logic_and", lambda a, b: bool(a and b)),
                                 ("$logic_or", lambda a, b: bool(a or b))):
             binary(module, kind, operation, choose(WIDTHS), choose(WIDTHS), 1, False)
     for kind, operation in UNARY.items():
-        for _ in range(20):
+        for _ in range(20 * share // 100):
             width, is_signed = choose(WIDTHS), choose((False, True))
             module.add(kind, {"A": module.slice(width)}, choose(WIDTHS),
                        lambda a, width=width, is_signed=is_signed, operation=operation: int(
                            operation(signed(a, width) if is_signed else a, width)),
                        A_SIGNED=int(is_signed))
-    for _ in range(60):
+    for _ in range(60 * share // 100):
         shift(module, choose)
-    for _ in range(40):
+    for _ in range(40 * share // 100):
         width, cases = choose(WIDTHS), choose((1, 2, 5))
         inputs = {"A": module.slice(width), "B": module.slice(width * cases)[:width * cases],
                   "S": module.slice(cases)}
         module.add("$mux" if cases == 1 else "$pmux", inputs, width,
                    lambda a, b, s, width=width: b >> width * ((s & -s).bit_length() - 1)
                    if s else a)
-    for _ in range(10):
+    for _ in range(10 * share // 100):
         width, choices = choose(WIDTHS[:10]), choose((1, 2, 3))
         module.add("$bmux", {"A": module.slice(width << choices), "S": module.slice(choices)},
                    width, lambda a, s, width=width: a >> width * s)
@@ -229,10 +230,11 @@ def _aligned(size):
     return raw[skip:skip + size]
 
 
-def test_cells(tmp_path, monkeypatch):
+@pytest.mark.parametrize("share", [30, pytest.param(100, marks=pytest.mark.slow)])
+def test_cells(share, tmp_path, monkeypatch):
     monkeypatch.setenv("HYPERCAST_CACHE", str(tmp_path / "cache"))
-    module = Module(1)
-    fill(module)
+    module = Module(share)
+    fill(module, share)
     library = Library(module.to_dict(), tmp_path)
     kinds = {tuple(cell["connections"]["Y"]): (name, cell) for name, cell in module.cells.items()
              if "Y" in cell["connections"]}

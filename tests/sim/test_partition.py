@@ -62,7 +62,7 @@ def test_unknown_blocks_are_refused():
         split(MODULE, ["d", "a", "c"])
 
 
-@pytest.mark.parametrize("name", ["tiny", "test"])
+@pytest.mark.parametrize("name", ["tiny", pytest.param("test", marks=pytest.mark.slow)])
 def test_parts_of_a_core_show_registers_only(name, tmp_path):
     config = PRESETS[name]
     module = flatten(

@@ -88,6 +88,7 @@ def waves(tmp_path_factory):
     return file
 
 
+@pytest.mark.slow
 def test_values_are_those_of_pysim(waves, tmp_path):
     chip, file = PysimTransport(TINY), tmp_path / "pysim.vcd"
     with chip.simulator.write_vcd(str(file)):

@@ -8,7 +8,8 @@ from tests.system.chips import NARROW, ModelTraining, random_graph
 
 @pytest.mark.parametrize("order", ["combine_first", "aggregate_first"])
 @pytest.mark.parametrize(("variant", "roots"), [
-    (("gcn", {}), False), (("gcn", {"residual": True}), True), (("sage", {}), True)])
+    (("gcn", {}), False), (("sage", {}), True),
+    pytest.param(("gcn", {"residual": True}), True, marks=pytest.mark.slow)])
 def test_training(variant, roots, order):
     """Vertices with many neighbours, and some with none or one."""
     graph = random_graph(96, 4000, isolated=6, directed=variant[0] == "sage")

@@ -23,7 +23,7 @@ def _weights(vertices):
 
 @_CHIPS
 @pytest.mark.parametrize("weighted", [False, True], ids=["", "weighted"])
-@pytest.mark.parametrize("classes", [1, 5, 40])
+@pytest.mark.parametrize("classes", [1, 5, pytest.param(40, marks=pytest.mark.slow)])
 def test_several_labels(config, classes, weighted):
     graph = Graph(**communities(vertices=70, classes=classes, features=9, degree=5.0))
     GraphTraining(graph=graph, config=config, hidden=(6,), dropout=0.3, epochs=3, recipe=_RATES,

@@ -177,8 +177,8 @@ def test_whatever_is_raised(error, status, message):
 
 @pytest.mark.parametrize("locale", [
     {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"},
-    {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
-    {"LANG": "C"},
+    *(pytest.param(locale, marks=pytest.mark.slow) for locale in (
+        {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}, {"LANG": "C"})),
 ])
 def test_text_is_utf_8_whatever_the_locale(tmp_path, locale):
     path = tmp_path / "Mäuse.toml"

@@ -55,7 +55,8 @@ def kill_after(process, folder, epochs):
     assert process.returncode == -signal.SIGKILL, errors.decode()
 
 
-@pytest.mark.parametrize("options", [(), ("--every", "7", "--patience", "400")],
+@pytest.mark.parametrize("options", [
+    pytest.param((), marks=pytest.mark.slow), ("--every", "7", "--patience", "400")],
                          ids=["every epoch", "every seventh, with the best one"])
 def test_a_killed_training_ends_in_the_same_bits(tmp_path, options):
     epochs = 60

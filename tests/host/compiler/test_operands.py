@@ -116,10 +116,10 @@ def check(program, job):
             assert all(entries.get(place) == value for place, value in places.items())
 
 
-@pytest.mark.parametrize("vertices", [3, 32, 70])
+@pytest.mark.parametrize("vertices", [3, pytest.param(32, marks=pytest.mark.slow), 70])
 @pytest.mark.parametrize("orders", [COMBINE_FIRST, (COMBINE_FIRST, AGGREGATE_FIRST),
                                     AGGREGATE_FIRST])
-@pytest.mark.parametrize("words", [16, 64, 1024])
+@pytest.mark.parametrize("words", [16, pytest.param(64, marks=pytest.mark.slow), 1024])
 def test_entries_hold_what_is_taken(vertices, orders, words):
     dropout = 0.0 if orders == AGGREGATE_FIRST else 0.5
     model = small_model(small_graph(vertices, features=37), hidden=(9,), orders=orders,

@@ -1,5 +1,6 @@
 """The test of products on a chip of which two processing elements are broken."""
 
+import pytest
 from amaranth.hdl import Signal
 
 from hypercast.host.selftest.arrays import check_arrays
@@ -16,6 +17,7 @@ def damage(m, element, row, column):
         m.d.sync += element.sum[3].eq(1)
 
 
+@pytest.mark.slow
 def test_broken_processing_elements(monkeypatch):
     found = list(check_arrays(broken_chip(monkeypatch, damage)))
     assert {finding.part for finding in found} == {

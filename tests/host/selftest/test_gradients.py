@@ -1,5 +1,7 @@
 """The test of sums on a chip of which a processing element does not accumulate."""
 
+import pytest
+
 from hypercast.host.selftest.gradients import check_gradients
 from tests.host.selftest.broken_array import broken_chip
 
@@ -11,6 +13,7 @@ def damage(m, element, row, column):
             m.d.sync += element.sum[0].eq(0)
 
 
+@pytest.mark.slow
 def test_a_broken_accumulator(monkeypatch):
     [finding] = check_gradients(broken_chip(monkeypatch, damage))
     assert finding.part == ("multiplier (1, 0) of the array of core 0, or the way of its sums to "

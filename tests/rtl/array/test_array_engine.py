@@ -396,7 +396,7 @@ SPARSE = {name: value for name, value in MATMUL.items()
     ("tiny", 1, 1, 0.0, 0.0), ("single", 0, 5, 0.2, 0.3), ("bytes", 2, 12, 0.0, 0.6),
     ("test", 3, 3, 0.3, 0.2),
     pytest.param("wide", 1, 1, 0.1, 0.7, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("density", [0.0, 0.1, 0.9])
+@pytest.mark.parametrize("density", [0.0, 0.1, pytest.param(0.9, marks=pytest.mark.slow)])
 def test_sparse_operands(name, core, latency, stall, blocked, density):
     """Word-sparse between dense instructions, with and without dropout."""
     bench = Bench(CONFIGS[name], core=core, latency=latency, stall=stall, blocked=blocked)

@@ -40,7 +40,8 @@ def yosys(folder, script):
                           text=True)
 
 
-@pytest.fixture(scope="module", params=["tiny", "test"])
+@pytest.fixture(scope="module", params=[
+    "tiny", pytest.param("test", marks=pytest.mark.slow)])
 def parts(request):
     """A configuration, and the parts' RTLIL by name."""
     config = PRESETS[request.param]
@@ -84,6 +85,7 @@ def test_the_top_fits_the_parts(dimensions, tmp_path):
     assert all("Replacing memory" in line for line in warnings), warnings
 
 
+@pytest.mark.slow
 def test_two_chips_in_one_design(tmp_path):
     """With prefixes of their own they share no module; either tool takes both."""
     config = PRESETS["tiny"].replace(dimensions=0)
@@ -121,8 +123,10 @@ def test_wires_name_ports_of_the_parts(parts):
 
 @pytest.mark.parametrize("module, text", [
     ("hypercast.rtl.export.chip_conversion", "to_verilog(tiny)"),
-    ("hypercast.rtl.folding.folded_parts",
-     "''.join(folded_parts_to_rtlil(tiny.replace(dimensions=3)).values())"),
+    pytest.param(
+        "hypercast.rtl.folding.folded_parts",
+        "''.join(folded_parts_to_rtlil(tiny.replace(dimensions=3)).values())",
+        marks=pytest.mark.slow),
 ])
 def test_text_does_not_depend_on_the_hash_seed(module, text):
     code = (f"import sys; from hypercast.rtl.config import PRESETS; from {module} import *; "

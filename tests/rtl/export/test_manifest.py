@@ -27,11 +27,13 @@ _MEMORY = re.compile(r"^  reg \[(\d+):0\] \S+ +\[(\d+):0\];", re.MULTILINE)
 _INSTANCE = re.compile(r"^  (\S+) +\S+ +\($", re.MULTILINE)
 
 
-@pytest.fixture(scope="module", params=CONFIGS.values(), ids=CONFIGS)
+@pytest.fixture(scope="module", params=[
+    "narrow", pytest.param("wide", marks=pytest.mark.slow)])
 def chip(request):
     """A configuration, and the bodies of its modules by name."""
-    text = to_verilog(request.param)
-    return request.param, {match[1].strip("\\"): match[0] for match in _MODULE.finditer(text)}
+    config = CONFIGS[request.param]
+    text = to_verilog(config)
+    return config, {match[1].strip("\\"): match[0] for match in _MODULE.finditer(text)}
 
 
 def instances(modules, name=TOP_MODULE):

@@ -79,9 +79,8 @@ class Direct(Unregistered):
         return m
 
 
-@pytest.mark.parametrize("proof", [
-    PROOFS[0], *(pytest.param(proof, marks=pytest.mark.slow) for proof in PROOFS[1:])],
-    ids=lambda proof: proof.size)
+@pytest.mark.slow
+@pytest.mark.parametrize("proof", PROOFS, ids=lambda proof: proof.size)
 def test_a_run_of_all_instances(proof, tmp_path):
     prove(driven(proof.bench()), tmp_path, cycles=48)
 

@@ -87,7 +87,9 @@ def bytes_of_commands(rng, rate):
     return record.data
 
 
-@pytest.mark.parametrize(("rate", "stall"), [(0.0, 0.0), (0.0, 0.7), (0.0005, 0.0), (0.003, 0.3)])
+@pytest.mark.parametrize(("rate", "stall"), [
+    (0.0, 0.7), (0.003, 0.3), *(
+        pytest.param(rate, 0.0, marks=pytest.mark.slow) for rate in (0.0, 0.0005))])
 def test_replies(rate, stall):
     data = bytes_of_commands(random.Random(7), rate)
     model = BridgeModel(Registers())

@@ -8,7 +8,7 @@ from hypercast.rtl import isa
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import DrainSource, Opcode
 from hypercast.rtl.placement import rank_of
-from tests.rtl.vector.vector_bench import VectorBench, pack, pack_list, unpack
+from tests.rtl.vector.vector_bench import VectorBench, pack, pack_list, unpack, sweep
 
 #: Where things are in memory.
 _MASK, _RESULT, _OTHER_MASK = 401, 700, 1201
@@ -103,7 +103,8 @@ async def _execute(bench, ctx, instruction):
 
 
 @pytest.mark.parametrize("name, stall, latency", [
-    *((name, 0.3, 20) for name in _CONFIGS), ("2x8", 0.0, 1), ("4x16", 0.0, 1)])
+    *(pytest.param(name, 0.3, 20, marks=sweep(name)) for name in _CONFIGS),
+    ("2x8", 0.0, 1), ("4x16", 0.0, 1)])
 def test_random_instructions_back_to_back(name, stall, latency):
     config = _CONFIGS[name]
     core = config.cores - 1
@@ -147,7 +148,8 @@ def test_random_instructions_back_to_back(name, stall, latency):
     bench.run(testbench)
 
 
-@pytest.mark.parametrize("name", ["2x8", "4x16", "16x16"])
+@pytest.mark.parametrize("name", [
+    "2x8", "4x16", pytest.param("16x16", marks=pytest.mark.slow)])
 def test_written_mask_can_be_read(name):
     """Forward with ReLU and mask, then backward through the mask."""
     config = _CONFIGS[name]

@@ -8,7 +8,7 @@ from hypercast.reference import arithmetic
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import Opcode, Split
 from hypercast.rtl.limits import group_size
-from tests.rtl.vector.vector_bench import VectorBench, pack, pack_list, unpack
+from tests.rtl.vector.vector_bench import VectorBench, pack, pack_list, unpack, sweep
 
 _LOGITS = 5
 _CONFIGS = {
@@ -156,7 +156,8 @@ class _LossBench(VectorBench):
 
 
 @pytest.mark.parametrize("name, stall, latency, several", [
-    *((name, 0.3, 20, number % 2 > 0) for number, name in enumerate(_CONFIGS)),
+    *(pytest.param(name, 0.3, 20, number % 2 > 0, marks=sweep(name))
+      for number, name in enumerate(_CONFIGS)),
     ("2x8", 0.0, 1, False), ("16x16", 0.0, 1, True)])
 def test_random_instructions_back_to_back(name, stall, latency, several):
     config = _CONFIGS[name]
@@ -179,9 +180,8 @@ def test_random_instructions_back_to_back(name, stall, latency, several):
 
 
 @pytest.mark.parametrize("lanes, classes, several", [
-    (2, 512, False), (16, 500, True),
-    pytest.param(2, 512, True, marks=pytest.mark.slow),
-    pytest.param(16, 500, False, marks=pytest.mark.slow)])
+    (2, 512, False), *(pytest.param(*case, marks=pytest.mark.slow) for case in (
+        (2, 512, True), (16, 500, False), (16, 500, True)))])
 def test_most_classes(lanes, classes, several):
     config = _CONFIGS["2x16"].replace(lanes=lanes)
     bench = _LossBench(config)

@@ -8,7 +8,7 @@ from hypercast.rtl import isa
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import Opcode
 from hypercast.rtl.vector.adam_step import AdamStep
-from tests.rtl.vector.vector_bench import VectorBench, pack, unpack
+from tests.rtl.vector.vector_bench import VectorBench, pack, unpack, sweep
 
 _STATE = 9
 _CONFIGS = {
@@ -126,7 +126,8 @@ def _random_rates(rng):
 
 
 @pytest.mark.parametrize("name, stall, latency", [
-    *((name, 0.3, 20) for name in _CONFIGS), ("2x8", 0.0, 1), ("4x16", 0.0, 1)])
+    *(pytest.param(name, 0.3, 20, marks=sweep(name)) for name in _CONFIGS),
+    ("2x8", 0.0, 1), ("4x16", 0.0, 1)])
 def test_random_instructions_back_to_back(name, stall, latency):
     config = _CONFIGS[name]
     core = config.cores // 2
@@ -146,7 +147,8 @@ def test_random_instructions_back_to_back(name, stall, latency):
 
 
 @pytest.mark.parametrize("name, stall, latency", [
-    *((name, 0.3, 20) for name, config in _CONFIGS.items() if config.adam), ("2x8", 0.0, 1)])
+    *(pytest.param(name, 0.3, 20, marks=sweep(name))
+      for name, config in _CONFIGS.items() if config.adam), ("2x8", 0.0, 1)])
 def test_adam_between_sgd(name, stall, latency):
     """Each instruction its own optimiser: nothing of one is left in the other's pipeline."""
     config = _CONFIGS[name]
@@ -190,8 +192,9 @@ def test_owned_rows(core):
 
 
 @pytest.mark.parametrize("with_adam, name, per_row", [
-    *((False, *case) for case in (("2x16", 5), ("4x16", 5), ("16x16", 16), ("16x8", 16))),
-    *((True, *case) for case in (("2x16", 8), ("4x16", 8), ("16x16", 16), ("16x8", 16)))])
+    *(pytest.param(with_adam, name, per_row, marks=sweep(name))
+      for with_adam, few in ((False, 5), (True, 8))
+      for name, per_row in (("2x16", few), ("4x16", few), ("16x16", 16), ("16x8", 16)))])
 def test_cycles_per_row(with_adam, name, per_row):
     config = _CONFIGS[name]
     bench = _UpdateBench(config)

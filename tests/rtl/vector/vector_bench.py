@@ -3,6 +3,7 @@
 from collections import Counter
 
 import numpy as np
+import pytest
 
 from hypercast.rtl import isa
 from hypercast.rtl.vector.vector_unit import VectorUnit
@@ -10,6 +11,11 @@ from tests import bench
 
 #: Cycles one instruction may take.
 _PATIENCE = 20_000
+
+
+def sweep(name):
+    """Marks of a configuration named as lanes x bits: of some, only `make test-all` simulates."""
+    return [pytest.mark.slow] if name in {"4x8", "16x16"} else []
 
 
 def pack(values, width):
