@@ -8,7 +8,7 @@ from hypercast.rtl import isa
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import DrainSource, Opcode
 from hypercast.rtl.placement import rank_of
-from tests.rtl.vector.vector_bench import VectorBench, pack, pack_list, unpack, sweep
+from tests.rtl.vector.vector_bench import VectorBench, pack, pack_list, sweep, unpack
 
 #: Where things are in memory.
 _MASK, _RESULT, _OTHER_MASK = 401, 700, 1201

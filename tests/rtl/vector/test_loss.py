@@ -8,7 +8,7 @@ from hypercast.reference import arithmetic
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import Opcode, Split
 from hypercast.rtl.limits import group_size
-from tests.rtl.vector.vector_bench import VectorBench, pack, pack_list, unpack, sweep
+from tests.rtl.vector.vector_bench import VectorBench, pack, pack_list, sweep, unpack
 
 _LOGITS = 5
 _CONFIGS = {

@@ -8,7 +8,7 @@ from hypercast.rtl import isa
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import Opcode
 from hypercast.rtl.vector.adam_step import AdamStep
-from tests.rtl.vector.vector_bench import VectorBench, pack, unpack, sweep
+from tests.rtl.vector.vector_bench import VectorBench, pack, sweep, unpack
 
 _STATE = 9
 _CONFIGS = {
