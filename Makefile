@@ -79,7 +79,7 @@ $(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/.demo
 # half the time that GCC takes, and what it compiles is faster; without it, GCC does.
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing the tools for development into $(VENV) (a few minutes, once)"
-	@$(PIP) -e '.[boards,cluster,cocotb,dev]'
+	@$(PIP) -e '.[boards,cluster,cocotb,dev,fst]'
 	@command -v iverilog > /dev/null || { $(call debian,iverilog); }
 	@command -v clang++ > /dev/null || { $(call debian,clang); }
 	@$(BIN)/python -c 'import find_libpython as f, sys; sys.exit(not f.find_libpython())' \

@@ -232,4 +232,4 @@ class CxxrtlTransport(Transport):
                 if not (self._writer and self._writer.cycles):
                     raise TransportError(
                         f"no cycle from {waves.first} to {waves.last} was simulated, so there are "
-                        f"no waveforms in {waves.file}; give earlier ones with --vcd-cycles")
+                        f"no waveforms in {waves.file}; give earlier ones with --wave-cycles")

@@ -1,4 +1,4 @@
-"""Writes waveforms of the network: a VCD file, and a save file of GTKWave."""
+"""Writes waveforms of the network: a VCD or FST file, and a save file of GTKWave."""
 
 from vcd.gtkw import GTKWSave
 
@@ -10,7 +10,7 @@ __all__ = ["write_waves"]
 
 
 def write_waves(waves: Waves, text: bytes, config: Config) -> None:
-    """Write a VCD file of routers, and groups of their ports to begin with.
+    """Write the file of routers, and groups of their ports to begin with.
 
     Parameters
     ----------
@@ -26,7 +26,8 @@ def write_waves(waves: Waves, text: bytes, config: Config) -> None:
     OSError
         If a file cannot be written.
     """
-    waves.file.write_bytes(text)
+    waves.vcd_file.write_bytes(text)
+    waves.finish()
     bits = flit(config).size - 1
     credits = f"credit[{config.planes - 1}:0]" if config.planes > 1 else "credit"
     with waves.save_file.open("w") as file:

@@ -1,4 +1,4 @@
-"""Writes waveforms: a VCD file with the names of the sources, and a save file of GTKWave."""
+"""Writes waveforms: a VCD or FST file with the names of the sources, and a save file of GTKWave."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -87,7 +87,7 @@ class WaveWriter:
         groups = sorted({core // members for core in waves.cores})
         self._cores = {core: (groups.index(core // members) * size, core % members)
                        for core in waves.cores}
-        self._file: TextIO = waves.file.open("w")
+        self._file: TextIO = waves.vcd_file.open("w")
         self._writer = VCDWriter(
             self._file, timescale="1 ns", date="", comment="the unit of time is a clock cycle",
             init_timestamp=waves.first)
@@ -167,6 +167,7 @@ class WaveWriter:
         """Write the end."""
         self._writer.close(self._waves.first + self.cycles)
         self._file.close()
+        self._waves.finish()
 
     def _save(self, save: GTKWSave, signals: Mapping[str, Places]) -> None:
         save.dumpfile(str(self._waves.file.resolve()))

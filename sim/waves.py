@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hypercast.rtl.config import Config
+from hypercast.sim.fst_file import write_fst
 
 __all__ = ["Waves"]
 
@@ -15,7 +16,9 @@ class Waves:
     Parameters
     ----------
     file : pathlib.Path
-        The VCD file. A save file for GTKWave is written beside it.
+        The file. A save file for GTKWave is written beside it.
+    compressed : bool
+        Whether it is an FST file instead of a VCD file.
     first, last : int
         The first cycle, and the first one no more.
     cores : tuple of int
@@ -26,6 +29,7 @@ class Waves:
     """
 
     file: Path
+    compressed: bool = False
     first: int = 0
     last: int = 1000
     cores: tuple[int, ...] = (0,)
@@ -37,6 +41,17 @@ class Waves:
             if not 0 <= core < config.cores:
                 raise ValueError(f"there is no core {core} whose waveforms could be written; the "
                                  f"chip has cores 0 to {config.cores - 1}")
+
+    @property
+    def vcd_file(self) -> Path:
+        """The VCD file; one that ``finish`` removes if the file is to be an FST file."""
+        return self.file.with_name(f"{self.file.name}.part") if self.compressed else self.file
+
+    def finish(self) -> None:
+        """Make the FST file of the VCD file, where that is wanted."""
+        if self.compressed:
+            write_fst(self.vcd_file, self.file)
+            self.vcd_file.unlink()
 
     @property
     def save_file(self) -> Path:

@@ -93,8 +93,8 @@ def _killed(folder: Path, progress: Callable[[str], None]) -> Iterator[Figure]:
     found = _trained(folder / "killed", *arguments, "--boards", 2, "--resume")
     yield Figure(name="kills of a board at a random moment, each resumed on another number of "
                       "boards", value=kills, bar=_KILLS, relation="=")
-    yield Figure(name="of them, ended by one message that says what happened", value=named, bar=kills,
-                 relation="=")
+    yield Figure(name="of them, ended by one message that says what happened", value=named,
+                 bar=kills, relation="=")
     yield Figure(name="and the training ends in the weights and state of one that was not killed",
                  value=int(found == expected), bar=1, relation="=")
 

@@ -9,6 +9,7 @@ import click
 from hypercast.host.commands.options import OUTPUT, Command
 from hypercast.host.files.durable_file import require_writable
 from hypercast.host.files.reading.whole_numbers import whole_number
+from hypercast.sim.fst_file import fst_library
 from hypercast.sim.waves import Waves
 
 __all__ = ["wave_options"]
@@ -35,7 +36,7 @@ class _Cycles(click.ParamType[tuple[int, int]]):
 
 
 def wave_options(command: Command, *, of_step: bool, since: str) -> Command:
-    """Add ``--vcd`` and what belongs to it, given to the command as ``waves`` (or None).
+    """Add ``--vcd``, ``--fst`` and what belongs to them, as ``waves`` (or None) of the command.
 
     Parameters
     ----------
@@ -47,23 +48,31 @@ def wave_options(command: Command, *, of_step: bool, since: str) -> Command:
         What cycles count from, for the help.
     """
     @functools.wraps(command)
-    def wrapped(*args: Any, vcd: Path | None, vcd_cycles: tuple[int, int] | None,
-                vcd_cores: tuple[int, ...], **kwargs: Any) -> None:
-        if vcd is None and (vcd_cycles or vcd_cores):
-            raise click.UsageError("--vcd-cycles and --vcd-core say which waveforms --vcd writes; "
-                                   "give that as well")
-        if vcd:
-            require_writable(vcd)  # fails before the chip is compiled, not after it
-        first, last = vcd_cycles or (0, 1000)
-        waves = Waves(file=vcd, first=first, last=last, of_step=of_step,
-                      cores=tuple(dict.fromkeys(vcd_cores)) or (0,)) if vcd else None
+    def wrapped(*args: Any, vcd: Path | None, fst: Path | None,
+                wave_cycles: tuple[int, int] | None, wave_cores: tuple[int, ...],
+                **kwargs: Any) -> None:
+        file = vcd or fst
+        if vcd and fst:
+            raise click.UsageError("--vcd and --fst are two forms of one file; give one of them")
+        if file is None and (wave_cycles or wave_cores):
+            raise click.UsageError("--wave-cycles and --wave-core say which waveforms --vcd or "
+                                   "--fst writes; give one of these as well")
+        if fst:
+            fst_library()
+        if file:
+            require_writable(file)  # fails before the chip is compiled, not after it
+        first, last = wave_cycles or (0, 1000)
+        waves = Waves(file=file, compressed=bool(fst), first=first, last=last, of_step=of_step,
+                      cores=tuple(dict.fromkeys(wave_cores)) or (0,)) if file else None
         return command(*args, waves=waves, **kwargs)
     for option in (
-            click.option("--vcd-core", "vcd_cores", type=click.IntRange(0), multiple=True,
+            click.option("--wave-core", "wave_cores", type=click.IntRange(0), multiple=True,
                          metavar="N", help="Core whose signals are written; may be repeated.  "
                                            "[default: 0]"),
-            click.option("--vcd-cycles", type=_Cycles(),
+            click.option("--wave-cycles", type=_Cycles(),
                          help=f"Which cycles, counted from {since}.  [default: 0:1000]"),
+            click.option("--fst", type=OUTPUT, metavar="FILE.fst",
+                         help="The same as a file many times smaller, for GTKWave or Surfer."),
             click.option("--vcd", type=OUTPUT, metavar="FILE.vcd",
                          help="Write waveforms of the simulated chip, and a save file of GTKWave "
                               "beside them; needs a slower chip, which is compiled first.")):

@@ -146,7 +146,7 @@ def test_text_of_an_instruction():
 def test_cycles_that_never_come_are_an_error(tmp_path):
     chip = CxxrtlTransport(TINY, waves=Waves(file=tmp_path / "a.vcd", first=10**9, last=10**9 + 1))
     chip.wait(10)
-    with pytest.raises(TransportError, match=r"no cycle from 1000000000 .*--vcd-cycles"):
+    with pytest.raises(TransportError, match=r"no cycle from 1000000000 .*--wave-cycles"):
         chip.close()
 
 

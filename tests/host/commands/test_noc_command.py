@@ -83,11 +83,14 @@ def test_options_that_would_mean_nothing(arguments, message):
 
 def test_waveforms(tmp_path):
     file = tmp_path / "n.vcd"
-    run("broadcast", *SMALL, "--messages", "2", "--vcd", str(file), "--vcd-core", "3",
-        "--vcd-cycles", "0:20")
+    run("broadcast", *SMALL, "--messages", "2", "--vcd", str(file), "--wave-core", "3",
+        "--wave-cycles", "0:20")
     assert "router_3" in file.read_text() and file.with_suffix(".gtkw").exists()
+    run("broadcast", *SMALL, "--messages", "2", "--fst", str(tmp_path / "n.fst"))
+    assert {path.name for path in tmp_path.iterdir()} == {"n.vcd", "n.gtkw", "n.fst"}
 
 
 def test_waveforms_of_a_core_that_is_not_there(tmp_path):
-    result = run("broadcast", *SMALL, "--vcd", str(tmp_path / "n.vcd"), "--vcd-core", "4", status=2)
+    result = run("broadcast", *SMALL, "--vcd", str(tmp_path / "n.vcd"), "--wave-core", "4",
+                 status=2)
     assert "there is no core 4" in result.output and not list(tmp_path.iterdir())

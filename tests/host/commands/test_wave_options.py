@@ -27,12 +27,23 @@ def run(*arguments):
 
 def test_ranges_and_cores(opened, tmp_path):
     file = tmp_path / "a.vcd"
-    run("selftest", "--vcd", str(file), "--vcd-cycles", "5:70", "--vcd-core", "1",
-        "--vcd-core", "0", "--vcd-core", "1")
+    run("selftest", "--vcd", str(file), "--wave-cycles", "5:70", "--wave-core", "1",
+        "--wave-core", "0", "--wave-core", "1")
     run("selftest", "--vcd", str(file))
     run("selftest")
     assert opened == [Waves(file=file, first=5, last=70, cores=(1, 0)),
                       Waves(file=file, first=0, last=1000, cores=(0,)), None]
+
+
+def test_compressed(opened, tmp_path):
+    file = tmp_path / "a.fst"
+    run("selftest", "--fst", str(file))
+    assert opened == [Waves(file=file, compressed=True)]
+
+
+def test_one_form_only(tmp_path):
+    result = run("selftest", "--fst", str(tmp_path / "a.fst"), "--vcd", str(tmp_path / "a.vcd"))
+    assert result.exit_code == 2 and "give one of them" in result.output
 
 
 def test_cycles_of_a_training_are_those_of_the_recorded_step(opened, tmp_path):
@@ -43,16 +54,16 @@ def test_cycles_of_a_training_are_those_of_the_recorded_step(opened, tmp_path):
 @pytest.mark.parametrize("text", ["5", "5:", ":5", "5:5", "6:5", "-1:5", "a:b", "1:2:3",
                                   f"0:{1 << 63}"])
 def test_ranges_that_are_none(text, tmp_path):
-    result = run("selftest", "--vcd", str(tmp_path / "a.vcd"), f"--vcd-cycles={text}")
+    result = run("selftest", "--vcd", str(tmp_path / "a.vcd"), f"--wave-cycles={text}")
     assert result.exit_code == 2
     assert f"'{text}' is no range of cycles FIRST:LAST, such as 0:1000" in " ".join(
         result.output.split())
 
 
-@pytest.mark.parametrize("option", [("--vcd-cycles", "0:5"), ("--vcd-core", "0")])
+@pytest.mark.parametrize("option", [("--wave-cycles", "0:5"), ("--wave-core", "0")])
 def test_what_belongs_to_waveforms_needs_a_file(option):
     result = run("selftest", *option)
-    assert result.exit_code == 2 and "--vcd writes; give that as well" in result.output
+    assert result.exit_code == 2 and "--fst writes; give one of these as well" in result.output
 
 
 @pytest.mark.parametrize(("device", "message"), [

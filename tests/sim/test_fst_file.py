@@ -1,0 +1,94 @@
+"""FST files show what the VCD files show that they were made of."""
+
+import random
+import sys
+from collections import defaultdict
+
+import pylibfst
+import pytest
+from vcd import VCDWriter
+
+from hypercast.sim.fst_file import fst_library, write_fst
+
+
+def write_vcd(path, rng):
+    """Variables of any width, some with two names, and strings; returns (name, bits) to changes."""
+    expected = defaultdict(dict)
+    with path.open("w") as file, VCDWriter(file, timescale="1 ns", date="") as writer:
+        variables = []
+        for number in range(20):
+            scope = ".".join(rng.choice("abc") for _ in range(rng.randrange(1, 4)))
+            bits = rng.choice((1, 2, 8, 33, 64, 65, 300))
+            text = rng.random() < 0.2
+            variable = (writer.register_var(scope, f"v{number}", "string", init="-") if text else
+                        writer.register_var(scope, f"v{number}", "wire", size=bits))
+            names = [f"{scope}.v{number}"]
+            if rng.random() < 0.3:
+                writer.register_alias("c.c", f"alias{number}", variable)
+                names.append(f"c.c.alias{number}")
+            variables.append((variable, names, 0 if text else bits))
+        for time in range(1, 60, rng.choice((1, 3))):
+            for variable, names, bits in rng.sample(variables, rng.randrange(5)):
+                value = rng.getrandbits(bits) >> rng.randrange(bits) if bits else \
+                    f"ADD,x={rng.randrange(99)}"
+                writer.change(variable, time, value)
+                shown = f"{value:0{bits}b}" if bits else value
+                for name in names:
+                    if shown != next(reversed(expected[name].values()), None):
+                        expected[name][time] = shown
+    return expected
+
+
+def read_fst(path):
+    """Name to changes: time to value, those before time 1 left out."""
+    file = pylibfst.lib.fstReaderOpen(str(path).encode())
+    assert file != pylibfst.ffi.NULL
+    _, signals = pylibfst.get_scopes_signals2(file)
+    changes = defaultdict(dict)
+
+    def changed(_, time, handle, value, length):
+        if time:
+            changes[handle][time] = pylibfst.ffi.buffer(value, length)[:].decode()
+
+    pylibfst.lib.fstReaderSetFacProcessMaskAll(file)
+    pylibfst.fstReaderIterBlocks2(
+        file, lambda data, time, handle, value: changed(
+            data, time, handle, value, len(pylibfst.string(value))), changed)
+    scale = pylibfst.lib.fstReaderGetTimescale(file)
+    pylibfst.lib.fstReaderClose(file)
+    return scale, {name.partition(" ")[0]: changes[signal.handle]
+                   for name, signal in signals.by_name.items()}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_changes_are_those_of_the_vcd_file(seed, tmp_path):
+    rng = random.Random(seed)
+    expected = write_vcd(tmp_path / "a.vcd", rng)
+    write_fst(tmp_path / "a.vcd", tmp_path / "a.fst")
+    scale, found = read_fst(tmp_path / "a.fst")
+    assert scale == -9
+    assert {name: {time: value for (time, value), before in zip(
+        changes.items(), [None, *changes.values()], strict=False) if value != before}
+            for name, changes in found.items() if changes} == expected
+    assert len(expected) > 10
+
+
+def test_bits_left_out_on_the_left(tmp_path):
+    (tmp_path / "a.vcd").write_text(
+        "$timescale\n\t10 ps\n$end\n$scope module a $end $var wire 4 ! b [3:0] $end\n$upscope $end "
+        "$enddefinitions $end\n#1\nb1 !\n#2\nbx !\n#3\nb0 !\n#4\nbx1 !\n#5\nbz !\n#6\n")
+    write_fst(tmp_path / "a.vcd", tmp_path / "a.fst")
+    assert read_fst(tmp_path / "a.fst") == (
+        -11, {"a.b": {1: "0001", 2: "xxxx", 3: "0000", 4: "xxx1", 5: "zzzz"}})
+
+
+def test_where_it_cannot_be_written(tmp_path):
+    (tmp_path / "a.vcd").write_text("$enddefinitions $end\n")
+    with pytest.raises(OSError, match=r"none/a.fst cannot be written"):
+        write_fst(tmp_path / "a.vcd", tmp_path / "none" / "a.fst")
+
+
+def test_without_the_library(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pylibfst", None)
+    with pytest.raises(ValueError, match=r"pip install 'hypercast\[fst\]'"):
+        fst_library()
