@@ -4,11 +4,12 @@ import random
 import sys
 from collections import defaultdict
 
-import pylibfst
 import pytest
 from vcd import VCDWriter
 
 from hypercast.sim.fst_file import fst_library, write_fst
+
+pylibfst = pytest.importorskip("pylibfst")
 
 
 def write_vcd(path, rng):

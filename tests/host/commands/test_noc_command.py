@@ -86,6 +86,7 @@ def test_waveforms(tmp_path):
     run("broadcast", *SMALL, "--messages", "2", "--vcd", str(file), "--wave-core", "3",
         "--wave-cycles", "0:20")
     assert "router_3" in file.read_text() and file.with_suffix(".gtkw").exists()
+    pytest.importorskip("pylibfst")
     run("broadcast", *SMALL, "--messages", "2", "--fst", str(tmp_path / "n.fst"))
     assert {path.name for path in tmp_path.iterdir()} == {"n.vcd", "n.gtkw", "n.fst"}
 
