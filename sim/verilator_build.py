@@ -74,7 +74,7 @@ def compile_verilog(source: Path, *, top: str, folder: Path, log: Path, block: s
         raise RuntimeError(f"Verilator ended with exit status {code}")
 
 
-def verilate(source: Path, *, top: str, folder: Path) -> list[str]:
+def verilate(source: Path, *, top: str, folder: Path, threads: int = 1) -> list[str]:
     """Write the C++ of a Verilog design to a folder: class ``Vboard``, and what it needs to run.
 
     The longest functions are split, so that any compiler takes them.
@@ -87,6 +87,8 @@ def verilate(source: Path, *, top: str, folder: Path) -> list[str]:
         Name of the top module.
     folder : Path
         Where files are written.
+    threads : int
+        How many threads evaluate the design.
 
     Returns
     -------
@@ -102,7 +104,8 @@ def verilate(source: Path, *, top: str, folder: Path) -> list[str]:
     if root is None:
         raise BuildError(missing("verilator"))
     run(["env", f"VERILATOR_ROOT={root}", str(root / "bin" / "verilator_bin"), "--cc", "-O3",
-         "--x-assign", "fast", "--x-initial", "fast", "-Wno-fatal", "-Wno-lint", "-Wno-ALWNEVER",
+         "--threads", str(threads), "--x-assign", "fast", "--x-initial", "fast",
+         "-Wno-fatal", "-Wno-lint", "-Wno-ALWNEVER",
          "--output-split", "10000", "--output-split-cfuncs", "2000", "--top-module", top,
          "--prefix", "Vboard", "-Mdir", str(folder), str(source)], folder, "verilator")
     for name in ("verilated.cpp", "verilated_threads.cpp"):

@@ -1,11 +1,11 @@
-"""Speed of the compiled simulation: against Amaranth's simulator, threads, compiling, and Cora."""
+"""Speed of the compiled simulation: against others, threads, compiling, and Cora."""
 
 import contextlib
 import resource
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from hypercast.host.benches.figure import Figure
@@ -22,6 +22,7 @@ from hypercast.sim.chip_build import build_chip
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport
 from hypercast.sim.processors import processors
 from hypercast.sim.pysim_transport import PysimTransport
+from hypercast.sim.verilated_transport import VerilatedTransport
 
 __all__ = ["run"]
 
@@ -34,6 +35,8 @@ _ROWS = 8
 _LIMIT = 10_000
 #: Runs of the compiled simulation that are timed; one takes it milliseconds.
 _COMPILED_RUNS = 200
+#: Threads with which Verilator's simulation is timed, and its runs.
+_VERILATED, _VERILATED_RUNS = (1, 2), 20
 #: The core whose counters are compared, and how many of them: those of work done.
 _CORE, _COUNTERS = 5, list(COUNTERS).index("loss_train")
 #: How often one thread and two are timed, in turn, and runs each time.
@@ -156,6 +159,27 @@ def _against_pysim(progress: Callable[[str], None]) -> list[Figure]:
     ]
 
 
+def _against_verilator(progress: Callable[[str], None]) -> Iterator[Figure]:
+    """The same chip, as exported, compiled by Verilator; all of them one after another."""
+    def timed(transport: Transport, runs: int) -> tuple[int, float]:
+        with contextlib.closing(transport):
+            cycles, _, speed = _run(transport, runs)
+        return cycles, speed
+
+    found = [timed(CxxrtlTransport(_CONFIG, progress=progress), _COMPILED_RUNS)]
+    for threads in _VERILATED:
+        progress(f"Verilator, {threads} threads")
+        found.append(timed(VerilatedTransport(_CONFIG, threads=threads, progress=progress),
+                           _VERILATED_RUNS))
+        yield Figure(name=f"Verilator, {threads} thread{'s' * (threads > 1)}", value=found[-1][1],
+                     unit="cycles/s")
+    yield Figure(name="compiled simulation against the faster of Verilator's",
+                 value=found[0][1] / max(speed for _, speed in found[1:]), bar=1.0)
+    yield Figure(name="simulations in which the program takes as many cycles",
+                 value=sum(cycles == found[0][0] for cycles, _ in found), bar=len(found),
+                 relation="=")
+
+
 def _compiling(progress: Callable[[str], None]) -> list[Figure]:
     """The large chip, compiled where nothing is kept of it."""
     def seconds() -> float:
@@ -226,4 +250,4 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     figures = [*_compiling(progress), *_threads(progress)]
     if data is not None:
         figures += _cora(data, progress)
-    return [*figures, *_against_pysim(progress)]
+    return [*figures, *_against_verilator(progress), *_against_pysim(progress)]
