@@ -24,7 +24,8 @@ demo: $(VENV)/.demo  ## Train a small graph on the simulated chip
 setup: $(VENV)/.dev  ## Make .venv with everything pinned
 
 test: $(VENV)/.dev  ## Run the tests
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder \
+		-m "not slow and not combination"
 
 test-all: $(VENV)/.dev  ## Run the tests and the long sweeps
 	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder

@@ -80,7 +80,8 @@ def test_all_memories_are_there():
     assert len(names) == 2 + WIDE.cores * (2 + WIDE.eject + 5)
 
 
-@pytest.mark.parametrize("config", [NARROW, WIDE], ids=["narrow", "wide"])
+@pytest.mark.parametrize("config", [
+    pytest.param(NARROW, id="narrow", marks=pytest.mark.slow), pytest.param(WIDE, id="wide")])
 def test_random_flips(config, expected):
     assert check(config, expected, 25, seed=0) > 0
 

@@ -132,6 +132,7 @@ def test_a_few_kills(tmp_path):
     train_through_kills(tmp_path, ["--epochs", 20, "--patience", 40], MOMENTS)
 
 
+@pytest.mark.slow
 def test_kills_on_the_chip(tmp_path, monkeypatch):
     monkeypatch.setitem(PRESETS, "tiny", WIDE)
     train_through_kills(

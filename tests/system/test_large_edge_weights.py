@@ -6,6 +6,7 @@ import pytest
 from tests.system.chips import NARROW, ModelTraining, random_graph
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("order", ["combine_first", "aggregate_first"])
 @pytest.mark.parametrize(("variant", "roots"), [
     (("gcn", {}), False), (("sage", {}), True),

@@ -21,6 +21,7 @@ def _weights(vertices):
     return np.random.default_rng(1).uniform(0, 5, vertices) * (np.arange(vertices) % 7 > 0)
 
 
+@pytest.mark.grid
 @_CHIPS
 @pytest.mark.parametrize("weighted", [False, True], ids=["", "weighted"])
 @pytest.mark.parametrize("classes", [1, 5, pytest.param(40, marks=pytest.mark.slow)])
@@ -30,6 +31,7 @@ def test_several_labels(config, classes, weighted):
                   loss_weights=_weights(70) if weighted else None).check()
 
 
+@pytest.mark.grid
 @_CHIPS
 @pytest.mark.parametrize("classes", [3, 19])
 def test_loss_weights(config, classes):

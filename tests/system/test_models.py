@@ -21,6 +21,7 @@ from tests.system.chips import (
 each_variant = pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS.keys())
 
 
+@pytest.mark.grid
 @each_variant
 @pytest.mark.parametrize("config", CHIPS.values(), ids=CHIPS.keys())
 def test_variants(config, variant):
@@ -66,6 +67,7 @@ def test_chosen_orders(variant):
                   dropout=0.0, order=None).check()
 
 
+@pytest.mark.grid
 @each_variant
 @pytest.mark.parametrize("graph", [
     random_graph(1, 0, classes=1), random_graph(3, 4), random_graph(9, 0), star(30)],

@@ -75,7 +75,7 @@ def check(training):
     training.check()
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(trainings())
 def test_random_features(training):
     check(training)

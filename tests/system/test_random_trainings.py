@@ -61,7 +61,7 @@ def model_trainings(draw):
             "headroom": draw(st.integers(0, 3)), "feature_headroom": draw(st.integers(-3, 3))})
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(graph_trainings() | model_trainings())
 def test_random_trainings(training):
     training.check()

@@ -78,6 +78,7 @@ def check(network, config, samples, recipe, capacity=None):
     return len(notices)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("order", [COMBINE_FIRST, AGGREGATE_FIRST])
 @pytest.mark.parametrize("draw", [None, *DRAWS])
 @pytest.mark.parametrize("name", MODELS)

@@ -104,6 +104,7 @@ def sections(transport):
     return results
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("device", [on_a_serial_port, on_pcie])
 @pytest.mark.parametrize("broken", BROKEN)
 def test_the_findings_are_those_on_the_simulated_chip(broken, device, monkeypatch):

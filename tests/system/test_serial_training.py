@@ -113,7 +113,8 @@ def check_training(device):
         assert np.array_equal(found[name], expected), name
 
 
-@pytest.mark.parametrize("cycles", [0, 777, 5000])
+@pytest.mark.parametrize("cycles", [
+    777, *(pytest.param(cycles, marks=pytest.mark.slow) for cycles in (0, 5000))])
 def test_a_reset_by_the_host_in_mid_run(board, cycles):
     """Whatever the chip was doing, the next training gives the same bits."""
     start_forever(board)
@@ -121,7 +122,7 @@ def test_a_reset_by_the_host_in_mid_run(board, cycles):
     check_training(open_chip(board, TRAINING.model()))
 
 
-@pytest.mark.parametrize("cycles", [0, 1234])
+@pytest.mark.parametrize("cycles", [pytest.param(0, marks=pytest.mark.slow), 1234])
 def test_the_reset_button_in_mid_run(board, cycles):
     """The host notices, does not go on, and can begin anew."""
     device = start_forever(board)
@@ -156,7 +157,7 @@ def test_the_cable_is_unplugged(board):
         device.train_step()
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(6))
 def test_any_bytes(board, seed):
     """Whatever comes, in whatever shape, the board answers the next host that asks."""
     rng = random.Random(seed)

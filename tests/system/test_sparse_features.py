@@ -39,6 +39,7 @@ def check(graph, config, *, sparse=True, **network):
     training.check()
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("density", [0.0, 0.02, 0.1])
 @pytest.mark.parametrize("config", CHIPS.values(), ids=CHIPS.keys())
 def test_densities(config, density):
@@ -71,6 +72,7 @@ def test_reductions_in_chunks():
     check(sparse_graph(30, draw(30, 0.05, features=75, seed=4)), NARROW, dropout=0.5)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("classes", [2, 12])
 @pytest.mark.parametrize("model", ["gcn", "sage"])
 def test_more_words_than_the_operand_buffer_holds(model, classes):

@@ -40,6 +40,7 @@ GRAPHS = {
 }
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS.keys())
 @pytest.mark.parametrize("config", [NARROW, WIDE], ids=["narrow", "wide"])
 def test_graphs(config, graph):
@@ -61,6 +62,7 @@ def test_normalisations(normalisation, directed):
                   recipe={"normalisation": normalisation, "normalise_features": True}).check()
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(("hidden", "dropout", "orders"), [
     ((), 0.0, COMBINE_FIRST),
     ((), 0.0, AGGREGATE_FIRST),
@@ -88,6 +90,7 @@ def test_chosen_orders():
     training.check()
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("orders", [COMBINE_FIRST, (COMBINE_FIRST, AGGREGATE_FIRST)],
                          ids=["combine", "aggregate"])
 @pytest.mark.parametrize("directed", [False, True], ids=["undirected", "directed"])

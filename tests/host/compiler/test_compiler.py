@@ -170,7 +170,7 @@ CHECKS = [
 ]
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(jobs())
 def test_any_job(case):
     model, config = case

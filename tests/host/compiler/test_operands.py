@@ -116,6 +116,7 @@ def check(program, job):
             assert all(entries.get(place) == value for place, value in places.items())
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("vertices", [3, pytest.param(32, marks=pytest.mark.slow), 70])
 @pytest.mark.parametrize("orders", [COMBINE_FIRST, (COMBINE_FIRST, AGGREGATE_FIRST),
                                     AGGREGATE_FIRST])

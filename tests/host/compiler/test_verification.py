@@ -261,7 +261,7 @@ def test_fields_that_mean_nothing_are_not_checked(opcode, which, fields):
     verify(changed(job, row, **{name: (1 << widths[name]) - 1 for name in fields}))
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @any_shape
 def test_any_shape(**shape):
     compile_or_refuse(shape)

@@ -52,6 +52,7 @@ def test_folded_chips_have_deeper_memories():
     assert (core.bits["add"], core.bits["register"]) == (3, 0)
 
 
+@pytest.mark.slow
 def test_memories_take_another_size(monkeypatch):
     """As they have when that configuration is converted; and a conversion is kept."""
     sizes = {"operand_words": 512, "accumulator_rows": 256, "bypass_rows": 32, "edge_buffer": 8,

@@ -97,7 +97,8 @@ def test_ports_that_are_arrays():
     assert (found.ram_luts > 0, found.scattered_memories) == (True, 0)
 
 
-@pytest.mark.parametrize("family, kind", [("ecp5", "block_rams"), ("ultrascale+", "ultra_rams")])
+@pytest.mark.parametrize("family, kind", [
+    pytest.param("ecp5", "block_rams", marks=pytest.mark.slow), ("ultrascale+", "ultra_rams")])
 def test_ultra_ram_where_there_is_some(family, kind):
     text = rtlil.convert(ParityMemory(71, 2048))
     assert 'ram_style "ultra"' in text

@@ -11,7 +11,7 @@ from hypercast.host.fuzzing.trial import READ, REFUSED, SAME
 from hypercast.host.fuzzing.worker import TRACEBACK
 
 #: In `make test`; the bench makes 10,000 of them.
-TRIALS = 300
+TRIALS = 200
 
 
 def failing(seed, number, folder, note):

@@ -134,6 +134,7 @@ def test_memory_that_may_have_changed_is_read_anew():
     run(dut, bench, background=[lambda ctx: memory.serve_read(ctx, dut.port)])
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("changes", [
     {"planes": 1, "dimensions": 1}, {"planes": 4, "dimensions": 2, "edge_buffer": 32}])
 @pytest.mark.parametrize("latency", [1, pytest.param(64, marks=pytest.mark.slow), 24])

@@ -392,6 +392,7 @@ SPARSE = {name: value for name, value in MATMUL.items()
           if name not in ("address", "stride", "panels", "row_limit")} | {"weight_stride": 3}
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name,core,latency,stall,blocked", [
     ("tiny", 1, 1, 0.0, 0.0), ("single", 0, 5, 0.2, 0.3), ("bytes", 2, 12, 0.0, 0.6),
     ("test", 3, 3, 0.3, 0.2),

@@ -183,7 +183,7 @@ def _check_phases(counts, cycles, begin, issues):
 
 
 @pytest.mark.parametrize(("dimensions", "faults", "programs"), [
-    (0, False, 6), (1, False, 12), (1, True, 24), (3, False, 6), (4, True, 6)])
+    (0, False, 6), (1, False, 12), (1, True, 12), (3, False, 6), (4, True, 6)])
 def test_random_programs(dimensions, faults, programs):
     config = _TINY.replace(dimensions=dimensions)
 

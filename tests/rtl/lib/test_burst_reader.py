@@ -55,6 +55,7 @@ def _commands(config, rng, number, longest):
              else int(rng.integers(config.channel_words))} for count in counts]
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: f"{config.word_width}bit")
 @pytest.mark.parametrize(("latency", "memory_stall", "idle", "stall"), [
     (1, 0.0, 0.0, 0.0), (1, 0.0, 0.3, 0.6), (7, 0.3, 0.0, 0.3), (40, 0.2, 0.8, 0.0)])
@@ -63,6 +64,7 @@ def test_random_commands(config, latency, memory_stall, idle, stall):
     _read(config, _commands(config, rng, 40, 100), rng, latency, memory_stall, idle, stall)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(("read_buffer", "latency"), [(8, 5), (32, 1), (32, 16), (32, 29)])
 @pytest.mark.parametrize("count", [1, 2, 5, BURST, BURST + 1, 200])
 def test_full_rate_within_and_between_commands(read_buffer, latency, count):

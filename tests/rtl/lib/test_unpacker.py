@@ -23,6 +23,7 @@ def _lists(rng, word_width, record_width, lengths):
     return lists, words
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(("word_width", "record_width"), WIDTHS)
 @pytest.mark.parametrize(("idle", "stall"), [(0.0, 0.0), (0.0, 0.5), (0.6, 0.0), (0.4, 0.3)])
 def test_lists_with_flush(word_width, record_width, idle, stall):

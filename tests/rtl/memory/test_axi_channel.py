@@ -40,6 +40,7 @@ def write_all(dut, writes, rng=None, idle=0.0):
     return bench
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("config", [NARROW, WIDE], ids=lambda config: f"{config.word_width}bit")
 @pytest.mark.parametrize(("latency", "stall"), [(1, 0.0), (30, 0.0), (1, 0.5), (30, 0.3)])
 def test_contents(config, latency, stall):
@@ -67,6 +68,7 @@ def test_reads_at_boundaries(config):
     assert len(memory.reads) == len(cases) + crossing
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("config", [PAGED, WIDE], ids=lambda config: f"{config.word_width}bit")
 @pytest.mark.parametrize(("idle", "stall"), [(0.0, 0.0), (0.2, 0.2), (0.9, 0.0), (0.0, 0.7)])
 def test_runs_of_writes(config, idle, stall):

@@ -64,6 +64,7 @@ def _random_requests(rng, config, number):
     return requests
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("config", [_PAGED, _WIDE, _SMALL],
                          ids=lambda config: f"{config.channel_words}")
 @pytest.mark.parametrize(("latency", "idle", "stall"), [
@@ -112,6 +113,7 @@ def test_a_word_per_cycle(length, latency):
     assert times == list(range(latency + 2, latency + 2 + number))
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("stall", [0.0, 0.5])
 @pytest.mark.parametrize("lengths", [[1], [16, 1, 1], [2, 3]])
 def test_bursts_under_way_are_bounded(lengths, stall):
@@ -125,6 +127,7 @@ def test_bursts_under_way_are_bounded(lengths, stall):
     assert memory.reads == _bursts(_WIDE, requests)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("response", [Response.SLVERR, Response.DECERR, Response.EXOKAY])
 @pytest.mark.parametrize("stall", [0.0, 0.7])
 def test_each_bad_response_is_reported_once(response, stall):

@@ -87,6 +87,7 @@ def _random_runs(rng, config, number):
     return writes
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("config", [_PAGED, _WIDE, _SMALL],
                          ids=lambda config: f"{config.channel_words}")
 @pytest.mark.parametrize(("latency", "idle", "stall"), [
@@ -204,6 +205,7 @@ def test_idle_waits_for_the_responses(length):
     assert len([cycle for cycle in bench.idle if cycle > last + latency]) >= 50
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("response", [Response.SLVERR, Response.DECERR, Response.EXOKAY])
 @pytest.mark.parametrize("stall", [0.0, 0.5])
 def test_each_bad_response_is_reported_once(response, stall):

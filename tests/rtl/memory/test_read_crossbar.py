@@ -87,6 +87,7 @@ def _requests(config, rng, number, channel=None, length=None):
              "length": length or int(rng.integers(1, BURST + 1))} for _ in range(number)]
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: f"{config.word_width}bit")
 @pytest.mark.parametrize("clients", [1, 2, 5])
 @pytest.mark.parametrize(("latency", "memory_stall", "idle", "stall"), [

@@ -18,6 +18,7 @@ SMALL = Config(lanes=2, element_width=8, channel_words=64)
 LARGE = Config(lanes=16, element_width=16, channel_words=128)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("config", [SMALL, LARGE], ids=lambda config: f"{config.word_width}bit")
 @pytest.mark.parametrize("latency", [1, 2, 30])
 @pytest.mark.parametrize("stalls", [False, True])
@@ -27,6 +28,7 @@ def test_contents(config, latency, stalls, idle, stall):
     check_contents(SimulatedChannel(config, 7), config, latency, idle, stall)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("latency", [2, 3, 20, 64])
 @pytest.mark.parametrize("lengths", [[1], [1] * 32, [16] * 40, [3, 16, 1, 1, 2, 9]])
 def test_latency_and_rate(latency, lengths):

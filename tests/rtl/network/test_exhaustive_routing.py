@@ -94,7 +94,7 @@ def bits(value):
 
 
 @pytest.mark.parametrize(("planes", "flits"), [
-    (2, 10), pytest.param(4, 200, marks=pytest.mark.slow)])
+    (2, 5), pytest.param(4, 200, marks=pytest.mark.slow)])
 def test_the_rtl_does_what_the_model_says(planes, flits):
     """Random flits, one at a time: the links used and the cores reached are the model's tree."""
     config = Config(dimensions=DIMENSIONS, planes=planes, lanes=2, element_width=8)

@@ -16,6 +16,7 @@ def expected_requests(destinations, plane, arrival, dimensions):
     return local | sum((branch != 0) << 1 + index for index, branch in enumerate(branches.values()))
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("depth", [2, 3, 4])
 @pytest.mark.parametrize(("plane", "arrival"), [(0, None), (2, None), (1, 1), (1, 0), (3, 1)])
 def test_flits_are_offered_until_served(plane, arrival, depth):

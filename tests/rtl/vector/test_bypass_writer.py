@@ -42,6 +42,7 @@ class KeepingBench(VectorBench):
         super().run(testbench, watch)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("bypass", range(8))
 @pytest.mark.parametrize("stall, latency", [(0.0, 1), (0.4, 30)])
 def test_drain(bypass, stall, latency):

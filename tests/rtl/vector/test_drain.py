@@ -172,6 +172,7 @@ def test_written_mask_can_be_read(name):
     bench.run(testbench)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", ["4x16", "16x16"])
 @pytest.mark.parametrize("latency", [1, 64])
 @pytest.mark.parametrize("operands, overhead", [

@@ -19,6 +19,7 @@ from tests.rtl.vector.loss_rows import (
 )
 
 
+@pytest.mark.grid
 @CONFIGS
 @PRESSURE
 @EITHER

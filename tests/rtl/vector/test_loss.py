@@ -261,6 +261,7 @@ def test_clear():
     bench.run(testbench)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name, read_buffer, latency", [
     pytest.param("16x16", 128, 64, marks=pytest.mark.slow), ("4x16", 32, 1)])
 @pytest.mark.parametrize("panels", [1, 3])

@@ -1,6 +1,7 @@
 """LossGradient: of each row, with random idles and back-pressure on every stream."""
 
 import numpy as np
+import pytest
 
 from hypercast.reference import arithmetic
 from hypercast.rtl.vector.loss_gradient import LossGradient
@@ -8,6 +9,7 @@ from tests.bench import get, put, run
 from tests.rtl.vector.loss_rows import CONFIGS, EITHER, PRESSURE, ROWS, SHIFT, Rows, configure
 
 
+@pytest.mark.grid
 @CONFIGS
 @PRESSURE
 @EITHER

@@ -14,6 +14,7 @@ from tests.bench import run
 _EXTREMES = (-1 << 31, -1, 0, (1 << 31) - 1, 123456789)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("with_adam", [False, True])
 @pytest.mark.parametrize("element_width", [8, 16])
 @pytest.mark.parametrize("rates, gradient_shift, operand_shift", [
@@ -53,6 +54,7 @@ def test_matches_reference(element_width, with_adam, rates, gradient_shift, oper
     run(dut, bench)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("element_width", [8, 16])
 @pytest.mark.parametrize("rates, gradient_shift, operand_shift", [
     ((58982, 36700, 22, 41943, 20, 33554, 25, 192416, 0), 22, 16),
