@@ -84,6 +84,7 @@ def test_base_above_exponent(file):
     file["T1"] = -20
     with pytest.raises(ExponentError, match="T1 have exponent -19, above the tensor's -20"):
         file.shift("T1", -19)
+    assert file.shift("T1", -20) == 0
 
 
 @pytest.mark.parametrize(("exponent", "base", "expected"),

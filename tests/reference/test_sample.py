@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse
 
 from hypercast.reference.arithmetic import WEIGHT_ONE
+from hypercast.reference.edge_weights import quantized_edge_weights
 from hypercast.reference.network import LINEAR, ROOT_IDENTITY, Layer, Network
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.sample import Mantissas, Sample
@@ -87,6 +88,24 @@ def test_one_as_an_edge_weight(largest):
     assert found.root_weight * 2.0**found.edge_exponent == 1
     assert found.root_weight < 1 << 15
     assert abs(found.edges[0].data).max() < 1 << 15
+
+
+def test_edges_of_added_rows_count():
+    """A finer exponent asks for more edges, of rows that are added, too: as many as vertices."""
+    differ = 0
+    for seed in range(30):
+        generator = np.random.default_rng(seed)
+        weights = np.minimum(np.exp(2 * generator.normal(size=(40, 40))), 100)
+        adjacency = scipy.sparse.csr_array(weights * (generator.random((40, 40)) < 0.1))
+        _, features, labels, splits = data()
+        found = Sample.of(ROOTS, Recipe(element_width=8), adjacency=adjacency, features=features,
+                          labels=labels, splits=splits)
+        rows = np.repeat(np.arange(40), np.diff(adjacency.indptr))
+        with_loops, without = (quantized_edge_weights(adjacency.data, rows, 8, -6, loops).exponent
+                               for loops in (40, 0))
+        assert found.edge_exponent == with_loops
+        differ += with_loops != without
+    assert differ
 
 
 def test_edges_too_large_beside_one():

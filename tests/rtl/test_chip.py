@@ -55,6 +55,13 @@ def test_links_cross_their_dimension(config):
         assert source ^ destination == 1 << int(ends[0][1])
 
 
+def test_memory_has_ports_where_it_is_outside(config):
+    assert Chip(config).signature.members.keys() == {"axi"}
+    outside = Chip(config, external=True).signature.members
+    assert outside.keys() == {"axi", "memory"}
+    assert outside["memory"].dimensions == (2 * config.cores,)
+
+
 def test_top_converts(config):
     text = rtlil.convert(Chip(config, converted=True), name=TOP_MODULE)
     cells = re.findall(r"^  cell \\(\S+) \\part$", text, re.MULTILINE)

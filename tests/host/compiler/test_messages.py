@@ -5,6 +5,7 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hypercast.host.compiler.load import Load
 from hypercast.host.compiler.messages import compile_messages, relocate
 from hypercast.rtl.config import Config
 from hypercast.rtl.placement import core_of, rank_of, row_of, rows_of
@@ -133,6 +134,22 @@ def test_edge_sets_are_relocated():
         expected = original.ravel().astype(np.int64)
         expected[list(streams)] += 1000
         assert np.array_equal(moved.ravel(), expected) and moved.shape == original.shape
+
+
+@given(matrix=matrices(), config=st.sampled_from(CONFIGS))
+def test_load_is_that_of_the_send_lists(matrix, config):
+    messages = compile_messages(matrix, config)
+    sources = matrix.shape[1]
+    sender, destinations, planes = [], [], []
+    for core, words in enumerate(messages.send_lists):
+        records = _bits(words, config.send_record_width)[:rows_of(core, sources, config.cores)]
+        for record in records:
+            sender.append(core)
+            destinations.append(sum(1 << int(bit) for bit in np.flatnonzero(record[:config.cores])))
+            planes.append(int(record[config.cores]) + 2 * int(record[config.cores + 1]))
+    expected = Load.of(np.array(sender, dtype=np.int64), np.array(destinations, dtype=np.uint64),
+                       np.array(planes, dtype=np.int64), messages.sizes, config)
+    assert messages.load == expected
 
 
 def test_counts_of_messages():

@@ -148,9 +148,9 @@ def test_halt_waits_for_everything():
     assert [decode(word)["waits"] for word in words] == [(1 << len(Engine)) - 1]
 
 
-def add(schedule, opcode, cycles, *, reads=(), writes=(), accumulators=None, **fields):
+def add(schedule, opcode, cycles, *, reads=(), writes=(), follows=(), accumulators=None, **fields):
     schedule.add(opcode, phase=0, duration=Duration(cycles=cycles), reads=reads, writes=writes,
-                 accumulators=accumulators, **FIELDS.get(opcode, {}), **fields)
+                 follows=follows, accumulators=accumulators, **FIELDS.get(opcode, {}), **fields)
 
 
 def test_engines_overlap():
@@ -180,6 +180,21 @@ def test_the_critical_path_goes_first():
         add(schedule, Opcode.LOSS, cycles, reads=[name])
     schedule.halt(phase=0, step=0)
     assert [label for _, label in schedule.labels] == ["long", "short"]
+
+
+@pytest.mark.parametrize(("reads", "chained"), [(["A"], True), (["A", "B"], False)])
+def test_what_is_read_whole_is_not_read_while_it_is_written(reads, chained):
+    """One writes A and B; another may read A meanwhile, but not B."""
+    schedule = Schedule()
+    accumulators = Accumulators("array")
+    add(schedule, Opcode.MATMUL, 100, accumulators=accumulators)
+    add(schedule, Opcode.DRAIN, 100, writes=["A", "B"], accumulators=accumulators)
+    add(schedule, Opcode.AGGREGATE, 100, reads=reads, follows=["A"],
+        accumulators=Accumulators("aggregation"))
+    schedule.halt(phase=0, step=0)
+    last = schedule.issued[2]
+    assert last.opcode == Opcode.AGGREGATE
+    assert bool(last.operands.get("chained")) == chained
 
 
 def test_whoever_is_first_opens_the_tensor():

@@ -53,3 +53,19 @@ def test_full_rate_shared_evenly():
         assert [one.source for one in await get(ctx, dut.eject, 30)] == [0, 1, 2] * 10
 
     run(dut, bench, cycles=33)
+
+
+@pytest.mark.parametrize("favoured", range(3))
+def test_a_favour_counts_among_flits_of_one_age(favoured):
+    dut = EjectionPort(CONFIG, 3)
+
+    async def bench(ctx):
+        ctx.set(dut.favoured, 1 << favoured)
+        await ctx.tick()
+        ctx.set(dut.requests, 0b111)
+        assert ctx.get(dut.grants) == 1 << favoured
+        ctx.set(dut.ages[favoured - 1], 1)  # older
+        await ctx.tick()
+        assert ctx.get(dut.grants) == 1 << (favoured - 1) % 3
+
+    run(dut, bench, cycles=10)

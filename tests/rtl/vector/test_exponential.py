@@ -25,10 +25,12 @@ def test_matches_reference(element_width):
     dut = Exponential(config.lanes, config.element_width)
 
     async def bench(ctx):
-        for shift in (*range(0, 40, 3), 63):
+        for shift in (*range(0, 40, 3), 22, 63):
             distances = rng.integers(limit, size=(40, config.lanes)) >> rng.integers(
                 element_width, size=(40, config.lanes))
             distances[0] = [0, limit - 1]
+            # With a shift of 22 just 2^-16, of which one bit is left.
+            distances[1] = min(45427, limit - 1)
             bits, powers = _expected(distances, shift)
             ctx.set(dut.shift, shift)
             for step in range(len(distances) + dut.LATENCY):
@@ -41,6 +43,7 @@ def test_matches_reference(element_width):
                     assert list(got_powers) == powers[step - dut.LATENCY].tolist()
 
     run(dut, bench)
+    assert element_width == 8 or _expected(np.array([45427]), 22) == (1 << 16, 1)
 
 
 def test_is_close_to_the_exponential():

@@ -53,6 +53,19 @@ def test_exponentials(config, idle, stall, train, sigmoid):
         cycles=5000)
 
 
+def test_a_row_that_nobody_needs_takes_no_groups():
+    dut = Exponentials(PRESETS["test"])
+
+    async def program(ctx):
+        configure(ctx, dut, Rows(5, PRESETS["test"]))
+        await put(ctx, dut.i, [{"split": int(Split.NONE), "weight": weight} for weight in (3, 7)])
+
+    async def results(ctx):
+        assert [row.weight for row in await get(ctx, dut.o, 2)] == [3, 7]
+
+    run(dut, program, results, cycles=200)
+
+
 def test_groups_wait_until_their_exponentials_have_room():
     """The longest row has; rows whose exponentials nobody needs do not wait."""
     config = PRESETS["test"]

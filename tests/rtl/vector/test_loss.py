@@ -287,9 +287,10 @@ def test_takes_a_group_per_cycle(name, read_buffer, latency, panels, several, we
     bench.run(testbench)
 
 
-@pytest.mark.parametrize(("latency", "least", "most"), [(1, 0, 40), (60, 50, 250)])
-def test_waiting_for_memory_is_counted(latency, least, most):
-    bench = VectorBench(PRESETS["test"], latency=latency)
+@pytest.mark.parametrize(("logits", "labels", "least", "most"), [
+    (1, 1, 0, 40), (60, 60, 50, 250), (60, 1, 50, 250), (1, 60, 50, 250)])
+def test_waiting_for_memory_is_counted(logits, labels, least, most):
+    bench = VectorBench(PRESETS["test"], latency=logits, secondary_latency=labels)
 
     async def testbench(ctx):
         await bench.execute(ctx, Opcode.LOSS, local_rows=3, panels=1, classes=3, info=100)

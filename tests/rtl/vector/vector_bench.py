@@ -44,6 +44,8 @@ class VectorBench:
     ----------
     latency, stall
         Those of ``MemoryModel``; weights are refused as often.
+    secondary_latency : int or None
+        Latency of what is read through ``secondary``, if it is another one.
     blocked : float or None
         Probability that a flit is not taken in a cycle, ``stall`` if None.
 
@@ -61,11 +63,16 @@ class VectorBench:
         Sums of the increments.
     """
 
-    def __init__(self, config, seed=0, latency=1, stall=0.0, core=0, blocked=None):
+    def __init__(self, config, seed=0, latency=1, stall=0.0, core=0, blocked=None,
+                 secondary_latency=None):
         self.config = config
         self.rng = np.random.default_rng(seed)
         self.dut = bench.shared(VectorUnit, config)
         self._memory = bench.MemoryModel(config, self.rng, latency, stall)
+        self._secondary = self._memory
+        if secondary_latency is not None:
+            self._secondary = bench.MemoryModel(config, self.rng, secondary_latency, stall)
+            self._secondary.channels = self._memory.channels
         self._stall, self._blocked = stall, stall if blocked is None else blocked
         self._core = core
         self.channels = self._memory.channels
@@ -81,7 +88,7 @@ class VectorBench:
         dut = self.dut
         bench.run(dut, testbench, cycles=100_000, background=(
             lambda ctx: self._memory.serve_read(ctx, dut.primary),
-            lambda ctx: self._memory.serve_read(ctx, dut.secondary),
+            lambda ctx: self._secondary.serve_read(ctx, dut.secondary),
             lambda ctx: self._memory.serve_write(ctx, dut.write),
             lambda ctx: self._serve_accumulators(ctx, dut.array, self.array),
             lambda ctx: self._serve_accumulators(ctx, dut.aggregation, self.aggregation),
