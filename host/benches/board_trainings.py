@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.group import Group
 from hypercast.host.cluster.launcher import environment, mpirun
 from hypercast.host.cluster.mpi_group import world
@@ -19,11 +20,9 @@ from hypercast.reference.training_state import TrainingState
 
 __all__ = ["SCHEMES", "digests", "state_digest"]
 
-#: Schemes, and the parameters of their trainings.
-SCHEMES: dict[str, dict[str, Any]] = {
-    "samples in parallel": {"scheme": "samples"}, "graph in parallel": {"scheme": "graph"},
-    "layers in a pipeline": {"scheme": "layers"}}
-_SAMPLED = ("samples in parallel", "layers in a pipeline")
+#: Schemes by what they are called.
+SCHEMES = {"samples in parallel": "samples", "graph in parallel": "graph",
+           "layers in a pipeline": "layers"}
 _MAIN = "from hypercast.host.benches.board_trainings import main; main()"
 _SECONDS = 600
 
@@ -62,10 +61,11 @@ def main() -> None:
 
 def _trained(group: Group | None) -> Iterator[tuple[str, list[str]]]:
     graphs = Graph.load("blocks"), Graph(**communities(vertices=160))
-    for scheme, options in SCHEMES.items():
-        layers = 8 if options["scheme"] == "layers" else 2
-        given: dict[str, Any] = {"epochs": 3, "group": group, **(options if group else {})}
-        if scheme in _SAMPLED:
+    for title, scheme in SCHEMES.items():
+        layers = 8 if scheme == "layers" else 2
+        given: dict[str, Any] = {"epochs": 3, "group": group,
+                                 "assignment": Assignment(scheme=scheme)}
+        if scheme != "graph":
             given |= {"sampling": Sampling(sampler="walks", batch=8, coverage=10.0),
                       "micro_batches": 8}
         kept = []
@@ -74,7 +74,7 @@ def _trained(group: Group | None) -> Iterator[tuple[str, list[str]]]:
                 (graphs[0], "gin", (0.0,), "adam")):
             trainer = Trainer(
                 graph, Model(model, hidden=(6,) * (layers - 1), dropout=dropout,
-                             order="combine_first"),
+                             order=("combine_first",)),
                 optimiser=optimiser, **given)
             if group and group.rank:
                 trainer.follow()
@@ -83,4 +83,4 @@ def _trained(group: Group | None) -> Iterator[tuple[str, list[str]]]:
                 trainer.fit()
                 kept.append(state_digest(trainer.target.state()))
         if kept:
-            yield scheme, kept
+            yield title, kept

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from hypercast.host.benches.figure import Figure
+from hypercast.host.benches.plan_trainings import TRAININGS, measured
 from hypercast.host.benches.plan_workloads import CLUSTERS, WORKLOADS, branched, deep
 from hypercast.host.cluster.description import load_cluster
 from hypercast.host.planner.pipelines import BoardStage, evaluated, schedules_for, stage_footprint
@@ -46,7 +47,7 @@ _BARS = {("GraphPipe", "BaPipe", "branched network", ""): 1.3,
 def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     """The figures; ``data`` is not used."""
     progress("schedules")
-    figures = [*_schedules(), *_searches(progress)]
+    figures = [*_schedules(), *_searches(progress), *_executed(progress)]
     found = {}
     for cluster in CLUSTERS:
         for name, make in WORKLOADS[cluster].items():
@@ -111,6 +112,17 @@ def _searches(progress: Callable[[str], None]) -> Iterator[Figure]:
                      value=seconds[name], unit="s")
     yield Figure(name="Piper's search / GraphPipe's", unit="x", bar=9,
                  value=seconds["Piper"] / seconds["GraphPipe"])
+
+
+def _executed(progress: Callable[[str], None]) -> Iterator[Figure]:
+    """Plans against what boards' virtual clocks said when they were trained."""
+    progress("trainings by plans")
+    trainings = measured()
+    for name, planned, taken in trainings:
+        yield Figure(name=f"{name}: step as planned / as trained", value=planned / taken)
+    yield Figure(name="trainings whose step takes what was planned, within a twentieth",
+                 value=sum(abs(planned / taken - 1) <= 0.05 for _, planned, taken in trainings),
+                 bar=len(TRAININGS), relation="=")
 
 
 def _balance(problem: Problem, comparison: Comparison, title: str) -> Iterator[Figure]:

@@ -156,13 +156,13 @@ class Cluster:
         for source, target in itertools.combinations(boards or self.boards, 2):
             self.route(source, target)
 
-    def first(self, count: int) -> Self:
-        """The first boards alone, and what joins them."""
-        boards = self.boards[:count]
-        names = {board.name for board in boards}
-        return type(self)(boards, tuple(
+    def only(self, names: Sequence[str]) -> Self:
+        """Some of the boards alone, in this order, and what joins them."""
+        boards = {board.name: board for board in self.boards}
+        return type(self)(tuple(boards[name] for name in names), tuple(
             replace(one, boards=tuple(name for name in one.boards if name in names))
             for one in self.connections))
+
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -35,7 +35,7 @@ class Division:
     cut: int
 
     @classmethod
-    def of(cls, adjacency: SparseArray, boards: int) -> Self:
+    def of(cls, adjacency: SparseArray, boards: int, parts: Sequence[float] = ()) -> Self:
         """Bisect again and again by METIS, balanced on edges.
 
         The bits of a training do not depend on the division.
@@ -46,6 +46,8 @@ class Division:
             (V, V) edges, row i holding those towards vertex i.
         boards : int
             How many there are.
+        parts : sequence of float
+            Which share of the edges each of them is to have; as many each if none are given.
 
         Raises
         ------
@@ -67,7 +69,8 @@ class Division:
             (coordinates.data[apart], (coordinates.row[apart], coordinates.col[apart])),
             shape=both.shape)
         owner = np.zeros(vertices, dtype=np.int64)
-        _bisect(graph, degrees.astype(np.int64), np.arange(vertices), 0, boards, owner)
+        _bisect(graph, degrees.astype(np.int64), np.arange(vertices), range(boards),
+                parts or [1.0] * boards, owner)
         return cls.counted(adjacency, owner, boards)
 
     @classmethod
@@ -88,20 +91,22 @@ class Division:
                 f"and a board reads the rows of up to {self.halos.max()} vertices of others")
 
 
-def _bisect(graph: SparseArray, weights: IntArray, vertices: IntArray, first: int, boards: int,
-            owner: IntArray) -> None:
-    """Give the vertices of a graph to so many boards from ``first`` on, noted in ``owner``."""
-    if boards == 1:
-        owner[vertices] = first
+def _bisect(graph: SparseArray, weights: IntArray, vertices: IntArray, boards: range,
+            parts: Sequence[float], owner: IntArray) -> None:
+    """Give the vertices of a graph to boards by their parts, noted in ``owner``."""
+    count = len(boards)
+    if count == 1:
+        owner[vertices] = boards[0]
         return
-    left = boards // 2
-    parts = np.asarray(_halves(graph, weights, left / boards), dtype=bool)
-    if np.count_nonzero(~parts) < left or np.count_nonzero(parts) < boards - left:
+    left = count // 2
+    share = sum(parts[board] for board in boards[:left]) / sum(parts[board] for board in boards)
+    right = np.asarray(_halves(graph, weights, share), dtype=bool)
+    if np.count_nonzero(~right) < left or np.count_nonzero(right) < count - left:
         # So few vertices that METIS leaves a board without any.
-        parts = np.arange(len(vertices)) >= max(len(vertices) * left // boards, left)
-    for part, start, count in ((~parts, first, left), (parts, first + left, boards - left)):
-        chosen = np.flatnonzero(part)
-        _bisect(graph[chosen][:, chosen], weights[chosen], vertices[chosen], start, count, owner)
+        right = np.arange(len(vertices)) >= max(len(vertices) * left // count, left)
+    for half, some in ((~right, boards[:left]), (right, boards[left:])):
+        chosen = np.flatnonzero(half)
+        _bisect(graph[chosen][:, chosen], weights[chosen], vertices[chosen], some, parts, owner)
 
 
 def _halves(graph: SparseArray, weights: IntArray, share: float) -> Sequence[int]:

@@ -59,18 +59,25 @@ class LayersInPipeline(ReferenceDevice):
         The whole model, the same on all ranks.
     group : Group
         The ranks, in the order of their layers.
+    runs : sequence of range
+        The layers of each, from 1; those of ``runs_of_layers`` if none are given.
+    in_flight : sequence of int
+        Micro-batches that each has begun and not done, at most; as many as there are ranks from it
+        on, if none are given.
     """
 
     #: What all ranks have to do at the same time.
     TOGETHER = frozenset({"train_step", "evaluate", "logits", "state", "load_state"})
 
-    def __init__(self, model: InitialModel, group: Group) -> None:
+    def __init__(self, model: InitialModel, group: Group, runs: Sequence[range] = (),
+                 in_flight: Sequence[int] = ()) -> None:
         super().__init__(model, PacedGnn(model, group))
         self._group = group
         self._sample = model.sample
         self._totals = Totals(group, model.state, LOSS_UNIT * model.sample.loss_scale)
-        self.runs = runs_of_layers(model.network, model.sample, group.size)
-        self._own = self.runs[group.rank]
+        runs = runs or runs_of_layers(model.network, model.sample, group.size)
+        self._own = runs[group.rank]
+        self._in_flight = in_flight[group.rank] if in_flight else group.size - group.rank
         self._evaluated: Stage | None = None
 
     def train_step(self, *, record: bool = False) -> Metrics:
@@ -85,7 +92,7 @@ class LayersInPipeline(ReferenceDevice):
         begun = oracle.exponents.entries()
         stages: dict[int, Stage] = {}
         found = None
-        for forward, number in one_forward_one_backward(group.size - group.rank, len(samples)):
+        for forward, number in one_forward_one_backward(self._in_flight, len(samples)):
             if forward:
                 stages[number] = Stage(oracle, samples[number], self._own, oracle.step_key)
                 self._pass_on(stages[number], forward=True)
@@ -96,9 +103,8 @@ class LayersInPipeline(ReferenceDevice):
             found = sums if found is None else found + sums
         assert found is not None
         entries = {**begun, **self._totals.entries(found.entries)}
-        metrics = self._totals.metrics(found.metrics)
         before = oracle.saturations.total()
-        self.update(StepSums(gradients=found.gradients, entries=entries, metrics=metrics,
+        self.update(StepSums(gradients=found.gradients, entries=entries, metrics=found.metrics,
                              saturations=0))
         entry_of = oracle.network.exponent_entry
         entries = oracle.exponents.entries()
@@ -106,7 +112,7 @@ class LayersInPipeline(ReferenceDevice):
             entry_of(name): entries[entry_of(name)] for name in found.gradients})})
         own = found.saturations + oracle.saturations.total() - before
         self.saturations = int(group.sum(np.array([own]))[0])
-        return metrics
+        return self._totals.metrics(found.metrics)
 
     def _pass_on(self, stage: Stage, *, forward: bool) -> None:
         """A pass of a micro-batch, between the stages before and after."""

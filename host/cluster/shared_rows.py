@@ -10,7 +10,7 @@ import scipy.sparse
 
 from hypercast.host.cluster.division import Division
 from hypercast.host.cluster.group import Group
-from hypercast.reference.array_types import IntArray, SparseArray
+from hypercast.reference.array_types import IntArray, IntMatrix, SparseArray
 from hypercast.reference.rows import AllRows
 from hypercast.reference.sample import Sample
 
@@ -50,15 +50,19 @@ class SharedRows(AllRows):
         Whether edges are transposed, to what crosses for them.
     element_width : int
         Bits of a mantissa.
+    features : array or scipy.sparse array
+        The rows of X here; those of others are asked for once, as they never change.
     """
 
     def __init__(self, ranks: IntArray, trained: int, outgoing: SparseArray,
-                 halos: Mapping[bool, _Halo], element_width: int) -> None:
+                 halos: Mapping[bool, _Halo], element_width: int, features: IntMatrix) -> None:
         self._ranks = ranks
         self._trained = trained
         self._outgoing = outgoing
         self._halos = halos
         self._sent_type = np.dtype(f"int{element_width}")
+        self._features = features
+        self._all_features: IntMatrix | None = None
         self._group: Group | None = None
 
     def connect(self, group: Group) -> None:
@@ -77,7 +81,14 @@ class SharedRows(AllRows):
 
     def with_neighbours(self, matrix: npt.NDArray[Element] | SparseArray, *,
                         transposed: bool) -> npt.NDArray[Element] | SparseArray:
-        halo = self._halos[transposed]
+        if matrix is not self._features:
+            return self._exchanged(matrix, self._halos[transposed])
+        if self._all_features is None:
+            self._all_features = self._exchanged(matrix, self._halos[transposed])
+        return self._all_features
+
+    def _exchanged(self, matrix: npt.NDArray[Element] | SparseArray,
+                   halo: _Halo) -> npt.NDArray[Element] | SparseArray:
         width = matrix.shape[1]
         sent = {board: np.ascontiguousarray(_dense(matrix[rows]), dtype=self._sent_type)
                 for board, rows in halo.sent.items()}
@@ -117,11 +128,12 @@ def parts_of(sample: Sample, division: Division) -> Iterator[Sample]:
                  for transposed in directions}
         local = {transposed: _renumbered(rows[transposed][board], ranks, outside[transposed][board])
                  for transposed in directions}
+        features = sample.features.values[ranks]
         place = SharedRows(ranks, sample.training_vertices, local[True], halos,
-                           sample.element_width)
+                           sample.element_width, features)
         yield replace(
             sample, edges=(local[False],) * len(sample.edges),
-            features=sample.features._replace(values=sample.features.values[ranks]),
+            features=sample.features._replace(values=features),
             labels=sample.labels[ranks], splits=sample.splits[ranks],
             loss_weights=sample.loss_weights[ranks], place=place)
 

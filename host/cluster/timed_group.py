@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hypercast.host.cluster.board import Board
+from hypercast.host.cluster.board import NO_OVERLAP, Board
 from hypercast.host.cluster.clock import Clock, Slot
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.group import Group
@@ -30,7 +30,8 @@ class TimedGroup(Group):
     """Passes everything on to another group, and moves this board's clock.
 
     A message leaves when the sender has come to it and its port is free. It is there when its last
-    byte has passed the slowest part of its way. Sums go round a ring of all boards (Patarasuk and
+    byte has passed the slowest part of its way. A board that cannot compute while rows pass waits
+    until they have. Sums go round a ring of all boards (Patarasuk and
     Yuan, Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations, 2009). What the
     leader tells takes no time: boards would be told once.
 
@@ -58,6 +59,7 @@ class TimedGroup(Group):
         self._routes = {(one, other): cluster.route(boards[one], boards[other])
                         for one in range(group.size) for other in range(group.size)
                         if one != other}
+        self._waiting = [board.transfers == NO_OVERLAP for board in boards]
         self._free: dict[str, float] = {}
         self._clock = Clock(self._names[group.rank])
         self._timed = False  # whether a step is under way
@@ -138,14 +140,17 @@ class TimedGroup(Group):
         begun = sizes[:, -1].copy().view(np.float64)
         self._group.exchange(sent, received)
         arrivals = [self._clock.now]
+        own = self.rank
         # In turns, so that no two send to the same one at the same time.
         for turn in range(1, self.size):
             for source in range(self.size):
                 target = (source + turn) % self.size
                 if sizes[source, target]:
+                    ready = max(begun[source], begun[target]) if self._waiting[target] \
+                        else begun[source]
                     end = self._transfer(source, target, int(sizes[source, target]),
-                                         float(begun[source]), "rows")
-                    if target == self.rank:
+                                         float(ready), "rows")
+                    if target == own or (source == own and self._waiting[own]):
                         arrivals.append(end)
         self._clock.wait(max(arrivals))
 
@@ -164,10 +169,14 @@ class TimedGroup(Group):
     def send(self, rank: int, value: Any) -> None:
         size = sum(part.nbytes for part in value or () if isinstance(part, np.ndarray))
         end = self._transfer(self.rank, rank, size, self._clock.now, "rows") if self._timed else 0.0
-        self._group.send(rank, (value, end))
+        self._group.send(rank, (value, end, size))
+        if self._timed and self._waiting[self.rank]:
+            self._clock.wait(end - self._routes[self.rank, rank].latency)
 
     def receive(self, rank: int) -> Any:
-        value, end = self._group.receive(rank)
+        value, end, size = self._group.receive(rank)
+        if self._timed and self._waiting[self.rank]:
+            end = max(end, self._clock.now + self._routes[rank, self.rank].seconds(size))
         self._clock.wait(end)
         return value
 

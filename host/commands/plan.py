@@ -1,6 +1,5 @@
 """``hypercast plan``: how to train on several boards."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,12 +44,15 @@ def plan(dataset: str | None, source: str, staleness: bool, vertices: tuple[int,
 
     Every strategy says how it would split the training, and how long a step would take: by the
     cycle model, by the sizes of what crosses between boards, and by a simulation of the schedule.
-    Of most of these plans, training itself is not there yet; the table says of which it is.
+    Not all of these plans can be trained yet; the table says which can, and hypercast train --plan
+    does it.
     """
     from hypercast.host.cluster.description import load_cluster
+    from hypercast.host.commands.plan_lines import plan_lines
     from hypercast.host.planner.gantt import draw_gantt
     from hypercast.host.planner.plan_file import load_plan, plan_text
     from hypercast.host.planner.search import search
+    from hypercast.host.training.planning import problem_of
 
     either(dataset, vertices)
     if evaluate and output:
@@ -62,7 +64,9 @@ def plan(dataset: str | None, source: str, staleness: bool, vertices: tuple[int,
         description = describe(dataset, changes)
         if vertices is None:
             status.update("reading the graph")
-            problem = _of_graph(description, cluster, status.update)
+            assert description.graph  # as there is a dataset
+            problem = problem_of(description, cluster, description.graph.load(),
+                                 progress=status.update)
         else:
             problem = _of_numbers(description, cluster, vertices, edges, features, classes,
                                   degree_law)
@@ -83,58 +87,22 @@ def plan(dataset: str | None, source: str, staleness: bool, vertices: tuple[int,
         return
     if found:
         _print_comparison(problem, found)
-    _print_plan(chosen, problem)
+    for line in plan_lines(chosen, problem):
+        click.echo(line)
     if output:
         click.echo(f"wrote {output}")
-
-
-def _of_graph(description: "Description", cluster: "Cluster",
-              progress: Callable[[str], None]) -> "Problem":
-    """The problem of a graph, or of its samples."""
-    from hypercast.host.cluster.division import Division
-    from hypercast.host.planner.statistics import Statistics
-    from hypercast.host.planner.strategies.graph_parts import part_counts
-    from hypercast.host.training.sample_source import SampleSource
-
-    assert description.graph  # as there is a dataset
-    graph, recipe = description.graph.load(), description.recipe
-    network = description.model.network(graph)
-    if description.sampling.sampler:
-        sample = SampleSource(graph, network, recipe, description.sampling).first
-        shapes = [matrix.shape for matrix in sample.edges]
-        statistics = Statistics(
-            vertices=(shapes[0][1], *(targets for targets, _ in shapes)),
-            edges=tuple(matrix.nnz for matrix in sample.edges), sampled=True)
-    else:
-        matrix, halos = graph.normalised(recipe.normalisation, recipe.gin_epsilon), []
-        for count in part_counts(min(len(cluster.boards), graph.vertices)):
-            progress(f"dividing the graph among {count} boards")
-            halos.append((count, int(Division.of(matrix, count).halos.max())))
-        statistics = Statistics.whole(graph.vertices, matrix.nnz, len(network.layers),
-                                      tuple(halos))
-    return _problem(description, cluster, network, statistics)
 
 
 def _of_numbers(description: "Description", cluster: "Cluster", vertices: tuple[int, ...],
                 edges: tuple[int, ...] | None, features: int | None, classes: int | None,
                 law: str) -> "Problem":
     from hypercast.host.planner.statistics import Statistics
+    from hypercast.host.training.planning import problem_of_network
 
     numbers = counted(description, vertices, edges, features, classes)
     sampled = numbers.sampled or bool(description.sampling.sampler)
-    return _problem(description, cluster, numbers.network, Statistics(
+    return problem_of_network(description, cluster, numbers.network, Statistics(
         vertices=numbers.vertices, edges=numbers.edges, sampled=sampled, law=law))
-
-
-def _problem(description: "Description", cluster: "Cluster", network: Any,
-             statistics: Any) -> "Problem":
-    from hypercast.host.planner.problem import Problem
-    from hypercast.host.training.description.model import AUTO
-
-    recipe = description.recipe
-    return Problem.of_network(
-        cluster, network, statistics, choose=description.model.order == AUTO,
-        micro_batches=recipe.micro_batches, adam=recipe.optimiser == "adam")
 
 
 def _document(plan: "Plan") -> dict[str, object]:
@@ -166,29 +134,6 @@ def _print_comparison(problem: "Problem", found: "Comparison") -> None:
             size_text(one.traffic), one.staleness, one.trains)
     Console(width=110).print(table)
     click.echo("memory: of the fullest board; * none is faster with less of it; trains: whether "
-               "hypercast train can do it (references: with --boards, on reference devices, and "
-               "divided as train divides)")
+               "hypercast train can do it (references: on several reference devices)")
     for refusal in found.refusals:
         click.echo(f"no {refusal.strategy}: {refusal.reason}")
-
-
-def _print_plan(plan: "Plan", problem: "Problem") -> None:
-    from hypercast.host.planner.operators import size_text
-    from hypercast.host.planner.plan import NOT_YET
-
-    alone = "; hypercast train cannot do it yet" if plan.trains == NOT_YET else ""
-    click.echo(f"chosen: {plan.strategy} ({plan.scheme}), {plan.seconds * 1e3:.4g} ms a step"
-               f"{alone}")
-    if plan.split:
-        problem = problem.split(plan.split)
-    for share in plan.shares:
-        first, last = min(share.layers), max(share.layers)
-        names = [problem.layers[number - 1].name for number in share.layers]
-        layers = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}" \
-            if last - first == len(names) - 1 else ", ".join(names)
-        more = [f"{share.in_flight} in flight" if share.in_flight else "",
-                f"{share.micro_batches} samples" if share.micro_batches else "",
-                f"{share.part:.1%} of it" if share.part else ""]
-        memory = max(plan.memory[name] for name in share.boards)
-        click.echo(f"  {', '.join(share.boards)}: {layers}, " + ", ".join(
-            filter(None, (*more, size_text(memory)))))

@@ -1,5 +1,6 @@
 """``hypercast train``: train a graph on the reference or on a chip."""
 
+import contextlib
 import sys
 import time
 from collections.abc import Mapping
@@ -10,9 +11,11 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.status import Status
 from rich.table import Table
 
-from hypercast.host.cluster.description import load_cluster
+from hypercast.host.cluster.assignment import Assignment
+from hypercast.host.cluster.description import Cluster, load_cluster
 from hypercast.host.cluster.launcher import launch
 from hypercast.host.cluster.mpi_group import MpiGroup, started_ranks, world
 from hypercast.host.cluster.virtual_time import write_timeline
@@ -25,17 +28,20 @@ from hypercast.host.commands.options import (
     score,
     scores,
 )
+from hypercast.host.commands.planned_training import follow_plan, lead_plan, written_plan
 from hypercast.host.commands.report import write_report
 from hypercast.host.commands.wave_options import wave_options
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.job import Job
 from hypercast.host.files.durable_file import require_writable
+from hypercast.host.planner.plan_file import plan_boards
 from hypercast.host.runtime.image import write_image
 from hypercast.host.runtime.trace import write_trace
 from hypercast.host.runtime.utilisation import utilisation
+from hypercast.host.training.description.description import Description
 from hypercast.host.training.run_folder import Record
 from hypercast.host.training.share import Share
-from hypercast.host.training.sharing import SCHEMES, scheme_of
+from hypercast.host.training.sharing import SCHEMES, completed
 from hypercast.host.training.trainer import Trainer
 from hypercast.sim.waves import Waves
 
@@ -75,15 +81,19 @@ _TIMEOUT = 600.0
               help="What each board has its own of: some of a step's samples, a part of the graph, "
                    "or a run of layers.  [default: samples with --sampler, else graph]")
 @click.option("--cluster", metavar="NAME|FILE",
-              help="Reckon the time that the boards of a cluster would take (see hypercast plan), "
-                   "by the cycle model and its links.")
+              help="Train as the boards of a cluster would fastest (see hypercast plan), a process "
+                   "of this machine for each. Reckons the time that they would take, by the cycle "
+                   "model and links. With --boards or --scheme, which count then, that only.")
+@click.option("--plan", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+              metavar="FILE.toml",
+              help="Train on the boards of --cluster by a plan that hypercast plan -o wrote.")
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), default=None,
               help="Seconds that a board waits for another.  [default: 600]")
 @json_option
 def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool | None,
           folder: Path | None, every: int | None, resume: bool, trace: Path | None,
           trace_step: int | None, waves: Waves | None, image: Path | None,
-          boards: int | None, scheme: str | None, cluster: str | None,
+          boards: int | None, scheme: str | None, cluster: str | None, plan: Path | None,
           timeout: float | None, as_json: bool) -> None:
     """Train DATASET: blocks (the default), karate, or a file or folder of graphs in a format of
     others; or what FILE.toml or FILE.yaml describes, see docs/tutorial.md.
@@ -97,19 +107,32 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
         raise click.UsageError("--resume goes on with the run in --run FOLDER; give that as well")
     if every and folder is None:
         raise click.UsageError("--every says how often --run keeps a checkpoint; give that as well")
+    _check_plan(plan, cluster, boards, scheme)
     if boards and boards > 1 and started_ranks()[1] == 1:
         raise click.exceptions.Exit(launch(boards, sys.argv[1:]))
-    group = _group(boards, timeout, scheme, cluster)
-    described = load_cluster(cluster) if cluster else None
     console = Console(stderr=as_json)
+    described = load_cluster(cluster) if cluster else None
     description = describe(dataset, changes, folder if resume else None)
+    with contextlib.ExitStack() as stack:
+        status = stack.enter_context(console.status("plan"))
+        if described and started_ranks()[1] == 1:
+            plan = _started(stack, status, description, described, plan, boards or scheme)
+        group = _group(boards, timeout, scheme, cluster, plan)
+        followed = None
+        if plan and described:
+            followed = follow_plan(group) if group and group.rank else lead_plan(
+                plan, description, described, group, status.update)
+            description = followed.description
+    assignment = followed.assignment if followed else Assignment(scheme=scheme)
     if group and group.rank:
         if description.sampling.sampler:
-            Trainer.of_description(description, group=group, scheme=scheme,
+            Trainer.of_description(description, group=group, assignment=assignment,
                                    cluster=described).follow()
         else:
-            Share(group, scheme_of(scheme, description.sampling), described).follow_graph()
+            Share(group, completed(assignment, description.sampling), described).follow_graph()
         return
+    for line in followed.lines if followed else ():
+        console.print(line, highlight=False)
     device, config = description.device.name, description.device.config
     if image and description.sampling.sampler:
         raise click.UsageError("--image holds one graph, but this training is on samples; leave "
@@ -124,7 +147,8 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
     with console.status("reading the graph") as status, Trainer.of_description(
             description, run=folder, every=every or 1, resume=resume, check=check,
             record_step=recorded, waves=waves, group=group,
-            scheme=scheme, cluster=described, progress=status.update) as trainer:
+            graph=followed.graph if followed else None, assignment=assignment,
+            cluster=described, progress=status.update) as trainer:
         if (trace or waves or trace_step) and recorded and recorded <= trainer.epoch:
             later = "give a later --trace-step" if trace_step else "raise --epochs"
             raise click.UsageError(f"the training step of epoch {recorded} is to be recorded, but "
@@ -161,12 +185,17 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
                     "one_board_seconds": time_on_boards.alone,
                     "waited": dict(zip(time_on_boards.boards, time_on_boards.waited,
                                        strict=True))}
+    if followed:
+        summary["planned_step_seconds"] = followed.seconds
     if as_json:
         print_json(summary)
     else:
         _print_summary(console, summary, trainer)
         if time_on_boards:
             console.print(str(time_on_boards), highlight=False)
+        if time_on_boards and followed:
+            console.print(f"the plan expected {followed.seconds * 1e3:.4g} ms a step",
+                          highlight=False)
         if check:
             console.print(str(words), style="green" if words.equal == words.words else "red",
                           highlight=False)
@@ -174,8 +203,40 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
         raise click.exceptions.Exit(1)
 
 
+def _started(stack: contextlib.ExitStack, status: Status, description: Description,
+             cluster: Cluster, plan: Path | None, otherwise: object) -> Path | None:
+    """Start a process for each board of a plan, which is looked for if there is none.
+
+    Returns the plan if one board is best, or None if something ``otherwise`` says what to do.
+    """
+    arguments = sys.argv[1:]
+    if plan is None:
+        if otherwise:
+            return None
+        plan = stack.enter_context(written_plan(description, cluster, status.update))
+        arguments = [*arguments, "--plan", str(plan)]
+    if (count := plan_boards(plan)) > 1:
+        status.stop()
+        raise click.exceptions.Exit(launch(count, arguments))
+    return plan
+
+
+def _check_plan(plan: Path | None, cluster: str | None, boards: int | None,
+                scheme: str | None) -> None:
+    """Refuse options that a plan decides."""
+    if plan is None:
+        return
+    if not cluster:
+        raise click.UsageError(f"{plan} is a plan for the boards of a cluster; give --cluster as "
+                               f"well")
+    for option, given in (("--boards", boards), ("--scheme", scheme)):
+        if given:
+            raise click.UsageError(f"{option} and --plan both say how boards train together; "
+                                   f"leave one of them out")
+
+
 def _group(boards: int | None, timeout: float | None, scheme: str | None,
-           cluster: str | None) -> MpiGroup | None:
+           cluster: str | None, plan: Path | None) -> MpiGroup | None:
     """The processes that were started together; None if this one is alone."""
     group = world(timeout or _TIMEOUT)
     size = group.size if group else 1
@@ -184,7 +245,7 @@ def _group(boards: int | None, timeout: float | None, scheme: str | None,
                                f"started already; leave one of the two out")
     for option, given in (("--timeout", timeout), ("--scheme", scheme),
                           ("--cluster", cluster)):
-        if given and not group:
+        if given and not group and not plan:
             raise click.UsageError(f"{option} says how boards train together; give --boards as "
                                    f"well")
     return group

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from hypercast.host.cluster.board import NO_OVERLAP, ROWS, Board
 from hypercast.host.cluster.link import Link
 from hypercast.host.planner.operators import Footprint
-from hypercast.host.planner.plan import EXACT, NOT_YET, Plan, Share
+from hypercast.host.planner.plan import ANYTHING, EXACT, NOT_YET, REFERENCES, Plan, Share
 from hypercast.host.planner.problem import Problem
 from hypercast.host.schedules.execution import Timeline, run
 from hypercast.host.schedules.pipeline import Edge, Pipeline, Stage
@@ -17,6 +17,9 @@ __all__ = ["BoardStage", "Discipline", "agreed_seconds", "evaluated", "evenly", 
 
 #: Bytes of a sum of gradients, in full width.
 _SUM = 8
+#: Entries of the exponent file that a layer has, in training and evaluation; and of each, exponent,
+#: negated exponent and peak.
+_ENTRIES, _ENTRY = 8, 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +28,7 @@ class Discipline:
 
     Parameters
     ----------
-    strategy, scheme, staleness, trains
+    strategy, scheme, staleness
         As in ``Plan``.
     versions : int
         Versions of the weights that each board keeps; 0 for one for each micro-batch in flight.
@@ -41,7 +44,6 @@ class Discipline:
     strategy: str
     scheme: str = "layers in a pipeline"
     staleness: str = EXACT
-    trains: str = NOT_YET
     versions: int = 1
     flush: bool = True
     chain: bool = True
@@ -160,8 +162,8 @@ def reduced_seconds(problem: Problem, boards: Sequence[Board], elements: int) ->
 
 
 def agreed_seconds(problem: Problem, boards: Sequence[Board]) -> float:
-    """Time in which some boards find the largest values of all tensors, which are a few bytes."""
-    return reduced_seconds(problem, boards, 0)
+    """Time in which some boards find the largest values of all tensors."""
+    return reduced_seconds(problem, boards, _ENTRY * (_ENTRIES * len(problem.layers) + 3))
 
 
 def ring_seconds(link: Link, count: int, elements: int) -> float:
@@ -227,11 +229,24 @@ def evaluated(problem: Problem, discipline: Discipline, stages: Sequence[BoardSt
     return Plan(
         strategy=discipline.strategy, scheme=discipline.scheme, schedule=schedule, pieces=pieces,
         seconds=seconds, memory=memory, traffic=crossing, staleness=discipline.staleness,
-        trains=discipline.trains if graph.is_chain or not discipline.chain else NOT_YET,
+        trains=_trains(problem, discipline, stages, schedule),
         slots=timeline.slots,
         shares=tuple(Share(boards=tuple(board.name for board in stage.boards),
                            layers=tuple(layer + 1 for layer in stage.layers), in_flight=peak)
                      for stage, peak in zip(stages, timeline.peaks, strict=True)))
+
+
+def _trains(problem: Problem, discipline: Discipline, stages: Sequence[BoardStage],
+            schedule: str) -> str:
+    """What ``hypercast train`` can do it on, as in ``Plan``."""
+    if len(stages) == len(stages[0].boards) == 1:
+        return ANYTHING
+    kind = SCHEDULES[schedule]
+    exact = discipline.flush and discipline.versions == 1 and not discipline.chunked
+    layers = [layer for stage in stages for layer in stage.layers]
+    chain = (problem.graph.is_chain and layers == sorted(layers)
+             and all(len(stage.boards) == 1 for stage in stages))
+    return REFERENCES if exact and chain and not (kind.hidden or kind.two_engines) else NOT_YET
 
 
 def _chunked(pipeline: Pipeline, chunks: int) -> Pipeline:

@@ -28,7 +28,7 @@ from hypercast.host.schedules.schedule import SCHEDULES
 from hypercast.host.training.description.conversion import DescriptionError, checked
 from hypercast.host.training.description.document import read_document
 
-__all__ = ["load_plan", "plan_of_sections", "plan_text"]
+__all__ = ["load_plan", "plan_boards", "plan_of_sections", "plan_text"]
 
 _SECTIONS = ("plan", "training", "shares")
 _PLAN_HINTS = {"strategy": str, "schedule": str, "pieces": int, "split": tuple[int, ...]}
@@ -77,6 +77,24 @@ def load_plan(path: Path, problem: Problem) -> Plan:
     except DescriptionError as error:
         place = document.place(error.section, error.key)
         raise DescriptionError(f"{path}{place}: {error}", error.section, error.key) from error
+
+
+def plan_boards(path: Path) -> int:
+    """How many boards the plan in a file is for.
+
+    Raises
+    ------
+    DescriptionError
+        If it names none.
+    """
+    shares = read_document(path).sections.get("shares")
+    names = [name for share in shares.values() if isinstance(share, dict)
+             for name in share.get("boards", ()) if isinstance(name, str)] \
+        if isinstance(shares, dict) else []
+    if not names:
+        raise DescriptionError(f"{path} is no plan: it has no section like [shares.1] with boards; "
+                               f"take a file that hypercast plan -o wrote", "shares")
+    return len(names)
 
 
 def plan_of_sections(sections: Mapping[str, Any], problem: Problem) -> Plan:

@@ -16,9 +16,9 @@ from hypercast.host.planner.layer_costs import (
 )
 from hypercast.host.planner.operators import Footprint, Operator, OperatorGraph
 from hypercast.host.planner.statistics import Statistics
-from hypercast.reference.network import AGGREGATE_FIRST, LINEAR, Network
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Network
 
-__all__ = ["Exchange", "NetworkLayer", "Problem"]
+__all__ = ["NetworkLayer", "Problem"]
 
 
 class NetworkLayer(NamedTuple):
@@ -56,13 +56,6 @@ def _pieces(layer: NetworkLayer, count: int) -> list[NetworkLayer]:
             replace(network, layers=(*network.layers[:number - 1], mine, after,
                                      *network.layers[number + 1:])), number))
     return found
-
-
-class Exchange(NamedTuple):
-    """Columns of the rows of others that a layer reads, forward and backward."""
-
-    forward: int
-    backward: int
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -234,19 +227,19 @@ class Problem:
         return total
 
     @property
-    def exchanges(self) -> list[Exchange]:
-        """What crosses between parts of the vertices, for each layer."""
+    def exchanges(self) -> list[int]:
+        """Columns of the rows of others that parts of the vertices read, in each exchange."""
         found = []
         for _, network, number in self.layers:
             layer = network.layers[number - 1]
-            if layer.order == LINEAR:
-                found.append(Exchange(0, 0))
-            elif layer.order == AGGREGATE_FIRST:
+            if layer.order == COMBINE_FIRST:
+                # The products forward, and the gradients of outputs that those of weights take.
+                found += [layer.features_out] * 2
+            elif layer.order == AGGREGATE_FIRST and number > 1:
                 # A first layer's inputs never change: they are brought once.
-                found.append(Exchange(layer.features_in, layer.features_in) if number > 1
-                             else Exchange(0, 0))
-            else:
-                found.append(Exchange(layer.features_out, layer.features_out))
+                found.append(layer.features_in)
+            if number > 1 and layer.order != LINEAR and network.sums_gradients(number):
+                found.append(layer.features_in)
         return found
 
     @property

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from hypercast.host.planner.plan import Plan, Refusal, pareto
+from hypercast.host.planner.plan import ANYTHING, REFERENCES, Plan, Refusal, pareto
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.strategies import (
     bapipe,
@@ -70,9 +70,22 @@ class Comparison:
         ValueError
             If there is none.
         """
-        found = [plan for plan in self.plans if staleness or plan.exact]
-        if found:
-            return found[0]
+        return self._first(plan for plan in self.plans if staleness or plan.exact)
+
+    def trained(self, device: str) -> Plan:
+        """The fastest plan that a device, by its name, can train with the bits of one board.
+
+        Raises
+        ------
+        ValueError
+            If there is none.
+        """
+        able = (ANYTHING, REFERENCES) if device == "reference" else (ANYTHING,)
+        return self._first(plan for plan in self.plans if plan.exact and plan.trains in able)
+
+    def _first(self, plans: Iterator[Plan]) -> Plan:
+        for plan in plans:
+            return plan
         reasons = "; ".join(f"{one.strategy}: {one.reason}" for one in self.refusals[:3])
         raise ValueError(f"no way to train on these boards fits: {reasons}")
 

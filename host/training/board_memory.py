@@ -19,7 +19,8 @@ __all__ = ["check_board_memory"]
 
 
 def check_board_memory(model: InitialModel, cluster: Cluster, *, boards: int,
-                       runs: Sequence[range] = (), division: Division | None = None) -> None:
+                       runs: Sequence[range] = (), in_flight: Sequence[int] = (),
+                       division: Division | None = None) -> None:
     """Refuse boards that do not hold what they would have to.
 
     Parameters
@@ -32,6 +33,8 @@ def check_board_memory(model: InitialModel, cluster: Cluster, *, boards: int,
         How many of them train.
     runs : sequence of range
         The layers of each, from 1, in a pipeline.
+    in_flight : sequence of int
+        Micro-batches that each has begun and not done there, at most.
     division : Division, optional
         Which board has which vertex, of a graph in parallel. With neither, each has the whole
         model.
@@ -41,7 +44,8 @@ def check_board_memory(model: InitialModel, cluster: Cluster, *, boards: int,
     DescriptionError
         Names the board, what it has, how much more is needed, and what would help.
     """
-    needs = _parts(model, cluster, division) if division else _stages(model, cluster, runs, boards)
+    needs = _parts(model, cluster, division) if division else _stages(
+        model, cluster, runs, in_flight or range(boards, 0, -1))
     for board, need in zip(boards_of(cluster, boards), needs, strict=True):
         if board.config.element_width != model.recipe.element_width:
             raise DescriptionError(
@@ -59,16 +63,16 @@ def _problem(model: InitialModel, cluster: Cluster, statistics: Statistics) -> P
 
 
 def _stages(model: InitialModel, cluster: Cluster, runs: Sequence[range],
-            boards: int) -> Iterator[Footprint]:
+            in_flight: Sequence[int]) -> Iterator[Footprint]:
     sample, layers = model.sample, len(model.network.layers)
     problem = _problem(model, cluster, Statistics(
         vertices=sample.rows, edges=tuple(matrix.nnz for matrix in sample.edges),
         sampled=not sample.square or model.recipe.micro_batches > 1))
-    for rank, board in enumerate(cluster.boards[:boards]):
+    for rank, (board, most) in enumerate(zip(cluster.boards, in_flight, strict=False)):
         run = runs[rank] if runs else range(1, layers + 1)
-        in_flight = min(boards - rank, model.recipe.micro_batches) if runs else 1
         stage = BoardStage(tuple(number - 1 for number in run), (board,))
-        yield stage_footprint(problem, stage, board, in_flight)
+        yield stage_footprint(problem, stage, board,
+                              min(most, model.recipe.micro_batches) if runs else 1)
 
 
 def _parts(model: InitialModel, cluster: Cluster, division: Division) -> Iterator[Footprint]:
@@ -78,7 +82,7 @@ def _parts(model: InitialModel, cluster: Cluster, division: Division) -> Iterato
                                        division.halos.tolist(), strict=False):
         problem = _problem(model, cluster, Statistics.whole(own, edges, len(layers)))
         need = stage_footprint(problem, BoardStage(layers, (board,)), board, 1)
-        columns = max((column for pair in problem.exchanges for column in pair), default=0)
+        columns = max(problem.exchanges, default=0)
         yield need + _rows(columns, halo, board)
 
 

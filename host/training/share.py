@@ -1,10 +1,11 @@
 """Opens the devices of boards that share a training: the leader's, and those of the others."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.board import Board
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
@@ -41,10 +42,10 @@ class Share:
     ----------
     group : Group
         The ranks; all of them call the same methods.
-    scheme : str
-        How they share it, one of ``SCHEMES``.
+    assignment : Assignment
+        How they share it; its scheme is given.
     cluster : Cluster, optional
-        The boards that they stand for.
+        The boards that they stand for, or among which these are.
 
     Attributes
     ----------
@@ -52,17 +53,21 @@ class Share:
         On the leader, which board has which vertex, once a graph in parallel is open.
     """
 
-    def __init__(self, group: Group, scheme: str, cluster: Cluster | None = None) -> None:
+    def __init__(self, group: Group, assignment: Assignment,
+                 cluster: Cluster | None = None) -> None:
         self._group = group
-        self._scheme = scheme
-        self._cluster = cluster
+        self._assignment = assignment
+        self._scheme = assignment.scheme
+        self._cluster = cluster.only(assignment.boards) if cluster and assignment.boards \
+            else cluster
         self.division: Division | None = None
 
     def lead_graph(self, model: InitialModel) -> LedDevice:
         """The leader's device, for a training on a whole graph; gives the others their parts."""
         agree(self._group, {})
         if self._scheme == GRAPH:
-            self.division = Division.of(model.sample.edges[0], self._group.size)
+            self.division = Division.of(model.sample.edges[0], self._group.size,
+                                        self._assignment.parts)
         self._check_memory(model)
         if self._scheme == LAYERS:
             own: InitialModel = self._group.tell(model)
@@ -110,20 +115,26 @@ class Share:
         group = self._on_cluster(model)
         parts = source, judge, model.recipe.micro_batches
         if self._scheme == LAYERS:
-            return SampledPipeline(LayersInPipeline(model, group), *parts), group
+            return SampledPipeline(self._pipeline(model, group), *parts), group
         device = ReferenceDevice(model, PacedGnn(model, group))
-        return SamplesInParallel(device, *parts, group), group
+        return SamplesInParallel(device, *parts, group, self._assignment.micro_batches), group
 
     def _of_graph(self, model: InitialModel, group: Group) -> TrainingDevice:
-        return (LayersInPipeline if self._scheme == LAYERS else GraphInParallel)(model, group)
+        return self._pipeline(model, group) if self._scheme == LAYERS else \
+            GraphInParallel(model, group)
+
+    def _pipeline(self, model: InitialModel, group: Group) -> LayersInPipeline:
+        return LayersInPipeline(model, group, self._assignment.runs, self._assignment.in_flight)
 
     def _check_memory(self, model: InitialModel) -> None:
         """Refuse what boards cannot share, or do not hold."""
-        runs = runs_of_layers(model.network, model.sample, self._group.size) \
-            if self._scheme == LAYERS else []
+        runs: Sequence[range] = ()
+        if self._scheme == LAYERS:
+            runs = self._assignment.runs or runs_of_layers(
+                model.network, model.sample, self._group.size)
         if self._cluster:
             check_board_memory(model, self._cluster, boards=self._group.size, runs=runs,
-                               division=self.division)
+                               in_flight=self._assignment.in_flight, division=self.division)
 
     def _on_cluster(self, model: InitialModel) -> Group:
         """The group, with clocks if it stands for the boards of a cluster."""

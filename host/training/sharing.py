@@ -1,10 +1,12 @@
 """What boards can share of a training, and whether all of them train the same."""
 
 import importlib.metadata
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.group import ClusterError, Group
 from hypercast.host.training.checkpoint import differences, leaves
 from hypercast.host.training.description.conversion import DescriptionError
@@ -13,25 +15,31 @@ from hypercast.host.training.description.sampling import Sampling
 from hypercast.reference.recipe import Recipe
 
 __all__ = ["GRAPH", "LAYERS", "SCHEMES", "agree", "check_micro_batches", "check_sharing",
-           "scheme_of"]
+           "completed"]
 
 #: Ways to share a training: what each board has its own of.
 SCHEMES = (SAMPLES, GRAPH, LAYERS) = ("samples", "graph", "layers")
 
 
-def scheme_of(scheme: str | None, sampling: Sampling) -> str:
-    """The scheme, if none is given that of the sampling; raises ``DescriptionError`` for another.
+def completed(assignment: Assignment, sampling: Sampling) -> Assignment:
+    """The assignment with a scheme, that of the sampling if none is given.
+
+    Raises
+    ------
+    DescriptionError
+        If the scheme is another one.
     """
+    scheme = assignment.scheme
     if scheme == SAMPLES and not sampling.sampler:
         raise DescriptionError("boards share the samples of a step, but steps work on the whole "
                                "graph; give a sampler, or another scheme")
     if scheme == GRAPH and sampling.sampler:
         raise DescriptionError("boards share the whole graph, but steps work on samples; leave the "
                                "sampler out, or give another scheme")
-    return scheme or (SAMPLES if sampling.sampler else GRAPH)
+    return replace(assignment, scheme=scheme or (SAMPLES if sampling.sampler else GRAPH))
 
 
-def check_sharing(boards: int, scheme: str, device: Device, recipe: Recipe, *,
+def check_sharing(boards: int, scheme: str | None, device: Device, recipe: Recipe, *,
                   check: bool) -> None:
     """Raise ``DescriptionError`` if so many boards cannot share a training; says what to do."""
     if device.name != "reference":

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
 from hypercast.host.cluster.group import Group
@@ -26,7 +27,7 @@ from hypercast.host.training.checkpoint import identity
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.description import Description
 from hypercast.host.training.description.device import Device
-from hypercast.host.training.description.model import AUTO, Model
+from hypercast.host.training.description.model import Model
 from hypercast.host.training.description.recipe import make_recipe, recipe_values
 from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.description.source import Source
@@ -47,7 +48,7 @@ from hypercast.host.training.rounding import check_edges, check_features
 from hypercast.host.training.run_folder import Record, RunError, RunFolder
 from hypercast.host.training.sample_source import SampleSource
 from hypercast.host.training.share import Share
-from hypercast.host.training.sharing import check_micro_batches, check_sharing, scheme_of
+from hypercast.host.training.sharing import check_micro_batches, check_sharing, completed
 from hypercast.host.training.trainer_arguments import check_arguments
 from hypercast.reference.array_types import FloatArray
 from hypercast.reference.fixed_gnn import FixedGnn
@@ -103,10 +104,11 @@ class Trainer:
     group : Group, optional
         Processes that train together, a board each. The trainer of each has the same arguments;
         only that of rank 0 has a ``run`` and trains, the others ``follow``.
-    scheme : str, optional
-        How they share it, one of ``SCHEMES``; by default the samples of a step, or the graph.
+    assignment : Assignment, optional
+        How they share it.
     cluster : Cluster, optional
-        Boards that they stand for, whose time is reckoned: ``virtual_time``.
+        Boards that they stand for, or among which these are: their time is reckoned, see
+        ``virtual_time``.
     progress : callable
         Called with a line of text before each slow step.
     **recipe
@@ -153,7 +155,7 @@ class Trainer:
                  record_step: int | None = None, waves: Waves | None = None,
                  patience: int | None = None, monitor: str | None = None,
                  source: Source | None = None, transport: Transport | None = None,
-                 group: Group | None = None, scheme: str | None = None,
+                 group: Group | None = None, assignment: Assignment | None = None,
                  cluster: Cluster | None = None,
                  progress: Callable[[str], None] = lambda text: None, **recipe: Any) -> None:
         check_arguments(graph=graph, model=model, device=device, sampling=sampling, every=every,
@@ -175,15 +177,15 @@ class Trainer:
                             chip=transport is not None or self.device.name != "reference")
         self._share: Share | None = None
         if group:
-            scheme = scheme_of(scheme, self.sampling)
-            check_sharing(group.size, scheme, self.device, self.recipe, check=check)
-            self._share = Share(group, scheme, cluster)
+            assignment = completed(assignment or Assignment(), self.sampling)
+            check_sharing(group.size, assignment.scheme, self.device, self.recipe, check=check)
+            self._share = Share(group, assignment, cluster)
         self._samples = SampleSource(
             graph, network, self.recipe, self.sampling, progress=progress) \
             if self.sampling.sampler else None
         self.progress = progress
         self.initial, self.edges = self._prepared(
-            network, self.device.config if self.model.order == AUTO else None)
+            network, self.device.config if self.model.chosen else None)
         check_edges(self.initial.sample)
         self.network = self.initial.network
         self.history: list[Record] = []

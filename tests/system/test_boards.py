@@ -127,3 +127,45 @@ def test_json_of_several_boards_is_that_of_one(training):
     for lines in found:
         del lines[-1]["seconds"]
     assert found[0] == found[1]
+
+
+#: Boards so slow that two are faster than one.
+_SLOW = """[boards.slow]
+board = "vcu128"
+count = 2
+megahertz = 1
+host_microseconds = 0
+
+[links.network]
+gigabits = 100
+"""
+
+
+@pytest.mark.slow
+def test_a_cluster_is_planned_and_trained(tmp_path):
+    """By itself; a plan for another training is refused."""
+    cluster, plan = tmp_path / "cluster.toml", tmp_path / "plan.toml"
+    cluster.write_text(_SLOW)
+    training = [*WHOLE, "--epochs", 2, "--cluster", cluster]
+    found = json.loads(on_boards(*training, "--json").splitlines()[-1])
+    assert set(found["waited"]) == {"slow-0", "slow-1"}
+    assert found["planned_step_seconds"] == pytest.approx(
+        found["board_seconds"] / found["steps"], rel=0.1)
+    run("plan", *WHOLE, "--hidden", 7, "--cluster", cluster, "-o", plan)
+    assert "but that of this network is ['32 to 6, combine_first'" in on_boards(
+        *training, "--plan", plan, status=2)
+
+
+@pytest.mark.slow
+def test_a_plan_that_was_written_is_followed(tmp_path):
+    cluster, plan = tmp_path / "cluster.toml", tmp_path / "plan.toml"
+    cluster.write_text(_SLOW)
+    training = [*SAMPLED, "--layers", 3, "--epochs", 3]
+    run("plan", *training, "--cluster", cluster, "-o", plan)
+    more = ["--cluster", cluster, "--plan", plan]
+    printed = on_boards(*training, *more)
+    assert printed.startswith("chosen: ") and "the plan expected " in printed
+    assert "a plan for the boards of a cluster; give --cluster as well" in on_boards(
+        *training, "--plan", plan, status=2)
+    assert "--boards and --plan both say how boards train together" in on_boards(
+        *training, *more, "--boards", 2, status=2)

@@ -11,13 +11,13 @@ from dataclasses import replace
 
 from hypercast.host.cluster.board import Board
 from hypercast.host.planner.pipelines import Discipline, evaluated, pipeline_of, schedules_for
-from hypercast.host.planner.plan import NOT_YET, REFERENCES, Plan, Refusal
+from hypercast.host.planner.plan import NOT_YET, Plan, Refusal
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.ranges import Ranges, refused
 
 __all__ = ["DISCIPLINE", "board_orders", "plans"]
 
-DISCIPLINE = Discipline(strategy="BaPipe", trains=REFERENCES)
+DISCIPLINE = Discipline(strategy="BaPipe")
 
 
 def plans(problem: Problem) -> Iterator[Plan | Refusal]:

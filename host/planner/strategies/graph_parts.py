@@ -71,20 +71,19 @@ def evaluated_parts(problem: Problem, boards: Sequence[Board], *, hidden: bool,
     halo = problem.statistics.halo(count)
     graph, exchanges = problem.operators(statistics), problem.exchanges
     lanes = boards[0].config.lanes
-    columns = [one.forward + one.backward for one in exchanges]
     # Each core injects a flit a cycle: of others' rows, too.
-    panels = sum(-(-one // lanes) for pair in exchanges for one in pair)
+    panels = sum(-(-columns // lanes) for columns in exchanges)
     sending = {board: panels * halo / board.config.cores / board.clock for board in boards}
     each = [graph.seconds(layers, board) + sending[board] for board in boards]
     if parts is None:
         parts = evenly(each)
     computing = max(part * count * seconds for part, seconds in zip(parts, each, strict=True))
-    size = halo * sum(columns) * boards[0].config.element_width // 8
+    size = halo * sum(exchanges) * boards[0].config.element_width // 8
     routes = [problem.cluster.route(one, other)
               for one in boards for other in boards if one is not other]
     slow = max(routes, key=lambda route: route.seconds(size / (count - 1)))
-    turns = sum(bool(one) for pair in exchanges for one in pair)
-    exchanging = size / slow.bandwidth + turns * (count - 1) * slow.latency
+    # Messages to several boards follow each other: one latency for all.
+    exchanging = size / slow.bandwidth + len(exchanges) * slow.latency
     waits = any(board.transfers == NO_OVERLAP for board in boards)
     memory = {}
     for board, part in zip(boards, parts, strict=True):
@@ -93,7 +92,7 @@ def evaluated_parts(problem: Problem, boards: Sequence[Board], *, hidden: bool,
             cost = graph.operators[layer].on(board)
             need += cost.resident + (cost.kept + cost.working).times(part * count)
         need += problem.lists(layers, board, statistics).times(part * count)
-        kept = sum(columns) if hidden else max(columns)
+        kept = sum(exchanges) if hidden else max(exchanges, default=0)
         need += Footprint(features=-(-kept // lanes) * -(-halo // board.config.cores))
         if excess := need.excess(board):
             return f"{excess} for one of {count} parts of the graph"

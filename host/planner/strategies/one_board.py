@@ -3,13 +3,12 @@
 from collections.abc import Iterator
 
 from hypercast.host.planner.pipelines import BoardStage, Discipline, evaluated
-from hypercast.host.planner.plan import ANYTHING, Plan, Refusal
+from hypercast.host.planner.plan import Plan, Refusal
 from hypercast.host.planner.problem import Problem
 
 __all__ = ["DISCIPLINE", "plans"]
 
-DISCIPLINE = Discipline(strategy="one board", scheme="one board", trains=ANYTHING,
-                        chain=False)
+DISCIPLINE = Discipline(strategy="one board", scheme="one board", chain=False)
 
 
 def plans(problem: Problem) -> Iterator[Plan | Refusal]:

@@ -40,9 +40,10 @@ class Model:
         Whether hidden convolutions of as many outputs as inputs add these to their sums.
     jumping : bool
         Whether a linear layer takes the outputs of all convolutions side by side.
-    order : str
+    order : str or tuple of str
         One of ``ORDERS``: of each convolution's products, features times weights first, adjacency
-        times features first, or the faster, by the cycle model.
+        times features first, or the faster, by the cycle model. Or what the ``Network`` has for
+        each of its layers.
     weights : str, optional
         File with the initial weights, see ``interchange.weights``.
 
@@ -58,17 +59,21 @@ class Model:
     dropout: tuple[float, ...] = (0.5,)
     residual: bool = False
     jumping: bool = False
-    order: str = AUTO
+    order: tuple[str, ...] = (AUTO,)
     weights: str | None = None
 
     def __post_init__(self) -> None:
         hints = {field.name: field.type for field in fields(self)}
         for key, value in checked("model", asdict(self), hints).items():
             object.__setattr__(self, key, value)
-        for key, known in (("name", MODELS), ("order", ORDERS)):
-            if getattr(self, key) not in known:
+        for key, value, known in (("name", self.name, MODELS),
+                                  *(("order", one, self._orders) for one in self.order)):
+            if value not in known:
                 raise DescriptionError(f"[model] {key} must be one of {', '.join(known)}, not "
-                                       f"{getattr(self, key)!r}", "model", key)
+                                       f"{value!r}", "model", key)
+        if not self.order:
+            raise DescriptionError(f"[model] order is empty; give one of {', '.join(ORDERS)}",
+                                   "model", "order")
         if self.weights == "":
             raise DescriptionError("[model] weights is empty; give the path of a file, or leave "
                                    "it out", "model", "weights")
@@ -90,6 +95,16 @@ class Model:
                 "hidden")
 
     @property
+    def _orders(self) -> tuple[str, ...]:
+        """What ``order`` may have: of each layer, what a layer may have."""
+        return ORDERS if len(self.order) == 1 else (COMBINE_FIRST, AGGREGATE_FIRST, LINEAR)
+
+    @property
+    def chosen(self) -> bool:
+        """Whether orders are to be chosen."""
+        return self.order == (AUTO,)
+
+    @property
     def _hidden_layers(self) -> int:
         """Convolutions that do not give the logits."""
         return len(self.hidden) if self.layers is None else self.layers - 1 + self.jumping
@@ -106,10 +121,27 @@ class Model:
         network = model_network(self.name, graph.features.shape[1], hidden, graph.classes,
                                 residual=self.residual, jumping=self.jumping)
         network = replace(network, layers=tuple(self._with_dropout(network)))
-        if self.order == AUTO:
+        if self.chosen:
             return network
-        return network.ordered(self.order if self.order in layer.orders else layer.orders[0]
+        if len(self.order) > 1:
+            return self._ordered(network)
+        [order] = self.order
+        return network.ordered(order if order in layer.orders else layer.orders[0]
                                for layer in network.layers)
+
+    def _ordered(self, network: Network) -> Network:
+        """The network with the order that is given for each layer."""
+        if len(self.order) != len(network.layers):
+            raise DescriptionError(
+                f"[model] order has {len(self.order)} values, but the network has "
+                f"{len(network.layers)} layers; give one for each, or one for all", "model",
+                "order")
+        for number, (layer, order) in enumerate(zip(network.layers, self.order, strict=True), 1):
+            if order not in layer.orders:
+                raise DescriptionError(
+                    f"[model] order of layer {number} must be {' or '.join(layer.orders)}, not "
+                    f"{order}", "model", "order")
+        return network.ordered(self.order)
 
     def _with_dropout(self, network: Network) -> Iterator[Layer]:
         """The layers, those with dropout being convolutions and what jumping knowledge ends in."""

@@ -51,3 +51,12 @@ def test_without_metis(monkeypatch):
     monkeypatch.setitem(sys.modules, "pymetis", None)
     with pytest.raises(ClusterError, match=r"no pymetis; install it: pip install 'hypercast.clus"):
         Division.of(random_edges(9, 0.1, 0), 2)
+
+
+def test_edges_by_parts():
+    graph = Graph.load("blocks")
+    parts = [0.4, 0.3, 0.2, 0.1]
+    edges = Division.of(graph.edges, 4, parts).edges
+    assert np.allclose(edges / edges.sum(), parts, atol=0.02)
+    equal = Division.of(graph.edges, 4, [3.0] * 4)
+    assert np.array_equal(equal.boards, Division.of(graph.edges, 4).boards)

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.group import ClusterError
 from hypercast.host.cluster.layers_in_pipeline import runs_of_layers
 from hypercast.host.graphs.datasets import communities
@@ -20,6 +21,7 @@ from tests.host.cluster.trainings import train_on
 
 GRAPHS = {"classes": Graph.load("karate"),
           "several labels": Graph(**communities(vertices=80))}
+LAYERS = Assignment(scheme="layers")
 SAMPLINGS = [None, Sampling(sampler="neighbours", batch=8, fan_outs=(3,)),
              Sampling(sampler="walks", batch=8, coverage=6.0)]
 
@@ -30,10 +32,14 @@ SAMPLINGS = [None, Sampling(sampler="neighbours", batch=8, fan_outs=(3,)),
 def test_bits_are_those_of_one_board(graph, model, optimiser, sampling, residual, boards, count):
     arguments = GRAPHS[graph], Model(model, hidden=(5, 5, 5), dropout=(0.3,),
                                      residual=residual and model == "gcn", order="combine_first")
-    options = {"optimiser": optimiser, "epochs": 2, "scheme": "layers"}
+    options = {"optimiser": optimiser, "epochs": 2, "assignment": LAYERS}
     if sampling:
         options |= {"sampling": sampling, "micro_batches": count}
-    assert train_on(boards, *arguments, **options) == train_on(1, *arguments, **options)
+    try:
+        alone = train_on(1, *arguments, **options)
+    except ArithmeticError:  # a training that goes wrong does so on one board, too
+        assume(False)
+    assert train_on(boards, *arguments, **options) == alone
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS[:2], ids=["graph", "samples"])
@@ -43,7 +49,7 @@ def test_resumed_on_another_number_of_boards(tmp_path, sampling):
     whole = train_on(1, *arguments, epochs=6, patience=9, **options)
     for epochs, boards in ((2, 3), (4, 1), (6, 2)):
         found = train_on(boards, *arguments, epochs=epochs, patience=9, run=tmp_path / "run",
-                         resume=True, scheme="layers", **options)
+                         resume=True, assignment=LAYERS, **options)
     for record in found[0]:
         del record["exponents"]
     assert found == whole
@@ -54,7 +60,7 @@ def test_predictions_come_from_the_last_board():
 
     def run(group):
         trainer = Trainer(GRAPHS["classes"], model, epochs=2, group=group,
-                          scheme="layers")
+                          assignment=LAYERS)
         if group.rank:
             return trainer.follow()
         with trainer:

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.timed_group import TimedGroup
 from hypercast.host.cluster.virtual_time import LayerSeconds, VirtualTime, write_timeline
@@ -130,7 +131,7 @@ def test_timeline(tmp_path):
 
 @pytest.mark.parametrize("options", [
     {"sampling": Sampling(sampler="neighbours", batch=8, fan_outs=(3,)), "micro_batches": 3},
-    {}, {"scheme": "layers"}], ids=["samples", "graph", "layers"])
+    {}, {"assignment": Assignment(scheme="layers")}], ids=["samples", "graph", "layers"])
 def test_clocks_change_no_bit_of_a_training(options):
     arguments = Graph.load("blocks"), Model(hidden=(6, 6), order="combine_first")
     found = train_on(3, *arguments, epochs=2, cluster=CLUSTER, **options)

@@ -1,6 +1,9 @@
 """Trainings on several ranks of one process, compared with one board's."""
 
+from hypercast.host.cluster.assignment import Assignment
+from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.share import Share
+from hypercast.host.training.sharing import completed
 from hypercast.host.training.trainer import Trainer
 from tests.host.cluster.thread_group import on_ranks
 
@@ -17,7 +20,7 @@ def everything(trainer):
 def train_on(boards, graph, *arguments, **options):
     """What a training ends in that so many boards share; ``options`` are of ``Trainer``."""
     if boards == 1:
-        options.pop("scheme", None)
+        options.pop("assignment", None)
         options.pop("cluster", None)
         with Trainer(graph, *arguments, **options) as trainer:
             trainer.fit()
@@ -26,8 +29,8 @@ def train_on(boards, graph, *arguments, **options):
     def run(group):
         if group.rank:
             if "sampling" not in options:
-                return Share(group, options.get("scheme", "graph"),
-                             options.get("cluster")).follow_graph()
+                assignment = completed(options.get("assignment", Assignment()), Sampling())
+                return Share(group, assignment, options.get("cluster")).follow_graph()
             kept = {"run", "resume"}
             return Trainer(graph, *arguments, group=group, **{
                 name: value for name, value in options.items() if name not in kept}).follow()

@@ -1,0 +1,45 @@
+"""Who does what of a training that several boards share."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = ["Assignment", "turns"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assignment:
+    """How boards share a training. What is not given is divided evenly.
+
+    Parameters
+    ----------
+    scheme : str, optional
+        What each has its own of, one of ``SCHEMES``; by default samples if there are such, else a
+        part of the graph.
+    boards : tuple of str
+        Their names in a cluster, in the order of their ranks; its first ones if none are given.
+    micro_batches : tuple of int
+        Of samples: how many of a step each board takes.
+    parts : tuple of float
+        Of a graph: which share of the edges each board has.
+    runs : tuple of range
+        Of layers: those of each board, from 1.
+    in_flight : tuple of int
+        Of layers: micro-batches that each board has begun and not done, at most.
+    """
+
+    scheme: str | None = None
+    boards: tuple[str, ...] = ()
+    micro_batches: tuple[int, ...] = ()
+    parts: tuple[float, ...] = ()
+    runs: tuple[range, ...] = ()
+    in_flight: tuple[int, ...] = ()
+
+
+def turns(counts: Sequence[int]) -> list[int]:
+    """Which board takes each micro-batch of a step, if each takes a number of them.
+
+    They take turns, so that a step with fewer micro-batches is shared as well as can be.
+    """
+    places = sorted(((turn + 0.5) / count, board) for board, count in enumerate(counts)
+                    for turn in range(count))
+    return [board for _, board in places]

@@ -1,0 +1,96 @@
+"""``hypercast train`` by a plan: one that is in a file, or the best one for a cluster."""
+
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from hypercast.host.cluster.assignment import Assignment
+from hypercast.host.cluster.description import Cluster
+from hypercast.host.cluster.group import Group
+from hypercast.host.commands.plan_lines import plan_lines
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.planner.plan_file import plan_boards, plan_text
+from hypercast.host.training.description.description import Description
+from hypercast.host.training.planning import planned, problem_of, read_plan, with_orders
+
+__all__ = ["PlannedTraining", "follow_plan", "lead_plan", "written_plan"]
+
+
+class PlannedTraining(NamedTuple):
+    """A training by a plan.
+
+    Attributes
+    ----------
+    description : Description
+        With the orders of products that were planned with.
+    assignment : Assignment
+        What each board does.
+    seconds : float
+        Predicted time of a step.
+    lines : tuple of str
+        What was chosen, as text.
+    graph : Graph or None
+        The graph, on the leader.
+    """
+
+    description: Description
+    assignment: Assignment
+    seconds: float
+    lines: tuple[str, ...]
+    graph: Graph | None
+
+
+@contextlib.contextmanager
+def written_plan(description: Description, cluster: Cluster,
+                 progress: Callable[[str], None]) -> Iterator[Path]:
+    """A file with the plan that is best for a cluster, while it is needed."""
+    progress("reading the graph")
+    problem = problem_of(description, cluster, _graph(description), progress=progress)
+    text = plan_text(problem, planned(description, problem, progress))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "plan.toml"
+        path.write_text(text, encoding="utf-8")
+        yield path
+
+
+def lead_plan(path: Path, description: Description, cluster: Cluster, group: Group | None,
+              progress: Callable[[str], None]) -> PlannedTraining:
+    """Read and check a plan, and tell the other ranks of it.
+
+    Raises
+    ------
+    DescriptionError
+        If the plan makes no sense, or is for another training or cluster.
+    click.UsageError
+        If it is for another number of boards.
+    """
+    count, size = plan_boards(path), group.size if group else 1
+    if count != size:
+        raise click.UsageError(
+            f"{path} is a plan for {count} boards, but {size} processes were started; start "
+            f"{count}, or leave mpirun out")
+    progress("reading the graph")
+    graph = _graph(description)
+    problem = problem_of(description, cluster, graph, counts=[count] if count > 1 else [],
+                         progress=progress)
+    plan, assignment = read_plan(path, problem)
+    found = PlannedTraining(with_orders(description, problem), assignment, plan.seconds,
+                            tuple(plan_lines(plan, problem)), None)
+    if group:
+        group.tell(found)
+    return found._replace(graph=graph)
+
+
+def follow_plan(group: Group) -> PlannedTraining:
+    """On other ranks: what the leader tells."""
+    found: PlannedTraining = group.tell()
+    return found
+
+
+def _graph(description: Description) -> Graph:
+    assert description.graph  # as there is always a data set
+    return description.graph.load()

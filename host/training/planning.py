@@ -1,0 +1,155 @@
+"""Plans of a training: what the planner is asked of a graph, and what boards do by its answer."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from hypercast.host.cluster.assignment import Assignment
+from hypercast.host.cluster.description import Cluster
+from hypercast.host.cluster.division import Division
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.planner.plan import NOT_YET, Plan
+from hypercast.host.planner.plan_file import load_plan
+from hypercast.host.planner.problem import Problem
+from hypercast.host.planner.search import search
+from hypercast.host.planner.statistics import Statistics
+from hypercast.host.planner.strategies.graph_parts import part_counts
+from hypercast.host.training.description.conversion import DescriptionError
+from hypercast.host.training.description.description import Description
+from hypercast.host.training.sample_source import SampleSource
+from hypercast.host.training.sharing import GRAPH, LAYERS, SAMPLES
+from hypercast.reference.network import Network
+
+__all__ = ["assignment_of", "planned", "problem_of", "problem_of_network", "read_plan",
+           "with_orders"]
+
+#: Samples whose mean the planner goes by.
+_TRIALS = 4
+
+
+def problem_of(description: Description, cluster: Cluster, graph: Graph,
+               counts: Iterable[int] | None = None,
+               progress: Callable[[str], None] = lambda text: None) -> Problem:
+    """What the planner is asked of a training.
+
+    Parameters
+    ----------
+    description : Description
+        The training.
+    cluster : Cluster
+        The boards.
+    graph : Graph
+        What is trained on.
+    counts : iterable of int, optional
+        Numbers of boards that a whole graph is divided among, so that halos are known; those that
+        strategies try, if not given.
+    progress : callable
+        Called with a line of text before each slow part.
+    """
+    recipe, network = description.recipe, description.model.network(graph)
+    if description.sampling.sampler:
+        source = SampleSource(graph, network, recipe, description.sampling, progress=progress)
+        most = min(recipe.micro_batches, len(source))  # of a step, as there are no more
+        return problem_of_network(
+            replace(description, recipe=replace(recipe, micro_batches=most)), cluster, network,
+            _sampled(source))
+    matrix, halos = graph.normalised(recipe.normalisation, recipe.gin_epsilon), []
+    most = min(len(cluster.boards), graph.vertices)
+    for count in part_counts(most) if counts is None else counts:
+        progress(f"dividing the graph among {count} boards")
+        halos.append((count, int(Division.of(matrix, count).halos.max())))
+    return problem_of_network(description, cluster, network, Statistics.whole(
+        graph.vertices, matrix.nnz, len(network.layers), tuple(halos)))
+
+
+def _sampled(source: SampleSource) -> Statistics:
+    """The mean of the first samples."""
+    samples = [source.first, *source.epoch(0, range(1, min(_TRIALS, len(source))))]
+    return Statistics(
+        vertices=tuple(np.mean([sample.rows for sample in samples], axis=0).round()
+                       .astype(int).tolist()),
+        edges=tuple(np.mean([[matrix.nnz for matrix in sample.edges] for sample in samples], axis=0)
+                    .round().astype(int).tolist()), sampled=True)
+
+
+def problem_of_network(description: Description, cluster: Cluster, network: Network,
+                       statistics: Statistics) -> Problem:
+    """What the planner is asked of a network on vertices and edges that are only counted."""
+    recipe = description.recipe
+    return Problem.of_network(
+        cluster, network, statistics, choose=description.model.chosen,
+        micro_batches=recipe.micro_batches, adam=recipe.optimiser == "adam")
+
+
+def planned(description: Description, problem: Problem,
+            progress: Callable[[str], None] = lambda text: None) -> Plan:
+    """The fastest plan that gives the bits of one board, and that can be trained.
+
+    Raises
+    ------
+    DescriptionError
+        If boards have elements of another width than the training.
+    ValueError
+        If there is none.
+    """
+    width = description.device.config.element_width
+    for board in problem.boards:
+        if board.config.element_width != width:
+            raise DescriptionError(
+                f"{board.name} has elements of {board.config.element_width} bits, the training of "
+                f"{width}; give --elements {board.config.element_width}")
+    return search(problem, progress).trained(description.device.name)
+
+
+def read_plan(path: Path, problem: Problem) -> tuple[Plan, Assignment]:
+    """The ``Plan`` in a file, and what each board does by it.
+
+    Raises
+    ------
+    DescriptionError
+        If it makes no sense, is for another training or other boards, or cannot be trained.
+    """
+    plan = load_plan(path, problem)
+    try:
+        return plan, assignment_of(plan)
+    except DescriptionError as error:
+        raise DescriptionError(f"{path}: {error}", error.section, error.key) from error
+
+
+def assignment_of(plan: Plan) -> Assignment:
+    """What each board does by a plan.
+
+    Raises
+    ------
+    DescriptionError
+        If that cannot be trained.
+    """
+    if plan.trains == NOT_YET:
+        how = ", ".join(filter(None, (plan.scheme, plan.schedule, "layers split by columns"
+                                      if plan.split else "")))
+        raise DescriptionError(
+            f"[plan] {plan.strategy} ({how}) cannot be trained: training has samples in parallel, "
+            f"the graph in parallel, and a chain of stages with a board and whole layers each, by "
+            f"the schedules SNO, SO, GPipe and paths; plan anew, or edit the plan", "plan",
+            "strategy")
+    shares = plan.shares
+    if any(share.micro_batches for share in shares):
+        return Assignment(scheme=SAMPLES, boards=plan.boards,
+                          micro_batches=tuple(share.micro_batches or 0 for share in shares))
+    if any(share.part for share in shares):
+        return Assignment(scheme=GRAPH, boards=plan.boards,
+                          parts=tuple(share.part or 0.0 for share in shares))
+    shares = tuple(sorted(shares, key=lambda share: min(share.layers)))
+    return Assignment(
+        scheme=LAYERS, boards=tuple(share.boards[0] for share in shares),
+        runs=tuple(range(min(share.layers), max(share.layers) + 1) for share in shares),
+        in_flight=tuple(share.in_flight or 1 for share in shares))
+
+
+def with_orders(description: Description, problem: Problem) -> Description:
+    """The description with the orders of products that were planned with."""
+    network = problem.layers[0].network
+    return replace(description, model=replace(
+        description.model, order=tuple(layer.order for layer in network.layers)))

@@ -1,0 +1,68 @@
+"""Training by a plan: found for a cluster, read by the leader, told to the others."""
+
+import pytest
+from click import UsageError
+from click.testing import CliRunner
+
+from hypercast.host.cli import main
+from hypercast.host.cluster.description import Cluster
+from hypercast.host.commands.planned_training import follow_plan, lead_plan, written_plan
+from hypercast.host.planner.plan_file import plan_boards
+from hypercast.host.training.description.description import Description
+from hypercast.host.training.description.model import Model
+from hypercast.host.training.description.source import Source
+from tests.host.cluster.thread_group import ThreadGroup, on_ranks
+
+#: So slow that several are faster than one.
+BOARDS = Cluster.of_sections({
+    "boards": {"slow": {"board": "vcu128", "count": 2, "megahertz": 1, "host_microseconds": 0}},
+    "links": {"network": {"gigabits": 100}}})
+TRAINING = Description(graph=Source(source="karate"), model=Model(hidden=(4,)))
+
+
+def test_what_the_leader_reads_all_ranks_do():
+    said = []
+    with written_plan(TRAINING, BOARDS, said.append) as path:
+        assert plan_boards(path) == 2
+
+        def rank(group):
+            return follow_plan(group) if group.rank else lead_plan(
+                path, TRAINING, BOARDS, group, said.append)
+
+        leader, other = on_ranks(2, rank)
+        with pytest.raises(UsageError, match="a plan for 2 boards, but 3 processes were started; "
+                                             "start 2, or leave mpirun out"):
+            lead_plan(path, TRAINING, BOARDS, ThreadGroup(0, 3, [], None), said.append)
+    assert not path.exists()
+    assert other == leader._replace(graph=None)
+    assert leader.graph.vertices == 34
+    assert leader.assignment.scheme == "graph"
+    assert sum(leader.assignment.parts) == pytest.approx(1)
+    assert leader.lines[0].startswith("chosen: graph in parallel")
+    assert len(leader.description.model.order) == 2
+    assert said
+
+
+def test_one_board_may_be_best():
+    result = CliRunner().invoke(main, ["train", "karate", "--cluster", "vcu128-2", "--hidden", "4",
+                                       "--epochs", "1"])
+    assert result.exit_code == 0, result.output
+    assert result.output.startswith("chosen: one board")
+
+
+@pytest.mark.parametrize(("options", "text"), [
+    (("--plan", "plan.toml"), "give --cluster as well"),
+    (("--plan", "plan.toml", "--cluster", "vcu128-2", "--boards", "2"),
+     "--boards and --plan both say"),
+    (("--plan", "plan.toml", "--cluster", "vcu128-2", "--scheme", "graph"),
+     "--scheme and --plan both say"),
+    (("--plan", "plan.toml", "--cluster", "vcu128-2"), "is no plan"),
+    (("--cluster", "vcu128-3"), "did you mean vcu128-"),
+    (("--cluster", "ulx3s-2"), "give --elements 8"),
+])
+def test_what_makes_no_sense_is_one_line(options, text, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "plan.toml").write_text("")
+    result = CliRunner().invoke(main, ["train", "karate", *options])
+    assert result.exit_code == 2, result.output
+    assert text in " ".join(result.output.split())

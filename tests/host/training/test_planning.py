@@ -1,0 +1,137 @@
+"""Plans become what boards do; whatever boards do, they train the bits of one."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hypercast.host.cluster.assignment import Assignment
+from hypercast.host.cluster.description import load_cluster
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.planner.plan import NOT_YET
+from hypercast.host.planner.plan_file import plan_boards, plan_text
+from hypercast.host.planner.search import search
+from hypercast.host.training.description.conversion import DescriptionError
+from hypercast.host.training.description.description import Description
+from hypercast.host.training.description.device import Device
+from hypercast.host.training.description.model import Model
+from hypercast.host.training.description.recipe import make_recipe
+from hypercast.host.training.description.sampling import Sampling
+from hypercast.host.training.planning import (
+    assignment_of,
+    planned,
+    problem_of,
+    read_plan,
+    with_orders,
+)
+from tests.host.cluster.trainings import train_on
+
+GRAPH = Graph.load("blocks")
+SAMPLES = Sampling(sampler="neighbours", batch=3, fan_outs=(2,))
+BOARDS = load_cluster("vcu128-4")
+MODEL = Model(hidden=(6, 6, 6), order=("combine_first",))
+
+
+def description(model=MODEL, sampling=None, device=None, **recipe):
+    device = device or Device()
+    return Description(model=model, sampling=sampling or Sampling(), device=device,
+                       recipe=make_recipe(recipe, model, device.config))
+
+
+@pytest.fixture(scope="module")
+def sampled():
+    """A training on samples, the planner's problem, and what it found."""
+    training = description(Model(hidden=(6, 6, 6)), SAMPLES, micro_batches=5)
+    problem = problem_of(training, BOARDS, GRAPH)
+    return training, problem, search(problem)
+
+
+@settings(max_examples=4, deadline=None)
+@given(st.data())
+def test_whatever_boards_do_their_bits_are_those_of_one(data):
+    boards = data.draw(st.integers(2, 3))
+    scheme = data.draw(st.sampled_from(["samples", "graph", "layers"]))
+    many = st.lists(st.integers(1, 4), min_size=boards, max_size=boards)
+    options = {"epochs": 2, "cluster": BOARDS}
+    names = tuple(data.draw(st.permutations([one.name for one in BOARDS.boards]))[:boards])
+    if scheme == "graph":
+        options["assignment"] = Assignment(scheme=scheme, boards=names,
+                                           parts=tuple(map(float, data.draw(many))))
+    elif scheme == "samples":
+        counts = tuple(data.draw(many))
+        options |= {"sampling": SAMPLES, "micro_batches": sum(counts)}
+        options["assignment"] = Assignment(scheme=scheme, boards=names, micro_batches=counts)
+    else:
+        cuts = sorted(data.draw(st.permutations([1, 2, 3]))[:boards - 1])
+        ends = [0, *cuts, 4]
+        options |= {"sampling": SAMPLES, "micro_batches": 4}
+        options["assignment"] = Assignment(
+            scheme=scheme, boards=names, in_flight=tuple(range(5 + boards, 5, -1)),
+            runs=tuple(range(begin + 1, end + 1) for begin, end in pairwise(ends)))
+    assert train_on(boards, GRAPH, MODEL, **options) == train_on(1, GRAPH, MODEL, **options)
+
+
+def test_every_plan_that_says_so_is_an_assignment(sampled):
+    _, problem, comparison = sampled
+    assert {plan.strategy for plan in comparison.plans if plan.trains != NOT_YET} >= {
+        "one board", "samples in parallel", "BaPipe", "GPipe, equal layers"}
+    for plan in comparison.plans:
+        if plan.trains == NOT_YET:
+            with pytest.raises(DescriptionError, match=f"{plan.strategy} .* cannot be trained: "):
+                assignment_of(plan)
+            continue
+        found = assignment_of(plan)
+        assert len(found.boards) == len(plan.boards)
+        assert sum(found.micro_batches) in (0, problem.micro_batches)
+        if found.runs:
+            assert [one for run in found.runs for one in run] == [*problem.numbers]
+
+
+def test_the_chosen_plan_is_exact_and_can_be_trained(sampled):
+    training, problem, comparison = sampled
+    found = planned(training, problem)
+    assert found.exact and found.trains != NOT_YET
+    assert found.seconds == min(plan.seconds for plan in comparison.plans
+                                if plan.exact and plan.trains != NOT_YET)
+    chip = description(Model(hidden=(6, 6, 6)), SAMPLES, device=Device("rtl"), micro_batches=5)
+    assert planned(chip, problem).strategy == "one board"
+    narrow = description(device=Device(elements=8))
+    with pytest.raises(DescriptionError, match="vcu128-0 has elements of 16 bits, the training of "
+                                               "8; give --elements 16"):
+        planned(narrow, problem)
+
+
+def test_a_plan_is_read_with_its_orders(sampled, tmp_path):
+    training, problem, comparison = sampled
+    path = tmp_path / "plan.toml"
+    plan = next(one for one in comparison.plans if one.strategy == "samples in parallel")
+    path.write_text(plan_text(problem, plan))
+    assert plan_boards(path) == len(plan.boards)
+    ordered = with_orders(training, problem)
+    assert ordered.model.network(GRAPH) == problem.layers[0].network
+    found, assignment = read_plan(path, problem_of(training, BOARDS, GRAPH))
+    assert found.seconds == pytest.approx(plan.seconds)
+    assert assignment == assignment_of(plan)
+    other = problem_of(description(Model(hidden=(6, 6)), SAMPLES, micro_batches=5), BOARDS, GRAPH)
+    with pytest.raises(DescriptionError, match=r"plan.toml, line \d+: \[training\] .* is for "
+                                               r"another"):
+        read_plan(path, other)
+    stale = next(one for one in comparison.plans if one.strategy == "PipeDream-2BW")
+    path.write_text(plan_text(problem, stale))
+    with pytest.raises(DescriptionError, match=r"PipeDream-2BW .* cannot be trained"):
+        read_plan(path, problem)
+
+
+def test_a_step_has_no_more_micro_batches_than_there_are_samples():
+    problem = problem_of(description(sampling=SAMPLES, micro_batches=500), BOARDS, GRAPH)
+    assert 1 < problem.micro_batches < 500
+
+
+@pytest.mark.parametrize("text", ["", "x = 1", "[shares.1]", "[shares]\nx = 1",
+                                  "[shares.1]\nboards = [1]"])
+def test_what_is_no_plan(tmp_path, text):
+    path = tmp_path / "plan.toml"
+    path.write_text(text)
+    with pytest.raises(DescriptionError, match=r"plan\.toml is no plan: "):
+        plan_boards(path)
