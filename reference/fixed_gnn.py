@@ -163,7 +163,8 @@ class FixedGnn(FixedPasses):
         return TrainingState(
             step=self.epoch, exponents=self.exponents.entries(),
             parameters={name: dict(arrays) for name, arrays in self.kept.items()},
-            momentum_exponents=self.rules.momentum_exponents.entries())
+            momentum_exponents=self.rules.momentum_exponents.entries(),
+            halos=self.sample.place.kept)
 
     def load_state(self, state: TrainingState) -> None:
         """Go on from the ``TrainingState`` of a model with the same graph, network and recipe."""
@@ -174,6 +175,7 @@ class FixedGnn(FixedPasses):
         self.rules.momentum_exponents.load(state.momentum_exponents)
         self.tensors |= weight_operands(self.network, self._width, state)
         self.epoch = state.step
+        self.sample.place.keep(state.halos)
 
     def _update(self, name: Tensor, gradient: IntArray) -> None:
         exponents = self.exponents

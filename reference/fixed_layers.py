@@ -104,11 +104,13 @@ class FixedLayers(Generic[Number]):
     def take(self, sample: Edges, place: AllRows = _ALL_ROWS) -> None:
         """Use the edges of another ``Sample``, and its ``place``."""
         self._place = place
-        transposed = {id(edges): place.transposed(edges) for edges in sample.edges}
+        forward, transposed = ({id(edges): made(edges) for edges in sample.edges}
+                               for made in (place.forward, place.transposed))
         self._root_weight = sample.root_weight
         self._edges = {
-            (matrices is not sample.edges, number): matrix
-            for matrices in (sample.edges, [transposed[id(edges)] for edges in sample.edges])
+            (direction, number): matrix
+            for direction, found in ((False, forward), (True, transposed))
+            for matrices in [[found[id(edges)] for edges in sample.edges]]
             for number, matrix in enumerate(matrices, 1)}
 
     def forward(self, number: int,
@@ -134,7 +136,7 @@ class FixedLayers(Generic[Number]):
         if order == AGGREGATE_FIRST:
             aggregated = Tensor(Kind.AGGREGATED, number, during)
             self._drain(aggregated, (EDGES, source),
-                        self._over_neighbours((False, number), matrix), dropout)
+                        self._over_neighbours((False, number), source, matrix), dropout)
             return self._multiply((aggregated, name), self._tensors[aggregated])
         if order == LINEAR:
             products = [self._multiply((source, name), matrix)
@@ -158,7 +160,7 @@ class FixedLayers(Generic[Number]):
         weights = self._network.weights(number)
         if any(combined in self._factors[weight.name] for weight in weights):
             self._drain(combined, (EDGES, outputs),
-                        self._over_neighbours((True, number), gradient))
+                        self._over_neighbours((True, number), outputs, gradient))
         ones = np.ones(len(gradient), dtype=np.int64)
         bias = Tensor(Kind.BIAS, number)
         found = {bias: self._gradient(bias, ones)}
@@ -228,17 +230,18 @@ class FixedLayers(Generic[Number]):
             Whose rows are added, as far as there are such, or sums.
         """
         matrix = self._tensors[name]
-        sums = self._over_neighbours(edges, matrix) if edges else self._root_weight * matrix
+        sums = self._over_neighbours(edges, name, matrix) if edges else self._root_weight * matrix
         for root in roots:
             rows = self._tensors[root][:len(sums)]
             sums[:len(rows)] += self._root_weight * rows
         return self._file.base(EDGES, name), sums
 
-    def _over_neighbours(self, edges: tuple[bool, int],
+    def _over_neighbours(self, edges: tuple[bool, int], name: Tensor,
                          matrix: npt.NDArray[Number] | SparseArray) -> npt.NDArray[Number]:
         """Sums of rows over neighbours, along edges or transposed ones of a layer."""
         return _product(self._edges[edges],
-                        self._place.with_neighbours(matrix, transposed=edges[0]))
+                        self._place.with_neighbours(matrix, transposed=edges[0], name=name,
+                                                    exponent=self._file.base(name)))
 
     def _gradient(self, name: Tensor,
                   left: npt.NDArray[Number] | SparseArray) -> Gradient[Number]:

@@ -1,15 +1,32 @@
 """Which rows of its matrices a process has: all of them, unless several share a graph."""
 
-from typing import TypeVar
+from collections.abc import Mapping
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from hypercast.reference.array_types import IntArray, SparseArray
+from hypercast.reference.tensor import Tensor
 
-__all__ = ["AllRows"]
+__all__ = ["AllRows", "Element", "HaloRows"]
 
 Element = TypeVar("Element", bound=np.generic)
+
+
+class HaloRows(NamedTuple):
+    """Rows of a tensor that a later step takes.
+
+    Attributes
+    ----------
+    values : (R, C) array of int64
+        Mantissas.
+    exponent : int
+        Theirs.
+    """
+
+    values: IntArray
+    exponent: int
 
 
 class AllRows:
@@ -24,11 +41,35 @@ class AllRows:
         """How many vertices all processes train on, if ``count`` are here."""
         return count
 
+    def forward(self, edges: SparseArray) -> SparseArray:
+        """The edges towards the vertices that are here: a row for each."""
+        return edges
+
     def transposed(self, edges: SparseArray) -> SparseArray:
         """The edges from the vertices that are here: a row for each."""
         return edges.T.tocsr()
 
-    def with_neighbours(self, matrix: npt.NDArray[Element] | SparseArray, *,
-                        transposed: bool) -> npt.NDArray[Element] | SparseArray:
-        """A matrix, and below it the rows of others that edges name, or transposed ones."""
+    def with_neighbours(self, matrix: npt.NDArray[Element] | SparseArray, *, transposed: bool,
+                        name: Tensor, exponent: int) -> npt.NDArray[Element] | SparseArray:
+        """A matrix, and below it the rows of others that edges name, or transposed ones.
+
+        Parameters
+        ----------
+        matrix : array
+            Mantissas, a row for each vertex that is here.
+        transposed : bool
+            Whether edges are transposed.
+        name : Tensor
+            Which tensor it is.
+        exponent : int
+            Its exponent.
+        """
         return matrix
+
+    @property
+    def kept(self) -> dict[Tensor, HaloRows]:
+        """What a later step takes of this one, besides the ``TrainingState``."""
+        return {}
+
+    def keep(self, kept: Mapping[Tensor, HaloRows]) -> None:
+        """Go on with what ``kept`` gave."""

@@ -1,8 +1,10 @@
 """Everything a later training step depends on."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from hypercast.reference.array_types import IntArray
+from hypercast.reference.rows import HaloRows
 from hypercast.reference.tensor import Tensor
 
 __all__ = ["TrainingState"]
@@ -23,9 +25,12 @@ class TrainingState:
         Entry of the exponent file to exponent and peak, ``None`` where there is none.
     momentum_exponents : dict
         Parameter to the exponent of its momenta.
+    halos : dict
+        With stale halos, tensor to those of its rows that the next step takes, see ``StaleParts``.
     """
 
     step: int
     parameters: dict[Tensor, dict[str, IntArray]]
     exponents: dict[Tensor, tuple[int, int | None]]
     momentum_exponents: dict[Tensor, int]
+    halos: Mapping[Tensor, HaloRows] = field(default_factory=dict)

@@ -94,6 +94,10 @@ def _parts(problem: Problem) -> Plan | str:
     return evaluated_parts(problem, problem.boards, hidden=False)
 
 
+def _stale(problem: Problem) -> Plan | str:
+    return evaluated_parts(problem, problem.boards, hidden=True)
+
+
 def _pipeline(schedule: str) -> Callable[[Problem], Plan | str]:
     def plan(problem: Problem) -> Plan | str:
         stages = Ranges(problem).balanced(problem.boards)
@@ -143,6 +147,9 @@ TRAININGS = (
     _of("samples in parallel, neighbours", "u280-4", _whole(1200), _SAGE, _samples,
         **_NEIGHBOURS),
     *(_of("graph in parallel", cluster, _whole(2400), _TWO, _parts)
+      for cluster in ("vcu128-4", _SLOW, "mixed")),
+    *(_of("graph in parallel, stale halos", cluster, _whole(2400), _TWO, _stale,
+          recipe={"epochs": 60})
       for cluster in ("vcu128-4", _SLOW, "mixed")),
     _of("graph in parallel, GraphSAGE", "u50-4", _several_labels, _SAGE, _parts),
     _of("graph in parallel", "ulx3s-4", _whole(256, 8.0), Model(hidden=(8,), dropout=(0.0,)),

@@ -25,6 +25,10 @@ class Assignment:
         Of layers: those of each board, from 1.
     in_flight : tuple of int
         Of layers: micro-batches that each board has begun and not done, at most.
+    smoothing : float, optional
+        Of a graph: if it is given, rows of other boards are those of the step before, or a running
+        mean that keeps this share of itself in each step. The bits are not those of one board, but
+        of as many parts.
     """
 
     scheme: str | None = None
@@ -33,6 +37,7 @@ class Assignment:
     parts: tuple[float, ...] = ()
     runs: tuple[range, ...] = ()
     in_flight: tuple[int, ...] = ()
+    smoothing: float | None = None
 
 
 def turns(counts: Sequence[int]) -> list[int]:

@@ -1,17 +1,21 @@
 """The vertices of a graph are divided among boards; rows cross before they are summed."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from hypercast.host.cluster.group import Group
 from hypercast.host.cluster.paced_gnn import PacedGnn
 from hypercast.host.cluster.shared_rows import SharedRows
+from hypercast.host.cluster.stale_shared_rows import StaleSharedRows
 from hypercast.host.cluster.total import Totals
 from hypercast.host.runtime.devices import ReferenceDevice
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.metrics import LOSS_UNIT, Metrics
+from hypercast.reference.training_state import TrainingState
 
-__all__ = ["GraphInParallel"]
+__all__ = ["GraphInParallel", "StaleGraphInParallel"]
 
 
 class GraphInParallel(ReferenceDevice):
@@ -62,3 +66,22 @@ class GraphInParallel(ReferenceDevice):
         for ranks, rows in parts:
             found[ranks] = rows
         return found, exponent
+
+
+class StaleGraphInParallel(GraphInParallel):
+    """As above, but rows of others are those of the step before; see ``StaleParts``.
+
+    Parameters
+    ----------
+    model, group
+        As of ``GraphInParallel``; the sample's place is ``StaleSharedRows``.
+    """
+
+    #: What all ranks have to do at the same time.
+    TOGETHER = GraphInParallel.TOGETHER | {"state"}
+
+    def state(self) -> TrainingState:
+        """The state, with the rows that all parts take next; only the leader has all of them."""
+        assert isinstance(self._place, StaleSharedRows)
+        parts = self._group.gather(self._place.placed())
+        return replace(super().state(), halos=StaleSharedRows.together(parts))

@@ -80,6 +80,10 @@ class Group(abc.ABC):
         """This rank computes a pass of some layers (from 1) on a sample."""
         return
 
+    def ahead(self, name: str) -> None:
+        """What is exchanged next is needed when this is called with the same name again."""
+        return
+
     def end_step(self) -> None:
         """The training step is over."""
         return

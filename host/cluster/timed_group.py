@@ -61,6 +61,8 @@ class TimedGroup(Group):
                         if one != other}
         self._waiting = [board.transfers == NO_OVERLAP for board in boards]
         self._free: dict[str, float] = {}
+        self._late = ""  # what is exchanged next, if it is needed later
+        self._arrivals: dict[str, float] = {}
         self._clock = Clock(self._names[group.rank])
         self._timed = False  # whether a step is under way
         self._steps = 0
@@ -81,6 +83,10 @@ class TimedGroup(Group):
         numbers = f"{layers[0]}" if len(layers) == 1 else f"{layers[0]} to {layers[-1]}"
         self._clock.compute(own, f"{'forward' if forward else 'backward'} {numbers}")
         self._alone += first
+
+    def ahead(self, name: str) -> None:
+        self._clock.wait(self._arrivals.get(name, 0.0))
+        self._late = name
 
     def divide(self, sample: Sample) -> None:
         """What all ranks compute is a step on this sample, whose parts they have."""
@@ -152,6 +158,11 @@ class TimedGroup(Group):
                                          float(ready), "rows")
                     if target == own or (source == own and self._waiting[own]):
                         arrivals.append(end)
+        late, self._late = self._late, ""
+        if late and late in self._arrivals and not self._waiting[own]:
+            self._arrivals[late] = max(arrivals)
+            return
+        self._arrivals[late] = 0.0
         self._clock.wait(max(arrivals))
 
     def _transfer(self, source: int, target: int, size: int, ready: float, name: str) -> float:

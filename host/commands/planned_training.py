@@ -45,12 +45,13 @@ class PlannedTraining(NamedTuple):
 
 
 @contextlib.contextmanager
-def written_plan(description: Description, cluster: Cluster,
+def written_plan(description: Description, cluster: Cluster, staleness: bool,
                  progress: Callable[[str], None]) -> Iterator[Path]:
     """A file with the plan that is best for a cluster, while it is needed."""
     progress("reading the graph")
     problem = problem_of(description, cluster, _graph(description), progress=progress)
-    text = plan_text(problem, planned(description, problem, progress))
+    text = plan_text(problem, planned(
+        description, problem, staleness=staleness, progress=progress))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "plan.toml"
         path.write_text(text, encoding="utf-8")
@@ -58,8 +59,8 @@ def written_plan(description: Description, cluster: Cluster,
 
 
 def lead_plan(path: Path, description: Description, cluster: Cluster, group: Group | None,
-              progress: Callable[[str], None]) -> PlannedTraining:
-    """Read and check a plan, and tell the other ranks of it.
+              smoothing: float, progress: Callable[[str], None]) -> PlannedTraining:
+    """Read and check a plan, and tell the other ranks of it; ``smoothing`` is of stale halos.
 
     Raises
     ------
@@ -77,7 +78,7 @@ def lead_plan(path: Path, description: Description, cluster: Cluster, group: Gro
     graph = _graph(description)
     problem = problem_of(description, cluster, graph, counts=[count] if count > 1 else [],
                          progress=progress)
-    plan, assignment = read_plan(path, problem)
+    plan, assignment = read_plan(path, problem, smoothing)
     found = PlannedTraining(with_orders(description, problem), assignment, plan.seconds,
                             tuple(plan_lines(plan, problem)), None)
     if group:

@@ -87,6 +87,13 @@ _TIMEOUT = 600.0
 @click.option("--plan", type=click.Path(exists=True, dir_okay=False, path_type=Path),
               metavar="FILE.toml",
               help="Train on the boards of --cluster by a plan that hypercast plan -o wrote.")
+@click.option("--staleness", is_flag=True,
+              help="Boards that share a graph take each other's rows of the step before, and do "
+                   "not wait for them; with --cluster, if that is fastest. The bits are not those "
+                   "of one board.")
+@click.option("--smoothing", type=click.FloatRange(0, 1, max_open=True), default=None,
+              help="With --staleness: rows of others are a running mean that keeps this share of "
+                   "itself in each step.  [default: 0]")
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), default=None,
               help="Seconds that a board waits for another.  [default: 600]")
 @json_option
@@ -94,7 +101,8 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
           folder: Path | None, every: int | None, resume: bool, trace: Path | None,
           trace_step: int | None, waves: Waves | None, image: Path | None,
           boards: int | None, scheme: str | None, cluster: str | None, plan: Path | None,
-          timeout: float | None, as_json: bool) -> None:
+          staleness: bool, smoothing: float | None, timeout: float | None,
+          as_json: bool) -> None:
     """Train DATASET: blocks (the default), karate, or a file or folder of graphs in a format of
     others; or what FILE.toml or FILE.yaml describes, see docs/tutorial.md.
 
@@ -108,6 +116,9 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
     if every and folder is None:
         raise click.UsageError("--every says how often --run keeps a checkpoint; give that as well")
     _check_plan(plan, cluster, boards, scheme)
+    if smoothing is not None and not (staleness or plan):
+        raise click.UsageError("--smoothing is of rows that are a step old; give --staleness as "
+                               "well")
     if boards and boards > 1 and started_ranks()[1] == 1:
         raise click.exceptions.Exit(launch(boards, sys.argv[1:]))
     console = Console(stderr=as_json)
@@ -116,14 +127,16 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
     with contextlib.ExitStack() as stack:
         status = stack.enter_context(console.status("plan"))
         if described and started_ranks()[1] == 1:
-            plan = _started(stack, status, description, described, plan, boards or scheme)
-        group = _group(boards, timeout, scheme, cluster, plan)
+            plan = _started(stack, status, description, described, plan, staleness,
+                            boards or scheme)
+        group = _group(boards, timeout, scheme, cluster, staleness, plan)
         followed = None
         if plan and described:
             followed = follow_plan(group) if group and group.rank else lead_plan(
-                plan, description, described, group, status.update)
+                plan, description, described, group, smoothing or 0.0, status.update)
             description = followed.description
-    assignment = followed.assignment if followed else Assignment(scheme=scheme)
+    assignment = followed.assignment if followed else Assignment(
+        scheme=scheme, smoothing=(smoothing or 0.0) if staleness else None)
     if group and group.rank:
         if description.sampling.sampler:
             Trainer.of_description(description, group=group, assignment=assignment,
@@ -204,7 +217,8 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
 
 
 def _started(stack: contextlib.ExitStack, status: Status, description: Description,
-             cluster: Cluster, plan: Path | None, otherwise: object) -> Path | None:
+             cluster: Cluster, plan: Path | None, staleness: bool,
+             otherwise: object) -> Path | None:
     """Start a process for each board of a plan, which is looked for if there is none.
 
     Returns the plan if one board is best, or None if something ``otherwise`` says what to do.
@@ -213,7 +227,8 @@ def _started(stack: contextlib.ExitStack, status: Status, description: Descripti
     if plan is None:
         if otherwise:
             return None
-        plan = stack.enter_context(written_plan(description, cluster, status.update))
+        plan = stack.enter_context(written_plan(description, cluster, staleness,
+                                                status.update))
         arguments = [*arguments, "--plan", str(plan)]
     if (count := plan_boards(plan)) > 1:
         status.stop()
@@ -236,7 +251,7 @@ def _check_plan(plan: Path | None, cluster: str | None, boards: int | None,
 
 
 def _group(boards: int | None, timeout: float | None, scheme: str | None,
-           cluster: str | None, plan: Path | None) -> MpiGroup | None:
+           cluster: str | None, staleness: bool, plan: Path | None) -> MpiGroup | None:
     """The processes that were started together; None if this one is alone."""
     group = world(timeout or _TIMEOUT)
     size = group.size if group else 1
@@ -244,7 +259,7 @@ def _group(boards: int | None, timeout: float | None, scheme: str | None,
         raise click.UsageError(f"--boards {boards} starts as many processes, but {size} were "
                                f"started already; leave one of the two out")
     for option, given in (("--timeout", timeout), ("--scheme", scheme),
-                          ("--cluster", cluster)):
+                          ("--cluster", cluster), ("--staleness", staleness)):
         if given and not group and not plan:
             raise click.UsageError(f"{option} says how boards train together; give --boards as "
                                    f"well")

@@ -72,8 +72,10 @@ class Comparison:
         """
         return self._first(plan for plan in self.plans if staleness or plan.exact)
 
-    def trained(self, device: str) -> Plan:
-        """The fastest plan that a device, by its name, can train with the bits of one board.
+    def trained(self, device: str, staleness: bool) -> Plan:
+        """The fastest plan that a device, by its name, can train.
+
+        Without ``staleness``, it gives the bits of one board.
 
         Raises
         ------
@@ -81,7 +83,8 @@ class Comparison:
             If there is none.
         """
         able = (ANYTHING, REFERENCES) if device == "reference" else (ANYTHING,)
-        return self._first(plan for plan in self.plans if plan.exact and plan.trains in able)
+        return self._first(plan for plan in self.plans
+                           if (staleness or plan.exact) and plan.trains in able)
 
     def _first(self, plans: Iterator[Plan]) -> Plan:
         for plan in plans:

@@ -83,9 +83,9 @@ def problem_of_network(description: Description, cluster: Cluster, network: Netw
         micro_batches=recipe.micro_batches, adam=recipe.optimiser == "adam")
 
 
-def planned(description: Description, problem: Problem,
+def planned(description: Description, problem: Problem, *, staleness: bool = False,
             progress: Callable[[str], None] = lambda text: None) -> Plan:
-    """The fastest plan that gives the bits of one board, and that can be trained.
+    """The fastest plan that can be trained; without ``staleness``, with the bits of one board.
 
     Raises
     ------
@@ -100,11 +100,12 @@ def planned(description: Description, problem: Problem,
             raise DescriptionError(
                 f"{board.name} has elements of {board.config.element_width} bits, the training of "
                 f"{width}; give --elements {board.config.element_width}")
-    return search(problem, progress).trained(description.device.name)
+    return search(problem, progress).trained(description.device.name, staleness)
 
 
-def read_plan(path: Path, problem: Problem) -> tuple[Plan, Assignment]:
-    """The ``Plan`` in a file, and what each board does by it.
+def read_plan(path: Path, problem: Problem,
+              smoothing: float = 0.0) -> tuple[Plan, Assignment]:
+    """The ``Plan`` in a file, and what each board does by it; ``smoothing`` is of stale halos.
 
     Raises
     ------
@@ -113,13 +114,13 @@ def read_plan(path: Path, problem: Problem) -> tuple[Plan, Assignment]:
     """
     plan = load_plan(path, problem)
     try:
-        return plan, assignment_of(plan)
+        return plan, assignment_of(plan, smoothing)
     except DescriptionError as error:
         raise DescriptionError(f"{path}: {error}", error.section, error.key) from error
 
 
-def assignment_of(plan: Plan) -> Assignment:
-    """What each board does by a plan.
+def assignment_of(plan: Plan, smoothing: float = 0.0) -> Assignment:
+    """What each board does by a plan; ``smoothing`` is of stale halos.
 
     Raises
     ------
@@ -131,15 +132,16 @@ def assignment_of(plan: Plan) -> Assignment:
                                       if plan.split else "")))
         raise DescriptionError(
             f"[plan] {plan.strategy} ({how}) cannot be trained: training has samples in parallel, "
-            f"the graph in parallel, and a chain of stages with a board and whole layers each, by "
-            f"the schedules SNO, SO, GPipe and paths; plan anew, or edit the plan", "plan",
-            "strategy")
+            f"the graph in parallel (also with stale halos), and a chain of stages with a board "
+            f"and whole layers each, by the schedules SNO, SO, GPipe and paths; plan anew, or edit "
+            f"the plan", "plan", "strategy")
     shares = plan.shares
     if any(share.micro_batches for share in shares):
         return Assignment(scheme=SAMPLES, boards=plan.boards,
                           micro_batches=tuple(share.micro_batches or 0 for share in shares))
     if any(share.part for share in shares):
         return Assignment(scheme=GRAPH, boards=plan.boards,
+                          smoothing=None if plan.exact else smoothing,
                           parts=tuple(share.part or 0.0 for share in shares))
     shares = tuple(sorted(shares, key=lambda share: min(share.layers)))
     return Assignment(

@@ -9,7 +9,8 @@ from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.board import Board
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
-from hypercast.host.cluster.graph_in_parallel import GraphInParallel
+from hypercast.host.cluster.graph_in_parallel import GraphInParallel, StaleGraphInParallel
+from hypercast.host.cluster.graph_parts import parts_of
 from hypercast.host.cluster.group import Group
 from hypercast.host.cluster.layers_in_pipeline import (
     LayersInPipeline,
@@ -19,7 +20,7 @@ from hypercast.host.cluster.layers_in_pipeline import (
 from hypercast.host.cluster.led_device import LedDevice, follow
 from hypercast.host.cluster.paced_gnn import PacedGnn
 from hypercast.host.cluster.samples_in_parallel import SamplesInParallel
-from hypercast.host.cluster.shared_rows import SharedRows, parts_of
+from hypercast.host.cluster.shared_rows import SharedRows
 from hypercast.host.cluster.timed_group import TimedGroup
 from hypercast.host.cluster.virtual_time import LayerSeconds
 from hypercast.host.planner.layer_costs import layer_cost
@@ -27,7 +28,7 @@ from hypercast.host.planner.statistics import Statistics
 from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
 from hypercast.host.training.board_memory import check_board_memory
 from hypercast.host.training.sample_source import SampleSource
-from hypercast.host.training.sharing import GRAPH, LAYERS, agree
+from hypercast.host.training.sharing import GRAPH, LAYERS, agree, smoothing_of
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.judge import Judge
 from hypercast.reference.sample import Sample
@@ -73,8 +74,9 @@ class Share:
             own: InitialModel = self._group.tell(model)
         else:
             assert self.division
-            own = self._group.deal(replace(model, sample=part)
-                                   for part in parts_of(model.sample, self.division))
+            own = self._group.deal(
+                replace(model, sample=part) for part in parts_of(
+                    model.sample, self.division, smoothing_of(self._assignment)))
         group = self._on_cluster(model)
         if self._scheme == GRAPH:
             group.divide(model.sample)
@@ -120,8 +122,10 @@ class Share:
         return SamplesInParallel(device, *parts, group, self._assignment.micro_batches), group
 
     def _of_graph(self, model: InitialModel, group: Group) -> TrainingDevice:
-        return self._pipeline(model, group) if self._scheme == LAYERS else \
-            GraphInParallel(model, group)
+        if self._scheme == LAYERS:
+            return self._pipeline(model, group)
+        stale = self._assignment.smoothing is not None
+        return (StaleGraphInParallel if stale else GraphInParallel)(model, group)
 
     def _pipeline(self, model: InitialModel, group: Group) -> LayersInPipeline:
         return LayersInPipeline(model, group, self._assignment.runs, self._assignment.in_flight)

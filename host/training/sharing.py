@@ -13,9 +13,10 @@ from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.device import Device
 from hypercast.host.training.description.sampling import Sampling
 from hypercast.reference.recipe import Recipe
+from hypercast.reference.stale_rows import SMOOTHING_ONE
 
 __all__ = ["GRAPH", "LAYERS", "SCHEMES", "agree", "check_micro_batches", "check_sharing",
-           "completed"]
+           "completed", "smoothing_of"]
 
 #: Ways to share a training: what each board has its own of.
 SCHEMES = (SAMPLES, GRAPH, LAYERS) = ("samples", "graph", "layers")
@@ -36,7 +37,27 @@ def completed(assignment: Assignment, sampling: Sampling) -> Assignment:
     if scheme == GRAPH and sampling.sampler:
         raise DescriptionError("boards share the whole graph, but steps work on samples; leave the "
                                "sampler out, or give another scheme")
+    if assignment.smoothing is not None and (sampling.sampler or scheme in (SAMPLES, LAYERS)):
+        raise DescriptionError("stale halos are those of boards that share a whole graph; leave "
+                               "the sampler out, or train without staleness")
     return replace(assignment, scheme=scheme or (SAMPLES if sampling.sampler else GRAPH))
+
+
+def smoothing_of(assignment: Assignment) -> int | None:
+    """The smoothing of stale halos as ``KeptRows`` has it; None if they are not stale.
+
+    Raises
+    ------
+    DescriptionError
+        If it is out of range.
+    """
+    if assignment.smoothing is None:
+        return None
+    found = round(assignment.smoothing * SMOOTHING_ONE)
+    if not 0 <= found < SMOOTHING_ONE:
+        raise DescriptionError(f"smoothing must be at least 0 and below 1, not "
+                               f"{assignment.smoothing}")
+    return found
 
 
 def check_sharing(boards: int, scheme: str | None, device: Device, recipe: Recipe, *,

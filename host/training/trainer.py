@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
@@ -11,6 +12,7 @@ import numpy as np
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
+from hypercast.host.cluster.graph_parts import in_stale_parts
 from hypercast.host.cluster.group import Group
 from hypercast.host.cluster.led_device import LedDevice
 from hypercast.host.cluster.virtual_time import VirtualTime
@@ -48,7 +50,12 @@ from hypercast.host.training.rounding import check_edges, check_features
 from hypercast.host.training.run_folder import Record, RunError, RunFolder
 from hypercast.host.training.sample_source import SampleSource
 from hypercast.host.training.share import Share
-from hypercast.host.training.sharing import check_micro_batches, check_sharing, completed
+from hypercast.host.training.sharing import (
+    check_micro_batches,
+    check_sharing,
+    completed,
+    smoothing_of,
+)
 from hypercast.host.training.trainer_arguments import check_arguments
 from hypercast.reference.array_types import FloatArray
 from hypercast.reference.fixed_gnn import FixedGnn
@@ -176,8 +183,11 @@ class Trainer:
         check_micro_batches(self.recipe, self.sampling, check=check,
                             chip=transport is not None or self.device.name != "reference")
         self._share: Share | None = None
+        assignment = completed(assignment or Assignment(), self.sampling)
+        #: With stale halos, how they are; in one process, too.
+        self._stale = None if smoothing_of(assignment) is None else replace(
+            assignment, parts=assignment.parts or (1.0,) * (group.size if group else 1))
         if group:
-            assignment = completed(assignment or Assignment(), self.sampling)
             check_sharing(group.size, assignment.scheme, self.device, self.recipe, check=check)
             self._share = Share(group, assignment, cluster)
         self._samples = SampleSource(
@@ -266,7 +276,14 @@ class Trainer:
 
     def _identity(self) -> dict[str, Any]:
         return identity(self.graph, self.network, self.recipe, self._weights,
-                        self.sampling if self._samples else None)
+                        self.sampling if self._samples else None,
+                        stale_parts=self._stale_parts)
+
+    @property
+    def _stale_parts(self) -> dict[str, object]:
+        """What decides the bits of a training with stale halos."""
+        return {} if self._stale is None else {
+            "parts": self._stale.parts, "smoothing": smoothing_of(self._stale)}
 
     # State.
 
@@ -333,6 +350,11 @@ class Trainer:
         if self._share:
             return self._share.lead_samples(*self._shared(self._samples)) if self._samples else \
                 self._share.lead_graph(self.initial)
+        if self._stale:
+            smoothing = smoothing_of(self._stale)
+            assert smoothing is not None
+            return ReferenceDevice(self.initial.with_sample(in_stale_parts(
+                self.initial.sample, self._stale.parts, smoothing)))
         device = open_device(self.device.name, self.initial, self.device.config,
                              capacity=self._samples.capacity() if self._samples else None,
                              edges=self.edges, waves=self._waves, transport=self._transport,

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from hypercast.host.cluster.board import NO_OVERLAP, Board
 from hypercast.host.planner.operators import Footprint
 from hypercast.host.planner.pipelines import agreed_seconds, evenly, reduced_seconds
-from hypercast.host.planner.plan import EXACT, NOT_YET, REFERENCES, Plan, Refusal, Share
+from hypercast.host.planner.plan import EXACT, REFERENCES, Plan, Refusal, Share
 from hypercast.host.planner.problem import Problem
 
 __all__ = ["EXACT_NAME", "STALE_NAME", "evaluated_parts", "exact", "part_counts",
@@ -82,8 +82,7 @@ def evaluated_parts(problem: Problem, boards: Sequence[Board], *, hidden: bool,
     routes = [problem.cluster.route(one, other)
               for one in boards for other in boards if one is not other]
     slow = max(routes, key=lambda route: route.seconds(size / (count - 1)))
-    # Messages to several boards follow each other: one latency for all.
-    exchanging = size / slow.bandwidth + len(exchanges) * slow.latency
+    passing = size / slow.bandwidth
     waits = any(board.transfers == NO_OVERLAP for board in boards)
     memory = {}
     for board, part in zip(boards, parts, strict=True):
@@ -97,12 +96,17 @@ def evaluated_parts(problem: Problem, boards: Sequence[Board], *, hidden: bool,
         if excess := need.excess(board):
             return f"{excess} for one of {count} parts of the graph"
         memory[board.name] = need.bytes_on(board)
-    both = max(computing, exchanging) if hidden and not waits else computing + exchanging
+    seconds = computing + reduced_seconds(problem, boards, problem.weights) \
+        + agreed_seconds(problem, boards)
+    if hidden and not waits:
+        seconds = max(seconds, passing)
+    else:
+        # Messages to several boards follow each other: one latency for all.
+        seconds += passing + len(exchanges) * slow.latency
     return Plan(
         strategy=name, scheme="graph in parallel", memory=memory,
-        trains=NOT_YET if hidden else REFERENCES,
-        seconds=both + reduced_seconds(problem, boards, problem.weights)
-        + agreed_seconds(problem, boards),
+        trains=REFERENCES,
+        seconds=seconds,
         traffic=float(size * count + 16 * (count - 1) * problem.weights),
         staleness="halos, 1 epoch" if hidden else EXACT,
         shares=tuple(Share(boards=(board.name,), part=part, layers=problem.numbers)

@@ -14,13 +14,15 @@ def everything(trainer):
     return trainer.history, trainer.evaluate(), state.step, state.exponents, \
         state.momentum_exponents, {
             f"{name}.{kind}": values.tolist()
-            for name, arrays in state.parameters.items() for kind, values in arrays.items()}
+            for name, arrays in state.parameters.items() for kind, values in arrays.items()}, {
+            name: (rows.exponent, rows.values.tolist()) for name, rows in state.halos.items()}
 
 
 def train_on(boards, graph, *arguments, **options):
     """What a training ends in that so many boards share; ``options`` are of ``Trainer``."""
     if boards == 1:
-        options.pop("assignment", None)
+        if options.get("assignment", Assignment()).smoothing is None:
+            options.pop("assignment", None)
         options.pop("cluster", None)
         with Trainer(graph, *arguments, **options) as trainer:
             trainer.fit()

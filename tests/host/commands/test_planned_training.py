@@ -22,17 +22,17 @@ TRAINING = Description(graph=Source(source="karate"), model=Model(hidden=(4,)))
 
 def test_what_the_leader_reads_all_ranks_do():
     said = []
-    with written_plan(TRAINING, BOARDS, said.append) as path:
+    with written_plan(TRAINING, BOARDS, False, said.append) as path:
         assert plan_boards(path) == 2
 
         def rank(group):
             return follow_plan(group) if group.rank else lead_plan(
-                path, TRAINING, BOARDS, group, said.append)
+                path, TRAINING, BOARDS, group, 0.5, said.append)
 
         leader, other = on_ranks(2, rank)
         with pytest.raises(UsageError, match="a plan for 2 boards, but 3 processes were started; "
                                              "start 2, or leave mpirun out"):
-            lead_plan(path, TRAINING, BOARDS, ThreadGroup(0, 3, [], None), said.append)
+            lead_plan(path, TRAINING, BOARDS, ThreadGroup(0, 3, [], None), 0.5, said.append)
     assert not path.exists()
     assert other == leader._replace(graph=None)
     assert leader.graph.vertices == 34
@@ -57,6 +57,8 @@ def test_one_board_may_be_best():
     (("--plan", "plan.toml", "--cluster", "vcu128-2", "--scheme", "graph"),
      "--scheme and --plan both say"),
     (("--plan", "plan.toml", "--cluster", "vcu128-2"), "is no plan"),
+    (("--smoothing", "0.5"), "give --staleness as well"),
+    (("--staleness",), "--staleness says how boards train together; give --boards as well"),
     (("--cluster", "vcu128-3"), "did you mean vcu128-"),
     (("--cluster", "ulx3s-2"), "give --elements 8"),
 ])

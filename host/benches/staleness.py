@@ -1,0 +1,76 @@
+"""What old rows cost: accuracy with stale halos, next to exact training, over seeds."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hypercast.host.benches.accuracy import FACEBOOK
+from hypercast.host.benches.figure import Figure
+from hypercast.host.benches.stale_graph import stale_graph
+from hypercast.host.cluster.assignment import Assignment
+from hypercast.host.graphs.datasets import random_split
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.training.description.model import Model
+from hypercast.host.training.trainer import Trainer
+
+__all__ = ["SCHEMES", "accuracy", "run"]
+
+_PARTS = 8
+_SEEDS = 10
+#: Ways to train, by name; the first is what the others are compared with.
+SCHEMES: dict[str, Assignment | None] = {"exact": None} | {
+    name: Assignment(scheme="graph", parts=(1.0,) * _PARTS, smoothing=smoothing)
+    for name, smoothing in (("stale halos", 0.0), ("stale halos, smoothing 0.5", 0.5),
+                            ("stale halos, smoothing 0.95", 0.95))}
+_MODEL = Model(hidden=(64,), order=("combine_first",))
+#: The least that exact training is better than stale halos on the graph that tells them apart.
+_APART = 10.0
+
+
+def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
+    """The figures; Cora is trained on if ``data`` is the folder with its Planetoid files.
+
+    Facebook pages are, if the folder with their files is in the environment: HYPERCAST_FACEBOOK.
+    """
+    trainings: list[tuple[str, Graph, float, int]] = [
+        (f"generated graph, learning rate {rate}", stale_graph(), rate, epochs)
+        for rate, epochs in ((0.01, 60), (0.002, 200))]
+    if data is not None:
+        trainings.append(("Cora, learning rate 0.01", Graph.load(str(data)), 0.01, 100))
+    if FACEBOOK in os.environ:
+        graph = Graph.load(os.environ[FACEBOOK])
+        graph = graph.with_splits(**random_split(graph.labels, seed=0))
+        trainings.append(("Facebook pages, learning rate 0.01", graph, 0.01, 100))
+    return [figure for title, graph, rate, epochs in trainings
+            for figure in _figures(title, graph, rate, epochs, progress)]
+
+
+def _figures(title: str, graph: Graph, rate: float, epochs: int,
+             progress: Callable[[str], None]) -> Iterator[Figure]:
+    means = {}
+    for name, assignment in SCHEMES.items():
+        found = []
+        for seed in range(_SEEDS):
+            progress(f"{title}, {name}, seed {seed}")
+            found.append(accuracy(graph, assignment, rate=rate, epochs=epochs, seed=seed))
+        means[name] = float(np.mean(found))
+        yield Figure(name=f"{title}, {name}: test accuracy at the best validated epoch",
+                     value=means[name], unit="%")
+        yield Figure(name=f"{title}, {name}: standard deviation of {_SEEDS} seeds",
+                     value=float(np.std(found)), unit="points")
+    if title == "generated graph, learning rate 0.01":
+        yield Figure(name="generated graph: exact above stale halos", unit="points", bar=_APART,
+                     value=means["exact"] - means["stale halos"])
+
+
+def accuracy(graph: Graph, assignment: Assignment | None, *, rate: float, epochs: int,
+             seed: int, **more: Any) -> float:
+    """Test accuracy at the best validated epoch, in percent; ``more`` is of the ``Trainer``."""
+    with Trainer(graph, **{"model": _MODEL, **more}, optimiser="adam", learning_rate=rate,
+                 weight_decay=5e-4, epochs=epochs, seed=seed, patience=epochs,
+                 monitor="validation_accuracy", assignment=assignment) as trainer:
+        trainer.fit()
+        return 100 * float(trainer.final["test_accuracy"])

@@ -1,0 +1,111 @@
+"""Divides a whole graph's sample: what each board has of it, and what it sends and receives."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse
+
+from hypercast.host.cluster.division import Division
+from hypercast.host.cluster.shared_rows import Halo, SharedRows
+from hypercast.host.cluster.stale_shared_rows import StaleSharedRows
+from hypercast.reference.array_types import IntArray, SparseArray
+from hypercast.reference.sample import Sample
+from hypercast.reference.stale_rows import StaleParts
+
+__all__ = ["in_stale_parts", "parts_of"]
+
+
+def parts_of(sample: Sample, division: Division,
+             smoothing: int | None = None) -> Iterator[Sample]:
+    """The part of a whole graph's sample that each board has, in order.
+
+    Row ``k`` of the sample is the vertex of rank ``k``. So a vertex has the same dropout wherever
+    it lies.
+
+    Parameters
+    ----------
+    sample : Sample
+        The whole graph's.
+    division : Division
+        Which board has which vertex.
+    smoothing : int, optional
+        If it is given, halos are stale, see ``KeptRows``.
+    """
+    edges = sample.edges[0]
+    assert all(other is edges for other in sample.edges), "layers have different edges"
+    boards = len(division.edges)
+    own = [np.flatnonzero(division.boards == board) for board in range(boards)]
+    directions = {False: edges, True: edges.T.tocsr()}
+    rows = {transposed: [matrix[ranks] for ranks in own]
+            for transposed, matrix in directions.items()}
+    outside = {transposed: [_outside(part, division.boards, board)
+                            for board, part in enumerate(parts)]
+               for transposed, parts in rows.items()}
+    read = {transposed: np.unique(np.concatenate(named)) for transposed, named in outside.items()}
+    for board, ranks in enumerate(own):
+        halos = {transposed: _halo(own, outside[transposed], division.boards, board)
+                 for transposed in directions}
+        local = {transposed: _renumbered(rows[transposed][board], ranks, outside[transposed][board])
+                 for transposed in directions}
+        features = sample.features.values[ranks]
+        arguments = (ranks, sample.training_vertices, local[True], halos, sample.element_width,
+                     features)
+        place = SharedRows(*arguments) if smoothing is None else StaleSharedRows(
+            *arguments, smoothing=smoothing, places={
+                transposed: (np.searchsorted(read[transposed], named[board]), len(read[transposed]))
+                for transposed, named in outside.items()})
+        yield replace(
+            sample, edges=(local[False],) * len(sample.edges),
+            features=sample.features._replace(values=features),
+            labels=sample.labels[ranks], splits=sample.splits[ranks],
+            loss_weights=sample.loss_weights[ranks], place=place)
+
+
+def in_stale_parts(sample: Sample, parts: Sequence[float], smoothing: int) -> Sample:
+    """A whole graph's sample in parts with stale halos, for one process.
+
+    Parameters
+    ----------
+    sample : Sample
+        The graph's.
+    parts : sequence of float
+        The share of edges of each part, divided as boards would be.
+    smoothing : int
+        See ``KeptRows``.
+    """
+    edges = sample.edges[0]
+    division = Division.of(edges, len(parts), parts)
+    return replace(sample, place=StaleParts(division.boards, edges, sample.element_width,
+                                            smoothing))
+
+
+def _outside(part: SparseArray, owner: IntArray, board: int) -> IntArray:
+    """Vertices of other boards that edges name, board by board, each board's in order of ranks."""
+    named = np.unique(part.indices)
+    named = named[owner[named] != board]
+    found: IntArray = named[np.argsort(owner[named], kind="stable")]
+    return found
+
+
+def _halo(own: list[IntArray], outside: list[IntArray], owner: IntArray, board: int) -> Halo:
+    """What a board sends and receives, from what each board reads of others."""
+    sent = {}
+    for other, named in enumerate(outside):
+        mine = named[owner[named] == board]
+        if len(mine):
+            sent[other] = np.searchsorted(own[board], mine)
+    counts = np.bincount(owner[outside[board]], minlength=len(own))
+    return Halo(sent=sent, received={
+        other: int(count) for other, count in enumerate(counts) if count})
+
+
+def _renumbered(part: SparseArray, ranks: IntArray, outside: IntArray) -> SparseArray:
+    """Edges whose columns are rows here, then those of the halo."""
+    place = np.zeros(part.shape[1], dtype=part.indices.dtype)
+    place[ranks] = np.arange(len(ranks))
+    place[outside] = len(ranks) + np.arange(len(outside))
+    found = scipy.sparse.csr_array((part.data, place[part.indices], part.indptr),
+                                   shape=(len(ranks), len(ranks) + len(outside)))
+    found.sort_indices()
+    return found

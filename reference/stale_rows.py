@@ -1,0 +1,156 @@
+"""Rows of the step before, in the place of those of this one: stale halos, as one process has them.
+
+The graph's vertices are in parts. Sums over neighbours take the rows of a vertex's own part as they
+are, and those of other parts as they were in the step before (Wan et al., PipeGCN: Efficient
+Full-Graph Training of Graph Convolutional Networks with Pipelined Feature Communication, ICLR
+2022). So boards that have a part each need not wait for them.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from hypercast.reference.arithmetic import requantize, rounded_shift
+from hypercast.reference.array_types import IntArray, SparseArray
+from hypercast.reference.rows import AllRows, Element, HaloRows
+from hypercast.reference.tensor import FEATURES, Pass, Tensor
+
+__all__ = ["SMOOTHING_ONE", "KeptRows", "StaleParts", "is_exact"]
+
+#: The smoothing that would keep everything as it is.
+SMOOTHING_ONE = 1 << 16
+#: Bits below a mantissa's last one, so that small changes are not lost in a mean.
+_FRACTION = 8
+_KEPT_WIDTH = 32
+
+
+def is_exact(name: Tensor) -> bool:
+    """Whether rows of a tensor are never stale: features, and those of an evaluation."""
+    return name == FEATURES or name.during == Pass.EVALUATION
+
+
+class KeptRows:
+    """Some rows of tensors, as they were in the step before, or the running mean of all before.
+
+    The mean of step ``t`` is ``s * mean + (1 - s) * rows``, rounded once, where ``s`` is the
+    smoothing; the first one is the rows. The exponent is 8 less than theirs.
+
+    Parameters
+    ----------
+    element_width : int
+        Bits of a mantissa.
+    smoothing : int
+        ``s`` in units of ``1 / SMOOTHING_ONE``; 0 keeps the last rows.
+    """
+
+    def __init__(self, element_width: int, smoothing: int) -> None:
+        self._width = element_width
+        self._smoothing = smoothing
+        self._kept: dict[Tensor, HaloRows] = {}
+
+    def replaced(self, name: Tensor, rows: IntArray, exponent: int) -> IntArray:
+        """What stands for rows of this step, which are kept for the next one.
+
+        In the first step, that is the rows themselves.
+        """
+        old, unit = self._kept.get(name), exponent - _FRACTION
+        new = rows.astype(np.int64) << _FRACTION
+        if old is None:
+            self._kept[name] = HaloRows(new, unit)
+            return rows
+        mean = _aligned(old, unit, _KEPT_WIDTH)
+        new = rounded_shift(
+            self._smoothing * mean + (SMOOTHING_ONE - self._smoothing) * new, 16)
+        self._kept[name] = HaloRows(new, unit)
+        return _aligned(old, exponent, self._width)
+
+    @property
+    def kept(self) -> dict[Tensor, HaloRows]:
+        """Everything that is kept."""
+        return dict(self._kept)
+
+    def load(self, kept: Mapping[Tensor, HaloRows]) -> None:
+        """Go on with what ``kept`` gave."""
+        self._kept = dict(kept)
+
+
+def _aligned(halo: HaloRows, exponent: int, width: int) -> IntArray:
+    """Rows with another exponent: rounded, or saturated."""
+    shift = exponent - halo.exponent
+    if shift < 0:
+        # More would saturate whatever is not zero.
+        values, shift = halo.values << min(-shift, 31), 0
+        return requantize(values, 0, width)[0]
+    return requantize(halo.values, min(shift, 63), width)[0]
+
+
+class StaleParts(AllRows):
+    """All rows of a graph in parts, whose rows reach each other a step late.
+
+    Parameters
+    ----------
+    parts : (V,) array of int
+        Part of each vertex.
+    edges : scipy.sparse.csr_array
+        The graph's edges, row i holding those towards vertex i.
+    element_width, smoothing : int
+        As of ``KeptRows``.
+    """
+
+    def __init__(self, parts: IntArray, edges: SparseArray, element_width: int,
+                 smoothing: int) -> None:
+        self._parts = parts
+        self._rows = KeptRows(element_width, smoothing)
+        #: Whether edges are transposed, to the vertices that other parts read.
+        self._read = {transposed: _read(matrix, parts)
+                      for transposed, matrix in ((False, edges), (True, edges.T.tocsr()))}
+
+    def forward(self, edges: SparseArray) -> SparseArray:
+        """Edges within parts, then those from the vertices that other parts read."""
+        return self._split(edges, transposed=False)
+
+    def transposed(self, edges: SparseArray) -> SparseArray:
+        """Likewise."""
+        return self._split(edges.T.tocsr(), transposed=True)
+
+    def _split(self, edges: SparseArray, *, transposed: bool) -> SparseArray:
+        crossing = _crossing(edges, self._parts)
+        targets, sources = edges.tocoo().coords
+        inside, outside = (scipy.sparse.csr_array(
+            (edges.data[chosen], (targets[chosen], sources[chosen])), shape=edges.shape)
+            for chosen in (~crossing, crossing))
+        return scipy.sparse.csr_array(
+            scipy.sparse.hstack([inside, outside[:, self._read[transposed]]], format="csr"))
+
+    def with_neighbours(self, matrix: npt.NDArray[Element] | SparseArray, *, transposed: bool,
+                        name: Tensor, exponent: int) -> npt.NDArray[Element] | SparseArray:
+        rows = matrix[self._read[transposed]]
+        if isinstance(matrix, scipy.sparse.csr_array):
+            return scipy.sparse.csr_array(scipy.sparse.vstack([matrix, rows], format="csr"))
+        if not is_exact(name):
+            rows = self._rows.replaced(
+                name, np.asarray(rows, dtype=np.int64), exponent).astype(matrix.dtype)
+        return np.concatenate([matrix, rows])
+
+    @property
+    def kept(self) -> dict[Tensor, HaloRows]:
+        """Rows of the vertices that other parts read, in the order of ranks."""
+        return self._rows.kept
+
+    def keep(self, kept: Mapping[Tensor, HaloRows]) -> None:
+        """Go on with what ``kept`` gave."""
+        self._rows.load(kept)
+
+
+def _crossing(edges: SparseArray, parts: IntArray) -> npt.NDArray[np.bool_]:
+    """Whether each edge is between two parts."""
+    targets = np.repeat(np.arange(edges.shape[0]), np.diff(edges.indptr))
+    found: npt.NDArray[np.bool_] = parts[targets] != parts[edges.indices]
+    return found
+
+
+def _read(edges: SparseArray, parts: IntArray) -> IntArray:
+    """The vertices that other parts read, in order."""
+    return np.unique(edges.indices[_crossing(edges, parts)]).astype(np.int64)

@@ -1,0 +1,38 @@
+"""The generated graph tells exact training from stale halos, where weights move far."""
+
+import numpy as np
+import pytest
+
+from hypercast.host.benches import staleness
+from hypercast.host.benches.stale_graph import stale_graph
+from hypercast.host.benches.staleness import SCHEMES, accuracy
+from hypercast.host.training.description.model import Model
+
+GRAPH = stale_graph(vertices=700, degree=30.0)
+
+
+@pytest.mark.slow
+def test_old_rows_cost_accuracy_where_weights_move_far():
+    small = {"model": Model(hidden=(32,), dropout=0.0, order="combine_first"), "epochs": 24,
+             "rate": 0.01}
+    exact, stale = (np.mean([accuracy(GRAPH, SCHEMES[name], seed=seed, **small)
+                             for seed in (0, 1)]) for name in ("exact", "stale halos"))
+    assert exact > stale + 5
+
+
+def test_the_graph_is_dense_and_its_neighbours_are_of_all_classes():
+    sources, targets = GRAPH.edges.tocoo().coords
+    same = np.mean(GRAPH.labels[sources] == GRAPH.labels[targets])
+    assert 20 < GRAPH.edges.nnz / GRAPH.vertices < 40
+    assert 1.3 / GRAPH.classes < same < 0.6
+    assert np.array_equal(stale_graph(vertices=50, degree=4.0).labels,
+                          stale_graph(vertices=50, degree=4.0).labels)
+
+
+def test_figures_name_scheme_and_rate(monkeypatch):
+    monkeypatch.setattr(staleness, "accuracy", lambda graph, assignment, **more:
+                        60.0 if assignment is None else 40.0)
+    monkeypatch.delenv("HYPERCAST_FACEBOOK", raising=False)
+    figures = staleness.run(None, lambda text: None)
+    assert len(figures) == 2 * 2 * len(SCHEMES) + 1
+    assert [figure.value for figure in figures if figure.bar] == [20.0]

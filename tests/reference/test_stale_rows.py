@@ -1,0 +1,90 @@
+"""Rows of the step before: kept, averaged, aligned to this step's exponent, and summed."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from hypercast.reference.rows import HaloRows
+from hypercast.reference.stale_rows import SMOOTHING_ONE, KeptRows, StaleParts
+from hypercast.reference.tensor import FEATURES, Kind, Pass, Tensor
+
+T1, DZ1 = Tensor(Kind.COMBINED, 1), Tensor(Kind.GRADIENT, 1)
+ROWS = arrays(np.int64, (3, 2), elements=st.integers(-2000, 2000))
+
+
+@given(st.lists(st.tuples(ROWS, st.integers(-12, -4)), min_size=1, max_size=6))
+def test_without_smoothing_rows_are_those_of_the_step_before(steps):
+    kept, before = KeptRows(16, 0), None
+    for rows, exponent in steps:
+        found = kept.replaced(T1, rows, exponent)
+        if before is None:
+            assert np.array_equal(found, rows)
+        else:
+            wanted = np.ldexp(before[0].astype(float), before[1] - exponent)
+            limited = np.clip(np.rint(wanted), -(1 << 15), (1 << 15) - 1)
+            assert np.array_equal(found, limited)
+        before = rows, exponent
+
+
+@given(st.lists(ROWS, min_size=2, max_size=8), st.sampled_from([0.25, 0.5, 0.95]))
+def test_with_smoothing_they_are_a_running_mean(steps, share):
+    kept, mean = KeptRows(16, round(share * SMOOTHING_ONE)), None
+    for rows in steps:
+        found = kept.replaced(T1, rows, -8)
+        if mean is not None:
+            assert np.allclose(found, mean, atol=0.51 + len(steps) / 256)
+        mean = rows if mean is None else share * mean + (1 - share) * rows
+
+
+def test_small_changes_are_not_lost():
+    kept = KeptRows(8, round(0.95 * SMOOTHING_ONE))
+    for value in (0, *[4] * 60):
+        found = kept.replaced(T1, np.full((1, 1), value), 0)
+    assert found == 4
+
+
+@pytest.mark.parametrize(("exponent", "expected"), [
+    (40, 0), (-60, 127), (-4, 127), (-2, 40), (2, 2)])
+def test_exponents_far_apart(exponent, expected):
+    kept = KeptRows(8, 0)
+    kept.replaced(T1, np.array([[10]]), 0)
+    assert kept.replaced(T1, np.array([[0]]), exponent) == expected
+
+
+@given(st.integers(2, 12), st.integers(1, 4), st.integers(0, 99), st.booleans())
+def test_parts_sum_their_own_rows_and_old_ones_of_others(vertices, parts, seed, transposed):
+    random = np.random.default_rng(seed)
+    edges = scipy.sparse.csr_array(random.integers(0, 3, (vertices, vertices)))
+    owner = random.integers(parts, size=vertices)
+    place, name = StaleParts(owner, edges, 16, 0), DZ1 if transposed else T1
+    matrix = edges.T.tocsr() if transposed else edges
+    split = (place.transposed if transposed else place.forward)(edges)
+    inside = matrix.toarray() * (owner[:, None] == owner[None, :])
+    before = None
+    for _ in range(3):
+        rows = random.integers(-9, 9, (vertices, 2))
+        before = rows if before is None else before
+        found = split @ place.with_neighbours(
+            rows, transposed=transposed, name=name, exponent=0)
+        assert np.array_equal(found, inside @ rows + (matrix.toarray() - inside) @ before)
+        before = rows
+    for exact in (FEATURES, name.made(Pass.EVALUATION)):
+        found = split @ place.with_neighbours(rows + 1, transposed=transposed, name=exact,
+                                              exponent=0)
+        assert np.array_equal(found, matrix @ (rows + 1))
+
+
+def test_what_is_kept_goes_on_elsewhere():
+    edges = scipy.sparse.csr_array(np.ones((4, 4), dtype=np.int64))
+    one, other = (StaleParts(np.array([0, 0, 1, 1]), edges, 16, 100) for _ in range(2))
+    rows = np.arange(8).reshape(4, 2)
+    one.with_neighbours(rows, transposed=False, name=T1, exponent=-3)
+    assert set(one.kept) == {T1} and isinstance(one.kept[T1], HaloRows)
+    other.keep(one.kept)
+    found = [place.with_neighbours(rows + 5, transposed=False, name=T1, exponent=-2)
+             for place in (one, other)]
+    assert np.array_equal(*found)
+    assert not np.array_equal(found[0][4:], rows + 5)
