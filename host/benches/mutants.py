@@ -4,10 +4,10 @@ A mutant is caught if the mirrored tests of its module fail, or hang. A mutant t
 changes nothing does not count; another one is drawn.
 """
 
+import hashlib
 import json
 import os
 import queue
-import random
 import tempfile
 import time
 from collections import Counter
@@ -89,11 +89,16 @@ def _folder(module):
 
 
 def _draw(root, modules, seed):
-    """All trials, in random order."""
-    found = [_Trial(module, source, mutant) for module in modules
-             for source in [read_text(root / module)] for mutant in mutants(source)]
-    random.Random(seed).shuffle(found)
-    return iter(found)
+    """All trials, in random order: that of digests, which a change elsewhere leaves as it is."""
+    found, seen = {}, Counter()
+    for module in modules:
+        source = read_text(root / module)
+        for mutant in mutants(source):
+            trial = _Trial(module, source, mutant)
+            name = f"{seed}: {module}: {mutant.describe(source)}"
+            seen[name] += 1
+            found[hashlib.sha256(f"{name}: {seen[name]}".encode()).digest()] = trial
+    return iter(trial for _, trial in sorted(found.items()))
 
 
 class _Laboratory:

@@ -65,11 +65,11 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
     _check(model, config)
     plan = SamplePlan(model.network, config, model.sample, capacity, edges)
     labels = LabelFormat.of(model, several_samples=bool(capacity))
-    layout = Layout.of(model.network, config, plan.vertices, labels, edges=plan.place,
-                       adam=model.recipe.optimiser == "adam")
-    memory, weights = layout.memory, layout.weights
     features = Features(model, plan.vertices[0].rows, config,
                         word_sparse=word_sparse and not capacity)
+    layout = Layout.of(model.network, config, plan.vertices, labels, words=features.words,
+                       edges=plan.place, adam=model.recipe.optimiser == "adam")
+    memory, weights = layout.memory, layout.weights
     features.place(memory, layout.first_panels)
     memory.check(dict.fromkeys(memory.regions, _SMALLER_SAMPLES) if capacity else features.remedies)
 

@@ -15,6 +15,7 @@ from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.timing import Timing
 from hypercast.host.compiler.vertices import Vertices
 from hypercast.host.compiler.weights import Weights, first_panels
+from hypercast.reference.array_types import IntArray
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
 from hypercast.reference.tensor import Kind, Pass, Tensor
 from hypercast.rtl.config import Config
@@ -58,14 +59,16 @@ class Layout:
 
     @classmethod
     def of(cls, network: Network, config: Config, vertices: Sequence[Vertices],
-           labels: LabelFormat, *, edges: Callable[[MemoryMap], None] = lambda memory: None,
-           adam: bool = False) -> Self:
+           labels: LabelFormat, *, words: IntArray | None = None,
+           edges: Callable[[MemoryMap], None] = lambda memory: None, adam: bool = False) -> Self:
         """Place everything but the input features.
 
         Parameters
         ----------
         network, config, vertices, labels
             As in ``Layout``.
+        words : (cores, panels) array of int, optional
+            Words of the input features, if they are word-sparse.
         edges : callable
             Allocates the regions of edges in a ``MemoryMap``.
         adam : bool
@@ -80,7 +83,9 @@ class Layout:
         place_tensors(network, memory, config)
         edges(memory)
         memory.labels(labels.records(network.classes, config))
-        weights, rows = place_weights(network, memory, config, adam=adam)
+        read = (vertices[0].rows * -(-network.features // config.lanes) if words is None
+                else int(words.sum(axis=1).max()))
+        weights, rows = place_weights(network, memory, config, read, adam=adam)
         return cls(network=network, config=config, vertices=vertices, labels=labels,
                    memory=memory, weights=weights, weight_rows=rows)
 
@@ -159,15 +164,15 @@ def _products(network: Network, number: int) -> tuple[Shapes, Shapes]:
     return forward, backward
 
 
-def place_weights(network: Network, memory: MemoryMap, config: Config, *,
+def place_weights(network: Network, memory: MemoryMap, config: Config, words: int, *,
                   adam: bool = False) -> tuple[dict[Tensor, Weights], int]:
     """Give every parameter its weight bank rows and its state's region; returns rows used.
 
-    With ``adam``, state has second moments.
+    ``words`` as in ``plan_reductions``. With ``adam``, state has second moments.
     """
     weights: dict[Tensor, Weights] = {}
     base = 0
-    portions = plan_reductions(network, config)
+    portions = plan_reductions(network, config, words)
     for number, layer in enumerate(network.layers, 1):
         panels = -(-layer.features_out // config.lanes)
         shapes = [(weight.name, weight.shape[0], -(-weight.shape[0] // config.lanes) * config.lanes)

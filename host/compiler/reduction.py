@@ -2,11 +2,14 @@
 
 A *reduction group* is reduced into one buffer of accumulators, one parameter's rows after the
 other's; then its parameters are updated, while the next group is reduced. So a group is as large as
-fits, but the last one is kept small: its update is what a training step ends with.
+fits, but the last one is kept small: its update is what a training step ends with. Where updating
+the last gradient takes long next to reducing it, it has more and smaller groups of its own, so that
+what was reduced before is updated meanwhile.
 """
 
 import math
 from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hypercast.host.compiler.packing import deal
@@ -18,8 +21,9 @@ from hypercast.rtl.config import Config
 
 __all__ = ["Portion", "digits_for", "gradient_digits", "plan_reductions"]
 
-#: Share of the last weight gradient that is left to the last group.
-_LAST_SHARE = 0.2
+#: Share of the last weight gradient that is left to the last group; and to the last two groups, if
+#: updating takes more than ``_LONG`` of the cycles of reducing.
+_LAST, _LAST_TWO, _LONG = 0.15, 0.45, 0.25
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +45,7 @@ class Portion:
     first_row: int
 
 
-def plan_reductions(network: Network, config: Config) -> dict[Tensor, list[Portion]]:
+def plan_reductions(network: Network, config: Config, words: int) -> dict[Tensor, list[Portion]]:
     """The portions of every parameter.
 
     Parameters
@@ -50,6 +54,8 @@ def plan_reductions(network: Network, config: Config) -> dict[Tensor, list[Porti
         The network, whose parameters are reduced in the order of the backward pass.
     config : Config
         Configuration of the chip.
+    words : int
+        Words of the input features that a core reads for a panel of the first layer's outputs.
 
     Returns
     -------
@@ -69,9 +75,14 @@ def plan_reductions(network: Network, config: Config) -> dict[Tensor, list[Porti
             shapes.append((weight.name, panels * height, height))
         for name, count, height in shapes:
             plan[name] = []
-            done, tail = 0, _tail(count, height, unit) if name == Tensor(Kind.WEIGHTS, 1) else 0
+            done, ends = 0, [count]
+            if name == Tensor(Kind.WEIGHTS, 1):
+                long = count * lanes / cores > _LONG * words * panels
+                ends = _ends(count, height, unit, (_LAST_TWO, _LAST) if long else (_LAST,))
+                if long and used:
+                    group, used = group + 1, 0
             while done < count:
-                left = count - done - (tail if done < count - tail else 0)
+                left = next(end for end in ends if end > done) - done
                 free = (capacity - used) // unit * unit
                 if used and free < min(left, height):  # rather than a small part
                     group, used = group + 1, 0
@@ -81,18 +92,22 @@ def plan_reductions(network: Network, config: Config) -> dict[Tensor, list[Porti
                     rows=range(done, done + size), reduction_group=group, first_row=used))
                 done += size
                 used += -(-size // cores) * cores
-                if tail and done == count - tail:
+                if done in ends[:-1]:
                     group, used = group + 1, 0
     return plan
 
 
-def _tail(count: int, height: int, unit: int) -> int:
-    """Rows to leave to the last group, from a multiple of ``unit`` on: whole panels if they can be.
+def _ends(count: int, height: int, unit: int, left: Iterable[float]) -> list[int]:
+    """Rows, all of them at last, after which a group ends so that shares of all rows are left.
+
+    They are multiples of ``unit``, and ends of panels where the share has whole ones.
     """
-    share = int(count * _LAST_SHARE)
     panels = math.lcm(height, unit)
-    step = panels if share >= panels else unit
-    return max(0, count - -(-(count - share) // step) * step)
+    found = []
+    for share in (int(count * part) for part in left):
+        step = panels if share >= panels else unit
+        found.append(min(count, -(-(count - share) // step) * step))
+    return sorted({*found, count})
 
 
 def gradient_digits(model: InitialModel, config: Config,

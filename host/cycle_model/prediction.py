@@ -148,7 +148,8 @@ def _emitter(workload: Workload, schedule: Schedule) -> Emitter:
     """An emitter with a schedule, on the compiler's layout but for edges and sparse features."""
     config, network = workload.config, workload.network
     vertices = Vertices.of_layers(workload.vertices, config, RowTable())
-    layout = Layout.of(network, config, vertices, LabelFormat())
+    words = workload.words if workload.combines_first else None
+    layout = Layout.of(network, config, vertices, LabelFormat(), words=words)
     memory = layout.memory
     inputs = memory.matrix(FEATURES, 0, network.features)
     if workload.ahead:
@@ -156,9 +157,9 @@ def _emitter(workload: Workload, schedule: Schedule) -> Emitter:
         memory.matrix(aggregated.made(Pass.NEXT), memory[aggregated].channel, network.features)
     operand = Parts.dense(FEATURES, inputs.panels, inputs.stride)
     sparse: dict[Tensor, IntArray] = {}
-    if workload.words is not None and workload.combines_first:
-        operand = Parts.sparse(FEATURES, layout.first_panels, workload.words)
-        sparse[FEATURES] = workload.words
+    if words is not None:
+        operand = Parts.sparse(FEATURES, layout.first_panels, words)
+        sparse[FEATURES] = words
     placed = [name for name in memory.regions if isinstance(name, Tensor)]
     entries = {EDGES, ONE, *map(network.exponent_entry, (*placed, *layout.weights))}
     return layout.emitter(

@@ -83,6 +83,16 @@ def test_draws_repeat(project):
     assert one == same != other and set(one) == set(other)
 
 
+def test_a_change_elsewhere_leaves_the_order(project):
+    modules = [Path("reference/limit.py"), Path("reference/sum.py")]
+    before = [trial.mutant for trial in mutants._draw(project, modules, 1)
+              if trial.module == modules[1]]
+    (project / modules[0]).write_text("def limit(value):\n    return value + 3 < 5\n")
+    after = list(mutants._draw(project, modules, 1))
+    assert [trial.mutant for trial in after if trial.module == modules[1]] == before
+    assert len(after) > len(before)
+
+
 def test_tests_of_the_nearest_user(project):
     modules = [Path("reference", f"{name}.py") for name in ("limit", "sum", "user")]
     assert mirrored_tests(project, modules) == {

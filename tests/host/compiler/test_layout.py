@@ -193,7 +193,7 @@ def test_parameters(case, adam):
     network, _ = _roomy(case)
     memory = MemoryMap(ROOMY, [6] * (len(network.layers) + 1))
     memory.words("before", 1, 7)
-    weights, rows = place_weights(network, memory, ROOMY, adam=adam)
+    weights, rows = place_weights(network, memory, ROOMY, 100, adam=adam)
     found = sorted((place.base, place.base + place.rows) for place in weights.values())
     assert [0, *(end for _, end in found)] == [*(base for base, _ in found), rows]
     assert len(memory.regions) == 1 + len(weights)
@@ -210,7 +210,7 @@ def test_parameters(case, adam):
         assert place.state.words == \
             -(-place.rows // ROOMY.cores) * place.state_values * ROOMY.state_words
     with pytest.raises(CapacityError, match=f"weight_rows is 16, but {rows} are needed"):
-        place_weights(network, MemoryMap(ROOMY, []), ROOMY.replace(weight_rows=16))
+        place_weights(network, MemoryMap(ROOMY, []), ROOMY.replace(weight_rows=16), 100)
 
 
 @pytest.mark.parametrize("name", [
