@@ -1,6 +1,15 @@
 """The chip: cores on a hypercube and one control unit. Wiring only."""
 
-from amaranth.hdl import ClockSignal, Const, Instance, Module, ResetSignal
+from amaranth.hdl import (
+    ClockSignal,
+    Const,
+    Instance,
+    Module,
+    ResetInserter,
+    ResetSignal,
+    Signal,
+    Value,
+)
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -32,10 +41,14 @@ class Converted(wiring.Component):
         Name of the module.
     members : dict
         The part's signature members.
+    reset : Value, optional
+        Its reset, instead of that of the domain.
     """
 
-    def __init__(self, module: str, members: dict[str, wiring.Member]) -> None:
+    def __init__(self, module: str, members: dict[str, wiring.Member], *,
+                 reset: Value | None = None) -> None:
         self._module = module
+        self._reset = ResetSignal() if reset is None else reset
         super().__init__(members)
 
     def elaborate(self, platform: object) -> Module:
@@ -45,7 +58,7 @@ class Converted(wiring.Component):
             prefix = "o" if member.flow == Out else "i"
             ports[f"{prefix}_{'__'.join(str(part) for part in path)}"] = value
         m.submodules.part = Instance(
-            self._module, ("i", "clk", ClockSignal()), ("i", "rst", ResetSignal()), **ports)
+            self._module, ("i", "clk", ClockSignal()), ("i", "rst", self._reset), **ports)
         return m
 
 
@@ -55,7 +68,7 @@ def wires(config: Config) -> list[tuple[tuple[int | str, str], tuple[int | str, 
     A part is ``"control"`` or a core's number; ports are named as in the converted modules. Each
     core's ``core`` port holds its number besides. Both ends of every wire are registers' outputs
     on one side and read by registers only on the other, so that a simulator may exchange them
-    once per cycle.
+    once per cycle. Besides, the control unit resets the cores, and asks memories outside to finish.
     """
     pairs: list[tuple[tuple[int | str, str], tuple[int | str, str]]] = []
     for core in range(config.cores):
@@ -114,21 +127,25 @@ class Chip(wiring.Component):
         } if external else {}
         super().__init__({"axi": In(AxiLite()), **memory})
 
-    def _part(self, kind, module, members, **options):
+    def _core(self, reset):
         if self._converted:
-            return Converted(f"{self._prefix}{module}", members(self._config, **options))
-        return kind(self._config, **options)
+            return Converted(f"{self._prefix}{CORE_MODULE}",
+                             core_signature(self._config, external=self._external), reset=reset)
+        return ResetInserter(reset)(Core(self._config, external=self._external))
 
     def elaborate(self, platform: object) -> Module:
         config = self._config
         m = Module()
-        m.submodules.control = control = self._part(
-            ControlUnit, CONTROL_MODULE, control_signature)
+        m.submodules.control = control = Converted(
+            f"{self._prefix}{CONTROL_MODULE}", control_signature(config)) \
+            if self._converted else ControlUnit(config)
         connect(m, flipped(self.axi), control.axi)
         parts = {"control": control}
         for index in range(config.cores):
-            parts[index] = core = self._part(
-                Core, CORE_MODULE, core_signature, external=self._external)
+            # Each has a register for its reset, which many wires lead to.
+            reset = Signal(init=1, name=f"reset_{index}")
+            m.d.sync += reset.eq(control.reset)
+            parts[index] = core = self._core(reset)
             m.submodules[f"core_{index}"] = core
             m.d.comb += core.core.eq(Const(index, config.dimensions))
         for (source, output), (destination, port) in wires(config):
@@ -141,6 +158,9 @@ class Chip(wiring.Component):
                 m.d.comb += [getattr(tap, name)[index].eq(getattr(parts[index], name))
                              for name in ("busy", "error", "progress")]
         if self._external:
+            for index in range(config.cores):
+                m.d.comb += [parts[index].quiesce.eq(control.quiesce),
+                             control.unfinished[index].eq(parts[index].unfinished)]
             cores = [parts[index] for index in range(config.cores)]
             for index, memory in enumerate(memory for core in cores for memory in core.memory):
                 connect(m, memory, flipped(self.memory[index]))

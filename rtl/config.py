@@ -14,7 +14,7 @@ from hypercast.rtl.isa import ADDRESS_WIDTH
 __all__ = ["PRESETS", "Config", "ConfigurationError"]
 
 #: Changes whenever registers, instructions or memory formats change meaning.
-INTERFACE_VERSION = 10
+INTERFACE_VERSION = 11
 
 
 class ConfigurationError(ValueError):

@@ -34,6 +34,8 @@ def core_signature(config: Config, *, external: bool = False) -> dict[str, wirin
     """Members of ``Core``, for whoever stands in for it."""
     memory = {
         "memory": Out(Axi4(offset_width(config), config.word_width)).array(2),
+        "quiesce": In(1),
+        "unfinished": Out(1),
     } if external else {}
     return {
         "core": In(config.dimensions),
@@ -94,6 +96,9 @@ class Core(wiring.Component):
         The answer to an access, zero unless this core was meant.
     memory : Out(Axi4), one per channel
         If external: the channel's memory. Byte addresses are offsets in the channel.
+    quiesce, unfinished : In(1), Out(1)
+        If external: from ``quiesce`` on, until the reset, the memory is asked for nothing more, and
+        ``unfinished`` tells, three cycles later, whether it still has something to answer.
     """
 
     def __init__(self, config: Config, *, external: bool = False) -> None:
@@ -139,6 +144,7 @@ class Core(wiring.Component):
         m.submodules.writes = writes = WriteCrossbar(config, 2)
         connect(m, vector.write, writes.clients[0])
         connect(m, host.write, writes.clients[1])
+        channels = []
         for index, name in enumerate(_CHANNELS):
             memory = AxiChannel(config, offset_width(config)) if self._external \
                 else memory_channel(config, seed=index + 1)
@@ -150,6 +156,12 @@ class Core(wiring.Component):
             faults[f"{name}_faults"] = memory.fault
             if self._external:
                 connect(m, memory.axi, flipped(self.memory[index]))
+                channels.append(memory)
+        if self._external:
+            quiesce = Signal()
+            m.d.sync += [quiesce.eq(self.quiesce),
+                         self.unfinished.eq(Cat(one.unfinished for one in channels).any())]
+            m.d.comb += [one.quiesce.eq(quiesce) for one in channels]
 
         # What the vector unit writes, for those who read it next.
         for target, port in ((isa.Bypass.LEFT, array.bypass_left),

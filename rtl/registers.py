@@ -12,12 +12,14 @@ from hypercast.rtl.config import INTERFACE_VERSION, Config
 from hypercast.rtl.isa import INSTRUCTION_WORDS, Engine
 
 __all__ = [
-    "COUNTERS", "MAGIC", "PHASES", "REGISTERS", "ROW_TABLE", "Control", "CoreSpace", "Counter",
-    "Error", "Field", "Register", "Space", "Status", "register",
+    "COUNTERS", "MAGIC", "PHASES", "REGISTERS", "REGISTER_BYTES", "ROW_TABLE", "Control",
+    "CoreSpace", "Counter", "Error", "Field", "Register", "Space", "Status", "register",
 ]
 
 #: Read from register ``magic``: "HCST".
 MAGIC = 0x48435354
+#: Bytes that the registers' addresses span.
+REGISTER_BYTES = 4096
 #: Phase counters the controller keeps.
 PHASES = 16
 #: Entries of each core's row-count table (an instruction's ``vertices``).
@@ -52,6 +54,7 @@ class Status(_Flags):
     RUNNING = 1, "A program is running"
     DONE = 2, "The last program reached HALT; cleared by `start`"
     ERROR = 4, "Register `error` is not zero; the program stopped"
+    RESETTING = 8, "A `reset` is under way; nothing else may be done"
 
 
 class Control(_Flags):
@@ -59,6 +62,8 @@ class Control(_Flags):
 
     START = 1, "Clear the counters and run from `entry`, `repeat` times"
     STOP = 2, "Stop issuing; what is under way finishes"
+    RESET = 4, ("Reset the cores, and what follows programs, whatever they do; memories, `entry`, "
+                "`repeat` and the window's place stay as they are")
 
 
 class Error(_Flags):

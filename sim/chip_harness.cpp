@@ -338,6 +338,7 @@ class Simulation {
 
     void tick() {
         if (recorder) recorder->note(cycle);
+        reset_cores();
         obey_ = chip.control.changed;
         sample_ = nullptr;
         if (watch && watch->notes(cycle, chip.control.module.p_clear.curr.get<bool>())) {
@@ -368,7 +369,6 @@ class Simulation {
 
     void reset(bool active) {
         chip.control.module.p_rst.set<bool>(active);
-        for (auto &cores : chip.groups) set_reset(&cores.group, active);
         disturb();
     }
 
@@ -377,6 +377,18 @@ class Simulation {
         Simulation *simulation;
         void operator()(size_t index) const { simulation->advance_group(index); }
     };
+
+    // The cores are reset together with the control unit, or by it.
+    void reset_cores() {
+        auto &control = chip.control.module;
+        bool active = control.p_rst.get<bool>() || control.p_reset.curr.get<bool>();
+        if (active == resetting_) return;
+        resetting_ = active;
+        for (auto &cores : chip.groups) {
+            set_reset(&cores.group, active);
+            cores.stale = kAllParts;
+        }
+    }
 
     void find_memories() {
         cxxrtl::debug_items items;
@@ -452,6 +464,7 @@ class Simulation {
         }
     }
 
+    bool resetting_ = false;  // whether the cores are in reset
     bool obey_ = true;        // whether the control unit's outputs changed
     char *sample_ = nullptr;  // where this cycle is noted, if it is
     Crew<Work> crew_;

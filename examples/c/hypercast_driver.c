@@ -19,7 +19,7 @@ enum { STEP, CORE, SPACE, ADDRESS, COUNT, BLOCK_WORDS };
 
 /* Words that are brought to the chip, or from it, at once. */
 #define CHUNK_WORDS 64u
-/* Looks at a chip that counts no cycles, after which it is given up. */
+/* Looks at a chip that counts no cycles, or whose reset does not end, before it is given up. */
 #define LOOKS 1000
 /* What a host reads where nobody is. */
 #define NOBODY 0xffffffffu
@@ -50,8 +50,8 @@ const char *hypercast_message(enum hypercast_result result) {
                "options --preset and -P";
     case HYPERCAST_BAD_IMAGE:
         return "this is no image, or only a part of one, or was changed; write it again";
-    case HYPERCAST_BROKEN_OFF:
-        return "the chip's last program did not reach its end; reset the chip, or load its "
+    case HYPERCAST_NOT_RESET:
+        return "the chip's reset does not end, because a memory of it does not answer; load its "
                "bitstream again";
     case HYPERCAST_STOPPED: return "the program stopped with an error";
     case HYPERCAST_TIMED_OUT: return "the program did not end in time";
@@ -146,14 +146,17 @@ static enum hypercast_result check_idle(struct hypercast *chip) {
     return status & HYPERCAST_STATUS_RUNNING || busy ? HYPERCAST_BUSY : HYPERCAST_OK;
 }
 
-/* A program that did not reach its end may have left sums in the accumulators. */
-static enum hypercast_result check_clean(struct hypercast *chip) {
+/* A program that did not reach its end may have left sums in accumulators, and busy engines. */
+static enum hypercast_result reset(struct hypercast *chip) {
     uint32_t status;
-    uint64_t cycles;
     TRY(get(chip, HYPERCAST_REG_STATUS, &status));
-    TRY(hypercast_cycles(chip, &cycles));
-    return status & HYPERCAST_STATUS_ERROR || (cycles && !(status & HYPERCAST_STATUS_DONE))
-               ? HYPERCAST_BROKEN_OFF : HYPERCAST_OK;
+    if (status & HYPERCAST_STATUS_RUNNING) return HYPERCAST_BUSY;
+    TRY(put(chip, HYPERCAST_REG_CONTROL, HYPERCAST_CONTROL_RESET));
+    for (int looks = 0; looks < LOOKS; looks++) {
+        TRY(get(chip, HYPERCAST_REG_STATUS, &status));
+        if (!(status & HYPERCAST_STATUS_RESETTING)) return HYPERCAST_OK;
+    }
+    return HYPERCAST_NOT_RESET;
 }
 
 static enum hypercast_result write_block(struct hypercast *chip) {
@@ -252,8 +255,7 @@ enum hypercast_result hypercast_load(struct hypercast *chip, const unsigned char
     chip->next_block = first_block(chip);
     chip->blocks = word(chip, BLOCKS);
     chip->step = chip->rows = 0;
-    TRY(check_idle(chip));
-    TRY(check_clean(chip));
+    TRY(reset(chip));
     TRY(write_blocks(chip));
     TRY(put(chip, HYPERCAST_REG_STEP, 0));
     TRY(put(chip, HYPERCAST_REG_STEP_KEY, word(chip, STEP_KEY)));

@@ -25,7 +25,7 @@ enum hypercast_result {
     HYPERCAST_WRONG_VERSION,       /* chip or image is of another interface version */
     HYPERCAST_WRONG_CONFIGURATION, /* chip or image has another configuration than hypercast.h */
     HYPERCAST_BAD_IMAGE,           /* it is no image, is cut short, or was changed */
-    HYPERCAST_BROKEN_OFF,          /* the chip's last program did not reach its end */
+    HYPERCAST_NOT_RESET,           /* the chip's reset does not end */
     HYPERCAST_STOPPED,             /* the program stopped with an error, see `error` */
     HYPERCAST_TIMED_OUT,           /* the program did not end within the limit and was stopped */
     HYPERCAST_STANDING_STILL,      /* the program runs, but the chip counts no cycles */

@@ -9,6 +9,7 @@ from hypercast.host.compiler.images import Words
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.packing import undeal, unpack_entry, unpack_panels, unpack_rows
 from hypercast.host.compiler.state import load_state, matrix_of
+from hypercast.host.runtime.chip_reset import reset_chip
 from hypercast.host.runtime.image import (
     Block,
     exponent_blocks,
@@ -99,6 +100,8 @@ class Driver:
         self._program = LoadedProgram()
         # Training steps and their key, as registers were left.
         self._counted: tuple[int, ...] | None = None
+        # Whether a program did not reach its end, and there was no reset since.
+        self._broken_off = False
         self.config = config
         for name, expected, reason in (
                 ("magic", MAGIC, "there is no Hypercast at this address; check the connection"),
@@ -207,6 +210,8 @@ class Driver:
     def load(self, job: Job) -> None:
         """Load program, exponents, row counts, memory images and weights.
 
+        If the last program did not reach its end, the chip is reset first.
+
         Raises
         ------
         MismatchError
@@ -216,6 +221,9 @@ class Driver:
             raise MismatchError(
                 f"the job was compiled for configuration {job.config.hash:#010x}, the device has "
                 f"{self.config.hash:#010x}; compile it again for this device")
+        if self._broken_off:
+            reset_chip(self._transport)
+            self._broken_off, self._counted = False, None
         self._require_idle()
         self._program.clear()
         for block in load_blocks(job):
@@ -263,6 +271,7 @@ class Driver:
         before, steps = self._count_before(), repeat * self._steps(entry)
         self._write("entry", entry)
         self._write("repeat", repeat)
+        self._broken_off = True
         self._write("control", Control.START)
         while True:
             status = Status(self._read("status"))
@@ -284,6 +293,7 @@ class Driver:
             (before[0] + steps & _WORD, before[1] + steps * STEP_KEY_INCREMENT & _WORD),
             "the program did not do what it was to do, and its results are void; load the device "
             "again from the last checkpoint")
+        self._broken_off = False
         return self.cycles()
 
     def _steps(self, entry: int) -> int:
@@ -331,7 +341,7 @@ class Driver:
             advice += ("; results are void, load the device again from the last checkpoint; if "
                        "that does not help, hypercast selftest tests the memories")
         if error & (Error.LINK | Error.STALLED | Error.NETWORK):
-            advice += "; results are void, reset the device before the next run"
+            advice += "; results are void, load the device again, which resets it"
         return advice
 
     def _memory_faults(self) -> str:

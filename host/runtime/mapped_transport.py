@@ -7,17 +7,15 @@ import stat
 
 import numpy as np
 
+from hypercast.host.runtime.chip_reset import claim, reset_chip
 from hypercast.host.runtime.transport import Transport, TransportError
-from hypercast.host.runtime.unfinished_program import refuse_unfinished
-from hypercast.rtl.registers import MAGIC, register
+from hypercast.rtl.registers import MAGIC, REGISTER_BYTES, register
 
 __all__ = ["MAPPED", "MappedTransport", "mapped_place", "open_mapped"]
 
 #: What names of such devices begin with.
 MAPPED = "mapped:"
 
-#: Bytes of the registers.
-_SIZE = 4096
 _NAME = re.compile(rf"{MAPPED}([^@\0]+)(?:@(0[xX][0-9a-fA-F]{{1,16}}|[0-9]{{1,20}}))?")
 
 
@@ -42,7 +40,7 @@ def mapped_place(name: str) -> tuple[str, int]:
 
 
 def open_mapped(name: str) -> "MappedTransport":
-    """The transport to a board whose chip holds nothing of a program that was broken off.
+    """The transport to a board whose chip was just reset, and is this process' alone.
 
     Parameters
     ----------
@@ -52,19 +50,20 @@ def open_mapped(name: str) -> "MappedTransport":
     Raises
     ------
     TransportError
-        If there is no such board, or its last program did not reach its end.
+        If there is no such board, another process uses it, or its reset does not end.
     ValueError
         If the name is wrong.
     """
     path, address = mapped_place(name)
     transport = MappedTransport(path, address)
     try:
+        transport.claim()
         magic = transport.read(register("magic"))
         if magic != MAGIC:
             raise TransportError(
                 f"there is no chip at {address:#x} of {path}: register magic reads {magic:#010x}, "
                 f"not {MAGIC:#010x}; load the board's bitstream, and check the address")
-        refuse_unfinished(transport, path, "load the board's bitstream again")
+        reset_chip(transport)
     except TransportError:
         transport.close()
         raise
@@ -92,20 +91,26 @@ class MappedTransport(Transport):
 
     def __init__(self, path: str, address: int = 0) -> None:
         try:
-            file = os.open(path, os.O_RDWR | os.O_SYNC)
+            self._file = os.open(path, os.O_RDWR | os.O_SYNC)
             try:
-                status = os.fstat(file)
-                if stat.S_ISREG(status.st_mode) and status.st_size < address + _SIZE:
+                status = os.fstat(self._file)
+                if stat.S_ISREG(status.st_mode) and status.st_size < address + REGISTER_BYTES:
                     raise OSError(0, "the file ends before the registers do")
-                self._map = mmap.mmap(file, _SIZE, offset=address)
-            finally:
-                os.close(file)
+                self._map = mmap.mmap(self._file, REGISTER_BYTES, offset=address)
+            except (OSError, OverflowError):
+                os.close(self._file)
+                raise
         except (OSError, OverflowError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             raise TransportError(
                 f"registers at {address:#x} of {path} cannot be mapped: {reason}; check path, "
                 f"address and permissions (/dev/mem needs root)") from error
+        self._path, self._address = path, address
         self._registers = np.frombuffer(self._map, dtype=np.uint32)
+
+    def claim(self) -> None:
+        """Keep other processes from the board; a ``TransportError`` if one uses it."""
+        claim(self._file, self._path, self._address, REGISTER_BYTES)
 
     def read(self, address: int) -> int:
         return int(self._registers[address // 4])
@@ -119,3 +124,4 @@ class MappedTransport(Transport):
     def close(self) -> None:
         del self._registers
         self._map.close()
+        os.close(self._file)

@@ -2,9 +2,9 @@
 
 import os
 
+from hypercast.host.runtime.chip_reset import claim, reset_chip
 from hypercast.host.runtime.transport import Transport, TransportError
-from hypercast.host.runtime.unfinished_program import refuse_unfinished
-from hypercast.rtl.registers import MAGIC, register
+from hypercast.rtl.registers import MAGIC, REGISTER_BYTES, register
 
 __all__ = ["XDMA", "XdmaTransport", "open_xdma", "xdma_path"]
 
@@ -32,9 +32,7 @@ def xdma_path(name: str) -> str:
 
 
 def open_xdma(name: str) -> "XdmaTransport":
-    """The transport to a board whose chip holds nothing of a program that was broken off.
-
-    Such a board has no reset but its bitstream.
+    """The transport to a board whose chip was just reset, and is this process' alone.
 
     Parameters
     ----------
@@ -44,15 +42,14 @@ def open_xdma(name: str) -> "XdmaTransport":
     Raises
     ------
     TransportError
-        If there is no such board, or its last program did not reach its end.
+        If there is no such board, another process uses it, or its reset does not end.
     ValueError
         If the name is wrong.
     """
-    path = xdma_path(name)
-    transport = XdmaTransport(path)
+    transport = XdmaTransport(xdma_path(name))
     try:
-        refuse_unfinished(
-            transport, path, "load the board's bitstream again and rescan the PCI bus")
+        transport.claim()
+        reset_chip(transport)
     except TransportError:
         transport.close()
         raise
@@ -80,6 +77,10 @@ class XdmaTransport(Transport):
         except OSError as error:
             raise TransportError(f"device {path} cannot be opened: {error.strerror}; load the "
                                  f"xdma driver, and check its permissions") from error
+
+    def claim(self) -> None:
+        """Keep other processes from the board; a ``TransportError`` if one uses it."""
+        claim(self._file, self._path, 0, REGISTER_BYTES)
 
     def read(self, address: int) -> int:
         return self.read_stream(address, 1)[0]

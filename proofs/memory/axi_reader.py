@@ -107,10 +107,32 @@ def _delivers():
     return Bench(m, [followed.choose, *inputs], [followed.active & (followed.ahead == 1)])
 
 
+def _quiesces():
+    dut, m, inside, inputs = _between()
+    axi = dut.axi
+    under_way = Signal(range(axi_reader.OUTSTANDING + 2))
+    m.d.sync += under_way.eq(
+        under_way + (axi.arvalid & axi.arready) - (axi.rvalid & axi.rready & axi.rlast))
+    asked = past(m, dut.quiesce)
+    burst = SimpleNamespace(valid=axi.arvalid, ready=axi.arready,
+                            payload=Cat(axi.araddr, axi.arlen))
+    m.d.comb += [
+        Assume(~axi.rvalid | (under_way != 0)), Assume(~asked | dut.quiesce),
+        Assert(under_way + axi.arvalid <= axi_reader.OUTSTANDING),
+        Assert(inside.signal("outstanding") == under_way + axi.arvalid),
+        Assert(dut.unfinished == (under_way + axi.arvalid != 0)), Assert(held(m, burst)),
+        Assert(~asked | axi.rready), Assert(~asked | ~axi.arvalid | past(m, axi.arvalid)),
+    ]
+    return Bench(m, [dut.quiesce, *inputs], [
+        asked & axi.arvalid, asked & past(m, dut.unfinished) & ~dut.unfinished])
+
+
 PROOFS = [
     Proof(block="axi_reader", bench=_asks,
           claim="asks for each word once, in order, in bursts that cross no 4 KiB; holds them"),
     Proof(block="axi_reader", bench=_counts,
           claim="has at most 64 bursts under way, waits for nothing else, reports every fault"),
+    Proof(block="axi_reader", bench=_quiesces,
+          claim="when it is to quiesce, asks for nothing more and takes all that is under way"),
     Proof(block="axi_reader", bench=_delivers, claim="delivers the words that come, in order"),
 ]

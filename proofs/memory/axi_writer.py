@@ -61,6 +61,8 @@ def _bench():
         Assert(~(axi.wvalid & followed.next) | (axi.wdata == followed.word)),
         Assert(dut.idle == ((asked.due == 0) & (followed.count == 0) & (granted == 0))),
         Assert(dut.fault == past(m, axi.bvalid & (axi.bresp != Response.OKAY))),
+        Assert(dut.unfinished == (granted + axi.awvalid != 0)),
+        Assert(~past(m, dut.quiesce) | ~axi.awvalid | past(m, axi.awvalid & ~axi.awready)),
     ]
 
     # The invariant: words are those of the burst on its way, the runs that wait, and the last run.
@@ -112,12 +114,13 @@ def _bench():
     assert_fifo(m, inside, "runs.", _DEPTH, pointers)
     return Bench(
         m, [*asked.choices, followed.choose, pointers.choose, dut.base, write.valid, write.payload,
-            axi.awready, axi.wready, axi.bvalid, axi.bresp],
+            axi.awready, axi.wready, axi.bvalid, axi.bresp, dut.quiesce],
         [asked.active & (asked.ahead == 2), axi.awvalid & (axi.awlen == 2), dut.fault,
          past(m, ~dut.idle) & dut.idle, granted == 2])
 
 
 PROOFS = [
     Proof(block="axi_writer", size="4 words and 4 runs can wait", bench=_bench, slow=True,
-          claim="writes each word once, in order, at its address; tells when all is acknowledged"),
+          claim="writes each word once, in order, at its address; tells when all is acknowledged; "
+                "begins no burst when it is to quiesce"),
 ]

@@ -1,6 +1,6 @@
 """All that the chip has once: host port and controller, facing the cores. Wiring only."""
 
-from amaranth.hdl import Cat, Const, Module
+from amaranth.hdl import Cat, Const, Module, ResetInserter
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -8,6 +8,7 @@ from hypercast.rtl.config import Config
 from hypercast.rtl.control.axi_lite import AxiLite
 from hypercast.rtl.control.controller import Controller
 from hypercast.rtl.control.host_port import HostPort
+from hypercast.rtl.control.reset_sequence import ResetSequence
 from hypercast.rtl.layouts import HostRequest, Issue
 
 __all__ = ["ControlUnit", "control_signature"]
@@ -28,11 +29,14 @@ def control_signature(config: Config) -> dict[str, wiring.Member]:
         "request_valid": Out(1),
         "response": In(32).array(config.cores),
         "response_valid": In(1).array(config.cores),
+        "quiesce": Out(1),
+        "unfinished": In(1).array(config.cores),
+        "reset": Out(1),
     }
 
 
 class ControlUnit(wiring.Component):
-    """Host port and controller.
+    """Host port, controller, and what resets the cores.
 
     Parameters
     ----------
@@ -47,6 +51,10 @@ class ControlUnit(wiring.Component):
         To all cores; see ``Core``.
     busy, peak, error, progress, response, response_valid : In, one per core
         From the cores; see ``Core``.
+    quiesce, unfinished : Out(1), In(1) per core
+        To and from cores whose memory is external; see ``Core``.
+    reset : Out(1)
+        The cores' reset, besides that of this unit.
 
     Every output comes from a register, and no input reaches an output in the same cycle.
     """
@@ -58,7 +66,9 @@ class ControlUnit(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.host = host = HostPort(self._config)
-        m.submodules.controller = controller = Controller(self._config)
+        m.submodules.sequence = sequence = ResetSequence(self._config)
+        controller = Controller(self._config)
+        m.submodules.controller = ResetInserter(sequence.active)(controller)
         connect(m, flipped(self.axi), host.axi)
         connect(m, host.control, controller.host)
         m.d.comb += [
@@ -67,6 +77,10 @@ class ControlUnit(wiring.Component):
             self.clear.eq(controller.clear),
             self.request.eq(host.request),
             self.request_valid.eq(host.request_valid),
+            sequence.trigger.eq(host.reset),
+            host.resetting.eq(sequence.active),
+            self.quiesce.eq(sequence.quiesce),
+            self.reset.eq(sequence.reset),
         ]
         for index in range(self._config.cores):
             m.d.comb += [
@@ -81,5 +95,6 @@ class ControlUnit(wiring.Component):
         m.d.sync += [
             host.response.eq(combined),
             host.response_valid.eq(Cat(self.response_valid).any()),
+            sequence.unfinished.eq(Cat(self.unfinished).any()),
         ]
         return m

@@ -32,6 +32,10 @@ class HostPort(wiring.Component):
         The host.
     control : Out(ControlPort(config))
         The controller.
+    reset : Out(1)
+        High for one cycle to begin a reset of the cores and the controller.
+    resetting : In(1)
+        It is under way.
     request : Out(HostRequest)
         Window access to a core; registered, stays until the next one.
     request_valid : Out(1)
@@ -46,6 +50,8 @@ class HostPort(wiring.Component):
         super().__init__({
             "axi": In(AxiLite()),
             "control": Out(ControlPort(config)),
+            "reset": Out(1),
+            "resetting": In(1),
             "request": Out(HostRequest),
             "request_valid": Out(1),
             "response": In(32),
@@ -69,7 +75,7 @@ class HostPort(wiring.Component):
             window.core.eq(held["core"]), window.space.eq(held["space"]),
             window.address.eq(held["address"]),
             window.write.eq(bus.write), window.data.eq(bus.data),
-            window.running.eq(control.running),
+            window.running.eq(control.running), window.resetting.eq(self.resetting),
             window.response.eq(self.response | control.response),
             window.response_valid.eq(self.response_valid | control.response_valid),
             self.request.eq(window.request), self.request_valid.eq(window.core_valid),
@@ -82,7 +88,7 @@ class HostPort(wiring.Component):
 
         # What reads as neither what it holds, nor what it is, nor the controller's of that name.
         values = {
-            "status": Cat(control.running, control.done, control.error.any()),
+            "status": Cat(control.running, control.done, control.error.any(), self.resetting),
             "control": Const(0), "cycles_low": control.cycles[:32], "cycles_high": cycles_high,
             **held, **{f"phase_{index}": control.phase_cycles for index in range(PHASES)},
         }
@@ -91,7 +97,8 @@ class HostPort(wiring.Component):
         on_write = {
             "error": [control.error_clear.eq(bus.data)],
             "control": [control.start.eq((bus.data & Control.START).any()),
-                        control.stop.eq((bus.data & Control.STOP).any())],
+                        control.stop.eq((bus.data & Control.STOP).any()),
+                        self.reset.eq((bus.data & Control.RESET).any())],
             "step": [control.step_write.eq(1)], "step_key": [control.step_key_write.eq(1)],
             **{name: [value.eq(bus.data)] for name, value in held.items()},
         }
@@ -105,7 +112,7 @@ class HostPort(wiring.Component):
 
         m.d.sync += [
             control.start.eq(0), control.stop.eq(0), control.error_clear.eq(0),
-            control.step_write.eq(0), control.step_key_write.eq(0),
+            control.step_write.eq(0), control.step_key_write.eq(0), self.reset.eq(0),
         ]
         with m.FSM():
             with m.State("IDLE"), m.If(bus.valid):

@@ -33,6 +33,8 @@ class Window(wiring.Component):
         The access; they must not change from ``access`` to ``done``.
     running : In(1)
         A program is running.
+    resetting : In(1)
+        The cores are being reset: everything is refused.
     done : Out(1)
         High for one cycle when the access has ended.
     error : Out(1)
@@ -52,7 +54,7 @@ class Window(wiring.Component):
         self._config = config
         super().__init__({
             "access": In(1), "core": In(32), "space": In(32), "address": In(32),
-            "write": In(1), "data": In(32), "running": In(1),
+            "write": In(1), "data": In(32), "running": In(1), "resetting": In(1),
             "done": Out(1), "error": Out(1), "result": Out(32),
             "request": Out(HostRequest), "chip_valid": Out(1), "core_valid": Out(1),
             "response": In(32), "response_valid": In(1),
@@ -81,7 +83,8 @@ class Window(wiring.Component):
                     self.request.data.eq(self.data),
                     waited.eq(0),
                 ]
-                with m.If(exists & (~self.running | (is_counter & ~self.write))):
+                with m.If(exists & ~self.resetting
+                          & (~self.running | (is_counter & ~self.write))):
                     m.d.sync += [self.chip_valid.eq(~in_core), self.core_valid.eq(in_core)]
                     m.next = "WAIT"
                 with m.Else():

@@ -73,7 +73,8 @@ class FoldedChip(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         config = self._config
         m = Module()
-        core = Converted(FOLDED_CORE_MODULE, folded_core_members(config))
+        core_reset = Signal(init=1, reset_less=True)
+        core = Converted(FOLDED_CORE_MODULE, folded_core_members(config), reset=core_reset)
         m.submodules.core = DomainRenamer("paced")(core)
         m.d.comb += core.restart.eq(self.restart)
 
@@ -90,6 +91,8 @@ class FoldedChip(wiring.Component):
                             {**control_signature(config), "enable": In(1)})
         m.submodules.control = DomainRenamer("paced")(control)
         m.d.comb += control.enable.eq(last)
+        with m.If(last):
+            m.d.sync += core_reset.eq(ResetSignal() | control.reset)
         m.submodules.pace = pace = AxiPace()
         connect(m, flipped(self.axi), pace.manager)
         connect(m, pace.subordinate, control.axi)

@@ -1,6 +1,6 @@
 """Rows of accumulators in one memory."""
 
-from amaranth.hdl import Module, Mux, ResetSignal, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -85,8 +85,11 @@ class AccumulatorMemory(wiring.Component):
             selected = Mux(clearing, 0, Mux(repeated, new, old))
             m.d.comb += total.eq(sum_of(term, selected, len(term)))
 
+        # A register, so that whatever resets the others clears rows as well.
+        resetting = Signal(init=1)
         reset_row = Signal.like(self.row, reset_less=True)
-        with m.If(ResetSignal(allow_reset_less=True)):
+        m.d.sync += resetting.eq(0)
+        with m.If(resetting):
             m.d.sync += reset_row.eq(reset_row + 1)
             m.d.comb += [write.en.eq(1), write.addr.eq(reset_row)]
         return m

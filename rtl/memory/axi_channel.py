@@ -38,6 +38,10 @@ class AxiChannel(wiring.Component):
         The memory. All outputs come straight from registers.
     fault : Out(1)
         High for a cycle after a response other than OKAY to a read or a write.
+    quiesce : In(1)
+        From then on no burst is begun, and what is read is dropped; stays until the reset.
+    unfinished : Out(1)
+        Bursts are under way. The memory would answer to them after a reset, too.
 
     Raises
     ------
@@ -58,6 +62,8 @@ class AxiChannel(wiring.Component):
             "base": In(address_width),
             "axi": Out(Axi4(address_width, config.word_width)),
             "fault": Out(1),
+            "quiesce": In(1),
+            "unfinished": Out(1),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -75,5 +81,8 @@ class AxiChannel(wiring.Component):
             writer.base.eq(self.base),
             self.channel.idle.eq(writer.idle),
             self.fault.eq(reader.fault | writer.fault),
+            reader.quiesce.eq(self.quiesce),
+            writer.quiesce.eq(self.quiesce),
+            self.unfinished.eq(reader.unfinished | writer.unfinished),
         ]
         return m

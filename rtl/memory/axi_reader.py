@@ -1,6 +1,6 @@
 """Turns a channel's read requests into AXI4 bursts."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, ResetInserter, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -40,6 +40,10 @@ class AxiReader(wiring.Component):
         The memory. All outputs come straight from registers.
     fault : Out(1)
         High for a cycle after a response other than OKAY.
+    quiesce : In(1)
+        From then on no burst is issued, and what comes is dropped; stays until the reset.
+    unfinished : Out(1)
+        Bursts are under way.
     """
 
     def __init__(self, config: Config, address_width: int) -> None:
@@ -51,6 +55,8 @@ class AxiReader(wiring.Component):
             "base": In(address_width),
             "axi": Out(Axi4Read(address_width, config.word_width)),
             "fault": Out(1),
+            "quiesce": In(1),
+            "unfinished": Out(1),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -72,7 +78,7 @@ class AxiReader(wiring.Component):
         m.d.comb += [
             reach.eq(address[:offset_width] + length),
             beyond.eq(Mux(reach[offset_width], reach[:offset_width], 0)),
-            free.eq((~axi.arvalid | axi.arready) & (outstanding != OUTSTANDING)),
+            free.eq((~axi.arvalid | axi.arready) & (outstanding != OUTSTANDING) & ~self.quiesce),
             issue.eq(free & (request.valid | (rest != 0))),
             request.ready.eq(free & (rest == 0)),
         ]
@@ -87,12 +93,14 @@ class AxiReader(wiring.Component):
                 rest_address.eq(address + length - beyond),
             ]
 
-        m.submodules.words = words = SkidBuffer(self._config.word_width)
+        words = SkidBuffer(self._config.word_width)
+        m.submodules.words = ResetInserter(self.quiesce)(words)
         wiring.connect(m, words.o, wiring.flipped(self.data))
         m.d.comb += [
             words.i.valid.eq(axi.rvalid),
             words.i.payload.eq(axi.rdata),
             axi.rready.eq(words.i.ready),
+            self.unfinished.eq(outstanding != 0),
         ]
         arrived = axi.rvalid & axi.rready
         m.d.sync += [

@@ -42,6 +42,10 @@ class AxiWriter(wiring.Component):
         The memory. All outputs come straight from registers.
     fault : Out(1)
         High for a cycle after a response other than OKAY.
+    quiesce : In(1)
+        From then on no burst is begun; stays until the reset.
+    unfinished : Out(1)
+        Bursts that were begun are not acknowledged.
     """
 
     def __init__(self, config: Config, address_width: int) -> None:
@@ -54,6 +58,8 @@ class AxiWriter(wiring.Component):
             "base": In(address_width),
             "axi": Out(Axi4Write(address_width, config.word_width)),
             "fault": Out(1),
+            "quiesce": In(1),
+            "unfinished": Out(1),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -62,7 +68,10 @@ class AxiWriter(wiring.Component):
         m.submodules.runs = runs = SyncFIFO(width=self._run.size, depth=_DEPTH)
         gathering = self._gather(m, words, runs)
         outstanding = self._send(m, words, runs)
-        m.d.comb += self.idle.eq(~gathering & ~runs.r_rdy & (outstanding == 0))
+        m.d.comb += [
+            self.unfinished.eq(outstanding != 0),
+            self.idle.eq(~gathering & ~runs.r_rdy & ~self.unfinished),
+        ]
         return m
 
     def _gather(self, m, words, runs):
@@ -115,7 +124,7 @@ class AxiWriter(wiring.Component):
         m.d.comb += [
             beat.eq((left != 0) & (~axi.wvalid | axi.wready)),
             start.eq(runs.r_rdy & (left == beat) & (~axi.awvalid | axi.awready)
-                     & (outstanding != OUTSTANDING)),
+                     & (outstanding != OUTSTANDING) & ~self.quiesce),
             runs.r_en.eq(start),
             words.r_en.eq(beat),
             axi.bready.eq(1),

@@ -15,7 +15,7 @@ from tests.cocotb.benches import PAUSES, simulate, start
 
 CONFIG = PRESETS["tiny"]
 #: The port's inputs other than AXI; they are zero unless a test drives them.
-INPUTS = ("response", "response_valid", *(
+INPUTS = ("response", "response_valid", "resetting", *(
     f"control__{name}" for name in (
         "running", "done", "error", "pc", "busy", "waits", "step", "step_key", "cycles",
         "phase_cycles", "response", "response_valid")))

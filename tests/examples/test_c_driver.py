@@ -154,10 +154,11 @@ def test_a_program_that_the_image_lacks(driver, image, name, entry):
     assert chip.writes.count((register("control"), Control.START)) == starts
 
 
-@pytest.mark.parametrize(("name", "value"), [("status", Status.RUNNING), ("busy", 2)])
-@pytest.mark.parametrize("use", [lambda device, image: device.load(image),
-                                 lambda device, image: device.train(),
-                                 lambda device, image: device.evaluate()])
+@pytest.mark.parametrize(("name", "value", "use"), [
+    ("status", Status.RUNNING, lambda device, image: device.load(image)),
+    *((name, value, use) for name, value in (("status", Status.RUNNING), ("busy", 2))
+      for use in (lambda device, image: device.train(),
+                  lambda device, image: device.evaluate()))])
 def test_a_chip_at_work_is_left_alone(driver, image, use, name, value):
     chip = PolledChip(SMALL)
     device = driver(chip)
@@ -208,27 +209,20 @@ def test_a_bus_that_fails(driver, image, access, monkeypatch):
         device.load(image)
 
 
-@pytest.mark.parametrize(("registers", "broken_off"), [
-    ({"status": Status.ERROR}, True), ({"cycles_low": 5}, True), ({"cycles_high": 5}, True),
-    ({"cycles_low": 5, "status": Status.DONE}, False)])
-def test_a_chip_whose_last_program_was_broken_off(driver, image, registers, broken_off):
-    """It may have left sums in the accumulators."""
+@pytest.mark.parametrize("registers", [
+    {"status": Status.ERROR}, {"cycles_low": 5}, {"busy": 2}, {}])
+def test_loading_resets_the_chip(driver, image, registers):
+    """A program before may have left sums in the accumulators."""
     chip = PolledChip(SMALL, **registers)
-    device = driver(chip)
-    if not broken_off:
-        device.load(image)
-        return
-    with pytest.raises(CDriverError, match="last program did not reach its end; reset the chip"):
-        device.load(image)
-    assert not chip.writes
+    driver(chip).load(image)
+    assert chip.writes[0] == (register("control"), Control.RESET)
 
 
-def test_after_an_error_the_chip_is_to_be_reset(driver, image):
-    device = driver(PolledChip(SMALL, error=Error.MEMORY))
-    with pytest.raises(CDriverError, match="stopped with an error"):
-        device.load(image)
-    with pytest.raises(CDriverError, match="last program did not reach its end; reset the chip"):
-        device.load(image)
+def test_a_reset_that_does_not_end(driver, image):
+    chip = PolledChip(SMALL, endless=True)
+    with pytest.raises(CDriverError, match=r"reset does not end, .*; load its bitstream again"):
+        driver(chip).load(image)
+    assert len(chip.writes) == 1
 
 
 def test_a_chip_without_a_clock(driver, image, monkeypatch):

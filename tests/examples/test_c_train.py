@@ -17,7 +17,7 @@ from hypercast.host.eda.integration.c_header import c_header
 from hypercast.host.runtime.image import write_image
 from hypercast.host.runtime.serial.bridged_chip import BridgedChip
 from hypercast.reference.fixed_gnn import FixedGnn
-from hypercast.rtl.registers import Error, register
+from hypercast.rtl.registers import Error, Status, register
 from hypercast.sim.pseudo_terminal import PseudoTerminal
 from hypercast.sim.serial_terminal import SerialTerminal
 from tests.examples.c_driver import FLAGS, SOURCES, PolledChip, compile_c
@@ -99,7 +99,7 @@ def test_a_serial_port(train, image, tmp_path):
     (Chip(SMALL, magic=0), "there is no Hypercast at this address"),
     (Chip(SMALL, error=Error.NETWORK), "stopped with an error (register error: 0x"),
     (EndlessChip(SMALL), "the program did not end in time"),
-    (EndlessChip(SMALL, busy=1), "the chip is at work; wait until it ends"),
+    (Chip(SMALL, endless=True), "the chip's reset does not end, because a memory"),
 ])
 def test_chips_that_are_refused(train, image, chip, message):
     with on(chip) as terminal:
@@ -209,7 +209,7 @@ def test_files_of_registers(kind, train, image, tmp_path):
     assert "not of one configuration" in said(**{**found, "config_hash": 1})
     assert "different versions" in said(**{**found, "version": 1})
     assert "the chip is at work" in said(**found, busy=1)
-    assert "did not reach its end" in said(**found, cycles_low=1)
+    assert "reset does not end" in said(**found, status=Status.RESETTING)
     # All is written into one register after the other, and nothing happens.
     assert "other training steps than it was to do" in said(**found, step_key=5)
 

@@ -161,6 +161,10 @@ MISTAKES = [
             "(arrived & axi.rlast)", "arrived"),
     Mistake("axi_reader", "has at most", memory.axi_reader, "AxiReader", axi_reader,
             "axi.rresp != Response.OKAY", "axi.rresp == Response.SLVERR"),
+    Mistake("axi_reader", "when it", memory.axi_reader, "AxiReader", axi_reader,
+            " & ~self.quiesce", ""),
+    Mistake("axi_reader", "when it", memory.axi_reader, "AxiReader", axi_reader,
+            "ResetInserter(self.quiesce)(words)", "words"),
     Mistake("axi_reader", "delivers", axi_reader, "SkidBuffer", skid_buffer,
             "spare.eq(payload_in)", "spare.eq(payload_out)"),
     # Joins words of any addresses; ends bursts a word early; does not wait for responses.
@@ -169,7 +173,9 @@ MISTAKES = [
     Mistake("axi_writer", "writes", memory.axi_writer, "axi_writer", axi_writer,
             "axi.wlast.eq(left == 1)", "axi.wlast.eq(left == 2)", slow=True),
     Mistake("axi_writer", "writes", memory.axi_writer, "axi_writer", axi_writer,
-            " & (outstanding == 0)", "", slow=True),
+            " & ~self.unfinished", "", slow=True),
+    Mistake("axi_writer", "writes", memory.axi_writer, "axi_writer", axi_writer,
+            " & ~self.quiesce", "", slow=True),
     # Lets a client change channels before its words have come; counts a burst's words wrong.
     Mistake("read_crossbar", "a client", memory.read_crossbar, "read_crossbar", read_crossbar,
             "((pending == 0) | (current == number))", "1"),

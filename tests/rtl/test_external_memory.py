@@ -5,8 +5,18 @@ import pytest
 
 from hypercast.rtl.chip import Chip
 from hypercast.rtl.config import PRESETS
+from hypercast.rtl.control.axi_lite import Response as AxiResponse
+from hypercast.rtl.control.window import TIMEOUT
 from hypercast.rtl.memory.axi4 import Response
-from hypercast.rtl.registers import COUNTERS, CoreSpace, Error, Space, register
+from hypercast.rtl.registers import (
+    COUNTERS,
+    Control,
+    CoreSpace,
+    Error,
+    Space,
+    Status,
+    register,
+)
 from tests.bench import run
 from tests.rtl.control.axi_manager import AxiManager
 from tests.rtl.memory.axi_memory import AxiMemory
@@ -73,3 +83,33 @@ def test_an_error_is_named(chip):
     assert chip[2] == [0, Error.MEMORY]
     assert {key for key, count in chip[3].items() if count} == {
         (CONFIG.cores - 1, "gradients_faults")}
+
+
+def test_a_reset_waits_for_the_memory():
+    """A read that the window gave up is answered to the core that asked, and not to the next."""
+    chip = Chip(CONFIG, external=True)
+    rng = np.random.default_rng(2)
+    host = AxiManager(chip.axi, rng, 0.0)
+    memories = [AxiMemory(read=axi.read, write=axi.write, base=0, words=CONFIG.channel_words,
+                          rng=rng, latency=TIMEOUT + 500) for axi in chip.memory]
+    memories[0].contents[:2] = 1111, 2222
+    looks = []
+
+    async def bench(ctx):
+        for name, value in (("step", 5), ("repeat", 3), ("space", Space.FEATURES)):
+            await host.write(ctx, register(name), int(value))
+        assert await host.read(ctx, register("data")) == (AxiResponse.SLVERR, 0)
+        assert await host.read_register(ctx, "error") == Error.WINDOW
+        await host.write_register(ctx, "control", Control.RESET)
+        while await host.read_register(ctx, "status") & Status.RESETTING:
+            looks.append(await host.read(ctx, register("data")))
+        memories[0]._latency = 20
+        found = [await host.read_register(ctx, name) for name in ("error", "step", "repeat")]
+        assert found == [0, 0, 3]
+        await host.write_register(ctx, "address", 1)
+        assert await host.read_register(ctx, "data") == 2222
+
+    run(chip, bench, background=[*host.drivers, *(
+        driver for memory in memories for driver in memory.drivers)], cycles=20_000)
+    assert looks and all(response == AxiResponse.SLVERR for response, _ in looks)
+    assert memories[0].reads == [(0, 1), (1, 1)]

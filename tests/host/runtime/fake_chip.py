@@ -21,11 +21,13 @@ class FakeChip(Transport):
         How long a program takes.
     error : Error
         With which every program ends.
+    endless : bool
+        Whether a reset does not end.
     **changes
         Registers that read otherwise.
     """
 
-    def __init__(self, config, *, cycles=1200, error=0, **changes):
+    def __init__(self, config, *, cycles=1200, error=0, endless=False, **changes):
         self.registers = {register(name): value for name, value in {
             "magic": MAGIC, "version": INTERFACE_VERSION, "config_hash": config.hash,
             **changes}.items()}
@@ -34,6 +36,7 @@ class FakeChip(Transport):
         self.closed = False
         self._cycles = cycles
         self._error = error
+        self._endless = endless
 
     def __getitem__(self, name):
         return self.registers.get(register(name), 0)
@@ -64,12 +67,17 @@ class FakeChip(Transport):
         elif address == register("control"):
             if value & Control.START:
                 self["status"], self["cycles_low"], self["cycles_high"] = Status.RUNNING, 0, 0
+            if value & Control.RESET:
+                for name in ("status", "error", "busy", "cycles_low", "cycles_high", "step",
+                             "step_key"):
+                    self[name] = 0
+                self["status"] = Status.RESETTING if self._endless else Status(0)
         else:
             self.registers[address] = value
 
     def wait(self, cycles):
         self["cycles_low"] += cycles
-        if self["cycles_low"] >= self._cycles:
+        if self["status"] & Status.RUNNING and self["cycles_low"] >= self._cycles:
             self["error"] = int(self._error)
             self["status"] = Status.ERROR if self._error else Status.DONE
             if not self._error:

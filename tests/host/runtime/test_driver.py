@@ -69,6 +69,20 @@ def test_load_through_the_window(job):
         assert not momentum.any()
 
 
+def test_loading_resets_a_chip_that_did_not_finish(job):
+    chip = FakeChip(SMALL, cycles=10 * LIMIT)
+    driver = Driver(chip, SMALL)
+    driver.load(job)
+    assert (register("control"), Control.RESET) not in chip.writes
+    with pytest.raises(DeviceTimeoutError):
+        driver.run(job.entries["train"], limit=LIMIT)
+    with pytest.raises(DeviceError, match="is running a program"):
+        driver.patch(0, 0)
+    for resets in (1, 1):  # the second load finds it clean
+        driver.load(job)
+        assert chip.writes.count((register("control"), Control.RESET)) == resets
+
+
 def test_matrix_of_cores_without_vertices():
     model = small_model(small_graph(vertices=1, classes=1))
     job = compile_job(model, SMALL)

@@ -7,7 +7,7 @@ from hypercast.host.runtime.driver import Driver
 from hypercast.host.runtime.mapped_transport import MappedTransport, mapped_place, open_mapped
 from hypercast.host.runtime.transport import TransportError
 from hypercast.rtl.config import PRESETS
-from hypercast.rtl.registers import Status, register
+from hypercast.rtl.registers import Control, Status, register
 from tests.host.runtime.register_file import register_file
 
 TINY = PRESETS["tiny"]
@@ -39,11 +39,14 @@ def test_the_driver_knows_the_chip(space):
     transport.close()
 
 
-def test_nobody_and_broken_off_programs_are_refused(space):
+def test_nobody_is_refused_and_a_chip_reset(space, tmp_path):
     with pytest.raises(TransportError, match=r"no chip at 0x0 of .*reads 0x00000000, not 0x"):
         open_mapped(f"mapped:{space()}")
     path = space(status=Status.RUNNING, cycles_low=9)
-    with pytest.raises(TransportError, match=r"did not reach its end .*or load the board's"):
+    open_mapped(f"mapped:{path}@65536").close()
+    assert (tmp_path / "mem").read_bytes()[0x10000 + register("control")] == Control.RESET
+    path = space(status=Status.RESETTING)
+    with pytest.raises(TransportError, match="reset does not end, because a memory"):
         open_mapped(f"mapped:{path}@65536")
 
 

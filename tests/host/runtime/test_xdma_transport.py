@@ -8,7 +8,7 @@ from hypercast.host.runtime.driver import Driver, MismatchError
 from hypercast.host.runtime.transport import TransportError
 from hypercast.host.runtime.xdma_transport import XdmaTransport, open_xdma, xdma_path
 from hypercast.rtl.config import PRESETS
-from hypercast.rtl.registers import Status, register
+from hypercast.rtl.registers import Control, Status, register
 from tests.host.runtime.register_file import register_file
 
 TINY = PRESETS["tiny"]
@@ -52,22 +52,15 @@ def test_ones_are_data_or_nobody(registers):
     transport.close()
 
 
-@pytest.mark.parametrize(("values", "left"), [
-    ({}, False),
-    ({"status": Status.DONE, "cycles_low": 9}, False),
-    ({"status": Status.RUNNING, "cycles_low": 9}, True),
-    ({"cycles_low": 9}, True),
-    ({"cycles_high": 9}, True),
-    ({"status": Status.DONE | Status.ERROR, "cycles_low": 9}, True),
-    ({"status": Status.ERROR}, True),
-])
-def test_a_broken_off_program_is_not_built_on(registers, values, left):
-    path = registers(**values)
-    if left:
-        with pytest.raises(TransportError, match=r"did not reach its end .*; wait for it, or load"):
-            open_xdma(f"xdma:{path}")
-    else:
-        open_xdma(f"xdma:{path}").close()
+@pytest.mark.parametrize("status", [0, Status.DONE, Status.RUNNING, Status.DONE | Status.ERROR])
+def test_opening_resets_the_chip(registers, tmp_path, status):
+    open_xdma(f"xdma:{registers(status=status, cycles_low=9)}").close()
+    assert (tmp_path / "xdma0_user").read_bytes()[register("control")] == Control.RESET
+
+
+def test_a_reset_that_does_not_end(registers):
+    with pytest.raises(TransportError, match="reset does not end, because a memory of it does not"):
+        open_xdma(f"xdma:{registers(status=Status.RESETTING)}")
 
 
 def test_errors_name_the_file_and_the_address(registers, tmp_path):

@@ -34,14 +34,15 @@ class StandIn(wiring.Component):
 
     parts = {}
 
-    def __init__(self, module, members):
+    def __init__(self, module, members, *, reset=None):
         super().__init__(members)
-        self.clock, self.reset = Signal(), Signal()
+        self._reset = ResetSignal() if reset is None else reset
+        self.clock_seen, self.reset_seen = Signal(), Signal()
         self.parts[module] = self
 
     def elaborate(self, platform):
         m = Module()
-        m.d.comb += [self.clock.eq(ClockSignal()), self.reset.eq(ResetSignal())]
+        m.d.comb += [self.clock_seen.eq(ClockSignal()), self.reset_seen.eq(self._reset)]
         return m
 
 
@@ -167,24 +168,31 @@ def test_transfers_of_the_host_are_in_the_last_slot(bench):
 
 
 def test_resets_last_whole_cycles_of_the_chip(bench):
-    """Of the parts, which see the same clock; the folded core hears of a restart at once."""
+    """Of the parts, which see the same clock; the folded core hears of a restart at once.
+
+    The control unit can reset the core alone.
+    """
     rng = random.Random(4)
     last = _CONFIG.cores - 1
 
     async def program(ctx):
-        expected = 1
+        expected = also = 1
         async for cycle, slot in bench.slots(ctx, 12):
             asked = (cycle, slot) in asked_for
             ctx.set(bench.clock.rst, asked)
-            assert ctx.get(bench.core.reset) == ctx.get(bench.control.reset) == expected
-            assert ctx.get(bench.core.clock) == ctx.get(bench.control.clock) == ctx.get(
+            ctx.set(bench.control.reset, cycle in own)
+            assert ctx.get(bench.control.reset_seen) == expected
+            assert ctx.get(bench.core.reset_seen) == also
+            assert ctx.get(bench.core.clock_seen) == ctx.get(bench.control.clock_seen) == ctx.get(
                 bench.clock.clk)
             restart = rng.randrange(2)
             ctx.set(bench.chip.restart, restart)
             assert ctx.get(bench.core.restart) == restart
             if slot == last:
                 expected = asked
+                also = asked or cycle in own
 
+    own = {4, 6, 7, 10}
     asked_for = {(cycle, slot) for cycle in range(12) for slot in range(last + 1)
                  if 3 <= cycle < 5 or (cycle == 7 and slot < 3) or (cycle, slot) == (9, last)}
     bench.run(program)

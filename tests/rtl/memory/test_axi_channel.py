@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from amaranth.hdl import Module, ResetInserter, Signal
 
 from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import BURST
@@ -189,3 +190,63 @@ def test_bad_responses_are_reported(response):
 def test_bad_address_widths_are_refused(width):
     with pytest.raises(ValueError, match=f"14 to 64 for a channel of 16384 bytes, not {width}"):
         AxiChannel(WIDE, width)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_reset_leaves_nothing_under_way(seed):
+    """Amid reads and writes: all that was begun is finished, and afterwards words are right."""
+    rng = np.random.default_rng(seed)
+    reset = Signal()
+    dut = AxiChannel(NARROW, 34)
+    memory = AxiMemory(read=dut.axi.read, write=dut.axi.write, base=HIGH, rng=rng, stall=0.3,
+                       words=NARROW.channel_words, latency=int(rng.integers(1, 60)))
+    memory.contents[:] = rng.integers(1, 1 << 16, NARROW.channel_words)
+    m = Module()
+    m.submodules.dut = ResetInserter(reset)(dut)
+    stopped = []
+
+    async def place(ctx):
+        ctx.set(dut.base, HIGH)
+
+    async def traffic(ctx, stream, payload):
+        """Offer whatever until the reset; nobody takes all that is read."""
+        while not stopped:
+            ctx.set(stream.payload, payload())
+            ctx.set(stream.valid, 1)
+            taken = False
+            while not taken and not stopped:
+                _, _, taken = await ctx.tick().sample(stream.ready)
+        ctx.set(stream.valid, 0)
+
+    def read():
+        return {"address": int(rng.integers(48)), "length": int(rng.integers(1, 17))}
+
+    def write():
+        return {"address": int(rng.integers(64)), "data": int(rng.integers(1, 1 << 16))}
+
+    async def bench(ctx):
+        await ctx.tick().repeat(int(rng.integers(5, 120)))
+        ctx.set(dut.quiesce, 1)
+        await ctx.tick().repeat(2)
+        while ctx.get(dut.unfinished):
+            await ctx.tick()
+        bursts = len(memory.reads), len(memory.writes)
+        await ctx.tick().repeat(200)
+        assert (len(memory.reads), len(memory.writes)) == bursts
+        stopped.append(True)
+        await ctx.tick()
+        ctx.set(reset, 1)
+        ctx.set(dut.quiesce, 0)
+        await ctx.tick()
+        ctx.set(reset, 0)
+        for start in range(0, 64, 16):
+            expected = [int(word) for word in memory.contents[start:start + 16]]
+            await put(ctx, dut.channel.read_request, [{"address": start, "length": 16}])
+            assert await get(ctx, dut.channel.read_data, 16) == expected
+        await write_all(dut, [(5, 77)])(ctx)
+        assert memory.contents[5] == 77
+
+    run(m, bench, background=[
+        place, *memory.drivers,
+        lambda ctx: traffic(ctx, dut.channel.read_request, read),
+        lambda ctx: traffic(ctx, dut.channel.write, write)])

@@ -51,7 +51,7 @@ def test_files_and_targets():
     head, _, text = fusesoc_core(CONFIG, OPTIONS).partition("\n")
     assert head == "CAPI=2:" and f"configuration hash {CONFIG.hash:#010x}" in text
     core = yaml.safe_load(text)
-    assert core["name"] == "hypercast:accelerators:mine:10"
+    assert core["name"] == "hypercast:accelerators:mine:11"
     assert set(core["targets"]) == {"default", "lint", "synth", "sim"}
     assert core["targets"]["synth"]["toplevel"] == "mine"
     assert core["targets"]["sim"]["toplevel"] == "mine_bench"
