@@ -164,7 +164,7 @@ class FixedGnn(FixedPasses):
             step=self.epoch, exponents=self.exponents.entries(),
             parameters={name: dict(arrays) for name, arrays in self.kept.items()},
             momentum_exponents=self.rules.momentum_exponents.entries(),
-            halos=self.sample.place.kept)
+            older=self.sample.place.kept)
 
     def load_state(self, state: TrainingState) -> None:
         """Go on from the ``TrainingState`` of a model with the same graph, network and recipe."""
@@ -175,7 +175,7 @@ class FixedGnn(FixedPasses):
         self.rules.momentum_exponents.load(state.momentum_exponents)
         self.tensors |= weight_operands(self.network, self._width, state)
         self.epoch = state.step
-        self.sample.place.keep(state.halos)
+        self.sample.place.keep(state.older)
 
     def _update(self, name: Tensor, gradient: IntArray) -> None:
         exponents = self.exponents

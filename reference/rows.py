@@ -9,17 +9,17 @@ import numpy.typing as npt
 from hypercast.reference.array_types import IntArray, SparseArray
 from hypercast.reference.tensor import Tensor
 
-__all__ = ["AllRows", "Element", "HaloRows"]
+__all__ = ["AllRows", "Element", "Older"]
 
 Element = TypeVar("Element", bound=np.generic)
 
 
-class HaloRows(NamedTuple):
-    """Rows of a tensor that a later step takes.
+class Older(NamedTuple):
+    """A tensor of a step, or rows of it, that a later step takes.
 
     Attributes
     ----------
-    values : (R, C) array of int64
+    values : array of int64
         Mantissas.
     exponent : int
         Theirs.
@@ -67,9 +67,9 @@ class AllRows:
         return matrix
 
     @property
-    def kept(self) -> dict[Tensor, HaloRows]:
+    def kept(self) -> dict[Tensor, Older]:
         """What a later step takes of this one, besides the ``TrainingState``."""
         return {}
 
-    def keep(self, kept: Mapping[Tensor, HaloRows]) -> None:
+    def keep(self, kept: Mapping[Tensor, Older]) -> None:
         """Go on with what ``kept`` gave."""

@@ -14,7 +14,7 @@ import scipy.sparse
 
 from hypercast.reference.arithmetic import requantize, rounded_shift
 from hypercast.reference.array_types import IntArray, SparseArray
-from hypercast.reference.rows import AllRows, Element, HaloRows
+from hypercast.reference.rows import AllRows, Element, Older
 from hypercast.reference.tensor import FEATURES, Pass, Tensor
 
 __all__ = ["SMOOTHING_ONE", "KeptRows", "StaleParts", "is_exact"]
@@ -48,7 +48,7 @@ class KeptRows:
     def __init__(self, element_width: int, smoothing: int) -> None:
         self._width = element_width
         self._smoothing = smoothing
-        self._kept: dict[Tensor, HaloRows] = {}
+        self._kept: dict[Tensor, Older] = {}
 
     def replaced(self, name: Tensor, rows: IntArray, exponent: int) -> IntArray:
         """What stands for rows of this step, which are kept for the next one.
@@ -58,25 +58,25 @@ class KeptRows:
         old, unit = self._kept.get(name), exponent - _FRACTION
         new = rows.astype(np.int64) << _FRACTION
         if old is None:
-            self._kept[name] = HaloRows(new, unit)
+            self._kept[name] = Older(new, unit)
             return rows
         mean = _aligned(old, unit, _KEPT_WIDTH)
         new = rounded_shift(
             self._smoothing * mean + (SMOOTHING_ONE - self._smoothing) * new, 16)
-        self._kept[name] = HaloRows(new, unit)
+        self._kept[name] = Older(new, unit)
         return _aligned(old, exponent, self._width)
 
     @property
-    def kept(self) -> dict[Tensor, HaloRows]:
+    def kept(self) -> dict[Tensor, Older]:
         """Everything that is kept."""
         return dict(self._kept)
 
-    def load(self, kept: Mapping[Tensor, HaloRows]) -> None:
+    def load(self, kept: Mapping[Tensor, Older]) -> None:
         """Go on with what ``kept`` gave."""
         self._kept = dict(kept)
 
 
-def _aligned(halo: HaloRows, exponent: int, width: int) -> IntArray:
+def _aligned(halo: Older, exponent: int, width: int) -> IntArray:
     """Rows with another exponent: rounded, or saturated."""
     shift = exponent - halo.exponent
     if shift < 0:
@@ -135,11 +135,11 @@ class StaleParts(AllRows):
         return np.concatenate([matrix, rows])
 
     @property
-    def kept(self) -> dict[Tensor, HaloRows]:
+    def kept(self) -> dict[Tensor, Older]:
         """Rows of the vertices that other parts read, in the order of ranks."""
         return self._rows.kept
 
-    def keep(self, kept: Mapping[Tensor, HaloRows]) -> None:
+    def keep(self, kept: Mapping[Tensor, Older]) -> None:
         """Go on with what ``kept`` gave."""
         self._rows.load(kept)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hypercast.reference.array_types import IntArray
-from hypercast.reference.rows import HaloRows
+from hypercast.reference.rows import Older
 from hypercast.reference.tensor import Tensor
 
 __all__ = ["TrainingState"]
@@ -25,12 +25,13 @@ class TrainingState:
         Entry of the exponent file to exponent and peak, ``None`` where there is none.
     momentum_exponents : dict
         Parameter to the exponent of its momenta.
-    halos : dict
-        With stale halos, tensor to those of its rows that the next step takes, see ``StaleParts``.
+    older : dict
+        What the next step takes of older ones: with stale halos, tensor to some of its rows, see
+        ``StaleParts``; with two weight versions, parameter to its operand, see ``TwoVersionsGnn``.
     """
 
     step: int
     parameters: dict[Tensor, dict[str, IntArray]]
     exponents: dict[Tensor, tuple[int, int | None]]
     momentum_exponents: dict[Tensor, int]
-    halos: Mapping[Tensor, HaloRows] = field(default_factory=dict)
+    older: Mapping[Tensor, Older] = field(default_factory=dict)

@@ -30,7 +30,7 @@ BENCHES = {
     "roofline": "training steps on the simulated chip, against their busiest resource; scaling",
     "shapes": "trainings of random shapes on random simulated chips, word for word",
     "sparse": "Cora's first layer on the simulated chip, word-sparse against dense",
-    "staleness": "accuracy with stale halos, next to exact training, over seeds",
+    "staleness": "accuracy with old rows and weights, next to exact training, over seeds",
     "sim": "speed of the compiled simulation: against Amaranth's, threads, compiling, Cora",
 }
 

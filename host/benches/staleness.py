@@ -1,4 +1,4 @@
-"""What old rows cost: accuracy with stale halos, next to exact training, over seeds."""
+"""What old rows and weights cost: accuracy next to that of exact training, over seeds."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -24,7 +24,8 @@ _SEEDS = 10
 SCHEMES: dict[str, Assignment | None] = {"exact": None} | {
     name: Assignment(scheme="graph", parts=(1.0,) * _PARTS, smoothing=smoothing)
     for name, smoothing in (("stale halos", 0.0), ("stale halos, smoothing 0.5", 0.5),
-                            ("stale halos, smoothing 0.95", 0.95))}
+                            ("stale halos, smoothing 0.95", 0.95))} | {
+    "two weight versions": Assignment(scheme="layers", versions=2)}
 _MODEL = Model(hidden=(64,), order=("combine_first",))
 #: The least that exact training is better than stale halos on the graph that tells them apart.
 _APART = 10.0

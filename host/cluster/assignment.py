@@ -29,6 +29,9 @@ class Assignment:
         Of a graph: if it is given, rows of other boards are those of the step before, or a running
         mean that keeps this share of itself in each step. The bits are not those of one board, but
         of as many parts.
+    versions : int
+        Of layers: versions of the weights. With 2, gradients are of weights one step older, so that
+        a step begins while the one before is under way. The bits are not those of exact training.
     """
 
     scheme: str | None = None
@@ -38,6 +41,7 @@ class Assignment:
     runs: tuple[range, ...] = ()
     in_flight: tuple[int, ...] = ()
     smoothing: float | None = None
+    versions: int = 1
 
 
 def turns(counts: Sequence[int]) -> list[int]:

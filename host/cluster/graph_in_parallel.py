@@ -84,4 +84,4 @@ class StaleGraphInParallel(GraphInParallel):
         """The state, with the rows that all parts take next; only the leader has all of them."""
         assert isinstance(self._place, StaleSharedRows)
         parts = self._group.gather(self._place.placed())
-        return replace(super().state(), halos=StaleSharedRows.together(parts))
+        return replace(super().state(), older=StaleSharedRows.together(parts))

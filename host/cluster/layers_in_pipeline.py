@@ -1,27 +1,30 @@
 """Each board has a run of layers; activations and gradients of micro-batches cross between them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from hypercast.host.cluster.balanced_runs import balanced_runs
 from hypercast.host.cluster.group import ClusterError, Group
-from hypercast.host.cluster.paced_gnn import PacedGnn
 from hypercast.host.cluster.stage import Stage
 from hypercast.host.cluster.total import Totals
 from hypercast.host.runtime.devices import ReferenceDevice
 from hypercast.host.runtime.sampled_device import SampledDevice
 from hypercast.host.schedules.turns import one_forward_one_backward
 from hypercast.reference.array_types import IntArray
+from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.metrics import LOSS_UNIT, Metrics
 from hypercast.reference.network import Network
+from hypercast.reference.rows import Older
 from hypercast.reference.sample import Sample
 from hypercast.reference.step_sums import StepSums
-from hypercast.reference.tensor import EDGES, FEATURES
+from hypercast.reference.tensor import EDGES, FEATURES, Tensor
 from hypercast.reference.training_state import TrainingState
 
-__all__ = ["LayersInPipeline", "SampledPipeline", "runs_of_layers"]
+__all__ = ["LayersInPipeline", "SampledPipeline", "no_metrics", "runs_of_layers"]
 
 
 def runs_of_layers(network: Network, sample: Sample, boards: int) -> list[range]:
@@ -71,7 +74,7 @@ class LayersInPipeline(ReferenceDevice):
 
     def __init__(self, model: InitialModel, group: Group, runs: Sequence[range] = (),
                  in_flight: Sequence[int] = ()) -> None:
-        super().__init__(model, PacedGnn(model, group))
+        super().__init__(model, self._made(model))
         self._group = group
         self._sample = model.sample
         self._totals = Totals(group, model.state, LOSS_UNIT * model.sample.loss_scale)
@@ -79,6 +82,17 @@ class LayersInPipeline(ReferenceDevice):
         self._own = runs[group.rank]
         self._in_flight = in_flight[group.rank] if in_flight else group.size - group.rank
         self._evaluated: Stage | None = None
+
+    # What differs where weights have two versions.
+
+    def _made(self, model: InitialModel) -> FixedGnn:
+        """What holds the parameters, and updates them."""
+        return FixedGnn(model)
+
+    @property
+    def _weights(self) -> Mapping[Tensor, Older] | None:
+        """What passes of a training step take instead of the newest parameters."""
+        return None
 
     def train_step(self, *, record: bool = False) -> Metrics:
         if record:
@@ -88,13 +102,15 @@ class LayersInPipeline(ReferenceDevice):
     def train_on(self, samples: Sequence[Sample]) -> Metrics:
         """A step on micro-batches, whose edge weights have one exponent."""
         oracle, group = self.oracle, self._group
+        group.begin_step()
         self.begin_step()
         begun = oracle.exponents.entries()
         stages: dict[int, Stage] = {}
         found = None
         for forward, number in one_forward_one_backward(self._in_flight, len(samples)):
             if forward:
-                stages[number] = Stage(oracle, samples[number], self._own, oracle.step_key)
+                stages[number] = Stage(oracle, samples[number], self._own, oracle.step_key,
+                                       weights=self._weights)
                 self._pass_on(stages[number], forward=True)
                 continue
             stage = stages.pop(number)
@@ -106,6 +122,7 @@ class LayersInPipeline(ReferenceDevice):
         before = oracle.saturations.total()
         self.update(StepSums(gradients=found.gradients, entries=entries, metrics=found.metrics,
                              saturations=0))
+        group.end_step()
         entry_of = oracle.network.exponent_entry
         entries = oracle.exponents.entries()
         oracle.exponents.load({**entries, **self._totals.entries({
@@ -133,7 +150,7 @@ class LayersInPipeline(ReferenceDevice):
             gradients={name: gradient.accumulators for name, gradient in passes.gradients.items()},
             entries=passes.opened | {EDGES: (sample.edge_exponent, None),
                                      FEATURES: (sample.features.exponent, None)},
-            metrics=stage.metrics or _no_metrics(sample),
+            metrics=stage.metrics or no_metrics(sample),
             saturations=passes.saturations.total())
 
     def evaluate(self) -> Metrics:
@@ -142,7 +159,7 @@ class LayersInPipeline(ReferenceDevice):
         self._pass_on(stage, forward=True)
         oracle.exponents.load({
             **oracle.exponents.entries(), **self._totals.entries(stage.passes.opened)})
-        return self._totals.metrics(stage.metrics or _no_metrics(self._sample))
+        return self._totals.metrics(stage.metrics or no_metrics(self._sample))
 
     def logits(self) -> tuple[IntArray, int]:
         last = self._group.size - 1
@@ -160,11 +177,14 @@ class LayersInPipeline(ReferenceDevice):
     def state(self) -> TrainingState:
         """The state of all layers; only the leader has it."""
         own = self.oracle.state()
-        for parameters in self._group.gather({
-                name: arrays for name, arrays in own.parameters.items()
-                if name.layer in self._own}):
-            own.parameters.update(parameters)
-        return own
+        found: tuple[dict[Tensor, Any], ...] = (
+            own.parameters, own.momentum_exponents, dict(own.older))
+        for parts in self._group.gather(tuple(
+                {name: value for name, value in part.items() if name.layer in self._own}
+                for part in found)):
+            for part, more in zip(found, parts, strict=True):
+                part.update(more)
+        return replace(own, older=found[-1])
 
     @property
     def leads(self) -> bool:
@@ -190,10 +210,10 @@ class SampledPipeline(SampledDevice):
         """``Metrics`` of the whole graph, computed by the leader; others only give their layers."""
         state = self._device.state()
         assert isinstance(self._device, LayersInPipeline)
-        return self._judged(state) if self._device.leads else _no_metrics(self._source.first)
+        return self._judged(state) if self._device.leads else no_metrics(self._source.first)
 
 
-def _no_metrics(sample: Sample) -> Metrics:
+def no_metrics(sample: Sample) -> Metrics:
     """Of no vertices."""
     none = np.zeros(4, dtype=np.int64)
     return Metrics(none, none, none, none, LOSS_UNIT * sample.loss_scale)

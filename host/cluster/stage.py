@@ -1,5 +1,6 @@
 """A run of layers, forward and backward, of one micro-batch."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypercast.reference.array_types import BoolArray, IntArray
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.fixed_passes import FixedPasses
 from hypercast.reference.metrics import Metrics
+from hypercast.reference.rows import Older
 from hypercast.reference.sample import Sample
 from hypercast.reference.tensor import EDGES, FEATURES, Kind, Pass, Tensor
 
@@ -46,18 +48,25 @@ class Stage:
         Numbers of the layers, from 1.
     step_key : int or None
         Step key of a training step; None is an evaluation.
+    entries : dict, optional
+        Entries of the exponent file, if they are not those of the oracle.
+    weights : dict, optional
+        Parameters, if they are not the oracle's newest ones.
     """
 
-    def __init__(self, oracle: FixedGnn, sample: Sample, layers: range,
-                 step_key: int | None) -> None:
+    def __init__(self, oracle: FixedGnn, sample: Sample, layers: range, step_key: int | None, *,
+                 entries: Mapping[Tensor, tuple[int, int | None]] | None = None,
+                 weights: Mapping[Tensor, Older] | None = None) -> None:
         self._layers = layers
         self._step_key = step_key
         self._during = Pass.EVALUATION if step_key is None else Pass.TRAINING
         self.passes = passes = FixedPasses(oracle.network, oracle.recipe, sample)
-        passes.exponents.load(oracle.exponents.entries())
+        passes.exponents.load(oracle.exponents.entries() if entries is None else entries)
         for name, values in ((EDGES, sample.edge_exponent), (FEATURES, sample.features.exponent)):
             passes.exponents[name] = values
         passes.tensors |= {name: oracle.tensors[name] for name in oracle.kept}
+        for name, older in (weights or {}).items():
+            passes.tensors[name], passes.exponents[name] = older
         self._type = np.dtype(f"int{oracle.recipe.element_width}")
         self.metrics: Metrics | None = None
         passes.begin()

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from hypercast.host.cluster.shared_rows import Halo, SharedRows
 from hypercast.reference.array_types import IntArray, SparseArray
-from hypercast.reference.rows import HaloRows
+from hypercast.reference.rows import Older
 from hypercast.reference.stale_rows import KeptRows, is_exact
 from hypercast.reference.tensor import BACKWARD, Tensor
 
@@ -47,11 +47,11 @@ class StaleSharedRows(SharedRows):
         return self._rows.replaced(name, fresh.astype(np.int64), exponent)
 
     @property
-    def kept(self) -> dict[Tensor, HaloRows]:
+    def kept(self) -> dict[Tensor, Older]:
         """Those of the halo's vertices."""
         return self._rows.kept
 
-    def keep(self, kept: Mapping[Tensor, HaloRows]) -> None:
+    def keep(self, kept: Mapping[Tensor, Older]) -> None:
         """Go on with rows of all vertices that some part reads of others."""
         self._rows.load({name: rows._replace(values=rows.values[self._place(name)[0]])
                          for name, rows in kept.items()})
@@ -59,19 +59,19 @@ class StaleSharedRows(SharedRows):
     def _place(self, name: Tensor) -> tuple[IntArray, int]:
         return self._places[name.kind in BACKWARD]
 
-    def placed(self) -> dict[Tensor, tuple[IntArray, int, HaloRows]]:
+    def placed(self) -> dict[Tensor, tuple[IntArray, int, Older]]:
         """What is kept of each tensor: places, how many there are of all parts, and rows."""
         return {name: (*self._place(name), rows) for name, rows in self.kept.items()}
 
     @staticmethod
-    def together(parts: Sequence[Mapping[Tensor, tuple[IntArray, int, HaloRows]]],
-                 ) -> dict[Tensor, HaloRows]:
+    def together(parts: Sequence[Mapping[Tensor, tuple[IntArray, int, Older]]],
+                 ) -> dict[Tensor, Older]:
         """Rows of all vertices that some part reads of others, from what is ``placed`` in each."""
-        found: dict[Tensor, HaloRows] = {}
+        found: dict[Tensor, Older] = {}
         for part in parts:
             for name, (places, count, rows) in part.items():
                 if name not in found:
-                    found[name] = HaloRows(
+                    found[name] = Older(
                         np.zeros((count, rows.values.shape[1]), np.int64), rows.exponent)
                 found[name].values[places] = rows.values
         return found

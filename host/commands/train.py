@@ -41,7 +41,7 @@ from hypercast.host.runtime.utilisation import utilisation
 from hypercast.host.training.description.description import Description
 from hypercast.host.training.run_folder import Record
 from hypercast.host.training.share import Share
-from hypercast.host.training.sharing import SCHEMES, completed
+from hypercast.host.training.sharing import LAYERS, SCHEMES, completed
 from hypercast.host.training.trainer import Trainer
 from hypercast.sim.waves import Waves
 
@@ -89,8 +89,8 @@ _TIMEOUT = 600.0
               help="Train on the boards of --cluster by a plan that hypercast plan -o wrote.")
 @click.option("--staleness", is_flag=True,
               help="Boards that share a graph take each other's rows of the step before, and do "
-                   "not wait for them; with --cluster, if that is fastest. The bits are not those "
-                   "of one board.")
+                   "not wait for them; those that have a run of layers, weights one step older. "
+                   "With --cluster, if that is fastest. The bits are not those of one board.")
 @click.option("--smoothing", type=click.FloatRange(0, 1, max_open=True), default=None,
               help="With --staleness: rows of others are a running mean that keeps this share of "
                    "itself in each step.  [default: 0]")
@@ -135,8 +135,7 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
             followed = follow_plan(group) if group and group.rank else lead_plan(
                 plan, description, described, group, smoothing or 0.0, status.update)
             description = followed.description
-    assignment = followed.assignment if followed else Assignment(
-        scheme=scheme, smoothing=(smoothing or 0.0) if staleness else None)
+    assignment = followed.assignment if followed else _assignment(scheme, staleness, smoothing)
     if group and group.rank:
         if description.sampling.sampler:
             Trainer.of_description(description, group=group, assignment=assignment,
@@ -234,6 +233,18 @@ def _started(stack: contextlib.ExitStack, status: Status, description: Descripti
         status.stop()
         raise click.exceptions.Exit(launch(count, arguments))
     return plan
+
+
+def _assignment(scheme: str | None, staleness: bool, smoothing: float | None) -> Assignment:
+    """What options say of how boards share a training."""
+    if not staleness:
+        return Assignment(scheme=scheme)
+    if scheme == LAYERS:
+        if smoothing is not None:
+            raise click.UsageError("--smoothing is of rows that are a step old; with --scheme "
+                                   "layers, it is weights that are; leave it out")
+        return Assignment(scheme=scheme, versions=2)
+    return Assignment(scheme=scheme, smoothing=smoothing or 0.0)
 
 
 def _check_plan(plan: Path | None, cluster: str | None, boards: int | None,

@@ -225,7 +225,8 @@ def evaluated(problem: Problem, discipline: Discipline, stages: Sequence[BoardSt
         if first is not second)
     seconds += max(reduced_seconds(problem, stage.boards, sum(
         graph.operators[layer].weights for layer in stage.layers)) for stage in stages)
-    seconds += agreed_seconds(problem, [board for stage in stages for board in stage.boards])
+    if discipline.flush:  # else each board knows what it needs from the step before
+        seconds += agreed_seconds(problem, [board for stage in stages for board in stage.boards])
     return Plan(
         strategy=discipline.strategy, scheme=discipline.scheme, schedule=schedule, pieces=pieces,
         seconds=seconds, memory=memory, traffic=crossing, staleness=discipline.staleness,
@@ -242,11 +243,13 @@ def _trains(problem: Problem, discipline: Discipline, stages: Sequence[BoardStag
     if len(stages) == len(stages[0].boards) == 1:
         return ANYTHING
     kind = SCHEDULES[schedule]
-    exact = discipline.flush and discipline.versions == 1 and not discipline.chunked
+    synchronous = discipline.flush and discipline.versions == 1
+    # Two versions without a flush are what training has, besides one with it.
+    able = (synchronous or discipline.versions == 2) and not discipline.chunked
     layers = [layer for stage in stages for layer in stage.layers]
     chain = (problem.graph.is_chain and layers == sorted(layers)
              and all(len(stage.boards) == 1 for stage in stages))
-    return REFERENCES if exact and chain and not (kind.hidden or kind.two_engines) else NOT_YET
+    return REFERENCES if able and chain and not (kind.hidden or kind.two_engines) else NOT_YET
 
 
 def _chunked(pipeline: Pipeline, chunks: int) -> Pipeline:

@@ -88,7 +88,7 @@ def differences(there: Mapping[str, object], here: Mapping[str, object],
 def identity(graph: Graph, network: Network, recipe: Recipe,
              parameters: Mapping[Tensor, npt.NDArray[np.float64]] | None = None,
              sampling: Sampling | None = None,
-             stale_parts: Mapping[str, object] | None = None) -> dict[str, Any]:
+             staleness: Mapping[str, object] | None = None) -> dict[str, Any]:
     """What decides the bits of a training, as JSON takes it: all but the number of epochs.
 
     Parameters
@@ -100,8 +100,8 @@ def identity(graph: Graph, network: Network, recipe: Recipe,
         Initial weights and biases, if they are not those of the recipe's seed.
     sampling : Sampling, optional
         How samples are drawn, if they are.
-    stale_parts : dict, optional
-        Parts of the graph and smoothing, with stale halos.
+    staleness : dict, optional
+        What is stale, and how, if something is.
     """
     kept = dataclasses.asdict(recipe)
     del kept["epochs"]
@@ -114,7 +114,7 @@ def identity(graph: Graph, network: Network, recipe: Recipe,
         "network": dataclasses.asdict(network), "recipe": kept,
         "sampling": dataclasses.asdict(sampling) if sampling else {},
         "weights": {"sha256": _digest(*parameters.values())} if parameters else {},
-        **({"stale halos": stale_parts} if stale_parts else {})})
+        **({"staleness": staleness} if staleness else {})})
     return found
 
 

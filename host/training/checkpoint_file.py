@@ -22,7 +22,7 @@ from hypercast.host.files.reading.regular_file import read_bytes
 from hypercast.host.training.checkpoint import Checkpoint, CheckpointError
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.require import require
-from hypercast.reference.rows import HaloRows
+from hypercast.reference.rows import Older
 from hypercast.reference.tensor import Tensor
 from hypercast.reference.training_state import TrainingState
 
@@ -30,8 +30,8 @@ __all__ = ["load_checkpoint", "save_checkpoint"]
 
 Stored: TypeAlias = npt.NDArray[np.int32]
 
-#: Rows of the step before, with stale halos, and their exponents.
-_HALO, _HALOS = "halo", "halos"
+#: What is kept of the step before, where something is stale, and its exponents.
+_OLDER = "older"
 _FACTS, _DIGEST, _BEST = "hypercast", "sha256", "best/"
 #: What tensors are, as safetensors calls it.
 _KIND = "I32"
@@ -61,13 +61,13 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
                for name, arrays in state.parameters.items() for kind, values in arrays.items()
                for key in [f"{prefix}{name}.{kind}"]}
     tensors |= {key: _stored(rows.values, key) for prefix, state in states.items()
-                for name, rows in state.halos.items() for key in [f"{prefix}{name}.{_HALO}"]}
+                for name, rows in state.older.items() for key in [f"{prefix}{name}.{_OLDER}"]}
     facts = json.dumps({
         "identity": checkpoint.identity, "records": checkpoint.records, "states": {
             prefix: {"step": state.step, "exponents": state.exponents,
                      "momentum_exponents": state.momentum_exponents,
-                     **({_HALOS: {name: rows.exponent for name, rows in state.halos.items()}}
-                        if state.halos else {})}
+                     **({_OLDER: {name: rows.exponent for name, rows in state.older.items()}}
+                        if state.older else {})}
             for prefix, state in states.items()}})
     write_durably(path, save(tensors, {_FACTS: facts, _DIGEST: _digest(facts, tensors)}))
 
@@ -142,7 +142,7 @@ def _checkpoint(facts: Any, tensors: Mapping[str, Stored]) -> Checkpoint:
 def _state(tensors: Mapping[str, Stored], prefix: str, facts: Any) -> TrainingState:
     """The ``TrainingState`` whose tensors begin with ``prefix``."""
     _require_keys(f"state {prefix!r}", facts, {
-        "step", "exponents", "momentum_exponents", *({_HALOS} & {*facts})})
+        "step", "exponents", "momentum_exponents", *({_OLDER} & {*facts})})
     _require_integer(f"{prefix}step", facts["step"], _STEPS)
     for kind in ("exponents", "momentum_exponents"):
         _require_dictionary(f"{prefix}{kind}", facts[kind])
@@ -154,16 +154,16 @@ def _state(tensors: Mapping[str, Stored], prefix: str, facts: Any) -> TrainingSt
             _require_integer(f"{prefix}peak of {name}", entry[1], _SUMS)
     for name, exponent in facts["momentum_exponents"].items():
         _require_integer(f"{prefix}momentum exponent of {name}", exponent, _SUMS)
-    halos = facts.get(_HALOS, {})
-    _require_dictionary(f"{prefix}{_HALOS}", halos)
-    for name, exponent in halos.items():
-        _require_integer(f"{prefix}exponent of halo of {name}", exponent, _SUMS)
-        require(f"{prefix}{name}.{_HALO}" in tensors, f"there is no halo of {prefix}{name}")
+    older = facts.get(_OLDER, {})
+    _require_dictionary(f"{prefix}{_OLDER}", older)
+    for name, exponent in older.items():
+        _require_integer(f"{prefix}exponent of older {name}", exponent, _SUMS)
+        require(f"{prefix}{name}.{_OLDER}" in tensors, f"there is no older {prefix}{name}")
     return TrainingState(
         step=facts["step"], parameters=_parameters(tensors, prefix),
-        halos={Tensor.named(name): HaloRows(
-            tensors[f"{prefix}{name}.{_HALO}"].astype(np.int64), exponent)
-            for name, exponent in halos.items()},
+        older={Tensor.named(name): Older(
+            tensors[f"{prefix}{name}.{_OLDER}"].astype(np.int64), exponent)
+            for name, exponent in older.items()},
         exponents={Tensor.named(name): tuple(entry) for name, entry in facts["exponents"].items()},
         momentum_exponents={Tensor.named(name): exponent
                             for name, exponent in facts["momentum_exponents"].items()})
@@ -175,7 +175,7 @@ def _parameters(tensors: Mapping[str, Stored], prefix: str) -> dict[Tensor, dict
     for key, values in tensors.items():
         if key.startswith(_BEST) == (prefix == _BEST):
             name, _, kind = key.removeprefix(prefix).rpartition(".")
-            if kind == _HALO:
+            if kind == _OLDER:
                 continue
             require(name and kind in STATE, f"tensor {key} is none of {', '.join(STATE)}")
             require(kind != "second_moment" or (values >= 0).all(), f"tensor {key} is negative")

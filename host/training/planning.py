@@ -133,8 +133,8 @@ def assignment_of(plan: Plan, smoothing: float = 0.0) -> Assignment:
         raise DescriptionError(
             f"[plan] {plan.strategy} ({how}) cannot be trained: training has samples in parallel, "
             f"the graph in parallel (also with stale halos), and a chain of stages with a board "
-            f"and whole layers each, by the schedules SNO, SO, GPipe and paths; plan anew, or edit "
-            f"the plan", "plan", "strategy")
+            f"and whole layers each, by the schedules SNO, SO, GPipe and paths, or with two "
+            f"versions of the weights; plan anew, or edit the plan", "plan", "strategy")
     shares = plan.shares
     if any(share.micro_batches for share in shares):
         return Assignment(scheme=SAMPLES, boards=plan.boards,
@@ -147,7 +147,8 @@ def assignment_of(plan: Plan, smoothing: float = 0.0) -> Assignment:
     return Assignment(
         scheme=LAYERS, boards=tuple(share.boards[0] for share in shares),
         runs=tuple(range(min(share.layers), max(share.layers) + 1) for share in shares),
-        in_flight=tuple(share.in_flight or 1 for share in shares))
+        in_flight=tuple(share.in_flight or 1 for share in shares),
+        versions=1 if plan.exact else 2)
 
 
 def with_orders(description: Description, problem: Problem) -> Description:

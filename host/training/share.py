@@ -22,6 +22,10 @@ from hypercast.host.cluster.paced_gnn import PacedGnn
 from hypercast.host.cluster.samples_in_parallel import SamplesInParallel
 from hypercast.host.cluster.shared_rows import SharedRows
 from hypercast.host.cluster.timed_group import TimedGroup
+from hypercast.host.cluster.two_versions_pipeline import (
+    SampledTwoVersionsPipeline,
+    TwoVersionsPipeline,
+)
 from hypercast.host.cluster.virtual_time import LayerSeconds
 from hypercast.host.planner.layer_costs import layer_cost
 from hypercast.host.planner.statistics import Statistics
@@ -117,7 +121,9 @@ class Share:
         group = self._on_cluster(model)
         parts = source, judge, model.recipe.micro_batches
         if self._scheme == LAYERS:
-            return SampledPipeline(self._pipeline(model, group), *parts), group
+            stale = self._assignment.versions > 1
+            return (SampledTwoVersionsPipeline if stale else SampledPipeline)(
+                self._pipeline(model, group), *parts), group
         device = ReferenceDevice(model, PacedGnn(model, group))
         return SamplesInParallel(device, *parts, group, self._assignment.micro_batches), group
 
@@ -128,7 +134,9 @@ class Share:
         return (StaleGraphInParallel if stale else GraphInParallel)(model, group)
 
     def _pipeline(self, model: InitialModel, group: Group) -> LayersInPipeline:
-        return LayersInPipeline(model, group, self._assignment.runs, self._assignment.in_flight)
+        stale = self._assignment.versions > 1
+        return (TwoVersionsPipeline if stale else LayersInPipeline)(
+            model, group, self._assignment.runs, self._assignment.in_flight)
 
     def _check_memory(self, model: InitialModel) -> None:
         """Refuse what boards cannot share, or do not hold."""

@@ -64,6 +64,7 @@ from hypercast.reference.network import Network
 from hypercast.reference.sample import Sample
 from hypercast.reference.tensor import Tensor
 from hypercast.reference.training_state import TrainingState
+from hypercast.reference.two_versions import TwoVersionsGnn
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import MASTER_EXPONENT, Split
 from hypercast.sim.waves import Waves
@@ -187,6 +188,7 @@ class Trainer:
         #: With stale halos, how they are; in one process, too.
         self._stale = None if smoothing_of(assignment) is None else replace(
             assignment, parts=assignment.parts or (1.0,) * (group.size if group else 1))
+        self._versions = assignment.versions
         if group:
             check_sharing(group.size, assignment.scheme, self.device, self.recipe, check=check)
             self._share = Share(group, assignment, cluster)
@@ -277,11 +279,13 @@ class Trainer:
     def _identity(self) -> dict[str, Any]:
         return identity(self.graph, self.network, self.recipe, self._weights,
                         self.sampling if self._samples else None,
-                        stale_parts=self._stale_parts)
+                        staleness=self._staleness)
 
     @property
-    def _stale_parts(self) -> dict[str, object]:
-        """What decides the bits of a training with stale halos."""
+    def _staleness(self) -> dict[str, object]:
+        """What decides the bits of a training with stale halos, or two versions of weights."""
+        if self._versions > 1:
+            return {"versions": self._versions}
         return {} if self._stale is None else {
             "parts": self._stale.parts, "smoothing": smoothing_of(self._stale)}
 
@@ -355,6 +359,10 @@ class Trainer:
             assert smoothing is not None
             return ReferenceDevice(self.initial.with_sample(in_stale_parts(
                 self.initial.sample, self._stale.parts, smoothing)))
+        if self._versions > 1:
+            reference = ReferenceDevice(self.initial, TwoVersionsGnn(self.initial))
+            return SampledDevice(reference, self._samples, self._judge,
+                                 self.recipe.micro_batches) if self._samples else reference
         device = open_device(self.device.name, self.initial, self.device.config,
                              capacity=self._samples.capacity() if self._samples else None,
                              edges=self.edges, waves=self._waves, transport=self._transport,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from hypercast.reference.rows import HaloRows
+from hypercast.reference.rows import Older
 from hypercast.reference.stale_rows import SMOOTHING_ONE, KeptRows, StaleParts
 from hypercast.reference.tensor import FEATURES, Kind, Pass, Tensor
 
@@ -82,7 +82,7 @@ def test_what_is_kept_goes_on_elsewhere():
     one, other = (StaleParts(np.array([0, 0, 1, 1]), edges, 16, 100) for _ in range(2))
     rows = np.arange(8).reshape(4, 2)
     one.with_neighbours(rows, transposed=False, name=T1, exponent=-3)
-    assert set(one.kept) == {T1} and isinstance(one.kept[T1], HaloRows)
+    assert set(one.kept) == {T1} and isinstance(one.kept[T1], Older)
     other.keep(one.kept)
     found = [place.with_neighbours(rows + 5, transposed=False, name=T1, exponent=-2)
              for place in (one, other)]

@@ -15,13 +15,14 @@ def everything(trainer):
         state.momentum_exponents, {
             f"{name}.{kind}": values.tolist()
             for name, arrays in state.parameters.items() for kind, values in arrays.items()}, {
-            name: (rows.exponent, rows.values.tolist()) for name, rows in state.halos.items()}
+            name: (rows.exponent, rows.values.tolist()) for name, rows in state.older.items()}
 
 
 def train_on(boards, graph, *arguments, **options):
     """What a training ends in that so many boards share; ``options`` are of ``Trainer``."""
     if boards == 1:
-        if options.get("assignment", Assignment()).smoothing is None:
+        assignment = options.get("assignment", Assignment())
+        if assignment.smoothing is None and assignment.versions == 1:
             options.pop("assignment", None)
         options.pop("cluster", None)
         with Trainer(graph, *arguments, **options) as trainer:

@@ -1,0 +1,201 @@
+"""Layers in a pipeline that goes on from step to step: gradients are of weights one step older."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import TypeAlias
+
+import numpy as np
+
+from hypercast.host.cluster.layers_in_pipeline import LayersInPipeline, SampledPipeline, no_metrics
+from hypercast.host.cluster.stage import Stage
+from hypercast.host.schedules.turns import one_forward_one_backward
+from hypercast.reference.initial_model import InitialModel
+from hypercast.reference.metrics import Metrics
+from hypercast.reference.rows import Older
+from hypercast.reference.sample import Sample
+from hypercast.reference.step_sums import StepSums
+from hypercast.reference.tensor import BACKWARD, EDGES, FEATURES, Kind, Tensor
+from hypercast.reference.two_versions import TwoVersionsGnn
+
+__all__ = ["SampledTwoVersionsPipeline", "TwoVersionsPipeline"]
+
+#: Steps at whose end all boards wait for each other: exponents of the second one are foreseen,
+#: which takes the peaks of all boards.
+_TOGETHER = 2
+
+Entries: TypeAlias = dict[Tensor, tuple[int, int | None]]
+
+
+@dataclass
+class _Step:
+    """A step that is under way on a board.
+
+    Parameters
+    ----------
+    begun : dict
+        Entries of the exponent file as its passes found them.
+    opened : dict
+        Those that this board's passes opened: forward, and backward.
+    received : dict
+        Those that came with rows.
+    sums : StepSums, optional
+        Of the micro-batches that are done.
+    """
+
+    begun: Entries
+    opened: dict[bool, Entries] = field(default_factory=lambda: {True: {}, False: {}})
+    received: dict[bool, Entries] = field(default_factory=lambda: {True: {}, False: {}})
+    sums: StepSums | None = None
+
+    def left(self, forward: bool) -> Entries:
+        """What its passes left behind."""
+        return {**self.received[forward], **self.opened[forward]}
+
+
+class TwoVersionsPipeline(LayersInPipeline):
+    """One of several devices, each a run of layers, which compute what ``TwoVersionsGnn`` does.
+
+    Parameters are those of ``LayersInPipeline``.
+    """
+
+    def _made(self, model: InitialModel) -> TwoVersionsGnn:
+        self._versions = TwoVersionsGnn(model)
+        return self._versions
+
+    @property
+    def _weights(self) -> Mapping[Tensor, Older]:
+        return self._versions.older
+
+    def train_through(self, steps: Iterator[Sequence[Sample]], sizes: Sequence[int]) -> Metrics:
+        """Steps, each of which begins while the one before is under way.
+
+        A board's exponents are its own: those of what it computes follow what it computed in the
+        step before, and others come with the rows. So boards need not wait for each other.
+
+        Parameters
+        ----------
+        steps : iterator of sequence of Sample
+            The micro-batches of each, whose edge weights have one exponent.
+        sizes : sequence of int
+            How many each step has: as many as the first one, but for the last.
+        """
+        oracle, first = self._versions, self._versions.epoch
+        places = [(step, place) for step, size in enumerate(sizes) for place in range(size)]
+        entries = oracle.exponents.entries()
+        #: Parameters, by how many updates there have been.
+        versions = {first - 1: oracle.older, first: oracle.newest}
+        under_way: dict[int, _Step] = {}
+        stages: dict[int, Stage] = {}
+        samples: Sequence[Sample] = ()
+        metrics, saturations = no_metrics(self._sample), 0
+        for forward, number in one_forward_one_backward(
+                min(self._in_flight, sizes[0]), len(places)):
+            step, place = places[number]
+            last = place == sizes[step] - 1
+            if forward:
+                if place == 0:
+                    samples = next(steps)
+                    self._group.begin_step()
+                    under_way[step] = _Step(dict(entries))
+                stages[number] = Stage(
+                    oracle, samples[place], self._own, oracle.rules.step_key(first + step),
+                    entries=entries, weights=versions[first + step - 1])
+                self._pass(under_way[step], stages[number], forward=True)
+                if last:
+                    entries |= under_way[step].left(True)
+                continue
+            now, stage = under_way[step], stages.pop(number)
+            found = {name: entry for name, entry in entries.items() if self._of_backward(name)}
+            if place == 0:
+                now.begun |= found
+            passes = stage.passes.exponents
+            passes.load({**passes.entries(), **found})
+            self._pass(now, stage, forward=False)
+            sums = replace(self._sums(stage), entries={})
+            now.sums = sums if now.sums is None else now.sums + sums
+            if last:
+                entries |= now.left(False)
+                metrics = metrics + now.sums.metrics
+                saturations += now.sums.saturations + self._end(now, entries)
+                versions[first + step + 1] = oracle.newest
+                del versions[first + step - 1]
+                done = under_way.pop(step)
+        own = {**done.opened[True], **done.opened[False]} | {
+            name: entries[name] for name in self._own_weights} | {
+            EDGES: (samples[-1].edge_exponent, None),
+            FEATURES: (samples[-1].features.exponent, None)}
+        oracle.exponents.load({**entries, **self._totals.entries(own)})
+        self.saturations = int(self._group.sum(np.array([saturations]))[0])
+        self._group.end_step()
+        return self._totals.metrics(metrics)
+
+    def _pass(self, step: _Step, stage: Stage, *, forward: bool) -> None:
+        """A pass of a micro-batch, and what it leaves of exponents."""
+        self._pass_on(stage, forward=forward)
+        opened = step.opened[forward]
+        for name, (exponent, peak) in stage.passes.opened.items():
+            if forward or self._of_backward(name):
+                peaks = [one for one in (peak, opened.get(name, (0, None))[1]) if one is not None]
+                opened[name] = exponent, max(peaks, default=None)
+        kind, layer = (Kind.HIDDEN, self._own[0] - 1) if forward else (
+            Kind.GRADIENT, self._own[-1])
+        name = Tensor(kind, layer)
+        if layer and name not in opened and name not in step.opened[True]:
+            step.received[forward][name] = stage.passes.exponents[name], None
+
+    def _end(self, step: _Step, entries: Entries) -> int:
+        """Update this board's parameters, and their ``entries``; how many saturated."""
+        oracle, sums = self._versions, step.sums
+        assert sums is not None
+        before = oracle.saturations.total()
+        oracle.rules.begin_step(oracle.epoch, step.begun)
+        oracle.update(replace(sums, entries={**entries, **step.left(True), **step.left(False)}))
+        updated = oracle.exponents.entries()
+        entries |= {name: updated[name] for name in self._own_weights}
+        return oracle.saturations.total() - before
+
+    @property
+    def _own_weights(self) -> set[Tensor]:
+        """Entries of this board's parameters."""
+        return {self.oracle.network.exponent_entry(name) for name in self.oracle.kept
+                if name.layer in self._own}
+
+    def _of_backward(self, name: Tensor) -> bool:
+        """Whether an entry is opened on the way back; the loss is at the end of the way there."""
+        return name.kind in BACKWARD and name != Tensor(
+            Kind.GRADIENT, len(self.oracle.network.layers))
+
+
+class SampledTwoVersionsPipeline(SampledPipeline):
+    """One of several devices, each a run of layers, that train on samples; their steps overlap.
+
+    Parameters are those of ``SampledDevice``; the device is ``TwoVersionsPipeline``.
+    """
+
+    def train_step(self, *, record: bool = False) -> Metrics:
+        if record:
+            raise ValueError("the reference has no timeline to record; train on a simulated chip")
+        device, count = self._device, len(self._source)
+        assert isinstance(device, TwoVersionsPipeline)
+        sizes = [min(self._micro_batches, count - first)
+                 for first in range(0, count, self._micro_batches)]
+        steps = self._samples_of(tuple(sizes))
+        metrics, self.saturations = no_metrics(self._source.first), 0
+        while sizes and device.oracle.epoch < _TOGETHER:
+            sizes.pop(0)
+            metrics = metrics + device.train_on(next(steps))
+            self.saturations += device.saturations
+        if sizes:
+            metrics = metrics + device.train_through(steps, sizes)
+            self.saturations += device.saturations
+        self._epoch += 1
+        return metrics
+
+    def _samples_of(self, sizes: Sequence[int]) -> Iterator[Sequence[Sample]]:
+        """The samples of an epoch, step by step, each with one exponent of edge weights."""
+        samples = self._source.epoch(self._epoch)
+        for size in sizes:
+            taken = list(islice(samples, size))
+            exponent = max(sample.edge_exponent for sample in taken)
+            yield [sample.with_edge_exponent(exponent) for sample in taken]

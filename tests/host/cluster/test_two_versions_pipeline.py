@@ -1,0 +1,97 @@
+"""Boards whose steps overlap train the bits of one process with two versions of the weights."""
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from hypercast.host.cluster.assignment import Assignment
+from hypercast.host.cluster.description import load_cluster
+from hypercast.host.graphs.datasets import communities
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.training.checkpoint import CheckpointError
+from hypercast.host.training.description.conversion import DescriptionError
+from hypercast.host.training.description.model import Model
+from hypercast.host.training.description.sampling import Sampling
+from hypercast.host.training.trainer import Trainer
+from hypercast.reference.models import MODELS
+from hypercast.reference.recipe import OPTIMISERS
+from tests.host.cluster.thread_group import on_ranks
+from tests.host.cluster.trainings import train_on
+
+GRAPHS = {"classes": Graph.load("karate"),
+          "several labels": Graph(**communities(vertices=80))}
+SAMPLINGS = [None, Sampling(sampler="neighbours", batch=4, fan_outs=(3,)),
+             Sampling(sampler="walks", batch=3, coverage=30.0)]
+STALE = Assignment(scheme="layers", versions=2)
+MODEL = Model(hidden=(5, 5, 5), dropout=(0.3,), order="combine_first")
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.sampled_from(list(GRAPHS)), st.sampled_from(list(MODELS)), st.sampled_from(OPTIMISERS),
+       st.sampled_from(SAMPLINGS), st.booleans(), st.integers(2, 4), st.integers(1, 4),
+       st.sampled_from(["combine_first", "aggregate_first"]))
+def test_bits_are_those_of_one_process(graph, model, optimiser, sampling, residual, boards, count,
+                                       order):
+    dropout = 0.0 if order == "aggregate_first" else (0.3,)
+    arguments = GRAPHS[graph], Model(model, hidden=(5, 5, 5), dropout=dropout, order=order,
+                                     residual=residual and model == "gcn")
+    options = {"optimiser": optimiser, "epochs": 3, "assignment": STALE}
+    if sampling:
+        options |= {"sampling": sampling, "micro_batches": count}
+    try:
+        alone = train_on(1, *arguments, **options)
+    except ArithmeticError:  # a training that goes wrong does so in one process, too
+        assume(False)
+    assert train_on(boards, *arguments, **options) == alone
+
+
+def test_gradients_are_of_older_weights():
+    """The first step is exact, the second one has the same weights as that."""
+    arguments = GRAPHS["classes"], Model(hidden=(6,), dropout=0.0, order="combine_first")
+    exact, late = ([record["training_loss"] for record in train_on(
+        1, *arguments, epochs=4, **options)[0]] for options in ({}, {"assignment": STALE}))
+    assert late[0] == late[1] == exact[0]
+    assert late[2] == exact[1]
+    assert late[3] != exact[2]
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS[:2], ids=["graph", "samples"])
+def test_resumed_on_another_number_of_boards(tmp_path, sampling):
+    options = {"sampling": sampling, "micro_batches": 3} if sampling else {}
+    options |= {"patience": 9, "assignment": STALE}
+    whole = train_on(1, GRAPHS["classes"], MODEL, epochs=6, **options)
+    for epochs, boards in ((2, 3), (4, 1), (6, 2)):
+        found = train_on(boards, GRAPHS["classes"], MODEL, epochs=epochs, run=tmp_path / "run",
+                         resume=True, **options)
+    for record in found[0]:
+        del record["exponents"]
+    assert found == whole
+    with pytest.raises(CheckpointError, match="versions is 2 there, missing here"):
+        Trainer(GRAPHS["classes"], MODEL, epochs=8, run=tmp_path / "run", resume=True,
+                **{key: value for key, value in options.items() if key != "assignment"})
+
+
+def test_steps_overlap():
+    """Boards need not wait for each other at the end of a step."""
+    graph, cluster = GRAPHS["several labels"], load_cluster("vcu128-2")
+    options = {"sampling": SAMPLINGS[1], "micro_batches": 2, "epochs": 3, "cluster": cluster}
+    model = Model(hidden=(8,), order="combine_first")
+
+    def seconds(versions):
+        def run(group):
+            trainer = Trainer(graph, model, group=group, assignment=Assignment(
+                scheme="layers", versions=versions), **options)
+            if group.rank:
+                return trainer.follow()
+            with trainer:
+                trainer.fit()
+                time = trainer.virtual_time()
+                return time.seconds / time.steps
+        return on_ranks(2, run)[0]
+
+    assert seconds(2) < 0.9 * seconds(1)
+
+
+def test_what_has_no_two_versions():
+    with pytest.raises(DescriptionError, match="give the scheme layers, or train without"):
+        Trainer(GRAPHS["classes"], assignment=Assignment(scheme="graph", versions=2))
