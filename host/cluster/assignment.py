@@ -43,6 +43,11 @@ class Assignment:
     smoothing: float | None = None
     versions: int = 1
 
+    @property
+    def stale(self) -> bool:
+        """Whether something is older than on one board."""
+        return self.smoothing is not None or self.versions > 1
+
 
 def turns(counts: Sequence[int]) -> list[int]:
     """Which board takes each micro-batch of a step, if each takes a number of them.

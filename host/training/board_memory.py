@@ -20,7 +20,7 @@ __all__ = ["check_board_memory"]
 
 def check_board_memory(model: InitialModel, cluster: Cluster, *, boards: int,
                        runs: Sequence[range] = (), in_flight: Sequence[int] = (),
-                       division: Division | None = None) -> None:
+                       division: Division | None = None, stale: bool = False) -> None:
     """Refuse boards that do not hold what they would have to.
 
     Parameters
@@ -38,14 +38,16 @@ def check_board_memory(model: InitialModel, cluster: Cluster, *, boards: int,
     division : Division, optional
         Which board has which vertex, of a graph in parallel. With neither, each has the whole
         model.
+    stale : bool
+        Whether boards keep rows of others, or weights, of the step before.
 
     Raises
     ------
     DescriptionError
         Names the board, what it has, how much more is needed, and what would help.
     """
-    needs = _parts(model, cluster, division) if division else _stages(
-        model, cluster, runs, in_flight or range(boards, 0, -1))
+    needs = _parts(model, cluster, division, stale) if division else _stages(
+        model, cluster, runs, in_flight or range(boards, 0, -1), versions=1 + stale)
     for board, need in zip(boards_of(cluster, boards), needs, strict=True):
         if board.config.element_width != model.recipe.element_width:
             raise DescriptionError(
@@ -63,7 +65,7 @@ def _problem(model: InitialModel, cluster: Cluster, statistics: Statistics) -> P
 
 
 def _stages(model: InitialModel, cluster: Cluster, runs: Sequence[range],
-            in_flight: Sequence[int]) -> Iterator[Footprint]:
+            in_flight: Sequence[int], versions: int) -> Iterator[Footprint]:
     sample, layers = model.sample, len(model.network.layers)
     problem = _problem(model, cluster, Statistics(
         vertices=sample.rows, edges=tuple(matrix.nnz for matrix in sample.edges),
@@ -72,17 +74,18 @@ def _stages(model: InitialModel, cluster: Cluster, runs: Sequence[range],
         run = runs[rank] if runs else range(1, layers + 1)
         stage = BoardStage(tuple(number - 1 for number in run), (board,))
         yield stage_footprint(problem, stage, board,
-                              min(most, model.recipe.micro_batches) if runs else 1)
+                              min(most, model.recipe.micro_batches) if runs else 1, versions)
 
 
-def _parts(model: InitialModel, cluster: Cluster, division: Division) -> Iterator[Footprint]:
+def _parts(model: InitialModel, cluster: Cluster, division: Division,
+           stale: bool) -> Iterator[Footprint]:
     layers = tuple(range(len(model.network.layers)))
     vertices = np.bincount(division.boards, minlength=len(division.edges)).tolist()
     for board, own, edges, halo in zip(cluster.boards, vertices, division.edges.tolist(),
                                        division.halos.tolist(), strict=False):
         problem = _problem(model, cluster, Statistics.whole(own, edges, len(layers)))
         need = stage_footprint(problem, BoardStage(layers, (board,)), board, 1)
-        columns = max(problem.exchanges, default=0)
+        columns = sum(problem.exchanges) if stale else max(problem.exchanges, default=0)
         yield need + _rows(columns, halo, board)
 
 

@@ -121,7 +121,7 @@ class Share:
         group = self._on_cluster(model)
         parts = source, judge, model.recipe.micro_batches
         if self._scheme == LAYERS:
-            stale = self._assignment.versions > 1
+            stale = self._assignment.stale
             return (SampledTwoVersionsPipeline if stale else SampledPipeline)(
                 self._pipeline(model, group), *parts), group
         device = ReferenceDevice(model, PacedGnn(model, group))
@@ -130,11 +130,11 @@ class Share:
     def _of_graph(self, model: InitialModel, group: Group) -> TrainingDevice:
         if self._scheme == LAYERS:
             return self._pipeline(model, group)
-        stale = self._assignment.smoothing is not None
+        stale = self._assignment.stale
         return (StaleGraphInParallel if stale else GraphInParallel)(model, group)
 
     def _pipeline(self, model: InitialModel, group: Group) -> LayersInPipeline:
-        stale = self._assignment.versions > 1
+        stale = self._assignment.stale
         return (TwoVersionsPipeline if stale else LayersInPipeline)(
             model, group, self._assignment.runs, self._assignment.in_flight)
 
@@ -146,7 +146,8 @@ class Share:
                 model.network, model.sample, self._group.size)
         if self._cluster:
             check_board_memory(model, self._cluster, boards=self._group.size, runs=runs,
-                               in_flight=self._assignment.in_flight, division=self.division)
+                               in_flight=self._assignment.in_flight, division=self.division,
+                               stale=self._assignment.stale)
 
     def _on_cluster(self, model: InitialModel) -> Group:
         """The group, with clocks if it stands for the boards of a cluster."""

@@ -41,6 +41,7 @@ def test_shares_of_a_graph_or_of_layers_need_less():
     whole = words_needed()
     graph = words_needed(division=Division.of(MODEL.sample.edges[0], 4))
     assert graph < whole
+    assert words_needed(division=Division.of(MODEL.sample.edges[0], 4), stale=True) >= graph
     runs = runs_of_layers(NETWORK, MODEL.sample, 3)
     assert np.sum([len(run) for run in runs]) == 3
     check_board_memory(MODEL, cluster(whole), boards=3, runs=runs)
