@@ -29,6 +29,7 @@ from hypercast.host.files.reading.json_file import read_json
 from hypercast.host.files.reading.regular_file import FileError
 from hypercast.rtl.config import Config
 from hypercast.rtl.export.manifest import memories
+from hypercast.rtl.lib.ram_style import ram_style
 from hypercast.sim.library_build import cache_folder, source_digest
 
 __all__ = ["CONTROL", "FIT", "FOLDED_CORE", "KINDS", "chip_counts", "counted_area",
@@ -97,23 +98,26 @@ def resized(counts: Mapping[str, Counts], before: Config, after: Config, *,
     """Counts with the large memories of another configuration."""
     found = {name: replace(one, memories=list(one.memories)) for name, one in counts.items()}
     sizes = list(zip(_memories(before, external), _memories(after, external), strict=True))
-    for (block, old, times), (_, new, _) in sizes:
+    for (block, old, times, asks), (_, new, _, _) in sizes:
         memories = found[block].memories
         for place in [place for place, memory in enumerate(counts[block].memories)
                       if (memory.words, memory.width) == old and memories[place].words == old[0]
                       ][:times]:
-            memories[place] = replace(memories[place], words=new[0], width=new[1])
+            style = ram_style(*new).get("ram_style", "") if asks else memories[place].style
+            memories[place] = replace(memories[place], words=new[0], width=new[1], style=style)
     return found
 
 
-def _memories(config: Config, external: bool) -> Iterator[tuple[str, tuple[int, int], int]]:
-    """Blocks with large memories: words, width, and how many a core has."""
+def _memories(config: Config, external: bool) -> Iterator[tuple[str, tuple[int, int], int, bool]]:
+    """Blocks with large memories: words, width, how many a core has, and whether they ask for a
+    kind of RAM by their size.
+    """
     for item in memories(config, external=external):
         name = item["name"].partition(" (")[0]
         cores = 1 if _BLOCKS[name] == CONTROL else config.cores
-        yield _BLOCKS[name], (item["words"], item["width"]), item["instances"] // cores
+        yield _BLOCKS[name], (item["words"], item["width"]), item["instances"] // cores, True
     yield "receiver", (config.streams // config.eject * config.edge_buffer,
-                       config.word_width), config.eject
+                       config.word_width), config.eject, False
 
 
 def counted_area(counts: Counts, family: str, weights: Mapping[str, float]) -> Area:

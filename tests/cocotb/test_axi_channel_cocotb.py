@@ -7,7 +7,7 @@ from collections import deque
 import cocotb
 import pytest
 from amaranth.hdl import Const
-from cocotb.triggers import ReadOnly, RisingEdge
+from cocotb.triggers import ReadOnly, RisingEdge, Timer
 from cocotbext.axi import AxiBus, AxiReadBus, AxiSlave, AxiWriteBus, MemoryRegion
 
 from hypercast.rtl.config import Config
@@ -68,6 +68,8 @@ class Bench:
 
     async def start(self, sink_pause="free"):
         self._dut.base.value = BASE
+        self._dut.quiesce.value = 0
+        await Timer(1, unit="step")  # ready depends on it
         self._requests = source(self._dut, "channel__read_request")
         self._writes = source(self._dut, "channel__write")
         self._data = sink(self._dut, "channel__read_data", sink_pause)

@@ -56,17 +56,15 @@ def test_folded_chips_have_deeper_memories():
 def test_memories_take_another_size(monkeypatch):
     """As they have when that configuration is converted; and a conversion is kept."""
     sizes = {"operand_words": 512, "accumulator_rows": 256, "bypass_rows": 32, "edge_buffer": 8,
-             "weight_rows": 1024, "channel_words": 512}
+             "weight_rows": 1024, "channel_words": 8192}
     before = chip_counts(TINY, external=False)
     changed = resized(before, TINY, TINY.replace(**sizes), external=False)
     converted = chip_counts(TINY.replace(**sizes), external=False)
-    large = {name: sorted((one.words, one.width) for one in counts.memories if one.words >= 32)
-             for name, counts in converted.items()}
-    assert large["receiver"] == sorted(
-        (one.words, one.width) for one in changed["receiver"].memories if one.words >= 32)
-    for name in ("weights", "channel", "array.accumulators", "sender"):
-        assert large[name] == sorted((one.words, one.width) for one in changed[name].memories
-                                     if one.words >= 32), name
+    for name in ("receiver", "weights", "channel", "array.accumulators", "sender"):
+        expected, found = (sorted((one.words, one.width, one.style) for one in counts[name].memories
+                                  if one.words >= 32) for counts in (converted, changed))
+        assert found == expected, name
+    assert {one.style for one in changed["channel"].memories} == {"ultra"}
     assert before == chip_counts(TINY, external=False)
     monkeypatch.setattr(area_model, "core_parts", None)
     area_model._converted.cache_clear()
