@@ -1,6 +1,6 @@
 """What a training step works on, in integers: a whole graph, or a sample of it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Self
 
@@ -222,15 +222,6 @@ def _check(network: Network, matrices: Sequence[SparseArray], labels: IntArray |
         raise ValueError("there is no vertex to train on: none is in Split.TRAIN")
 
 
-def _distinct_rows(matrices: Iterable[SparseArray]) -> Iterator[npt.NDArray[np.int32]]:
-    """Row of each entry of several CSR arrays, different rows of different arrays."""
-    first = 0
-    for matrix in matrices:
-        yield np.repeat(np.arange(first, first + matrix.shape[0], dtype=np.int32),
-                        np.diff(matrix.indptr))
-        first += matrix.shape[0]
-
-
 def _quantized_edges(
         network: Network, width: int,
         matrices: Sequence[SparseArray]) -> tuple[tuple[SparseArray, ...], EdgeWeights, int]:
@@ -240,7 +231,9 @@ def _quantized_edges(
     for matrix in distinct.values():
         matrix.sort_indices()
     weights = np.concatenate([matrix.data for matrix in distinct.values()])
-    rows = np.concatenate(list(_distinct_rows(distinct.values())))
+    # Different rows of different matrices.
+    degrees = np.concatenate([np.diff(matrix.indptr) for matrix in distinct.values()])
+    rows = np.repeat(np.arange(len(degrees), dtype=np.int32), degrees)
     rounded = quantized_edge_weights(
         weights, rows, width, least=2 - width if network.adds_roots else MINIMUM_EXPONENT,
         loops=max(matrix.shape[0] for matrix in matrices) if network.adds_roots else 0)

@@ -40,7 +40,7 @@ _VERILATED, _VERILATED_RUNS = (1, 2), 20
 #: The core whose counters are compared, and how many of them: those of work done.
 _CORE, _COUNTERS = 5, list(COUNTERS).index("loss_train")
 #: How often one thread and two are timed, in turn, and runs each time.
-_ROUNDS, _THREAD_RUNS = 5, 40
+_ROUNDS, _THREAD_RUNS = 15, 40
 #: Training steps of Cora that are timed, and steps of the training whose time follows from them.
 _STEPS, _EPOCHS = 5, 200
 #: Seconds that training took before cores were evaluated together.

@@ -77,15 +77,16 @@ def edge_matrices(network: Network, matrices: Sequence[SparseArray], root_weight
 
 
 def _equal(matrix: SparseArray, other: SparseArray) -> bool:
-    """Whether two CSR arrays are equal, sooner found if both have the same entries in order."""
+    """Whether two CSR arrays are equal, sooner found if both have the same entries in order.
+
+    Zeros that one of them stores are zeros.
+    """
     pairs = ((matrix.indptr, other.indptr), (matrix.indices, other.indices),
              (matrix.data, other.data))
     if all(np.array_equal(*pair) for pair in pairs):
         return True
-    kept = [one if one.data.all() else one.copy() for one in (matrix, other)]
-    for one in kept:
-        one.eliminate_zeros()
-    return bool(kept[0].nnz == kept[1].nnz and (kept[0] != kept[1]).nnz == 0)
+    return bool(np.count_nonzero(matrix.data) == np.count_nonzero(other.data)
+                and (matrix != other).nnz == 0)
 
 
 def used_by(network: Network, matrices: Iterable[EdgeMatrix]) -> Iterator[EdgeMatrix]:

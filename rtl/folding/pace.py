@@ -106,12 +106,11 @@ class _Cuts:
         for _, port in self._memory_reads():
             for bit in port.address:
                 readers.setdefault(bit, []).append(port.data)
-        found, stack = set(), list(nets)
-        while stack:
-            bit = stack.pop()
-            if bit not in found:
-                found.add(bit)
-                stack += [output for outputs in readers.get(bit, []) for output in outputs]
+        found, new = set(), set(nets)
+        while new:
+            found |= new
+            new = {output for bit in new for outputs in readers.get(bit, [])
+                   for output in outputs} - found
         return found
 
 

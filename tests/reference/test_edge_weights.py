@@ -86,3 +86,11 @@ def test_random_weights(seed, width):
     if exponent < fitting:
         before = np.rint(np.ldexp(weights, -1 - exponent))
         assert rounding_error(weights, before, exponent + 1, rows) > 1 / 32
+
+
+def test_at_most_eight_more_digits():
+    """However small most weights are, and however many edges there might be."""
+    weights, rows = weights_of(1e-7, 1.0, 4000)
+    _, exponent, error = quantized_edge_weights(weights, rows, 8)
+    assert exponent == quantize(weights, 8)[1] - 8
+    assert error > 1 / 32

@@ -1,5 +1,6 @@
 """Every kind of layer, against the definition in fractions and against real numbers."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -131,3 +132,17 @@ def test_large_edge_weights_are_refused_where_rows_are_added():
     adjacency, *rest = data()
     with pytest.raises(ValueError, match=r"edge weights reach .* must be below 32768; scale"):
         FixedGnn.of(OTHERS["sage"], Recipe(), adjacency * 2.0**17, *rest)
+
+
+@pytest.mark.parametrize("net", [
+    *[network(dropout=0.4, orders=orders) for orders in ORDERS], *OTHERS.values()])
+def test_evaluations_have_no_dropout(net):
+    without = replace(net, layers=tuple(replace(layer, dropout=0.0) for layer in net.layers))
+    gnns = [FixedGnn.of(one, Recipe(), *data()) for one in (net, without)]
+    gnns[1].load_state(gnns[0].state())
+    for gnn in gnns:
+        gnn.evaluate()
+    evaluated = [name for name in gnns[0].tensors if name.endswith(".eval")]
+    assert len(evaluated) >= len(net.layers)
+    for name in evaluated:
+        assert np.array_equal(*(gnn.tensors[name] for gnn in gnns)), name

@@ -47,11 +47,14 @@ def test_small_changes_are_not_lost():
 
 
 @pytest.mark.parametrize(("exponent", "expected"), [
-    (40, 0), (-60, 127), (-4, 127), (-2, 40), (2, 2)])
+    (40, 0), (55, 0), (56, 0), (200, 0), (-60, 127), (-4, 127), (-2, 40), (2, 2)])
 def test_exponents_far_apart(exponent, expected):
     kept = KeptRows(8, 0)
-    kept.replaced(T1, np.array([[10]]), 0)
-    assert kept.replaced(T1, np.array([[0]]), exponent) == expected
+    kept.replaced(T1, np.array([[10, -1]]), 0)
+    assert kept.kept[T1].exponent == -8
+    found = kept.replaced(T1, np.array([[0, 0]]), exponent)
+    assert found[0, 0] == expected
+    assert found[0, 1] == (0 if exponent > 0 else max(-(2.0 ** -exponent), -128))
 
 
 @given(st.integers(2, 12), st.integers(1, 4), st.integers(0, 99), st.booleans())

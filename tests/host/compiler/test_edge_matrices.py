@@ -113,3 +113,18 @@ def test_what_other_orders_use(adjacency, root):
                 and not (way and number == 1 and orders[0] == AGGREGATE_FIRST)))
             expected |= {one.name: uses} if uses else {}
         assert {one.name: one.uses for one in used_by(other, edges)} == expected
+
+
+def test_stored_zeros_are_zeros():
+    """A matrix that stores one on one side of the diagonal only is symmetric."""
+    matrix = scipy.sparse.csr_array(SYMMETRIC)
+    stored = scipy.sparse.csr_array(
+        (np.append(matrix.data, 0.0), np.append(matrix.indices, 0),
+         matrix.indptr + np.array([0, 0, 0, 1])), shape=matrix.shape)
+    found = network(*BOTH)
+    for edges, names in ((stored, ["A"]), (scipy.sparse.csr_array(DIRECTED), ["A", "A^T"])):
+        sample = Sample.of(found, Recipe(), edges, np.ones((3, 3)), np.arange(3),
+                           np.full(3, Split.TRAIN))
+        assert sample.edges[0].nnz == edges.nnz
+        assert [one.name for one in edge_matrices(
+            found, sample.edges, sample.root_weight, symmetric=True)] == names

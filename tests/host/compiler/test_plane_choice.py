@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hypercast.host.compiler.network_loads import link_loads
-from hypercast.host.compiler.plane_choice import choose_planes
+from hypercast.host.compiler.plane_choice import _Ways, choose_planes
 from hypercast.host.noc.patterns import pattern_traffic
 from hypercast.rtl.config import Config
 from hypercast.rtl.network import routing
@@ -159,3 +159,11 @@ def test_loads_beyond_all_digits_are_alike():
     destinations = np.uint64(1) << (source ^ 5).astype(np.uint64)
     assert choose_planes(source, destinations, config).tolist() == chosen_slowly(
         source, destinations, config)
+
+
+@pytest.mark.parametrize("planes", [1, 4])
+def test_there_is_a_way_to_each_core(planes):
+    ways = _Ways.of(planes, 3)
+    assert ways.entries.shape == ways.paths.shape == (planes, 8)
+    for core in range(8):
+        assert np.all(ways.paths[:, core] >> np.uint64(core) & np.uint64(1) == (core > 0))

@@ -73,3 +73,10 @@ def test_the_last_row_has_the_last_number():
     [(numbers, words), *_] = indexed_panels(sparse.words, sparse.index(0, config, 0, 1), 0, config)
     assert numbers == [MAXIMUM_ROWS - 1] and words.tolist() == [[3, 0]]
     assert (MAXIMUM_ROWS + 1).bit_length() == 17
+
+
+def test_no_rows_take_no_words():
+    config = PRESETS["tiny"]
+    found = SparseWords.of(np.zeros((0, 2 * config.lanes + 1), dtype=np.int64), config)
+    assert found.words.shape == (0, config.chunks)
+    assert found.sizes.tolist() == found.counts.tolist() == [0, 0, 0]

@@ -145,3 +145,23 @@ def test_weight_rows_pass_through():
             (index % 32, bits_of(config, word)) for index, word in enumerate(words)]
 
     run(dut, send, receive)
+
+
+def test_flits_wait_while_rows_are_drained():
+    """And while there are no edges: none is lost."""
+    config = configuration()
+    dut = Aggregator(config)
+
+    async def bench(ctx):
+        ctx.set(dut.drain.row, 9)
+        for factor in range(1, 4):
+            ctx.set(dut.drain.enable, 1)
+            await put(ctx, dut.flits, [flit(config, Kind.AGGREGATE, [factor, 1])])
+            await ctx.tick().repeat(3)
+            await fill(ctx, dut, 0, (5, 3, 1))
+            await ctx.tick().repeat(5)
+            ctx.set(dut.drain.enable, 0)
+            await ctx.tick().repeat(8)
+        assert await read(ctx, dut, 0, 5) == [18, 9]
+
+    run(dut, bench)

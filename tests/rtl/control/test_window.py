@@ -106,3 +106,29 @@ def test_patience():
             assert error == late and (late or result == 7)
 
     run(dut, bench)
+
+
+def test_nothing_happens_without_an_access():
+    dut = Window(PRESETS["tiny"])
+
+    async def bench(ctx):
+        ctx.set(dut.space, Space.PROGRAM)
+        for _ in range(10):
+            _, _, *pulses = await ctx.tick().sample(dut.chip_valid, dut.core_valid, dut.done)
+            assert pulses == [0, 0, 0]
+
+    run(dut, bench)
+
+
+def test_everything_is_refused_in_reset():
+    dut = Window(PRESETS["tiny"])
+
+    async def bench(ctx):
+        ctx.set(dut.resetting, 1)
+        for space in Space:
+            for write in (None, 1):
+                strobes, _, error, _ = await access(
+                    ctx, dut, space, CoreSpace.COUNTERS, write=write)
+                assert (strobes, error) == ([], 1)
+
+    run(dut, bench)

@@ -157,3 +157,21 @@ def test_clients_of_one_channel_beside_those_of_both():
 def test_a_channel_without_clients_is_refused(channels, missing):
     with pytest.raises(ValueError, match=f"channel {missing}"):
         ReadCrossbar(CONFIGS[0], channels)
+
+
+@pytest.mark.parametrize(("latency", "bursts"), [(2, 16), (24, 16), (26, 17), (64, 36)])
+def test_bursts_under_way(latency, bursts):
+    """As many as hide the latency, and no more, are asked for while no word comes."""
+    dut = ReadCrossbar(CONFIGS[0].replace(memory_latency=latency), [(0,), (1,)])
+    asked = []
+
+    async def program(ctx):
+        ctx.set(dut.clients[0].request.valid, 1)
+        ctx.set(dut.clients[0].request.p.length, 2)
+        ctx.set(dut.read_request[0].ready, 1)
+        for _ in range(2 * bursts + 10):
+            _, _, valid = await ctx.tick().sample(dut.read_request[0].valid)
+            asked.append(valid)
+        assert sum(asked) == bursts
+
+    run(dut, program)

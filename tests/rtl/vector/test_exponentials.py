@@ -108,3 +108,21 @@ def test_groups_pass_until_a_sum_needs_room():
         await passes_until_room(ctx, dut, (dut.i, dut.logits), passed)
 
     run(dut, program, background=[noting(dut.logits.ready, passed)], cycles=1000)
+
+
+def test_rows_whose_exponentials_nobody_needs_take_no_room():
+    """After as many as there is room for, those of a row to train on still find it."""
+    config = PRESETS["test"]
+    dut = Exponentials(config)
+    count = group_limit(config) + Exponentials._FOLLOWING
+
+    async def program(ctx):
+        configure(ctx, dut, Rows(6, config), groups=1, train=1)
+        await put(ctx, dut.i, [{"split": int(split), "label": 0} for split in (
+            *[Split.VALIDATION] * count, Split.TRAIN)])
+
+    async def results(ctx):
+        await get(ctx, dut.o, count + 1)
+
+    run(dut, program, results, lambda ctx: put(ctx, dut.logits, [{}] * (count + 1)),
+        lambda ctx: get(ctx, dut.powers, 1), cycles=1000)
