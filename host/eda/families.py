@@ -15,8 +15,8 @@ class Area:
     luts : int
         LUTs used as logic: with 4 inputs on ECP5 (those of carry cells included), with up to 6 on
         AMD's FPGAs.
-    small_luts : int
-        LUTs used as logic, on AMD's FPGAs, with at most 3 inputs.
+    shared_luts : int
+        LUTs used as logic, on AMD's FPGAs, that share the place of another.
     ram_luts : int
         LUTs used as distributed RAM or shift registers, those of the write ports included.
     flip_flops : int
@@ -34,7 +34,7 @@ class Area:
     """
 
     luts: int = 0
-    small_luts: int = 0
+    shared_luts: int = 0
     ram_luts: int = 0
     flip_flops: int = 0
     carry_bits: int = 0
@@ -45,12 +45,8 @@ class Area:
 
     @property
     def lut_places(self) -> int:
-        """Places that the LUTs take on AMD's FPGAs, those used as RAM included.
-
-        Two with at most 3 inputs share one, as Yosys' estimate of logic cells has it; but every
-        bit of a carry chain has a place for itself.
-        """
-        return self.luts + self.ram_luts - max(0, self.small_luts - self.carry_bits) // 2
+        """Places that the LUTs take, those used as RAM included."""
+        return self.luts + self.ram_luts - self.shared_luts
 
     @property
     def tally(self) -> dict[str, float]:
@@ -79,6 +75,8 @@ class Family:
         Yosys' command, for a design that is a part of a larger one.
     cells : dict
         Area of each cell it may use.
+    small : frozenset of str
+        Those of them that are LUTs of which two share a place.
     systolic : str
         The family for which the systolic array is synthesised instead: one whose DSP slices are
         the same there, and of which Yosys knows more. Itself, if empty.
@@ -89,18 +87,19 @@ class Family:
     title: str
     command: str
     cells: dict[str, Area]
+    small: frozenset[str] = frozenset()
     systolic: str = ""
     ultra_ram: bool = False
 
 
 _LUT = Area(luts=1)
-_SMALL_LUT = Area(luts=1, small_luts=1)
 _FLIP_FLOP = Area(flip_flops=1)
 _NOTHING = Area()
 _DSP = Area(dsps=1)
+#: LUTs of AMD's FPGAs with at most 3 inputs.
+_SMALL = frozenset({"INV", "LUT1", "LUT2", "LUT3"})
 _AMD_CELLS = {
-    "INV": _SMALL_LUT, **{f"LUT{inputs}": _SMALL_LUT for inputs in range(1, 4)},
-    **{f"LUT{inputs}": _LUT for inputs in range(4, 7)},
+    **dict.fromkeys((*_SMALL, "LUT4", "LUT5", "LUT6"), _LUT),
     "MUXF7": _NOTHING, "MUXF8": _NOTHING, "MUXF9": _NOTHING,
     "CARRY4": Area(carry_bits=4), "CARRY8": Area(carry_bits=8),
     "RAM32X1S": Area(ram_luts=1), "RAM64X1S": Area(ram_luts=1),
@@ -127,12 +126,12 @@ FAMILIES = {
     "7series": Family(title="7 series", command=f"synth_xilinx -family xc7 {_AMD_OPTIONS}", cells={
         **_AMD_CELLS,
         "RAMB18E1": Area(block_rams=0.5), "RAMB36E1": Area(block_rams=1), "DSP48E1": _DSP,
-    }),
+    }, small=_SMALL),
     "ultrascale+": Family(
         title="UltraScale+", command=f"synth_xilinx -family xcup -uram {_AMD_OPTIONS}",
         ultra_ram=True, cells={
             **_AMD_CELLS,
             "RAMB18E2": Area(block_rams=0.5), "RAMB36E2": Area(block_rams=1), "DSP48E2": _DSP,
             "URAM288": Area(ultra_rams=1),
-        }, systolic="7series"),
+        }, small=_SMALL, systolic="7series"),
 }

@@ -5,6 +5,7 @@ import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from hypercast.host.eda.families import Area, Family
@@ -38,7 +39,10 @@ _MODULE = re.compile(r"^((?:attribute [^\n]*\n)*)module \\(\S+)\n.*?^end\n",
 
 
 def area_of(cells: Mapping[str, int], family: Family) -> Area:
-    """Area of a number of cells by type.
+    """Area of a design of a number of cells by type.
+
+    Two LUTs with at most 3 inputs share a place of AMD's FPGAs, as Yosys' estimate of logic cells
+    has it; but every bit of the design's carry chains has a place for itself.
 
     Raises
     ------
@@ -52,8 +56,10 @@ def area_of(cells: Mapping[str, int], family: Family) -> Area:
     if unknown:
         raise RuntimeError(f"Yosys used cells whose area is not known: "
                            f"{', '.join(sorted(unknown))}; add them to hypercast.host.eda.families")
-    return sum((family.cells[cell] * number for cell, number in counted.items()),
+    area = sum((family.cells[cell] * number for cell, number in counted.items()),
                start=Area(scattered_memories=scattered))
+    small = sum(counted.get(cell, 0) for cell in family.small)
+    return replace(area, shared_luts=max(0, small - area.carry_bits) // 2)
 
 
 def hierarchical_areas(path: Path, family: Family) -> dict[str, Area]:

@@ -9,7 +9,7 @@ from hypercast.rtl.config import PRESETS
 
 CONFIG = PRESETS["tiny"]
 AREA = ChipArea(cores=2, blocks={
-    "router": Area(luts=300_000, small_luts=4, ram_luts=100_000, flip_flops=7),
+    "router": Area(luts=300_000, shared_luts=2, ram_luts=100_000, flip_flops=7),
     "array.array": Area(dsps=8),
     "array.accumulators": Area(block_rams=2.5, ram_luts=2, scattered_memories=1),
     "weights": Area(ultra_rams=400),

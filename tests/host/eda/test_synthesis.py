@@ -51,17 +51,21 @@ class _Samples(wiring.Component):
                           pytest.param("7series", 3 * 4, 2, marks=pytest.mark.slow)])
 def test_known_areas(family, ram_luts, block_rams):
     found = synthesise(rtlil.convert(_Samples()), FAMILIES[family])
-    assert dataclasses.replace(found, luts=0, small_luts=0, carry_bits=0) == Area(
+    assert dataclasses.replace(found, luts=0, shared_luts=0, carry_bits=0) == Area(
         flip_flops=8 + 4 * 16, dsps=1, ram_luts=ram_luts,
         block_rams=block_rams, scattered_memories=1)
     assert found.luts >= 16  # the scattered memory's multiplexers
 
 
 def test_places_of_luts():
-    """Two small ones share a place, but not those of carry chains."""
-    assert Area(luts=10, small_luts=5, ram_luts=3).lut_places == 11
-    assert Area(luts=10, small_luts=5, carry_bits=4).lut_places == 10
-    assert Area(luts=10, small_luts=5, carry_bits=8).lut_places == 10
+    """Two small ones share a place, but not those of carry chains, of the same design."""
+    amd = FAMILIES["ultrascale+"]
+    few = area_of({"LUT6": 5, "LUT3": 2, "INV": 3, "SRL16E": 3}, amd)
+    chain = area_of({"LUT6": 5, "LUT2": 5, "CARRY4": 1, "CARRY8": 1}, amd)
+    assert (few.lut_places, chain.lut_places) == (11, 10)
+    assert area_of({"LUT4": 5, "LUT1": 5, "CARRY4": 1}, amd).lut_places == 10
+    assert (few + chain * 2).lut_places == 31
+    assert area_of({"LUT4": 5}, FAMILIES["ecp5"]).lut_places == 5
 
 
 def test_a_part_can_be_left_out():
