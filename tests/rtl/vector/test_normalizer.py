@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from hypercast.rtl.isa import Split
+from hypercast.rtl.limits import CLASSES
 from hypercast.rtl.vector.normalizer import Normalizer
 from tests.bench import get, put, run
 from tests.rtl.vector.loss_rows import CONFIGS, EITHER, PRESSURE, ROWS, Rows, configure
@@ -40,6 +42,28 @@ def test_normalizer(config, idle, stall, sigmoid):
 
     run(dut, begin, results, lambda ctx: put(ctx, dut.i, inputs, rows.rng, idle),
         background=[watch], cycles=5000)
+
+
+@CONFIGS
+def test_as_many_classes_as_there_can_be(config):
+    """Totals up to that of ``CLASSES`` equal logits: the largest shifts."""
+    dut = Normalizer(config)
+    totals = [total for bits in range(16, (CLASSES << 16).bit_length())
+              for total in (1 << bits, 3 << bits - 1) if total <= CLASSES << 16]
+    found = []
+
+    async def results(ctx):
+        found.extend(await get(ctx, dut.o, len(totals)))
+
+    rows = [{"split": Split.TRAIN, "weight": 1 << 15, "correct": 0, "wrong": 0, "total": total,
+             "own": 0} for total in totals]
+    run(dut, results,
+        lambda ctx: put(ctx, dut.i, rows, np.random.default_rng(0), 0.0), cycles=5000)
+    exponents = [total.bit_length() - 17 for total in totals]
+    assert max(exponents) == CLASSES.bit_length() - 1 > 7
+    assert [row.n for row in found] == exponents
+    assert [row.reciprocal for row in found] == [
+        (1 << 33 + n) // total for n, total in zip(exponents, totals, strict=True)]
 
 
 def test_depth_of_the_pipeline():
