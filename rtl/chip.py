@@ -15,6 +15,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl.config import Config
 from hypercast.rtl.control.axi_lite import AxiLite
+from hypercast.rtl.control.bulk_burst import BulkAxi
 from hypercast.rtl.control.control_unit import ControlUnit, control_signature
 from hypercast.rtl.core import Core, core_signature
 from hypercast.rtl.debug_tap import DebugTap
@@ -62,20 +63,24 @@ class Converted(wiring.Component):
         return m
 
 
-def wires(config: Config) -> list[tuple[tuple[int | str, str], tuple[int | str, str]]]:
+def wires(config: Config, *,
+          bulk: bool = False) -> list[tuple[tuple[int | str, str], tuple[int | str, str]]]:
     """All wires between the parts, as (source, destination) pairs of (part, port) names.
 
     A part is ``"control"`` or a core's number; ports are named as in the converted modules. Each
     core's ``core`` port holds its number besides. Both ends of every wire are registers' outputs
     on one side and read by registers only on the other, so that a simulator may exchange them
     once per cycle. Besides, the control unit resets the cores, and asks memories outside to finish.
+    ``bulk`` is as of ``Chip``.
     """
+    answers = ["busy", "peak", "error", "progress", "response", "response_valid",
+               *(("taken", "settled") if bulk else ())]
     pairs: list[tuple[tuple[int | str, str], tuple[int | str, str]]] = []
     for core in range(config.cores):
         pairs += [(("control", port), (core, port))
                   for port in ("issue", "issue_valid", "clear", "request", "request_valid")]
         pairs += [((core, port), ("control", f"{port}__{core}"))
-                  for port in ("busy", "peak", "error", "progress", "response", "response_valid")]
+                  for port in answers]
     for core, dimension in links(config.dimensions):
         for name, member in Link(config).members.items():
             sender = core, f"outgoing__{dimension}__{name}"
@@ -85,7 +90,7 @@ def wires(config: Config) -> list[tuple[tuple[int | str, str], tuple[int | str, 
 
 
 class Chip(wiring.Component):
-    """``2 ** dimensions`` cores, and the control unit with the AXI4-Lite port.
+    """``2 ** dimensions`` cores, and the control unit with the AXI4-Lite port, and a bulk port.
 
     Parameters
     ----------
@@ -100,11 +105,15 @@ class Chip(wiring.Component):
         What the names of those modules begin with.
     debug : bool
         Whether to contain a ``DebugTap``.
+    bulk : bool
+        Whether to have a bulk port.
 
     Members
     -------
     axi : In(AxiLite)
         Host port.
+    bulk : In(BulkAxi)
+        Bulk port, if there is one.
     memory : Out(Axi4), two per core
         If external: memory of channel ``c`` of core ``n`` at ``2 * n + c``. Byte addresses are
         offsets in the channel.
@@ -116,8 +125,9 @@ class Chip(wiring.Component):
     """
 
     def __init__(self, config: Config, *, converted: bool = False, external: bool = False,
-                 prefix: str = "", debug: bool = False) -> None:
+                 prefix: str = "", debug: bool = False, bulk: bool = False) -> None:
         self._config = config
+        self._bulk = bulk
         self._converted = converted
         self._debug = debug
         self._external = external
@@ -125,21 +135,26 @@ class Chip(wiring.Component):
         memory = {
             "memory": Out(Axi4(offset_width(config), config.word_width)).array(2 * config.cores),
         } if external else {}
-        super().__init__({"axi": In(AxiLite()), **memory})
+        port = {"bulk": In(BulkAxi())} if bulk else {}
+        super().__init__({"axi": In(AxiLite()), **port, **memory})
 
     def _core(self, reset):
         if self._converted:
             return Converted(f"{self._prefix}{CORE_MODULE}",
-                             core_signature(self._config, external=self._external), reset=reset)
-        return ResetInserter(reset)(Core(self._config, external=self._external))
+                             core_signature(self._config, external=self._external,
+                                            bulk=self._bulk), reset=reset)
+        return ResetInserter(reset)(
+            Core(self._config, external=self._external, bulk=self._bulk))
 
     def elaborate(self, platform: object) -> Module:
         config = self._config
         m = Module()
         m.submodules.control = control = Converted(
-            f"{self._prefix}{CONTROL_MODULE}", control_signature(config)) \
-            if self._converted else ControlUnit(config)
+            f"{self._prefix}{CONTROL_MODULE}", control_signature(config, bulk=self._bulk)) \
+            if self._converted else ControlUnit(config, bulk=self._bulk)
         connect(m, flipped(self.axi), control.axi)
+        if self._bulk:
+            connect(m, flipped(self.bulk), control.bulk)
         parts = {"control": control}
         for index in range(config.cores):
             # Each has a register for its reset, which many wires lead to.
@@ -148,10 +163,10 @@ class Chip(wiring.Component):
             parts[index] = core = self._core(reset)
             m.submodules[f"core_{index}"] = core
             m.d.comb += core.core.eq(Const(index, config.dimensions))
-        for (source, output), (destination, port) in wires(config):
+        for (source, output), (destination, port) in wires(config, bulk=self._bulk):
             m.d.comb += _port(parts[destination], port).eq(_port(parts[source], output))
         if self._debug:
-            m.submodules.debug_tap = tap = DebugTap(config)
+            m.submodules.debug_tap = tap = DebugTap(config, bulk=self._bulk)
             m.d.comb += [getattr(tap, name).eq(getattr(control, name)) for name in (
                 "issue", "issue_valid", "clear", "request", "request_valid")]
             for index in range(config.cores):

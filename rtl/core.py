@@ -9,10 +9,20 @@ from hypercast.rtl.aggregation.receiver import Receiver
 from hypercast.rtl.aggregation.sender import Sender
 from hypercast.rtl.array.array_engine import ArrayEngine
 from hypercast.rtl.config import Config
+from hypercast.rtl.control.bulk_host import BulkHost
 from hypercast.rtl.control.core_host import CoreHost
 from hypercast.rtl.control.counters import Counters
 from hypercast.rtl.control.row_table import RowTable
-from hypercast.rtl.layouts import CONTROL, OPERANDS, HostRequest, Issue, Link, flit
+from hypercast.rtl.layouts import (
+    CONTROL,
+    OPERANDS,
+    HostRequest,
+    Issue,
+    Link,
+    bulk_request,
+    bulk_width,
+    flit,
+)
 from hypercast.rtl.lib.stream_merge import StreamMerge
 from hypercast.rtl.memory.axi4 import Axi4, offset_width
 from hypercast.rtl.memory.axi_channel import AxiChannel
@@ -30,8 +40,17 @@ __all__ = ["Core", "core_signature"]
 _CHANNELS = ("features", "gradients")
 
 
-def core_signature(config: Config, *, external: bool = False) -> dict[str, wiring.Member]:
+def core_signature(config: Config, *, external: bool = False,
+                   bulk: bool = False) -> dict[str, wiring.Member]:
     """Members of ``Core``, for whoever stands in for it."""
+    host = {
+        "request": In(bulk_request(config)), "request_valid": In(1),
+        "response": Out(bulk_width(config)), "response_valid": Out(1),
+        "taken": Out(1), "settled": Out(1),
+    } if bulk else {
+        "request": In(HostRequest), "request_valid": In(1),
+        "response": Out(32), "response_valid": Out(1),
+    }
     memory = {
         "memory": Out(Axi4(offset_width(config), config.word_width)).array(2),
         "quiesce": In(1),
@@ -48,10 +67,7 @@ def core_signature(config: Config, *, external: bool = False) -> dict[str, wirin
         "peak": Out(6),
         "error": Out(3),
         "progress": Out(1),
-        "request": In(HostRequest),
-        "request_valid": In(1),
-        "response": Out(32),
-        "response_valid": Out(1),
+        **host,
         **memory,
     }
 
@@ -68,6 +84,8 @@ class Core(wiring.Component):
         Configuration of the chip.
     external : bool
         Whether the channels' memory is outside of the chip.
+    bulk : bool
+        Whether the chip has a bulk port.
 
     Members
     -------
@@ -94,6 +112,8 @@ class Core(wiring.Component):
         Window access by the host, valid with ``request_valid``.
     response, response_valid : Out
         The answer to an access, zero unless this core was meant.
+    taken, settled : Out(1), Out(1)
+        With a bulk port, see ``BulkHost``; ``request`` and ``response`` are then as there, too.
     memory : Out(Axi4), one per channel
         If external: the channel's memory. Byte addresses are offsets in the channel.
     quiesce, unfinished : In(1), Out(1)
@@ -101,10 +121,11 @@ class Core(wiring.Component):
         ``unfinished`` tells, three cycles later, whether it still has something to answer.
     """
 
-    def __init__(self, config: Config, *, external: bool = False) -> None:
+    def __init__(self, config: Config, *, external: bool = False, bulk: bool = False) -> None:
         self._config = config
         self._external = external
-        super().__init__(core_signature(config, external=external))
+        self._bulk = bulk
+        super().__init__(core_signature(config, external=external, bulk=bulk))
 
     def elaborate(self, platform: object) -> Module:
         config = self._config
@@ -117,7 +138,7 @@ class Core(wiring.Component):
         m.submodules.vector = vector = VectorUnit(config)
         m.submodules.weights = weights = WeightBank(config)
         m.submodules.rows = rows = RowTable(config)
-        m.submodules.host = host = CoreHost(config)
+        m.submodules.host = host = BulkHost(config) if self._bulk else CoreHost(config)
         m.submodules.counters = counters = Counters(config)
 
         # Links.
@@ -191,6 +212,8 @@ class Core(wiring.Component):
             counters.address.eq(host.counter_address),
             host.counter_data.eq(counters.data),
         ]
+        if self._bulk:
+            m.d.comb += [self.taken.eq(host.taken), self.settled.eq(host.settled)]
 
         # Instructions: registered once, then each engine sees its own.
         issue = Signal(Issue)

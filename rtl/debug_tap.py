@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from hypercast.rtl.config import Config
-from hypercast.rtl.layouts import CONTROL, HostRequest, Issue
+from hypercast.rtl.layouts import CONTROL, HostRequest, Issue, bulk_request
 
 __all__ = ["DebugTap"]
 
@@ -20,6 +20,8 @@ class DebugTap(wiring.Component):
     ----------
     config : Config
         Configuration of the chip.
+    bulk : bool
+        Whether the chip has a bulk port.
 
     Members
     -------
@@ -33,15 +35,15 @@ class DebugTap(wiring.Component):
     registers : dict
         The registers, by what they tell; their names are these with ``debug_`` in front. ``start``,
         ``issued`` and ``opcode`` are of the controller. ``access`` and those that begin with it are
-        of the host's window. ``busy_N`` (bits as in ``isa.Engine``) and ``error_N`` (bits as in
-        ``Core``) are of core N. ``progress`` has a bit for each core.
+        of the host's window, and of the bulk port. ``busy_N`` (bits as in ``isa.Engine``) and
+        ``error_N`` (bits as in ``Core``) are of core N. ``progress`` has a bit for each core.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, *, bulk: bool = False) -> None:
         cores = range(config.cores)
         super().__init__({
             "issue": In(Issue), "issue_valid": In(1), "clear": In(1),
-            "request": In(HostRequest), "request_valid": In(1),
+            "request": In(bulk_request(config) if bulk else HostRequest), "request_valid": In(1),
             "busy": In(8).array(config.cores), "error": In(3).array(config.cores),
             "progress": In(1).array(config.cores),
         })

@@ -11,10 +11,13 @@ from hypercast.rtl.limits import BURST
 from hypercast.rtl.network.age import FRAME_WIDTH
 
 __all__ = [
-    "CONTROL", "OPERANDS", "AccumulatorPort", "BypassPort", "Channel", "FlitKind", "HostRequest",
-    "Issue", "Link", "ReadPort", "WeightPort", "WritePort", "accumulator_row", "flit", "operands",
-    "weight_row",
+    "BEAT_WIDTH", "CONTROL", "OPERANDS", "AccumulatorPort", "BypassPort", "Channel", "FlitKind",
+    "HostRequest", "Issue", "Link", "ReadPort", "WeightPort", "WritePort", "accumulator_row",
+    "bulk_request", "bulk_width", "flit", "operands", "weight_row",
 ]
+
+#: Bits of a beat of the bulk port.
+BEAT_WIDTH = 128
 
 
 class FlitKind(enum.Enum, shape=2):
@@ -278,3 +281,22 @@ class HostRequest(data.Struct):
     address: 32
     write: 1
     data: 32
+
+
+def bulk_width(config: Config) -> int:
+    """Bits that go to a core, or come from it, in a cycle: a word, or a beat if that is less."""
+    return min(BEAT_WIDTH, config.word_width)
+
+
+def bulk_request(config: Config) -> data.StructLayout:
+    """Layout of what chips with a bulk port broadcast to all cores, for window and bulk port.
+
+    ``core``, ``space``, ``address`` and ``write`` are as in ``HostRequest``. Of the window
+    (``bulk`` is 0), ``data`` is its 32 bits again and again. Of the bulk port, a write brings
+    ``bulk_width`` bits of a word, the lowest first. A read asks for ``bulk_width`` bits at
+    ``address``, or for whole words from there: as many as the low bits of ``data`` say, up to
+    ``BURST``, of a memory channel only.
+    """
+    return data.StructLayout({
+        "core": 6, "space": 3, "address": 32, "write": 1, "bulk": 1,
+        "data": unsigned(bulk_width(config))})

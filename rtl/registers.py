@@ -13,7 +13,8 @@ from hypercast.rtl.isa import INSTRUCTION_WORDS, Engine
 
 __all__ = [
     "COUNTERS", "MAGIC", "PHASES", "REGISTERS", "REGISTER_BYTES", "ROW_TABLE", "Control",
-    "CoreSpace", "Counter", "Error", "Field", "Register", "Space", "Status", "register",
+    "CoreSpace", "Counter", "Error", "Field", "Register", "Space", "Status", "bulk_address",
+    "register",
 ]
 
 #: Read from register ``magic``: "HCST".
@@ -256,6 +257,11 @@ def _each_lane(config: Config) -> int:
 def _link(dimension: int) -> Callable[[Config], int]:
     """A flit, on chips that have the dimension."""
     return lambda config: int(dimension < config.dimensions)
+
+
+def bulk_address(core: int, space: Space, offset: int) -> int:
+    """Where in the bulk port the byte ``offset``, below 2**29, of a core's space is."""
+    return core << 32 | space << 29 | offset
 
 
 #: What every core counts, by name, in the order in which the host reads it.

@@ -6,16 +6,23 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl.config import Config
 from hypercast.rtl.control.axi_lite import AxiLite
+from hypercast.rtl.control.bulk_burst import BulkAxi
+from hypercast.rtl.control.bulk_port import BulkPort
 from hypercast.rtl.control.controller import Controller
 from hypercast.rtl.control.host_port import HostPort
 from hypercast.rtl.control.reset_sequence import ResetSequence
-from hypercast.rtl.layouts import HostRequest, Issue
+from hypercast.rtl.layouts import HostRequest, Issue, bulk_request, bulk_width
 
 __all__ = ["ControlUnit", "control_signature"]
 
 
-def control_signature(config: Config) -> dict[str, wiring.Member]:
+def control_signature(config: Config, *, bulk: bool = False) -> dict[str, wiring.Member]:
     """Members of ``ControlUnit``, for whoever stands in for it."""
+    port = {
+        "bulk": In(BulkAxi()),
+        "taken": In(1).array(config.cores),
+        "settled": In(1).array(config.cores),
+    } if bulk else {}
     return {
         "axi": In(AxiLite()),
         "issue": Out(Issue),
@@ -25,13 +32,14 @@ def control_signature(config: Config) -> dict[str, wiring.Member]:
         "peak": In(6).array(config.cores),
         "error": In(3).array(config.cores),
         "progress": In(1).array(config.cores),
-        "request": Out(HostRequest),
+        "request": Out(bulk_request(config) if bulk else HostRequest),
         "request_valid": Out(1),
-        "response": In(32).array(config.cores),
+        "response": In(bulk_width(config) if bulk else 32).array(config.cores),
         "response_valid": In(1).array(config.cores),
         "quiesce": Out(1),
         "unfinished": In(1).array(config.cores),
         "reset": Out(1),
+        **port,
     }
 
 
@@ -42,11 +50,15 @@ class ControlUnit(wiring.Component):
     ----------
     config : Config
         Configuration of the chip.
+    bulk : bool
+        Whether it has a bulk port.
 
     Members
     -------
     axi : In(AxiLite)
         Host port.
+    bulk : In(BulkAxi)
+        Bulk port, if there is one.
     issue, issue_valid, clear, request, request_valid : Out
         To all cores; see ``Core``.
     busy, peak, error, progress, response, response_valid : In, one per core
@@ -55,13 +67,16 @@ class ControlUnit(wiring.Component):
         To and from cores whose memory is external; see ``Core``.
     reset : Out(1)
         The cores' reset, besides that of this unit.
+    taken, settled : In(1), In(1), one per core
+        With a bulk port, from the cores; see ``Core``.
 
     Every output comes from a register, and no input reaches an output in the same cycle.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, *, bulk: bool = False) -> None:
         self._config = config
-        super().__init__(control_signature(config))
+        self._bulk = bulk
+        super().__init__(control_signature(config, bulk=bulk))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -75,8 +90,6 @@ class ControlUnit(wiring.Component):
             self.issue.eq(controller.issue),
             self.issue_valid.eq(controller.issue_valid),
             self.clear.eq(controller.clear),
-            self.request.eq(host.request),
-            self.request_valid.eq(host.request_valid),
             sequence.trigger.eq(host.reset),
             host.resetting.eq(sequence.active),
             self.quiesce.eq(sequence.quiesce),
@@ -89,12 +102,28 @@ class ControlUnit(wiring.Component):
                 controller.error[index].eq(self.error[index]),
                 controller.progress[index].eq(self.progress[index]),
             ]
-        combined = Const(0, 32)
+        combined = Const(0, len(self.response[0]))
         for response in self.response:
             combined = combined | response
+        requests = BulkPort(self._config) if self._bulk else host
+        m.d.comb += [self.request.eq(requests.request),
+                     self.request_valid.eq(requests.request_valid)]
         m.d.sync += [
-            host.response.eq(combined),
-            host.response_valid.eq(Cat(self.response_valid).any()),
+            requests.response.eq(combined),
+            requests.response_valid.eq(Cat(self.response_valid).any()),
             sequence.unfinished.eq(Cat(self.unfinished).any()),
         ]
+        if self._bulk:
+            m.submodules.bulk = requests
+            connect(m, flipped(self.bulk), requests.axi)
+            m.d.sync += [requests.taken.eq(sum(self.taken)),
+                         requests.settled.eq(Cat(self.settled).all())]
+            m.d.comb += [
+                requests.running.eq(host.control.running),
+                requests.resetting.eq(sequence.active),
+                requests.window.eq(host.request),
+                requests.window_valid.eq(host.request_valid),
+                host.response.eq(requests.window_response),
+                host.response_valid.eq(requests.window_response_valid),
+            ]
         return m

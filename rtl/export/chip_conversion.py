@@ -23,15 +23,15 @@ def lint_waivers(options: ExportOptions = DEFAULT_OPTIONS) -> str:
     return _LINT_WAIVERS.read_text(encoding="utf-8").replace("hypercast.v", f"{options.top}.v")
 
 
-def parts_to_rtlil(config: Config, *, external: bool = False, prefix: str = "",
+def parts_to_rtlil(config: Config, *, external: bool = False, bulk: bool = False, prefix: str = "",
                    zeros: bool = True) -> dict[str, str]:
     """RTLIL texts of the parts, by module name.
 
-    ``external`` and ``prefix`` are as of ``Chip``, ``zeros`` as of ``to_rtlil``.
+    ``external``, ``bulk`` and ``prefix`` are as of ``Chip``, ``zeros`` as of ``to_rtlil``.
     """
     core, control = f"{prefix}{CORE_MODULE}", f"{prefix}{CONTROL_MODULE}"
-    return {core: to_rtlil(Core(config, external=external), core, zeros=zeros),
-            control: to_rtlil(ControlUnit(config), control, zeros=zeros)}
+    return {core: to_rtlil(Core(config, external=external, bulk=bulk), core, zeros=zeros),
+            control: to_rtlil(ControlUnit(config, bulk=bulk), control, zeros=zeros)}
 
 
 def to_verilog(config: Config, options: ExportOptions = DEFAULT_OPTIONS, *,

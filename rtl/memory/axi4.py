@@ -33,21 +33,24 @@ class Axi4Read(wiring.Signature):
         Bits of a byte address.
     data_width : int
         Bits of a beat: 8 times a power of two.
+    id_width : int
+        Bits of an ID.
 
     Members
     -------
     arvalid, arready, arid, araddr, arlen, arsize, arburst
-        Read address. ``arid`` is 0, ``arsize`` a full beat and ``arburst`` INCR, always.
+        Read address. Memory channels always have ``arid`` 0, ``arsize`` a full beat, and
+        ``arburst`` INCR.
     rvalid, rready, rid, rdata, rresp, rlast
         Read data and response.
     """
 
-    def __init__(self, address_width: int, data_width: int) -> None:
+    def __init__(self, address_width: int, data_width: int, id_width: int = 1) -> None:
         super().__init__({
-            "arvalid": Out(1), "arready": In(1), "arid": Out(1), "araddr": Out(address_width),
-            "arlen": Out(8), "arsize": Out(3, init=_size(data_width)),
+            "arvalid": Out(1), "arready": In(1), "arid": Out(id_width),
+            "araddr": Out(address_width), "arlen": Out(8), "arsize": Out(3, init=_size(data_width)),
             "arburst": Out(2, init=_INCR),
-            "rvalid": In(1), "rready": Out(1), "rid": In(1), "rdata": In(data_width),
+            "rvalid": In(1), "rready": Out(1), "rid": In(id_width), "rdata": In(data_width),
             "rresp": In(Response), "rlast": In(1),
         })
 
@@ -61,31 +64,36 @@ class Axi4Write(wiring.Signature):
         Bits of a byte address.
     data_width : int
         Bits of a beat: 8 times a power of two.
+    id_width : int
+        Bits of an ID.
 
     Members
     -------
     awvalid, awready, awid, awaddr, awlen, awsize, awburst
-        Write address. ``awid`` is 0, ``awsize`` a full beat and ``awburst`` INCR, always.
+        Write address. Memory channels always have ``awid`` 0, ``awsize`` a full beat, and
+        ``awburst`` INCR.
     wvalid, wready, wdata, wstrb, wlast
-        Write data; all strobes are high, always.
+        Write data. Memory channels have all strobes high, always.
     bvalid, bready, bid, bresp
         Write response.
     """
 
-    def __init__(self, address_width: int, data_width: int) -> None:
+    def __init__(self, address_width: int, data_width: int, id_width: int = 1) -> None:
         strobes = data_width // 8
         super().__init__({
-            "awvalid": Out(1), "awready": In(1), "awid": Out(1), "awaddr": Out(address_width),
-            "awlen": Out(8), "awsize": Out(3, init=_size(data_width)),
+            "awvalid": Out(1), "awready": In(1), "awid": Out(id_width),
+            "awaddr": Out(address_width), "awlen": Out(8), "awsize": Out(3, init=_size(data_width)),
             "awburst": Out(2, init=_INCR),
             "wvalid": Out(1), "wready": In(1), "wdata": Out(data_width),
             "wstrb": Out(strobes, init=(1 << strobes) - 1), "wlast": Out(1),
-            "bvalid": In(1), "bready": Out(1), "bid": In(1), "bresp": In(Response),
+            "bvalid": In(1), "bready": Out(1), "bid": In(id_width), "bresp": In(Response),
         })
 
 
 class Axi4(wiring.Signature):
     """AXI4, seen from the manager: the independent halves ``Axi4Read`` and ``Axi4Write``.
+
+    Its parameters are theirs.
 
     Members
     -------
@@ -93,10 +101,10 @@ class Axi4(wiring.Signature):
         Read channels and write channels.
     """
 
-    def __init__(self, address_width: int, data_width: int) -> None:
+    def __init__(self, address_width: int, data_width: int, id_width: int = 1) -> None:
         super().__init__({
-            "read": Out(Axi4Read(address_width, data_width)),
-            "write": Out(Axi4Write(address_width, data_width)),
+            "read": Out(Axi4Read(address_width, data_width, id_width)),
+            "write": Out(Axi4Write(address_width, data_width, id_width)),
         })
 
 

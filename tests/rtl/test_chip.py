@@ -30,22 +30,23 @@ def config(request):
     return TINY.replace(dimensions=request.param, planes=2)
 
 
-def test_every_port_has_its_wire(config):
+@pytest.mark.parametrize("bulk", [False, True])
+def test_every_port_has_its_wire(config, bulk):
     """All inputs but the host's and the core numbers are driven once, all outputs are read.
 
     Resets are no wires, and ``unfinished`` is of cores whose memory is outside.
     """
-    parts = {"control": ports(control_signature(config)),
-             **dict.fromkeys(range(config.cores), ports(core_signature(config)))}
-    pairs = wires(config)
+    parts = {"control": ports(control_signature(config, bulk=bulk)),
+             **dict.fromkeys(range(config.cores), ports(core_signature(config, bulk=bulk)))}
+    pairs = wires(config, bulk=bulk)
     driven = [destination for _, destination in pairs]
     assert len(set(driven)) == len(driven)
     assert set(driven) == {
         (part, port) for part in parts for port in parts[part]["in"]
-        if port != "core" and not port.startswith(("axi", "unfinished"))}
+        if port != "core" and not port.startswith(("axi", "bulk", "unfinished"))}
     assert {source for source, _ in pairs} == {
         (part, port) for part in parts for port in parts[part]["out"]
-        if port not in ("reset", "quiesce") and not port.startswith("axi")}
+        if port not in ("reset", "quiesce") and not port.startswith(("axi", "bulk"))}
 
 
 def test_links_cross_their_dimension(config):
@@ -63,6 +64,12 @@ def test_memory_has_ports_where_it_is_outside(config):
     outside = Chip(config, external=True).signature.members
     assert outside.keys() == {"axi", "memory"}
     assert outside["memory"].dimensions == (2 * config.cores,)
+
+
+def test_a_chip_with_a_bulk_port(config):
+    chip = Chip(config, converted=True, bulk=True, debug=True)
+    assert chip.signature.members.keys() == {"axi", "bulk"}
+    assert "\\bulk__write__wdata" in rtlil.convert(chip, name=TOP_MODULE)
 
 
 def test_top_converts(config):

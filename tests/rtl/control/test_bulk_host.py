@@ -1,0 +1,111 @@
+"""BulkHost: the space of row counts and counters, and requests that are not for it."""
+
+import numpy as np
+import pytest
+
+from hypercast.rtl.config import PRESETS
+from hypercast.rtl.control.bulk_host import ROOM, BulkHost
+from hypercast.rtl.registers import COUNTERS, ROW_TABLE, CoreSpace, Space
+from tests.bench import MemoryModel, run
+
+
+class Core:
+    """What the block is connected to, and who sends requests."""
+
+    def __init__(self, preset, **changes):
+        self.config = PRESETS[preset].replace(**changes)
+        self.dut = BulkHost(self.config)
+        self.memory = MemoryModel(self.config, np.random.default_rng(0), 5, 0.3)
+        self.rows = [0] * ROW_TABLE
+        self.taken = 0
+        self.background = [
+            lambda ctx: self.memory.serve_read(ctx, self.dut.read),
+            lambda ctx: self.memory.serve_write(ctx, self.dut.write), self._serve, self._count]
+
+    async def _serve(self, ctx):
+        dut = self.dut
+        while True:
+            ctx.set(dut.rows_data, self.rows[ctx.get(dut.rows_index)])
+            _, _, counter, write, index, count = await ctx.tick().sample(
+                dut.counter_address, dut.rows_write, dut.rows_index, dut.rows_write_data)
+            ctx.set(dut.counter_data, 1000 + counter)
+            if write:
+                self.rows[index] = count
+
+    async def _count(self, ctx):
+        while True:
+            _, _, taken = await ctx.tick().sample(self.dut.taken)
+            self.taken += taken
+
+    async def send(self, ctx, core, space, address, write=None, bulk=0):
+        ctx.set(self.dut.request, {"core": core, "space": space, "address": address,
+                                   "write": write is not None, "bulk": bulk, "data": write or 0})
+        ctx.set(self.dut.request_valid, 1)
+        await ctx.tick()
+        ctx.set(self.dut.request_valid, 0)
+
+    async def access(self, ctx, *arguments, **more):
+        """The answer to an access of the window, or None."""
+        await self.send(ctx, *arguments, **more)
+        for _ in range(60):
+            if ctx.get(self.dut.response_valid):
+                return ctx.get(self.dut.response)
+            assert not ctx.get(self.dut.response)
+            await ctx.tick()
+        return None
+
+
+def test_core_space():
+    core = Core("tiny")
+
+    async def bench(ctx):
+        for index in range(ROW_TABLE):
+            assert await core.access(
+                ctx, 0, Space.CORE, CoreSpace.ROWS + index, 1000 * index) is not None
+        for index in range(ROW_TABLE):
+            assert await core.access(ctx, 0, Space.CORE, CoreSpace.ROWS + index) == 1000 * index
+        for index in range(len(COUNTERS)):
+            assert await core.access(ctx, 0, Space.CORE, CoreSpace.COUNTERS + index) == 1000 + index
+        assert core.rows == [1000 * index for index in range(ROW_TABLE)]
+
+    run(core.dut, bench, background=core.background)
+
+
+@pytest.mark.parametrize("preset", ["tiny", "cora"])
+def test_what_is_not_there_is_taken_and_gets_no_answer(preset):
+    core = Core(preset, dimensions=1, channel_words=64, weight_rows=16)
+    chunks = core.config.chunks
+    nowhere = [
+        (Space.CORE, CoreSpace.ROWS + ROW_TABLE), (Space.CORE, CoreSpace.COUNTERS - 1),
+        (Space.CORE, CoreSpace.COUNTERS + len(COUNTERS)), (Space.CORE, 1 << 20),
+        (Space.FEATURES, 64 * chunks), (Space.GRADIENTS, 1 << 31), (Space.WEIGHTS, 16 * chunks),
+        (Space.WEIGHTS, 1 << 30), (Space.PROGRAM, 0), (Space.TENSORS, 0), (6, 0), (7, 0)]
+
+    async def bench(ctx):
+        for space, address in nowhere:
+            for write in (None, 1):
+                assert await core.access(ctx, 0, space, address, write) is None
+        assert await core.access(ctx, 0, Space.CORE, CoreSpace.COUNTERS, 1) is None
+        assert core.taken == 2 * len(nowhere) + 1
+        for other in (1, 2, 63):
+            assert await core.access(ctx, other, Space.FEATURES, 0) is None
+        assert core.taken == 2 * len(nowhere) + 1
+
+    run(core.dut, bench, background=core.background)
+    assert not any(core.memory.channels[0]) and not any(core.rows)
+
+
+def test_room():
+    """Requests that come at once are all carried out, and ``settled`` tells when they are."""
+    core = Core("kv260", dimensions=1, channel_words=64)
+
+    async def bench(ctx):
+        for index in range(ROOM):
+            await core.send(ctx, 0, Space.GRADIENTS, 4 * index, index + 1, bulk=1)
+        await ctx.tick().repeat(3)
+        while not ctx.get(core.dut.settled):
+            await ctx.tick()
+        assert core.memory.channels[1][:ROOM].tolist() == list(range(1, ROOM + 1))
+        assert core.taken == ROOM
+
+    run(core.dut, bench, background=core.background)
