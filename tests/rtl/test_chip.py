@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 from amaranth.back import rtlil
 from amaranth.lib.wiring import Out, Signature
@@ -11,6 +12,10 @@ from hypercast.rtl.config import PRESETS
 from hypercast.rtl.control.control_unit import ControlUnit, control_signature
 from hypercast.rtl.core import core_signature
 from hypercast.rtl.export.options import TOP_MODULE
+from hypercast.rtl.registers import Control, Space, Status, bulk_address
+from tests.bench import run
+from tests.rtl.control.axi_manager import AxiManager
+from tests.rtl.control.bulk_manager import BulkManager
 
 DIMENSIONS = range(7)
 TINY = PRESETS["tiny"]
@@ -89,3 +94,37 @@ def test_the_chip_in_one_piece():
     text = rtlil.convert(Chip(TINY), name=TOP_MODULE)
     for core in range(TINY.cores):
         assert f"module \\{TOP_MODULE}.core_{core}\n" in text
+
+
+def test_bulk_port_and_window_reach_the_same_words():
+    """Also after a reset."""
+    chip = Chip(TINY, bulk=True)
+    rng = np.random.default_rng(0)
+    host = AxiManager(chip.axi, rng, 0.0)
+    bulk = BulkManager(chip.bulk.write, chip.bulk.read, rng, 0.2)
+
+    async def reach(ctx, core, space):
+        values = rng.integers(256, size=256, dtype=np.uint8).tobytes()
+        bulk.start_write(bulk_address(core, space, 128), values)
+        assert await bulk.finish_write(ctx) == 0
+        for name, value in {"core": core, "space": space, "address": 32}.items():
+            await host.write_register(ctx, name, value)
+        found = [await host.read_register(ctx, "data") for _ in range(64)]
+        assert np.array(found, "<u4").tobytes() == values
+        await host.write_register(ctx, "data", 0x12345678)
+        bulk.start_read(bulk_address(core, space, 128 + 256), 1)
+        responses, beat = await bulk.finish_read(ctx)
+        assert responses == [0] and beat[:4] == bytes([0x78, 0x56, 0x34, 0x12])
+
+    async def program(ctx):
+        for core in range(TINY.cores):
+            for space in (Space.FEATURES, Space.GRADIENTS, Space.WEIGHTS):
+                await reach(ctx, core, space)
+        await host.write_register(ctx, "control", Control.RESET)
+        bulk.start_write(bulk_address(0, Space.FEATURES, 0), bytes(16))
+        assert await bulk.finish_write(ctx) == 2
+        while await host.read_register(ctx, "status") & Status.RESETTING:
+            pass
+        await reach(ctx, 1, Space.GRADIENTS)
+
+    run(chip, program, background=[*host.drivers, *bulk.drivers])
