@@ -96,6 +96,7 @@ def test_the_chip_in_one_piece():
         assert f"module \\{TOP_MODULE}.core_{core}\n" in text
 
 
+@pytest.mark.slow
 def test_bulk_port_and_window_reach_the_same_words():
     """Also after a reset."""
     chip = Chip(TINY, bulk=True)

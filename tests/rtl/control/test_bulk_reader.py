@@ -75,14 +75,16 @@ def test_holds():
     async def hold(ctx, dut):
         while True:
             ctx.set(dut.hold, 1)
-            await ctx.tick().repeat(3)
+            for _ in range(3):
+                await ctx.tick()
             while not ctx.get(dut.quiet):
                 await ctx.tick()
             for _ in range(20):
                 assert ctx.get(dut.quiet)
                 await ctx.tick()
             ctx.set(dut.hold, 0)
-            await ctx.tick().repeat(20)
+            for _ in range(20):
+                await ctx.tick()
 
     _, [(responses, values)] = _run(
         "cora", [(bulk_address(0, Space.FEATURES, 0), 128)], background=[hold])
