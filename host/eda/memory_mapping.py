@@ -41,7 +41,7 @@ class Rams:
         """What a memory takes; what multiplexes the outputs of several RAMs is left out."""
         luts = memory.reads * self._distributed(memory)
         blocks = memory.reads * self._blocks(memory)
-        ultra = -(-memory.words // 4096) * -(-memory.width // 72)
+        ultra = _ultra_rams(memory)
         deep = -(-memory.words // self._unit(memory)[0])
         # Of several RAMs' outputs one is chosen.
         costs = {"distributed": self.lut_cost * luts + memory.reads * (deep - 1) * memory.width}
@@ -76,6 +76,17 @@ class Rams:
             half = self.halves and 0 < memory.width % bits <= bits // 2
             found.append(deep * (wide - 0.5 * half))
         return min(found)
+
+
+def _ultra_rams(memory: Memory) -> int:
+    """UltraRAMs of a memory: a word of one holds several narrow ones, whose bytes of 9 bits are
+    written by themselves.
+    """
+    parts = -(-memory.width // 9)
+    words = 1
+    while 2 * words * parts <= 8:
+        words *= 2
+    return -(-memory.words // (4096 * words)) * -(-memory.width // 72)
 
 
 _ULTRA_COST = 1024

@@ -13,6 +13,10 @@ from hypercast.host.eda.netlist_counts import Memory
     ("ultrascale+", Memory(2048, 768, True, "ultra"), Area(ultra_rams=11)),
     ("ultrascale+", Memory(8192, 257, True), Area(ultra_rams=8)),
     ("ultrascale+", Memory(4096, 363, True), Area(ultra_rams=6)),
+    # Words of which several fit one of UltraRAM.
+    ("ultrascale+", Memory(8192, 33, True, "ultra"), Area(ultra_rams=1)),
+    ("ultrascale+", Memory(16384, 18, True, "ultra"), Area(ultra_rams=1)),
+    ("ultrascale+", Memory(8192, 40, True, "ultra"), Area(ultra_rams=2)),
     # Rows that wait to be sent.
     ("ultrascale+", Memory(8, 768, True), Area(ram_luts=440, flip_flops=768)),
     ("7series", Memory(4096, 16, True), Area(block_rams=2)),
