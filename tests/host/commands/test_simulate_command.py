@@ -3,10 +3,10 @@
 import contextlib
 import json
 import os
-import select
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 from click.testing import CliRunner
@@ -68,8 +68,13 @@ def leave_in_mid_frame(port):
     with contextlib.suppress(BlockingIOError):
         for _ in range(10_000):
             os.write(file, opening)
-    select.select([], [file], [], 10)
-    os.write(file, opening[:5])
+    deadline = time.monotonic() + 60
+    while True:  # until the simulation has read some
+        with contextlib.suppress(BlockingIOError):
+            os.write(file, opening[:5])
+            break
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
     os.close(file)
 
 
