@@ -36,7 +36,8 @@ __all__ = ["FITTED", "FOLDED", "fit", "main"]
 
 #: The chips that the model is fitted to, by family.
 FITTED: dict[str, tuple[Config, ...]] = {
-    "ecp5": (PRESETS["tiny"], PRESETS["ulx3s"]), "ultrascale+": (PRESETS["demo"], PRESETS["vcu128"]),
+    "ecp5": (PRESETS["tiny"], PRESETS["ulx3s"]),
+    "ultrascale+": (PRESETS["demo"], PRESETS["vcu128"]),
 }
 #: The folded chips.
 FOLDED = {"ecp5": PRESETS["ulx3s"]}
