@@ -2,9 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -12,60 +10,34 @@ import numpy as np
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
-from hypercast.host.cluster.graph_parts import in_stale_parts
 from hypercast.host.cluster.group import Group
 from hypercast.host.cluster.led_device import LedDevice
 from hypercast.host.cluster.virtual_time import VirtualTime
 from hypercast.host.compiler.job import Job
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.graphs.interchange.weights import load_weights
 from hypercast.host.graphs.rank_order import rank_order
-from hypercast.host.runtime.checked_device import CheckedDevice
 from hypercast.host.runtime.comparison import Comparison
-from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
-from hypercast.host.runtime.sampled_device import SampledDevice
+from hypercast.host.runtime.devices import TrainingDevice
 from hypercast.host.runtime.transport import Transport
-from hypercast.host.training.checkpoint import identity
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.description import Description
 from hypercast.host.training.description.device import Device
 from hypercast.host.training.description.model import Model
-from hypercast.host.training.description.recipe import make_recipe, recipe_values
+from hypercast.host.training.description.recipe import recipe_values
 from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.description.source import Source
 from hypercast.host.training.description.stopping import Stopping
 from hypercast.host.training.metrics import macro_f1, measures
 from hypercast.host.training.numbers import TensorNumbers, step_numbers
 from hypercast.host.training.predictions import Predictions
-from hypercast.host.training.prepare import (
-    Prepared,
-    loss_of,
-    open_device,
-    prepare,
-    prepare_for,
-    prepare_sampled,
-    training_data,
-)
-from hypercast.host.training.rounding import check_edges, check_features
+from hypercast.host.training.prepare import training_data
 from hypercast.host.training.run_folder import Record, RunError, RunFolder
-from hypercast.host.training.sample_source import SampleSource
-from hypercast.host.training.share import Share
-from hypercast.host.training.sharing import (
-    check_micro_batches,
-    check_sharing,
-    completed,
-    smoothing_of,
-)
 from hypercast.host.training.trainer_arguments import check_arguments
+from hypercast.host.training.training import Training
 from hypercast.reference.array_types import FloatArray
 from hypercast.reference.fixed_gnn import FixedGnn
-from hypercast.reference.judge import Judge
-from hypercast.reference.network import Network
-from hypercast.reference.sample import Sample
 from hypercast.reference.tensor import Tensor
 from hypercast.reference.training_state import TrainingState
-from hypercast.reference.two_versions import TwoVersionsGnn
-from hypercast.rtl.config import Config
 from hypercast.rtl.isa import MASTER_EXPONENT, Split
 from hypercast.sim.waves import Waves
 
@@ -172,38 +144,18 @@ class Trainer:
         self.model = model or Model()
         self.device = device or Device()
         self.sampling = sampling or Sampling()
-        self.recipe = make_recipe(
-            recipe, self.model, self.device.config, loss_of(graph)).explicit()
         self.stopping = Stopping(patience=patience, monitor=monitor)
         self.stopping.check(graph)
-        check_features((graph.with_normalised_features() if self.recipe.normalise_features
-                        else graph).features, self.recipe.element_width)
-        network = self.model.network(graph)
-        self._weights = load_weights(Path(self.model.weights), network) \
-            if self.model.weights else None
-        check_micro_batches(self.recipe, self.sampling, check=check,
-                            chip=transport is not None or self.device.name != "reference")
-        self._share: Share | None = None
-        assignment = completed(assignment or Assignment(), self.sampling)
-        #: With stale halos, how they are; in one process, too.
-        self._stale = None if smoothing_of(assignment) is None else replace(
-            assignment, parts=assignment.parts or (1.0,) * (group.size if group else 1))
-        self._versions = assignment.versions
-        if group:
-            check_sharing(group.size, assignment.scheme, self.device, self.recipe, check=check)
-            self._share = Share(group, assignment, cluster)
-        self._samples = SampleSource(
-            graph, network, self.recipe, self.sampling, progress=progress) \
-            if self.sampling.sampler else None
         self.progress = progress
-        self.initial, self.edges = self._prepared(
-            network, self.device.config if self.model.chosen else None)
-        check_edges(self.initial.sample)
-        self.network = self.initial.network
+        self._training = Training(
+            graph, self.model, self.device, self.sampling, recipe, check=check,
+            chip=transport is not None or self.device.name != "reference", group=group,
+            assignment=assignment, cluster=cluster, progress=progress)
+        self.recipe, self.network = self._training.recipe, self._training.network
+        self.initial, self.edges = self._training.initial, self._training.edges
         self.history: list[Record] = []
         self.last_step: dict[str, Any] = {}
         self._every = every
-        self._check = check
         self._record_step = record_step
         self._waves = waves
         self._source = source
@@ -272,22 +224,9 @@ class Trainer:
 
     def _resume(self, folder: RunFolder) -> None:
         checkpoint = folder.load_checkpoint()
-        checkpoint.check(self._identity(), self.initial.state, folder.checkpoint_path)
+        checkpoint.check(self._training.identity, self.initial.state, folder.checkpoint_path)
         self.history = folder.records_of(checkpoint)
         self._state, self._best = checkpoint.state, checkpoint.best
-
-    def _identity(self) -> dict[str, Any]:
-        return identity(self.graph, self.network, self.recipe, self._weights,
-                        self.sampling if self._samples else None,
-                        staleness=self._staleness)
-
-    @property
-    def _staleness(self) -> dict[str, object]:
-        """What decides the bits of a training with stale halos, or two versions of weights."""
-        if self._versions > 1:
-            return {"versions": self._versions}
-        return {} if self._stale is None else {
-            "parts": self._stale.parts, "smoothing": smoothing_of(self._stale)}
 
     # State.
 
@@ -306,7 +245,7 @@ class Trainer:
                 "orders": [layer.order for layer in self.network.layers],
                 "dropout": [layer.dropout for layer in self.network.layers],
                 "device": self.device.name, **recipe_values(self.recipe),
-                **(self.sampling.values() if self._samples else {})}
+                **(self.sampling.values() if self._training.samples else {})}
 
     @property
     def widths(self) -> list[int]:
@@ -316,7 +255,8 @@ class Trainer:
     @property
     def unit(self) -> str:
         """What an epoch is, for people: of samples, it has a training step for each of them."""
-        return f"epoch of {len(self._samples)} samples" if self._samples else "training step"
+        samples = self._training.samples
+        return f"epoch of {len(samples)} samples" if samples else "training step"
 
     @property
     def epoch(self) -> int:
@@ -344,74 +284,28 @@ class Trainer:
     def target(self) -> TrainingDevice:
         """The ``TrainingDevice``, open."""
         if self._target is None:
-            self._target = self._open()
+            self._target = self._training.open(
+                waves=self._waves, transport=self._transport,
+                progress=lambda text: self.progress(text))
             if self._state is not None:
                 self._target.load_state(self._state)
                 self._go_on_counting()
         return self._target
 
-    def _open(self) -> TrainingDevice:
-        if self._share:
-            return self._share.lead_samples(*self._shared(self._samples)) if self._samples else \
-                self._share.lead_graph(self.initial)
-        if self._stale:
-            smoothing = smoothing_of(self._stale)
-            assert smoothing is not None
-            return ReferenceDevice(self.initial.with_sample(in_stale_parts(
-                self.initial.sample, self._stale.parts, smoothing)))
-        if self._versions > 1:
-            reference = ReferenceDevice(self.initial, TwoVersionsGnn(self.initial))
-            return SampledDevice(reference, self._samples, self._judge,
-                                 self.recipe.micro_batches) if self._samples else reference
-        device = open_device(self.device.name, self.initial, self.device.config,
-                             capacity=self._samples.capacity() if self._samples else None,
-                             edges=self.edges, waves=self._waves, transport=self._transport,
-                             progress=lambda text: self.progress(text))
-        if self._check:
-            device = CheckedDevice(
-                device, ReferenceDevice(self.initial), self.device.config.lanes)
-        if self._samples:
-            device = SampledDevice(
-                device, self._samples, self._judge, self.recipe.micro_batches)
-        return device
-
     def follow(self) -> None:
         """On all ranks of the group but the leader's: train with it until its trainer is closed."""
-        assert self._share
-        if self._samples:
-            self._share.follow_samples(*self._shared(self._samples))
-        else:
-            self._share.follow_graph()
-
-    def _shared(self, samples: SampleSource) -> tuple[Any, ...]:
-        """What every rank has of a training on samples."""
-        return self.initial, self._identity(), samples, self._judge
+        self._training.follow()
 
     @property
     def division(self) -> Division | None:
         """Which board has which vertex, of an open device, if boards share the graph."""
-        return self._share.division if self._share else None
-
-    def _judge(self) -> Judge:
-        """What evaluates parameters that are trained on samples."""
-        return Judge(self.network, self.recipe, Sample.of(
-            self.network, self.recipe, *training_data(self.graph, self.recipe)))
+        return self._training.division
 
     @property
     def words(self) -> Comparison:
         """With ``check``, how many words were equal: a ``Comparison``."""
         found: Comparison = getattr(self._target, "words", Comparison())
         return found
-
-    def _prepared(self, network: Network, config: Config | None = None) -> Prepared:
-        if self._samples:
-            return prepare_sampled(self._samples, network, self.recipe, config, self._weights,
-                                   progress=self.progress)
-        if config is None:
-            return Prepared(prepare(self.graph, network, self.recipe, None, self._weights,
-                                    progress=self.progress))
-        return prepare_for(config, self.graph, network, self.recipe, self._weights,
-                           progress=self.progress)
 
     @property
     def job(self) -> Job | None:
@@ -489,7 +383,7 @@ class Trainer:
         if recorded and chip and chip.profile:
             folder.step(self.epoch, chip.profile, self.device.config)
         if self.epoch % self._every == 0 or self.finished:
-            folder.checkpoint(self._identity(), self.target.state(), self._best)
+            folder.checkpoint(self._training.identity, self.target.state(), self._best)
 
     # Use.
 
@@ -523,7 +417,7 @@ class Trainer:
         ValueError
             If the training is on samples.
         """
-        if self._samples:
+        if self._training.samples:
             raise ValueError("numbers are those of a step on the whole graph; this training is on "
                              "samples")
         oracle = FixedGnn(self.initial)
@@ -545,7 +439,7 @@ class Trainer:
     def keep_numbers(self) -> None:
         """Keep ``numbers`` in the run's folder, unless the next step would stop, or is on a sample.
         """
-        if self._samples is None and self._folder:
+        if self._training.samples is None and self._folder:
             with contextlib.suppress(ArithmeticError):
                 self._folder.numbers(self.numbers())
 

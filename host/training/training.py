@@ -1,0 +1,186 @@
+"""What is trained, and how: prepared for devices, alone or of several boards."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hypercast.host.cluster.assignment import Assignment
+from hypercast.host.cluster.description import Cluster
+from hypercast.host.cluster.division import Division
+from hypercast.host.cluster.graph_parts import in_stale_parts
+from hypercast.host.cluster.group import Group
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.interchange.weights import load_weights
+from hypercast.host.runtime.checked_device import CheckedDevice
+from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
+from hypercast.host.runtime.sampled_device import SampledDevice
+from hypercast.host.runtime.transport import Transport
+from hypercast.host.training.checkpoint import identity
+from hypercast.host.training.description.device import Device
+from hypercast.host.training.description.model import Model
+from hypercast.host.training.description.recipe import make_recipe
+from hypercast.host.training.description.sampling import Sampling
+from hypercast.host.training.prepare import (
+    Prepared,
+    loss_of,
+    open_device,
+    prepare,
+    prepare_for,
+    prepare_sampled,
+    training_data,
+)
+from hypercast.host.training.rounding import check_edges, check_features
+from hypercast.host.training.sample_source import SampleSource
+from hypercast.host.training.share import Share
+from hypercast.host.training.sharing import (
+    check_micro_batches,
+    check_sharing,
+    completed,
+    smoothing_of,
+)
+from hypercast.reference.judge import Judge
+from hypercast.reference.sample import Sample
+from hypercast.reference.two_versions import TwoVersionsGnn
+from hypercast.sim.waves import Waves
+
+__all__ = ["Training"]
+
+
+class Training:
+    """All that decides the bits of a training, checked and prepared, before its first step.
+
+    Parameters
+    ----------
+    graph, model, device, sampling
+        As those of ``Trainer``, all of them given.
+    recipe : dict
+        How to train, as ``Trainer`` takes it.
+    check : bool
+        Whether its device compares every tensor with the reference.
+    chip : bool
+        Whether a chip trains it.
+    group, assignment, cluster
+        As those of ``Trainer``.
+    progress : callable
+        Called with a line of text before each slow step.
+
+    Attributes
+    ----------
+    recipe : Recipe
+        How to train.
+    network : Network
+        What is trained.
+    initial : InitialModel
+        It, before the first step.
+    edges : CompiledEdges or None
+        The whole graph's, or the first sample's, as ``compile_job`` takes them, if they were
+        compiled to choose orders.
+    samples : SampleSource or None
+        What its steps work on, if not on the whole graph.
+
+    Raises
+    ------
+    DescriptionError
+        If a value makes no sense.
+    GraphError
+        If the graph cannot be trained on.
+    """
+
+    def __init__(self, graph: Graph, model: Model, device: Device, sampling: Sampling,
+                 recipe: dict[str, Any], *, check: bool, chip: bool, group: Group | None,
+                 assignment: Assignment | None, cluster: Cluster | None,
+                 progress: Callable[[str], None]) -> None:
+        self._graph, self._device, self._sampling, self._check = graph, device, sampling, check
+        self.recipe = make_recipe(recipe, model, device.config, loss_of(graph)).explicit()
+        check_features((graph.with_normalised_features() if self.recipe.normalise_features
+                        else graph).features, self.recipe.element_width)
+        network = model.network(graph)
+        self._weights = load_weights(Path(model.weights), network) if model.weights else None
+        check_micro_batches(self.recipe, sampling, check=check, chip=chip)
+        self._share: Share | None = None
+        assignment = completed(assignment or Assignment(), sampling)
+        #: With stale halos, how they are; in one process, too.
+        self._stale = None if smoothing_of(assignment) is None else replace(
+            assignment, parts=assignment.parts or (1.0,) * (group.size if group else 1))
+        self._versions = assignment.versions
+        if group:
+            check_sharing(group.size, assignment.scheme, device, self.recipe, check=check)
+            self._share = Share(group, assignment, cluster)
+        self.samples = SampleSource(graph, network, self.recipe, sampling, progress=progress) \
+            if sampling.sampler else None
+        config = device.config if model.chosen else None
+        if self.samples:
+            prepared = prepare_sampled(self.samples, network, self.recipe, config, self._weights,
+                                       progress=progress)
+        elif config is None:
+            prepared = Prepared(prepare(graph, network, self.recipe, None, self._weights,
+                                        progress=progress))
+        else:
+            prepared = prepare_for(config, graph, network, self.recipe, self._weights,
+                                   progress=progress)
+        self.initial, self.edges = prepared
+        check_edges(self.initial.sample)
+        self.network = self.initial.network
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What decides the bits, as checkpoints name it."""
+        return identity(self._graph, self.network, self.recipe, self._weights,
+                        self._sampling if self.samples else None, staleness=self._staleness)
+
+    @property
+    def _staleness(self) -> dict[str, object]:
+        """What decides the bits of a training with stale halos, or two versions of weights."""
+        if self._versions > 1:
+            return {"versions": self._versions}
+        return {} if self._stale is None else {
+            "parts": self._stale.parts, "smoothing": smoothing_of(self._stale)}
+
+    @property
+    def division(self) -> Division | None:
+        """Which board has which vertex, of an open device, if boards share the graph."""
+        return self._share.division if self._share else None
+
+    def open(self, *, waves: Waves | None, transport: Transport | None,
+             progress: Callable[[str], None]) -> TrainingDevice:
+        """The device, in the initial state; parameters are those of ``open_device``."""
+        if self._share:
+            return self._share.lead_samples(*self._shared(self.samples)) if self.samples else \
+                self._share.lead_graph(self.initial)
+        if self._stale:
+            smoothing = smoothing_of(self._stale)
+            assert smoothing is not None
+            return ReferenceDevice(self.initial.with_sample(in_stale_parts(
+                self.initial.sample, self._stale.parts, smoothing)))
+        device: TrainingDevice
+        if self._versions > 1:
+            device = ReferenceDevice(self.initial, TwoVersionsGnn(self.initial))
+        else:
+            device = open_device(self._device.name, self.initial, self._device.config,
+                                 capacity=self.samples.capacity() if self.samples else None,
+                                 edges=self.edges, waves=waves, transport=transport,
+                                 progress=progress)
+            if self._check:
+                device = CheckedDevice(
+                    device, ReferenceDevice(self.initial), self._device.config.lanes)
+        if self.samples:
+            device = SampledDevice(device, self.samples, self._judge, self.recipe.micro_batches)
+        return device
+
+    def follow(self) -> None:
+        """On all ranks of the group but the leader's: train until the leader's device is closed."""
+        assert self._share
+        if self.samples:
+            self._share.follow_samples(*self._shared(self.samples))
+        else:
+            self._share.follow_graph()
+
+    def _shared(self, samples: SampleSource) -> tuple[Any, ...]:
+        """What every rank has of a training on samples."""
+        return self.initial, self.identity, samples, self._judge
+
+    def _judge(self) -> Judge:
+        """What evaluates parameters that are trained on samples."""
+        return Judge(self.network, self.recipe, Sample.of(
+            self.network, self.recipe, *training_data(self._graph, self.recipe)))
