@@ -104,6 +104,8 @@ class Trainer:
     edges : CompiledEdges or None
         The whole graph's, or the first sample's, as ``compile_job`` takes them, if they were
         compiled to choose orders.
+    samples : SampleSource or None
+        What steps work on, if not on the whole graph.
     history : list of dict
         A record of each epoch: ``epoch`` (from 0), ``training_loss`` (of the training step, with
         dropout); ``train_loss``, ``train_accuracy`` (of several labels per vertex,
@@ -153,6 +155,7 @@ class Trainer:
             assignment=assignment, cluster=cluster, progress=progress)
         self.recipe, self.network = self._training.recipe, self._training.network
         self.initial, self.edges = self._training.initial, self._training.edges
+        self.samples = self._training.samples
         self.history: list[Record] = []
         self.last_step: dict[str, Any] = {}
         self._every = every
@@ -245,7 +248,7 @@ class Trainer:
                 "orders": [layer.order for layer in self.network.layers],
                 "dropout": [layer.dropout for layer in self.network.layers],
                 "device": self.device.name, **recipe_values(self.recipe),
-                **(self.sampling.values() if self._training.samples else {})}
+                **(self.sampling.values() if self.samples else {})}
 
     @property
     def widths(self) -> list[int]:
@@ -255,8 +258,7 @@ class Trainer:
     @property
     def unit(self) -> str:
         """What an epoch is, for people: of samples, it has a training step for each of them."""
-        samples = self._training.samples
-        return f"epoch of {len(samples)} samples" if samples else "training step"
+        return f"epoch of {len(self.samples)} samples" if self.samples else "training step"
 
     @property
     def epoch(self) -> int:
@@ -417,7 +419,7 @@ class Trainer:
         ValueError
             If the training is on samples.
         """
-        if self._training.samples:
+        if self.samples:
             raise ValueError("numbers are those of a step on the whole graph; this training is on "
                              "samples")
         oracle = FixedGnn(self.initial)
@@ -439,7 +441,7 @@ class Trainer:
     def keep_numbers(self) -> None:
         """Keep ``numbers`` in the run's folder, unless the next step would stop, or is on a sample.
         """
-        if self._training.samples is None and self._folder:
+        if self.samples is None and self._folder:
             with contextlib.suppress(ArithmeticError):
                 self._folder.numbers(self.numbers())
 

@@ -63,7 +63,7 @@ def test_samples_that_leave_out_most_vertices():
 def test_a_schedule_counts_epochs():
     training = trainer(schedule=((1, 0.5),))
     model = training.initial
-    steps = len(training._samples)
+    steps = len(training.samples)
     assert steps > 1
     weights = Tensor(Kind.WEIGHTS, 1)
     rates = [model.recipe.learning_rate(weights, step) for step in (0, steps - 1, steps)]
@@ -149,7 +149,7 @@ def test_numbers_are_of_whole_graphs():
 
 def test_the_unit_of_an_epoch():
     training = trainer("walks")
-    assert training.unit == f"epoch of {len(training._samples)} samples"
+    assert training.unit == f"epoch of {len(training.samples)} samples"
     assert trainer(None).unit == "training step"
 
 
@@ -157,9 +157,9 @@ def test_steps_on_several_samples(tmp_path):
     """They learn, their last step may have fewer samples, and they are resumed."""
     options = {"micro_batches": 3, "learning_rate": 0.2, "schedule": ((2, 0.5),)}
     with trainer("walks", epochs=8, **options) as whole:
-        assert len(whole._samples) % 3
+        assert len(whole.samples) % 3
         first, *_, last = whole.fit()
-        steps = -(-len(whole._samples) // 3)
+        steps = -(-len(whole.samples) // 3)
         assert whole.target.oracle.epoch == 8 * steps
         assert whole.initial.recipe.schedule == ((2 * steps, 0.5),)
     assert last["training_loss"] < 0.95 * first["training_loss"]
@@ -206,6 +206,6 @@ def test_the_first_sample_is_compiled_once(monkeypatch):
         compile_messages(matrix, *given, **named))[1])
     training = trainer(device=Device("rtl", preset="test"))
     job = compile_job(training.initial, training.device.config, edges=training.edges,
-                      capacity=training._samples.capacity())
-    with_sample(job, next(training._samples.epoch(0)))
+                      capacity=training.samples.capacity())
+    with_sample(job, next(training.samples.epoch(0)))
     assert len(calls) == len(set(calls)) > 2
