@@ -24,12 +24,13 @@ from hypercast.host.planner.strategies.equal_layers import GPIPE, equal_stages
 from hypercast.host.planner.strategies.graph_parts import evaluated_parts
 from hypercast.host.planner.strategies.pipedream import TWO_VERSIONS
 from hypercast.host.planner.strategies.samples import evaluated_samples
+from hypercast.host.planner.strategies.vertex_cut import evaluated_cut
 from hypercast.host.training.description.description import Description
 from hypercast.host.training.description.device import Device
 from hypercast.host.training.description.model import Model
 from hypercast.host.training.description.recipe import make_recipe
 from hypercast.host.training.description.sampling import Sampling
-from hypercast.host.training.planning import assignment_of, problem_of, with_orders
+from hypercast.host.training.planning import assignment_of, planned_description, problem_of
 from hypercast.host.training.share import Share
 from hypercast.host.training.trainer import Trainer
 
@@ -99,6 +100,10 @@ def _stale(problem: Problem) -> Plan | str:
     return evaluated_parts(problem, problem.boards, hidden=True)
 
 
+def _cut(problem: Problem) -> Plan | str:
+    return evaluated_cut(problem, problem.boards)
+
+
 def _pipeline(schedule: str) -> Callable[[Problem], Plan | str]:
     def plan(problem: Problem) -> Plan | str:
         stages = Ranges(problem).balanced(problem.boards)
@@ -156,6 +161,7 @@ TRAININGS = (
     *(_of("graph in parallel, stale halos", cluster, _whole(2400), _TWO, _stale,
           recipe={"epochs": 4})
       for cluster in ("vcu128-4", _SLOW, "mixed")),
+    *(_of("vertex cut", cluster, _whole(2400), _TWO, _cut) for cluster in ("vcu128-4", _SLOW)),
     _of("graph in parallel, GraphSAGE", "u50-4", _several_labels, _SAGE, _parts),
     _of("graph in parallel", "ulx3s-4", _whole(256, 8.0), Model(hidden=(8,), dropout=(0.0,)),
         _parts),
@@ -199,10 +205,11 @@ def seconds_of(training: PlannedTraining, group: Group) -> Iterator[tuple[float,
         problem = problem_of(description, cluster, graph, [group.size])
         plan = training.plan(problem)
         assert isinstance(plan, Plan), plan
-        group.tell((with_orders(description, problem), assignment_of(plan), plan.seconds))
-        description, assignment = with_orders(description, problem), assignment_of(plan)
+        description, assignment = (planned_description(description, problem, plan),
+                                   assignment_of(plan))
+        group.tell((description, assignment))
     else:
-        description, assignment, _ = group.tell()
+        description, assignment = group.tell()
     options: dict[str, Any] = {"group": group, "assignment": assignment, "cluster": cluster}
     if group.rank and not description.sampling.sampler:
         Share(group, assignment, cluster).follow_graph()

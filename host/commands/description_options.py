@@ -103,8 +103,9 @@ _OPTIONS = (
     _option("recipe", "micro_batches", type=click.IntRange(1),
             help="Samples that a step adds up the gradients of, with --sampler."),
     _option("sampling", "sampler", type=click.Choice(list(SAMPLERS)),
-            help="Train on samples: of neighbours, or subgraphs of nodes, edges or random walks "
-                 "(GraphSAINT).  [default: on the whole graph]"),
+            help="Train on samples: of neighbours, subgraphs of nodes, edges or random walks "
+                 "(GraphSAINT), or shares of the edges (a vertex cut).  [default: on the whole "
+                 "graph]"),
     _option("sampling", "batch", type=click.IntRange(1),
             help="Vertices to train on, or nodes, edges or walks, for a sample."),
     _option("sampling", "fan_outs", type=COUNTS,
@@ -112,6 +113,8 @@ _OPTIONS = (
     _option("sampling", "walk", type=click.IntRange(1), help="Of walks: steps of one."),
     _option("sampling", "coverage", type=click.FloatRange(0, min_open=True),
             help="Of nodes, edges and walks: how often a vertex is in the pool of subgraphs."),
+    _option("sampling", "parts", type=click.IntRange(1),
+            help="Of cut: shares of the edges, each of which is a sample."),
     _option("stopping", "patience", type=click.IntRange(1),
             help="Stop when that many epochs were no better than the best, and put that one's "
                  "weights back."),

@@ -15,7 +15,12 @@ from hypercast.host.commands.plan_lines import plan_lines
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.planner.plan_file import plan_boards, plan_text
 from hypercast.host.training.description.description import Description
-from hypercast.host.training.planning import planned, problem_of, read_plan, with_orders
+from hypercast.host.training.planning import (
+    planned,
+    planned_description,
+    problem_of,
+    read_plan,
+)
 
 __all__ = ["PlannedTraining", "follow_plan", "lead_plan", "written_plan"]
 
@@ -26,7 +31,7 @@ class PlannedTraining(NamedTuple):
     Attributes
     ----------
     description : Description
-        With the orders of products that were planned with.
+        As ``planned_description`` has it.
     assignment : Assignment
         What each board does.
     seconds : float
@@ -79,8 +84,8 @@ def lead_plan(path: Path, description: Description, cluster: Cluster, group: Gro
     problem = problem_of(description, cluster, graph, counts=[count] if count > 1 else [],
                          progress=progress)
     plan, assignment = read_plan(path, problem, smoothing)
-    found = PlannedTraining(with_orders(description, problem), assignment, plan.seconds,
-                            tuple(plan_lines(plan, problem)), None)
+    found = PlannedTraining(planned_description(description, problem, plan), assignment,
+                            plan.seconds, tuple(plan_lines(plan, problem)), None)
     if group:
         group.tell(found)
     return found._replace(graph=graph)

@@ -36,7 +36,8 @@ def draw_sections(random: Random) -> dict[str, dict[str, Any]]:
     if not sage and random.random() < 0.4:
         sections["sampling"] = random.choice((
             {"sampler": "neighbours", "batch": 4, "fan_outs": [2, 3]},
-            {"sampler": "walks", "batch": 3, "walk": 2, "coverage": 1.5}))
+            {"sampler": "walks", "batch": 3, "walk": 2, "coverage": 1.5},
+            {"sampler": "cut", "parts": 2}))
     if random.random() < 0.4:
         sections["device"] |= {"elements": 8, "lanes": 4}
     return sections

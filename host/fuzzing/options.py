@@ -25,7 +25,8 @@ _TRAINING = {
     "--gin-epsilon": ("0.1", "recipe.gin_epsilon"),
     "--sampler": ("neighbours", "sampling.sampler"), "--batch": ("4", "sampling.batch"),
     "--fan-outs": ("2,3", "sampling.fan_outs"), "--walk": ("2", "sampling.walk"),
-    "--coverage": ("1.5", "sampling.coverage"), "--patience": ("2", "stopping.patience"),
+    "--coverage": ("1.5", "sampling.coverage"), "--parts": ("2", "sampling.parts"),
+    "--patience": ("2", "stopping.patience"),
     "--monitor": ("validation_loss", "stopping.monitor"), "--device": ("reference", "device.name"),
     "--preset": ("demo", "device.preset"), "--elements": ("8", "device.element_width"),
     "--every": ("1", ""), "--trace-step": ("1", "")}
@@ -35,6 +36,7 @@ _NEEDS = {"--split-seed": ("--split",), "--batch": ("--sampler",),
           "--fan-outs": ("--sampler",), "--monitor": ("--patience",),
           "--micro-batches": ("--sampler",),
           "--walk": ("--sampler=walks",), "--coverage": ("--sampler=walks",),
+          "--parts": ("--sampler=cut",),
           "--betas": ("--optimiser=adam",), "--epsilon": ("--optimiser=adam",),
           "--gin-epsilon": ("--model=gin",)}
 _FIELDS = ("dimensions", "lanes", "planes", "eject", "buffer_depth", "element_width", "weight_rows",

@@ -105,14 +105,18 @@ def identity(graph: Graph, network: Network, recipe: Recipe,
     """
     kept = dataclasses.asdict(recipe)
     del kept["epochs"]
-    if recipe.micro_batches == 1:  # as checkpoints of 0.1 have it
+    drawn = dataclasses.asdict(sampling) if sampling else {}
+    # What is not there is as checkpoints have it that are older than it.
+    if recipe.micro_batches == 1:
         del kept["micro_batches"]
+    if drawn.get("parts") is None:
+        drawn.pop("parts", None)
     found: dict[str, Any] = _plain({
         "graph": {"vertices": graph.vertices, "edges": graph.edges.nnz,
                   "features": graph.features.shape[1],
                   "sha256": _digest(graph.edges, graph.features, graph.labels, graph.splits)},
         "network": dataclasses.asdict(network), "recipe": kept,
-        "sampling": dataclasses.asdict(sampling) if sampling else {},
+        "sampling": drawn,
         "weights": {"sha256": _digest(*parameters.values())} if parameters else {},
         **({"staleness": staleness} if staleness else {})})
     return found

@@ -15,15 +15,17 @@ from hypercast.host.planner.plan_file import load_plan
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.search import search
 from hypercast.host.planner.statistics import Statistics
+from hypercast.host.planner.strategies import vertex_cut
 from hypercast.host.planner.strategies.graph_parts import part_counts
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.description import Description
+from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.sample_source import SampleSource
 from hypercast.host.training.sharing import GRAPH, LAYERS, SAMPLES
 from hypercast.reference.network import Network
 
-__all__ = ["assignment_of", "planned", "problem_of", "problem_of_network", "read_plan",
-           "with_orders"]
+__all__ = ["assignment_of", "planned", "planned_description", "problem_of", "problem_of_network",
+           "read_plan"]
 
 #: Samples whose mean the planner goes by.
 _TRIALS = 4
@@ -132,10 +134,13 @@ def assignment_of(plan: Plan, smoothing: float = 0.0) -> Assignment:
                                       if plan.split else "")))
         raise DescriptionError(
             f"[plan] {plan.strategy} ({how}) cannot be trained: training has samples in parallel, "
-            f"the graph in parallel (also with stale halos), and a chain of stages with a board "
-            f"and whole layers each, by the schedules SNO, SO, GPipe and paths, or with two "
-            f"versions of the weights; plan anew, or edit the plan", "plan", "strategy")
+            f"the graph in parallel (also with stale halos), a vertex cut in equal parts, and a "
+            f"chain of stages with a board and whole layers each, by the schedules SNO, SO, GPipe "
+            f"and paths, or with two versions of the weights; plan anew, or edit the plan",
+            "plan", "strategy")
     shares = plan.shares
+    if plan.scheme == vertex_cut.SCHEME:
+        return Assignment(scheme=SAMPLES, boards=plan.boards, micro_batches=(1,) * len(shares))
     if any(share.micro_batches for share in shares):
         return Assignment(scheme=SAMPLES, boards=plan.boards,
                           micro_batches=tuple(share.micro_batches or 0 for share in shares))
@@ -151,8 +156,17 @@ def assignment_of(plan: Plan, smoothing: float = 0.0) -> Assignment:
         versions=1 if plan.exact else 2)
 
 
-def with_orders(description: Description, problem: Problem) -> Description:
-    """The description with the orders of products that were planned with."""
+def planned_description(description: Description, problem: Problem, plan: Plan) -> Description:
+    """The description of what is trained by a plan.
+
+    It has the orders of products that were planned with. If the plan cuts vertices, its parts are
+    the samples of a step.
+    """
     network = problem.layers[0].network
-    return replace(description, model=replace(
+    found = replace(description, model=replace(
         description.model, order=tuple(layer.order for layer in network.layers)))
+    if plan.scheme != vertex_cut.SCHEME:
+        return found
+    parts = len(plan.shares)
+    return replace(found, sampling=Sampling(sampler="cut", parts=parts),
+                   recipe=replace(found.recipe, micro_batches=parts))

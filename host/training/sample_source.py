@@ -14,6 +14,7 @@ from hypercast.host.graphs.sampling.prefetch import prefetched
 from hypercast.host.graphs.sampling.random_walk import RandomWalkDraw
 from hypercast.host.graphs.sampling.saint import SaintSampler
 from hypercast.host.graphs.sampling.samples import SampleMaker
+from hypercast.host.graphs.sampling.vertex_cut import VertexCut
 from hypercast.host.training.description.sampling import Sampling
 from hypercast.reference.array_types import IntArray, SparseArray
 from hypercast.reference.network import LINEAR, Network
@@ -31,6 +32,7 @@ class SampleSource:
     """The ``Sample`` s of a training.
 
     Neighbours are drawn from the whole graph, subgraphs from the graph of the vertices to train on.
+    A vertex cut is of the whole graph.
 
     Parameters
     ----------
@@ -53,7 +55,7 @@ class SampleSource:
     Raises
     ------
     ValueError
-        If samples reach less than half of the vertices to train on.
+        If samples reach less than half of the vertices to train on, or a part of a vertex cut none.
     """
 
     def __init__(self, graph: Graph, network: Network, recipe: Recipe, sampling: Sampling, *,
@@ -64,7 +66,7 @@ class SampleSource:
             graph = graph.with_normalised_features()
         layers = sum(layer.order != LINEAR for layer in network.layers)
         assert sampling.sampler
-        self._sampler: NeighbourSampler | SaintSampler
+        self._sampler: NeighbourSampler | SaintSampler | VertexCut
         if sampling.sampler == "neighbours":
             assert sampling.fan_outs and sampling.batch  # as the sampler takes them
             fan_outs = [sampling.fan_outs[min(layer, len(sampling.fan_outs) - 1)]
@@ -72,6 +74,10 @@ class SampleSource:
             self._sampler = NeighbourSampler(
                 graph.normalised(recipe.normalisation, recipe.gin_epsilon), train, fan_outs,
                 batch_size=min(sampling.batch, len(train)), seed=recipe.seed)
+        elif sampling.sampler == "cut":
+            assert sampling.parts
+            self._sampler = VertexCut(graph, recipe.normalisation, recipe.gin_epsilon,
+                                      parts=sampling.parts, layers=layers, seed=recipe.seed)
         else:
             assert sampling.coverage
             graph = graph.among(train)

@@ -20,7 +20,8 @@ class MiniBatch:
         For each layer, first to last: (rows of its output, rows of its input) float64, what is
         aggregated.
     loss_weights : (T,) numpy.ndarray of float64
-        Weight of each vertex of the last level; the batch's loss is the sum of losses times these.
+        Weight of each vertex of the last level, 0 if it is not to train on; the batch's loss is the
+        sum of losses times these.
     """
 
     levels: tuple[IntArray, ...]

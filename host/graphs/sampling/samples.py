@@ -19,8 +19,9 @@ __all__ = ["SampleMaker"]
 class SampleMaker:
     """Rounds the mini-batches of a graph.
 
-    The loss of a batch is divided by the number of vertices that the first one had; loss weights
-    make up for that.
+    Vertices to train on are those with a loss weight above zero; others are in no split. The loss
+    of a batch is divided by the number of those that the first one had; loss weights make up for
+    that.
 
     Parameters
     ----------
@@ -39,7 +40,7 @@ class SampleMaker:
         self._recipe = recipe
         self._features = Mantissas.of_features(graph.features, recipe.element_width)
         self._labels = graph.labels
-        self._count = len(sampler.batch(0, 0).targets)
+        self._count = int(np.count_nonzero(sampler.batch(0, 0).loss_weights))
         _, self._unit = quantized_loss_weights(np.array([sampler.heaviest * self._count]))
 
     def __call__(self, batch: MiniBatch) -> Sample:
@@ -49,7 +50,8 @@ class SampleMaker:
         return Sample.of(
             self._network, self._recipe, self._matrices(batch),
             Mantissas(values[batch.inputs], exponent), self._labels[targets],
-            np.full(len(targets), Split.TRAIN), batch.loss_weights * self._count, self._unit)
+            np.where(batch.loss_weights > 0, Split.TRAIN, Split.NONE),
+            batch.loss_weights * self._count, self._unit)
 
     def _matrices(self, batch: MiniBatch) -> list[SparseArray]:
         """The batch's matrices, one for each layer that aggregates; the others sum nothing."""

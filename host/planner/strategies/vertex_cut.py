@@ -10,12 +10,13 @@ from dataclasses import replace
 
 from hypercast.host.cluster.board import Board
 from hypercast.host.planner.pipelines import agreed_seconds, evenly, reduced_seconds
-from hypercast.host.planner.plan import Plan, Refusal, Share
+from hypercast.host.planner.plan import NOT_YET, REFERENCES, Plan, Refusal, Share
 from hypercast.host.planner.problem import Problem
 
-__all__ = ["NAME", "evaluated_cut", "plans"]
+__all__ = ["NAME", "SCHEME", "evaluated_cut", "plans"]
 
 NAME = "CoFree-GNN"
+SCHEME = "vertex cut"
 
 
 def plans(problem: Problem) -> Iterator[Plan | Refusal]:
@@ -66,7 +67,8 @@ def evaluated_cut(problem: Problem, boards: Sequence[Board],
             return f"{excess} for one of {count} shares of the edges"
         memory[board.name] = need.bytes_on(board)
     return Plan(
-        strategy=NAME, scheme="vertex cut", memory=memory, staleness="another graph",
+        strategy=NAME, scheme=SCHEME, memory=memory, staleness="another graph",
+        trains=REFERENCES if len(set(parts)) == 1 else NOT_YET,
         seconds=reduced_seconds(problem, boards, problem.weights)
         + agreed_seconds(problem, boards) + max(
             part * count * seconds for part, seconds in zip(parts, each, strict=True)),

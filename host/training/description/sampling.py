@@ -7,13 +7,15 @@ from hypercast.host.training.description.conversion import DescriptionError, che
 
 __all__ = ["SAMPLERS", "SAMPLING_DEFAULTS", "Sampling"]
 
-#: Neighbour sampling, and what GraphSAINT draws; and the keys that each takes.
+#: Neighbour sampling, what GraphSAINT draws, and a vertex cut; and the keys that each takes.
 SAMPLERS = {"neighbours": ("batch", "fan_outs"), "nodes": ("batch", "coverage"),
-            "edges": ("batch", "coverage"), "walks": ("batch", "walk", "coverage")}
+            "edges": ("batch", "coverage"), "walks": ("batch", "walk", "coverage"),
+            "cut": ("parts",)}
 #: What keys are that are not given.
-SAMPLING_DEFAULTS = {"batch": 512, "fan_outs": (10, 25), "walk": 2, "coverage": 20.0}
-#: More than these is a slip, and no machine's memory.
-_MOST = {"batch": 1 << 24, "walk": 1 << 16, "coverage": 1e6}
+SAMPLING_DEFAULTS = {"batch": 512, "fan_outs": (10, 25), "walk": 2, "coverage": 20.0, "parts": 4}
+#: What is outside of these is a slip, and no machine's memory.
+_RANGES = {"batch": (1, 1 << 24), "walk": (1, 1 << 16), "coverage": (1e-3, 1e6),
+           "parts": (1, 1 << 16)}
 #: More vertices than that no graph has here.
 _MOST_NEIGHBOURS = (1 << 31) - 1
 
@@ -35,6 +37,8 @@ class Sampling:
         Steps of a walk (walks).
     coverage : float, optional
         How often each vertex is in the pool of subgraphs, in the mean (nodes, edges and walks).
+    parts : int, optional
+        Shares of the edges, each of which is a sample (cut).
 
     Raises
     ------
@@ -47,6 +51,7 @@ class Sampling:
     fan_outs: tuple[int, ...] | None = None
     walk: int | None = None
     coverage: float | None = None
+    parts: int | None = None
 
     def __post_init__(self) -> None:
         hints = {field.name: field.type for field in fields(self)}
@@ -55,11 +60,11 @@ class Sampling:
         if self.sampler is not None and self.sampler not in SAMPLERS:
             raise DescriptionError(f"[sampling] sampler must be one of {', '.join(SAMPLERS)}, not "
                                    f"{self.sampler!r}", "sampling", "sampler")
-        for key, most in _MOST.items():
+        for key, (least, most) in _RANGES.items():
             value = getattr(self, key)
-            if value is not None and not 0 < value <= most:
-                raise DescriptionError(f"[sampling] {key} must be above 0, and at most {most}, not "
-                                       f"{value}", "sampling", key)
+            if value is not None and not least <= value <= most:
+                raise DescriptionError(f"[sampling] {key} must be {least} to {most}, not {value}",
+                                       "sampling", key)
         if self.fan_outs is not None and not (
                 self.fan_outs and all(1 <= one <= _MOST_NEIGHBOURS for one in self.fan_outs)):
             raise DescriptionError(

@@ -18,7 +18,8 @@ from tests.host.cluster.trainings import train_on
 GRAPHS = {"classes": Graph.load("blocks"),
           "several labels": Graph(**communities(vertices=80))}
 SAMPLINGS = [Sampling(sampler="neighbours", batch=12, fan_outs=(4,)),
-             Sampling(sampler="walks", batch=20, coverage=4.0)]
+             Sampling(sampler="walks", batch=20, coverage=4.0),
+             Sampling(sampler="cut", parts=6)]
 
 
 @settings(max_examples=3, deadline=None)

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.description import load_cluster
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.planner.plan import NOT_YET
+from hypercast.host.planner.plan import NOT_YET, REFERENCES
 from hypercast.host.planner.plan_file import plan_boards, plan_text
 from hypercast.host.planner.search import search
+from hypercast.host.planner.strategies.vertex_cut import evaluated_cut
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.description import Description
 from hypercast.host.training.description.device import Device
@@ -21,9 +22,9 @@ from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.planning import (
     assignment_of,
     planned,
+    planned_description,
     problem_of,
     read_plan,
-    with_orders,
 )
 from tests.host.cluster.trainings import train_on
 
@@ -108,8 +109,9 @@ def test_a_plan_is_read_with_its_orders(sampled, tmp_path):
     plan = next(one for one in comparison.plans if one.strategy == "samples in parallel")
     path.write_text(plan_text(problem, plan))
     assert plan_boards(path) == len(plan.boards)
-    ordered = with_orders(training, problem)
+    ordered = planned_description(training, problem, plan)
     assert ordered.model.network(GRAPH) == problem.layers[0].network
+    assert ordered.sampling == training.sampling and ordered.recipe == training.recipe
     found, assignment = read_plan(path, problem_of(training, BOARDS, GRAPH))
     assert found.seconds == pytest.approx(plan.seconds)
     assert assignment == assignment_of(plan)
@@ -121,6 +123,22 @@ def test_a_plan_is_read_with_its_orders(sampled, tmp_path):
     path.write_text(plan_text(problem, stale))
     with pytest.raises(DescriptionError, match=r"PipeDream .* cannot be trained"):
         read_plan(path, problem)
+
+
+def test_a_vertex_cut_is_trained_as_samples():
+    training = description()
+    problem = problem_of(training, BOARDS, GRAPH)
+    plan = evaluated_cut(problem, problem.boards[:3])
+    assert plan.trains == REFERENCES and not plan.exact
+    found, assignment = planned_description(training, problem, plan), assignment_of(plan)
+    assert found.sampling == Sampling(sampler="cut", parts=3)
+    assert found.recipe.micro_batches == 3 and assignment.micro_batches == (1, 1, 1)
+    options = {"epochs": 2, "sampling": found.sampling, "micro_batches": 3, "cluster": BOARDS,
+               "assignment": assignment}
+    assert train_on(3, GRAPH, found.model, **options) == train_on(1, GRAPH, found.model, **options)
+    uneven = evaluated_cut(problem, problem.boards[:2], parts=(0.3, 0.7))
+    with pytest.raises(DescriptionError, match=r"CoFree-GNN .* a vertex cut in equal parts"):
+        assignment_of(uneven)
 
 
 def test_a_step_has_no_more_micro_batches_than_there_are_samples():
