@@ -5,6 +5,7 @@ import pytest
 
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.control.bulk_host import ROOM, BulkHost
+from hypercast.rtl.layouts import bulk_width
 from hypercast.rtl.registers import COUNTERS, ROW_TABLE, CoreSpace, Space
 from tests.bench import MemoryModel, run
 
@@ -93,6 +94,45 @@ def test_what_is_not_there_is_taken_and_gets_no_answer(preset):
 
     run(core.dut, bench, background=core.background)
     assert not any(core.memory.channels[0]) and not any(core.rows)
+
+
+@pytest.mark.parametrize("preset", ["tiny", "kv260", "vcu128"])
+def test_words_are_read_after_they_were_written(preset):
+    """By the window a part that has the piece that is named; by the bulk port all parts of a run.
+
+    A read that comes at once after writes sees them.
+    """
+    core = Core(preset, dimensions=1, channel_words=64)
+    config, width, run_length = core.config, bulk_width(core.config), 5
+    parts = config.word_width // width
+    rng = np.random.default_rng(1)
+    values = [[int.from_bytes(rng.bytes(width // 8)) for _ in range(parts)]
+              for _ in range(run_length)]
+
+    async def bench(ctx):
+        for row, word in enumerate(values[:2]):
+            for part, value in enumerate(word):
+                await core.send(ctx, 0, Space.FEATURES, (row * parts + part) * width // 32, value,
+                                bulk=1)
+        for row, word in enumerate(values[:2]):
+            for piece in range(config.chunks):
+                found = await core.access(ctx, 0, Space.FEATURES, row * config.chunks + piece)
+                assert found == word[piece * 32 // width]
+        core.memory.channels[1][3:3 + run_length] = [
+            sum(value << width * part for part, value in enumerate(word)) for word in values]
+        ctx.set(core.dut.request, {"space": Space.GRADIENTS, "address": 3 * config.chunks,
+                                   "bulk": 1, "data": run_length})
+        ctx.set(core.dut.request_valid, 1)
+        await ctx.tick()
+        ctx.set(core.dut.request_valid, 0)
+        answers = []
+        for _ in range(200):
+            _, _, valid, value = await ctx.tick().sample(
+                core.dut.response_valid, core.dut.response)
+            answers += [value] * valid
+        assert answers == [value for word in values for value in word]
+
+    run(core.dut, bench, background=core.background)
 
 
 def test_room():

@@ -20,8 +20,10 @@ _CORES = range(_CONFIG.cores)
 class Bench:
     """The unit and its host; the cores' ends are the test's."""
 
-    def __init__(self, unit=None):
-        self.unit = unit or shared(ControlUnit, _CONFIG)
+    def __init__(self, unit=None, *, bulk=False):
+        self.unit = ControlUnit(_CONFIG, bulk=True) if bulk else \
+            unit or shared(ControlUnit, _CONFIG)
+        self.bulk = bulk
         self.rng = np.random.default_rng(0)
         self.manager = AxiManager(self.unit.axi, self.rng, 0.0)
         self.read, self.write = self.manager.read_register, self.manager.write_register
@@ -57,14 +59,17 @@ class Bench:
                 answers = valid and core in self.answers
                 ctx.set(unit.response_valid[core], answers)
                 ctx.set(unit.response[core], self.answers[core] if answers else 0)
+                if self.bulk:
+                    ctx.set(unit.taken[core], valid and request.core == core)
 
     def run(self, program, background=()):
         run(self.unit, program, cycles=5000,
             background=[*self.manager.drivers, self._cores, *background])
 
 
-def test_the_window_reaches_the_cores_and_any_answers():
-    bench = Bench()
+@pytest.mark.parametrize("bulk", [False, True], ids=["", "beside a bulk port"])
+def test_the_window_reaches_the_cores_and_any_answers(bulk):
+    bench = Bench(bulk=bulk)
 
     async def program(ctx):
         for core in _CORES:
