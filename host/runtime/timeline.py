@@ -162,9 +162,10 @@ def _operand(fields: Mapping[str, int], job: Job) -> str:
     if "weights" in fields:
         return next(name for name, place in job.weights.items()
                     if 0 <= fields["weights"] - place.base < place.rows)
-    channel, address = ((1, fields["gradient_address"]) if "gradient_address" in fields
-                        else (1, fields["edge_set"]) if fields.get("prefetch")
-                        else (fields["channel"], fields["address"]))
+    channel, address = (
+        (fields["gradient_channel"], fields["gradient_address"]) if "gradient_address" in fields
+        else (1, fields["edge_set"]) if fields.get("prefetch")
+        else (fields["channel"], fields["address"]))
     return next((name for name, region in job.regions.items() if region.channel == channel
                  and 0 <= address - region.address < region.words), "nothing")
 

@@ -6,9 +6,10 @@ import pytest
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.runtime.timeline import WORK_COUNTERS, profile
 from hypercast.host.runtime.transport import Timeline
-from hypercast.rtl.isa import decode, engine_of, opcodes_of
+from hypercast.reference.tensor import BACKWARD, Tensor
+from hypercast.rtl.isa import Opcode, decode, engine_of, opcodes_of
 from hypercast.rtl.registers import COUNTERS
-from tests.host.models import SMALL, small_model
+from tests.host.models import SMALL, named_model, small_model
 
 #: Cycles between two issues, and of the first issue.
 STEP, FIRST = 20, 4
@@ -59,6 +60,23 @@ def test_instructions(job, found):
     assert found.instructions[0].phase == "forward 1"
     assert {one.phase for one in found.instructions if one.name == "DRAIN Z2"} == {"forward 2"}
     assert {one.phase for one in found.instructions if one.name == "UPDATE b2"} == {"update 2"}
+
+
+@pytest.mark.parametrize("model", [
+    small_model(), small_model(orders="aggregate_first", dropout=0), named_model("sage"), named_model("gin")],
+    ids=["combined first", "aggregated first", "GraphSAGE", "GIN"])
+def test_a_gradient_is_named_by_its_right_operand_in_whatever_channel(model):
+    job = compile_job(model, SMALL)
+    timeline = recording(job)
+    count = len(timeline.issued)
+    names = profile(timeline, job, job.entries["train"], FIRST + STEP * count,
+                    {name: [count, 3 * count] for name in COUNTERS}).instructions
+    gradients = [one for one in names if one.fields["opcode"] == Opcode.GRADIENT]
+    assert gradients
+    for one in gradients:
+        subject = one.name.partition(" ")[2]
+        assert Tensor.named(subject).kind in BACKWARD, one.name
+        assert job.regions[subject].channel == one.fields["gradient_channel"]
 
 
 def test_slices_belong_to_the_instruction_issued_before(found):
