@@ -63,7 +63,8 @@ def test_instructions(job, found):
 
 
 @pytest.mark.parametrize("model", [
-    small_model(), small_model(orders="aggregate_first", dropout=0), named_model("sage"), named_model("gin")],
+    small_model(), small_model(orders="aggregate_first", dropout=0), named_model("sage"),
+    named_model("gin")],
     ids=["combined first", "aggregated first", "GraphSAGE", "GIN"])
 def test_a_gradient_is_named_by_its_right_operand_in_whatever_channel(model):
     job = compile_job(model, SMALL)
