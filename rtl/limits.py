@@ -3,8 +3,8 @@
 from hypercast.rtl.config import Config
 
 __all__ = [
-    "BURST", "CLASSES", "ISSUE_CYCLES", "QUOTIENT_CYCLES", "VECTOR_ISSUE_CYCLES",
-    "VECTOR_TURNAROUND", "group_size", "row_interval",
+    "ADAM_CYCLES", "BIAS_GROUPS", "BURST", "CLASSES", "ISSUE_CYCLES", "QUOTIENT_CYCLES",
+    "VECTOR_ISSUE_CYCLES", "VECTOR_TURNAROUND", "group_size", "row_interval",
 ]
 
 #: Most words a read or write burst can have.
@@ -19,6 +19,10 @@ VECTOR_ISSUE_CYCLES = 9
 VECTOR_TURNAROUND = 8
 #: Cycles from a divisor to its quotient, in LOSS.
 QUOTIENT_CYCLES = 9
+#: Cycles by which Adam's pipeline is longer than SGD's.
+ADAM_CYCLES = 34
+#: Groups of lanes in which biases are aligned, at most.
+BIAS_GROUPS = 8
 
 
 def group_size(config: Config) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partialmethod
 from typing import Any, TypeAlias
 
-__all__ = ["Bit", "Gate", "Memory", "MemoryPort", "Netlist", "read_netlist"]
+__all__ = ["Bit", "Gate", "GateNetlist", "Memory", "MemoryPort", "read_netlist"]
 
 #: A net's number, or a constant: ``"0"`` or ``"1"``.
 Bit: TypeAlias = int | str
@@ -70,7 +70,7 @@ class Memory:
 
 
 @dataclass
-class Netlist:
+class GateNetlist:
     """Gates and memories of a module; ``initial`` has registers' bits that begin with one."""
 
     gates: list[Gate]
@@ -359,7 +359,7 @@ class _Reader:
                 part("WR_DATA", index, width)))
 
 
-def read_netlist(module: Mapping[str, Any], part_of: Mapping[str, str]) -> Netlist:
+def read_netlist(module: Mapping[str, Any], part_of: Mapping[str, str]) -> GateNetlist:
     """The gates of a module.
 
     Parameters
@@ -389,7 +389,7 @@ def read_netlist(module: Mapping[str, Any], part_of: Mapping[str, str]) -> Netli
                for bit, value in zip(net["bits"],
                                      reversed(net.get("attributes", {}).get("init", "")),
                                      strict=False) if value == "1"}
-    return Netlist(
+    return GateNetlist(
         gates=reader.gates, memories=reader.memories,
         ports={name: (port["direction"], seen(port["bits"]))
                for name, port in module["ports"].items()},

@@ -7,7 +7,7 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
-from hypercast.sim.gates import Bits, Gate, Memory, MemoryPort, Netlist
+from hypercast.sim.gates import Bits, Gate, GateNetlist, Memory, MemoryPort
 from hypercast.sim.pieces import BITWISE, Piece, cut
 from hypercast.sim.vector_code import Operands, gate_code, literal
 
@@ -55,7 +55,7 @@ class GroupCode:
 
     Parameters
     ----------
-    netlist : Netlist
+    netlist : GateNetlist
         The module.
     parts : sequence of str
         Its parts; ``REST`` is evaluated first.
@@ -65,7 +65,7 @@ class GroupCode:
         Names of nets that are kept where they can be looked at.
     """
 
-    def __init__(self, netlist: Netlist, parts: Sequence[str],
+    def __init__(self, netlist: GateNetlist, parts: Sequence[str],
                  wires: Iterable[tuple[str, str]] = (), watched: Iterable[str] = ()) -> None:
         self.netlist = netlist
         self.parts = list(parts)

@@ -16,6 +16,8 @@ from hypercast.reference.tensor import Tensor
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import OPERATIONS, Engine, Opcode
 from hypercast.rtl.limits import (
+    ADAM_CYCLES,
+    BIAS_GROUPS,
     BURST,
     ISSUE_CYCLES,
     VECTOR_ISSUE_CYCLES,
@@ -30,8 +32,6 @@ __all__ = ["Duration", "Timing", "issue_interval", "turnaround"]
 _READER = 5
 #: Cycles of an AGGREGATE beyond its busiest resource and the latency of memory and network.
 _AGGREGATE = 19
-#: Cycles by which Adam's pipeline is longer than SGD's.
-_ADAM = 34
 #: Share of cycles in which a channel that stalls moves a word: no refresh, and no other stall.
 _STALLED_RATE = (1 - 88 / 975) * 15 / 16
 
@@ -99,7 +99,8 @@ class Timing:
         self._write = max(config.memory_latency, 2) if simulated else 1
         # From a flit's injection until it is ejected in the farthest core.
         self._network = 3 + 3 * config.dimensions
-        # Lanes idle now and then for want of flits, the less the more cores send them (measured).
+        # Aggregators idle now and then for want of flits, the less the more cores send them
+        # (measured).
         self._unevenness = 1 + 1 / (4 + 12 * config.cores)
         # From issue to the engine's start, and its idleness, registered and reduced over cores.
         self._control = 4 + max(1, (config.dimensions + 1) // 2)
@@ -255,8 +256,7 @@ class Timing:
             work["vector_words"] += masks * self._config.cores
         if mask_read:
             work["gradients_read"] = masks * self._config.cores
-        # Biases are aligned in eight groups of lanes.
-        first = 14 + (8 if bias else 0) + (self._read - 6 if mask_read else 0)
+        first = 14 + (BIAS_GROUPS if bias else 0) + (self._read - 6 if mask_read else 0)
         return self._duration(
             first + self._words(rows + (masks if mask_write else 0)) + self._write + 12,
             visible=self._write, demands={"aggregators": rows} if aggregation else {},
@@ -286,7 +286,7 @@ class Timing:
         own = rows * max(self._words(values * config.state_words) + 1, config.lanes)
         arriving = count / config.eject
         state = count * values * config.state_words
-        start = self._read + 26 + (_ADAM if values == 3 else 0)
+        start = self._read + 26 + (ADAM_CYCLES if values == 3 else 0)
         return self._duration(
             start + max(own, arriving) + self._write, tail=2 + self._network,
             words=(0, rows * 2 * values * config.state_words),

@@ -4,10 +4,10 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["ADDRESS_WIDTH", "AxiLite", "AxiLiteSubordinate", "RegisterBus", "Response"]
+__all__ = ["REGISTER_ADDRESS_WIDTH", "AxiLite", "AxiLiteSubordinate", "RegisterBus", "Response"]
 
 #: Bits of a byte address.
-ADDRESS_WIDTH = 12
+REGISTER_ADDRESS_WIDTH = 12
 
 
 class Response(enum.Enum, shape=2):
@@ -39,11 +39,11 @@ class AxiLite(wiring.Signature):
     def __init__(self) -> None:
         super().__init__({
             "awvalid": Out(1), "awready": In(1, init=1),
-            "awaddr": Out(ADDRESS_WIDTH), "awprot": Out(3),
+            "awaddr": Out(REGISTER_ADDRESS_WIDTH), "awprot": Out(3),
             "wvalid": Out(1), "wready": In(1, init=1), "wdata": Out(32), "wstrb": Out(4),
             "bvalid": In(1), "bready": Out(1), "bresp": In(Response),
             "arvalid": Out(1), "arready": In(1, init=1),
-            "araddr": Out(ADDRESS_WIDTH), "arprot": Out(3),
+            "araddr": Out(REGISTER_ADDRESS_WIDTH), "arprot": Out(3),
             "rvalid": In(1), "rready": Out(1), "rdata": In(32), "rresp": In(Response),
         })
 
@@ -68,8 +68,8 @@ class RegisterBus(wiring.Signature):
 
     def __init__(self) -> None:
         super().__init__({
-            "valid": Out(1), "write": Out(1), "address": Out(ADDRESS_WIDTH - 2), "data": Out(32),
-            "done": In(1), "error": In(1), "result": In(32),
+            "valid": Out(1), "write": Out(1), "address": Out(REGISTER_ADDRESS_WIDTH - 2),
+            "data": Out(32), "done": In(1), "error": In(1), "result": In(32),
         })
 
 
@@ -96,8 +96,8 @@ class AxiLiteSubordinate(wiring.Component):
         axi, bus = self.axi, self.bus
 
         # A channel is ready exactly while its holding register is empty.
-        write_address = Signal(ADDRESS_WIDTH)
-        read_address = Signal(ADDRESS_WIDTH)
+        write_address = Signal(REGISTER_ADDRESS_WIDTH)
+        read_address = Signal(REGISTER_ADDRESS_WIDTH)
         write_data = Signal(32)
         strobes = Signal(4)
         with m.If(axi.awvalid & axi.awready):

@@ -7,7 +7,7 @@ from amaranth.hdl import Shape
 from amaranth.lib.wiring import Member, Out
 
 from hypercast.rtl.config import Config
-from hypercast.rtl.control.axi_lite import ADDRESS_WIDTH, AxiLite
+from hypercast.rtl.control.axi_lite import REGISTER_ADDRESS_WIDTH, AxiLite
 from hypercast.rtl.limits import BURST
 from hypercast.rtl.memory.axi4 import Axi4Read, Axi4Write, offset_width
 from hypercast.rtl.memory.axi_reader import OUTSTANDING
@@ -95,7 +95,7 @@ def channel_bytes(config: Config) -> int:
 def interfaces(config: Config, *, external: bool = False) -> list[Interface]:
     """The interfaces, clock and reset first; ``external`` as of ``Chip``."""
     control = Interface(name=_CONTROL, kind="axi4lite", ports=_control_ports(), parameters={
-        "PROTOCOL": "AXI4LITE", "DATA_WIDTH": 32, "ADDR_WIDTH": ADDRESS_WIDTH})
+        "PROTOCOL": "AXI4LITE", "DATA_WIDTH": 32, "ADDR_WIDTH": REGISTER_ADDRESS_WIDTH})
     memory = [_memory(config, number) for number in range(2 * config.cores)] if external else []
     busses = ":".join(bus.name for bus in (control, *memory))
     return [

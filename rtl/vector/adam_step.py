@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.isa import FACTOR_WIDTH
 from hypercast.rtl.lib.delay_line import DelayLine
+from hypercast.rtl.limits import ADAM_CYCLES
 from hypercast.rtl.vector.adam_direction import AdamDirection
 from hypercast.rtl.vector.pipeline import delayed
 from hypercast.rtl.vector.second_moment import SecondMoment, SecondMomentUnit
@@ -35,6 +36,7 @@ class AdamStep(wiring.Component):
 
     #: Cycles from the inputs to all outputs.
     LATENCY = SecondMomentUnit.LATENCY + AdamDirection.LATENCY
+    assert LATENCY == ADAM_CYCLES
 
     def __init__(self) -> None:
         super().__init__({

@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import AccumulatorPort, WeightPort
 from hypercast.rtl.lib.extremes import minimum
+from hypercast.rtl.limits import BIAS_GROUPS
 from hypercast.rtl.vector.requantizer import Requantizer
 
 __all__ = ["BiasAligner", "aligned_row"]
@@ -49,9 +50,6 @@ class BiasAligner(wiring.Component):
         that they meet accumulators that are asked for then.
     """
 
-    #: Most groups.
-    _GROUPS = 8
-
     def __init__(self, config: Config) -> None:
         self._config = config
         super().__init__({
@@ -69,7 +67,7 @@ class BiasAligner(wiring.Component):
         config = self._config
         width = config.accumulator_width - 1
         furthest = width - config.element_width
-        groups = min(config.lanes, self._GROUPS)
+        groups = min(config.lanes, BIAS_GROUPS)
         lanes = config.lanes // groups
         m.submodules.requantizer = requantizer = Requantizer(lanes, width, width)
 

@@ -7,7 +7,7 @@ from hypercast.rtl.config import Config
 from hypercast.rtl.limits import CLASSES, group_size
 
 __all__ = [
-    "EXPONENTIAL_WIDTH", "FACTOR_WIDTH", "WEIGHT_ONE", "WEIGHT_WIDTH", "LabelRecord",
+    "EXPONENTIAL_WIDTH", "RECIPROCAL_WIDTH", "WEIGHT_ONE", "WEIGHT_WIDTH", "LabelRecord",
     "NormalizedRow", "RowLabel", "element_group", "exponential_group", "group_limit",
     "labelled_group", "maximum_row", "panel_limit", "summed_row",
 ]
@@ -15,7 +15,7 @@ __all__ = [
 #: Bits of an exponential, at most 1, with 16 fraction bits.
 EXPONENTIAL_WIDTH = 17
 #: Bits of what makes a probability of it.
-FACTOR_WIDTH = 18
+RECIPROCAL_WIDTH = 18
 #: Bits of a loss weight, and a weight of one.
 WEIGHT_WIDTH = 16
 WEIGHT_ONE = 1 << 15
@@ -110,5 +110,5 @@ class NormalizedRow(data.Struct):
 
     trained: 1
     weight: WEIGHT_WIDTH
-    reciprocal: FACTOR_WIDTH
+    reciprocal: RECIPROCAL_WIDTH
     n: 4

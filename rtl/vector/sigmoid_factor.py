@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.vector.interpolation import Interpolation
-from hypercast.rtl.vector.loss_layouts import EXPONENTIAL_WIDTH, FACTOR_WIDTH, WEIGHT_WIDTH
+from hypercast.rtl.vector.loss_layouts import EXPONENTIAL_WIDTH, RECIPROCAL_WIDTH, WEIGHT_WIDTH
 from hypercast.rtl.vector.pipeline import delayed
 
 __all__ = ["SigmoidFactor"]
@@ -28,7 +28,7 @@ class SigmoidFactor(wiring.Component):
         ``e`` with 16 fraction bits, at most 1.
     weight : In(WEIGHT_WIDTH)
         With 15 fraction bits; valid with ``i``.
-    o : Out(lanes values of FACTOR_WIDTH)
+    o : Out(lanes values of RECIPROCAL_WIDTH)
         With 17 fraction bits, ``LATENCY`` cycles after ``i``.
     """
 
@@ -40,7 +40,7 @@ class SigmoidFactor(wiring.Component):
         super().__init__({
             "i": In(data.ArrayLayout(unsigned(EXPONENTIAL_WIDTH), lanes)),
             "weight": In(WEIGHT_WIDTH),
-            "o": Out(data.ArrayLayout(unsigned(FACTOR_WIDTH), lanes)),
+            "o": Out(data.ArrayLayout(unsigned(RECIPROCAL_WIDTH), lanes)),
         })
 
     def elaborate(self, platform: object) -> Module:

@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from hypercast.rtl.config import INTERFACE_VERSION, PRESETS
-from hypercast.rtl.control.axi_lite import ADDRESS_WIDTH
+from hypercast.rtl.control.axi_lite import REGISTER_ADDRESS_WIDTH
 from hypercast.rtl.isa import INSTRUCTION_WORDS, Engine, Opcode
 from hypercast.rtl.layouts import HostRequest, operands
 from hypercast.rtl.registers import (
@@ -26,7 +26,7 @@ from hypercast.rtl.registers import (
 def test_registers_have_places_of_their_own():
     offsets = [entry.offset for entry in REGISTERS]
     assert len(set(offsets)) == len(offsets)
-    assert all(offset % 4 == 0 and 0 <= offset < 1 << ADDRESS_WIDTH for offset in offsets)
+    assert all(offset % 4 == 0 and 0 <= offset < 1 << REGISTER_ADDRESS_WIDTH for offset in offsets)
 
 
 def test_registers_have_names_of_their_own():

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from hypercast.rtl.config import Config
-from hypercast.rtl.control.axi_lite import ADDRESS_WIDTH
+from hypercast.rtl.control.axi_lite import REGISTER_ADDRESS_WIDTH
 from hypercast.rtl.export.interfaces import (
     BASE,
     CLOCK,
@@ -110,7 +110,7 @@ def litex_wrapper(config: Config, options: ExportOptions = DEFAULT_OPTIONS) -> s
               "base": BASE.name}
     head = "".join(f"# {line}".rstrip() + "\n" for line in notice(config))
     return head + "\n" + _TEXT.format(
-        top=options.top, clock=CLOCK, reset=RESET, size=1 << ADDRESS_WIDTH,
+        top=options.top, clock=CLOCK, reset=RESET, size=1 << REGISTER_ADDRESS_WIDTH,
         control="\n".join(_lines(control, "bus", "            ")),
         memory_example=_MEMORY_EXAMPLE if managers else "",
         memory_attributes=_MEMORY_ATTRIBUTES if managers else "",

@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 from hypercast.host.eda.integration.xml import add, document
 from hypercast.rtl.config import INTERFACE_VERSION, Config
-from hypercast.rtl.control.axi_lite import ADDRESS_WIDTH
+from hypercast.rtl.control.axi_lite import REGISTER_ADDRESS_WIDTH
 from hypercast.rtl.export.options import DEFAULT_OPTIONS, ExportOptions
 from hypercast.rtl.registers import REGISTERS, Register
 
@@ -29,7 +29,8 @@ def svd(config: Config, options: ExportOptions = DEFAULT_OPTIONS) -> str:
         "name": options.top.upper(),
         "description": "Control registers and the window into programs, memories and counters",
         "baseAddress": 0,
-        "addressBlock": {"offset": 0, "size": f"{1 << ADDRESS_WIDTH:#x}", "usage": "registers"},
+        "addressBlock": {"offset": 0, "size": f"{1 << REGISTER_ADDRESS_WIDTH:#x}",
+                         "usage": "registers"},
     })
     registers = add(peripheral, "registers")
     for register in REGISTERS:

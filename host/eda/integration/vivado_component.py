@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 from hypercast.host.eda.integration.xml import add, document
 from hypercast.rtl.config import INTERFACE_VERSION, Config
-from hypercast.rtl.control.axi_lite import ADDRESS_WIDTH
+from hypercast.rtl.control.axi_lite import REGISTER_ADDRESS_WIDTH
 from hypercast.rtl.export.interfaces import (
     BASE,
     MEMORY_ADDRESS_WIDTH,
@@ -103,7 +103,7 @@ def _add_memory_map(component: ElementTree.Element, config: Config) -> None:
     memory_map = add(add(component, "memoryMaps"), "memoryMap")
     add(memory_map, "name", "s_axi")
     block = add(memory_map, "addressBlock", {
-        "name": "control", "baseAddress": 0, "range": 1 << ADDRESS_WIDTH, "width": 32,
+        "name": "control", "baseAddress": 0, "range": 1 << REGISTER_ADDRESS_WIDTH, "width": 32,
         "usage": "register", "access": "read-write"})
     for register in REGISTERS:
         _add_register(block, register, config)
