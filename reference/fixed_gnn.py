@@ -38,7 +38,7 @@ class FixedGnn(FixedPasses):
     Attributes
     ----------
     rules : UpdateRules
-        Its own.
+        The rules of this training.
     kept : dict
         For each parameter, what the optimiser keeps of it: arrays by kind, as in a
         ``TrainingState``.

@@ -112,7 +112,7 @@ class StaleParts(AllRows):
         return self._split(edges, transposed=False)
 
     def transposed(self, edges: SparseArray) -> SparseArray:
-        """Likewise."""
+        """Transposed edges, split as in ``forward``."""
         return self._split(edges.T.tocsr(), transposed=True)
 
     def _split(self, edges: SparseArray, *, transposed: bool) -> SparseArray:

@@ -214,6 +214,6 @@ class SampledPipeline(SampledDevice):
 
 
 def no_metrics(sample: Sample) -> Metrics:
-    """Of no vertices."""
+    """The metrics of no vertices: all counts are zero."""
     none = np.zeros(4, dtype=np.int64)
     return Metrics(none, none, none, none, LOSS_UNIT * sample.loss_scale)

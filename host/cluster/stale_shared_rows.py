@@ -48,7 +48,7 @@ class StaleSharedRows(SharedRows):
 
     @property
     def kept(self) -> dict[Tensor, Older]:
-        """Those of the halo's vertices."""
+        """The rows that are kept, of the halo's vertices."""
         return self._rows.kept
 
     def keep(self, kept: Mapping[Tensor, Older]) -> None:

@@ -78,7 +78,7 @@ class Totals:
         Returns
         -------
         dict
-            Those that any rank has.
+            Entries that any rank has.
 
         Raises
         ------

@@ -36,11 +36,11 @@ class _Step:
     begun : dict
         Entries of the exponent file as its passes found them.
     opened : dict
-        Those that this board's passes opened: forward, and backward.
+        Entries that this board's passes opened: forward, and backward.
     received : dict
-        Those that came with rows.
+        Entries that came with rows.
     sums : StepSums, optional
-        Of the micro-batches that are done.
+        Sums of the micro-batches that are done.
     """
 
     begun: Entries

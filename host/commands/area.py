@@ -20,10 +20,11 @@ __all__ = ["area"]
 
 @click.command()
 @configuration("tiny")
-@click.option("--family", type=click.Choice(list(FAMILIES)), required=True, help="Of the FPGA.")
+@click.option("--family", type=click.Choice(list(FAMILIES)), required=True,
+              help="Family of the FPGA.")
 @click.option("--memory", type=click.Choice(["sram", "axi"]),
-              help="Of the channels: in the FPGA, or outside, behind AXI4.  [default: axi if the "
-                   "configuration simulates it, else sram]")
+              help="Where the channels' memory is: in the FPGA, or outside, behind AXI4.  "
+                   "[default: axi if the configuration simulates it, else sram]")
 @click.option("--estimate", is_flag=True,
               help="Do not synthesise: what the model says that was fitted to syntheses.")
 @click.option("--clock", type=click.FloatRange(1, 1000), metavar="MHZ",

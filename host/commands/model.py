@@ -41,7 +41,7 @@ __all__ = ["model"]
                    "a DATASET those of hidden layers only.  [default: 128]")
 @order_option
 @click.option("--normalisation", type=click.Choice(NORMALISATIONS), default="symmetric",
-              show_default=True, help="Of a DATASET's edges.")
+              show_default=True, help="How a DATASET's edge weights are made.")
 @json_option
 def model(dataset: str | None, config: Config, vertices: int | None, edges: int | None,
           degree_law: str, widths: tuple[int, ...] | None, order: str, normalisation: str,

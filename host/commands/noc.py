@@ -40,7 +40,8 @@ __all__ = ["noc"]
 @click.option("--dimensions", type=int, default=4, show_default=True)
 @click.option("--planes", type=int, default=4, show_default=True)
 @click.option("--eject", type=int, default=1, show_default=True, help="Ejection ports of a core.")
-@click.option("--depth", type=int, default=4, show_default=True, help="Of every input buffer.")
+@click.option("--depth", type=int, default=4, show_default=True,
+              help="Flits of every input buffer.")
 @click.option("--messages", type=click.IntRange(min=1),
               help="With a pattern: of each core.  [default: 400]")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)

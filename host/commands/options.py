@@ -39,8 +39,8 @@ OUTPUT = _Output(dir_okay=False, writable=True)
 #: The order of every layer's products; "auto" for those of the fewest predicted cycles.
 order_option = click.option(
     "--order", type=click.Choice(["auto", COMBINE_FIRST, AGGREGATE_FIRST]), default="auto",
-    show_default=True, help="Of each layer's products: features times weights first, adjacency "
-                            "times features first, or the faster, by the cycle model.")
+    show_default=True, help="Order of each layer's products: features times weights first, "
+                            "adjacency times features first, or the faster, by the cycle model.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")
 
 

@@ -90,7 +90,7 @@ def _equal(matrix: SparseArray, other: SparseArray) -> bool:
 
 
 def used_by(network: Network, matrices: Iterable[EdgeMatrix]) -> Iterator[EdgeMatrix]:
-    """Those of the matrices that a network with other orders of its layers uses, and where.
+    """The matrices that a network with other orders of its layers uses, and where.
 
     Layers that combine first use all that others use.
     """

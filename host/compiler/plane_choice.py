@@ -90,7 +90,7 @@ class _Ways(NamedTuple):
     @classmethod
     @cache
     def of(cls, planes: int, dimensions: int) -> Self:
-        """Those of a network with so many planes and dimensions."""
+        """The constants of a network with so many planes and dimensions."""
         aims = np.uint64(1) << np.arange(1 << dimensions, dtype=np.uint64)
         entries = np.zeros((planes, len(aims)), dtype=np.uint8)
         for plane in range(planes):

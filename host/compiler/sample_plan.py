@@ -77,7 +77,7 @@ class SamplePlan:
     capacity : Capacity, optional
         What all samples take; if there are no others, the first one gets just what it needs.
     edges : CompiledEdges, optional
-        Those of the first sample, of any orders, if they have been compiled.
+        Edges of the first sample, for any orders, if they have been compiled.
 
     Attributes
     ----------

@@ -32,12 +32,12 @@ class ChipArea:
 
     @property
     def core(self) -> Area:
-        """Of one core."""
+        """The area of one core."""
         return sum(self.blocks.values(), start=Area())
 
     @property
     def total(self) -> Area:
-        """Of all cores and the control unit."""
+        """The area of all cores and the control unit."""
         return self.core * self.cores + self.control
 
 

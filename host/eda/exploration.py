@@ -81,7 +81,7 @@ class Candidate:
 
 
 def pareto(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Those that no other one is at least as fast as with a smaller share of the FPGA, by time."""
+    """Candidates that no other one is as fast as with less of the FPGA; the fastest comes first."""
     found: list[Candidate] = []
     for one in sorted(candidates, key=lambda one: (one.seconds, one.taken)):
         if not found or one.taken < found[-1].taken:

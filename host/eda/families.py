@@ -76,7 +76,7 @@ class Family:
     cells : dict
         Area of each cell it may use.
     small : frozenset of str
-        Those of them that are LUTs of which two share a place.
+        Names of the cells that are LUTs of which two share a place.
     systolic : str
         The family for which the systolic array is synthesised instead: one whose DSP slices are
         the same there, and of which Yosys knows more. Itself, if empty.

@@ -41,7 +41,7 @@ class Footprint:
                          self.weight_rows + other.weight_rows)
 
     def times(self, count: float) -> "Footprint":
-        """Of that many of it, or of a part."""
+        """The room that ``count`` of it take, or a part of one."""
         return Footprint(*(math.ceil(one * count)
                            for one in (self.features, self.gradients, self.weight_rows)))
 

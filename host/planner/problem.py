@@ -105,7 +105,7 @@ class Problem:
     @classmethod
     def of_network(cls, cluster: Cluster, network: Network, statistics: Statistics, *,
                    choose: bool = True, micro_batches: int = 1, adam: bool = False) -> Self:
-        """Of a network; orders of products are chosen for the first board, if that is to be."""
+        """The problem of a network; ``choose`` takes the first board's orders of products."""
         if choose:
             network = chosen_orders(network, statistics, cluster.boards[0])
         count = len(network.layers)

@@ -48,7 +48,7 @@ class Statistics:
     @classmethod
     def whole(cls, vertices: int, edges: int, layers: int,
               halos: tuple[tuple[int, int], ...] = ()) -> Self:
-        """Those of a whole graph."""
+        """The statistics of a whole graph."""
         return cls(vertices=(vertices,) * (layers + 1), edges=(edges,) * layers, halos=halos)
 
     @property
@@ -57,7 +57,7 @@ class Statistics:
         return len({*self.vertices}) == len({*self.edges}) == 1
 
     def part(self, count: int) -> Self:
-        """Those of the part of a whole graph that one of ``count`` boards has."""
+        """The statistics of one board's part of a whole graph, which ``count`` boards share."""
         return type(self)(
             vertices=tuple(max(1, round(one / count)) for one in self.vertices),
             edges=tuple(max(1, round(one / count)) for one in self.edges),

@@ -150,7 +150,7 @@ def prepare_sampled(source: SampleSource, network: Network, recipe: Recipe,
     network, recipe, config, parameters
         As those of ``prepare``; epochs of the recipe's schedule count whole epochs.
     progress : callable
-        Likewise.
+        As that of ``prepare``.
     """
     steps = -(-len(source) // recipe.micro_batches)
     recipe = replace(recipe, schedule=tuple(

@@ -1,5 +1,9 @@
-"""Prose of the pages: lines are wrapped, and links lead to headings that exist."""
+"""Prose of the pages: lines are wrapped, and links lead to headings that exist.
 
+README leads to everything, and docstrings are no fragments.
+"""
+
+import ast
 import re
 from pathlib import Path
 
@@ -9,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")),
          *sorted((ROOT / "examples").glob("*/README.md"))]
 WIDTH = 100
+DOCSTRING_FOLDERS = ("boards", "examples", "host", "proofs", "reference", "rtl", "sim", "tests")
 
 
 def prose(page):
@@ -34,3 +39,35 @@ def test_lines_are_wrapped(page):
 def test_links_lead_to_headings(page):
     for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", page.read_text()):
         assert anchor in anchors(page.parent / target if target else page), (target, anchor)
+
+
+@pytest.mark.parametrize("folder", DOCSTRING_FOLDERS)
+def test_docstrings_are_no_fragments(folder):
+    """A docstring begins with what it is about, not with a word that points back at a name."""
+    found = []
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+                text = ast.get_docstring(node) or ""
+                if re.match(r"(Those|Likewise|Its|Of)\b", text):
+                    found.append(f"{path.relative_to(ROOT)}: {text.splitlines()[0]}")
+    assert not found
+
+
+def readme_row(folder):
+    """The row of README's table of folders that describes a folder."""
+    [row] = re.findall(rf"^\| `{folder}/` \|.*$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    return row
+
+
+def test_readme_names_the_folders_of_the_host():
+    # A folder that begins with an underscore is put elsewhere when the package is installed.
+    folders = {path.parent.name for path in (ROOT / "host").glob("[!_]*/__init__.py")}
+    assert not {name for name in folders if f"`{name}/`" not in readme_row("host")}
+
+
+def test_readme_links_the_pages():
+    """Every page is linked, but for the site's first page and the frame of blocks' pages."""
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"index.md", "block-pages.md"}
+    assert len(pages) > 20
+    assert not {name for name in pages if f"](docs/{name})" not in readme_row("docs")}

@@ -53,7 +53,7 @@ def test_nothing_is_dropped_without_a_threshold():
 
 @given(st.integers(1, 9), st.integers(0, 2**33))
 def test_keys(layer, step_key):
-    """Those of layer and step are added, modulo 2**32."""
+    """Keys of layer and step are added, modulo 2**32."""
     dropout = Dropout.from_rate(0.25, layer)
     assert dropout.key == layer * LAYER_KEY_INCREMENT % 2**32
     ranks, features = np.arange(9)[:, None], np.arange(8)

@@ -98,7 +98,7 @@ def test_evaluation_changes_nothing():
 
 
 def test_evaluation_follows_training():
-    """Its exponents fit although it did not run while the parameters grew; twice is the same."""
+    """Exponents of an evaluation fit though parameters have grown; a second one gives the same."""
     gnn = FixedGnn.of(network(), Recipe(learning_rates=(0.3,), headroom=2), *data())
     logits = Tensor(Kind.LOGITS, 2, Pass.EVALUATION)
     before = gnn.exponents[logits]

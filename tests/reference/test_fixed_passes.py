@@ -73,7 +73,7 @@ def test_another_sample_has_the_same_unit_of_loss_weights():
 
 @pytest.mark.parametrize("orders", [(COMBINE_FIRST,) * 2, (COMBINE_FIRST, AGGREGATE_FIRST)])
 def test_a_backward_pass_finds_the_gradients_of_all_parameters(orders):
-    """Of training vertices: others have no part in them."""
+    """Only training vertices have a part in the gradients."""
     found = passes(network(dropout=0.0, orders=orders))
     found.round_weights(masters())
     found.calibrated(lambda: found.backward(found.forward(0)))

@@ -96,7 +96,7 @@ def test_formats_of_features_and_edges(form):
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_gradients_of_logits(loss):
-    """Of the summed cross-entropy: rows of training only, which sum to zero unless sigmoids."""
+    """Gradients are those of the summed cross-entropy, in rows of training vertices only."""
     _, (*_, labels, splits), found = steps(NETWORKS["one layer"], loss)
     logits, gradient = found[Tensor(Kind.LOGITS, 1)], found[Tensor(Kind.GRADIENT, 1)]
     train = splits == Split.TRAIN

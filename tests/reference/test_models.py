@@ -111,7 +111,7 @@ def test_kinds_of_layers():
 
 
 def test_residual_connections_are_where_widths_are_equal():
-    """Of hidden convolutions: neither the first nor the last."""
+    """Hidden convolutions have them: neither the first nor the last of a network."""
     network = model_network("gcn", 6, (6, 6, 5, 5, 5), 5, residual=True)
     roots = [layer.root for layer in network.layers]
     assert roots == [None, ROOT_IDENTITY, None, ROOT_IDENTITY, ROOT_IDENTITY, None]

@@ -137,7 +137,7 @@ def test_the_dropout_of_each_layer_has_its_own_key():
 
 
 def test_where_gradients_are_sums():
-    """Of rows of neighbours, of a root, or of what several layers take."""
+    """Gradients are summed over neighbours, a root, or several layers that take the same rows."""
     shape = {"features_in": 4, "features_out": 4}
     network = Network(layers=(
         Layer(**shape), Layer(**shape, order=AGGREGATE_FIRST), Layer(**shape, root=ROOT_IDENTITY),

@@ -28,7 +28,7 @@ def test_last_rate_holds_for_layers_beyond():
 
 
 def test_rates_of_other_parameters():
-    """Those of roots and of parts of a matrix are their layer's; the identity stays."""
+    """Roots and parts of a matrix have their layer's rates; the identity stays as it is."""
     recipe = Recipe(learning_rates=(0.1, 0.2), weight_decays=(0.3, 0.4))
     for name, rate, decay in (("R1", 0.1, 0.3), ("R2", 0.2, 0.4), ("W2.1", 0.2, 0.4),
                               ("W1.2", 0.1, 0.3), ("I2", 0.0, 0.0)):
@@ -138,7 +138,7 @@ def test_rates_that_are_not_given(change, rate):
 
 
 def test_defaults():
-    """Those that the tutorial shows."""
+    """The defaults are those that the tutorial shows."""
     recipe = Recipe()
     assert (recipe.epochs, recipe.seed, recipe.element_width) == (200, 0, 16)
     assert (recipe.weight_decays, recipe.momentum, recipe.betas) == ((5e-3, 0.0), 0.9, (0.9, 0.999))

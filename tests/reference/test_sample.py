@@ -24,7 +24,7 @@ def edges(rows, columns, seed=0):
 
 
 def sample(found=PLAIN, adjacency=None, **changes):
-    """Of the graph of ``data``; or, given matrices, of 9 vertices and 4 of them as targets."""
+    """A sample of the graph of ``data``; or, given matrices, of 9 vertices, 4 of them targets."""
     given, features, labels, splits = data()
     if isinstance(adjacency, list):
         features, labels, splits = np.ones((9, 12)), np.arange(4) % 3, np.full(4, TRAIN)

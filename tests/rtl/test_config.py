@@ -114,7 +114,7 @@ def test_ends_of_ranges(field, ends):
 
 
 def test_figures_are_of_these_presets():
-    """Those of the documents were measured on them: measure again what has changed."""
+    """The documents' figures were measured on these presets: measure again what has changed."""
     text = json.dumps({"": Config().to_dict(), **{
         name: config.to_dict() for name, config in PRESETS.items()}}, sort_keys=True)
     assert hashlib.sha256(text.encode()).hexdigest()[:16] == "5475961f4fe6c952"

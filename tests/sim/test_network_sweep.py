@@ -19,7 +19,7 @@ READY = (1.0, 0.9, 0.6, 0.3)
 
 
 def configuration(index):
-    """Of a sweep of 42: each number of dimensions with all numbers of planes and ports."""
+    """One of 42 configurations: each number of dimensions with all numbers of planes and ports."""
     planes, eject = PORTS[(index + index // 6) % 6]
     lanes, element_width = WORDS[index % 5]
     return Config(dimensions=1 + index % 6, planes=planes, eject=eject,

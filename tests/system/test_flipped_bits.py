@@ -75,7 +75,7 @@ def check(config, expected, trials, seed):
 
 
 def test_all_memories_are_there():
-    """Of every core: both channels, weights, operands, what is kept and row counts; and program."""
+    """Every core has two channels, weights, operands, what is kept and row counts; one program."""
     names = protected(WIDE)
     assert len(names) == 2 + WIDE.cores * (2 + WIDE.eject + 5)
 

@@ -74,7 +74,7 @@ def test_a_bit_that_is_stuck_at_one_shows_at_rest(field):
 
 @pytest.mark.parametrize("field", ["destinations", "plane"])
 def test_a_header_bit_that_is_stuck_at_zero(field):
-    """Its flits go astray; the receiver of the first such flit is known."""
+    """Flits go astray by it; the receiver of the first such flit is known."""
     [finding] = faulty(Fault(cycle=0, core=1, dimension=1, kind=FaultKind.STUCK_AT_0,
                              bit=FIELDS[field][0]))
     assert finding.part == name_of(1, 1)

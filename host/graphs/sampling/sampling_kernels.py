@@ -75,7 +75,7 @@ def draw_neighbours(starts: IntArray, columns: npt.NDArray[np.int32], weights: F
     fan_out : int
         Neighbours of each at most.
     candidates : (R, fan_out) array of int32
-        Those of ``draw_candidates``, for vertices with more neighbours than that.
+        What ``draw_candidates`` drew, for vertices with more neighbours than ``fan_out``.
     row_starts : (D + 1,) array of int32
         Where each vertex's entries start.
     drawn : (N,) array of int32

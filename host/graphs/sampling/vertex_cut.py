@@ -36,7 +36,7 @@ class VertexCut:
     normalisation : str
         As of ``Graph.normalised``, with which every part is normalised.
     gin_epsilon : float
-        Likewise.
+        As of ``Graph.normalised``.
     parts : int
         Number of parts.
     layers : int

@@ -27,7 +27,7 @@ def test_a_digest_is_of_everything():
 
 
 def test_trainings_that_differ_are_counted(monkeypatch):
-    """Of the graph in parallel, one differs on four boards."""
+    """On four boards, one training of the graph in parallel differs."""
     def digests(count):
         found = {scheme: ["a", "b", "c"] for scheme in SCHEMES}
         if count == 4:

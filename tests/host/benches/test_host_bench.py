@@ -44,7 +44,7 @@ def test_figures(small, monkeypatch):
 
 
 def test_ratio(small, monkeypatch):
-    """Of one sampler that takes no time to speak of, and one that takes a while."""
+    """One sampler takes no time to speak of, and the other takes a while."""
     def slowly():
         while True:
             yield sum(range(300_000))

@@ -55,7 +55,7 @@ def test_figures(project):
 
 
 def test_a_hang_is_caught(project, monkeypatch):
-    """Of a loop whose variable is not counted up any more, and no other mutant."""
+    """The only mutant is a loop whose variable is not counted up any more."""
     (project / "reference/sum.py").write_text(
         "def total(a):\n    b = a\n    while b < a + 1:\n        b += 1\n    return b\n")
     monkeypatch.setattr(mutants, "_GRACE", 1)

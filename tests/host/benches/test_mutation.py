@@ -67,7 +67,7 @@ def test_same_code():
 
 
 def test_mutants_of_the_sources_are_python():
-    """Of a few of each module, which is all that time permits."""
+    """A few mutants of each module are parsed, which is all that time permits."""
     for path in sorted(Path(checkout(), "rtl").rglob("*.py")):
         source = path.read_text()
         for mutant in mutants(source)[::23]:

@@ -85,7 +85,7 @@ def test_strips_may_be_of_more_rows():
 
 
 def test_what_is_known_is_not_compiled_again(monkeypatch):
-    """Of a sample: with more strips than it has rows, and with roots of another weight."""
+    """Strips reach beyond the sample's rows; only those that begin behind its last are compiled."""
     generator = np.random.default_rng(0)
     dense = generator.integers(-9, 9, (60, 140)) * (generator.random((60, 140)) < 0.1)
     matrix = scipy.sparse.csr_array(dense)

@@ -64,7 +64,7 @@ def test_programs_are_those_noted(name):
 
 
 def test_another_sample_changes_what_is_of_samples():
-    """Its exponents, among all; rows, and the sizes of splits."""
+    """The sample's exponents change, and no others; rows and sizes of splits change, too."""
     network, (small, other) = samples_of(100, 60)
     features, edges = other.features, other.edge_exponent
     other = replace(other, features=features._replace(exponent=features.exponent + 3),

@@ -96,7 +96,7 @@ def test_rows_that_are_added():
 @pytest.mark.parametrize("root", [None, ROOT_IDENTITY])
 @pytest.mark.parametrize("adjacency", [SYMMETRIC, DIRECTED])
 def test_what_other_orders_use(adjacency, root):
-    """Of the matrices of layers that combine first; rows that are added stay."""
+    """Other orders use some of the combine-first layers' matrices; those of added rows stay."""
     first = network(*[COMBINE_FIRST] * 3, root=root)
     sample, found, _ = listed(first, adjacency)
     edges = edge_matrices(first, sample.edges, sample.root_weight, symmetric=True)

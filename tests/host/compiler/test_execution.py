@@ -26,7 +26,7 @@ def one(opcode, cycles=0, *waits, tail=0, fill=0, visible=0, demands=None, phase
 
 
 def cycles(*program):
-    """Of a program that then waits for all engines."""
+    """Cycles of a program that then waits for all engines."""
     return execute([*program, one(Opcode.HALT, 0, *Engine)], 1)[0]
 
 

@@ -54,7 +54,7 @@ def test_features_that_are_aggregated_are_dense():
 
 @pytest.mark.parametrize(("rows", "sparse"), [(5, False), (6, True)])
 def test_words_are_left_out_if_that_is_less(rows, sparse):
-    """Of one panel: two words, one of row numbers and two of index are less than six."""
+    """One panel takes 2 words, 1 of row numbers and 2 of index: fewer than 6, not fewer than 5."""
     values = np.zeros((2 * rows, 2), dtype=int)
     values[:4] = 1  # two rows of each core
     model = SimpleNamespace(network=Network.of_widths([2, 4, 2]),

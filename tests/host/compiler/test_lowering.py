@@ -213,7 +213,7 @@ def test_destination_strips(vertices, rows):
 
 @pytest.mark.parametrize("vertices", [9, 70])
 def test_products_of_the_losses_gradient_follow_it(vertices):
-    """Of all strips of rows: LOSS writes them at once."""
+    """Products of all strips of rows come after LOSS, which writes the whole gradient at once."""
     program = instructions(small_model(
         small_graph(vertices, classes=2), hidden=(4,), orders=AGGREGATE_FIRST, dropout=0.0))
     [loss] = of(Opcode.LOSS, program)

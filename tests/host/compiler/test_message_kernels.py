@@ -22,7 +22,7 @@ CONFIGS = [
 @given(st.sampled_from(CONFIGS), st.integers(1, 80), st.integers(1, 2 * BUCKET + 9),
        st.integers(0, 400), st.sampled_from([0, 3]), st.integers(0, 999))
 def test_edge_streams(config, targets, sources, edges, first_row, seed):
-    """Those of a stream are ordered by source, then target; the last of both are marked."""
+    """Edges of a stream are ordered by source, then target; the last of both are marked."""
     generator = np.random.default_rng(seed)
     top = (1 << config.element_width - 1) - 1
     weights = generator.integers(-3 * top, 3 * top, edges) // generator.choice([1, 9], edges)

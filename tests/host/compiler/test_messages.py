@@ -153,7 +153,7 @@ def test_load_is_that_of_the_send_lists(matrix, config):
 
 
 def test_counts_of_messages():
-    """Of a matrix with a column for one core, one for two, and an empty one."""
+    """The matrix has a column for one core, one for two, and two empty ones."""
     config = Config(dimensions=1, planes=1, lanes=2)
     matrix = np.zeros((4, 4), dtype=np.int64)
     one, other = (next(rank for rank in range(4) if core_of(rank, 2) == core) for core in (0, 1))

@@ -25,7 +25,7 @@ def test_all_of_the_buffer_can_be_used():
 
 
 def test_a_matrix_larger_than_the_buffer_gets_what_is_left():
-    """Its first panels, and instructions are parted behind them."""
+    """The matrix' first panels are in the buffer, and instructions are parted behind them."""
     places = OperandMap(CONFIG, [Parts.dense("X", 2, 10), Parts.dense("H1", 5, 13),
                                  Parts.dense("H2", 5, 1)])
     assert places.holds("H1", 0, 3) and places.holds("H1", 2)

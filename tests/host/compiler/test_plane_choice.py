@@ -50,7 +50,7 @@ def test_segments_are_placed_alike():
 
 
 def test_a_busy_link_is_avoided():
-    """Of two ways to a core, the one that others use is taken less often."""
+    """If others use one of two ways to a core, it is taken less often than the other way."""
     config = Config(dimensions=2, planes=2)
     # Core 0 sends to core 3, by way of core 1 in plane 0 and of core 2 in plane 1; core 1, to core
     # 3 too, has but one way.

@@ -132,7 +132,7 @@ def test_capacity():
 @pytest.mark.parametrize(("name", "additions"), [
     ("gcn", {}), ("gcn", {"residual": True, "hidden": (3, 3)}), ("sage", {})])
 def test_traffic_is_that_of_the_adjacency(name, additions):
-    """Of the first matrix that sums over neighbours, forward; not of roots or of its transpose."""
+    """Traffic is that of the first forward matrix of neighbours, not of roots or its transpose."""
     ends = [[0, target] for target in range(1, 9)]
     graph = small_graph(edges=ends, directed=True)
     model = named_model(name, graph, config=CONFIG, **additions)

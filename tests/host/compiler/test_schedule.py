@@ -171,7 +171,7 @@ def test_engines_overlap():
 
 
 def test_the_critical_path_goes_first():
-    """Of two products that could start, the one on which more depends does."""
+    """If two products could start, the one on which more depends does."""
     schedule = Schedule()
     for name, cycles in (("short", 10), ("long", 500)):
         accumulators = Accumulators("array")

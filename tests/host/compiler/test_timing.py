@@ -30,7 +30,7 @@ NOTED = {
 
 
 def durations(config):
-    """Of every instruction, in a few variants."""
+    """Durations of every instruction, in a few variants."""
     sparse = {"X": np.arange(config.cores)[:, None] * 3 + np.arange(20)}
     timing = Timing(config, sparse)
     rows = -(-300 // config.cores)
@@ -74,7 +74,7 @@ def test_intervals(opcode, interval, after):
 
 
 def test_counted_words():
-    """Of 30 rows on 4 cores, 8 at most on a core: a row is a word for each panel."""
+    """A core has at most 8 of the 30 rows on 4 cores, and a row is a word for each panel."""
     timing = Timing(TEST)
     work = timing.matmul("H", 30, 8, 0, 3, 0, reading=True).work
     assert (work["array_words"], work["features_read"]) == (90, 90)

@@ -374,7 +374,7 @@ def edges_of_places(job):
     {"features": 5, "hidden": (9,), "density": 1.0, "order": AGGREGATE_FIRST,
      "config": CONFIG.replace(bypass_rows=32, accumulator_rows=16)}], ids=str)
 def test_what_is_right_is_what_lies_in_one_place(shape):
-    """Of instructions with another field or two, about where places begin and end."""
+    """One or two fields of instructions are changed, to about where places begin and end."""
     job = job_of(**shape)
     generator, edges = random.Random(0), edges_of_places(job)
     kinds = {}

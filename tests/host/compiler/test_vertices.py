@@ -70,7 +70,7 @@ def test_strips_are_all_rows_of_the_largest_core(config, count):
        ranges=st.lists(st.tuples(st.integers(0, 1), st.integers(0, 9), st.integers(0, 9)),
                        max_size=9))
 def test_the_row_table_counts_rows_of_a_core(config, counts, ranges):
-    """Of each range once, whatever the level's number of vertices in a sample."""
+    """Each range has one entry, whatever the level's number of vertices in a sample."""
     table = RowTable()
     entries = [table.entry(*one) for one in ranges]
     known = list(dict.fromkeys(ranges))

@@ -17,7 +17,7 @@ def test_programs_are_those_noted(name):
 
 
 def test_parts_of_panels():
-    """Of rows 3 to 8 in panels of four rows."""
+    """Rows 3 to 8 lie in three panels of four rows."""
     weights = Weights(name="W1", shape=(4, 6), base=0, height=4, panels=3, state=None, portions=())
     assert list(weights.parts(range(3, 9))) == [(0, range(3, 4)), (1, range(4)), (2, range(1))]
     assert list(weights.parts(range(4, 8))) == [(1, range(4))]

@@ -88,7 +88,7 @@ def test_only_what_aggregates_first_can_be_done_ahead():
 
 
 def test_features_of_a_batch_are_read_in_its_step():
-    """Those of a whole graph stay in the operand buffer."""
+    """A whole graph's features stay in the operand buffer."""
     graph, _ = workload()
     words = predict(graph).work
     again = predict(replace(graph, sampled=True)).work

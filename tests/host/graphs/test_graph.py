@@ -76,7 +76,7 @@ def test_given_weights():
 
 
 def test_means_over_neighbours():
-    """Of GraphSAGE: rows without edges stay zero, and a loop is an edge like others."""
+    """Rows of GraphSAGE's means without edges stay zero, and a loop is an edge like others."""
     graph = make([[0, 1], [2, 1], [3, 3], [1, 3]], directed=True)
     assert graph.normalised("neighbours").todense().tolist() == [
         [0, 0, 0, 0], [0.5, 0, 0.5, 0], [0, 0, 0, 0], [0, 0.5, 0, 0.5]]
@@ -92,7 +92,7 @@ def test_means_need_a_positive_sum():
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.5])
 def test_sums(epsilon):
-    """Of GIN."""
+    """GIN adds a vertex' own row, times 1 + epsilon, to the sum of its neighbours' rows."""
     graph = make([[0, 1], [2, 2]], directed=True)
     own = 1 + epsilon
     assert graph.normalised("sum", epsilon).todense().tolist() == [

@@ -16,7 +16,7 @@ CONFIGS = [PRESETS["tiny"], PRESETS["test"], PRESETS["demo"], PRESETS["cora"],
 
 @pytest.mark.parametrize("config", CONFIGS)
 def test_payloads(config):
-    """Of the words of a core, each bit is 0 and 1, and any two bits are different and equal."""
+    """Words of a core have 0 and 1 in each bit; any two bits are equal in one and differ in one."""
     for core in range(config.cores):
         words = pack_rows(words_of(core, config), config).astype("<u4").view(np.uint8)
         bits = np.unpackbits(words, axis=1, bitorder="little")[:, :config.data_width]

@@ -242,7 +242,7 @@ def test_all_kinds_mixed(changes):
 
 @pytest.mark.parametrize("share", [0.5, 0.9])
 def test_additions_wait_while_rows_are_drained(share):
-    """Those to one buffer go on between the cycles in which the other is drained."""
+    """Additions to one buffer go on between the cycles in which the other is drained."""
     config = configuration(planes=4, eject=2, lanes=2, edge_buffer=8)
     rng = np.random.default_rng(11)
     dut = Receiver(config)

@@ -12,7 +12,7 @@ CONFIG = PRESETS["tiny"]
 
 @pytest.mark.parametrize("stall", [0.0, 0.5])
 def test_commands(stall):
-    """Of matrices one after the other; what is only valid with ``start`` changes then."""
+    """Matrices follow each other; what is only valid with ``start`` changes after it."""
     dut = shared(PanelCommands, CONFIG)
     rng = np.random.default_rng(0)
     words = CONFIG.channel_words

@@ -190,7 +190,7 @@ def test_while_the_vector_unit_stores(idle, stall, memory):
 
 @pytest.mark.parametrize("stall", [0.0, 0.5])
 def test_a_changed_word_is_reported(stall, parity_memories):  # noqa: F811
-    """Of a panel that was read into the buffer, and of rows that the vector unit stored."""
+    """One bit changes in rows that the vector unit stored, and one fault is reported."""
     bench, faults = Bench(CONFIGS["test"], stall=stall), []
 
     async def program(ctx):

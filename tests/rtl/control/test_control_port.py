@@ -121,7 +121,7 @@ def test_what_the_host_writes(value):
 
 @pytest.mark.parametrize("space", [Space.PROGRAM, Space.TENSORS])
 def test_window(space):
-    """Its requests, with all bits, the answers, and that there is none."""
+    """The window's requests have all bits and are answered; a space that is none is an error."""
     bench = Bench()
 
     async def program(ctx):

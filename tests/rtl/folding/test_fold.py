@@ -53,7 +53,7 @@ def test_random_modules(seed):
 
 
 class Unregistered(wiring.Component):
-    """Its output is no register."""
+    """A component whose output is no register."""
 
     core: In(3)
     own: In(1)

@@ -168,7 +168,7 @@ def test_transfers_of_the_host_are_in_the_last_slot(bench):
 
 
 def test_resets_last_whole_cycles_of_the_chip(bench):
-    """Of the parts, which see the same clock; the folded core hears of a restart at once.
+    """All parts see the same clock and resets; the folded core hears of a restart at once.
 
     The control unit can reset the core alone.
     """
@@ -200,7 +200,7 @@ def test_resets_last_whole_cycles_of_the_chip(bench):
 
 @pytest.mark.parametrize("dimensions", [3, 5])
 def test_the_folded_cores_ports(dimensions):
-    """Those of a core but for its number, and what each output will be in the next cycle."""
+    """The ports are a core's without its number, and what each output will be in the next cycle."""
     config = _CONFIG.replace(dimensions=dimensions)
     members = folded_core_members(config)
     signature = wiring.Signature(core_signature(config))

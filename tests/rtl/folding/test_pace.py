@@ -95,7 +95,7 @@ def test_as_many_slots_as_stages():
 
 
 class Unregistered(wiring.Component):
-    """Its output is no register."""
+    """A component whose output is no register."""
 
     x: In(1)
     o: Out(1)

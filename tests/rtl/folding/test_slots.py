@@ -27,14 +27,14 @@ def build(count, **cells):
 
 
 def simulation(module):
-    """Of the folded module, whose index is no input any longer."""
+    """A simulation of the folded module, whose index is no input any longer."""
     module["ports"].pop("core")
     return Simulation(module)
 
 
 @pytest.mark.parametrize("count", [2, 4, 8])
 def test_numbers(count):
-    """Of all counters, also when a restart comes at any time."""
+    """All counters have the right numbers, also when a restart comes at any time."""
     module, slots = build(count)
     counted = [(ahead, slots.counter(ahead)) for ahead in (2, -1, 0, 2)]
     numbers = [(ahead, slots.number(ahead)) for ahead in range(-1, count + 2)]
@@ -66,7 +66,7 @@ def test_constants_and_the_present_are_no_copies():
 
 @pytest.mark.parametrize("ahead", [1, 2, 3, 5])
 def test_copies_are_ahead(ahead):
-    """Of logic of the slot's number, in which a cell has two bits and two users."""
+    """The logic is of the slot's number, and one cell of it has two bits and two users."""
     module, slots = build(
         8, pair=cell("$xor", {"A": [3, 4], "B": [4, 5]}, {"Y": [14, 15]}),
         both=cell("$and", {"A": [14, 3], "B": [15, "1"]}, {"Y": [16, 17]}))

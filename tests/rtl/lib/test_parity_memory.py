@@ -59,7 +59,7 @@ def test_words_come_back(memory):
 
 
 def test_every_flipped_bit_is_found(memory):
-    """Of a word and of its parities, until the word is written again; others are as they were."""
+    """Flips in a word or its parities are found until it is written again; others have no fault."""
     dut, width, pieces, _, domain = memory
     rng = np.random.default_rng(1)
     word = int(rng.integers(1 << width * pieces))

@@ -56,7 +56,7 @@ def test_constants():
 
 @pytest.mark.parametrize("name", ["tiny", "test", "cora", "vcu128"])
 def test_addresses(name):
-    """Of a channel that begins at any multiple of its size."""
+    """The channel begins at any multiple of its size."""
     config = PRESETS[name]
     channel = config.channel_words * config.word_width // 8
     assert 1 << offset_width(config) == channel

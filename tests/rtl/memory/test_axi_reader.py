@@ -42,7 +42,7 @@ def _read(dut, memory, requests, rng=None, idle=0.0, stall=0.0):
 
 
 def _bursts(config, requests):
-    """Those of requests: each one, or two that meet where none may cross."""
+    """Bursts of requests: one for each, or two that meet where none may cross."""
     page = BOUNDARY * 8 // config.word_width
     bursts = []
     for start, length in requests:

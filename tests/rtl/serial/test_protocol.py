@@ -18,7 +18,7 @@ def test_sequence_numbers_tell_what_is_under_way_apart():
 
 
 def test_bytes_of_frames():
-    """Those of RFC 1662; what is escaped is neither of them."""
+    """The bytes are those of RFC 1662; what is escaped is neither of them."""
     assert (protocol.FLAG, protocol.ESCAPE, protocol.ESCAPED) == (0x7E, 0x7D, 0x20)
     assert protocol.BAUD == 3_000_000
 

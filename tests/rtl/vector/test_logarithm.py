@@ -11,7 +11,7 @@ _ARGUMENTS = [*range(0, 65536, 509), *range(1024), 65535, 65536,
 
 
 def _logarithms():
-    """Of all arguments, from the hardware."""
+    """The logarithms of all arguments, from the hardware."""
     dut = Logarithm()
     found = []
 

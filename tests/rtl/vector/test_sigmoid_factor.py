@@ -19,7 +19,7 @@ def _exponentials(logits):
 
 
 def test_matches_reference():
-    """Of a negative logit without a label, the gradient is the exponential times the factor."""
+    """The gradient of a negative logit without a label is the exponential times the factor."""
     rng = np.random.default_rng(0)
     lanes, rows = 4, 200
     logits = -(rng.integers(1 << 15, size=(rows, lanes)) >> rng.integers(16, size=(rows, lanes)))

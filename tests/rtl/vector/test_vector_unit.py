@@ -90,7 +90,7 @@ def test_nothing_to_do(opcode, operands):
     (Opcode.LOSS, {"panels": 1, "classes": 4, "info": _INFO, "train": 1, "destination": _GRADIENT}),
     (Opcode.UPDATE, {"rows": 1, "state": _STATE, "rate": (1 << 16) - 1})])
 def test_saturations_of_every_engine_are_counted(opcode, operands):
-    """Of elements of three rows, or of a row's momenta, masters and operands."""
+    """Elements of three rows saturate, or a row's momenta, masters and operands."""
     bench = VectorBench(_CONFIG)
 
     async def testbench(ctx):

@@ -37,7 +37,7 @@ def test_no_edge_is_taken_for_names_of_columns(tmp_path, names):
 
 
 def test_twitch(tmp_path):
-    """Its graph has numbers of its own; classes are in the order of their numbers or names."""
+    """Twitch numbers its graph's vertices anew; classes are in the order of their names."""
     write(tmp_path, prefix="musae_DE", name="musae_DE_features.json", target=(
         "id,days,mature,views,partner,new_id\n77,1,True,1,False,1\n78,1,False,1,False,0\n"
         "79,1,True,1,False,2\n80,1,False,1,False,4\n"))

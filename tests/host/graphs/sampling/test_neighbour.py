@@ -18,7 +18,7 @@ FAN_OUTS = st.lists(st.integers(1, 6), min_size=1, max_size=3)
 
 
 def digest(batch):
-    """Of everything in a batch."""
+    """A digest of everything in a batch."""
     parts = [*batch.levels, batch.loss_weights]
     for matrix in batch.matrices:
         parts += [matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data]
@@ -81,7 +81,7 @@ def test_a_sum_has_the_expected_value_of_the_whole():
 
 
 def test_all_sets_are_drawn_alike():
-    """Of six neighbours of each of many vertices, three."""
+    """Each of many vertices has six neighbours, and three of them are drawn."""
     rows = 40_000
     columns = np.tile(np.arange(6), rows)
     matrix = scipy.sparse.csr_array(

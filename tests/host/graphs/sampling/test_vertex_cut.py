@@ -66,7 +66,7 @@ def test_both_directions_of_an_edge_are_in_one_part(matrix, parts):
 
 
 def test_a_vertex_of_high_degree_is_cut_and_others_are_not():
-    """Of a star, the hub is in every part; a leaf has one edge, and so one part."""
+    """The hub of a star is in every part; a leaf has one edge, and so one part."""
     leaves = 40
     star = Graph.from_edges([[0, leaf] for leaf in range(1, leaves + 1)], np.ones((leaves + 1, 1)),
                             np.arange(leaves + 1) % 2, train=range(leaves + 1))
