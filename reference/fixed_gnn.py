@@ -42,7 +42,7 @@ class FixedGnn(FixedPasses):
     kept : dict
         For each parameter, what the optimiser keeps of it: arrays by kind, as in a
         ``TrainingState``.
-    epoch : int
+    step : int
         Training steps done.
     step_key : int
         32 bits, added to dropout's keys in the next step.
@@ -94,7 +94,7 @@ class FixedGnn(FixedPasses):
 
     def begin_step(self) -> None:
         """Begin a step: exponents of momenta and of what is foreseen are raised."""
-        self.rules.begin_step(self.epoch, self.exponents.entries())
+        self.rules.begin_step(self.step, self.exponents.entries())
         for name, exponent in self.rules.raised.items():
             self.exponents[name] = exponent
         self._begun = self.exponents.entries()
@@ -130,7 +130,7 @@ class FixedGnn(FixedPasses):
         self._file.begin()
         for name, gradient in sums.gradients.items():
             self._update(name, gradient)
-        self.epoch += 1
+        self.step += 1
 
     def evaluate(self) -> Metrics:
         """Forward only, without dropout; training goes on as if it had not been.
@@ -151,7 +151,7 @@ class FixedGnn(FixedPasses):
 
     @property
     def step_key(self) -> int:
-        return self.rules.step_key(self.epoch)
+        return self.rules.step_key(self.step)
 
     @property
     def masters(self) -> dict[Tensor, IntArray]:
@@ -161,7 +161,7 @@ class FixedGnn(FixedPasses):
     def state(self) -> TrainingState:
         """The ``TrainingState`` now."""
         return TrainingState(
-            step=self.epoch, exponents=self.exponents.entries(),
+            step=self.step, exponents=self.exponents.entries(),
             parameters={name: dict(arrays) for name, arrays in self.kept.items()},
             momentum_exponents=self.rules.momentum_exponents.entries(),
             older=self.sample.place.kept)
@@ -174,7 +174,7 @@ class FixedGnn(FixedPasses):
         self.exponents.load(state.exponents)
         self.rules.momentum_exponents.load(state.momentum_exponents)
         self.tensors |= weight_operands(self.network, self._width, state)
-        self.epoch = state.step
+        self.step = state.step
         self.sample.place.keep(state.older)
 
     def _update(self, name: Tensor, gradient: IntArray) -> None:
@@ -189,7 +189,7 @@ class FixedGnn(FixedPasses):
         shift = exponents.gradient_shift(
             name, self.rules.momentum_exponents[name], self._file.base(*self._factors[name]))
         result = updated(
-            self.kept[name], gradient, self.rules.rates(name, self.epoch), shift,
+            self.kept[name], gradient, self.rules.rates(name, self.step), shift,
             exponents.shift(name, MASTER_EXPONENT), self._width)
         exponents.fold(name, MASTER_EXPONENT, result.magnitude.bit_length())
         self.kept[name] = {kind: getattr(result, kind) for kind in self.kept[name]}

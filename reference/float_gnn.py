@@ -27,7 +27,7 @@ class FloatGnn:
     ----------
     parameters, momenta, second_moments : dict
         Float64 arrays by name (W1, b1, W2, ...); second moments are Adam's.
-    epoch : int
+    step : int
         Training steps done.
     step_key : int
         32 bits, added to dropout's keys in the next step.
@@ -49,7 +49,7 @@ class FloatGnn:
         self.momenta = {name: np.zeros_like(value) for name, value in self.parameters.items()}
         self.second_moments = {
             name: np.zeros_like(value) for name, value in self.parameters.items()}
-        self.epoch = 0
+        self.step = 0
         self.step_key = recipe.seed & 0xFFFFFFFF
 
     def forward(self, training: bool) -> list[tuple[FloatMatrix, FloatArray]]:
@@ -143,10 +143,10 @@ class FloatGnn:
         layers = self.forward(training=True)
         for name, gradient in self.gradients(layers).items():
             gradient = gradient + self.recipe.weight_decay(name) * self.parameters[name]
-            step = self._adam if self.recipe.optimiser == "adam" else self._momentum
+            rule = self._adam if self.recipe.optimiser == "adam" else self._momentum
             self.parameters[name] = self.parameters[name] - (
-                self.recipe.learning_rate(name, self.epoch) * step(name, gradient))
-        self.epoch += 1
+                self.recipe.learning_rate(name, self.step) * rule(name, gradient))
+        self.step += 1
         self.step_key = (self.step_key + STEP_KEY_INCREMENT) & 0xFFFFFFFF
         return self._metrics(layers)
 
@@ -160,9 +160,9 @@ class FloatGnn:
         beta1, beta2 = self.recipe.betas
         self.momenta[name] = beta1 * self.momenta[name] + (1 - beta1) * gradient
         self.second_moments[name] = beta2 * self.second_moments[name] + (1 - beta2) * gradient**2
-        step = self.epoch + 1
-        return self.momenta[name] / (1 - beta1**step) / (
-            np.sqrt(self.second_moments[name] / (1 - beta2**step)) + self.recipe.epsilon)
+        number = self.step + 1
+        return self.momenta[name] / (1 - beta1**number) / (
+            np.sqrt(self.second_moments[name] / (1 - beta2**number)) + self.recipe.epsilon)
 
     def evaluate(self) -> Metrics:
         """``Metrics`` of the present parameters, without dropout."""

@@ -51,7 +51,7 @@ def initial_state(network: Network, recipe: Recipe, sample: Sample,
     ------
     ValueError
         If network, sample and initial values do not fit each other, a value is out of range, a
-        constant of any epoch is too large for its field, or an accumulator might overflow.
+        constant of any step is too large for its field, or an accumulator might overflow.
     """
     passes = FixedPasses(network, recipe, sample)
     masters = _initial_masters(network, recipe.seed, parameters)
@@ -150,7 +150,7 @@ def _masters_after(passes: FixedPasses, trial: TrainingState,
 
 
 def _check_rates(recipe: Recipe, rules: UpdateRules, names: Iterable[Tensor]) -> None:
-    """Refuse constants of later epochs now rather than then."""
-    for epoch in (start for start, _ in recipe.schedule if start < recipe.epochs):
+    """Refuse constants of later steps now rather than then."""
+    for step in (start for start, _ in recipe.schedule if start < recipe.epochs):
         for name in names:
-            rules.rates(name, epoch)
+            rules.rates(name, step)

@@ -7,6 +7,7 @@ from typing import Self
 from hypercast.reference.adam import AdamRates
 from hypercast.reference.arithmetic import Rates
 from hypercast.reference.quantization import mantissa_and_shift
+from hypercast.reference.rate_schedule import RateSchedule, check_schedule, rate_factor
 from hypercast.reference.require import require
 from hypercast.reference.tensor import FORWARD, Kind, Tensor
 from hypercast.rtl.isa import MASTER_EXPONENT
@@ -57,14 +58,16 @@ class Recipe:
     Parameters
     ----------
     epochs : int
-        Training steps; each sees the whole graph.
+        Passes over all training vertices. Each is a step if the whole graph is the batch.
     learning_rates, bias_learning_rates, weight_decays : tuple of float
         Rates of weights and biases, decays of weights: one per layer; the last holds for all
         layers beyond. If not given, learning rates are those of
         ``DEFAULT_LEARNING_RATES``; with SGD, a sixteenth of that where the adjacency sums, 16
         times that for several labels. Biases do not decay.
     schedule : tuple of (int, float)
-        From epoch (ascending) on, the learning rates are multiplied by the factor.
+        From epoch (ascending) on, the learning rates are multiplied by the factor; see
+        ``reference.rate_schedule``. For devices, a recipe's schedule counts steps: an epoch is one
+        if the whole graph is the batch; of samples, ``prepare_sampled`` turns epochs into steps.
     optimiser : str
         One of ``OPTIMISERS``.
     momentum : float
@@ -106,7 +109,7 @@ class Recipe:
     learning_rates: tuple[float, ...] | None = None
     bias_learning_rates: tuple[float, ...] | None = None
     weight_decays: tuple[float, ...] = (5e-3, 0.0)
-    schedule: tuple[tuple[int, float], ...] = ()
+    schedule: RateSchedule = ()
     optimiser: str = "sgd"
     momentum: float = 0.9
     betas: tuple[float, float] = (0.9, 0.999)
@@ -132,7 +135,7 @@ class Recipe:
                      f"{name} must be one or more finite numbers, none negative, not {values}")
         require(max(self.weight_decays) <= _MOST_DECAY,
                 f"weight_decays must be at most {_MOST_DECAY}, not {self.weight_decays}")
-        self._check_schedule()
+        check_schedule(self.schedule)
         require(0 <= self.momentum < 1 and round(self.momentum * 65536) < 65536,
                  f"momentum must be at least 0 and below 1, not {self.momentum}")
         require(len(self.betas) == 2 and 0 <= self.betas[0] < 1
@@ -164,15 +167,6 @@ class Recipe:
                 f"micro_batches must be 1 to {_MOST_MICRO_BATCHES}, not {self.micro_batches}")
         require(self.loss in LOSSES, f"loss must be one of {', '.join(LOSSES)}, not {self.loss!r}")
 
-    def _check_schedule(self) -> None:
-        for epoch, factor in self.schedule:
-            require(epoch >= 0 and 0 <= factor < math.inf,
-                    f"schedule has factor {factor} from epoch {epoch} on; epochs must be at least "
-                    f"0, and factors finite and not negative")
-        starts = [epoch for epoch, _ in self.schedule]
-        require(starts == sorted(set(starts)),
-                f"schedule must be in order of epochs, each there once, not {starts}")
-
     def headroom_of(self, tensor: Tensor) -> int:
         """Bits left free above the last peak of a tensor; negative if it may saturate."""
         bits = self.feature_headroom if tensor.kind in FORWARD else self.headroom
@@ -195,8 +189,8 @@ class Recipe:
         return replace(self, learning_rates=self.learning_rates or default,
                        bias_learning_rates=self.bias_learning_rates or default)
 
-    def learning_rate(self, parameter: Tensor, epoch: int) -> float:
-        """Learning rate of a parameter (W1, b1, ...) in ``epoch`` (from 0).
+    def learning_rate(self, parameter: Tensor, step: int) -> float:
+        """Learning rate of a parameter (W1, b1, ...) in ``step`` (from 0), as ``schedule`` counts.
 
         The identity (I2, ...) stays as it is.
         """
@@ -204,8 +198,7 @@ class Recipe:
             return 0.0
         given = self.bias_learning_rates if parameter.kind == Kind.BIAS else self.learning_rates
         rates = given or (self._default_learning_rate,)
-        factors = [factor for start, factor in self.schedule if start <= epoch]
-        return _of_layer(rates, parameter) * (factors[-1] if factors else 1.0)
+        return _of_layer(rates, parameter) * rate_factor(self.schedule, step)
 
     def weight_decay(self, parameter: Tensor) -> float:
         """Weight decay of a parameter."""
@@ -227,7 +220,7 @@ class Recipe:
         Parameters
         ----------
         learning_rate, weight_decay : float
-            Rate and decay of the tensor in this epoch.
+            Rate and decay of the tensor in this step.
         gain : float
             The loss's gradient divided by the accumulated one.
         momentum_exponent : int

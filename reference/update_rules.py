@@ -83,11 +83,11 @@ class UpdateRules:
                 for name, (exponent, _) in initial.exponents.items()}))
         self.raised: dict[Tensor, int] = {}
 
-    def rates(self, name: Tensor, epoch: int) -> Rates | AdamRates:
-        """Constants with which parameter ``name`` is updated in ``epoch`` (from 0), the next."""
+    def rates(self, name: Tensor, step: int) -> Rates | AdamRates:
+        """Constants with which parameter ``name`` is updated in ``step`` (from 0), the next."""
         recipe = self._recipe
-        return recipe.rates(recipe.learning_rate(name, epoch), recipe.weight_decay(name),
-                            self.gains[name], self.momentum_exponents[name], epoch + 1,
+        return recipe.rates(recipe.learning_rate(name, step), recipe.weight_decay(name),
+                            self.gains[name], self.momentum_exponents[name], step + 1,
                             raised=name in self.momentum_exponents.raised)
 
     def begin_step(self, step: int, entries: Mapping[Tensor, tuple[int, int | None]]) -> None:

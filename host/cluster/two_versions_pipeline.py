@@ -80,7 +80,7 @@ class TwoVersionsPipeline(LayersInPipeline):
         sizes : sequence of int
             How many each step has: as many as the first one, but for the last.
         """
-        oracle, first = self._versions, self._versions.epoch
+        oracle, first = self._versions, self._versions.step
         places = [(step, place) for step, size in enumerate(sizes) for place in range(size)]
         entries = oracle.exponents.entries()
         #: Parameters, by how many updates there have been.
@@ -149,7 +149,7 @@ class TwoVersionsPipeline(LayersInPipeline):
         oracle, sums = self._versions, step.sums
         assert sums is not None
         before = oracle.saturations.total()
-        oracle.rules.begin_step(oracle.epoch, step.begun)
+        oracle.rules.begin_step(oracle.step, step.begun)
         oracle.update(replace(sums, entries={**entries, **step.left(True), **step.left(False)}))
         updated = oracle.exponents.entries()
         entries |= {name: updated[name] for name in self._own_weights}
@@ -182,7 +182,7 @@ class SampledTwoVersionsPipeline(SampledPipeline):
                  for first in range(0, count, self._micro_batches)]
         steps = self._samples_of(tuple(sizes))
         metrics, self.saturations = no_metrics(self._source.first), 0
-        while sizes and device.oracle.epoch < _TOGETHER:
+        while sizes and device.oracle.step < _TOGETHER:
             sizes.pop(0)
             metrics = metrics + device.train_on(next(steps))
             self.saturations += device.saturations

@@ -130,10 +130,10 @@ def with_sample(job: Job, sample: Sample) -> Job:
                    exponents=job.exponents | _exponents(sample), split_sizes=_split_sizes(sample))
 
 
-def updates_at(job: Job, rules: UpdateRules, epoch: int) -> Iterator[tuple[int, int]]:
-    """The program rows of UPDATEs, and the instructions with the constants of ``epoch``."""
+def updates_at(job: Job, rules: UpdateRules, step: int) -> Iterator[tuple[int, int]]:
+    """The program rows of UPDATEs, and the instructions with the constants of ``step`` (from 0)."""
     for row, name in job.updates:
-        fields = decode(job.program[row]) | rules.rates(name, epoch)._asdict()
+        fields = decode(job.program[row]) | rules.rates(name, step)._asdict()
         fields["momentum_exponent"] = rules.momentum_exponents[name]
         yield row, encode(Opcode(fields.pop("opcode")), **fields)
 

@@ -60,7 +60,7 @@ class GradientEmitter:
                                   sums if name == carrier else {})
 
     def update(self, phase: int, name: Tensor, rows: Tensor, columns: Tensor) -> None:
-        """Update a parameter whose gradient has been reduced, with constants of the epoch."""
+        """Update a parameter whose gradient has been reduced, with constants of the step."""
         emitter = self.emitter
         weights = emitter.weights[name]
         for portion in weights.portions:

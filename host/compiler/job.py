@@ -37,7 +37,7 @@ class Job:
     phases : list of str
         Names of the phase counters.
     updates : tuple of (int, Tensor)
-        Program row and parameter of each UPDATE, whose rates change with the epoch.
+        Program row and parameter of each UPDATE, whose rates change with the step.
     tensors : dict
         Entry of the exponent file (``reference.exponent_entries``) to its number.
     exponents : dict

@@ -217,7 +217,7 @@ class ChipDevice(TrainingDevice):
         self._rules = model.rules()
         self._limit = limit
         self._progress = progress
-        self._epoch = 0
+        self._step = 0
         self.train_cycles = 0
         self.evaluate_cycles = 0
         self.phase_cycles: dict[str, int] = {}
@@ -236,7 +236,7 @@ class ChipDevice(TrainingDevice):
             self.driver.run(job.entries["load"], limit=self._limit)
 
     def _set_step(self) -> None:
-        self.driver.set_step(self._epoch, self._rules.step_key(self._epoch))
+        self.driver.set_step(self._step, self._rules.step_key(self._step))
 
     def train_step(self, *, record: bool = False) -> Metrics:
         """One training step; returns the ``Metrics`` of its forward pass.
@@ -244,9 +244,9 @@ class ChipDevice(TrainingDevice):
         With ``record``, its ``profile`` is kept; the transport raises ``TransportError`` if it
         cannot record.
         """
-        self._rules.begin_step(self._epoch, self.driver.exponent_file(self.job))
+        self._rules.begin_step(self._step, self.driver.exponent_file(self.job))
         self.driver.set_exponents(self.job, self._rules.raised)
-        for row, instruction in updates_at(self.job, self._rules, self._epoch):
+        for row, instruction in updates_at(self.job, self._rules, self._step):
             if instruction != self._program[row]:
                 self.driver.patch(row, instruction)
                 self._program[row] = instruction
@@ -258,7 +258,7 @@ class ChipDevice(TrainingDevice):
                                    self.job.entries["train"], cycles, self.counters)
         self.saturations = sum(self.counters["saturations"])
         self.train_cycles += cycles
-        self._epoch += 1
+        self._step += 1
         return metrics
 
     def go_on_counting(self, train_cycles: int, evaluate_cycles: int) -> None:
@@ -328,14 +328,14 @@ class ChipDevice(TrainingDevice):
 
     def state(self) -> TrainingState:
         return TrainingState(
-            step=self._epoch, parameters=read_parameters(self.driver, self.job, self._model.state),
+            step=self._step, parameters=read_parameters(self.driver, self.job, self._model.state),
             exponents=self.driver.exponent_file(self.job),
             momentum_exponents=self._rules.momentum_exponents.entries())
 
     def load_state(self, state: TrainingState) -> None:
         write_state(self.driver, self.job, self._model.network, state)
         self._rules.momentum_exponents.load(state.momentum_exponents)
-        self._epoch = state.step
+        self._step = state.step
         self._set_step()
 
     def close(self) -> None:

@@ -28,6 +28,7 @@ from hypercast.reference.array_types import (
 )
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import Network
+from hypercast.reference.rate_schedule import schedule_in_steps
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, CROSS_ENTROPY, Recipe
 from hypercast.reference.tensor import Tensor
 from hypercast.rtl.config import Config
@@ -148,13 +149,14 @@ def prepare_sampled(source: SampleSource, network: Network, recipe: Recipe,
     source : SampleSource
         The samples.
     network, recipe, config, parameters
-        As those of ``prepare``; epochs of the recipe's schedule count whole epochs.
+        As those of ``prepare``; the recipe's schedule counts epochs here, and steps in
+        the model's recipe.
     progress : callable
         As that of ``prepare``.
     """
     steps = -(-len(source) // recipe.micro_batches)
-    recipe = replace(recipe, schedule=tuple(
-        (epoch * steps, factor) for epoch, factor in recipe.schedule))
+    # Devices count steps, so their recipe's schedule does as well: an epoch has several.
+    recipe = replace(recipe, schedule=schedule_in_steps(recipe.schedule, steps))
     edges = None
     if config is not None:
         edges = CompiledEdges.of_any_order(

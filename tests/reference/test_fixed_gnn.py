@@ -186,7 +186,7 @@ def test_step_key_advances():
     gnn.train_step()
     gnn.train_step()
     assert gnn.step_key == (5 + 2 * STEP_KEY_INCREMENT) % 2**32
-    assert gnn.epoch == 2
+    assert gnn.step == 2
 
 
 def test_metrics_are_of_the_labelled_splits():

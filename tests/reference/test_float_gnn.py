@@ -148,7 +148,7 @@ def test_every_step_drops_others():
     first = gnn.forward(training=True)[1][0]
     for step in (1, 2):
         gnn.train_step()
-        assert (gnn.epoch, gnn.step_key) == (step, step * STEP_KEY_INCREMENT % 2**32)
+        assert (gnn.step, gnn.step_key) == (step, step * STEP_KEY_INCREMENT % 2**32)
     later = dict(gnn.parameters)
     assert not np.array_equal(gnn.forward(training=True)[1][0] > 0, first > 0)
     gnn.train_step()  # by the schedule, at a rate of zero

@@ -110,7 +110,7 @@ def test_initial_values(change, message):
         state_of(network(), Recipe(), initial_parameters(network(), 0) | change)
 
 
-def test_constants_of_later_epochs_are_refused_now():
+def test_constants_of_later_steps_are_refused_now():
     recipe = Recipe(schedule=((5, 1e30),))
     with pytest.raises(ValueError, match=r"learning rate 5e\+28"):
         state_of(network(), recipe)

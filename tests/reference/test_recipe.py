@@ -22,7 +22,7 @@ def test_last_rate_holds_for_layers_beyond():
     assert [recipe.learning_rate(name, 0) for name in tensors("W1", "W2", "W3")] == [0.1, 0.2, 0.2]
     assert [recipe.learning_rate(name, 0) for name in tensors("b1", "b2", "b3")] == [0.3, 0.4, 0.4]
     weights = Tensor(Kind.WEIGHTS, 1)
-    assert [recipe.learning_rate(weights, epoch) for epoch in (4, 5, 7, 8, 99)] == pytest.approx(
+    assert [recipe.learning_rate(weights, step) for step in (4, 5, 7, 8, 99)] == pytest.approx(
         [0.1, 0.05, 0.05, 0.01, 0.01])
     assert [recipe.weight_decay(name) for name in tensors("W1", "W2", "b1")] == [0.5, 0.5, 0.0]
 

@@ -79,17 +79,17 @@ def real(mantissa, shift):
     return mantissa / 2.0**shift
 
 
-@pytest.mark.parametrize("epoch", [0, 4, 9])
-def test_rates_of_sgd(epoch):
+@pytest.mark.parametrize("step", [0, 4, 9])
+def test_rates_of_sgd(step):
     """``v = momentum v + g + decay w``; ``w = w - rate v``, in the units of both."""
     recipe = Recipe(learning_rates=(0.3, 0.05), bias_learning_rates=(0.2,), momentum=0.85,
                     weight_decays=(0.01, 0.003), schedule=((4, 0.5), (7, 0.1)))
     rules = rules_of(network(), recipe)
-    factor = {0: 1, 4: 0.5, 9: 0.1}[epoch]
+    factor = {0: 1, 4: 0.5, 9: 0.1}[step]
     learning = {"W1": 0.3, "b1": 0.2, "W2": 0.05, "b2": 0.2}
     decays = {"W1": 0.01, "b1": 0.0, "W2": 0.003, "b2": 0.0}
     for name in rules.gains:
-        rates, unit = rules.rates(name, epoch), momentum_unit(rules, name)
+        rates, unit = rules.rates(name, step), momentum_unit(rules, name)
         assert rates.momentum / 2**16 == pytest.approx(0.85, abs=2.0**-17)
         assert real(rates.decay, rates.decay_shift) * unit / MASTER_UNIT == pytest.approx(
             decays[name], rel=ROUNDING)
@@ -97,20 +97,20 @@ def test_rates_of_sgd(epoch):
             learning[name] * factor, rel=ROUNDING)
 
 
-@pytest.mark.parametrize("epoch", [0, 1, 20, 5000])
+@pytest.mark.parametrize("step", [0, 1, 20, 5000])
 @pytest.mark.parametrize("betas", [(0.9, 0.999), (0.5, 0.9), (0.0, 0.99)])
-def test_rates_of_adam(epoch, betas):
+def test_rates_of_adam(step, betas):
     """Adam's own formulas of sums that are not normalised, ``M = beta1 M + g`` and ``V`` likewise.
     """
     epsilon = 1e-3
     recipe = Recipe(optimiser="adam", learning_rates=(0.02,), bias_learning_rates=(0.01,),
                     weight_decays=(0.004, 0.0), betas=betas, epsilon=epsilon, epochs=6000)
     rules = rules_of(network(), recipe)
-    (beta1, beta2), step = betas, epoch + 1
-    first = (1 - beta1) / (1 - beta1**step)  # what makes M the mean of gradients
-    second = (1 - beta2) / (1 - beta2**step)
+    (beta1, beta2), number = betas, step + 1
+    first = (1 - beta1) / (1 - beta1**number)  # what makes M the mean of gradients
+    second = (1 - beta2) / (1 - beta2**number)
     for name in rules.gains:
-        rates, unit = rules.rates(name, epoch), momentum_unit(rules, name)
+        rates, unit = rules.rates(name, step), momentum_unit(rules, name)
         assert rates.momentum / 2**16 == pytest.approx(beta1, abs=2.0**-17)
         assert 1 - real(rates.second_decay, rates.second_decay_shift) == pytest.approx(
             beta2, rel=ROUNDING)

@@ -490,7 +490,7 @@ def test_phases_fit_the_counters(layers, counters):
 def test_rates_follow_the_schedule():
     model = small_model(schedule=((2, 0.5),), momentum=0.9)
     job, rules = compile_job(model, CONFIG), model.rules()
-    before, same, after = (dict(updates_at(job, rules, epoch)) for epoch in (0, 1, 2))
+    before, same, after = (dict(updates_at(job, rules, step)) for step in (0, 1, 2))
     assert before == same == {row: job.program[row] for row, _ in job.updates}
     for row, name in job.updates:
         old, new = decode(before[row]), decode(after[row])
@@ -503,7 +503,7 @@ def test_rates_follow_the_schedule():
 def test_constants_of_adam_change_with_every_step():
     model = small_model(optimiser="adam")
     job, rules = compile_job(model, CONFIG), model.rules()
-    first, second = (dict(updates_at(job, rules, epoch)) for epoch in (0, 1))
+    first, second = (dict(updates_at(job, rules, step)) for step in (0, 1))
     for row, name in job.updates:
         old, new = decode(first[row]), decode(second[row])
         assert {field for field in old if old[field] != new[field]} <= {

@@ -30,9 +30,9 @@ def test_rates_are_patched_in_every_step():
     chip, trained = FakeChip(SMALL), model()
     job = compile_job(trained, SMALL)
     device, rules = ChipDevice(chip, job, trained), trained.rules()
-    for epoch in range(5):
+    for step in range(5):
         device.train_step()
-        for row, instruction in updates_at(job, rules, epoch):
+        for row, instruction in updates_at(job, rules, step):
             assert program(chip, row) == instruction
 
 

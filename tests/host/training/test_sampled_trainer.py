@@ -162,7 +162,7 @@ def test_steps_on_several_samples(tmp_path):
         assert len(whole.samples) % 3
         first, *_, last = whole.fit()
         steps = -(-len(whole.samples) // 3)
-        assert whole.target.oracle.epoch == 8 * steps
+        assert whole.target.oracle.step == 8 * steps
         assert whole.initial.recipe.schedule == ((2 * steps, 0.5),)
     assert last["training_loss"] < 0.95 * first["training_loss"]
     with trainer("walks", epochs=5, run=tmp_path / "run", **options) as begun:
