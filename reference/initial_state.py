@@ -151,6 +151,6 @@ def _masters_after(passes: FixedPasses, trial: TrainingState,
 
 def _check_rates(recipe: Recipe, rules: UpdateRules, names: Iterable[Tensor]) -> None:
     """Refuse constants of later steps now rather than then."""
-    for step in (start for start, _ in recipe.schedule if start < recipe.epochs):
+    for step, _ in recipe.schedule:
         for name in names:
             rules.rates(name, step)

@@ -49,14 +49,16 @@ def rate_factor(schedule: RateSchedule, now: int) -> float:
     return factors[-1] if factors else 1.0
 
 
-def schedule_in_steps(schedule: RateSchedule, steps: int) -> RateSchedule:
-    """The same schedule for a device, which counts steps.
+def schedule_in_steps(schedule: RateSchedule, epochs: int, steps: int = 1) -> RateSchedule:
+    """The same schedule for a device, which counts steps; without what comes after the last one.
 
     Parameters
     ----------
     schedule : RateSchedule
         It counts epochs.
+    epochs : int
+        Epochs of the training.
     steps : int
         Steps of an epoch, at least 1.
     """
-    return tuple((epoch * steps, factor) for epoch, factor in schedule)
+    return tuple((epoch * steps, factor) for epoch, factor in schedule if epoch < epochs)

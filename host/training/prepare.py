@@ -63,6 +63,11 @@ class Prepared(NamedTuple):
 _TRYING = "rounding edge weights and features, and trying the first step"
 
 
+def _counting_steps(recipe: Recipe, steps: int = 1) -> Recipe:
+    """The recipe whose schedule counts steps, as devices do, of which an epoch has several."""
+    return replace(recipe, schedule=schedule_in_steps(recipe.schedule, recipe.epochs, steps))
+
+
 def _ordering(graph: Graph) -> str:
     return f"ordering and normalising {graph.edges.nnz:,} edges"
 
@@ -113,7 +118,7 @@ def prepare(graph: Graph, network: Network, recipe: Recipe, config: Config | Non
     progress(_ordering(graph))
     data = training_data(graph, recipe, loss_weights)
     progress(_TRYING)
-    return InitialModel.of(network, recipe, *data, parameters=parameters)
+    return InitialModel.of(network, _counting_steps(recipe), *data, parameters=parameters)
 
 
 def prepare_for(config: Config, graph: Graph, network: Network, recipe: Recipe,
@@ -122,6 +127,7 @@ def prepare_for(config: Config, graph: Graph, network: Network, recipe: Recipe,
                 progress: Callable[[str], None] = lambda text: None) -> Prepared:
     """What ``prepare`` gives for a configuration, and the edges that were compiled for it."""
     combining = network.ordered(layer.orders[0] for layer in network.layers)
+    recipe = _counting_steps(recipe)
     progress(_ordering(graph))
     data = training_data(graph, recipe, loss_weights)
     progress(_TRYING)
@@ -154,9 +160,7 @@ def prepare_sampled(source: SampleSource, network: Network, recipe: Recipe,
     progress : callable
         As that of ``prepare``.
     """
-    steps = -(-len(source) // recipe.micro_batches)
-    # Devices count steps, so their recipe's schedule does as well: an epoch has several.
-    recipe = replace(recipe, schedule=schedule_in_steps(recipe.schedule, steps))
+    recipe = _counting_steps(recipe, -(-len(source) // recipe.micro_batches))
     edges = None
     if config is not None:
         edges = CompiledEdges.of_any_order(

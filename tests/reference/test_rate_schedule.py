@@ -41,9 +41,16 @@ def test_an_entry_holds_from_its_start_up_to_the_next(schedule):
 def test_in_steps_a_factor_holds_for_whole_epochs(schedule, steps, epoch, data):
     """Whatever step of an epoch it is."""
     within = data.draw(st.integers(0, steps - 1))
-    stretched = schedule_in_steps(schedule, steps)
+    stretched = schedule_in_steps(schedule, 51, steps)
     check_schedule(stretched)
     assert rate_factor(stretched, epoch * steps + within) == rate_factor(schedule, epoch)
+
+
+@given(SCHEDULES, st.integers(1, 50), st.integers(1, 9))
+def test_what_comes_after_the_last_epoch_is_left_out(schedule, epochs, steps):
+    kept = schedule_in_steps(schedule, epochs, steps)
+    assert len(kept) == sum(start < epochs for start, _ in schedule)
+    assert all(start < epochs * steps for start, _ in kept)
 
 
 @given(SCHEDULES, st.integers(0, 50))
@@ -85,4 +92,4 @@ def test_bad_entries_are_refused(schedule, bad):
 def test_no_schedule():
     assert rate_factor((), 0) == rate_factor((), 10**9) == 1.0
     check_schedule(())
-    assert schedule_in_steps((), 3) == ()
+    assert schedule_in_steps((), 3, 3) == ()

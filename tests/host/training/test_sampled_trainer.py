@@ -70,6 +70,16 @@ def test_a_schedule_counts_epochs():
     assert rates == [0.05, 0.05, 0.025]
 
 
+def test_a_schedule_that_no_device_can_follow_is_refused_before_the_first_step():
+    """However many steps an epoch has; what comes after the last epoch does not matter."""
+    with pytest.raises(ValueError, match="learning rate"):
+        trainer(schedule=((2, 1e30),))
+    assert trainer(schedule=((3, 1e30),)).epoch == 0
+    with pytest.raises(ValueError, match="learning rate"):
+        Trainer(Graph.load("karate"), epochs=3, schedule=((2, 1e30),))
+    assert Trainer(Graph.load("karate"), epochs=3, schedule=((3, 1e30),)).epoch == 0
+
+
 def test_resumed_training_has_equal_bits(tmp_path):
     with trainer("walks", epochs=4) as whole:
         whole.fit()
