@@ -1,6 +1,10 @@
 """Follows one word of a request for several, whatever bursts they are asked for in."""
 
-from amaranth.hdl import Assert, Signal
+from typing import Any
+
+from amaranth.hdl import Assert, Module, Signal, Value, ValueLike
+
+from hypercast.rtl.config import Config
 
 __all__ = ["Requested"]
 
@@ -39,7 +43,9 @@ class Requested:
         Whether a word is followed, and how many of those that are due come first.
     """
 
-    def __init__(self, m, config, *, enters, address, count, leaves, given, length, tag, given_tag):
+    def __init__(self, m: Module, config: Config, *, enters: Value, address: Value, count: Value,
+                 leaves: Value, given: Value, length: Value, tag: Value,
+                 given_tag: Value) -> None:
         room = 4 * config.channel_words
         choose, place = Signal(name="choose"), Signal.like(count, name="place")
         self.choices = [choose, place]
@@ -63,7 +69,10 @@ class Requested:
             Assert(~self.active | (self.ahead < self.due)),
         ]
 
-    def check(self, address, offset, tag):
-        """Assertion that the word followed is ``offset`` words behind ``address``."""
+    def check(self, address: Value, offset: ValueLike, tag: Value) -> Any:
+        """Assertion that the word followed is ``offset`` words behind ``address``.
+
+        Amaranth has no public name for the type of a statement.
+        """
         width = len(self._address)
         return Assert(((address + offset)[:width] == self._address) & (tag == self._tag))

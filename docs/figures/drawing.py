@@ -95,7 +95,7 @@ class Drawing:
         What it shows, for those who cannot see it.
     """
 
-    def __init__(self, width: float, height: float, title: str):
+    def __init__(self, width: float, height: float, title: str) -> None:
         self.width, self.height, self._title = width, height, title
         self._parts: list[str] = []
 

@@ -5,6 +5,7 @@ import pickle
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from hypercast.host.benches.figure import Figure
 from hypercast.host.benches.trainings import Training, compare_training
@@ -101,7 +102,7 @@ def _digest(snapshot):
     return digest.hexdigest()
 
 
-def run_verilated(training):
+def run_verilated(training: Training) -> dict[str, Any]:
     """One training under cocotb with Verilator; returns a dictionary of words, equal, cycles."""
     from hypercast.rtl.chip import CORE_MODULE
     from hypercast.rtl.export.chip_conversion import to_verilog

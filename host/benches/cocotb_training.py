@@ -8,6 +8,7 @@ import json
 import os
 import pickle
 from pathlib import Path
+from typing import Any
 
 import cocotb
 from cocotb.task import bridge
@@ -21,7 +22,7 @@ __all__ = ["training"]
 
 
 @cocotb.test()
-async def training(dut):
+async def training(dut: Any) -> None:
     """Trains and compares."""
     path = Path(os.environ["HYPERCAST_TRAINING"])
     job = pickle.loads(path.read_bytes())

@@ -27,7 +27,7 @@ _CONFIGS = (
 )
 
 
-def lines_and_digest(*, lines):
+def lines_and_digest(*, lines: bool) -> dict[str, str | dict[str, list[int]]]:
     """Digest of all netlists, without what names places in the source.
 
     Parameters

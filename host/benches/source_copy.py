@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 __all__ = ["SourceCopy", "checkout"]
@@ -75,7 +76,7 @@ class SourceCopy:
         """Undo all changes of a module."""
         shutil.copy(self._root / module, self._folder / module)
 
-    def run(self, *arguments, timeout=None):
+    def run(self, *arguments: str, timeout: float | None = None) -> tuple[int | None, str]:
         """Run Python in the copy.
 
         Parameters
@@ -104,7 +105,8 @@ class SourceCopy:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.communicate()
 
-    def test(self, tests, timeout=None):
+    def test(self, tests: Iterable[Path],
+             timeout: float | None = None) -> tuple[int | None, str]:
         """Run test modules, until the first fails; as ``run``."""
         return self.run("-m", "pytest", "-x", "-p", "no:cacheprovider", "-m", "not slow",
                         "--tb=line", f"--basetemp={self._folder / 'temporary'}",

@@ -1,17 +1,35 @@
 """Small whole trainings whose every word is compared with the reference."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.comparison import Comparison, compare
-from hypercast.host.runtime.devices import ReferenceDevice
+from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
 from hypercast.host.training.prepare import prepare
+from hypercast.reference.array_types import IntArray
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import Config
 
-__all__ = ["Training", "compare_training"]
+__all__ = ["Compared", "Training", "compare_training"]
+
+
+class Compared(Protocol):
+    """A training job of any kind, as ``compare_training`` takes it."""
+
+    @property
+    def config(self) -> Config:
+        """Configuration of the chip."""
+
+    @property
+    def epochs(self) -> int:
+        """Training steps."""
+
+    def model(self) -> InitialModel:
+        """A fresh model in its initial state."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,15 +80,17 @@ class Training:
         return prepare(graph, network, recipe)
 
 
-def compare_training(training, open_chip):
+def compare_training(
+        training: Compared, open_chip: Callable[[InitialModel], TrainingDevice],
+) -> tuple[Comparison, dict[str, IntArray], int]:
     """Train on a chip and on the reference, side by side.
 
     Parameters
     ----------
-    training : Training
+    training : Compared
         What to train.
     open_chip : callable
-        Makes the device from a fresh model.
+        Makes the chip's device from a fresh model.
 
     Returns
     -------
@@ -87,7 +107,7 @@ def compare_training(training, open_chip):
             words.add(compare(oracle.snapshot(), device.snapshot(), training.config.lanes))
             words.add(_compare_metrics(*metrics))
         words.add(_compare_metrics(oracle.evaluate(), device.evaluate()))
-        return words, device.snapshot(), device.train_cycles
+        return words, device.snapshot(), device.chip.train_cycles
     finally:
         device.close()
 

@@ -5,7 +5,7 @@ come, and one that writes beyond its matrix changes another one. The compiler me
 this looks at what it did emit, without its means.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -67,10 +67,11 @@ class _Checks:
 
     def check(self, entry: dict[str, int]) -> None:
         """Check a decoded instruction; raises ``_BeyondError``."""
-        checks = {Opcode.AGGREGATE: self._aggregate, Opcode.MATMUL: self._matmul,
-                  Opcode.GRADIENT: self._gradient, Opcode.DRAIN: self._drain,
-                  Opcode.LOSS: self._loss, Opcode.UPDATE: self._update,
-                  Opcode.HALT: lambda entry: None}
+        checks: dict[Opcode, Callable[[dict[str, int]], None]] = {
+            Opcode.AGGREGATE: self._aggregate, Opcode.MATMUL: self._matmul,
+            Opcode.GRADIENT: self._gradient, Opcode.DRAIN: self._drain,
+            Opcode.LOSS: self._loss, Opcode.UPDATE: self._update,
+            Opcode.HALT: lambda entry: None}
         checks[Opcode(entry["opcode"])](entry)
 
     # Opcodes.

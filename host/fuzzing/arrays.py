@@ -1,5 +1,7 @@
 """Damaged arrays, as graphs are made of in Python."""
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse
 
@@ -27,8 +29,9 @@ def try_arrays(trial: Trial) -> str:
     """A graph of arrays, one of which is damaged, and a model that is to be trained on it."""
     random = trial.random
     edges, features, labels, splits = draw_graph(random)
-    parts = {"edges": edges, "features": features, "labels": labels, **splits,
-             "weights": np.ones(len(edges))}
+    parts: dict[str, Any] = {
+        "edges": edges, "features": features, "labels": labels, **splits,
+        "weights": np.ones(len(edges))}
     if trial.chance(0.3):
         parts["features"] = scipy.sparse.csr_array(features)
     written = of_graph(Graph.from_edges(**parts))

@@ -5,13 +5,14 @@ import os
 import queue
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from hypercast.host.fuzzing.catalogue import kind_of
 from hypercast.host.fuzzing.trial import READ, REFUSED, SAME
-from hypercast.host.fuzzing.worker import NOTE, TRACEBACK, WRONG, make_trial, work
+from hypercast.host.fuzzing.worker import NOTE, TRACEBACK, WRONG, Make, make_trial, work
 
 __all__ = ["CRASH", "DEFECTS", "HANG", "Outcome", "run_trials"]
 
@@ -60,7 +61,9 @@ class Outcome:
         return self.result not in (READ, REFUSED, SAME)
 
 
-def run_trials(seed, numbers, progress=lambda text: None, *, patience=_PATIENCE, make=make_trial):
+def run_trials(seed: int, numbers: Sequence[int],
+               progress: Callable[[str], None] = lambda text: None, *,
+               patience: float = _PATIENCE, make: Make = make_trial) -> list[Outcome]:
     """The ``Outcome`` of each trial.
 
     Parameters

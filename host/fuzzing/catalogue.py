@@ -29,7 +29,7 @@ KINDS = {
 _ENDS = list(accumulate(share for _, share in KINDS.values()))
 
 
-def kind_of(number):
+def kind_of(number: int) -> str:
     """The kind of a trial, by its number."""
     place = number * 37 % _ENDS[-1]  # spread, so that a few trials in a row are of many kinds
     return next(kind for kind, end in zip(KINDS, _ENDS, strict=True) if place < end)

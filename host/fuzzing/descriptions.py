@@ -1,6 +1,7 @@
 """Damaged descriptions of trainings: TOML and YAML files."""
 
 import tomllib
+from collections.abc import Mapping
 from random import Random
 from typing import Any
 
@@ -48,7 +49,7 @@ def _texts(sections):
     return {".toml": tomli_w.dumps(sections), ".yaml": yaml.safe_dump(sections)}
 
 
-def quick(sections):
+def quick(sections: Mapping[str, Any]) -> bool:
     """Whether what a description asks for takes no time; only what was read tells."""
     graph, recipe, model, sampling, device = (
         sections.get(name) or {} for name in ("graph", "recipe", "model", "sampling", "device"))

@@ -8,18 +8,20 @@ import csv
 import gzip
 import json
 import pickle
+from random import Random
 
 import numpy as np
 import scipy.sparse
 
 from hypercast.host.fuzzing.reading import Reading, edges_of, entries_of, labels_of
+from hypercast.reference.array_types import FloatArray, IntArray
 
 __all__ = ["FORMATS", "draw_graph"]
 
 _SPLITS = ("train", "validation", "test")
 
 
-def draw_graph(random):
+def draw_graph(random: Random) -> tuple[IntArray, FloatArray, IntArray, dict[str, list[int]]]:
     """Parts of a random graph: edges, features, labels (of one class each) and splits.
 
     Features are 0 and 1; at least one is 1, and the last vertex has a label.

@@ -1,8 +1,10 @@
 """What a graph says, in plain Python, to compare what was made of a file with what it says."""
 
-from typing import NamedTuple, Self
+from collections.abc import Iterable
+from typing import Any, NamedTuple, Self, SupportsInt
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse
 
 from hypercast.host.graphs.graph import Graph
@@ -40,13 +42,16 @@ class Reading(NamedTuple):
                 if one != two and (name != "splits" or None not in (one, two))]
 
 
-def edges_of(pairs, directed=False):
+def edges_of(pairs: Iterable[Iterable[SupportsInt]],
+             directed: bool = False) -> set[tuple[int, int]]:
     """Edges of pairs of vertices."""
     found = {(int(source), int(target)) for source, target in pairs}
     return found if directed else found | {(target, source) for source, target in found}
 
 
-def entries_of(matrix):
+def entries_of(
+        matrix: npt.NDArray[Any] | scipy.sparse.sparray | scipy.sparse.spmatrix,
+) -> dict[tuple[int, int], float]:
     """(row, column) to value of what is not zero in an array, sparse or dense."""
     coordinates = scipy.sparse.coo_array(matrix)
     coordinates.sum_duplicates()
@@ -54,7 +59,7 @@ def entries_of(matrix):
         *coordinates.coords, coordinates.data, strict=True) if value != 0}
 
 
-def labels_of(labels):
+def labels_of(labels: npt.ArrayLike) -> list[int] | list[tuple[bool, ...]]:
     """A class, or a tuple of booleans, for each vertex of an array."""
     labels = np.asarray(labels)
     if labels.ndim == 2 and labels.shape[1] == 1:

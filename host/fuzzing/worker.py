@@ -6,12 +6,15 @@ import shutil
 import tempfile
 import traceback
 import warnings
+from collections.abc import Callable
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import TypeAlias
 
 from hypercast.host.fuzzing.catalogue import KINDS, kind_of
 from hypercast.host.fuzzing.trial import Trial, WrongError
 
-__all__ = ["NOTE", "TRACEBACK", "WRONG", "make_trial", "work"]
+__all__ = ["NOTE", "TRACEBACK", "WRONG", "Make", "make_trial", "work"]
 
 #: Begins what a process tells while it makes a trial.
 NOTE = "note"
@@ -19,9 +22,12 @@ NOTE = "note"
 TRACEBACK, WRONG = "traceback", "wrong"
 #: Bytes that a trial may take: of addresses, and of memory.
 _ADDRESSES, _MEMORY = 6 << 30, 1 << 30
+#: What makes a trial, as ``make_trial`` does.
+Make: TypeAlias = Callable[[int, int, Path, Callable[[str], None]], tuple[str, str]]
 
 
-def make_trial(seed, number, folder, note=lambda text: None):
+def make_trial(seed: int, number: int, folder: Path,
+               note: Callable[[str], None] = lambda text: None) -> tuple[str, str]:
     """What comes of a trial, and the text of an error if there is one.
 
     Parameters
@@ -55,7 +61,7 @@ def _peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def work(connection, make, seed, folder):
+def work(connection: Connection, make: Make, seed: int, folder: Path) -> None:
     """Make the trials whose numbers come, until None does.
 
     Parameters

@@ -8,9 +8,9 @@ from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from hypercast.host.compiler.lowering import ONE
 from hypercast.host.report.drawing import SERIES, figure
 from hypercast.host.report.folder import Run
+from hypercast.reference.tensor import ONE
 
 __all__ = ["draw", "table"]
 

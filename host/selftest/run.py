@@ -76,7 +76,7 @@ def self_test(transport: Transport, config: Config, *, sections: Collection[str]
         If the chip is no Hypercast, or of another version or configuration.
     """
     driver = Driver(transport, config)
-    tests = {
+    tests: dict[str, Callable[[], Iterator[Finding]]] = {
         "memories": lambda: check_memories(driver, quick=quick, progress=progress),
         "links": lambda: check_links(driver, progress=progress),
         "arrays": lambda: itertools.chain(check_arrays(driver, progress=progress),

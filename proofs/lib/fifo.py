@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from amaranth.hdl import Assert, Module, Mux
+from amaranth.hdl import Assert, Module, Mux, Value, ValueLike
 from amaranth.lib.fifo import SyncFIFO, SyncFIFOBuffered
 
 from hypercast.proofs.followed import Followed
@@ -13,7 +13,7 @@ from hypercast.proofs.solver import Bench
 __all__ = ["PROOFS", "assert_buffered_fifo", "assert_fifo", "place"]
 
 
-def place(start, offset, depth):
+def place(start: Value, offset: ValueLike, depth: int) -> Value:
     """``start + offset`` in a ring of ``depth`` places; both are below it."""
     total = start + offset
     return Mux(total >= depth, total - depth, total)
@@ -28,7 +28,8 @@ def _assert_pointers(m, inside, path, depth, level):
     return consume
 
 
-def assert_fifo(m, inside, path, depth, followed, ahead=None):
+def assert_fifo(m: Module, inside: Inside, path: str, depth: int, followed: Followed,
+                ahead: Value | None = None) -> None:
     """The invariant of a ``SyncFIFO`` in a part of a block.
 
     Parameters
@@ -53,7 +54,8 @@ def assert_fifo(m, inside, path, depth, followed, ahead=None):
     m.d.comb += Assert(~(followed.active & (ahead < level)) | (word == followed.word))
 
 
-def assert_buffered_fifo(m, inside, path, depth, followed):
+def assert_buffered_fifo(m: Module, inside: Inside, path: str, depth: int,
+                         followed: Followed) -> None:
     """The invariant of a ``SyncFIFOBuffered``, likewise; ``followed`` is of all words inside."""
     level, ready = inside.signal(f"{path}inner_level"), inside.signal(f"{path}r_rdy")
     data = inside.signal(f"{path}r_data")

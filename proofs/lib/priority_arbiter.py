@@ -3,7 +3,7 @@
 from functools import partial
 from itertools import combinations, permutations
 
-from amaranth.hdl import Assert, Module
+from amaranth.hdl import Assert, Module, Value
 
 from hypercast.proofs.inside import Inside
 from hypercast.proofs.proof import Proof
@@ -15,7 +15,7 @@ from hypercast.rtl.lib.priority_arbiter import PriorityArbiter
 __all__ = ["PROOFS", "order"]
 
 
-def order(m, inside, path, count):
+def order(m: Module, inside: Inside, path: str, count: int) -> dict[tuple[int, int], Value]:
     """Who comes before whom in a priority arbiter, among requests that are alike.
 
     Parameters

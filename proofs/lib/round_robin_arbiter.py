@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from amaranth.hdl import Assert, Module, Mux
+from amaranth.hdl import Assert, Module, Mux, Value
 
 from hypercast.proofs.inside import Inside
 from hypercast.proofs.proof import Proof
@@ -13,7 +13,7 @@ from hypercast.rtl.lib.round_robin_arbiter import RoundRobinArbiter
 __all__ = ["PROOFS", "turns"]
 
 
-def turns(m, later):
+def turns(m: Module, later: Value) -> list[Value]:
     """How many requesters come before each, in a round-robin arbiter.
 
     Parameters

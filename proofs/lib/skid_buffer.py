@@ -1,6 +1,6 @@
 """The skid buffer."""
 
-from amaranth.hdl import Assert, Assume, Module
+from amaranth.hdl import Assert, Assume, Module, Value
 
 from hypercast.proofs.followed import Followed
 from hypercast.proofs.inside import Inside
@@ -12,7 +12,8 @@ from hypercast.rtl.lib.skid_buffer import SkidBuffer
 __all__ = ["PROOFS", "assert_skid_buffer"]
 
 
-def assert_skid_buffer(m, inside, path, valid, payload, followed):
+def assert_skid_buffer(m: Module, inside: Inside, path: str, valid: Value, payload: Value,
+                       followed: Followed) -> None:
     """The invariant of a skid buffer in a part of a block.
 
     Parameters

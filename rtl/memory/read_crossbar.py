@@ -1,10 +1,13 @@
 """Shares a core's two memory channels among the clients that read."""
 
+from collections.abc import Sequence
+
 from amaranth.hdl import Array, Module, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import Channel, ReadPort
 from hypercast.rtl.lib.stream_merge import StreamMerge
 from hypercast.rtl.limits import BURST
@@ -48,7 +51,7 @@ class ReadCrossbar(wiring.Component):
         If no client reads one of the channels.
     """
 
-    def __init__(self, config, channels):
+    def __init__(self, config: Config, channels: Sequence[tuple[int, ...]]) -> None:
         for number in range(2):
             if not any(number in own for own in channels):
                 raise ValueError(f"ReadCrossbar needs a client that reads channel {number}: "

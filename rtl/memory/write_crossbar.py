@@ -4,6 +4,7 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import Channel, WritePort
 from hypercast.rtl.lib.stream_merge import StreamMerge
 
@@ -37,7 +38,7 @@ class WriteCrossbar(wiring.Component):
         If there is no client.
     """
 
-    def __init__(self, config, clients):
+    def __init__(self, config: Config, clients: int) -> None:
         if clients < 1:
             raise ValueError(f"WriteCrossbar needs at least one client, not {clients}")
         self._count = clients

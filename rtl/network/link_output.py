@@ -1,9 +1,12 @@
 """The sending end of a link: arbitration, credits, the output register and its parity."""
 
+from collections.abc import Sequence
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import Link, flit
 from hypercast.rtl.lib.priority_arbiter import PriorityArbiter
 from hypercast.rtl.lib.round_robin_arbiter import one_hot_mux
@@ -44,7 +47,7 @@ class LinkOutput(wiring.Component):
         The link.
     """
 
-    def __init__(self, config, dimension, planes):
+    def __init__(self, config: Config, dimension: int, planes: Sequence[int]) -> None:
         self._config = config
         self._dimension = dimension
         self._planes = tuple(planes)

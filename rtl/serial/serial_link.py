@@ -4,6 +4,7 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hypercast.rtl.config import Config
 from hypercast.rtl.control.axi_lite import AxiLite
 from hypercast.rtl.serial.bridge import Bridge
 from hypercast.rtl.serial.uart_receiver import UartReceiver
@@ -50,7 +51,7 @@ class SerialLink(wiring.Component):
     All outputs are registers.
     """
 
-    def __init__(self, config, bit_period, *, slots=1):
+    def __init__(self, config: Config, bit_period: int, *, slots: int = 1) -> None:
         self._reset_cycles = config.reset_cycles * slots
         self._bit_period = bit_period
         super().__init__(link_signature())

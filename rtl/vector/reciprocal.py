@@ -49,7 +49,7 @@ class Reciprocal(wiring.Component):
     #: Cycles from ``divisor`` to ``o``.
     LATENCY = QUOTIENT_CYCLES
 
-    def __init__(self, width, interval=1):
+    def __init__(self, width: int, interval: int = 1) -> None:
         if interval < 1 or self.LATENCY % interval:
             raise ValueError(f"interval must divide {self.LATENCY}, but is {interval}")
         self._width = width

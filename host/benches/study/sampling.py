@@ -6,6 +6,7 @@ for the degrees and the sample only. An edge that is drawn twice counts once; a 
 sampled in two layers draws anew in each.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,7 +71,7 @@ class ConfigurationModel:
         self._ends = np.cumsum(self._degrees)
         self._random = np.random.default_rng(seed)
 
-    def neighbours(self, targets, fan_outs):
+    def neighbours(self, targets: int, fan_outs: Sequence[int]) -> tuple[LayerSample, ...]:
         """Neighbour sampling from ``targets`` random vertices on.
 
         Parameters
@@ -92,7 +93,7 @@ class ConfigurationModel:
             vertices = samples[-1].vertices
         return tuple(reversed(samples))
 
-    def subgraph(self, vertices):
+    def subgraph(self, vertices: int) -> LayerSample:
         """The edges among ``vertices`` vertices that are drawn by degree; each in both directions.
 
         Returns

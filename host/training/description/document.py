@@ -76,7 +76,7 @@ def read_document(path: Path) -> Document:
         raise DescriptionError(f"{path}: {text}; correct the file") from error
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no types
     """YAML without what would be lost or misread silently.
 
     Plain values are what YAML 1.2 takes them for, so that 010 is not eight, 1:30 not ninety, and
