@@ -54,7 +54,7 @@ def chip_source(board: SerialBoard, config: Config) -> str:
     """
     parts = (folded_parts_to_rtlil if is_folded(config) else parts_to_rtlil)(config).values()
     text, mark = (_NOT_WANTED.sub("", "\n".join(parts)), "#") if board.open_tools \
-        else (write_verilog(*parts), "//")
+        else (write_verilog(*parts, ultra_ram=False), "//")
     header = "".join(f"{mark} {line}".rstrip() + "\n" for line in notice(config))
     return f"{header}\n{text}"
 

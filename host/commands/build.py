@@ -33,7 +33,8 @@ _VIVADO = ("vivado", "-mode", "batch", "-source", "build.tcl")
 @click.option("--run/--no-run", default=None,
               help="Run the tools that build the bitstream.  [default: if pip installs them]")
 @click.option("--debug", is_flag=True,
-              help="Have a logic analyser in the FPGA watch the chip, on boards for Vivado.")
+              help="Have a logic analyser in the FPGA watch the chip, on boards with HBM or a "
+                   "processor.")
 @json_option
 def build(config: Config, board: str, output: Path | None, run: bool | None, debug: bool,
           as_json: bool) -> None:
@@ -74,14 +75,14 @@ def build(config: Config, board: str, output: Path | None, run: bool | None, deb
     manifest.json  board, configuration, registers, counters and memories
 
     \b
-    with --debug, for Vivado:
+    with --debug:
     debug.tcl      connects the logic analyser to registers called debug_*
     hypercast.ltx  its probes, made by build.tcl
     """
     if debug and board in SERIAL_BOARDS:
         raise click.UsageError(
-            f"--debug is for boards that Vivado builds, not for {board}; look into a simulation of "
-            f"this chip instead: hypercast train ... --device rtl --vcd FILE")
+            f"--debug is for boards with HBM or a processor, not for {board}; look into a "
+            f"simulation of this chip instead: hypercast train ... --device rtl --vcd FILE")
     folder = output or Path("build", board)
     from hypercast.host.eda.board_fit import check_board
 
@@ -106,11 +107,12 @@ def _descriptions(name: str, config: Config) -> dict[str, str]:
     from hypercast.rtl.export.manifest import manifest
     from hypercast.rtl.export.options import ExportOptions
 
-    described = manifest(config, ExportOptions(external=name not in SERIAL_BOARDS))
+    options = ExportOptions(external=name not in SERIAL_BOARDS)
+    described = manifest(config, options)
     if name not in ZYNQ_BOARDS:  # names and ports are those of an exported chip
         for key in ("top", "prefix", "ports", "external_memory"):
             del described[key]
-    return {"hypercast.h": c_header(config), "hypercast.svd": svd(config),
+    return {"hypercast.h": c_header(config, options), "hypercast.svd": svd(config, options),
             "manifest.json": json.dumps(
                 {"board": name, "fpga": _BOARDS[name].fpga, **described}, indent=2) + "\n"}
 

@@ -25,9 +25,11 @@ __all__ = ["verilog"]
               help="Put this before the names of all modules, so that two chips fit one design.")
 @click.option("--src", "sources", is_flag=True,
               help="Keep attributes src, which lead from the Verilog back to lines of Python.")
+@click.option("--no-ultra-ram", is_flag=True,
+              help="For FPGAs without UltraRAM: large memories do not ask for it.")
 @json_option
 def verilog(config: Config, output: Path, memory: str, top_name: str, prefix: str,
-            sources: bool, as_json: bool) -> None:
+            sources: bool, no_ultra_ram: bool, as_json: bool) -> None:
     """Write the chip as Verilog, with all that describes it to tools and software.
 
     NAME is that of the top module.
@@ -52,7 +54,8 @@ def verilog(config: Config, output: Path, memory: str, top_name: str, prefix: st
 
     try:
         options = ExportOptions(
-            external=memory == "axi", top_name=top_name, prefix=prefix, sources=sources)
+            external=memory == "axi", top_name=top_name, prefix=prefix, sources=sources,
+            ultra_ram=not no_ultra_ram)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     description = manifest(config, options)

@@ -49,5 +49,6 @@ def to_verilog(config: Config, options: ExportOptions = DEFAULT_OPTIONS, *,
                            zeros=False)
     header = "".join(f"// {line}".rstrip() + "\n" for line in notice(config))
     progress("writing Verilog with Yosys")
-    return (f"{header}\n{top_verilog(config, options)}\n"
-            f"{write_verilog(*parts.values(), chip, sources=options.sources)}")
+    verilog = write_verilog(*parts.values(), chip, sources=options.sources,
+                            ultra_ram=options.ultra_ram)
+    return f"{header}\n{top_verilog(config, options)}\n{verilog}"

@@ -28,6 +28,8 @@ class ExportOptions:
         Whether attributes of the Verilog lead back to lines of Python.
     debug : bool
         Whether the chip contains a ``DebugTap``.
+    ultra_ram : bool
+        Whether large memories ask for UltraRAM.
 
     Raises
     ------
@@ -40,6 +42,7 @@ class ExportOptions:
     prefix: str = ""
     sources: bool = False
     debug: bool = False
+    ultra_ram: bool = True
 
     def __post_init__(self) -> None:
         if self.prefix:

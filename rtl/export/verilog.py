@@ -24,6 +24,7 @@ _PASSES = ("delete s:0",  # wires without a bit, which Verilog would give two
            "proc_clean", "proc_rmdead", "proc_init", "proc_arst", "proc_dlatch", "proc_dff",
            "proc_memwr", "proc_clean", "opt_expr -keepdc", "memory_collect",
            f"attrmap {_ATTRIBUTES}", f"attrmap -modattr {_ATTRIBUTES}")
+_WITHOUT_ULTRA_RAM = "setattr -unset ram_style a:ram_style=ultra"
 _WITHOUT_SOURCES = ("attrmap -remove src", "attrmap -modattr -remove src")
 #: What Yosys writes into each module with ``always @*``: a register that all of them mention, so
 #: that they run when a simulation begins.
@@ -102,7 +103,7 @@ def _shorten_sources(text: str) -> str:
     return _SOURCE.sub(shortened, text)
 
 
-def write_verilog(*designs: str, sources: bool = False) -> str:
+def write_verilog(*designs: str, sources: bool = False, ultra_ram: bool = True) -> str:
     """One text with the modules of all ``designs``.
 
     It is Verilog 2001 and SystemVerilog at once, and simulates alike as either. Memories without
@@ -114,6 +115,9 @@ def write_verilog(*designs: str, sources: bool = False) -> str:
         RTLIL texts, as from ``amaranth.back.rtlil``.
     sources : bool
         Whether attributes ``src`` lead back to lines of Python.
+    ultra_ram : bool
+        Whether large memories ask for UltraRAM, as they do in RTLIL. Tools for an FPGA that has
+        none may refuse that.
 
     Raises
     ------
@@ -126,6 +130,7 @@ def write_verilog(*designs: str, sources: bool = False) -> str:
             Path(folder, name).write_text(_ZEROS.sub("", text))
         script = "; ".join((*(f"read_rtlil {name}" for name in names), *_PASSES,
                             *(() if sources else _WITHOUT_SOURCES),
+                            *(() if ultra_ram else (_WITHOUT_ULTRA_RAM,)),
                             "write_verilog -norename design.v"))
         run_yosys(script, folder)
         text = Path(folder, "design.v").read_text()

@@ -11,6 +11,10 @@ from hypercast.rtl.export.options import DEFAULT_OPTIONS, ExportOptions
 
 __all__ = ["core_name", "fusesoc_core"]
 
+#: Options of Yosys' synthesis, without and with UltraRAM, which the default family has not.
+_SYNTHESIS = (["-noiopad", "-noclkbuf"],
+              ["-family", "xcup", "-uram", "-noiopad", "-noclkbuf"])
+
 
 def core_name(options: ExportOptions = DEFAULT_OPTIONS) -> str:
     """Name by which FuseSoC knows the core: vendor, library, name and version."""
@@ -36,7 +40,7 @@ def fusesoc_core(config: Config, options: ExportOptions = DEFAULT_OPTIONS, *,
                  "filesets": ["lint", "rtl"], "toplevel": options.top},
         "synth": {"description": "Synthesis with Yosys, out of context", "flow": "generic",
                   "flow_options": {"tool": "yosys", "arch": "xilinx", "output_format": "json",
-                                   "yosys_synth_options": ["-noiopad", "-noclkbuf"]},
+                                   "yosys_synth_options": _SYNTHESIS[options.ultra_ram]},
                   "filesets": ["rtl"], "toplevel": options.top},
     }
     if bench:

@@ -62,6 +62,7 @@ def test_a_project_for_a_board_with_a_processor(build, tmp_path):
     assert (tmp_path / "p/hypercast.v").read_text() == "external True, debug False"
     described = json.loads((tmp_path / "p/manifest.json").read_text())
     assert described["board"] == "kv260" and len(described["external_memory"]["managers"]) == 4
+    assert "EXTERNAL_MEMORY 1u" in " ".join((tmp_path / "p/hypercast.h").read_text().split())
 
 
 @pytest.mark.parametrize("board", ["u280", "kv260"])

@@ -100,3 +100,16 @@ def test_ultra_ram(tmp_path):
     cells = json.loads((tmp_path / "cells.json").read_text())["design"]["num_cells_by_type"]
     assert cells["URAM288"] == 2
     assert not [name for name in cells if name.startswith("RAM")]
+
+
+@pytest.mark.parametrize(("command", "rams"), [
+    ("synth_xilinx -noiopad -noclkbuf", {"RAMB36E1", "RAMB18E1"}),
+    ("synth_ecp5", {"DP16KD", "PDPW16KD"})])
+def test_the_same_rows_for_an_fpga_without_ultra_ram(command, rams, tmp_path):
+    text = write_verilog(to_rtlil(AccumulatorMemory(PRESETS["tiny"], 2048), "dut"),
+                         ultra_ram=False)
+    assert "ultra" not in text
+    (tmp_path / "dut.v").write_text(text)
+    run_yosys(f"read_verilog dut.v; {command} -top dut; tee -o cells.json stat -json", tmp_path)
+    cells = json.loads((tmp_path / "cells.json").read_text())["design"]["num_cells_by_type"]
+    assert rams & cells.keys()
