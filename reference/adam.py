@@ -107,14 +107,14 @@ class AdamRates(NamedTuple):
         kept, forgotten = momentum / 65536, math.ldexp(second_decay, -second_shift)
         corrected = (1 - kept) / (1 - kept**step)
         growth = math.sqrt(-math.expm1(step * math.log1p(-forgotten)) / forgotten)
-        added = max(math.ldexp(epsilon * growth / unit, _FRACTION_BITS), 1 << _ROOT_BITS - 1)
-        exponent = math.frexp(added)[1] - _ROOT_BITS
         # The growth comes near that of ever so many steps.
         largest = math.ldexp(unit * math.sqrt(forgotten),
                              _LARGEST_EXPONENT + _ROOT_BITS - _FRACTION_BITS)
         if epsilon >= largest:
             raise ValueError(f"epsilon {epsilon} is too large against gradients in units of "
                              f"{unit:.3g}; give one below {largest:.3g}")
+        added = max(math.ldexp(epsilon * growth / unit, _FRACTION_BITS), 1 << _ROOT_BITS - 1)
+        exponent = math.frexp(added)[1] - _ROOT_BITS
         mantissa, shift = mantissa_and_shift(decay, "weight decay")
         rate, rate_shift = mantissa_and_shift(
             learning_rate * corrected * growth / math.ldexp(master_unit, _DIRECTION_BITS),

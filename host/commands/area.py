@@ -7,7 +7,13 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from hypercast.host.commands.options import OUTPUT, configuration, json_option, print_json
+from hypercast.host.commands.options import (
+    OUTPUT,
+    NumberRange,
+    configuration,
+    json_option,
+    print_json,
+)
 from hypercast.host.eda.families import FAMILIES, Area
 from hypercast.rtl.config import Config
 
@@ -27,7 +33,7 @@ __all__ = ["area"]
                    "[default: axi if the configuration simulates it, else sram]")
 @click.option("--estimate", is_flag=True,
               help="Do not synthesise: what the model says that was fitted to syntheses.")
-@click.option("--clock", type=click.FloatRange(1, 1000), metavar="MHZ",
+@click.option("--clock", type=NumberRange(1, 1000), metavar="MHZ",
               help="Place and route a core and the control unit, too, aiming at a clock; ecp5 "
                    "only. It takes many minutes.")
 @click.option("--treemap", type=OUTPUT, metavar="FILE",

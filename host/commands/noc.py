@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from hypercast.host.commands.options import OUTPUT, json_option, print_json
+from hypercast.host.commands.options import OUTPUT, NumberRange, json_option, print_json
 from hypercast.host.commands.wave_options import wave_options
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.rank_order import rank_order
@@ -47,7 +47,7 @@ __all__ = ["noc"]
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--rate", type=float,
               help="Messages per core and cycle, at random.  [default: all at the start]")
-@click.option("--stalls", type=click.FloatRange(0, 1, max_open=True), default=0.0,
+@click.option("--stalls", type=NumberRange(0, 1, max_open=True), default=0.0,
               show_default=True, help="Fraction of cycles in which an ejection port stalls.")
 @click.option("--plot", type=OUTPUT, metavar="FILE.png",
               help="Draw latency over load, and the hypercube with the loads of its links.")

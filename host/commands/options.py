@@ -2,6 +2,7 @@
 
 import functools
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -12,8 +13,8 @@ from hypercast.host.files.reading.whole_numbers import whole_number
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
 from hypercast.rtl.config import PRESETS, Config, ConfigurationError
 
-__all__ = ["OUTPUT", "Command", "configuration", "json_option", "layer_orders", "order_option",
-           "parse_overrides", "print_json", "score", "scores"]
+__all__ = ["OUTPUT", "Command", "NumberRange", "configuration", "json_option", "layer_orders",
+           "order_option", "parse_overrides", "print_json", "score", "scores"]
 
 
 #: What becomes a command, or an option makes of it.
@@ -30,7 +31,21 @@ class _Output(click.Path):
         if not path.parent.is_dir():
             self.fail(f"{path} cannot be written, for there is no folder {path.parent}; make it, "
                       f"or give another", parameter, context)
+        if path.exists() and not path.is_file():
+            self.fail(f"{path} is no regular file, so it cannot be replaced; give another",
+                      parameter, context)
         return path
+
+
+class NumberRange(click.FloatRange):
+    """A range of numbers, which NaN is not in."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None,
+                context: click.Context | None) -> float:
+        number: float = super().convert(value, parameter, context)
+        if math.isnan(number):
+            self.fail(f"{value} is no number", parameter, context)
+        return number
 
 
 #: Type of options that name a file to write.

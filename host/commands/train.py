@@ -22,6 +22,7 @@ from hypercast.host.cluster.virtual_time import write_timeline
 from hypercast.host.commands.description_options import describe, description_options
 from hypercast.host.commands.options import (
     OUTPUT,
+    NumberRange,
     json_option,
     layer_orders,
     print_json,
@@ -91,10 +92,10 @@ _TIMEOUT = 600.0
               help="Boards that share a graph take each other's rows of the step before, and do "
                    "not wait for them; those that have a run of layers, weights one step older. "
                    "With --cluster, if that is fastest. The bits are not those of one board.")
-@click.option("--smoothing", type=click.FloatRange(0, 1, max_open=True), default=None,
+@click.option("--smoothing", type=NumberRange(0, 1, max_open=True), default=None,
               help="With --staleness: rows of others are a running mean that keeps this share of "
                    "itself in each step.  [default: 0]")
-@click.option("--timeout", type=click.FloatRange(0, min_open=True), default=None,
+@click.option("--timeout", type=NumberRange(0, min_open=True), default=None,
               help="Seconds that a board waits for another.  [default: 600]")
 @json_option
 def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool | None,

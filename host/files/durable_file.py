@@ -1,6 +1,7 @@
 """Files that are the old ones or the new ones, whenever the machine stops."""
 
 import contextlib
+import errno
 import os
 from pathlib import Path
 
@@ -13,19 +14,24 @@ def write_durably(path: Path, content: bytes) -> None:
     Parameters
     ----------
     path : pathlib.Path
-        Beside it, ``*.part`` is written first.
+        Beside it, ``*.part`` is written first. Of a link, what it leads to is replaced. A file
+        keeps its mode.
     content : bytes
         What it shall hold.
 
     Raises
     ------
     OSError
-        If it cannot be written; the old one stays.
+        If it cannot be written, or is a device, a pipe or a folder; the old one stays.
     """
+    given, path = path, path.resolve()
+    _require_regular(given)
     written = _beside(path)
     try:
         with written.open("wb") as file:
             file.write(content)
+            if path.exists():
+                os.fchmod(file.fileno(), path.stat().st_mode & 0o7777)
             file.flush()
             os.fsync(file.fileno())
         written.replace(path)
@@ -33,20 +39,27 @@ def write_durably(path: Path, content: bytes) -> None:
         with contextlib.suppress(OSError):  # such as of a name that is too long
             written.unlink(missing_ok=True)
         if error.errno:  # a full disk does not say of which file
-            error.filename = str(path)
+            error.filename = str(given)
         raise
     flush_folder(path.parent)
 
 
 def require_writable(path: Path) -> None:
     """Raise ``OSError`` if ``write_durably`` cannot write to ``path``; nothing is left there."""
-    written = _beside(path)
+    _require_regular(path)
+    written = _beside(path.resolve())
     try:
         written.open("ab").close()
         written.unlink()
     except OSError as error:
         error.filename = str(path)
         raise
+
+
+def _require_regular(path: Path) -> None:
+    """Raise ``OSError`` if there is something at ``path`` that is no regular file."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is no regular file, so it cannot be replaced", str(path))
 
 
 def _beside(path: Path) -> Path:

@@ -96,7 +96,8 @@ class Training:
         check_features((graph.with_normalised_features() if self.recipe.normalise_features
                         else graph).features, self.recipe.element_width)
         network = model.network(graph)
-        self._weights = load_weights(Path(model.weights), network) if model.weights else None
+        self._weights = load_weights(Path(model.weights), network, self.recipe.gin_epsilon) \
+            if model.weights else None
         check_micro_batches(self.recipe, sampling, check=check, chip=chip)
         self._share: Share | None = None
         assignment = completed(assignment or Assignment(), sampling)

@@ -21,6 +21,10 @@ _BLOCK = 1 << 24
 _MARK = b"\xef\xbb\xbf"
 _REAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf)",
                    re.ASCII | re.IGNORECASE)
+#: What a column can be called.
+_NAME = re.compile(r"[^\W\d][\w .-]*")
+#: A whole number with zeros in front, or a zero with a sign.
+_ODD = re.compile(rb"(?<![0-9])(?:0[0-9]|-0)")
 #: All that such tables consist of; what NumPy makes of these is what they say.
 _ALPHABETS = {np.int64: b"-0123456789,\r\n", np.float32: b"+-.0123456789eEnaifNAIF,\r\n",
               np.float64: b"+-.0123456789eEnaifNAIF,\r\n"}
@@ -34,7 +38,8 @@ def read_whole_numbers(path: Place, *, names: bool = False) -> npt.NDArray[np.in
     path : path-like
         The file; it is compressed if it ends in ``.gz``.
     names : bool
-        Whether the first line may name the columns; it does if none of its fields is a number.
+        Whether the first line may name the columns: as many as there are, all of which begin with a
+        letter or ``_``, and hold nothing but these, digits, spaces, ``.`` and ``-``.
 
     Raises
     ------
@@ -50,13 +55,13 @@ def read_real_numbers(path: Place, dtype: type[Real]) -> npt.NDArray[Real]:
 
 
 def _read(path: Place, dtype: type[Number], names: bool) -> npt.NDArray[Number]:
-    parts, done = [], 0
+    parts, done, columns = list[npt.NDArray[Number]](), 0, 0
     with opened(path) as file, intact(path, "a table of numbers"):
         stream = gzip.GzipFile(fileobj=file) if str(path).endswith(".gz") else file
         for lines in _blocks(stream, path):
             if not done:
                 lines[0] = lines[0].removeprefix(_MARK)
-                if names and _are_names(lines[0]):
+                if names and (columns := _names(lines[0])):
                     lines[0] = b""
             parts.append(_numbers(lines, dtype, done, path))
             done += len(lines)
@@ -64,6 +69,9 @@ def _read(path: Place, dtype: type[Number], names: bool) -> npt.NDArray[Number]:
     parts = [part for part in parts if len(part)]
     if not parts:
         return np.zeros((0, 2), dtype)
+    if columns and parts[0].shape[1] != columns:
+        raise FileError(f"{path} names {columns} columns, but has {parts[0].shape[1]} numbers in a "
+                        f"line; correct the file")
     for part in parts:
         if part.shape[1] != parts[0].shape[1]:
             raise FileError(f"{path} has lines of {parts[0].shape[1]} and of {part.shape[1]} "
@@ -90,23 +98,19 @@ def _blocks(stream: _Stream, path: Place) -> Iterator[list[bytes]]:
         yield [rest]
 
 
-def _are_names(line: bytes) -> bool:
-    fields = [field.strip() for field in line.decode("utf-8").split(",")]
-    return not any(_is_number(field) for field in fields)
-
-
-def _is_number(field: str) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return not field
-    return True
+def _names(line: bytes) -> int:
+    """How many columns a line names; 0 if it does not."""
+    fields = [field.strip().strip('"') for field in line.decode("utf-8").split(",")]
+    named = all(_NAME.fullmatch(field) and not _REAL.fullmatch(field) for field in fields)
+    return len(fields) if named else 0
 
 
 def _numbers(lines: Sequence[bytes], dtype: type[Number], done: int,
              path: Place) -> npt.NDArray[Number]:
     """Numbers of some lines, of which ``done`` come before; the slow way only if they are bad."""
-    if not b"".join(lines).translate(None, _ALPHABETS[dtype]):
+    text = b"\n".join(lines)
+    if not text.translate(None, _ALPHABETS[dtype]) and not (
+            dtype is np.int64 and _ODD.search(text)):
         try:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "loadtxt: input contained no data")
@@ -116,8 +120,8 @@ def _numbers(lines: Sequence[bytes], dtype: type[Number], done: int,
             pass  # where and why is found out below
     columns = None
     for number, line in enumerate(lines, done + 1):
-        text = line.decode("utf-8", "backslashreplace").rstrip("\r")
-        fields = text.split(",") if text else []
+        row = line.decode("utf-8", "backslashreplace").rstrip("\r")
+        fields = row.split(",") if row else []
         for field in fields:
             if not _spells(field, dtype):
                 kind = "whole number" if dtype is np.int64 else "number"

@@ -20,8 +20,9 @@ _SPLITS = ("train", "validation", "test")
 def load_edge_list(path: str | PathLike[str], *, seed: int = 0) -> GraphArguments:
     """A graph from an .npz file with arrays ``edges``, ``features`` and ``labels``.
 
-    Arrays are what ``Graph.from_edges`` takes; edges are undirected. Those of the MUSAE graphs that
-    PyTorch Geometric downloads have ``target`` for ``labels``.
+    It may have ``weights``, one for each edge. Arrays are what ``Graph.from_edges`` takes; edges
+    are undirected. Those of the MUSAE graphs that PyTorch Geometric downloads have ``target`` for
+    ``labels``.
 
     Parameters
     ----------
@@ -46,7 +47,13 @@ def load_edge_list(path: str | PathLike[str], *, seed: int = 0) -> GraphArgument
                                f"one: a class per vertex, or a row of 0 and 1")
         labels = checked_labels(arrays[kinds.pop()])
         splits = {name: arrays[name] for name in _splits(path, arrays.names)}
-        return graph_arguments(arrays["edges"], arrays["features"], labels,
+        others = {*arrays.names} - {"edges", "features", "weights", "labels", "target", *splits}
+        if others:
+            raise DatasetError(f"{path} has an array {min(others)}, which means nothing here; "
+                               f"arrays are edges, features, labels, weights, "
+                               f"{', '.join(_SPLITS)}; rename it, or leave it out")
+        weights = arrays["weights"] if "weights" in arrays.names else None
+        return graph_arguments(arrays["edges"], arrays["features"], labels, weights=weights,
                                **(splits or random_split(labels, seed=seed)))
 
 

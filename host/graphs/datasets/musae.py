@@ -5,6 +5,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -85,17 +86,28 @@ def _column(header: Sequence[str], candidates: Sequence[str], path: Path) -> str
                        f"{', '.join(candidates)}; rename the one that is meant")
 
 
+#: What looks like a number, however it is spelt.
+_LIKE_NUMBER = re.compile(r"[+\-\u2212]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf(inity)?)",
+                          re.IGNORECASE)
+
+
 def _labels(path: Path) -> IntArray:
     """Class of each vertex, -1 for numbers that are left out."""
     number, name, entries = _entries(path)
     numbers = np.array([vertex for vertex, _ in entries], dtype=np.int64)
     texts = [text for _, text in entries]
-    values: list[int] | list[str]
-    try:
-        values = [whole_number(text) for text in texts]
-    except ValueError:
-        values = texts  # names
-    names, classes = np.unique(values, return_inverse=True)
+    values: list[int] | list[str] = texts  # names, unless one of them looks like a number
+    if any(_LIKE_NUMBER.fullmatch(text.strip()) for text in texts):
+        try:
+            values = [whole_number(text) for text in texts]
+        except ValueError as error:
+            raise DatasetError(f"column {name} of {path}: {error}, but others are; give whole "
+                               f"numbers, or names that are no numbers") from error
+        if min(values) < -1:
+            raise DatasetError(f"column {name} of {path} has {min(values)}; give classes from 0, "
+                               f"or -1 for none")
+    known = np.array([value != -1 for value in values])
+    names, classes = np.unique(np.array(values)[known], return_inverse=True)
     if len(names) > CLASSES:  # numbers to be regressed, such as Wikipedia's traffic
         raise DatasetError(f"column {name} of {path} has {len(names)} different values; only "
                            f"classes, at most {CLASSES}, can be trained")
@@ -106,7 +118,7 @@ def _labels(path: Path) -> IntArray:
     if twice.size:
         raise DatasetError(f"column {number} of {path} has {twice[0]} in several rows; keep one")
     labels = np.full(numbers.max() + 1, -1)
-    labels[numbers] = classes
+    labels[numbers[known]] = classes
     return labels
 
 

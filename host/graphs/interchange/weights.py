@@ -6,6 +6,7 @@ per output there, a row per input here. The identity of a residual connection is
 """
 
 import itertools
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -26,6 +27,7 @@ from hypercast.reference.tensor import Kind, Tensor
 __all__ = ["WeightsError", "load_weights", "parameters_of", "save_weights", "tensors_of"]
 
 _TORCH = (".pt", ".pth")
+_EPSILON = re.compile(r"convs\.\d+\.eps")
 _SUFFIXES = ("*.safetensors", *(f"*{suffix}" for suffix in _TORCH))
 
 
@@ -82,9 +84,12 @@ def tensors_of(network: Network,
     return found
 
 
-def parameters_of(network: Network,
-                  tensors: Mapping[str, npt.ArrayLike]) -> dict[Tensor, FloatArray]:
+def parameters_of(network: Network, tensors: Mapping[str, npt.ArrayLike],
+                  gin_epsilon: float = 0.0) -> dict[Tensor, FloatArray]:
     """The inverse of ``tensors_of``, as float64.
+
+    GIN's epsilons, ``convs.0.eps`` and so on, may be among the tensors: they are no parameters
+    here, and have to be ``gin_epsilon``.
 
     Raises
     ------
@@ -92,7 +97,13 @@ def parameters_of(network: Network,
         If a tensor is missing or has another shape, there are others, or a value is out of range.
     """
     names = dict(_names(network))
-    others = [name for name in tensors if name not in names and not name.endswith(".eps")]
+    epsilons = [name for name in tensors if _EPSILON.fullmatch(name)]
+    for name in epsilons:
+        if not np.allclose(tensors[name], gin_epsilon, rtol=1e-6, atol=0):
+            raise WeightsError(f"{name} is {np.ravel(tensors[name])[:1]}, but the epsilon of this "
+                               f"training is {gin_epsilon}, of all layers; give another epsilon "
+                               f"(--gin-epsilon)")
+    others = [name for name in tensors if name not in names and name not in epsilons]
     if others:
         raise WeightsError(f"the network has no {others[0]}; its weights are {', '.join(names)}")
     shapes = {weight.name: weight.shape for number in range(1, len(network.layers) + 1)
@@ -146,8 +157,11 @@ def save_weights(path: Path, network: Network,
         raise WeightsError(f"{path} must end in one of {', '.join(_SUFFIXES)}")
 
 
-def load_weights(path: Path, network: Network) -> dict[Tensor, FloatArray]:
+def load_weights(path: Path, network: Network,
+                 gin_epsilon: float = 0.0) -> dict[Tensor, FloatArray]:
     """Parameters from a file as ``save_weights`` writes it, or PyTorch Geometric's models do.
+
+    ``gin_epsilon`` is that of ``parameters_of``.
 
     Raises
     ------
@@ -158,7 +172,7 @@ def load_weights(path: Path, network: Network) -> dict[Tensor, FloatArray]:
     """
     tensors = _of_torch(path) if path.suffix in _TORCH else read_safetensors(path)[0]
     try:
-        return parameters_of(network, tensors)
+        return parameters_of(network, tensors, gin_epsilon)
     except WeightsError as error:
         raise WeightsError(f"{path}: {error}") from error
 

@@ -1,6 +1,7 @@
 """A whole training, described; and the file that describes one."""
 
 import difflib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from os import PathLike
@@ -116,6 +117,10 @@ def _made(kind: type[Section], section: str, parts: Mapping[str, Any]) -> Sectio
     return kind(**checked(section, parts[section], hints))
 
 
+#: What is a path, wherever it was given; the source of a graph may be a name.
+_PATHS = {("model", "weights")}
+
+
 def load_description(path: Path,
                      changes: Mapping[str, dict[str, Any]] | None = None) -> Description:
     """The ``Description`` in a TOML or YAML file; paths in it are relative to its folder.
@@ -125,7 +130,8 @@ def load_description(path: Path,
     path : pathlib.Path
         The file.
     changes : dict, optional
-        Sections with keys that count instead of the file's.
+        Sections with keys that count instead of the file's; paths in them are relative to the
+        working folder.
 
     Raises
     ------
@@ -133,7 +139,9 @@ def load_description(path: Path,
         If it makes no sense, and names the line; or cannot be read.
     """
     document = read_document(path)
-    changes = changes or {}
+    changes = {section: {key: os.path.abspath(value) if (section, key) in _PATHS and value
+                         else value for key, value in keys.items()}
+               for section, keys in (changes or {}).items()}
     merged = _merged(document.sections, changes)
     try:
         description = Description.of_sections(merged)

@@ -50,3 +50,24 @@ def test_whether_a_file_can_be_written(tmp_path):
     assert path.read_bytes() == b"old"
     with pytest.raises(FileNotFoundError, match=f"'{tmp_path}/nowhere/file'"):
         require_writable(tmp_path / "nowhere" / "file")
+
+
+def test_what_is_no_regular_file_is_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, tmp_path):
+        for function in (require_writable, lambda path: write_durably(path, b"new")):
+            with pytest.raises(OSError, match="it is no regular file") as found:
+                function(path)
+            assert found.value.filename == str(path)
+    assert pipe.is_fifo() and [*tmp_path.iterdir()] == [pipe]
+
+
+def test_a_link_stays_and_a_file_keeps_its_mode(tmp_path):
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_bytes(b"old")
+    target.chmod(0o600)
+    link.symlink_to(target)
+    write_durably(link, b"new")
+    assert link.is_symlink() and target.read_bytes() == b"new"
+    assert target.stat().st_mode & 0o777 == 0o600

@@ -82,3 +82,16 @@ def test_damaged(tmp_path):
     path.write_bytes(b"no gzip")
     with pytest.raises(FileError, match="Not a gzipped file"):
         read_whole_numbers(path)
+
+
+@pytest.mark.parametrize("line", ["01,2", "1,-0", "1,00", "-01,1", "1,000000000000000000001"])
+def test_whole_numbers_have_one_spelling(tmp_path, line):
+    """In the fast way of reading as well."""
+    (tmp_path / "a.csv").write_text(f"1,2\n{line}\n3,4\n")
+    with pytest.raises(FileError, match=r"a\.csv, line 2: .* is no whole number"):
+        read_whole_numbers(tmp_path / "a.csv")
+
+
+def test_zeros_are_whole_numbers(tmp_path):
+    (tmp_path / "a.csv").write_text("0,10\n100,0\n-10,20\n")
+    assert read_whole_numbers(tmp_path / "a.csv").tolist() == [[0, 10], [100, 0], [-10, 20]]

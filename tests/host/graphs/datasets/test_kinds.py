@@ -66,6 +66,16 @@ def test_no_split_of_another_name_is_ignored(tmp_path, names, message):
         Graph.load(path)
 
 
+def test_an_edge_list_has_weights_and_nothing_that_is_not_known(tmp_path):
+    path = tmp_path / "data.npz"
+    np.savez(path, **ARRAYS, weights=np.array([0.5, 2.0]))
+    assert Graph.load(path).edges.todense().tolist() == [[0, 0.5, 0], [0.5, 0, 2], [0, 2, 0]]
+    for name in ("directed", "mask", "split", "weight"):
+        np.savez(path, **ARRAYS, **{name: np.array([1, 1])})
+        with pytest.raises(DatasetError, match=f"has an array {name}, which means nothing here"):
+            Graph.load(path)
+
+
 def test_edge_list_without_labels(tmp_path):
     path = tmp_path / "data.npz"
     np.savez(path, edges=ARRAYS["edges"], features=ARRAYS["features"])

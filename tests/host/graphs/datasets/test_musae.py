@@ -36,6 +36,30 @@ def test_no_edge_is_taken_for_names_of_columns(tmp_path, names):
     assert Graph.load(tmp_path).edges.nnz == 6
 
 
+@pytest.mark.parametrize("first", ["0 1", "0\t1", "0;1", "0x1,0x2", "\u22121,\u22122", "1e,2", "a",
+                                   "a,b,c"])
+def test_a_first_line_that_names_no_two_columns_is_not_left_out(tmp_path, first):
+    write(tmp_path, edges=f"{first}\n0,1\n1,2\n2,3\n")
+    with pytest.raises(DatasetError, match=r"tiny_edges\.csv.* correct the file"):
+        load_musae(tmp_path)
+
+
+def target_of(classes):
+    return "id,page_type\n" + "".join(f"{row},{one}\n" for row, one in enumerate(classes))
+
+
+def test_numbers_as_classes(tmp_path):
+    write(tmp_path, target=target_of([5, -1, 0, 5]))
+    assert load_musae(tmp_path)["labels"].tolist() == [1, -1, 0, 1]
+
+
+@pytest.mark.parametrize("odd", ["nan", "1.0", "01", "-0", "+1", "1e3", "-2", "\u22121", "inf"])
+def test_classes_are_numbers_of_one_spelling_or_names(tmp_path, odd):
+    write(tmp_path, target=target_of(["0", odd, "1", "0"]))
+    with pytest.raises(DatasetError, match=r"column page_type of .*tiny_target"):
+        load_musae(tmp_path)
+
+
 def test_twitch(tmp_path):
     """Twitch numbers its graph's vertices anew; classes are in the order of their names."""
     write(tmp_path, prefix="musae_DE", name="musae_DE_features.json", target=(

@@ -114,6 +114,20 @@ def test_weights_of_another_network(change, message):
         parameters_of(network, tensors)
 
 
+def test_epsilons_of_gin_have_to_be_those_of_the_training():
+    network = Model("gin", hidden=5).network(KARATE)
+    tensors = tensors_of(network, initial_parameters(network, 0))
+    tensors["convs.0.eps"] = np.array([0.5], dtype=np.float32)
+    with pytest.raises(WeightsError, match=r"convs\.0\.eps is \[0\.5\], but .*--gin-epsilon"):
+        parameters_of(network, tensors)
+    assert parameters_of(network, tensors, gin_epsilon=0.5)
+    tensors["convs.1.eps"] = np.array(np.nan)
+    with pytest.raises(WeightsError, match=r"convs\.1\.eps is \[nan\]"):
+        parameters_of(network, tensors, gin_epsilon=0.5)
+    with pytest.raises(WeightsError, match=r"the network has no junk\.eps"):
+        parameters_of(network, {"junk.eps": np.zeros(1)})
+
+
 def test_files(tmp_path, monkeypatch):
     network = Model(hidden=5).network(KARATE)
     parameters = initial_parameters(network, 0)

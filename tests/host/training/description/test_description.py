@@ -1,5 +1,7 @@
 """Descriptions: what a file says, what is refused, and where."""
 
+from pathlib import Path
+
 import pytest
 
 from hypercast.host.graphs.graph import Graph
@@ -177,3 +179,15 @@ def test_values_of_other_types(hint, value):
 def test_a_graph_made_in_python_is_no_part_of_a_file(tmp_path):
     (tmp_path / "run.toml").write_text(Description().text())
     assert load_description(tmp_path / "run.toml").graph is None
+
+
+def test_paths_of_changes_are_relative_to_the_working_folder(tmp_path, monkeypatch):
+    """Those in a file are relative to its folder."""
+    folder = tmp_path / "sub"
+    folder.mkdir()
+    (folder / "d.toml").write_text("[graph]\nsource='karate'\n[model]\nweights='w.safetensors'\n")
+    monkeypatch.chdir(tmp_path)
+    path = Path("sub/d.toml")
+    assert load_description(path).model.weights == str(folder / "w.safetensors")
+    changed = load_description(path, {"model": {"weights": "w.safetensors"}})
+    assert changed.model.weights == str(tmp_path / "w.safetensors")
