@@ -182,7 +182,7 @@ def test_a_graph_made_in_python_is_no_part_of_a_file(tmp_path):
 
 
 def test_paths_of_changes_are_relative_to_the_working_folder(tmp_path, monkeypatch):
-    """Those in a file are relative to its folder."""
+    """Paths in a file are relative to its folder."""
     folder = tmp_path / "sub"
     folder.mkdir()
     (folder / "d.toml").write_text("[graph]\nsource='karate'\n[model]\nweights='w.safetensors'\n")
