@@ -16,6 +16,7 @@ from hypercast.boards.zynq_board import ZYNQ_BOARDS
 from hypercast.host.commands.description_options import describe, description_options
 from hypercast.host.commands.options import OUTPUT, json_option, print_json
 from hypercast.host.commands.statistics_options import counted, either, statistics_options
+from hypercast.host.files.durable_file import write_durably
 from hypercast.host.training.description.device import Device
 from hypercast.rtl.config import PRESETS, Config
 
@@ -80,8 +81,8 @@ def explore(dataset: str | None, board: str, vertices: tuple[int, ...] | None,
         found = search(target, steps, fixed, status.update)
     best = pareto(found)
     if output:
-        output.write_text(_training(description, best[0].config, device["preset"],
-                                    dataset is not None), encoding="utf-8")
+        write_durably(output, _training(description, best[0].config, device["preset"],
+                                        dataset is not None).encode())
     if plot:
         draw_pareto(plot, found, best, f"{len(found)} configurations that fit {board}")
     if as_json:

@@ -10,6 +10,7 @@ from rich.table import Table
 from hypercast.host.commands.description_options import describe, description_options
 from hypercast.host.commands.options import OUTPUT, json_option, print_json
 from hypercast.host.commands.statistics_options import counted, either, statistics_options
+from hypercast.host.files.durable_file import write_durably
 
 if TYPE_CHECKING:
     from hypercast.host.cluster.description import Cluster
@@ -76,7 +77,7 @@ def plan(dataset: str | None, source: str, staleness: bool, vertices: tuple[int,
             found = search(problem, status.update)
             chosen = found.best(staleness)
     if output:
-        output.write_text(plan_text(problem, chosen), encoding="utf-8")
+        write_durably(output, plan_text(problem, chosen).encode())
     if gantt:
         draw_gantt(gantt, chosen)
     if as_json:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from hypercast.host.compiler.compiler import updates_at
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.packing import pack_entry
+from hypercast.host.files.durable_file import write_durably
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.tensor import EDGES, FEATURES, Tensor
@@ -142,9 +143,9 @@ def write_image(path: Path, job: Job, model: InitialModel) -> None:
     for step, block in blocks:
         _put(body, [step, block.core, block.space, block.address, len(block.words)])
         _put(body, block.words)
-    with path.open("wb") as file:
-        _put(file, [MAGIC, zlib.crc32(body.getbuffer())])
-        file.write(body.getbuffer())
+    head = io.BytesIO()
+    _put(head, [MAGIC, zlib.crc32(body.getbuffer())])
+    write_durably(path, head.getvalue() + body.getvalue())
 
 
 def step_blocks(job: Job, model: InitialModel) -> Iterator[tuple[int, Block]]:

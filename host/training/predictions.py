@@ -1,6 +1,7 @@
 """What a trained model says about every vertex, and the files it is kept in."""
 
 import csv
+import io
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from hypercast.host.files.durable_file import write_durably
 from hypercast.reference.array_types import BoolArray, FloatArray, IntArray
 
 __all__ = ["Predictions"]
@@ -40,17 +42,22 @@ class Predictions:
         ------
         ValueError
             If the name ends in neither.
+        OSError
+            If it cannot be written; an older file stays.
         """
         if path.suffix == ".npz":
-            np.savez_compressed(path, classes=self.classes, logits=self.logits)
+            archive = io.BytesIO()
+            np.savez_compressed(archive, classes=self.classes, logits=self.logits)
+            write_durably(path, archive.getvalue())
         elif path.suffix == ".csv":
-            with path.open("w", encoding="utf-8", newline="") as file:
-                writer = csv.writer(file)
-                writer.writerow(["vertex", "classes", *(
-                    f"logit {number}" for number in range(self.logits.shape[1]))])
-                writer.writerows(
-                    [vertex, " ".join(map(str, self._of(vertex))), *self.logits[vertex].tolist()]
-                    for vertex in range(len(self.logits)))
+            table = io.StringIO(newline="")
+            writer = csv.writer(table)
+            writer.writerow(["vertex", "classes", *(
+                f"logit {number}" for number in range(self.logits.shape[1]))])
+            writer.writerows(
+                [vertex, " ".join(map(str, self._of(vertex))), *self.logits[vertex].tolist()]
+                for vertex in range(len(self.logits)))
+            write_durably(path, table.getvalue().encode())
         else:
             raise ValueError(f"{path} must end in .npz or .csv")
 

@@ -97,3 +97,11 @@ def test_what_cannot_be_read(tmp_path, suffix):
 def test_a_change_of_what_is_no_section(tmp_path):
     with pytest.raises(DescriptionError, match="model must be a section"):
         load_description(written(tmp_path, "model = 3", ".toml"), {"model": {"hidden": 4}})
+
+
+@pytest.mark.parametrize("value", ["!!bool x", "!!int x", "!!float x", "!!timestamp x",
+                                   "!!binary '\xe4'", "!!int ''"])
+def test_values_that_are_not_what_their_tags_say(tmp_path, value):
+    path = written(tmp_path, f"graph:\n  source: karate\nrecipe:\n  seed: {value}\n")
+    with pytest.raises(DescriptionError, match=r"training\.yaml, line 4: .*; correct the file"):
+        read_document(path)
