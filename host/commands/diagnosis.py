@@ -26,7 +26,7 @@ _ROOM = 1 << 30
 _PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 #: What extras are for; packages of others are not looked for.
 _PURPOSES = {"": "everything", "boards": "bitstreams", "cluster": "several boards",
-             "cocotb": "tests with cocotb", "dev": "tests"}
+             "cocotb": "tests with cocotb", "dev": "tests", "fst": "compressed waveforms"}
 
 
 class Check(NamedTuple):
@@ -89,7 +89,9 @@ def _requirements() -> Iterator[tuple[str, Requirement]]:
         for extra, texts in {"": project["dependencies"],
                              **project["optional-dependencies"]}.items():
             if extra in _PURPOSES:
-                yield from ((extra, Requirement(text)) for text in texts)
+                found = ((extra, Requirement(text)) for text in texts)
+                yield from ((extra, one) for extra, one in found
+                            if one.marker is None or one.marker.evaluate())
         return
     for text in importlib.metadata.requires("hypercast") or []:
         one = Requirement(text)
