@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from hypercast.host.commands.number_list import COUNTS, REALS, NumberList
-from hypercast.host.commands.options import Command, NumberRange, parse_overrides
+from hypercast.host.commands.options import Command, parse_overrides
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.description import Description, load_description
 from hypercast.host.training.description.device import Device
@@ -91,14 +91,14 @@ _OPTIONS = (
             help=f"Learning rate of biases: {_LAYERS}.  [default: {_RATES}]"),
     _option("recipe", "weight_decay", type=REALS, help=f"Decay of weights: {_LAYERS}."),
     _option("recipe", "optimiser", type=click.Choice(OPTIMISERS)),
-    _option("recipe", "momentum", type=NumberRange(0, 1, max_open=True),
+    _option("recipe", "momentum", type=click.FloatRange(0, 1, max_open=True),
             help="Momentum of the optimiser sgd."),
     _option("recipe", "betas", type=REALS,
             help="Shares of the two moments that stay in each step (optimiser adam)."),
     _option("recipe", "normalisation", type=click.Choice(NORMALISATIONS),
             help="How edge weights are made.  [default: " + ", ".join(
                 f"{kind} for {model}" for model, kind in MODELS.items()) + "]"),
-    _option("recipe", "epsilon", type=NumberRange(0),
+    _option("recipe", "epsilon", type=click.FloatRange(0),
             help="What is added to the root of the second moment (optimiser adam)."),
     _option("recipe", "gin_epsilon", type=float,
             help="What the weight 1 of a vertex' own row is increased by (--model gin)."),
@@ -117,7 +117,7 @@ _OPTIONS = (
                  "neighbours)."),
     _option("sampling", "walk", type=click.IntRange(1),
             help="Steps of a walk (sampler walks)."),
-    _option("sampling", "coverage", type=NumberRange(0, min_open=True),
+    _option("sampling", "coverage", type=click.FloatRange(0, min_open=True),
             help="How often a vertex is in the pool of subgraphs (samplers nodes, edges, "
                  "walks)."),
     _option("sampling", "parts", type=click.IntRange(1),

@@ -9,7 +9,8 @@ from tests.host.cluster.thread_group import on_ranks
 def test_names_are_different_and_every_scheme_is_there():
     names = {training.name for training in TRAININGS}
     assert len(names) == len(TRAININGS) >= 12
-    assert {name.split()[0].strip(",") for name in names} == {"samples", "graph", "layers"}
+    assert {name.split()[0].strip(",") for name in names} == {
+        "samples", "graph", "layers", "vertex"}
 
 
 @pytest.mark.parametrize("name", ["graph in parallel, ulx3s-4", "layers, SO, vcu128-4"])
