@@ -1,4 +1,4 @@
-"""Turns a sparse matrix into messages: send lists, edge streams, and their memory images.
+"""Turns a sparse matrix into messages: send lists and edge sets, as memory images.
 
 ``Z = A T`` is computed by every owner of a row of ``T`` sending it once to all cores that need it,
 and every receiver adding it, times an edge weight, to rows of its own. Everything here takes time
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse
 
+from hypercast.host.compiler.edge_sets import empty_edge_sets
 from hypercast.host.compiler.images import Words
 from hypercast.host.compiler.load import Load
 from hypercast.host.compiler.message_kernels import (
@@ -20,15 +20,14 @@ from hypercast.host.compiler.message_kernels import (
     find_destinations,
     sort_entries,
     write_records,
-    write_send_lists,
 )
-from hypercast.host.compiler.network_loads import Integers
 from hypercast.host.compiler.plane_choice import choose_planes
+from hypercast.host.compiler.send_lists import make_send_lists, read_send_list
 from hypercast.reference.array_types import IntArray, SparseArray
 from hypercast.rtl.config import Config
 from hypercast.rtl.placement import core_of, rows_of
 
-__all__ = ["Messages", "compile_messages", "relocate"]
+__all__ = ["Messages", "compile_messages"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,11 +67,12 @@ class Messages:
     @cached_property
     def load(self) -> Load:
         """What it asks of the busiest engines, links and channels."""
-        records = [_records(words, rows_of(core, self.sources, self.config.cores), self.config)
+        config = self.config
+        records = [read_send_list(words, rows_of(core, self.sources, config.cores), config)
                    for core, words in enumerate(self.send_lists)]
-        sender = np.repeat(np.arange(self.config.cores), [len(part) for part, _ in records])
+        sender = np.repeat(np.arange(config.cores), [len(part) for part, _ in records])
         destinations, planes = map(np.concatenate, zip(*records, strict=True))
-        return Load.of(sender, destinations, planes, self.sizes, self.config)
+        return Load.of(sender, destinations, planes, self.sizes, config)
 
 
 def compile_messages(matrix: SparseArray, config: Config, *, first_row: int = 0,
@@ -115,75 +115,13 @@ def compile_messages(matrix: SparseArray, config: Config, *, first_row: int = 0,
     sizes = np.zeros((cores, config.streams), dtype=np.int64)
     sort_entries(entries, bucket_ends, first, cores, config.streams, top, planes, ordered, ends,
                  sizes.reshape(-1))
-    edge_sets, starts, places = _empty_edge_sets(sizes, config)
+    edge_sets, starts, places = empty_edge_sets(sizes, config)
     records = edge_sets.reshape(-1)
     records[places[sizes.reshape(-1) > 0] - 1] = 1 << 30
     write_records(ordered, ends, planes, first, cores, config.streams, config.element_width, top,
                   places, records)
-    return Messages(send_lists=_send_lists(destinations, planes, config),
+    return Messages(send_lists=make_send_lists(destinations, planes, config),
                     edge_sets=np.split(edge_sets, starts[1:]),
                     messages=int(np.count_nonzero(destinations)),
                     deliveries=int(np.bitwise_count(destinations).sum()), sizes=sizes,
                     sources=sources, config=config)
-
-
-def _empty_edge_sets(sizes: IntArray, config: Config) -> tuple[Words, list[int], IntArray]:
-    """Edge sets of all cores, one after the other, but for their edges.
-
-    Parameters
-    ----------
-    sizes : (cores, streams) array of int64
-        Edges of each stream.
-
-    Returns
-    -------
-    images : numpy.ndarray
-        (words, chunks) ``uint32`` with headers, stream addresses relative to the edge set.
-    starts : (cores,) array of int64
-        First word of each core's edge set.
-    ends : (cores * streams,) array of int64
-        Where the edges of each stream end, in records.
-    """
-    per_word = config.chunks
-    words = -(-sizes // per_word)
-    header = -(-(2 + 2 * config.streams) // per_word)
-    streams = header + np.cumsum(words, axis=1) - words
-    lengths = header + words.sum(axis=1)
-    starts = np.cumsum(lengths) - lengths
-    images = np.zeros((int(lengths.sum()), per_word), dtype="<u4")
-    for core, first in enumerate(starts.tolist()):
-        head = images[first:first + header].reshape(-1)
-        head[0] = sizes[core].sum()
-        head[2:2 + 2 * config.streams:2] = streams[core]
-        head[3:3 + 2 * config.streams:2] = words[core]
-    return images, starts, ((starts[:, None] + streams) * per_word + sizes).reshape(-1)
-
-
-def _send_lists(destinations: npt.NDArray[np.uint64], planes: npt.NDArray[np.uint8],
-                config: Config) -> list[Words]:
-    """Each core's send list: destinations and plane of each local row."""
-    rows = [rows_of(core, len(destinations), config.cores) for core in range(config.cores)]
-    words = [-(-count * config.send_record_width // config.word_width) for count in rows]
-    lists = np.zeros((config.cores, max(words) * config.chunks), dtype="<u4")
-    write_send_lists(destinations, planes, config.cores, config.send_record_width // 32, lists)
-    return [records.reshape(-1, config.chunks)[:count]
-            for records, count in zip(lists, words, strict=True)]
-
-
-def _records(words: Words, rows: int, config: Config) -> tuple[Integers, Integers]:
-    """Destinations and planes of the rows of a send list."""
-    width = min(config.send_record_width, 64)
-    parts = words.reshape(-1).view(f"<u{width // 8}").reshape(
-        -1, config.send_record_width // width)[:rows]
-    if parts.shape[1] == 2:
-        return parts[:, 0], parts[:, 1].astype(np.int64)
-    records = parts[:, 0].astype(np.uint64)
-    return (records & np.uint64((1 << config.cores) - 1),
-            (records >> np.uint64(config.cores)).astype(np.int64))
-
-
-def relocate(edge_set: Words, address: int, config: Config) -> Words:
-    """The edge set as it has to look at ``address`` of a memory channel."""
-    records = edge_set.copy().reshape(-1)
-    records[2:2 + 2 * config.streams:2] += np.uint32(address)
-    return records.reshape(edge_set.shape)

@@ -9,10 +9,11 @@ import numpy as np
 
 from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.edge_matrices import EdgeMatrix
+from hypercast.host.compiler.edge_sets import relocate
 from hypercast.host.compiler.emitter import PlacedMessages
 from hypercast.host.compiler.images import Image
 from hypercast.host.compiler.memory_map import CapacityError, Listing, MemoryMap, Region
-from hypercast.host.compiler.messages import Messages, relocate
+from hypercast.host.compiler.messages import Messages
 from hypercast.host.compiler.vertices import RowTable, Vertices
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.network import Network

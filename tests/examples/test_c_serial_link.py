@@ -18,7 +18,7 @@ from hypercast.rtl.config import PRESETS
 from hypercast.rtl.serial.protocol import LONGEST_ACCESS, SEQUENCES, WINDOW
 from hypercast.sim.line_faults import FaultyLine
 from tests.examples.c_driver import SOURCES, compile_c
-from tests.host.runtime.serial.test_host_session import Counting, Recorded, Silent
+from tests.host.runtime.serial.test_session import Counting, Recorded, Silent
 
 REGISTER = 0x44
 PATIENCE = 100

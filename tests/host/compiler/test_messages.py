@@ -5,8 +5,9 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hypercast.host.compiler.edge_sets import relocate
 from hypercast.host.compiler.load import Load
-from hypercast.host.compiler.messages import compile_messages, relocate
+from hypercast.host.compiler.messages import compile_messages
 from hypercast.rtl.config import Config
 from hypercast.rtl.placement import core_of, rank_of, row_of, rows_of
 

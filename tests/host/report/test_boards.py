@@ -9,7 +9,7 @@ from hypercast.host.cluster.virtual_time import VirtualTime
 from hypercast.host.report.folder import load_run
 from hypercast.host.report.page import page
 from hypercast.host.training.run_folder import RunError, RunFolder
-from tests.host.report.test_report_page import keep
+from tests.host.report.test_page import keep
 
 TIME = VirtualTime(
     steps=4, boards=("a<b", "c"), seconds=2e-3, computed=(1e-3, 0.5e-3), waited=(1e-3, 1.5e-3),

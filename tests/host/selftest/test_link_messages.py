@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from hypercast.host.compiler.messages import compile_messages, relocate
+from hypercast.host.compiler.edge_sets import relocate
+from hypercast.host.compiler.messages import compile_messages
 from hypercast.host.compiler.packing import pack_rows
 from hypercast.host.selftest.link_messages import cases, messages_of, patterns, words_of
 from hypercast.rtl.config import PRESETS, Config

@@ -1,4 +1,4 @@
-"""What is refused is in ``tests/host/graphs/datasets/test_saint_folder.py``, through a file."""
+"""What is refused is in ``tests/host/graphs/datasets/test_saint.py``, through a file."""
 
 import numpy as np
 import pytest

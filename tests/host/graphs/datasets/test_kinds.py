@@ -9,7 +9,7 @@ from hypercast.host.graphs.datasets import DatasetError
 from hypercast.host.graphs.graph import Graph
 from tests.host.graphs.datasets.test_musae import write as write_musae
 from tests.host.graphs.datasets.test_ogb import values  # noqa: F401 - a fixture
-from tests.host.graphs.datasets.test_saint_folder import saint  # noqa: F401 - a fixture
+from tests.host.graphs.datasets.test_saint import saint  # noqa: F401 - a fixture
 from tests.host.graphs.test_datasets import folder, npz_parts  # noqa: F401 - folder is a fixture
 
 ARRAYS = {"edges": np.array([[0, 1], [1, 2]]), "features": np.eye(3), "labels": np.array([0, 1, 1])}
@@ -19,7 +19,7 @@ def test_planetoid_folder(folder):  # noqa: F811
     assert Graph.load(folder).vertices == 10
 
 
-def test_saint_folder(saint):  # noqa: F811
+def test_saint(saint):  # noqa: F811
     assert Graph.load(saint).vertices == 4
 
 
