@@ -49,7 +49,8 @@ class Dropout:
         """Constants for probability ``rate`` (below one) on the input of ``layer`` (from 1)."""
         threshold = round(rate * 65536)
         if not 0 <= threshold < 65536:
-            raise ValueError(f"dropout must be at least 0 and below 1, not {rate}")
+            raise ValueError(f"dropout must be at least 0 and, rounded to 1/65536, below 1, not "
+                             f"{rate}")
         scale = 65536 / (65536 - threshold)
         exponent = math.ceil(math.log2(scale))
         multiplier = round(65536 * scale / 2**exponent)

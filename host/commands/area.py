@@ -7,13 +7,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from hypercast.host.commands.options import (
-    OUTPUT,
-    NumberRange,
-    configuration,
-    json_option,
-    print_json,
-)
+from hypercast.host.commands.number_types import NumberRange
+from hypercast.host.commands.options import OUTPUT, configuration, json_option, print_json
 from hypercast.host.eda.families import FAMILIES, Area
 from hypercast.rtl.config import Config
 

@@ -9,6 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from hypercast.host import benches
+from hypercast.host.commands.number_types import WholeRange
 from hypercast.host.commands.options import json_option, print_json
 
 __all__ = ["bench"]
@@ -22,7 +23,7 @@ def _text(value: float) -> str:
 @click.argument("name", required=False, type=click.Choice(list(benches.BENCHES)))
 @click.option("--data", type=click.Path(path_type=Path), envvar="HYPERCAST_CORA",
               help="Folder with the Planetoid files ind.cora.* (or set HYPERCAST_CORA).")
-@click.option("--seed", type=click.IntRange(0), metavar="N",
+@click.option("--seed", type=WholeRange(0), metavar="N",
               help=f"Draw others at random; {', '.join(benches.SEEDED)} only.  [default: 0]")
 @json_option
 def bench(name: str | None, data: Path | None, seed: int | None, as_json: bool) -> None:

@@ -13,7 +13,8 @@ import click
 from hypercast.boards.hbm_board import HBM_BOARDS
 from hypercast.boards.serial_board import SERIAL_BOARDS
 from hypercast.boards.zynq_board import ZYNQ_BOARDS
-from hypercast.host.commands.options import configuration, json_option, print_json
+from hypercast.host.commands.options import FOLDER, configuration, json_option, print_json
+from hypercast.host.files.durable_file import require_folder, write_durably
 from hypercast.rtl.config import Config
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _VIVADO = ("vivado", "-mode", "batch", "-source", "build.tcl")
 @click.command()
 @configuration(of=lambda board, **_: _BOARDS[board].preset)
 @click.option("--board", type=click.Choice(sorted(_BOARDS)), required=True, help="Which board.")
-@click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=None,
+@click.option("-o", "--output", type=FOLDER, default=None,
               metavar="FOLDER", help="Folder to write to.  [default: build/BOARD]")
 @click.option("--run/--no-run", default=None,
               help="Run the tools that build the bitstream.  [default: if pip installs them]")
@@ -87,6 +88,7 @@ def build(config: Config, board: str, output: Path | None, run: bool | None, deb
     from hypercast.host.eda.board_fit import check_board
 
     check_board(board, config, lambda text: click.echo(f"note: {text}", err=True))
+    require_folder(folder)
     if board in SERIAL_BOARDS:
         run = SERIAL_BOARDS[board].open_tools if run is None else run
         _serial(board, config, folder, run, as_json)
@@ -95,9 +97,8 @@ def build(config: Config, board: str, output: Path | None, run: bool | None, deb
 
 
 def _write(folder: Path, files: Mapping[str, str | bytes]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
-        (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
+        write_durably(folder / name, content.encode() if isinstance(content, str) else content)
 
 
 def _descriptions(name: str, config: Config) -> dict[str, str]:
@@ -164,8 +165,7 @@ def _serial(name: str, config: Config, folder: Path, run: bool, as_json: bool) -
     report: BoardReport | None = None
     if run:
         report = build_bitstream(folder)
-        (folder / "report.json").write_text(
-            json.dumps(report.to_dict(), indent=1) + "\n", encoding="utf-8")
+        _write(folder, {"report.json": json.dumps(report.to_dict(), indent=1) + "\n"})
     if as_json:
         print_json({"board": name, "built": run,
                     "configuration_hash": f"{config.hash:#010x}",

@@ -1,6 +1,7 @@
 """What all commands are in: the last place that errors and warnings come to."""
 
 import codecs
+import dis
 import sys
 import traceback
 import warnings
@@ -18,9 +19,8 @@ UNFORESEEN = "this should have been refused with a reason"
 
 _ERRORS = "hypercast.as_it_came"
 _SOURCE = Path(__file__).parents[1]
-#: What is raised with a message for the user, but for what Python raises of that kind.
+#: What is raised with a message for the user, where it is our own code that raises it.
 _EXPLAINED = (ArithmeticError, OSError, RuntimeError, ValueError)
-_UNEXPLAINED = (NotImplementedError, OverflowError, RecursionError, ZeroDivisionError)
 
 
 class CommandGroup(click.Group):
@@ -50,7 +50,8 @@ class CommandGroup(click.Group):
                 if sys.flags.dev_mode:
                     raise
                 click.echo(f"error: {_text(error)}", err=True)
-                raise click.exceptions.Exit(2 if isinstance(error, ValueError) else 1) from error
+                refused = isinstance(error, ValueError) and _explained(error)
+                raise click.exceptions.Exit(2 if refused else 1) from error
 
 
 def _as_it_came(error: UnicodeError) -> tuple[str | bytes, int]:
@@ -79,10 +80,24 @@ def _text(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return f"memory is used up ({text or 'no more is given'}); take a smaller graph, model " \
                f"or batch"
-    if isinstance(error, _EXPLAINED) and not isinstance(error, _UNEXPLAINED) and text:
+    if text and _explained(error):
         return text
     return f"{type(error).__name__}: {text or 'no more is said'} ({_place(error)}); " \
            f"{UNFORESEEN}: please report the command and its files"
+
+
+def _explained(error: Exception) -> bool:
+    """Whether a statement ``raise`` of ours made the error, so that its text is for the user.
+
+    Others are those of Python and of libraries, of what they were called with.
+    """
+    if not isinstance(error, _EXPLAINED) or (last := error.__traceback__) is None:
+        return False
+    while last.tb_next:
+        last = last.tb_next
+    code = last.tb_frame.f_code.co_code
+    return (last.tb_frame.f_globals.get("__name__", "").startswith("hypercast.")
+            and dis.opname[code[last.tb_lasti]] == "RAISE_VARARGS")
 
 
 def _place(error: Exception) -> str:

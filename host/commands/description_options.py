@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from hypercast.host.commands.number_list import COUNTS, REALS, NumberList
+from hypercast.host.commands.number_types import COUNTS, REAL, REALS, SPLIT, NumberRange, WholeRange
 from hypercast.host.commands.options import Command, parse_overrides
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.description import Description, load_description
@@ -61,14 +61,14 @@ def _option(section: str, key: str, *flags: str,
 
 
 _OPTIONS = (
-    _option("graph", "split", type=NumberList(float, "A/B/C", "/"),
+    _option("graph", "split", type=SPLIT,
             help="Train, validate and test on these percentages of the vertices, drawn at random, "
                  "such as 60/20/20.  [default: the data set's split]"),
-    _option("graph", "split_seed", type=click.IntRange(0),
+    _option("graph", "split_seed", type=WholeRange(0),
             help="Seed of the split that --split draws.  [default: 0]"),
     _option("model", "name", "--model", type=click.Choice(list(MODELS)),
             help="GCN, GraphSAGE with means, or GIN."),
-    _option("model", "layers", type=click.IntRange(1),
+    _option("model", "layers", type=WholeRange(1),
             help="Graph convolutions.  [default: what --hidden asks for]"),
     _option("model", "hidden", type=COUNTS,
             help="Features of the hidden layers: one number for all, or one for each."),
@@ -83,46 +83,46 @@ _OPTIONS = (
             help="A linear layer takes the outputs of all convolutions side by side."),
     _option("model", "weights", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
             help="Initial weights, as hypercast export writes them."),
-    _option("recipe", "epochs", type=click.IntRange(1)),
-    _option("recipe", "seed", type=click.IntRange(0), help="Seed of initial weights and dropout."),
+    _option("recipe", "epochs", type=WholeRange(1)),
+    _option("recipe", "seed", type=WholeRange(0), help="Seed of initial weights and dropout."),
     _option("recipe", "learning_rate", type=REALS,
             help=f"Learning rate of weights: {_LAYERS}.  [default: {_RATES}]"),
     _option("recipe", "bias_learning_rate", type=REALS,
             help=f"Learning rate of biases: {_LAYERS}.  [default: {_RATES}]"),
     _option("recipe", "weight_decay", type=REALS, help=f"Decay of weights: {_LAYERS}."),
     _option("recipe", "optimiser", type=click.Choice(OPTIMISERS)),
-    _option("recipe", "momentum", type=click.FloatRange(0, 1, max_open=True),
+    _option("recipe", "momentum", type=NumberRange(0, 1, max_open=True),
             help="Momentum of the optimiser sgd."),
     _option("recipe", "betas", type=REALS,
             help="Shares of the two moments that stay in each step (optimiser adam)."),
     _option("recipe", "normalisation", type=click.Choice(NORMALISATIONS),
             help="How edge weights are made.  [default: " + ", ".join(
                 f"{kind} for {model}" for model, kind in MODELS.items()) + "]"),
-    _option("recipe", "epsilon", type=click.FloatRange(0),
+    _option("recipe", "epsilon", type=NumberRange(0),
             help="What is added to the root of the second moment (optimiser adam)."),
-    _option("recipe", "gin_epsilon", type=float,
+    _option("recipe", "gin_epsilon", type=REAL,
             help="What the weight 1 of a vertex' own row is increased by (--model gin)."),
     _option("recipe", "normalise_features", is_flag=True,
             help="Divide each vertex's features by their sum."),
-    _option("recipe", "micro_batches", type=click.IntRange(1),
+    _option("recipe", "micro_batches", type=WholeRange(1),
             help="Samples that a step adds up the gradients of, with --sampler."),
     _option("sampling", "sampler", type=click.Choice(list(SAMPLERS)),
             help="Train on samples: of neighbours, subgraphs of nodes, edges or random walks "
                  "(GraphSAINT), or shares of the edges (a vertex cut).  [default: on the whole "
                  "graph]"),
-    _option("sampling", "batch", type=click.IntRange(1),
+    _option("sampling", "batch", type=WholeRange(1),
             help="Vertices to train on, or nodes, edges or walks, for a sample."),
     _option("sampling", "fan_outs", type=COUNTS,
             help="Neighbours drawn at most, for each convolution from the last one down (sampler "
                  "neighbours)."),
-    _option("sampling", "walk", type=click.IntRange(1),
+    _option("sampling", "walk", type=WholeRange(1),
             help="Steps of a walk (sampler walks)."),
-    _option("sampling", "coverage", type=click.FloatRange(0, min_open=True),
+    _option("sampling", "coverage", type=NumberRange(0, min_open=True),
             help="How often a vertex is in the pool of subgraphs (samplers nodes, edges, "
                  "walks)."),
-    _option("sampling", "parts", type=click.IntRange(1),
+    _option("sampling", "parts", type=WholeRange(1),
             help="Shares of the edges, each of which is a sample (sampler cut)."),
-    _option("stopping", "patience", type=click.IntRange(1),
+    _option("stopping", "patience", type=WholeRange(1),
             help="Stop when that many epochs were no better than the best, and put that one's "
                  "weights back."),
     _option("stopping", "monitor", type=click.Choice(list(MONITORS)),

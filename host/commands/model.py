@@ -6,7 +6,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from hypercast.host.commands.number_list import COUNTS
+from hypercast.host.commands.number_types import COUNTS, WholeRange
 from hypercast.host.commands.options import (
     configuration,
     json_option,
@@ -31,8 +31,8 @@ __all__ = ["model"]
 @click.command()
 @click.argument("dataset", required=False)
 @configuration("vcu128")
-@click.option("--vertices", type=click.IntRange(1, 1 << 31), help="Instead of DATASET.")
-@click.option("--edges", type=click.IntRange(0, 1 << 40),
+@click.option("--vertices", type=WholeRange(1, 1 << 31), help="Instead of DATASET.")
+@click.option("--edges", type=WholeRange(0, 1 << 40),
               help="With --vertices: edges, counted in both directions, loops included.")
 @click.option("--degree-law", type=click.Choice(DEGREE_LAWS), default="power", show_default=True,
               help="With --vertices: how degrees are distributed.")
@@ -47,6 +47,7 @@ def model(dataset: str | None, config: Config, vertices: int | None, edges: int 
           degree_law: str, widths: tuple[int, ...] | None, order: str, normalisation: str,
           as_json: bool) -> None:
     """Predict cycles, words and flits of a training step on DATASET, or on a graph like it."""
+    from hypercast.host.compiler.size_limits import check_sizes
     from hypercast.host.cycle_model.orders import choose_orders
     from hypercast.host.cycle_model.prediction import predict
 
@@ -59,6 +60,7 @@ def model(dataset: str | None, config: Config, vertices: int | None, edges: int 
         if edges is None or widths is None or len(widths) < 2:
             raise click.UsageError("--vertices needs --edges and --layers, such as 500,128,7")
         network = Network.of_widths(widths, orders=orders)
+        check_sizes(network, vertices, config)
         layers = len(network.layers)
         workload = Workload.of_statistics(
             [vertices] * (layers + 1), [edges] * layers, network, config, law=degree_law)

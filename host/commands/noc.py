@@ -10,7 +10,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from hypercast.host.commands.options import OUTPUT, NumberRange, json_option, print_json
+from hypercast.host.commands.number_types import NumberRange, WholeRange
+from hypercast.host.commands.options import OUTPUT, json_option, print_json
 from hypercast.host.commands.wave_options import wave_options
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.rank_order import rank_order
@@ -35,17 +36,18 @@ __all__ = ["noc"]
 @click.argument("pattern", type=click.Choice(list(PATTERNS)), required=False)
 @click.option("--graph", metavar="DATASET",
               help="Instead of a pattern, an aggregation over a graph, given as for train.")
-@click.option("--panels", type=click.IntRange(min=1),
+@click.option("--panels", type=WholeRange(1),
               help="With --graph: panels of the layer that is aggregated.  [default: 1]")
-@click.option("--dimensions", type=int, default=4, show_default=True)
-@click.option("--planes", type=int, default=4, show_default=True)
-@click.option("--eject", type=int, default=1, show_default=True, help="Ejection ports of a core.")
-@click.option("--depth", type=int, default=4, show_default=True,
+@click.option("--dimensions", type=WholeRange(0), default=4, show_default=True)
+@click.option("--planes", type=WholeRange(0), default=4, show_default=True)
+@click.option("--eject", type=WholeRange(0), default=1, show_default=True,
+              help="Ejection ports of a core.")
+@click.option("--depth", type=WholeRange(0), default=4, show_default=True,
               help="Flits of every input buffer.")
-@click.option("--messages", type=click.IntRange(min=1),
+@click.option("--messages", type=WholeRange(1),
               help="With a pattern: of each core.  [default: 400]")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--rate", type=float,
+@click.option("--seed", type=WholeRange(0), default=0, show_default=True)
+@click.option("--rate", type=NumberRange(0),
               help="Messages per core and cycle, at random.  [default: all at the start]")
 @click.option("--stalls", type=NumberRange(0, 1, max_open=True), default=0.0,
               show_default=True, help="Fraction of cycles in which an ejection port stalls.")

@@ -2,7 +2,7 @@
 
 import functools
 import json
-import math
+import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,7 +13,7 @@ from hypercast.host.files.reading.whole_numbers import whole_number
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
 from hypercast.rtl.config import PRESETS, Config, ConfigurationError
 
-__all__ = ["OUTPUT", "Command", "NumberRange", "configuration", "json_option", "layer_orders",
+__all__ = ["FOLDER", "OUTPUT", "Command", "configuration", "json_option", "layer_orders",
            "order_option", "parse_overrides", "print_json", "score", "scores"]
 
 
@@ -37,17 +37,19 @@ class _Output(click.Path):
         return path
 
 
-class NumberRange(click.FloatRange):
-    """A range of numbers, which NaN is not in."""
+class _Folder(click.Path):
+    """A folder that is to be written to; an empty name is a slip, not the working folder."""
 
     def convert(self, value: Any, parameter: click.Parameter | None,
-                context: click.Context | None) -> float:
-        number: float = super().convert(value, parameter, context)
-        if math.isnan(number):
-            self.fail(f"{value} is no number", parameter, context)
-        return number
+                context: click.Context | None) -> Path:
+        if not os.fspath(value):
+            self.fail("it is empty; give the name of a folder", parameter, context)
+        super().convert(value, parameter, context)
+        return Path(value)
 
 
+#: Type of options that name a folder to write to.
+FOLDER = _Folder(file_okay=False)
 #: Type of options that name a file to write.
 OUTPUT = _Output(dir_okay=False, writable=True)
 

@@ -24,7 +24,8 @@ def write_report(folder: Path, path: Path | None = None) -> Path:
     """Write the page of the run in a folder, by default into the folder; returns its path."""
     from hypercast.host.report.folder import load_run
     from hypercast.host.report.page import page  # slow to import
+    from hypercast.host.training.run_folder import REPORT
 
-    path = path or folder / "report.html"
+    path = path or folder / REPORT
     write_durably(path, page(load_run(folder)).encode())
     return path

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from hypercast.host.commands.number_list import COUNTS
+from hypercast.host.commands.number_types import COUNTS, WholeRange
 from hypercast.host.commands.options import Command
 from hypercast.host.cycle_model.aggregations import DEGREE_LAWS
 from hypercast.reference.models import model_network
@@ -47,8 +47,8 @@ def statistics_options(function: Command) -> Command:
             click.option("--edges", type=COUNTS, metavar="COUNTS",
                          help="With --vertices: edges in both directions, loops included, of every "
                               "layer or of all alike."),
-            click.option("--features", type=click.IntRange(1), help="With --vertices."),
-            click.option("--classes", type=click.IntRange(1), help="With --vertices."),
+            click.option("--features", type=WholeRange(1), help="With --vertices."),
+            click.option("--classes", type=WholeRange(1), help="With --vertices."),
             click.option("--degree-law", type=click.Choice(DEGREE_LAWS), default="power",
                          show_default=True, help="With --vertices: how degrees are distributed.")):
         function = option(function)

@@ -20,9 +20,10 @@ from hypercast.host.cluster.launcher import launch
 from hypercast.host.cluster.mpi_group import MpiGroup, started_ranks, world
 from hypercast.host.cluster.virtual_time import write_timeline
 from hypercast.host.commands.description_options import describe, description_options
+from hypercast.host.commands.number_types import NumberRange, WholeRange
 from hypercast.host.commands.options import (
+    FOLDER,
     OUTPUT,
-    NumberRange,
     json_option,
     layer_orders,
     print_json,
@@ -58,9 +59,9 @@ _TIMEOUT = 600.0
 @click.option("--check/--no-check", default=None,
               help="Compare every tensor with the reference after every step.  "
                    "[default: but with --device reference]")
-@click.option("--run", "folder", type=click.Path(path_type=Path, file_okay=False),
-              metavar="FOLDER", help="Keep description, metrics, checkpoint and report.")
-@click.option("--every", type=click.IntRange(1), default=None,
+@click.option("--run", "folder", type=FOLDER, metavar="FOLDER",
+              help="Keep description, metrics, checkpoint and report.")
+@click.option("--every", type=WholeRange(1), default=None,
               help="Epochs from one checkpoint of --run to the next.  [default: 1]")
 @click.option("--resume", is_flag=True,
               help="Go on from the checkpoint in --run, with the same bits as if the training had "
@@ -68,14 +69,14 @@ _TIMEOUT = 600.0
 @click.option("--trace", type=OUTPUT, metavar="FILE.json",
               help="Write the timeline of a training step, for ui.perfetto.dev; with --cluster, of "
                    "its boards and links.")
-@click.option("--trace-step", type=click.IntRange(1), default=None,
+@click.option("--trace-step", type=WholeRange(1), default=None,
               help="The epoch of which --trace, --vcd and --run record the training step, or that "
                    "of the last sample.  [default: the last]")
 @partial(wave_options, of_step=True, since="the start of the training step that is recorded, "
                                            "see --trace-step")
 @click.option("--image", type=OUTPUT, metavar="FILE",
               help="Write what a driver loads into the chip, such as that of examples/c.")
-@click.option("--boards", type=click.IntRange(1, 1024), default=None,
+@click.option("--boards", type=WholeRange(1, 1024), default=None,
               help="Train on so many boards together, with a process of this machine for each; the "
                    "bits are those of one. Or start hypercast train by mpirun.")
 @click.option("--scheme", type=click.Choice(SCHEMES), default=None,
@@ -186,8 +187,8 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
         time_on_boards = trainer.virtual_time()
         if timeline and time_on_boards:
             write_timeline(timeline, time_on_boards)
-    if folder:
-        write_report(folder)
+        if folder:
+            write_report(folder)
     summary = {**trainer.final, **measured, "seconds": seconds, "saturations": trainer.saturations,
                **trainer.last_step}
     words = trainer.words

@@ -6,7 +6,8 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from hypercast.host.commands.options import configuration, json_option, print_json
+from hypercast.host.commands.options import FOLDER, configuration, json_option, print_json
+from hypercast.host.files.durable_file import require_folder, write_durably
 from hypercast.rtl.config import Config
 
 __all__ = ["verilog"]
@@ -14,7 +15,7 @@ __all__ = ["verilog"]
 
 @click.command()
 @configuration("cora")
-@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("build/verilog"),
+@click.option("-o", "--output", type=FOLDER, default=Path("build/verilog"),
               show_default=True, help="Folder to write to.")
 @click.option("--memory", type=click.Choice(["sram", "axi"]), default="sram", show_default=True,
               help="Memory channels: RAM in the chip, or two AXI4 managers for each core.")
@@ -59,11 +60,11 @@ def verilog(config: Config, output: Path, memory: str, top_name: str, prefix: st
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     description = manifest(config, options)
+    require_folder(output)
     with Console(stderr=True).status("exporting") as status:
         files = export_files(config, options, progress=lambda text: status.update(escape(text)))
-    output.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
-        (output / name).write_text(content, encoding="utf-8")
+        write_durably(output / name, content.encode())
     if as_json:
         print_json({"files": [str(output / name) for name in files], **description})
         return

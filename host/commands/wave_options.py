@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from hypercast.host.commands.number_types import WholeRange
 from hypercast.host.commands.options import OUTPUT, Command
 from hypercast.host.files.durable_file import require_writable
 from hypercast.host.files.reading.whole_numbers import whole_number
@@ -66,7 +67,7 @@ def wave_options(command: Command, *, of_step: bool, since: str) -> Command:
                       cores=tuple(dict.fromkeys(wave_cores)) or (0,)) if file else None
         return command(*args, waves=waves, **kwargs)
     for option in (
-            click.option("--wave-core", "wave_cores", type=click.IntRange(0), multiple=True,
+            click.option("--wave-core", "wave_cores", type=WholeRange(0), multiple=True,
                          metavar="N", help="Core whose signals are written; may be repeated.  "
                                            "[default: 0]"),
             click.option("--wave-cycles", type=_Cycles(),

@@ -18,6 +18,7 @@ from hypercast.host.compiler.packing import pack_rows
 from hypercast.host.compiler.reduction import gradient_digits
 from hypercast.host.compiler.sample_plan import Capacity, SamplePlan
 from hypercast.host.compiler.schedule import Schedule
+from hypercast.host.compiler.size_limits import check_sizes
 from hypercast.host.compiler.state import store_state, weight_rows
 from hypercast.host.compiler.timing import Timing
 from hypercast.host.compiler.verification import verify
@@ -28,14 +29,9 @@ from hypercast.reference.sample import Sample
 from hypercast.reference.tensor import EDGES, FEATURES, Tensor
 from hypercast.reference.update_rules import UpdateRules
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import Opcode, Split, decode, encode, largest
-from hypercast.rtl.limits import CLASSES
+from hypercast.rtl.isa import Opcode, Split, decode, encode
 
 __all__ = ["compile_job", "updates_at", "with_sample"]
-
-#: Panels an instruction can sum over, and rows of a core it can start from.
-_MAXIMUM_PANELS = largest(Opcode.MATMUL, "panels")
-_MAXIMUM_ROWS = largest(Opcode.MATMUL, "row_start") + 1
 
 _SMALLER_SAMPLES = "take smaller samples: --batch, --fan-outs"
 
@@ -143,19 +139,7 @@ def _check(model: InitialModel, config: Config) -> None:
         raise CapacityError(
             f"the model has {model.recipe.element_width}-bit elements, the configuration "
             f"{config.element_width}-bit; give both the same element_width")
-    if model.network.classes > CLASSES:
-        raise CapacityError(f"the network has {model.network.classes} classes, but the loss unit "
-                            f"takes {CLASSES} at most")
-    features = max(layer.features_in for layer in model.network.layers)
-    if features > _MAXIMUM_PANELS * config.lanes:
-        raise CapacityError(f"a layer has {features} input features, but with lanes = "
-                            f"{config.lanes} there can be {_MAXIMUM_PANELS * config.lanes}; raise "
-                            f"lanes, or reduce the features")
-    vertices = len(model.sample.labels)
-    if vertices >= _MAXIMUM_ROWS * config.cores:
-        raise CapacityError(f"the graph has {vertices} vertices, but with dimensions = "
-                            f"{config.dimensions} there must be fewer than "
-                            f"{_MAXIMUM_ROWS * config.cores}; raise dimensions")
+    check_sizes(model.network, len(model.sample.labels), config)
     if model.recipe.optimiser == "adam" and not config.adam:
         raise CapacityError("the recipe's optimiser is adam, but the configuration's adam is "
                             "False: its chip has no unit for it; set adam to True, or train with "

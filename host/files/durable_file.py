@@ -5,7 +5,7 @@ import errno
 import os
 from pathlib import Path
 
-__all__ = ["flush_folder", "require_writable", "write_durably"]
+__all__ = ["flush_folder", "require_folder", "require_writable", "write_durably"]
 
 
 def write_durably(path: Path, content: bytes) -> None:
@@ -54,6 +54,12 @@ def require_writable(path: Path) -> None:
     except OSError as error:
         error.filename = str(path)
         raise
+
+
+def require_folder(folder: Path) -> None:
+    """Make a folder where there is none; raise ``OSError`` if no file can be written to it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    require_writable(folder / "writable")
 
 
 def _require_regular(path: Path) -> None:

@@ -29,7 +29,8 @@ _TRAINING = {
     "--patience": ("2", "stopping.patience"),
     "--monitor": ("validation_loss", "stopping.monitor"), "--device": ("reference", "device.name"),
     "--preset": ("demo", "device.preset"), "--elements": ("8", "device.element_width"),
-    "--every": ("1", ""), "--trace-step": ("1", "")}
+    "--every": ("1", ""), "--trace-step": ("1", ""), "--smoothing": ("0.5", ""),
+    "--timeout": ("60", ""), "--weights": ("none.safetensors", "model.weights")}
 _FLAGS = ("--residual", "--jumping", "--normalise-features", "--resume", "--check", "--trace=x")
 #: Options that another one makes possible.
 _NEEDS = {"--split-seed": ("--split",), "--batch": ("--sampler",),
@@ -58,7 +59,7 @@ def _damaged_value(random, option):
 
 def try_options(trial: Trial) -> str:
     """A command one of whose options has a damaged value."""
-    command = trial.random.choice((_train, _train, _train, _config, _model, _output))
+    command = trial.random.choice((_train, _train, _train, _config, _model, _noc, _area, _output))
     return command(trial)
 
 
@@ -67,7 +68,7 @@ def _train(trial):
     damaged = random.choice(list(_TRAINING))
     options = {damaged: _damaged_value(random, damaged), "--epochs": "1"} | {
         option: _TRAINING[option][0] for option in random.sample(list(_TRAINING), 2)
-        if not option.startswith(("--trace", "--every"))}
+        if _TRAINING[option][1] not in ("", "model.weights")}
     options[damaged] = _damaged_value(random, damaged)
     for needed in _NEEDS.get(damaged, ()):
         name, _, value = needed.partition("=")
@@ -122,6 +123,29 @@ def _model(trial):
     trial.note(f"model {' '.join(arguments)[:300]}")
     names = ["--", "vertices", "edges", "features", "layer", "width", "memory"]
     printed = run_command(names, "model", *arguments, "--json", "--order=combine_first")
+    return REFUSED if printed is None else READ
+
+
+def _noc(trial):
+    """Few messages through the smallest network, the same in all trials."""
+    options = {"--seed": "1", "--rate": "0.5", "--stalls": "0.5"}
+    damaged = trial.random.choice(list(options))
+    options[damaged] = _damaged_value(trial.random, damaged)
+    arguments = [f"{option}={value}" for option, value in options.items()]
+    trial.note(f"noc {' '.join(arguments)[:300]}")
+    printed = run_command(["--", "rate"], "noc", "--dimensions=1", "--planes=1", "--messages=20",
+                          *arguments, "--json")
+    return REFUSED if printed is None else READ
+
+
+def _area(trial):
+    options = {"--family": "ecp5", "--preset": "tiny", "--memory": "sram"}
+    damaged = trial.random.choice([*options, "-P"])
+    value = _damaged_value(trial.random, damaged)
+    options[damaged] = f"{trial.random.choice(_FIELDS)}={value}" if damaged == "-P" else value
+    trial.note(f"area {options}")
+    arguments = [part for option in options.items() for part in option]
+    printed = run_command(["-", *_FIELDS], "area", "--estimate", *arguments, "--json")
     return REFUSED if printed is None else READ
 
 

@@ -30,6 +30,8 @@ PATTERNS = {
 }
 
 _HOT = 0.25
+#: Messages per core and cycle; with fewer, a simulation would not end.
+_LEAST_RATE = 1e-6
 
 
 class PatternError(ValueError):
@@ -162,7 +164,7 @@ def creation_cycles(source: npt.NDArray[np.int64], rate: float,
     source : (M,) array of int
         Sending core of each message.
     rate : float
-        Probability, above 0 and at most 1, with which a core creates a message in a cycle.
+        Probability, 1e-6 to 1, with which a core creates a message in a cycle.
     seed : int
         Seed of the process.
 
@@ -171,9 +173,9 @@ def creation_cycles(source: npt.NDArray[np.int64], rate: float,
     numpy.ndarray
         (M,) int64, in order for each source.
     """
-    if not 0 < rate <= 1:
-        raise PatternError(f"rate must be above 0 and at most 1 message per core and cycle, "
-                           f"not {rate}")
+    if not _LEAST_RATE <= rate <= 1:
+        raise PatternError(f"rate must be {_LEAST_RATE} to 1 messages per core and cycle, not "
+                           f"{rate}")
     generator = np.random.default_rng(seed)
     created = np.zeros(len(source), dtype=np.int64)
     for core in np.unique(source):

@@ -96,8 +96,11 @@ def load_run(folder: str | PathLike[str]) -> Run:
         check_run(run)
         config = Config(**run["config"])
         name = EPOCHS
-        epochs = RunFolder(folder).records()
+        kept = RunFolder(folder)
+        epochs = kept.records()
         check_records(epochs)
+        if kept.has_checkpoint:
+            kept.records_of(kept.load_checkpoint())  # are what they were when it was written
         step: dict[str, Any] = {}
         if (folder / STEP).exists():
             name = STEP

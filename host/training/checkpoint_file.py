@@ -69,7 +69,15 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
                      **({_OLDER: {name: rows.exponent for name, rows in state.older.items()}}
                         if state.older else {})}
             for prefix, state in states.items()}})
-    write_durably(path, save(tensors, {_FACTS: facts, _DIGEST: _digest(facts, tensors)}))
+    write_durably(path, _ordered(save(tensors, {_FACTS: facts, _DIGEST: _digest(facts, tensors)})))
+
+
+def _ordered(content: bytes) -> bytes:
+    """The file with its header in alphabetical order: safetensors' order of metadata is random."""
+    begin = 8 + int.from_bytes(content[:8], "little")
+    header = json.dumps(json.loads(content[8:begin]), sort_keys=True).encode()
+    header += b" " * (-len(header) % 8)
+    return len(header).to_bytes(8, "little") + header + content[begin:]
 
 
 def _stored(values: IntArray, name: str) -> Stored:

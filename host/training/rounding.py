@@ -2,17 +2,21 @@
 
 import math
 import warnings
+from collections.abc import Mapping
 
 import numpy as np
 import scipy.sparse
 
 from hypercast.host.graphs.graph_checks import GraphError
+from hypercast.host.graphs.interchange.weights import WeightsError
 from hypercast.reference.array_types import FloatArray, FloatMatrix, IntArray
 from hypercast.reference.edge_weights import rounding_error
 from hypercast.reference.quantization import lowest_exponent, quantize
 from hypercast.reference.sample import Sample
+from hypercast.reference.tensor import Kind, Tensor
+from hypercast.rtl.isa import MASTER_EXPONENT
 
-__all__ = ["RoundingWarning", "check_edges", "check_features"]
+__all__ = ["RoundingWarning", "check_edges", "check_features", "check_weights"]
 
 #: A smaller share of the values is not warned of: some of any are near zero.
 _SHARE = 0.01
@@ -71,6 +75,39 @@ def check_features(features: FloatMatrix, width: int) -> None:
             f"like sizes, or correct outliers", RoundingWarning, stacklevel=2)
     else:
         _check_error(_features_error(features, width), "features", width)
+
+
+def check_weights(parameters: Mapping[Tensor, FloatArray], place: str) -> None:
+    """Warn of initial weights that are not zero, but will be rounded to it.
+
+    All are rounded to multiples of one unit.
+
+    Parameters
+    ----------
+    parameters : dict
+        float64 arrays by name (W1, b1, ...).
+    place : str
+        The file that they are from, for messages.
+
+    Raises
+    ------
+    WeightsError
+        If all that a matrix of weights has are rounded to zero.
+    """
+    unit = math.ldexp(1.0, MASTER_EXPONENT)
+    rounding = f"all weights are rounded to multiples of {unit:.3g}"
+    there = gone = 0
+    for name, values in parameters.items():
+        known = int(np.count_nonzero(values))
+        lost = int(np.count_nonzero((values != 0) & (np.abs(values) <= unit / 2)))
+        if known and lost == known and name.kind != Kind.BIAS:
+            raise WeightsError(
+                f"{place}: weights {name} would all be zero: {rounding}, and they are at most "
+                f"{np.abs(values).max():.3g}; scale them up, or leave the file out")
+        there, gone = there + known, gone + lost
+    if gone > _SHARE * there:
+        warnings.warn(f"{place}: {gone / there:.1%} of the initial weights that are not zero will "
+                      f"be: {rounding}; scale them up", RoundingWarning, stacklevel=2)
 
 
 def check_edges(sample: Sample) -> None:

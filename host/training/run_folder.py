@@ -25,12 +25,14 @@ from hypercast.host.training.numbers import TensorNumbers
 from hypercast.reference.training_state import TrainingState
 from hypercast.rtl.config import Config
 
-__all__ = ["BOARDS", "EPOCHS", "NUMBERS", "RUN", "SLICES", "STEP", "Record", "RunError",
+__all__ = ["BOARDS", "EPOCHS", "NUMBERS", "REPORT", "RUN", "SLICES", "STEP", "Record", "RunError",
            "RunFolder"]
 
 #: Files that ``hypercast report`` draws.
 RUN, EPOCHS, STEP, SLICES, NUMBERS, BOARDS = (
     "run.json", "epochs.jsonl", "step.json", "slices.npz", "numbers.json", "boards.json")
+#: What it draws.
+REPORT = "report.html"
 _DESCRIPTION, _CHECKPOINT, _TRACE = "run.toml", "checkpoint.safetensors", "trace.json"
 #: Initial weights, if they came from a file; with its suffix.
 _WEIGHTS = "initial_weights"
@@ -137,6 +139,23 @@ class RunFolder:
         """
         self._lock = FolderLock(self._folder)
 
+    def check(self, description: Description) -> None:
+        """Refuse a description that the folder could not hold.
+
+        Raises
+        ------
+        RunError
+            If a name in it, such as that of a file, is no text.
+        """
+        try:
+            description.text().encode()
+        except UnicodeEncodeError as error:
+            line = error.object[:error.start].rpartition("\n")[2] + \
+                error.object[error.start:].partition("\n")[0]
+            shown = line.encode("ascii", "backslashreplace").decode()
+            raise RunError(f"{self._folder / _DESCRIPTION} would have to hold {shown}, which is no "
+                           f"UTF-8 text; rename the file") from error
+
     def release(self) -> None:
         """Let other processes write."""
         if self._lock:
@@ -189,7 +208,7 @@ class RunFolder:
         path = self._folder / _DESCRIPTION
         same = not weights and path.exists() and read_bytes(path) == described
         for name in (*([] if same else [_DESCRIPTION]),
-                     _CHECKPOINT, RUN, EPOCHS, STEP, SLICES, NUMBERS, BOARDS, _TRACE):
+                     _CHECKPOINT, RUN, EPOCHS, STEP, SLICES, NUMBERS, BOARDS, _TRACE, REPORT):
             (self._folder / name).unlink(missing_ok=True)
             flush_folder(self._folder)
 

@@ -168,11 +168,12 @@ class Trainer:
         self._best: TrainingState | None = None
         self._folder: RunFolder | None = None
         self._begun = False
-        if run:
+        if run is not None:
             self._keep_in(RunFolder(run), resume)
 
     def _keep_in(self, folder: RunFolder, resume: bool) -> None:
         """Keep the run in a folder, which nobody else writes to meanwhile."""
+        folder.check(self.description)
         folder.lock()
         try:
             if resume and folder.has_checkpoint:

@@ -21,6 +21,7 @@ from hypercast.host.training.description.device import Device
 from hypercast.host.training.description.model import Model
 from hypercast.host.training.description.recipe import make_recipe
 from hypercast.host.training.description.sampling import Sampling
+from hypercast.host.training.layer_numbers import check_layer_numbers
 from hypercast.host.training.prepare import (
     Prepared,
     loss_of,
@@ -30,7 +31,7 @@ from hypercast.host.training.prepare import (
     prepare_sampled,
     training_data,
 )
-from hypercast.host.training.rounding import check_edges, check_features
+from hypercast.host.training.rounding import check_edges, check_features, check_weights
 from hypercast.host.training.sample_source import SampleSource
 from hypercast.host.training.share import Share
 from hypercast.host.training.sharing import (
@@ -96,8 +97,11 @@ class Training:
         check_features((graph.with_normalised_features() if self.recipe.normalise_features
                         else graph).features, self.recipe.element_width)
         network = model.network(graph)
+        check_layer_numbers(network, self.recipe, sampling)
         self._weights = load_weights(Path(model.weights), network, self.recipe.gin_epsilon) \
             if model.weights else None
+        if self._weights and model.weights:
+            check_weights(self._weights, model.weights)
         check_micro_batches(self.recipe, sampling, check=check, chip=chip)
         self._share: Share | None = None
         assignment = completed(assignment or Assignment(), sampling)

@@ -9,7 +9,7 @@ import scipy.sparse
 from hypercast.host.files.reading.arrays import opened_archive
 from hypercast.host.files.reading.regular_file import FileError, Place
 
-__all__ = ["checked_csr", "read_csr"]
+__all__ = ["checked_csr", "read_csr", "require_entries"]
 
 _REMEDY = "save the matrix again"
 
@@ -89,3 +89,21 @@ def read_csr(path: Place) -> scipy.sparse.csr_array:
         data, indices, starts, shape = (
             parts[name] for name in ("data", "indices", "indptr", "shape"))
         return checked_csr(data, indices, starts, shape, path)
+
+
+def require_entries(matrix: scipy.sparse.csr_array, place: Place) -> None:
+    """Refuse a matrix of edges that has entries of zero, or such as are no number.
+
+    Whether they are edges, their values do not say.
+
+    Raises
+    ------
+    FileError
+        If there is one; names the first.
+    """
+    bad = np.flatnonzero((matrix.data == 0) | ~np.isfinite(matrix.data))
+    if bad.size:
+        row = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1
+        raise FileError(f"{place}: the entry of row {row} and column {matrix.indices[bad[0]]} is "
+                        f"{matrix.data[bad[0]]}, so there is an edge or none; save the matrix "
+                        f"after eliminate_zeros(), without entries that are no number")

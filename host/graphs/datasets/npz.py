@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from hypercast.host.files.reading.arrays import Archive, opened_archive
-from hypercast.host.files.reading.csr import checked_csr
+from hypercast.host.files.reading.csr import checked_csr, require_entries
 from hypercast.host.graphs.datasets.error import reading
 from hypercast.host.graphs.datasets.splits import split_per_class
 from hypercast.host.graphs.graph_arguments import GraphArguments, graph_arguments
@@ -46,6 +46,7 @@ def load_npz(path: str | PathLike[str], *, train: int = 20, validation: int = 30
         with opened_archive(path) as arrays:
             adjacency, features = (_matrix(arrays, name, path) for name in ("adj", "attr"))
             labels = checked_labels(arrays["labels"])
+        require_entries(adjacency, f"{path}, adj_*")
         adjacency.data = np.ones(len(adjacency.data))
         parts = split_per_class(labels, train=train, validation=validation, seed=seed)
         edges, weights = matrix_edges(adjacency, len(labels))

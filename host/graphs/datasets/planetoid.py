@@ -163,6 +163,8 @@ def _check_sizes(parts: Mapping[str, Any], files: Mapping[str, Path]) -> None:
     first, numbers = parts["allx"].shape[0], parts["test.index"]
     if len(parts["y"]) > first or not np.array_equal(parts["y"], parts["ally"][:len(parts["y"])]):
         raise DatasetError(f"{files['y']} is not the beginning of {files['ally']}; {_REMEDY}")
+    if (parts["x"] != parts["allx"][:len(parts["y"])]).nnz:
+        raise DatasetError(f"{files['x']} is not the beginning of {files['allx']}; {_REMEDY}")
     values, times = np.unique(numbers, return_counts=True)
     if times.max(initial=1) > 1 or values.min(initial=first) < first:
         raise DatasetError(f"{files['test.index']} has a number twice, or one that allx has, too; "

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hypercast.host.files.reading.arrays import read_array
-from hypercast.host.files.reading.csr import read_csr
+from hypercast.host.files.reading.csr import read_csr, require_entries
 from hypercast.host.files.reading.json_file import read_json
 from hypercast.host.files.reading.regular_file import FileError
 from hypercast.host.files.reading.whole_numbers import whole_number, whole_numbers
@@ -54,6 +54,7 @@ def load_saint(folder: str | PathLike[str]) -> GraphArguments:
         if adjacency.shape != (vertices, vertices):
             raise DatasetError(f"{edges} is of shape {adjacency.shape}, but {features} has "
                                f"{vertices} rows; give files of the same graph")
+        require_entries(adjacency, edges)
         entries = adjacency.tocoo()
         return graph_arguments(
             np.stack([entries.col, entries.row], axis=1), values, _labels(classes, vertices),

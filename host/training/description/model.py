@@ -145,10 +145,15 @@ class Model:
 
     def _with_dropout(self, network: Network) -> Iterator[Layer]:
         """The layers, those with dropout being convolutions and what jumping knowledge ends in."""
-        rates = [*self.dropout, *self.dropout[-1:] * len(network.layers)]
-        for number, layer in enumerate(network.layers, 1):
-            last = self.jumping and number == len(network.layers)
-            drops = layer.order != LINEAR or last
+        layers = network.layers
+        dropped = [layer.order != LINEAR or (self.jumping and layer is layers[-1])
+                   for layer in layers]
+        if len(self.dropout) > max(sum(dropped), 1):
+            raise DescriptionError(
+                f"[model] dropout has {len(self.dropout)} numbers, but {sum(dropped)} layers of "
+                f"the network have dropout; give one for each, or one for all", "model", "dropout")
+        rates = [*self.dropout, *self.dropout[-1:] * len(layers)]
+        for layer, drops in zip(layers, dropped, strict=True):
             yield replace(layer, dropout=rates.pop(0)) if drops else layer
 
     def values(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ SAMPLERS = {"neighbours": ("batch", "fan_outs"), "nodes": ("batch", "coverage"),
 #: What keys are that are not given.
 SAMPLING_DEFAULTS = {"batch": 512, "fan_outs": (10, 25), "walk": 2, "coverage": 20.0, "parts": 4}
 #: What is outside of these is a slip, and no machine's memory.
-_RANGES = {"batch": (1, 1 << 24), "walk": (1, 1 << 16), "coverage": (1e-3, 1e6),
+_RANGES = {"batch": (1, 1 << 24), "walk": (1, 1 << 10), "coverage": (1e-3, 1e3),
            "parts": (1, 1 << 16)}
 #: More vertices than that no graph has here.
 _MOST_NEIGHBOURS = (1 << 31) - 1

@@ -5,6 +5,7 @@ import os
 import struct
 import subprocess
 import sys
+from functools import partial
 
 import click
 import numpy as np
@@ -12,7 +13,8 @@ import pytest
 from click.testing import CliRunner
 from safetensors.numpy import save_file
 
-from hypercast.host.commands.command_group import CommandGroup
+from hypercast.host.commands.command_group import UNFORESEEN, CommandGroup
+from tests.host.graphs.test_datasets import npz_parts
 from tests.host.test_cli import refused, run
 
 
@@ -38,9 +40,9 @@ def test_folders_that_are_not_there(kept, tmp_path, arguments):
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
-    (("--momentum", "nan"), "[recipe] momentum must be at least 0 and below 1, not nan"),
+    (("--momentum", "-0.5"), "momentum"),
     (("--optimiser", "adam", "--betas", "nan,0.9"), "--betas: [recipe] betas must be two numbers"),
-    (("--optimiser", "adam", "--epsilon", "nan"), "--epsilon: [recipe] epsilon must be finite"),
+    (("--optimiser", "adam", "--epsilon", "inf"), "--epsilon: [recipe] epsilon must be finite"),
     (("--learning-rate", "nan"), "--learning-rate: [recipe] learning_rates must be one or more"),
     (("--learning-rate", "1e300"), "learning rate 1e+300 gives optimiser constant"),
     (("--learning-rate", "1e9"), "which is not in 0 to 65535: lower it, or"),
@@ -53,10 +55,10 @@ def test_folders_that_are_not_there(kept, tmp_path, arguments):
     (("--sampler", "neighbours", "--fan-outs", 1 << 31), "more numbers from 1 to 2147483647, not"),
     (("--sampler", "neighbours", "--batch", 10**12), "--batch: [sampling] batch must be 1 to"),
     (("--sampler", "walks", "--walk", 10**12), "--walk: [sampling] walk must be 1 to"),
-    (("--staleness", "--smoothing", "nan"), "Invalid value for '--smoothing': nan is no number"),
-    (("--boards", 2, "--timeout", "nan"), "Invalid value for '--timeout': nan is no number"),
+    (("--staleness", "--smoothing", "nan"), "Invalid value for '--smoothing': 'nan' is no number"),
+    (("--boards", 2, "--timeout", "nan"), "Invalid value for '--timeout': 'nan' is no number"),
     (("--sampler", "nodes", "--coverage", "inf"), "--coverage: [sampling] coverage must be 0.001"),
-    (("--sampler", "nodes", "--coverage", "nan"), "--coverage: [sampling] coverage must be 0.001"),
+    (("--sampler", "nodes", "--coverage", "inf"), "--coverage: [sampling] coverage must be 0.001"),
     (("--device", "serial@0"), "'serial@0' is of 0 baud, but ports have 50 to 12000000; give"),
     (("--device", "serial@99999999999999999999"), "is not of the form serial[:PORT][@BAUD]"),
     (("--device", "serial@٣"), "is not of the form serial[:PORT][@BAUD]"),
@@ -65,6 +67,20 @@ def test_folders_that_are_not_there(kept, tmp_path, arguments):
     (("-P", "lanes=0x10"), "-P lanes must be a whole number, not '0x10'"),
     (("-P", "dimensions=99999999999999999999"), "-P dimensions must be a whole number"),
     (("--weights", os.devnull), "/dev/null is a device, not a regular file"),
+    (("--epochs", "1_0"), "--epochs': '1_0' is not a whole number"),
+    (("--epochs", "１０"), "--epochs': '１０' is not a whole number"),
+    (("--momentum", "٠.5"), "--momentum': '٠.5' is no number"),
+    (("--momentum", "nan"), "--momentum': 'nan' is no number"),
+    (("--dropout", "0.٥"), "'0.٥' is not a number or a list"),
+    (("--gin-epsilon", "1_0", "--model", "gin"), "'1_0' is no number"),
+    (("--dropout", "0.999999999"), "dropout must be at least 0 and, rounded to 1/65536, below 1"),
+    (("--learning-rate", "1,2,3"), "learning_rate has 3 numbers, but the network has 2 layers"),
+    (("--weight-decay", "1,2", "--layers", 1), "weight_decay has 2 numbers, but the network has 1 "
+                                               "layer; give one for each, or one for all"),
+    (("--dropout", "0,0.5,0.5"), "dropout has 3 numbers, but 2 layers of the network have"),
+    (("--sampler", "neighbours", "--fan-outs", "1,2,3"), "fan_outs has 3 numbers, but the network"),
+    (("--sampler", "walks", "--walk", 65536), "[sampling] walk must be 1 to 1024, not 65536"),
+    (("--sampler", "nodes", "--coverage", "1e6"), "coverage must be 0.001 to 1000.0, not"),
 ])
 def test_values_that_make_no_sense(tmp_path, arguments, message):
     assert message in refused("train", "karate", "--run", tmp_path / "run", *arguments, status=2)
@@ -103,6 +119,37 @@ def test_yaml_that_reads_differently_than_it_says(tmp_path, value, message):
     assert message in refused("train", path, status=2)
 
 
+def test_a_name_that_is_no_text_is_refused_before_the_training(tmp_path):
+    path = tmp_path / "graph\udcff.npz"
+    np.savez(path, **npz_parts())
+    found = refused("train", path, "--run", tmp_path / "run", status=2)
+    assert "\\udcff.npz\", which is no UTF-8 text; rename the file" in found
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_without_a_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "--run': it is empty" in refused("train", "karate", "--run", "", status=2)
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (("--vertices", 1 << 31, "--edges", 10, "--layers", "5,4"), "the graph has 2147483648 vert"),
+    (("--vertices", 20, "--edges", 10, "--layers", "99999999999999,4"), "99999999999999 input"),
+    (("--vertices", 20, "--edges", 10, "--layers", "5,99999999999999"), "99999999999999 classes"),
+])
+def test_sizes_that_no_chip_can_name(arguments, message):
+    assert message in refused("model", *arguments, status=2)
+
+
+@pytest.mark.parametrize("arguments", [
+    ("build", "--board", "ulx3s"), ("verilog", "--preset", "tiny")])
+def test_folders_that_cannot_be_written(tmp_path, arguments):
+    (tmp_path / "file").touch()
+    found = refused(*arguments, "-o", tmp_path / "file" / "x", status=1)
+    assert found.startswith(f"error: {tmp_path / 'file' / 'x'}: Not a directory")
+
+
 def bfloat16(path):
     """A file of safetensors as PyTorch writes one of bfloat16."""
     header = json.dumps({"convs.0.bias": {
@@ -110,16 +157,19 @@ def bfloat16(path):
     path.write_bytes(struct.pack("<Q", len(header)) + header + bytes(8))
 
 
-def too_large(path):
-    save_file({"convs.0.lin.weight": np.full((4, 34), 40, np.float32),
-               "convs.0.bias": np.zeros(4, np.float32),
-               "convs.1.lin.weight": np.zeros((2, 4), np.float32),
-               "convs.1.bias": np.zeros(2, np.float32)}, path)
+def alike(value):
+    """Makes a file of safetensors whose weights are all of one value."""
+    return partial(save_file, {
+        "convs.0.lin.weight": np.full((4, 34), value, np.float32),
+        "convs.0.bias": np.zeros(4, np.float32),
+        "convs.1.lin.weight": np.full((2, 4), value, np.float32),
+        "convs.1.bias": np.zeros(2, np.float32)})
 
 
 @pytest.mark.parametrize(("make", "message"), [
     (bfloat16, "convs.0.bias is of type BF16; save it as float32 (tensor.float())"),
-    (too_large, "convs.0.lin.weight[0, 0] is 40, but weights are at least -32 and below 32"),
+    (alike(40), "convs.0.lin.weight[0, 0] is 40, but weights are at least -32 and below 32"),
+    (alike(1e-10), "weights W1 would all be zero: all weights are rounded to multiples of 1.49e-"),
     (lambda path: path.write_bytes(b"nothing"), "is damaged or not a file of safetensors"),
 ])
 def test_weights(tmp_path, make, message):
@@ -138,7 +188,7 @@ def test_all_neighbours_at_once():
 
 @pytest.mark.timeout(60)
 def test_more_vertices_than_any_graph_has():
-    assert "is not in the range 1<=x<=2147483648" in refused(
+    assert "is not a whole number" in refused(
         "model", "--vertices", 10**50, "--edges", 1, "--layers", "1,1", status=2)
 
 
@@ -152,29 +202,48 @@ def test_a_fifo_is_no_data_set(tmp_path):
 # --- The last resort ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("error", "status", "message"), [
-    (ValueError("a is 1; make it 2"), 2, "error: a is 1; make it 2"),
-    (RuntimeError("two\n lines"), 1, "error: two lines"),
-    (MemoryError(), 1, "error: memory is used up (no more is given); take a smaller graph"),
-    (KeyError("te"), 1, "error: KeyError: 'te' (host/commands/command_group.py, line "),
-    (TypeError("no"), 1, "error: TypeError: no (host/"),
-    (OverflowError("int too large"), 1, "error: OverflowError: int too large (host/"),
-    (RecursionError("too deep"), 1, "error: RecursionError: too deep (host/"),
-    (AssertionError(), 1, "error: AssertionError: no more is said (host/"),
-    (FileNotFoundError(2, "No such file", "x"), 1, "error: x: No such file; check the path"),
-])
-def test_whatever_is_raised(error, status, message):
+def failing(statement, name):
+    """What a command says that carries out a statement of module ``name``."""
     @click.group(cls=CommandGroup)
     def group():
         pass
 
     @group.command()
     def fail():
-        raise error
+        exec(statement, {"__name__": name})
 
     result = CliRunner().invoke(group, ["fail"])
-    assert result.exit_code == status and result.stderr.startswith(message)
     assert len(result.stderr.splitlines()) == 1 and result.stdout == ""
+    return result.exit_code, result.stderr
+
+
+@pytest.mark.parametrize(("statement", "status", "message"), [
+    ("raise ValueError('a is 1; make it 2')", 2, "error: a is 1; make it 2"),
+    ("raise RuntimeError('two\\n lines')", 1, "error: two lines"),
+    ("raise OverflowError('it is too large')", 1, "error: it is too large"),
+    ("raise MemoryError", 1, "error: memory is used up (no more is given); take a smaller graph"),
+    ("raise KeyError('te')", 1, "error: KeyError: 'te' (host/commands/command_group.py, line "),
+    ("raise TypeError('no')", 1, "error: TypeError: no (host/"),
+    ("assert False", 1, "error: AssertionError: no more is said (host/"),
+    ("open('/nowhere/x')", 1, "error: /nowhere/x: No such file or directory; check the path"),
+])
+def test_what_our_own_code_raises(statement, status, message):
+    found, text = failing(statement, "hypercast.host.some_module")
+    assert found == status and text.startswith(message)
+
+
+@pytest.mark.parametrize("statement", [
+    "int('x')", "b'\\xff'.decode()", "(1 << 70).to_bytes(2, 'big')", "1 / 0",
+    "import json; json.loads('{')",
+])
+def test_what_python_raises_is_no_message_for_users(statement):
+    status, text = failing(statement, "hypercast.host.some_module")
+    assert status == 1 and UNFORESEEN in text
+
+
+def test_what_libraries_raise_is_no_message_for_users():
+    status, text = failing("raise ValueError('a is 1; make it 2')", "library")
+    assert status == 1 and UNFORESEEN in text
 
 
 @pytest.mark.parametrize("locale", [

@@ -174,6 +174,7 @@ def test_planetoid_checks_indices(folder):
     ("ally", np.ones((6, 2), dtype=np.int32), "row 0 has 2 classes, but a vertex has one"),
     ("ty", np.zeros((3, 3)), r"ty has 3 columns, but \S+ally 2"),
     ("y", rows([1, 0])[1], r"y is not the beginning of"),
+    ("x", rows([0, 2])[0], r"x is not the beginning of \S+allx"),
     ("test.index", b"9\n6\n", r"tx is of 3 vertices, but \S+test\.index of 2"),
     ("test.index", b"9\n6\n6\n", "a number twice"),
     ("test.index", b"9\n6\n5\n", "one that allx has, too"),
@@ -244,6 +245,10 @@ def test_npz(tmp_path):
 @pytest.mark.parametrize(("change", "message"), [
     ({"labels": np.array([{}])}, "array labels, is of type object"),  # pickled
     ({"adj_indices": np.full(11, 99)}, r"adj_\*: index 0 is 99"),
+    ({"adj_data": np.array([1.0] * 3 + [0.0] + [1.0] * 7)},
+     r"adj_\*: the entry of row 3 and column 4 is 0.0, so there is an edge or none"),
+    ({"adj_data": np.array([1.0] * 10 + [np.nan])},
+     r"adj_\*: the entry of row 10 and column 11 is nan"),
     ({"adj_indptr": np.arange(3)}, r"adj_\*: there are 3 index pointers"),
 ])
 def test_npz_damaged(tmp_path, change, message):

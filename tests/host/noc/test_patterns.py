@@ -114,7 +114,7 @@ def test_creation_cycles_have_the_rate(rate):
         assert len(own) / (own[-1] + 1) == pytest.approx(rate, rel=0.05)
 
 
-@pytest.mark.parametrize("rate", [0, -0.5, 1.01])
+@pytest.mark.parametrize("rate", [0, -0.5, 1.01, 1e-320])
 def test_impossible_rates(rate):
-    with pytest.raises(PatternError, match=f"rate must be above 0 and at most 1 .* not {rate}"):
+    with pytest.raises(PatternError, match=f"rate must be 1e-06 to 1 .* not {rate}"):
         creation_cycles(np.zeros(3, dtype=int), rate)

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from hypercast import Graph, Trainer
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.report.folder import load_run
 from hypercast.host.report.page import page
@@ -211,6 +212,17 @@ def test_files_of_a_run_that_make_no_sense(tmp_path, name, old, new, message):
     path.write_text(text.replace(old, new, 1))
     with pytest.raises(RunError, match=rf"{name} cannot be read \(.*({message}).* again$"):
         load_run(tmp_path)
+
+
+def test_records_that_are_not_those_of_the_checkpoint(tmp_path):
+    folder = tmp_path / "run"
+    with Trainer(Graph.load("karate"), run=folder, epochs=2) as trainer:
+        trainer.fit()
+    load_run(folder)
+    path = folder / "epochs.jsonl"
+    path.write_text(path.read_text().replace('"saturations": 0', '"saturations": 1', 1))
+    with pytest.raises(RunError, match=r"epochs\.jsonl has changed since"):
+        load_run(folder)
 
 
 def test_slices_that_are_not_the_steps(tmp_path):

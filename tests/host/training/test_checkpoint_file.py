@@ -54,6 +54,12 @@ def test_what_is_written_is_read_back(tmp_path, path, best):
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_the_same_checkpoint_is_the_same_file(path, content):
+    for _ in range(8):  # the writer's own order of names is random
+        save_checkpoint(path, kept(3, best=1))
+        assert path.read_bytes() == content
+
+
 def test_a_write_that_fails_leaves_the_old_one(path, monkeypatch):
     save_checkpoint(path, kept(2))
 

@@ -10,11 +10,19 @@ from hypothesis import strategies as st
 from hypercast import Graph, Trainer
 from hypercast.host.cli import main
 from hypercast.host.graphs.graph import GraphError
+from hypercast.host.graphs.interchange.weights import WeightsError
 from hypercast.host.training.prepare import prepare
-from hypercast.host.training.rounding import RoundingWarning, check_edges, check_features
+from hypercast.host.training.rounding import (
+    RoundingWarning,
+    check_edges,
+    check_features,
+    check_weights,
+)
+from hypercast.reference.masters import master_weights
 from hypercast.reference.network import Network
 from hypercast.reference.quantization import quantize
 from hypercast.reference.recipe import Recipe
+from hypercast.reference.tensor import Kind, Tensor
 
 VALUES = np.random.default_rng(1).uniform(1, 2, (50, 8))
 FORMS = pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array])
@@ -85,6 +93,31 @@ def test_nothing_but_zeros():
 
 def graph(values):
     return Graph.from_edges([[0, 1]], values, np.arange(len(values)) % 2, train=range(10))
+
+
+@given(st.integers(0, 1 << 32), st.integers(1, 40))
+def test_what_is_lost_of_weights_is_what_masters_lose(seed, spread):
+    generator = np.random.default_rng(seed)
+    values = generator.normal(size=(12, 5)) * 2.0**generator.integers(-spread, 1, (12, 5))
+    values *= generator.random((12, 5)) < 0.7
+    there, left = np.count_nonzero(values), np.count_nonzero(master_weights(values, "W1"))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            check_weights({Tensor(Kind.WEIGHTS, 1): values}, "file")
+        except WeightsError as error:
+            assert there and not left and "file: weights W1 would all be zero" in str(error)
+            return
+    assert left or not there
+    share = (there - left) / max(there, 1)
+    assert [str(one.message).partition(" of")[0] for one in caught] == (
+        [f"file: {share:.1%}"] if share > 0.01 else [])
+
+
+def test_biases_may_vanish():
+    with pytest.warns(RoundingWarning, match="of the initial weights"):
+        check_weights({Tensor(Kind.WEIGHTS, 1): np.ones(3),
+                       Tensor(Kind.BIAS, 1): np.full(3, 1e-10)}, "file")
 
 
 def test_trainings():

@@ -67,11 +67,13 @@ def test_a_first_epoch_that_fails_leaves_the_earlier_run(kept, monkeypatch):
 
 
 def test_an_earlier_run_is_replaced_by_the_first_epoch(kept):
+    (kept / "report.html").touch()
     with trainer(kept, seed=4) as found:
         found.step()
         assert RunFolder(kept).description().recipe.seed == 4
         assert RunFolder(kept).load_checkpoint().state.step == 1
         assert len(RunFolder(kept).records()) == 1
+    assert not (kept / "report.html").exists()
 
 
 class Died(BaseException):

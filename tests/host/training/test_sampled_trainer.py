@@ -105,10 +105,10 @@ def test_another_sampler_is_not_resumed(tmp_path):
 @pytest.mark.parametrize(("change", "message"), [
     ({"sampler": "layers"}, "sampler must be one of neighbours, nodes, edges, walks"),
     ({"batch": 0}, "batch must be 1 to 16777216, not 0"),
-    ({"sampler": "walks", "coverage": 1e-320}, "coverage must be 0.001 to 1000000.0, not 1e-320"),
+    ({"sampler": "walks", "coverage": 1e-320}, "coverage must be 0.001 to 1000.0, not 1e-320"),
     ({"sampler": "cut", "parts": 1 << 17}, "parts must be 1 to 65536, not 131072"),
     ({"fan_outs": (3, 0)}, "fan_outs must be one or more numbers from 1 to 2147483647"),
-    ({"coverage": -1.0}, "coverage must be 0.001 to 1000000.0"),
+    ({"coverage": -1.0}, "coverage must be 0.001 to 1000.0"),
     ({"fan_outs": ()}, "fan_outs must be one or more numbers from 1 to 2147483647"),
     ({"batch": 5}, "batch is of sampler neighbours or nodes or edges or walks, not of None"),
     ({"sampler": "edges", "fan_outs": (3,)}, "fan_outs is of sampler neighbours, not of edges"),

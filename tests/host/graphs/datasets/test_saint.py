@@ -104,6 +104,9 @@ def test_keys_that_are_there_twice(saint):
     ("shape", [4, 9], r"is of shape \(4, 9\), but .*feats\.npy has 4 rows"),
     ("shape", [4], r"shape \[4\] is not of rows and columns"),
     ("format", b"csc", "another format than csr"),
+    ("data", [True, True, True, False, True, True],
+     "the entry of row 2 and column 0 is False, so there"),
+    ("data", [1.0] * 5 + [np.inf], "the entry of row 3 and column 2 is inf, so there"),
 ])
 def test_matrices_are_checked_before_use(saint, part, value, message):
     with np.load(saint / "adj_full.npz") as file:
