@@ -9,7 +9,14 @@ import json
 from dataclasses import dataclass
 from typing import Any, Self
 
-from hypercast.rtl.isa import ADDRESS_WIDTH, BASE_WIDTH, RECORD_WIDTH, STRIP_WIDTH, TENSOR_WIDTH
+from hypercast.rtl.isa import (
+    ADDRESS_WIDTH,
+    BASE_WIDTH,
+    RECORD_WIDTH,
+    ROW_NUMBER_WIDTH,
+    STRIP_WIDTH,
+    TENSOR_WIDTH,
+)
 
 __all__ = ["PRESETS", "Config", "ConfigurationError"]
 
@@ -220,8 +227,13 @@ class Config:
 
     @property
     def info_rows(self) -> int:
-        """Rows of label records, weights or bits (16 bits each) packed in one memory word."""
+        """Rows of label records, weights or bits packed in one memory word."""
         return self.word_width // RECORD_WIDTH
+
+    @property
+    def row_numbers(self) -> int:
+        """Row numbers of a word-sparse matrix in one memory word, and words that follow them."""
+        return self.word_width // ROW_NUMBER_WIDTH
 
     @property
     def index_width(self) -> int:

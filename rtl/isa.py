@@ -18,10 +18,11 @@ __all__ = [
     "HEADER_WIDTH", "INSTRUCTION_WIDTH", "INSTRUCTION_WORDS", "KEY_MASK", "KEY_WIDTH",
     "LONGEST_SHIFT", "LOSS_EXPONENT", "LOSS_PANELS_WIDTH", "LOSS_SHIFT", "LOSS_WEIGHT_ONE",
     "MASTER_EXPONENT", "MAXIMUM_EXPONENT", "MINIMUM_EXPONENT", "OPCODE_MASK", "OPERANDS",
-    "OPERATIONS", "PANELS_WIDTH", "PHASE_WIDTH", "RECORD_WIDTH", "ROWS_WIDTH", "SHIFT_WIDTH",
-    "STEP_KEY_INCREMENT", "STRIP_WIDTH", "TENSORS", "TENSOR_WIDTH", "THRESHOLD_WIDTH",
-    "VERTICES_WIDTH", "WAITS_WIDTH", "Bypass", "DrainSource", "Engine", "Kind", "Opcode",
-    "OperandSource", "Operation", "Split", "decode", "encode", "engine_of", "largest", "opcodes_of",
+    "OPERATIONS", "PANELS_WIDTH", "PHASE_WIDTH", "RECORD_WIDTH", "ROWS_WIDTH", "ROW_NUMBER_WIDTH",
+    "SHIFT_WIDTH", "STEP_KEY_INCREMENT", "STRIP_WIDTH", "TENSORS", "TENSOR_WIDTH",
+    "THRESHOLD_WIDTH", "VERTICES_WIDTH", "WAITS_WIDTH", "Bypass", "DrainSource", "Engine", "Kind",
+    "Opcode", "OperandSource", "Operation", "Split", "decode", "encode", "engine_of", "largest",
+    "opcodes_of",
 ]
 
 INSTRUCTION_WIDTH = 352
@@ -57,6 +58,8 @@ KEY_MASK = (1 << KEY_WIDTH) - 1
 DIGITS_WIDTH = 3
 #: Bits of a record of labels: a vertex's label and set, its weight, or some bits of its labels.
 RECORD_WIDTH = 16
+#: Bits of a row's number in a word-sparse matrix, which is stored plus one.
+ROW_NUMBER_WIDTH = 16
 
 #: Fixed exponent of the 32-bit master weights: range +-32, resolution 2**-26.
 MASTER_EXPONENT = -26

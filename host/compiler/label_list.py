@@ -39,7 +39,7 @@ class LabelFormat(NamedTuple):
                    weighted=several_samples or bool(np.any(weights != LOSS_WEIGHT_ONE)))
 
     def records(self, classes: int, config: Config) -> int:
-        """16-bit records of a vertex."""
+        """Records of a vertex, of ``RECORD_WIDTH`` bits."""
         return 1 + self.weighted + (-(-classes // config.lanes) if self.sigmoid else 0)
 
 

@@ -162,7 +162,7 @@ class _Checks:
         """Words that the core with most of them takes of a word-sparse operand's panels."""
         name = self._start(Listing.INDEX, entry["address"])
         matrix, entries = self._job.regions[FEATURES], []
-        group = self._config.word_width // 16 + 1  # row numbers, and the words of these rows
+        group = self._config.row_numbers + 1  # and the word of the numbers
         for image in self._job.images:
             words = dict(image)
             index = np.ascontiguousarray(words[name]).view("<u4").reshape(-1, 2).astype(int)
