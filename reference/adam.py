@@ -28,6 +28,7 @@ from hypercast.reference.arithmetic import (
 )
 from hypercast.reference.array_types import BoolArray, IntArray
 from hypercast.reference.quantization import mantissa_and_shift
+from hypercast.rtl.isa import EPSILON_WIDTH, FACTOR_ONE, FACTOR_WIDTH
 
 __all__ = [
     "AdamRates", "AdamResult", "adam_update", "direction", "next_second_moment",
@@ -39,7 +40,7 @@ _MANTISSA_BITS = 26
 #: Fraction bits of a second moment, in units of the momenta's squared.
 _SECOND_BITS = 12
 #: Bits of a root's mantissa, of ``epsilon`` and of their sum; the highest is one.
-_ROOT_BITS = 18
+_ROOT_BITS = EPSILON_WIDTH
 #: Fraction bits of the sum if its exponent is 0, in units of the momenta.
 _FRACTION_BITS = _ROOT_BITS + (_SECOND_BITS - _MANTISSA_BITS) // 2
 #: Fraction bits of ``m / (sqrt(V) + epsilon)``.
@@ -101,10 +102,10 @@ class AdamRates(NamedTuple):
         ValueError
             If a constant is too large for its field.
         """
-        momentum = round(betas[0] * 65536)
+        momentum = round(betas[0] * FACTOR_ONE)
         second_decay, second_shift = mantissa_and_shift(1 - betas[1], f"beta2 {betas[1]}")
         # The corrections are of the moments as they are, with the rounded constants.
-        kept, forgotten = momentum / 65536, math.ldexp(second_decay, -second_shift)
+        kept, forgotten = momentum / FACTOR_ONE, math.ldexp(second_decay, -second_shift)
         corrected = (1 - kept) / (1 - kept**step)
         growth = math.sqrt(-math.expm1(step * math.log1p(-forgotten)) / forgotten)
         # The growth comes near that of ever so many steps.
@@ -256,7 +257,7 @@ def adam_update(gradient: IntArray, master: IntArray, momentum: IntArray, second
     rates : AdamRates
         Constants.
     gradient_shift : int
-        Right shift, 0 to 63, applied to ``gradient << 16``.
+        Right shift, 0 to ``LONGEST_SHIFT``, applied to ``gradient << GRADIENT_ZEROS``.
     operand_shift : int
         Right shift from master weights to operands of ``width`` bits.
 
@@ -269,8 +270,9 @@ def adam_update(gradient: IntArray, master: IntArray, momentum: IntArray, second
         master * np.int64(rates.decay), rates.decay_shift)
     limits = -1 << 31, (1 << 31) - 1
     clipped = np.clip(total, *limits)
-    towards_zero = np.where(np.asarray(momentum) < 0, 1 << 15, -1 << 15)
-    velocity = total + rounded_shift(momentum * np.int64(rates.momentum) + towards_zero, 16)
+    towards_zero = np.where(np.asarray(momentum) < 0, FACTOR_ONE // 2, -FACTOR_ONE // 2)
+    velocity = total + rounded_shift(
+        momentum * np.int64(rates.momentum) + towards_zero, FACTOR_WIDTH)
     new_momentum = np.clip(velocity, *limits)
     second_moment = next_second_moment(second_moment, clipped, rates)
     step, too_long = direction(new_momentum, second_moment, rates)

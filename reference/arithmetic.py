@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hypercast.reference.array_types import BoolArray, IntArray
+from hypercast.rtl.isa import FACTOR_WIDTH, GRADIENT_ZEROS, LOSS_WEIGHT_ONE
 
 __all__ = [
-    "EXP_TABLE", "LOG_TABLE", "RECIPROCAL_TABLE", "WEIGHT_ONE", "LossRow", "Rates", "UpdateResult",
+    "EXP_TABLE", "LOG_TABLE", "RECIPROCAL_TABLE", "LossRow", "Rates", "UpdateResult",
     "align", "bit_length", "gradient_term", "keep_mask", "magnitude", "requantize", "rounded_shift",
     "sigmoid_gradient", "softmax_gradient", "update",
 ]
@@ -134,12 +135,6 @@ EXP_TABLE = tuple(round(65536 * 2 ** (-i / 64)) for i in range(65))
 LOG_TABLE = tuple(round(4096 * float(np.log2(1 + i / 64))) for i in range(65))
 #: ``2**17 / (1 + i / 64)`` for i = 0..64, rounded.
 RECIPROCAL_TABLE = tuple(round((1 << 17) * 64 / (64 + i)) for i in range(65))
-#: Exponent of the accumulator-like value from which the loss gradient is requantized.
-LOSS_EXPONENT = -33
-#: LOSS's aux_shift is this minus the logits' exponent.
-LOSS_SHIFT = 10
-#: A vertex's loss weight of one: weights have 15 fraction bits.
-WEIGHT_ONE = 1 << 15
 
 
 class LossRow(NamedTuple):
@@ -194,7 +189,7 @@ def _weighted(loss: IntArray, weights: IntArray) -> IntArray:
 
 
 def softmax_gradient(logits: npt.ArrayLike, labels: npt.ArrayLike, shift: int,
-                     weights: npt.ArrayLike = WEIGHT_ONE) -> LossRow:
+                     weights: npt.ArrayLike = LOSS_WEIGHT_ONE) -> LossRow:
     """Softmax cross-entropy of every row.
 
     Per row: ``d = max - z``; ``u = (d * LOG2_E << 8) >> shift`` is ``d`` in bits with 12 fraction
@@ -209,7 +204,7 @@ def softmax_gradient(logits: npt.ArrayLike, labels: npt.ArrayLike, shift: int,
     labels : (V,) array
         Class of each vertex; -1 (no class) gives the plain softmax and a meaningless loss.
     shift : int
-        ``LOSS_SHIFT`` minus the logits' exponent, 0 to 63.
+        ``LOSS_SHIFT`` minus the logits' exponent, 0 to ``LONGEST_SHIFT``.
     weights : int or (V,) array
         Weight ``w`` of each vertex, 16 bits unsigned, 15 of them fraction bits.
     """
@@ -230,7 +225,7 @@ def softmax_gradient(logits: npt.ArrayLike, labels: npt.ArrayLike, shift: int,
 
 
 def sigmoid_gradient(logits: npt.ArrayLike, labels: npt.ArrayLike, shift: int,
-                     weights: npt.ArrayLike = WEIGHT_ONE) -> LossRow:
+                     weights: npt.ArrayLike = LOSS_WEIGHT_ONE) -> LossRow:
     """Binary cross-entropy of every row's labels, each with a sigmoid of its own.
 
     Per label: ``u = (abs(z) * LOG2_E << 8) >> shift`` and ``e = 2**-u``, as for the softmax;
@@ -294,17 +289,18 @@ class UpdateResult(NamedTuple):
 
 
 def gradient_term(gradient: npt.ArrayLike, shift: int) -> IntArray:
-    """What an accumulated gradient adds to the momenta: ``gradient * 2**16 / 2**shift``.
+    """What an accumulated gradient adds to the momenta.
 
-    It saturates to 34 bits; that changes no sum that is saturated to 32 bits.
+    It is ``gradient * 2**GRADIENT_ZEROS / 2**shift``, and saturates to 34 bits; that changes no sum
+    that is saturated to 32 bits.
     """
-    # gradient << 16 may exceed 64 bits: shift first where that loses nothing.
-    if shift >= 16:
-        step = rounded_shift(gradient, shift - 16)
+    # With its zeros it may exceed 64 bits: shift first where that loses nothing.
+    if shift >= GRADIENT_ZEROS:
+        step = rounded_shift(gradient, shift - GRADIENT_ZEROS)
     else:
         step = np.asarray(gradient, dtype=np.int64)
         limit = np.int64(1) << np.int64(40)
-        step = np.clip(step, -limit, limit) << (16 - shift)
+        step = np.clip(step, -limit, limit) << (GRADIENT_ZEROS - shift)
     limit = np.int64(1) << np.int64(33)
     return np.clip(step, -limit, limit - 1)
 
@@ -322,11 +318,11 @@ def update(gradient: IntArray, master: IntArray, momentum: IntArray, rates: Rate
     master, momentum : array
         int32 values.
     gradient_shift : int
-        Right shift, 0 to 63, applied to ``gradient << 16``.
+        Right shift, 0 to ``LONGEST_SHIFT``, applied to ``gradient << GRADIENT_ZEROS``.
     operand_shift : int
         Right shift from master weights to operands of ``width`` bits.
     """
-    velocity = (rounded_shift(momentum * np.int64(rates.momentum), 16)
+    velocity = (rounded_shift(momentum * np.int64(rates.momentum), FACTOR_WIDTH)
                 + gradient_term(gradient, gradient_shift)
                 + rounded_shift(master * np.int64(rates.decay), rates.decay_shift))
     velocity, saturated_v = requantize(velocity, 0, 32)

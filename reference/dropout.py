@@ -10,6 +10,7 @@ import scipy.sparse
 
 from hypercast.reference.arithmetic import keep_mask
 from hypercast.reference.array_types import BoolArray, IntArray, SparseArray
+from hypercast.rtl.isa import FACTOR_ONE, KEY_MASK, THRESHOLD_WIDTH
 
 __all__ = ["Dropout"]
 
@@ -25,18 +26,19 @@ class Dropout:
     """Dropout of one layer's input in the chip's terms.
 
     What is kept would be multiplied by ``1 / (1 - p)``; the chip does so where the product that
-    uses it is drained, as ``2**exponent * multiplier / 65536``.
+    uses it is drained, as ``2**exponent * multiplier / FACTOR_ONE``.
 
     Parameters
     ----------
     key : int
         32 bits, the layer's; the step key is added to it.
     threshold : int
-        16 bits; an element is dropped with probability ``threshold / 65536``.
+        An element is dropped with probability ``threshold / 2**THRESHOLD_WIDTH``.
     exponent : int
         Added to the exponent of the product (DRAIN's ``exponent_bias``).
     multiplier : int
-        32769 to 65535, or 0 for exactly ``2**exponent`` (DRAIN's ``scale``).
+        Above half of ``FACTOR_ONE`` and below it, or 0 for exactly ``2**exponent`` (DRAIN's
+        ``scale``).
     """
 
     key: int = 0
@@ -47,26 +49,28 @@ class Dropout:
     @classmethod
     def from_rate(cls, rate: float, layer: int) -> Self:
         """Constants for probability ``rate`` (below one) on the input of ``layer`` (from 1)."""
-        threshold = round(rate * 65536)
-        if not 0 <= threshold < 65536:
-            raise ValueError(f"dropout must be at least 0 and, rounded to 1/65536, below 1, not "
-                             f"{rate}")
-        scale = 65536 / (65536 - threshold)
+        certain = 1 << THRESHOLD_WIDTH
+        threshold = round(rate * certain)
+        if not 0 <= threshold < certain:
+            raise ValueError(f"dropout must be at least 0 and, rounded to 1/{certain}, below 1, "
+                             f"not {rate}")
+        scale = certain / (certain - threshold)
         exponent = math.ceil(math.log2(scale))
-        multiplier = round(65536 * scale / 2**exponent)
-        if multiplier == 32768:  # 2**(exponent - 1), a little more before it was rounded
+        multiplier, half = round(FACTOR_ONE * scale / 2**exponent), FACTOR_ONE // 2
+        if multiplier == half:  # 2**(exponent - 1), a little more before it was rounded
             exponent -= 1
-        return cls(key=layer * LAYER_KEY_INCREMENT & 0xFFFFFFFF, threshold=threshold,
-                   exponent=exponent, multiplier=multiplier if 32768 < multiplier < 65536 else 0)
+        return cls(key=layer * LAYER_KEY_INCREMENT & KEY_MASK, threshold=threshold,
+                   exponent=exponent,
+                   multiplier=multiplier if half < multiplier < FACTOR_ONE else 0)
 
     @property
     def scale(self) -> float:
         """What the chip multiplies by, as a float."""
-        return 2.0**self.exponent * (self.multiplier / 65536 or 1.0)
+        return 2.0**self.exponent * (self.multiplier / FACTOR_ONE or 1.0)
 
     def keep(self, step_key: int, ranks: npt.ArrayLike, features: npt.ArrayLike) -> BoolArray:
         """``keep_mask`` of this layer at a step."""
-        key = (self.key + step_key) & 0xFFFFFFFF
+        key = (self.key + step_key) & KEY_MASK
         return keep_mask(key, self.threshold, ranks, features)
 
     def apply(self, matrix: npt.NDArray[Element] | SparseArray, step_key: int,

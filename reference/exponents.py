@@ -2,9 +2,14 @@
 
 from collections.abc import Callable, ItemsView, Mapping
 
-from hypercast.reference.arithmetic import LOSS_SHIFT
 from hypercast.reference.tensor import Tensor
-from hypercast.rtl.isa import MAXIMUM_EXPONENT, MINIMUM_EXPONENT
+from hypercast.rtl.isa import (
+    GRADIENT_ZEROS,
+    LONGEST_SHIFT,
+    LOSS_SHIFT,
+    MAXIMUM_EXPONENT,
+    MINIMUM_EXPONENT,
+)
 
 __all__ = ["AccumulatorError", "AlignmentError", "ExponentError", "ExponentFile", "chosen_exponent"]
 
@@ -147,7 +152,7 @@ class ExponentFile:
         if base > self[name]:
             raise ExponentError(
                 f"accumulators of {name} have exponent {base}, above the tensor's {self[name]}")
-        return min(self[name] - base, 63)
+        return min(self[name] - base, LONGEST_SHIFT)
 
     def bias_shift(self, bias: Tensor, base: int) -> int:
         """Left shift that aligns ``bias`` with accumulators of exponent ``base``.
@@ -163,7 +168,7 @@ class ExponentFile:
             raise AlignmentError(
                 f"{bias} with exponent {self[bias]} must be shifted left by {shift}, more than "
                 f"{limit}, to meet accumulators with exponent {base}")
-        return max(shift, -63)
+        return max(shift, -LONGEST_SHIFT)
 
     def loss_shift(self, logits: Tensor) -> int:
         """The shift ``softmax_gradient`` needs.
@@ -171,14 +176,14 @@ class ExponentFile:
         Raises
         ------
         AlignmentError
-            If it is not 0 to 63.
+            If it is not 0 to ``LONGEST_SHIFT``.
         """
         shift = LOSS_SHIFT - self[logits]
-        if not 0 <= shift <= 63:
+        if not 0 <= shift <= LONGEST_SHIFT:
             raise AlignmentError(
-                f"exponent of {logits} must be {LOSS_SHIFT - 63} to {LOSS_SHIFT} for the loss, "
-                f"not {self[logits]}; scale the features, or lower the learning rate if logits "
-                f"grew in training")
+                f"exponent of {logits} must be {LOSS_SHIFT - LONGEST_SHIFT} to {LOSS_SHIFT} for "
+                f"the loss, not {self[logits]}; scale the features, or lower the learning rate if "
+                f"logits grew in training")
         return shift
 
     def gradient_shift(self, name: Tensor, momentum_exponent: int, base: int) -> int:
@@ -189,9 +194,10 @@ class ExponentFile:
         AlignmentError
             If it is negative.
         """
-        shift = momentum_exponent - base + 16
+        shift = momentum_exponent - base + GRADIENT_ZEROS
         if shift < 0:
             raise AlignmentError(
-                f"gradient of {name} has exponent {base}, more than 16 above its momentum's "
-                f"{momentum_exponent}: gradients have grown far beyond those of the first step")
-        return min(shift, 63)
+                f"gradient of {name} has exponent {base}, more than {GRADIENT_ZEROS} above its "
+                f"momentum's {momentum_exponent}: gradients have grown far beyond those of the "
+                f"first step")
+        return min(shift, LONGEST_SHIFT)

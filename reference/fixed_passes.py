@@ -10,7 +10,6 @@ from typing import TypeVar
 import numpy as np
 
 from hypercast.reference.arithmetic import (
-    LOSS_EXPONENT,
     LossRow,
     align,
     bit_length,
@@ -27,7 +26,7 @@ from hypercast.reference.network import Network
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, Recipe
 from hypercast.reference.sample import Sample
 from hypercast.reference.tensor import EDGES, FEATURES, ONE, Kind, Pass, Tensor
-from hypercast.rtl.isa import MASTER_EXPONENT, Split
+from hypercast.rtl.isa import LOSS_EXPONENT, MASTER_EXPONENT, Split
 
 __all__ = ["FixedPasses"]
 

@@ -10,7 +10,7 @@ from hypercast.reference.dropout import Dropout
 from hypercast.reference.exponents import ExponentFile
 from hypercast.reference.tensor import Tensor
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import MINIMUM_EXPONENT
+from hypercast.rtl.isa import FACTOR_WIDTH, MINIMUM_EXPONENT
 
 __all__ = ["FixedTensors"]
 
@@ -96,7 +96,7 @@ class FixedTensors:
                                   opens=self.opens(name))
         self._put(name, sums, self.exponents.shift(name, base))
         if dropout and dropout.multiplier:
-            self._put(name, self.mantissas[name] * dropout.multiplier, 16)
+            self._put(name, self.mantissas[name] * dropout.multiplier, FACTOR_WIDTH)
 
     def _put(self, name: Tensor, sums: IntArray, shift: int) -> None:
         self.mantissas[name], saturated = requantize(sums, shift, self._width)

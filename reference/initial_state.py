@@ -20,7 +20,7 @@ from hypercast.reference.tensor import BACKWARD, FORWARD, Tensor
 from hypercast.reference.training_state import TrainingState
 from hypercast.reference.update_rules import UpdateRules, gains
 from hypercast.reference.updates import updated
-from hypercast.rtl.isa import MASTER_EXPONENT
+from hypercast.rtl.isa import FACTOR_WIDTH, KEY_MASK, MASTER_EXPONENT
 
 __all__ = ["initial_state"]
 
@@ -102,7 +102,7 @@ def _initial_masters(network: Network, seed: int,
 def _trial(passes: FixedPasses) -> None:
     """An evaluation, and a step up to its gradients."""
     passes.forward()
-    passes.backward(passes.forward(passes.recipe.seed & 0xFFFFFFFF))
+    passes.backward(passes.forward(passes.recipe.seed & KEY_MASK))
 
 
 def _second_trial(network: Network, recipe: Recipe, sample: Sample,
@@ -129,11 +129,11 @@ def _first_momentum_exponents(passes: FixedPasses) -> dict[Tensor, int]:
     more = (recipe.micro_batches - 1).bit_length()  # bits that a sum over samples may have
     found = {}
     for name, gradient in passes.gradients.items():
-        # Where gradients are all zero, decay's constant must still fit its 16 bits.
+        # Where gradients are all zero, decay's constant must still fit its bits.
         decay = recipe.weight_decay(name) / gain[name]
         found[name] = first_momentum_exponent(
             gradient, kept=recipe.kept_momentum, more=more,
-            least=MASTER_EXPONENT + math.frexp(decay)[1] - 16)
+            least=MASTER_EXPONENT + math.frexp(decay)[1] - FACTOR_WIDTH)
     return found
 
 

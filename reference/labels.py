@@ -5,9 +5,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from hypercast.reference.arithmetic import WEIGHT_ONE
 from hypercast.reference.array_types import BoolArray, FloatArray, IntArray
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY
+from hypercast.rtl.isa import LOSS_WEIGHT_ONE, RECORD_WIDTH
 
 __all__ = ["checked_labels", "checked_loss_weights", "quantized_loss_weights"]
 
@@ -70,8 +70,8 @@ def quantized_loss_weights(weights: FloatArray,
     -------
     tuple
         Mantissas, (V,) int64 of 16 bits without sign, and the unit: the weight that
-        ``WEIGHT_ONE`` stands for, a power of two. The largest mantissa has its highest bit set,
-        so a weight is off by at most ``2**-16`` of the largest one, if no unit is given.
+        ``LOSS_WEIGHT_ONE`` stands for, a power of two. The largest mantissa has its highest bit
+        set, so a weight is off by at most ``2**-16`` of the largest one, if no unit is given.
 
     Raises
     ------
@@ -80,13 +80,13 @@ def quantized_loss_weights(weights: FloatArray,
     """
     largest = float(weights.max())
     if unit is not None:
-        mantissas = np.rint(weights * (WEIGHT_ONE / unit)).astype(np.int64)
-        if mantissas.max() >= 1 << 16:
+        mantissas = np.rint(weights * (LOSS_WEIGHT_ONE / unit)).astype(np.int64)
+        if mantissas.max() >= 1 << RECORD_WIDTH:
             raise ValueError(f"loss weight {largest} is not below {2 * unit}, which others of this "
                              f"training allow")
         return mantissas, unit
-    exponent = math.frexp(largest)[1] - 16
-    if round(math.ldexp(largest, -exponent)) == 1 << 16:
+    exponent = math.frexp(largest)[1] - RECORD_WIDTH
+    if round(math.ldexp(largest, -exponent)) == 1 << RECORD_WIDTH:
         exponent += 1
     mantissas = np.rint(np.ldexp(weights, -exponent)).astype(np.int64)
-    return mantissas, WEIGHT_ONE * 2.0**exponent
+    return mantissas, LOSS_WEIGHT_ONE * 2.0**exponent

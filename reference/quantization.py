@@ -8,7 +8,7 @@ import numpy.typing as npt
 import scipy.sparse
 
 from hypercast.reference.array_types import IntArray, IntMatrix, SparseArray
-from hypercast.rtl.isa import MINIMUM_EXPONENT
+from hypercast.rtl.isa import FACTOR_ONE, FACTOR_WIDTH, LONGEST_SHIFT, MINIMUM_EXPONENT
 
 __all__ = [
     "ConstantError", "lowest_exponent", "mantissa_and_shift", "quantize", "without_common_factor",
@@ -20,7 +20,7 @@ class ConstantError(ValueError):
 
 
 def mantissa_and_shift(value: float, source: str) -> tuple[int, int]:
-    """An optimiser constant as ``mantissa / 2**shift``, 16 and 6 bits.
+    """An optimiser constant as ``mantissa / 2**shift``, as fields of an instruction hold it.
 
     Parameters
     ----------
@@ -32,14 +32,14 @@ def mantissa_and_shift(value: float, source: str) -> tuple[int, int]:
     Raises
     ------
     ConstantError
-        If it is negative, above 65535, or not a number.
+        If it is negative, above the largest mantissa, or not a number.
     """
-    if not 0 <= value < 65535.5:
+    if not 0 <= value < FACTOR_ONE - 0.5:
         raise ConstantError(f"{source} gives optimiser constant {value:.6g}, which is not in 0 to "
-                            f"65535: lower it, or, where gradients are large against weights, "
-                            f"scale the features down or normalise them")
-    shift = min(16 - math.frexp(value)[1], 63) if value else 0
-    if round(math.ldexp(value, shift)) == 65536:
+                            f"{FACTOR_ONE - 1}: lower it, or, where gradients are large against "
+                            f"weights, scale the features down or normalise them")
+    shift = min(FACTOR_WIDTH - math.frexp(value)[1], LONGEST_SHIFT) if value else 0
+    if round(math.ldexp(value, shift)) == FACTOR_ONE:
         shift -= 1
     return round(math.ldexp(value, shift)), shift
 

@@ -10,7 +10,7 @@ from hypercast.reference.quantization import mantissa_and_shift
 from hypercast.reference.rate_schedule import RateSchedule, check_schedule, rate_factor
 from hypercast.reference.require import require
 from hypercast.reference.tensor import FORWARD, Kind, Tensor
-from hypercast.rtl.isa import MASTER_EXPONENT
+from hypercast.rtl.isa import FACTOR_ONE, MASTER_EXPONENT
 
 __all__ = [
     "BINARY_CROSS_ENTROPY", "CROSS_ENTROPY", "DEFAULT_LEARNING_RATES", "LOSSES", "NORMALISATIONS",
@@ -35,7 +35,7 @@ _MOST_EPOCHS = (1 << 32) - 1
 #: More is a slip.
 _MOST_MICRO_BATCHES = 1 << 16
 #: More is a slip: weights would be gone in a step.
-_MOST_DECAY = 65535
+_MOST_DECAY = FACTOR_ONE - 1
 
 
 def _of_layer(values: tuple[float, ...], parameter: Tensor) -> float:
@@ -136,10 +136,10 @@ class Recipe:
         require(max(self.weight_decays) <= _MOST_DECAY,
                 f"weight_decays must be at most {_MOST_DECAY}, not {self.weight_decays}")
         check_schedule(self.schedule)
-        require(0 <= self.momentum < 1 and round(self.momentum * 65536) < 65536,
+        require(0 <= self.momentum < 1 and round(self.momentum * FACTOR_ONE) < FACTOR_ONE,
                  f"momentum must be at least 0 and below 1, not {self.momentum}")
         require(len(self.betas) == 2 and 0 <= self.betas[0] < 1
-                 and round(self.betas[0] * 65536) < 65536
+                 and round(self.betas[0] * FACTOR_ONE) < FACTOR_ONE
                  and 0.5 <= self.betas[1] <= 0.9999,
                  f"betas must be two numbers, the first at least 0 and below 1, the second 0.5 to "
                  f"0.9999, not {self.betas}")
@@ -249,5 +249,5 @@ class Recipe:
             weight_decay / gain * unit, f"weight decay {weight_decay:.6g}")
         rate, rate_shift = mantissa_and_shift(
             learning_rate * gain / unit, f"learning rate {learning_rate:.6g}")
-        return Rates(momentum=round(self.momentum * 65536) >> raised, decay=decay,
+        return Rates(momentum=round(self.momentum * FACTOR_ONE) >> raised, decay=decay,
                      decay_shift=decay_shift, rate=rate, rate_shift=rate_shift)

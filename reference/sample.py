@@ -84,7 +84,7 @@ class Sample:
     loss_weights : (T,) array of int64
         Mantissas of the loss weights, see ``quantized_loss_weights``.
     loss_unit : float
-        The weight that ``WEIGHT_ONE`` stands for.
+        The weight that ``LOSS_WEIGHT_ONE`` stands for.
     place : AllRows
         Which rows these are, where several processes share a sample.
     """
@@ -126,8 +126,8 @@ class Sample:
             Factor of each vertex's loss and its gradient; 1 if not given. What is minimised is the
             mean over the training vertices, whatever the weights sum up to.
         loss_unit : float, optional
-            What ``WEIGHT_ONE`` is to stand for, a power of two; by default, what the largest weight
-            asks for.
+            What ``LOSS_WEIGHT_ONE`` is to stand for, a power of two; by default, what the largest
+            weight asks for.
 
         Raises
         ------

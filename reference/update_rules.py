@@ -12,7 +12,7 @@ from hypercast.reference.recipe import Recipe
 from hypercast.reference.sample import Sample
 from hypercast.reference.tensor import Kind, Tensor
 from hypercast.reference.training_state import TrainingState
-from hypercast.rtl.isa import STEP_KEY_INCREMENT
+from hypercast.rtl.isa import KEY_MASK, STEP_KEY_INCREMENT
 
 __all__ = ["UpdateRules", "gains"]
 
@@ -113,7 +113,7 @@ class UpdateRules:
 
     def step_key(self, step: int) -> int:
         """32 bits that are added to dropout's keys in a step (from 0)."""
-        return (self._recipe.seed + step * STEP_KEY_INCREMENT) & 0xFFFFFFFF
+        return (self._recipe.seed + step * STEP_KEY_INCREMENT) & KEY_MASK
 
     def _gradients(self, exponents: Mapping[Tensor, int]) -> dict[Tensor, int]:
         """Exponent of each parameter's accumulated gradient."""

@@ -5,7 +5,7 @@ from hypercast.reference.array_types import IntArray
 from hypercast.reference.network import Network
 from hypercast.reference.tensor import Tensor
 from hypercast.reference.training_state import TrainingState
-from hypercast.rtl.isa import MASTER_EXPONENT
+from hypercast.rtl.isa import LONGEST_SHIFT, MASTER_EXPONENT
 
 __all__ = ["weight_operands"]
 
@@ -26,6 +26,6 @@ def weight_operands(network: Network, element_width: int,
     found = {}
     for name, arrays in state.parameters.items():
         exponent, _ = state.exponents[network.exponent_entry(name)]
-        shift = min(exponent - MASTER_EXPONENT, 63)
+        shift = min(exponent - MASTER_EXPONENT, LONGEST_SHIFT)
         found[name], _ = requantize(arrays["master"], shift, element_width)
     return found

@@ -9,7 +9,14 @@ import json
 from dataclasses import dataclass
 from typing import Any, Self
 
-from hypercast.rtl.isa import ADDRESS_WIDTH
+from hypercast.rtl.isa import (
+    ADDRESS_WIDTH,
+    BASE_WIDTH,
+    RECORD_WIDTH,
+    ROW_NUMBER_WIDTH,
+    STRIP_WIDTH,
+    TENSOR_WIDTH,
+)
 
 __all__ = ["PRESETS", "Config", "ConfigurationError"]
 
@@ -115,15 +122,15 @@ class Config:
                 f"planes of its own, not {self.eject}")
         self._check_range("buffer_depth", 2, 16)
         self._check_choice("element_width", (8, 16))
-        self._check_power("accumulator_rows", 16, 16384)
-        self._check_power("weight_rows", 16, 65536)
+        self._check_power("accumulator_rows", 16, 1 << STRIP_WIDTH - 1)
+        self._check_power("weight_rows", 16, 1 << BASE_WIDTH)
         self._check_power("channel_words", 64, 2**ADDRESS_WIDTH)
-        self._check_power("operand_words", 16, 65536)
-        self._check_power("bypass_rows", 16, 65536)
+        self._check_power("operand_words", 16, 1 << BASE_WIDTH)
+        self._check_power("bypass_rows", 16, 1 << BASE_WIDTH)
         self._check_power("read_buffer", 4, 256)
         self._check_choice("edge_buffer", (2, 4, 8, 16, 32))
         self._check_power("program_rows", 16, 4096)
-        self._check_power("tensors", 8, 256)
+        self._check_power("tensors", 8, 1 << TENSOR_WIDTH)
         self._check_range("memory_latency", 1, 1024)
 
     def _check_range(self, name: str, low: int, high: int) -> None:
@@ -220,8 +227,13 @@ class Config:
 
     @property
     def info_rows(self) -> int:
-        """Rows of label records, weights or bits (16 bits each) packed in one memory word."""
-        return self.word_width // 16
+        """Rows of label records, weights or bits packed in one memory word."""
+        return self.word_width // RECORD_WIDTH
+
+    @property
+    def row_numbers(self) -> int:
+        """Row numbers of a word-sparse matrix in one memory word, and words that follow them."""
+        return self.word_width // ROW_NUMBER_WIDTH
 
     @property
     def index_width(self) -> int:

@@ -13,6 +13,7 @@ from hypercast.rtl.control.bulk_host import BulkHost
 from hypercast.rtl.control.core_host import CoreHost
 from hypercast.rtl.control.counters import Counters
 from hypercast.rtl.control.row_table import RowTable
+from hypercast.rtl.isa import WAITS_WIDTH
 from hypercast.rtl.layouts import (
     CONTROL,
     OPERANDS,
@@ -24,6 +25,7 @@ from hypercast.rtl.layouts import (
     flit,
 )
 from hypercast.rtl.lib.stream_merge import StreamMerge
+from hypercast.rtl.limits import PEAK_WIDTH
 from hypercast.rtl.memory.axi4 import Axi4, offset_width
 from hypercast.rtl.memory.axi_channel import AxiChannel
 from hypercast.rtl.memory.read_crossbar import ReadCrossbar
@@ -63,8 +65,8 @@ def core_signature(config: Config, *, external: bool = False,
         "issue": In(Issue),
         "issue_valid": In(1),
         "clear": In(1),
-        "busy": Out(8),
-        "peak": Out(6),
+        "busy": Out(WAITS_WIDTH),
+        "peak": Out(PEAK_WIDTH),
         "error": Out(3),
         "progress": Out(1),
         **host,
@@ -98,9 +100,9 @@ class Core(wiring.Component):
     clear : In(1)
         High for one cycle when a program starts: clears the performance counters and the network's
         clock.
-    busy : Out(8)
+    busy : Out(WAITS_WIDTH)
         Engines at work, bits as in ``isa.Engine``.
-    peak : Out(6)
+    peak : Out(PEAK_WIDTH)
         Bit length of the largest magnitude the vector unit's last instruction requantized; valid
         while its busy bit is low.
     error : Out(3)

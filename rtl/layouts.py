@@ -6,7 +6,15 @@ from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl import isa
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import ROWS_WIDTH
+from hypercast.rtl.isa import (
+    BASE_WIDTH,
+    DIGITS_WIDTH,
+    EXPONENT_WIDTH,
+    KEY_WIDTH,
+    ROWS_WIDTH,
+    SHIFT_WIDTH,
+    STRIP_WIDTH,
+)
 from hypercast.rtl.limits import BURST
 from hypercast.rtl.network.age import FRAME_WIDTH
 
@@ -42,7 +50,7 @@ def flit(config: Config) -> data.StructLayout:
         "plane": unsigned((config.planes - 1).bit_length()),
         "frame": FRAME_WIDTH,
         "kind": FlitKind,
-        "digit": unsigned(3),
+        "digit": unsigned(DIGITS_WIDTH),
         "index": unsigned(config.index_width),
         "payload": unsigned(config.data_width),
     })
@@ -184,11 +192,11 @@ class BypassPort(wiring.Signature):
     -------
     storing : Out(1)
         High from the cycle after the instruction's ``start`` until its last row has been stored.
-    rows : Out(15)
+    rows : Out(STRIP_WIDTH)
         How many have; valid with ``storing``.
     valid : Out(1)
         Stores ``word`` at ``address``; there in the next cycle.
-    address : Out(16)
+    address : Out(BASE_WIDTH)
         The instruction's base for this memory, and one more for every row.
     row : Out(ROWS_WIDTH), last : Out(1)
         The word's local row, and whether it is the instruction's last.
@@ -199,9 +207,9 @@ class BypassPort(wiring.Signature):
     def __init__(self, config: Config) -> None:
         super().__init__({
             "storing": Out(1),
-            "rows": Out(15),
+            "rows": Out(STRIP_WIDTH),
             "valid": Out(1),
-            "address": Out(16),
+            "address": Out(BASE_WIDTH),
             "row": Out(ROWS_WIDTH),
             "last": Out(1),
             "word": Out(config.data_width),
@@ -256,14 +264,15 @@ class Issue(data.Struct):
     """What the controller broadcasts with an instruction.
 
     ``shift`` requantizes the result. ``aux_shift`` aligns the other operand: DRAIN, the bias (left
-    if positive); UPDATE, the gradient (right, after 16 zeros are appended); LOSS, the logits
-    (right, after 8 zeros are appended). ``dropout_key`` is the instruction's key plus the step key.
+    if positive); UPDATE, the gradient (right, after ``GRADIENT_ZEROS`` zeros are appended); LOSS,
+    the logits (right, after 8 zeros are appended). ``dropout_key`` is the instruction's key plus
+    the step key.
     """
 
     instruction: isa.INSTRUCTION_WIDTH
-    shift: 6
-    aux_shift: signed(8)
-    dropout_key: 32
+    shift: SHIFT_WIDTH
+    aux_shift: signed(EXPONENT_WIDTH)
+    dropout_key: KEY_WIDTH
 
     def view(self, opcode: isa.Opcode) -> data.View:
         """The instruction as ``opcode``'s layout."""

@@ -1,16 +1,20 @@
 """Limits and paces of blocks, which hardware and compiler share."""
 
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import CLASSES_WIDTH
 
 __all__ = [
-    "ADAM_CYCLES", "BIAS_GROUPS", "BURST", "CLASSES", "ISSUE_CYCLES", "QUOTIENT_CYCLES",
-    "VECTOR_ISSUE_CYCLES", "VECTOR_TURNAROUND", "group_size", "row_interval",
+    "ADAM_CYCLES", "BIAS_GROUPS", "BURST", "CLASSES", "DRAIN_CYCLES", "ISSUE_CYCLES", "PEAK_WIDTH",
+    "QUOTIENT_CYCLES", "UPDATE_CYCLES", "VECTOR_ISSUE_CYCLES", "VECTOR_TURNAROUND", "array_cycles",
+    "group_size", "row_interval",
 ]
 
 #: Most words a read or write burst can have.
 BURST = 16
 #: Most classes a row of logits can have.
-CLASSES = 512
+CLASSES = 1 << CLASSES_WIDTH - 1
+#: Bits of a peak: of the bit length of a magnitude.
+PEAK_WIDTH = 6
 #: Cycles between the issues of two instructions, at least.
 ISSUE_CYCLES = 2
 #: The same if the second is one of the vector unit, for which the controller chooses exponents.
@@ -19,10 +23,19 @@ VECTOR_ISSUE_CYCLES = 9
 VECTOR_TURNAROUND = 8
 #: Cycles from a divisor to its quotient, in LOSS.
 QUOTIENT_CYCLES = 9
+#: Cycles from the fetch of a row of accumulators to its word, in DRAIN.
+DRAIN_CYCLES = 12
+#: Cycles from an element of state to the new one, in UPDATE with SGD.
+UPDATE_CYCLES = 17
 #: Cycles by which Adam's pipeline is longer than SGD's.
 ADAM_CYCLES = 34
 #: Groups of lanes in which biases are aligned, at most.
 BIAS_GROUPS = 8
+
+
+def array_cycles(config: Config) -> int:
+    """Cycles from a word to its result in the systolic array, but for its multiplexers."""
+    return 2 * config.lanes + 2
 
 
 def group_size(config: Config) -> int:

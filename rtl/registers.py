@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from hypercast.rtl.config import INTERFACE_VERSION, Config
-from hypercast.rtl.isa import INSTRUCTION_WORDS, Engine
+from hypercast.rtl.isa import INSTRUCTION_WORDS, PHASE_WIDTH, VERTICES_WIDTH, Engine
 
 __all__ = [
     "COUNTERS", "MAGIC", "PHASES", "REGISTERS", "REGISTER_BYTES", "ROW_TABLE", "Control",
@@ -22,9 +22,9 @@ MAGIC = 0x48435354
 #: Bytes that the registers' addresses span.
 REGISTER_BYTES = 4096
 #: Phase counters the controller keeps.
-PHASES = 16
+PHASES = 1 << PHASE_WIDTH
 #: Entries of each core's row-count table (an instruction's ``vertices``).
-ROW_TABLE = 16
+ROW_TABLE = 1 << VERTICES_WIDTH
 
 
 class _Flags(enum.IntFlag):

@@ -72,7 +72,7 @@ def record() -> Recording:
         if core == 0:
             instruction = profile.instructions[number]
             found.append(Slice(Engine(engine).name, start, end, instruction.fields["opcode"].name,
-                               _subject(instruction, job), instruction.phase))
+                               _subject(instruction, job), str(instruction.phase)))
     return Recording(profile.cycles, found)
 
 

@@ -2,12 +2,14 @@
 
 from docs.figures.drawing import Drawing, text_width
 from docs.figures.recording import Slice, read
+from hypercast.host.compiler.phase_name import PhaseKind, PhaseName
 from hypercast.rtl.isa import Engine
 
 __all__ = ["draw"]
 
 #: Tone of each kind of phase.
-_TONES = {"forward": "compute", "loss": "result", "backward": "network", "update": "memory"}
+_TONES = {PhaseKind.FORWARD: "compute", PhaseKind.LOSS: "result", PhaseKind.BACKWARD: "network",
+          PhaseKind.UPDATE: "memory"}
 _LEFT, _WIDTH = 122, 654
 _ROW, _BAR = 34, 24
 #: Cycles that the second part shows.
@@ -44,7 +46,7 @@ def draw() -> Drawing:
 
 
 def _tone(one: Slice) -> str:
-    return _TONES[one.phase.partition(" ")[0]]
+    return _TONES[PhaseName.read(one.phase).kind]
 
 
 def _place(cycle: int, cycles: int) -> float:

@@ -81,7 +81,7 @@ def model(dataset: str | None, config: Config, vertices: int | None, edges: int 
         print_json({
             "orders": workload.orders, "cycles": prediction.cycles, "bound": prediction.bound,
             "work": prediction.work,
-            "phases": [{"name": phase.name, "cycles": phase.cycles, "limit": phase.limit,
+            "phases": [{"name": str(phase.name), "cycles": phase.cycles, "limit": phase.limit,
                         "loads": phase.loads} for phase in prediction.phases]})
     else:
         _print(workload, prediction, config)
@@ -93,7 +93,7 @@ def _print(workload: Workload, prediction: "Prediction", config: Config) -> None
     table = Table("phase", "cycles", "limited by", "which is busy for", title=(
         f"predicted training step, {config.cores} cores, {config.lanes} lanes"))
     for phase in prediction.phases:
-        table.add_row(phase.name, f"{phase.cycles:,}", phase.limit,
+        table.add_row(str(phase.name), f"{phase.cycles:,}", phase.limit,
                       f"{phase.loads[phase.limit]:,.0f}")
     table.add_row("all", f"{prediction.cycles:,}", "", f"{prediction.bound:,.0f}")
     console.print(table)

@@ -119,7 +119,7 @@ class Emitter:
         outer = weights.height // self.config.lanes if transposed else weights.panels
         for panel in range(outer if panels is None else panels):
             for strip in vertices.strips:
-                accumulators = Accumulators("array")
+                accumulators = Accumulators(DrainSource.ARRAY)
                 for factor, other in ((source, name), *also):
                     self._multiply(phase, accumulators, factor, self.weights[other], panel, strip,
                                    transposed=transposed, feed=feed)
@@ -161,7 +161,7 @@ class Emitter:
         strips = self.operands.vertices_of(result).strips
         for panel, (index, strip) in itertools.product(
                 range(self.regions[source].panels), enumerate(strips)):
-            accumulators = Accumulators("aggregation")
+            accumulators = Accumulators(DrainSource.AGGREGATION)
             for name, messages in terms:
                 self._send(phase, accumulators, name, panel, messages[index])
             self._drain(phase, DrainSource.AGGREGATION, accumulators, (EDGES, source), result,

@@ -14,7 +14,7 @@ from hypercast.host.compiler.vertices import Strip
 from hypercast.host.compiler.weights import Weights
 from hypercast.reference.dropout import Dropout
 from hypercast.reference.tensor import Kind, Tensor
-from hypercast.rtl.isa import Opcode
+from hypercast.rtl.isa import DrainSource, Opcode
 
 __all__ = ["GradientEmitter"]
 
@@ -168,5 +168,6 @@ class GradientEmitter:
         """Accumulators of a reduction group."""
         if number not in self._reduction_groups:
             self._reduction_groups[number] = Accumulators(
-                "aggregation", after=self._reduction_group(number - 1) if number else None)
+                DrainSource.AGGREGATION,
+                after=self._reduction_group(number - 1) if number else None)
         return self._reduction_groups[number]

@@ -22,13 +22,13 @@ class Accumulators:
 
     Parameters
     ----------
-    kind : str
-        ``"array"`` or ``"aggregation"``.
+    kind : isa.DrainSource
+        Whose.
     after : Accumulators or None
         Additions begin after the last of those to ``after`` has been issued.
     """
 
-    kind: str
+    kind: isa.DrainSource
     after: "Accumulators | None" = None
 
 
@@ -82,5 +82,5 @@ class Instruction:
         return isa.engine_of(self.opcode)
 
     @property
-    def adds(self) -> bool:
-        return isa.OPERATIONS[self.opcode].adds
+    def operation(self) -> isa.Operation:
+        return isa.OPERATIONS[self.opcode]

@@ -25,7 +25,7 @@ Entry: TypeAlias = tuple[int, int, Instruction]
 #: Cycles from the storing of a panel's last row until an instruction chained to it ends.
 CHAINED = 25
 #: Buffers of each kind of accumulators.
-_BUFFERS = {"array": 2, "aggregation": 2}
+_BUFFERS = dict.fromkeys(isa.DrainSource, isa.largest(isa.Opcode.DRAIN, "buffer") + 1)
 #: Share of an instruction's cycles for which its engine is kept idle for one of a longer path.
 _PATIENCE = (0.0, 0.2, 0.5, 1.0)
 #: Instructions of an engine, those of longest path, that are compared in each step.
@@ -128,18 +128,18 @@ class _Controller:
         self._free = {kind: [(0, buffer) for buffer in range(count)]
                       for kind, count in _BUFFERS.items()}
         # Accumulators that have a buffer now.
-        self._held: dict[str, set[Accumulators]] = {kind: set() for kind in _BUFFERS}
+        self._held: dict[isa.DrainSource, set[Accumulators]] = {kind: set() for kind in _BUFFERS}
         self._takers = Counter(instruction.accumulators for instruction in program
-                               if instruction.accumulators and not instruction.adds)
+                               if instruction.accumulators and not instruction.operation.adds)
         #: Additions that still depend on others.
         self._unready = Counter(instruction.accumulators for instruction in program
-                                if instruction.adds)
-        # Accumulators that the last GRADIENT adds to.
+                                if instruction.operation.adds)
+        # Accumulators that what arrives is added to.
         self._reducing: Accumulators | None = None
 
     def offer(self, instruction: Instruction) -> None:
         """Everything that an instruction depends on has been issued."""
-        if instruction.adds:
+        if instruction.operation.adds:
             self._unready[instruction.accumulators] -= 1
 
     def has_buffer(self, instruction: Instruction) -> bool:
@@ -169,8 +169,10 @@ class _Controller:
         accumulators = instruction.accumulators
         if accumulators and accumulators not in self.buffers:
             start = max(start, min(self._free[accumulators.kind])[0])
-        if instruction.opcode == isa.Opcode.GRADIENT and accumulators is not self._reducing:
-            start = max(start, self._idle[isa.Engine.REDUCTION])
+        operation = instruction.operation
+        if operation.reduces and accumulators is not self._reducing:
+            assert operation.arrivals is not None
+            start = max(start, self._idle[operation.arrivals])
         return start
 
     def _stored(self, earlier: Instruction) -> int:
@@ -185,12 +187,13 @@ class _Controller:
         finish = done + instruction.duration.tail
         self._finish[instruction] = finish
         self._idle[instruction.engine] = done
-        if arrivals := isa.OPERATIONS[instruction.opcode].arrivals:
-            self._idle[arrivals] = max(self._idle[arrivals], finish)
-        if instruction.opcode == isa.Opcode.GRADIENT:
+        operation = instruction.operation
+        if operation.arrivals is not None:
+            self._idle[operation.arrivals] = max(self._idle[operation.arrivals], finish)
+        if operation.reduces:
             self._reducing = instruction.accumulators
         if accumulators := instruction.accumulators:
-            self._place(accumulators, instruction.adds, done)
+            self._place(accumulators, operation.adds, done)
 
     def _place(self, accumulators: Accumulators, adds: bool, done: int) -> None:
         free = self._free[accumulators.kind]

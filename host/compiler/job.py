@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from hypercast.host.compiler.images import Image, Words
 from hypercast.host.compiler.label_list import LabelFormat
 from hypercast.host.compiler.memory_map import Region
+from hypercast.host.compiler.phase_name import PhaseName
 from hypercast.host.compiler.sample_plan import SamplePlan
 from hypercast.host.compiler.weights import Weights
 from hypercast.reference.tensor import FEATURES, Tensor
@@ -34,7 +35,7 @@ class Job:
     entries : dict
         Program rows at which ``load`` (if there is one, it has to run first), ``train`` and
         ``evaluate`` start.
-    phases : list of str
+    phases : list of PhaseName
         Names of the phase counters.
     updates : tuple of (int, Tensor)
         Program row and parameter of each UPDATE, whose rates change with the step.
@@ -65,7 +66,7 @@ class Job:
     row_table: list[list[int]]
     program: list[int]
     entries: dict[str, int]
-    phases: list[str]
+    phases: list[PhaseName]
     updates: tuple[tuple[int, Tensor], ...]
     tensors: dict[Tensor, int]
     exponents: dict[Tensor, int]

@@ -7,12 +7,12 @@ import numpy as np
 
 from hypercast.host.compiler.images import Image, Words
 from hypercast.host.compiler.packing import deal, pack_records
-from hypercast.reference.arithmetic import WEIGHT_ONE
 from hypercast.reference.array_types import BoolArray, IntArray
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY
 from hypercast.reference.sample import Sample
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import LOSS_WEIGHT_ONE
 
 __all__ = ["LabelFormat", "fill_labels", "label_words"]
 
@@ -36,10 +36,10 @@ class LabelFormat(NamedTuple):
         """The format of a model's labels; without weights if all are one, in all samples."""
         weights = model.sample.loss_weights
         return cls(sigmoid=model.recipe.loss == BINARY_CROSS_ENTROPY,
-                   weighted=several_samples or bool(np.any(weights != WEIGHT_ONE)))
+                   weighted=several_samples or bool(np.any(weights != LOSS_WEIGHT_ONE)))
 
     def records(self, classes: int, config: Config) -> int:
-        """16-bit records of a vertex."""
+        """Records of a vertex, of ``RECORD_WIDTH`` bits."""
         return 1 + self.weighted + (-(-classes // config.lanes) if self.sigmoid else 0)
 
 

@@ -8,6 +8,7 @@ from functools import partial
 
 from hypercast.host.compiler.emitter import Emitter, Finish
 from hypercast.host.compiler.gradient_emitter import GradientEmitter
+from hypercast.host.compiler.phase_name import PhaseKind, PhaseName
 from hypercast.reference.dropout import Dropout
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Network, Weight
 from hypercast.reference.tensor import FEATURES, ONE, Kind, Pass, Tensor
@@ -34,7 +35,7 @@ class Program:
 
     Attributes
     ----------
-    phases : list of str
+    phases : list of PhaseName
         Names of the phase counters.
     """
 
@@ -42,14 +43,14 @@ class Program:
     emitter: Emitter
     gradient_emitter: GradientEmitter
     ahead: bool = False
-    phases: list[str] = field(default_factory=list)
+    phases: list[PhaseName] = field(default_factory=list)
 
     def load(self) -> bool:
         """What runs once, before all else; False if there is nothing to do."""
         order = self.network.layers[0].order
         if order == AGGREGATE_FIRST:
             return False
-        phase = self._phase("forward 1")
+        phase = self._phase(PhaseKind.FORWARD, 1)
         result = Tensor(Kind.COMBINED, 1) if order == COMBINE_FIRST else self._output(1)
         loaded = self.emitter.load(phase, FEATURES, Tensor(Kind.WEIGHTS, 1),
                                    result.made(Pass.EVALUATION))
@@ -66,7 +67,7 @@ class Program:
             self._backward(number)
         for number in range(last, 0, -1):
             self._update(number)
-        self.gradient_emitter.halt(phase=self._phase("update"))
+        self.gradient_emitter.halt(phase=self._phase(PhaseKind.UPDATE))
 
     def layer_alone(self, number: int) -> None:
         """Two programs: a layer forward, the last one with the loss, and backward with its update.
@@ -74,18 +75,18 @@ class Program:
         self._forward_layer(number, Pass.TRAINING)
         if number == len(self.network.layers):
             self._loss()
-        self.emitter.halt(phase=self._phase(f"forward {number}"), step=0)
+        self.emitter.halt(phase=self._phase(PhaseKind.FORWARD, number), step=0)
         self._backward(number)
         self._update(number)
-        self.gradient_emitter.halt(phase=self._phase("update"))
+        self.gradient_emitter.halt(phase=self._phase(PhaseKind.UPDATE))
 
     def evaluate(self) -> None:
         """A forward pass without dropout, for its metrics."""
-        last = len(self.network.layers)
+        last, phase = len(self.network.layers), self._phase(PhaseKind.EVALUATE)
         self._forward(Pass.EVALUATION)
-        self.emitter.loss(self._phase("evaluate"), Tensor(Kind.LOGITS, last, Pass.EVALUATION),
+        self.emitter.loss(phase, Tensor(Kind.LOGITS, last, Pass.EVALUATION),
                           Tensor(Kind.GRADIENT, last), self.network.classes, train=False)
-        self.emitter.halt(phase=self._phase("evaluate"), step=0)
+        self.emitter.halt(phase=phase, step=0)
 
     def _forward(self, during: Pass) -> None:
         for number, _ in enumerate(self.network.layers, 1):
@@ -93,7 +94,8 @@ class Program:
 
     def _forward_layer(self, number: int, during: Pass) -> None:
         training, layer = during == Pass.TRAINING, self.network.layers[number - 1]
-        phase = self._phase(f"forward {number}" if training else "evaluate")
+        phase = (self._phase(PhaseKind.FORWARD, number) if training
+                 else self._phase(PhaseKind.EVALUATE))
         last = number == len(self.network.layers)
         result = self._output(number, during)
         dropout = self.network.dropouts[number - 1] if training else None
@@ -126,20 +128,20 @@ class Program:
 
     def _loss(self) -> None:
         last = len(self.network.layers)
-        self.emitter.loss(self._phase("loss"), Tensor(Kind.LOGITS, last),
+        self.emitter.loss(self._phase(PhaseKind.LOSS), Tensor(Kind.LOGITS, last),
                           Tensor(Kind.GRADIENT, last), self.network.classes, train=True)
 
     def _backward(self, number: int) -> None:
         """The gradients of a layer's inputs and parameters."""
         self._input_gradient(number)
-        phase = self._phase(f"update {number}")
+        phase = self._phase(PhaseKind.UPDATE, number)
         self.gradient_emitter.gradients(phase, number, {
             weight.name: self._factors(number, weight)
             for weight in self.network.weights(number)})
 
     def _update(self, number: int) -> None:
         """Update a layer's parameters."""
-        phase = self._phase(f"update {number}")
+        phase = self._phase(PhaseKind.UPDATE, number)
         self.gradient_emitter.update(phase, Tensor(Kind.BIAS, number), ONE,
                                      Tensor(Kind.GRADIENT, number))
         for weight in self.network.weights(number):
@@ -147,7 +149,7 @@ class Program:
 
     def _input_gradient(self, number: int) -> None:
         layer, weights = self.network.layers[number - 1], self.network.weights(number)
-        phase = self._phase(f"backward {number}")
+        phase = self._phase(PhaseKind.BACKWARD, number)
         gradient, below = Tensor(Kind.GRADIENT, number), Tensor(Kind.GRADIENT, number - 1)
         combine = partial(self.emitter.combine, phase, gradient, transposed=True)
         if layer.order == COMBINE_FIRST:
@@ -192,10 +194,10 @@ class Program:
         return (self._output(weight.source), right,
                 None if weight.source else self.network.dropouts[0])
 
-    def _phase(self, name: str) -> int:
+    def _phase(self, kind: PhaseKind, layer: int = 0) -> int:
         """Number of a phase's counter; layers share counters if there are not enough."""
-        if 3 * len(self.network.layers) + 3 > PHASES:
-            name = name.split()[0]
+        shared = 3 * len(self.network.layers) + 3 > PHASES
+        name = PhaseName(kind, 0 if shared else layer)
         if name not in self.phases:
             self.phases.append(name)
         return self.phases.index(name)

@@ -166,15 +166,15 @@ def _order_users(sharing: Sequence[Instruction], preceding: Sequence[Instruction
     the next one begins when nothing of that kind is left to do. (Nothing that a GRADIENT reads may
     be written later in the program, and of its buffers' other users each has one addition.)
     """
-    adding = {one for one in sharing if one.adds}
-    others = set().union(*(one.before for one in sharing if not one.adds)) - adding
-    if sharing[0].opcode == isa.Opcode.GRADIENT:
+    adding = {one for one in sharing if one.operation.adds}
+    others = set().union(*(one.before for one in sharing if one not in adding)) - adding
+    if sharing[0].operation.reduces:
         others = set()
     if preceding:
         others = set().union(*(one.before for one in preceding)) | {
-            one for one in preceding if one.adds}
+            one for one in preceding if one.operation.adds}
     for one in sharing:
-        one.before |= others - {one} if one.adds else adding
+        one.before |= others - {one} if one in adding else adding
 
 
 # --- Waits --------------------------------------------------------------------------------------
@@ -203,17 +203,17 @@ class _Waits:
     def issue(self, instruction: Instruction) -> tuple[int, bool]:
         """The engines the next instruction has to wait for, and whether it is chained to another.
         """
-        access = _Access(instruction.reads, set(instruction.writes))
-        gradient = instruction.opcode == isa.Opcode.GRADIENT
+        access, operation = (
+            _Access(instruction.reads, set(instruction.writes)), instruction.operation)
         if accumulators := instruction.accumulators:
-            used = access.adds if instruction.adds else access.writes
+            used = access.adds if operation.adds else access.writes
             used.add((accumulators.kind, self._buffers[accumulators]))
         own = instruction.engine
         waits, chained = 0, False
         unchained = _Access(access.reads - instruction.follows, access.writes, access.adds)
         for engine, running in list(self._running.items()):
-            # Digits go to the buffer that the last GRADIENT named.
-            mixed = (gradient and engine == isa.Engine.REDUCTION
+            # What arrives is added to the buffer that the last instruction of its kind named.
+            mixed = (operation.reduces and engine == operation.arrivals
                      and any(other.adds != access.adds for other in running))
             if engine == own or not (mixed or any(access.conflicts(other) for other in running)):
                 continue
@@ -225,9 +225,9 @@ class _Waits:
             del self._running[engine]
         # The engine itself is free when the instruction is issued: its last one is done.
         self._running[own] = [access]
-        if arrivals := isa.OPERATIONS[instruction.opcode].arrivals:
-            # What arrives is digits for the accumulators, or rows of weights.
-            arriving = (_Access(set(), set(), access.adds) if gradient
+        if operation.arrivals is not None:
+            # What arrives is added to accumulators, or written.
+            arriving = (_Access(set(), set(), access.adds) if operation.reduces
                         else _Access(set(), instruction.writes))
-            self._running.setdefault(arrivals, []).append(arriving)
+            self._running.setdefault(operation.arrivals, []).append(arriving)
         return waits, chained

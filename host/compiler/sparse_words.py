@@ -14,12 +14,13 @@ from hypercast.host.compiler.images import Words
 from hypercast.host.compiler.packing import pack_records, pack_rows
 from hypercast.reference.array_types import IntArray, IntMatrix
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import ROW_NUMBER_WIDTH
 
 __all__ = ["MAXIMUM_ROWS", "SparseWords", "index_words"]
 
 #: Rows of a core that a row number in memory can tell apart; stored plus one, zero is none.
-MAXIMUM_ROWS = (1 << 16) - 1
-_ROW = np.dtype("<u2")
+MAXIMUM_ROWS = (1 << ROW_NUMBER_WIDTH) - 1
+_ROW = np.dtype(f"<u{ROW_NUMBER_WIDTH // 8}")
 #: Bits of an index entry: address and number of words.
 _ENTRY = 64
 
@@ -77,8 +78,8 @@ class SparseWords:
         values = np.zeros((len(word), config.lanes), dtype=np.int64)
         values[np.searchsorted(word, element_word), column % config.lanes] = entries.data[kept]
 
-        # A word of row numbers is in front of every ``width / 16`` words of a panel.
-        group = config.word_width // (8 * _ROW.itemsize)
+        # A word of row numbers is in front of as many words of a panel.
+        group = config.row_numbers
         panel = word // rows
         counts = np.bincount(panel, minlength=panels)
         sizes = counts + -(-counts // group)

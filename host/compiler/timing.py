@@ -1,6 +1,7 @@
 """How long instructions take, and what they move.
 
-A formula for each, from what the hardware does; constants are latencies of its pipelines. Times are
+A formula for each, from what the hardware does. Latencies that blocks hold by their pipelines are
+those of ``rtl.limits``; the constants here are what the bench found between them. Times are
 those of an instruction on its own; ``demands`` say what it shares with others (``execution``).
 """
 
@@ -19,9 +20,12 @@ from hypercast.rtl.limits import (
     ADAM_CYCLES,
     BIAS_GROUPS,
     BURST,
+    DRAIN_CYCLES,
     ISSUE_CYCLES,
+    UPDATE_CYCLES,
     VECTOR_ISSUE_CYCLES,
     VECTOR_TURNAROUND,
+    array_cycles,
     group_size,
     row_interval,
 )
@@ -30,8 +34,25 @@ __all__ = ["Duration", "Timing", "issue_interval", "turnaround"]
 
 #: Cycles from a request to its word, on top of the memory's: reader, crossbar, queue.
 _READER = 5
+#: Cycles from issue to the engine's start, and from its end until all cores know.
+_CONTROL = 4
+#: Cycles of a router, and of all that a flit passes besides: injection and ejection.
+_HOP, _PORTS = 3, 3
+#: Cycles of an AGGREGATE that fetches edges and nothing else.
+_PREFETCH = 4
 #: Cycles of an AGGREGATE beyond its busiest resource and the latency of memory and network.
 _AGGREGATE = 19
+#: Cycles from the array engine's start to its first word: from memory beyond the reader's, from
+#: the operand buffer, from the bypassed right operands.
+_ARRAY_START, _BUFFER_START, _BYPASS_START = 3, 3, 6
+#: Cycles from an array's sums, and from new weights, to their flits.
+_REDUCE, _BROADCAST = 4, 2
+#: Cycles from DRAIN's start to its first row, and those of a mask's reader that they hide.
+_DRAIN_START, _MASK_HIDDEN = 14, 6
+#: Cycles of LOSS's four stages, but for those that a row's groups take.
+_LOSS_STAGES = 40
+#: Cycles of an UPDATE from its state to its first element, and from the last one to its write.
+_UPDATE_ENDS = 9
 #: Share of cycles in which a channel that stalls moves a word: no refresh, and no other stall.
 _STALLED_RATE = (1 - 88 / 975) * 15 / 16
 
@@ -98,12 +119,12 @@ class Timing:
         self._read = (max(config.memory_latency, 2) if simulated else 1) + _READER
         self._write = max(config.memory_latency, 2) if simulated else 1
         # From a flit's injection until it is ejected in the farthest core.
-        self._network = 3 + 3 * config.dimensions
+        self._network = _PORTS + _HOP * config.dimensions
         # Aggregators idle now and then for want of flits, the less the more cores send them
         # (measured).
         self._unevenness = 1 + 1 / (4 + 12 * config.cores)
-        # From issue to the engine's start, and its idleness, registered and reduced over cores.
-        self._control = 4 + max(1, (config.dimensions + 1) // 2)
+        # Idleness is registered, and reduced over cores.
+        self._control = _CONTROL + max(1, (config.dimensions + 1) // 2)
 
     def _words(self, count: float) -> float:
         """Cycles for ``count`` consecutive words of a channel."""
@@ -165,7 +186,7 @@ class Timing:
 
     def prefetch(self) -> Duration:
         """AGGREGATE with ``prefetch``: the engine is idle again, words come while others work."""
-        return self._duration(4, fill=self._fill())
+        return self._duration(_PREFETCH, fill=self._fill())
 
     def _fill(self) -> float:
         """Cycles until all edge buffers are full, from the header on."""
@@ -182,12 +203,12 @@ class Timing:
         lanes = self._config.lanes
         cycles, words = self._stream(name, vertices, rows, first, count, lanes + 1,
                                      reading=reading)
-        begin = max(self._read if reading else 3, lanes) + 3
+        begin = max(self._read if reading else _BUFFER_START, lanes) + _ARRAY_START
         if name in self._sparse and reading:
             begin += self._read
         work = {self._channel(channel, "read"): words} if reading else {}
         return self._duration(
-            begin + cycles + 2 * lanes + 2,
+            begin + cycles + array_cycles(self._config),
             words=self._on(channel, words / self._config.cores) if reading else (0, 0),
             work={"array_words": words, **work})
 
@@ -208,7 +229,7 @@ class Timing:
                                      reading=reading or again)
         passes = 0 if bypassed else tiles if again else 1
         # The first tile takes its right operand as it comes from memory.
-        begin = 6 if bypassed else (
+        begin = _BYPASS_START if bypassed else (
             self._read + self._words(rows) - (0 if name in self._sparse else rows))
         right = rows * passes
         # The operands lie in different channels.
@@ -217,8 +238,8 @@ class Timing:
         left = words / config.cores if reading else 0
         sent = tiles * flits + digits * sums
         return self._duration(
-            begin + cycles + 2 * config.lanes + 2 + flits,
-            tail=4 + self._network, words=(right, left) if channel == 0 else (left, right),
+            begin + cycles + array_cycles(config) + flits,
+            tail=_REDUCE + self._network, words=(right, left) if channel == 0 else (left, right),
             demands=self._reduced(sent),
             work={"array_words": words, "sent": sent * config.cores, **reads})
 
@@ -230,8 +251,9 @@ class Timing:
         each = max(rows if bypassed else self._words(rows), config.lanes)
         read = 0 if bypassed else panels
         return self._duration(
-            (6 if bypassed else self._read) + panels * each + 2 * config.lanes + 2 + digits,
-            tail=4 + self._network + config.cores * digits / config.eject,
+            (_BYPASS_START if bypassed else self._read) + panels * each + array_cycles(config)
+            + digits,
+            tail=_REDUCE + self._network + config.cores * digits / config.eject,
             words=self._on(channel, read * rows), demands=self._reduced(panels * digits),
             work={"array_words": panels * vertices, "sent": panels * digits * config.cores,
                   self._channel(channel, "read"): read * vertices})
@@ -256,9 +278,10 @@ class Timing:
             work["vector_words"] += masks * self._config.cores
         if mask_read:
             work["gradients_read"] = masks * self._config.cores
-        first = 14 + (BIAS_GROUPS if bias else 0) + (self._read - 6 if mask_read else 0)
+        first = _DRAIN_START + (BIAS_GROUPS if bias else 0) + (
+            self._read - _MASK_HIDDEN if mask_read else 0)
         return self._duration(
-            first + self._words(rows + (masks if mask_write else 0)) + self._write + 12,
+            first + self._words(rows + (masks if mask_write else 0)) + self._write + DRAIN_CYCLES,
             visible=self._write, demands={"aggregators": rows} if aggregation else {},
             words=self._on(channel, rows, masks * (mask_read + mask_write)), work=work)
 
@@ -273,7 +296,7 @@ class Timing:
         own = max(self._words(rows * panels), rows * max(groups, row_interval(self._config)))
         first = (panels - 1) * min(rows, BURST) + 2 * groups
         return self._duration(
-            self._read + 40 + first + own + self._write, visible=self._write,
+            self._read + _LOSS_STAGES + first + own + self._write, visible=self._write,
             words=(rows * panels, rows * panels),
             work={"vector_words": words, "features_read": words, "gradients_written": words})
 
@@ -286,9 +309,10 @@ class Timing:
         own = rows * max(self._words(values * config.state_words) + 1, config.lanes)
         arriving = count / config.eject
         state = count * values * config.state_words
-        start = self._read + 26 + (ADAM_CYCLES if values == 3 else 0)
+        start = self._read + UPDATE_CYCLES + _UPDATE_ENDS + (
+            ADAM_CYCLES if values == 3 else 0)
         return self._duration(
-            start + max(own, arriving) + self._write, tail=2 + self._network,
+            start + max(own, arriving) + self._write, tail=_BROADCAST + self._network,
             words=(0, rows * 2 * values * config.state_words),
             demands={"injection": rows, "ejection": arriving, "aggregators": rows},
             work={"sent": count, "vector_words": state, "gradients_read": state,

@@ -12,12 +12,15 @@ import numpy as np
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.memory_map import Listing, Region
 from hypercast.reference.tensor import FEATURES
-from hypercast.rtl.isa import Bypass, Opcode, OperandSource, decode
+from hypercast.rtl.access import Access, Mode, Store
+from hypercast.rtl.isa import OPERATIONS, Opcode, decode
 
 __all__ = ["ProgramError", "verify"]
 
 #: Memory words of a word-sparse panel: at least row numbers and a word.
 _LEAST_WORDS = 2
+#: What the compiler calls lists.
+_LISTINGS = {Store.EDGE_SET: Listing.EDGE_SET, Store.SEND_LIST: Listing.SEND_LIST}
 
 
 class ProgramError(RuntimeError):
@@ -51,7 +54,7 @@ class _BeyondError(Exception):
 
 
 class _Checks:
-    """Checks of instructions, by opcode.
+    """Checks of the places that instructions use.
 
     Parameters
     ----------
@@ -67,102 +70,99 @@ class _Checks:
 
     def check(self, entry: dict[str, int]) -> None:
         """Check a decoded instruction; raises ``_BeyondError``."""
-        checks: dict[Opcode, Callable[[dict[str, int]], None]] = {
-            Opcode.AGGREGATE: self._aggregate, Opcode.MATMUL: self._matmul,
-            Opcode.GRADIENT: self._gradient, Opcode.DRAIN: self._drain,
-            Opcode.LOSS: self._loss, Opcode.UPDATE: self._update,
-            Opcode.HALT: lambda entry: None}
-        checks[Opcode(entry["opcode"])](entry)
+        checks: dict[Store, Callable[[dict[str, int], Access], None]] = {
+            Store.MATRIX: self._matrix, Store.INDEX: self._index,
+            Store.EDGE_SET: self._list, Store.SEND_LIST: self._list,
+            Store.MASK: self._mask, Store.LABELS: self._labels, Store.STATE: self._state,
+            Store.OPERANDS: self._operands, Store.RIGHT: self._bypassed,
+            Store.SEND: self._bypassed, Store.WEIGHTS: self._weights,
+            Store.ARRAY: self._accumulators, Store.AGGREGATION: self._accumulators}
+        for access in OPERATIONS[Opcode(entry["opcode"])].uses(entry):
+            if access.store != Store.EXPONENT:  # a number, whatever it is, is an entry
+                checks[access.store](entry, access)
 
-    # Opcodes.
+    # Lists and words of memory.
 
-    def _aggregate(self, entry: dict[str, int]) -> None:
-        self._start(Listing.EDGE_SET, entry["edge_set"])
-        if entry["prefetch"]:
-            return
-        self._start(Listing.SEND_LIST, entry["send_list"])
-        rows = self._rows(entry)
-        if entry["bypassed"]:
-            self._within("rows to be sent", entry["bypass_base"], len(rows),
-                         self._config.bypass_rows)
-        else:
-            self._matrix(entry["channel"], entry["address"], 0, 1, rows)
+    def _list(self, entry: dict[str, int], access: Access) -> None:
+        self._start(_LISTINGS[access.store], entry[access.field])
 
-    def _matmul(self, entry: dict[str, int]) -> None:
-        start, rows = entry["row_start"], entry["row_limit"]
-        self._left(entry, entry["channel"], range(start, start + rows))
-        self._places(entry["weights"], [
-            (tile * entry["weight_stride"], self._config.lanes)
-            for tile in (0, entry["panels"] - 1)])
+    def _index(self, entry: dict[str, int], access: Access) -> None:
+        self._sparse_entries(entry)
 
-    def _gradient(self, entry: dict[str, int]) -> None:
-        rows, panels = self._rows(entry), entry["panels"]
-        # Of ones, a tile's sums are one row, and each tile has a right operand of its own.
-        height, rights = (1, panels) if entry["ones"] else (self._config.lanes, 1)
-        self._reduced(entry["first_row"], panels * height)
-        if entry["sums"]:
-            self._reduced(entry["sums_row"], 1)
-        if entry["bypassed"]:
-            self._within("bypassed right operands", entry["bypass_base"], len(rows),
-                         self._config.bypass_rows)
-        else:
-            self._matrix(entry["gradient_channel"], entry["gradient_address"], entry["stride"],
-                         rights, rows)
-        if not entry["ones"]:
-            self._left(entry, 1 - entry["gradient_channel"], rows)
+    def _mask(self, entry: dict[str, int], access: Access) -> None:
+        self._packed(entry, access, self._config.mask_rows)
 
-    def _drain(self, entry: dict[str, int]) -> None:
-        start, rows = entry["row_start"], entry["row_limit"]
-        self._within("accumulators", 0, rows, self._config.accumulator_rows)
-        self._matrix(entry["channel"], entry["address"], 0, 1, range(start, start + rows))
-        if entry["mask_read"] or entry["mask_write"]:
-            self._words("mask", 1, entry["mask_address"], -(-rows // self._config.mask_rows))
-        if entry["bias"]:
-            self._places(entry["bias_weights"], [(0, 1)])
-        self._bypass(entry, rows)
+    def _labels(self, entry: dict[str, int], access: Access) -> None:
+        self._packed(entry, access, self._config.info_rows)
 
-    def _loss(self, entry: dict[str, int]) -> None:
-        rows, stride, panels = self._rows(entry), entry["stride"], entry["panels"]
-        self._matrix(entry["channel"], entry["address"], stride, panels, rows)
-        self._words("label", 1, entry["info"], -(-len(rows) // self._config.info_rows))
-        if entry["train"]:
-            self._matrix(1, entry["destination"], stride, panels, rows)
-            self._bypass(entry, len(rows))
+    def _packed(self, entry: dict[str, int], access: Access, each: int) -> None:
+        """Check words that hold so many rows ``each``."""
+        self._words(access.store.value, access.channel_of(entry), entry[access.field],
+                    -(-len(self._rows(entry)) // each))
 
-    def _update(self, entry: dict[str, int]) -> None:
-        rows, config = entry["rows"], self._config
-        self._reduced(entry["first_row"], rows)
-        self._places(entry["weights"], [(0, rows)])
+    def _state(self, entry: dict[str, int], access: Access) -> None:
+        config = self._config
         words = (3 if entry["adam"] else 2) * config.state_words
-        self._words("state", 1, entry["state"], -(-rows // config.cores) * words)
+        self._words(access.store.value, access.channel_of(entry), entry[access.field],
+                    -(-entry["rows"] // config.cores) * words)
 
-    # Operands.
+    def _matrix(self, entry: dict[str, int], access: Access) -> None:
+        """Check a range of rows of one panel, or of each of ``panels``."""
+        rows, channel, address = (
+            self._rows(entry), access.channel_of(entry), entry[access.field])
+        stride, panels = (entry["stride"], entry["panels"]) if access.panels else (0, 1)
+        region = self._words("row", channel, address, len(rows))
+        panel, row = divmod(address - region.address, region.stride)
+        if row != rows.start or (panels > 1 and stride != region.stride) \
+                or panel + panels > region.panels:
+            raise _BeyondError(
+                f"rows {rows.start} to {rows.stop - 1} of {panels} panels, {stride} words apart, "
+                f"from word {address} on are not in {region.name}")
 
-    def _left(self, entry: dict[str, int], channel: int, rows: range) -> None:
-        source, panels = entry["operand"], entry["panels"]
-        if entry["sparse"]:
-            entries = self._sparse_entries(entry)
+    # Places close to an engine.
+
+    def _operands(self, entry: dict[str, int], access: Access) -> None:
+        """Check what DRAIN or LOSS leaves in the operand buffer, or a left operand there."""
+        if "operand" not in entry:
+            count = len(self._rows(entry))
+        elif entry["sparse"]:
+            count = self._sparse_entries(entry)
         else:
-            entries = (panels - 1) * entry["operand_stride"] + len(rows)
-            if source != OperandSource.BUFFER:
-                self._matrix(channel, entry["address"], entry["stride"], panels, rows)
-        if source != OperandSource.MEMORY:
-            self._within("operand buffer", entry["operand_base"], entries,
-                         self._config.operand_words)
+            count = (entry["panels"] - 1) * entry["operand_stride"] + len(self._rows(entry))
+        self._within(access, entry, count, self._config.operand_words)
 
-    def _bypass(self, entry: dict[str, int], rows: int) -> None:
-        for target, base, size in (
-                (Bypass.LEFT, "left_base", self._config.operand_words),
-                (Bypass.RIGHT, "right_base", self._config.bypass_rows),
-                (Bypass.SEND, "send_base", self._config.bypass_rows)):
-            if entry["bypass"] >> target & 1:
-                self._within(base, entry[base], rows, size)
+    def _bypassed(self, entry: dict[str, int], access: Access) -> None:
+        self._within(access, entry, len(self._rows(entry)), self._config.bypass_rows)
+
+    def _accumulators(self, entry: dict[str, int], access: Access) -> None:
+        """Check rows of a core's accumulators, or reduction rows, which all cores share."""
+        rows, config = self._config.accumulator_rows, self._config
+        if not access.field:
+            # Where rows are added by edges, those say which.
+            self._within(access, entry, entry.get("row_limit", 0), rows)
+            return
+        if access.mode == Mode.TAKE:
+            count = entry["rows"]
+        elif access.field == "sums_row":
+            count = 1
+        else:  # of ones, a tile's sums are one row
+            count = entry["panels"] * (1 if entry["ones"] else config.lanes)
+        self._within(access, entry, count, rows * config.cores)
+
+    def _weights(self, entry: dict[str, int], access: Access) -> None:
+        """Check tiles of a panel, portions of a parameter, or a row of a bias."""
+        if "weight_stride" in entry:
+            spans = [(tile * entry["weight_stride"], self._config.lanes)
+                     for tile in (0, entry["panels"] - 1)]
+        else:
+            spans = [(0, entry.get("rows", 1))]
+        self._places(entry[access.field], spans)
 
     def _sparse_entries(self, entry: dict[str, int]) -> int:
         """Words that the core with most of them takes of a word-sparse operand's panels."""
         name = self._start(Listing.INDEX, entry["address"])
         matrix, entries = self._job.regions[FEATURES], []
-        group = self._config.word_width // 16 + 1  # row numbers, and the words of these rows
+        group = self._config.row_numbers + 1  # and the word of the numbers
         for image in self._job.images:
             words = dict(image)
             index = np.ascontiguousarray(words[name]).view("<u4").reshape(-1, 2).astype(int)
@@ -186,18 +186,10 @@ class _Checks:
         return self._starts[kind, address]
 
     def _rows(self, entry: dict[str, int]) -> range:
-        """Range of rows of an instruction's vertices, of the largest core."""
+        """Rows that an instruction names, or else those of its vertices, of the largest core."""
+        if "row_limit" in entry:
+            return range(entry["row_start"], entry["row_start"] + entry["row_limit"])
         return self._job.plan.rows_of(entry["vertices"])
-
-    def _matrix(self, channel: int, address: int, stride: int, panels: int, rows: range) -> None:
-        """Check a range of ``rows`` of each of ``panels``."""
-        region = self._words("row", channel, address, len(rows))
-        panel, row = divmod(address - region.address, region.stride)
-        if row != rows.start or (panels > 1 and stride != region.stride) \
-                or panel + panels > region.panels:
-            raise _BeyondError(
-                f"rows {rows.start} to {rows.stop - 1} of {panels} panels, {stride} words apart, "
-                f"from word {address} on are not in {region.name}")
 
     def _words(self, what: str, channel: int, address: int, count: int) -> Region:
         """Check consecutive words: rows of one panel of a matrix, or others; returns the region."""
@@ -223,12 +215,10 @@ class _Checks:
                 return
         raise _BeyondError(f"weight bank row {base} is of no parameter")
 
-    def _reduced(self, first: int, rows: int) -> None:
-        """Check reduction rows."""
-        self._within("reduction rows", first, rows,
-                     self._config.accumulator_rows * self._config.cores)
-
     @staticmethod
-    def _within(what: str, first: int, count: int, size: int) -> None:
+    def _within(access: Access, entry: dict[str, int], count: int, size: int) -> None:
+        first = entry[access.field] if access.field else 0
         if first + count > size:
-            raise _BeyondError(f"{count} entries from {first} on, but {what} has {size}")
+            raise _BeyondError(
+                f"{count} entries from {access.field or 'row'} {first} on, but there are {size} "
+                f"entries: {access.store.value}")

@@ -14,6 +14,7 @@ from hypercast.host.compiler.layout import Layout
 from hypercast.host.compiler.load import Load
 from hypercast.host.compiler.lowering import Program
 from hypercast.host.compiler.operand_map import Parts
+from hypercast.host.compiler.phase_name import PhaseName
 from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.timing import Timing
 from hypercast.host.compiler.vertices import RowTable, Vertices
@@ -44,15 +45,15 @@ class Phase:
 
     Parameters
     ----------
-    name : str
-        Name.
+    name : PhaseName
+        Which.
     cycles : int
         Cycles counted for it.
     loads : dict
         Resource to the cycles that it is busy for, spread evenly over the cores.
     """
 
-    name: str
+    name: PhaseName
     cycles: int
     loads: dict[str, float]
 

@@ -5,7 +5,7 @@ from html import escape
 from matplotlib.figure import Figure
 
 from hypercast.host.cluster.virtual_time import VirtualTime
-from hypercast.host.report.drawing import KINDS, SERIES, figure, kind_of
+from hypercast.host.report.drawing import KINDS, SERIES, figure
 from hypercast.host.report.folder import Run
 
 __all__ = ["draw", "table"]
@@ -26,7 +26,7 @@ def draw(run: Run) -> Figure:
     for slot in time.slots:
         axes.barh(tracks.index(slot.track), (slot.end - slot.begin) * 1e3,
                   left=(slot.begin - first) * 1e3, height=0.8,
-                  color=KINDS.get(kind_of(slot.name), SERIES[3]))
+                  color=KINDS.get(slot.name.partition(" ")[0], SERIES[3]))
     axes.set(yticks=range(len(tracks)), yticklabels=tracks, xlabel="ms in the last step")
     axes.invert_yaxis()
     return result

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from hypercast.host.compiler.phase_name import PhaseName
 from hypercast.host.runtime.timeline import WORK_COUNTERS
 from hypercast.host.training.numbers import TensorNumbers
 from hypercast.reference.require import require
@@ -94,6 +95,7 @@ def check_step(step: Any, cores: int) -> None:
         {"name": str, "cycles": _COUNTS,
          "counters": {name: [_COUNTS] for name in WORK_COUNTERS}}]}, "the step")
     for phase in step["phases"]:
+        PhaseName.read(phase["name"])
         for name, values in phase["counters"].items():
             require(len(values) == cores, f"{name} has {len(values)} values for {cores} cores")
 

@@ -9,14 +9,17 @@ import matplotlib
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
+from hypercast.host.compiler.phase_name import PhaseKind
 from hypercast.host.report.folder import Run
 
-__all__ = ["CAUSES", "KINDS", "SERIES", "figure", "kind_of", "picture"]
+__all__ = ["CAUSES", "KINDS", "SERIES", "figure", "picture"]
 
 #: Stands for the page's text colour, which a figure gets from the page.
 _INK = "#123456"
 #: Colours of the kinds of phases.
-KINDS = {"forward": "#3d8bd4", "loss": "#c9a227", "backward": "#d4623d", "update": "#3fa66b"}
+KINDS: dict[str, str] = {
+    PhaseKind.FORWARD: "#3d8bd4", PhaseKind.LOSS: "#c9a227", PhaseKind.BACKWARD: "#d4623d",
+    PhaseKind.UPDATE: "#3fa66b"}
 #: Colours of what an engine's cycles went to.
 CAUSES = {"work": "#3fa66b", "starved": "#c9a227", "blocked": "#d4623d", "idle": "#9aa0a6"}
 #: Colours of series that are neither.
@@ -28,11 +31,6 @@ _STYLE: dict[Any, Any] = {
     "ytick.color": _INK, "axes.spines.top": False, "axes.spines.right": False,
     "legend.frameon": False, "legend.fontsize": 8, "axes.facecolor": "none",
 }
-
-
-def kind_of(phase: str) -> str:
-    """The kind of a phase: ``forward 1`` is ``forward``."""
-    return phase.partition(" ")[0]
 
 
 def figure(height: float, *, rows: int = 1, columns: int = 1,

@@ -49,7 +49,7 @@ def _losses(row: Utilisation) -> str:
 
 def table(run: Run) -> str:
     """HTML of the utilisation of each engine in each phase, and what it waited for."""
-    phases = [(phase.name, phase.cycles, phase.counters) for phase in run.phases]
+    phases = [(str(phase.name), phase.cycles, phase.counters) for phase in run.phases]
     phases.append(("the step", run.cycles, run.counters()))
     rows = []
     for name, cycles, counters in phases:
@@ -65,7 +65,7 @@ def _counts(run: Run) -> str:
     """HTML of all counters that are not zero, phase by phase and of the step."""
     parts = [phase.counters for phase in run.phases] + [run.counters()]
     heads = "".join(f"<th>{escape(name)}" for name in [
-        *(phase.name for phase in run.phases), "the step", "least core", "most core"])
+        *(str(phase.name) for phase in run.phases), "the step", "least core", "most core"])
     rows = "".join(
         f"<tr><th>{escape(counter.description)}" + "".join(
             f"<td>{count:,}" for count in [*(sum(part[name]) for part in parts),

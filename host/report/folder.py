@@ -9,6 +9,7 @@ import numpy as np
 
 from hypercast.host.cluster.clock import Slot
 from hypercast.host.cluster.virtual_time import VirtualTime
+from hypercast.host.compiler.phase_name import PhaseName
 from hypercast.host.files.reading.arrays import opened_archive
 from hypercast.host.files.reading.json_file import read_json
 from hypercast.host.report.checks import (
@@ -112,7 +113,9 @@ def load_run(folder: str | PathLike[str]) -> Run:
             check_slices(slices, step, config.cores)
             step["slices"] = Slices(**slices)
             step["step"] = step.pop("number")
-            step["phases"] = [Phase(**phase) for phase in step["phases"]]
+            step["phases"] = [
+                Phase(**{**phase, "name": PhaseName.read(phase["name"])})
+                for phase in step["phases"]]
         if (folder / NUMBERS).exists():
             name = NUMBERS
             numbers = read_json(folder / NUMBERS)

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from hypercast.host.report.drawing import KINDS, figure, kind_of
+from hypercast.host.report.drawing import KINDS, figure
 from hypercast.host.report.folder import Run
 from hypercast.rtl.config import Config
 
@@ -49,7 +49,7 @@ def draw(run: Run) -> Figure:
                   linewidth=1, label=f"memory, then {name}")
     seen = dict.fromkeys(KINDS, 0)
     for phase, intensity, rate in points:
-        kind = kind_of(phase.name)
+        kind = phase.name.kind
         axes.plot(intensity, rate, _MARKERS[seen[kind] % len(_MARKERS)], color=KINDS[kind],
                   markersize=7, alpha=0.85, label=f"{phase.name}: {phase.cycles:,} cycles")
         seen[kind] += 1

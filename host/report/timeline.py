@@ -8,7 +8,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from hypercast.host.report.drawing import KINDS, figure, kind_of
+from hypercast.host.report.drawing import KINDS, figure
 from hypercast.host.report.folder import Run
 from hypercast.rtl.isa import Engine
 
@@ -41,7 +41,7 @@ def draw(run: Run) -> Figure:
     """A band for each engine with a row for each core; the darker, the busier."""
     cores, slices = run.config.cores, run.slices
     assert slices is not None  # of a step that was recorded
-    kinds = [kind_of(phase.name) for phase in run.phases]
+    kinds = [phase.name.kind for phase in run.phases]
     image = np.zeros((len(Engine), cores, _COLUMNS, 4))
     for engine in Engine:
         for core in range(cores):

@@ -292,7 +292,7 @@ class ChipDevice(TrainingDevice):
     def _run(self, entry: str) -> tuple[Metrics, int]:
         cycles = self.driver.run(self.job.entries[entry], limit=self._limit)
         phases = self.driver.phase_cycles()
-        self.phase_cycles = dict(zip(self.job.phases, phases, strict=False))
+        self.phase_cycles = dict(zip(map(str, self.job.phases), phases, strict=False))
         self.counters = counters = self.driver.counters()
         loss, correct, wrong = np.zeros((3, 4), dtype=np.int64)
         for split in (Split.TRAIN, Split.VALIDATION, Split.TEST):

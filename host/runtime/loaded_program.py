@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from hypercast.rtl.isa import INSTRUCTION_WORDS, Opcode, decode
+from hypercast.rtl.isa import INSTRUCTION_WORDS, OPCODE_MASK, Opcode, decode
 
 __all__ = ["LoadedProgram"]
 
@@ -34,7 +34,7 @@ class LoadedProgram:
         """
         row = entry
         while (control := self._words.get(row * _ROW_WORDS)) is not None:
-            if control & 0xF == Opcode.HALT:
+            if control & OPCODE_MASK == Opcode.HALT:
                 return decode(self._instruction(row))["step"]
             row += 1
         raise ValueError(f"there is no program at row {entry}: row {row} was not loaded; load the "

@@ -8,8 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hypercast.host.compiler.job import Job
+from hypercast.host.compiler.phase_name import PhaseName
 from hypercast.host.runtime.transport import Integers, Timeline
-from hypercast.rtl.isa import Engine, Opcode, decode, opcodes_of
+from hypercast.rtl.access import Store
+from hypercast.rtl.isa import HEADER_WIDTH, OPERATIONS, Engine, Opcode, decode, opcodes_of
 from hypercast.rtl.registers import COUNTERS
 
 __all__ = ["WORK_COUNTERS", "Instruction", "Phase", "Profile", "Slices", "profile"]
@@ -27,8 +29,8 @@ class Instruction(NamedTuple):
         Cycle of its issue, and its program row.
     name : str
         Opcode and what it works on.
-    phase : str
-        Name of its phase.
+    phase : PhaseName
+        Its phase.
     fields : dict
         All its fields, as ``isa.decode`` gives them.
     counters : dict
@@ -38,7 +40,7 @@ class Instruction(NamedTuple):
     cycle: int
     row: int
     name: str
-    phase: str
+    phase: PhaseName
     fields: dict[str, int]
     counters: dict[str, list[int]]
 
@@ -68,15 +70,15 @@ class Phase(NamedTuple):
 
     Attributes
     ----------
-    name : str
-        Such as ``forward 1``.
+    name : PhaseName
+        Which, such as ``forward 1``.
     cycles : int
         Number of cycles.
     counters : dict
         Each of ``WORK_COUNTERS`` to a list: how much it grew in every core.
     """
 
-    name: str
+    name: PhaseName
     cycles: int
     counters: dict[str, list[int]]
 
@@ -147,7 +149,7 @@ def profile(timeline: Timeline, job: Job, entry: int, cycles: int,
 
 
 #: Opcode, waits and phase in an instruction's low bits.
-_OPERATION = 0xFFFF
+_OPERATION = (1 << HEADER_WIDTH) - 1
 
 
 def _work(growth: npt.NDArray[np.uint32]) -> dict[str, list[int]]:
@@ -156,18 +158,17 @@ def _work(growth: npt.NDArray[np.uint32]) -> dict[str, list[int]]:
 
 
 def _operand(fields: Mapping[str, int], job: Job) -> str:
-    """Name of what an instruction makes, or else of what it reads."""
-    if "o" in fields:
-        return next(name for name, number in job.tensors.items() if number == fields["o"])
-    if "weights" in fields:
-        return next(name for name, place in job.weights.items()
-                    if 0 <= fields["weights"] - place.base < place.rows)
-    channel, address = (
-        (fields["gradient_channel"], fields["gradient_address"]) if "gradient_address" in fields
-        else (1, fields["edge_set"]) if fields.get("prefetch")
-        else (fields["channel"], fields["address"]))
+    """Name of what an instruction works on."""
+    subject = OPERATIONS[Opcode(fields["opcode"])].subject(fields)
+    place = fields[subject.field]
+    if subject.store == Store.EXPONENT:
+        return next(name for name, number in job.tensors.items() if number == place)
+    if subject.store == Store.WEIGHTS:
+        return next(name for name, weights in job.weights.items()
+                    if 0 <= place - weights.base < weights.rows)
+    channel = subject.channel_of(fields)
     return next((name for name, region in job.regions.items() if region.channel == channel
-                 and 0 <= address - region.address < region.words), "nothing")
+                 and 0 <= place - region.address < region.words), "nothing")
 
 
 def _slices(timeline: Timeline, instructions: Sequence[Instruction], cores: int) -> Slices:
@@ -191,7 +192,7 @@ def _slices(timeline: Timeline, instructions: Sequence[Instruction], cores: int)
 def _phases(instructions: Sequence[Instruction], cycles: int) -> list[Phase]:
     """Phases with their cycles; those before the first instruction count for its phase."""
     edges = [0, *(instruction.cycle for instruction in instructions[1:]), cycles]
-    found: dict[str, list[tuple[int, dict[str, list[int]]]]] = {}
+    found: dict[PhaseName, list[tuple[int, dict[str, list[int]]]]] = {}
     for instruction, length in zip(instructions, np.diff(edges).tolist(), strict=True):
         found.setdefault(instruction.phase, []).append((length, instruction.counters))
     return [Phase(name=name, cycles=sum(length for length, _ in parts),

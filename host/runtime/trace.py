@@ -89,10 +89,10 @@ def _names(process: int, name: str, threads: Mapping[int, str]) -> Iterator[Even
 
 def _slice(process: int, thread: int, start: int, end: int, instruction: Instruction,
            name: str | None = None, **arguments: str) -> Event:
-    kind, _, layer = instruction.phase.partition(" ")
+    kind, layer = instruction.phase.kind, instruction.phase.layer
     return {"ph": "X", "pid": int(process), "tid": int(thread), "ts": _time(start),
             "dur": _time(end - start), "name": name or instruction.name, "cat": kind,
-            "args": {"phase": kind, **({"layer": int(layer)} if layer else {}),
+            "args": {"phase": kind, **({"layer": layer} if layer else {}),
                      "program row": instruction.row, "issued in cycle": instruction.cycle,
                      **arguments}}
 
@@ -104,7 +104,7 @@ def _program(profile: Profile) -> Iterator[Event]:
         following = instructions[number + 1] if number + 1 < len(instructions) else None
         if following is None or following.phase != instruction.phase:
             yield _slice(_PROGRAM, _PHASES, instructions[first].cycle, end, instruction,
-                         name=instruction.phase)
+                         name=str(instruction.phase))
             first = number + 1
         if following:
             waits = following.fields["waits"]

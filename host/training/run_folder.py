@@ -241,7 +241,8 @@ class RunFolder:
     def step(self, number: int, profile: Profile, config: Config) -> None:
         """Keep the profile of training step ``number``, from 1."""
         self._write(STEP, {"number": number, "cycles": profile.cycles,
-                            "phases": [phase._asdict() for phase in profile.phases]})
+                            "phases": [{**phase._asdict(), "name": str(phase.name)}
+                                       for phase in profile.phases]})
         names = [phase.name for phase in profile.phases]
         phases = np.array([names.index(instruction.phase) for instruction in profile.instructions])
         # The report needs the phase of a slice, not its instruction.

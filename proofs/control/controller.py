@@ -12,16 +12,14 @@ from hypercast.proofs.solver import Bench
 from hypercast.proofs.words import constant, past
 from hypercast.rtl import layouts
 from hypercast.rtl.control import controller
-from hypercast.rtl.isa import Engine, Opcode
+from hypercast.rtl.isa import OPERATIONS, Opcode
 
 __all__ = ["PROOFS"]
 
 #: What stands beside the issue of instructions; whatever it does, that is right.
 _PARTS = ("ProgramMemory", "EngineStatus", "ExponentUnit", "PhaseCounters", "Watchdog")
 #: The engine that each opcode needs, and those it makes busy.
-_NEEDS = {Opcode.AGGREGATE: [Engine.AGGREGATE], Opcode.MATMUL: [Engine.ARRAY],
-          Opcode.GRADIENT: [Engine.ARRAY, Engine.REDUCTION], Opcode.DRAIN: [Engine.VECTOR],
-          Opcode.LOSS: [Engine.VECTOR], Opcode.UPDATE: [Engine.VECTOR, Engine.WEIGHTS]}
+_NEEDS = {opcode: operation.busy for opcode, operation in OPERATIONS.items() if operation.busy}
 
 
 def _with_free_parts(m, config):

@@ -3,7 +3,16 @@
 from amaranth.hdl import Mux, Value, ValueLike
 from amaranth.lib import data
 
-from hypercast.rtl.isa import ADDRESS_WIDTH, BASE_WIDTH, PANELS_WIDTH, ROWS_WIDTH, Opcode
+from hypercast.rtl.isa import (
+    ADDRESS_WIDTH,
+    BASE_WIDTH,
+    DIGITS_WIDTH,
+    KEY_WIDTH,
+    PANELS_WIDTH,
+    ROWS_WIDTH,
+    THRESHOLD_WIDTH,
+    Opcode,
+)
 from hypercast.rtl.layouts import CONTROL
 from hypercast.rtl.lib.extremes import tile_rows
 
@@ -31,8 +40,8 @@ class ArrayJob(data.Struct):
     address: ADDRESS_WIDTH
     stride: ADDRESS_WIDTH
     dropout: 1
-    threshold: 16
-    key: 32
+    threshold: THRESHOLD_WIDTH
+    key: KEY_WIDTH
     weights: BASE_WIDTH
     weight_stride: BASE_WIDTH
     transposed: 1
@@ -40,7 +49,7 @@ class ArrayJob(data.Struct):
     gradient_address: ADDRESS_WIDTH
     gradient_channel: 1
     first_row: ROWS_WIDTH
-    digits: 3
+    digits: DIGITS_WIDTH
     sums: 1
     sums_row: ROWS_WIDTH
     operand: 2
@@ -59,7 +68,7 @@ def decode(issue: Value, rows: ValueLike) -> Value:
     issue : Issue
         The instruction, MATMUL or GRADIENT.
     rows : Value
-        Rows that this core holds of the instruction's vertices (20 bits).
+        Rows that this core holds of the instruction's vertices (ROWS_WIDTH bits).
 
     Returns
     -------

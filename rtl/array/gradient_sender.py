@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import ROWS_WIDTH
+from hypercast.rtl.isa import DIGITS_WIDTH, ROWS_WIDTH
 from hypercast.rtl.layouts import FlitKind, accumulator_row, flit
 
 __all__ = ["GradientSender"]
@@ -45,7 +45,7 @@ class GradientSender(wiring.Component):
         while not ``busy``.
     sums_row : In(ROWS_WIDTH)
         Reduction row of ``column_sums``; held while ``busy``.
-    ones : In(1), digits : In(3)
+    ones : In(1), digits : In(DIGITS_WIDTH)
         Whether only row 0 is sent, and the digits of an accumulator, 1 to ``config.digits``; held
         while ``busy``.
     core : In(dimensions)
@@ -78,7 +78,7 @@ class GradientSender(wiring.Component):
             "first_row": In(ROWS_WIDTH),
             "sums_row": In(ROWS_WIDTH),
             "ones": In(1),
-            "digits": In(3),
+            "digits": In(DIGITS_WIDTH),
             "core": In(config.dimensions),
             "first": In(1),
             "closes": In(1),

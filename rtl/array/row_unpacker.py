@@ -6,11 +6,9 @@ from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.array.left_word import left_word
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import ROW_NUMBER_WIDTH
 
 __all__ = ["RowUnpacker"]
-
-#: Bits of a row number in memory, stored plus one: 0 ends a group of words.
-_ROW_WIDTH = 16
 
 
 class RowUnpacker(wiring.Component):
@@ -51,7 +49,7 @@ class RowUnpacker(wiring.Component):
         taken = Signal()
         m.d.comb += [
             last.eq(left == 1),
-            heading.eq(rows[:_ROW_WIDTH] == 0),
+            heading.eq(rows[:ROW_NUMBER_WIDTH] == 0),  # ends a group of words
             self.i.ready.eq((left != 0) & (heading | ~self.o.valid | self.o.ready)),
             taken.eq(self.i.valid & self.i.ready),
             self.lengths.ready.eq((left == 0) | (taken & last)),
@@ -70,10 +68,10 @@ class RowUnpacker(wiring.Component):
                 m.d.sync += rows.eq(self.i.payload)
             with m.Else():
                 m.d.sync += [
-                    rows.eq(rows >> _ROW_WIDTH),
+                    rows.eq(rows >> ROW_NUMBER_WIDTH),
                     self.o.valid.eq(1),
                     self.o.p.word.eq(self.i.payload),
-                    self.o.p.row.eq(rows[:_ROW_WIDTH] - 1),
+                    self.o.p.row.eq(rows[:ROW_NUMBER_WIDTH] - 1),
                     self.o.p.last.eq(last),
                 ]
         return m

@@ -9,6 +9,7 @@ from hypercast.rtl.array.processing_element import ProcessingElement
 from hypercast.rtl.array.tile_sums import TileSums
 from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import accumulator_row
+from hypercast.rtl.limits import array_cycles
 
 __all__ = ["SystolicArray"]
 
@@ -97,7 +98,7 @@ class SystolicArray(wiring.Component):
     def __init__(self, config: Config) -> None:
         self._config = config
         self._choices = -(-exact_log2(config.lanes) // 2)  # cycles of a column's multiplexer
-        self.latency = 2 * config.lanes + 2 + self._choices
+        self.latency = array_cycles(config) + self._choices
         self.sums_latency = config.lanes + 3 + self._choices
         word = data.ArrayLayout(signed(config.element_width), config.lanes)
         super().__init__({

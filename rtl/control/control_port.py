@@ -4,6 +4,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import WAITS_WIDTH
 from hypercast.rtl.layouts import HostRequest
 from hypercast.rtl.registers import PHASES, Error
 
@@ -37,14 +38,14 @@ class ControlPort(wiring.Signature):
         Sticky bits of ``registers.Error``.
     pc : In(log2 program_rows)
         Program row being issued.
-    busy, waits : In(8)
+    busy, waits : In(WAITS_WIDTH)
         Engines busy in any core, and those the next instruction waits for, or waited for when the
         program stopped; bits as ``isa.Engine``.
     step, step_key : In(32)
         Training steps done, and what is added to dropout keys.
     cycles : In(64)
         Cycles since ``start`` while running.
-    phase_index : Out(4)
+    phase_index : Out(PHASE_WIDTH)
         Phase counter to read.
     phase_cycles : In(32)
         The counter ``phase_index`` named one cycle ago.
@@ -63,7 +64,7 @@ class ControlPort(wiring.Signature):
             "step_write": Out(1), "step_key_write": Out(1), "data": Out(32),
             "error_set": Out(ERROR_WIDTH), "error_clear": Out(ERROR_WIDTH),
             "running": In(1), "done": In(1), "error": In(ERROR_WIDTH),
-            "pc": In(range(config.program_rows)), "busy": In(8), "waits": In(8),
+            "pc": In(range(config.program_rows)), "busy": In(WAITS_WIDTH), "waits": In(WAITS_WIDTH),
             "step": In(32), "step_key": In(32), "cycles": In(64),
             "phase_index": Out(range(PHASES)), "phase_cycles": In(32),
             "request": Out(HostRequest), "request_valid": Out(1),

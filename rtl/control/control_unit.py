@@ -11,7 +11,9 @@ from hypercast.rtl.control.bulk_port import BulkPort
 from hypercast.rtl.control.controller import Controller
 from hypercast.rtl.control.host_port import HostPort
 from hypercast.rtl.control.reset_sequence import ResetSequence
+from hypercast.rtl.isa import WAITS_WIDTH
 from hypercast.rtl.layouts import HostRequest, Issue, bulk_request, bulk_width
+from hypercast.rtl.limits import PEAK_WIDTH
 
 __all__ = ["ControlUnit", "control_signature"]
 
@@ -28,8 +30,8 @@ def control_signature(config: Config, *, bulk: bool = False) -> dict[str, wiring
         "issue": Out(Issue),
         "issue_valid": Out(1),
         "clear": Out(1),
-        "busy": In(8).array(config.cores),
-        "peak": In(6).array(config.cores),
+        "busy": In(WAITS_WIDTH).array(config.cores),
+        "peak": In(PEAK_WIDTH).array(config.cores),
         "error": In(3).array(config.cores),
         "progress": In(1).array(config.cores),
         "request": Out(bulk_request(config) if bulk else HostRequest),

@@ -12,8 +12,16 @@ from hypercast.rtl.control.exponent_unit import ExponentUnit
 from hypercast.rtl.control.phase_counters import PhaseCounters
 from hypercast.rtl.control.program_memory import ProgramMemory
 from hypercast.rtl.control.watchdog import Watchdog
-from hypercast.rtl.isa import INSTRUCTION_WIDTH, STEP_KEY_INCREMENT, Engine, Opcode
+from hypercast.rtl.isa import (
+    INSTRUCTION_WIDTH,
+    KEY_WIDTH,
+    STEP_KEY_INCREMENT,
+    WAITS_WIDTH,
+    Engine,
+    Opcode,
+)
 from hypercast.rtl.layouts import Issue
+from hypercast.rtl.limits import PEAK_WIDTH
 from hypercast.rtl.registers import Error
 
 __all__ = ["Controller"]
@@ -24,7 +32,8 @@ _FATAL = (Error.OPCODE | Error.EXPONENT | Error.ALIGNMENT | Error.NETWORK | Erro
 #: An instruction, decoded: engines that must be idle, engines it makes busy, whether it is one of
 #: the vector unit's, HALT or unknown, and its dropout key.
 _DECODED = data.StructLayout({
-    "needed": 8, "starts": 8, "vector": 1, "halt": 1, "unknown": 1, "key": 32})
+    "needed": WAITS_WIDTH, "starts": WAITS_WIDTH, "vector": 1, "halt": 1, "unknown": 1,
+    "key": KEY_WIDTH})
 
 
 def _mask(engines):
@@ -63,7 +72,8 @@ class Controller(wiring.Component):
         High for one cycle per instruction.
     clear : Out(1)
         High for one cycle after ``start``, before anything is issued: clears the cores' counters.
-    busy, peak, error, progress : In(8), In(6), In(3), In(1), one each per core
+    busy, peak : In(WAITS_WIDTH), In(PEAK_WIDTH), one each per core
+    error, progress : In(3), In(1), one each per core
         The cores' reports, from registers, see ``EngineStatus``. Bit 0 of ``error`` sets
         Error.NETWORK, bit 1 Error.LINK, bit 2 Error.MEMORY, in every cycle in which it is high.
     """
@@ -75,8 +85,8 @@ class Controller(wiring.Component):
             "issue": Out(Issue),
             "issue_valid": Out(1),
             "clear": Out(1),
-            "busy": In(8).array(config.cores),
-            "peak": In(6).array(config.cores),
+            "busy": In(WAITS_WIDTH).array(config.cores),
+            "peak": In(PEAK_WIDTH).array(config.cores),
             "error": In(3).array(config.cores),
             "progress": In(1).array(config.cores),
         })
@@ -155,7 +165,7 @@ class Controller(wiring.Component):
         with m.If(host.stop):
             m.d.sync += stopping.eq(1)
 
-        waiting_for = Signal(8)
+        waiting_for = Signal(WAITS_WIDTH)
         m.d.comb += waiting_for.eq(decoded.needed & status.busy)
         with m.FSM():
             with m.State("IDLE"), m.If(host.start & ~host.stop):

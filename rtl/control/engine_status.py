@@ -5,8 +5,9 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import Engine
+from hypercast.rtl.isa import WAITS_WIDTH, Engine
 from hypercast.rtl.lib.extremes import maximum
+from hypercast.rtl.limits import PEAK_WIDTH
 
 __all__ = ["REPORT_LATENCY", "EngineStatus"]
 
@@ -44,15 +45,16 @@ class EngineStatus(wiring.Component):
 
     Members
     -------
-    core_busy, core_peak, core_error, core_progress : In(8), In(6), In(3), In(1), one each per core
+    core_busy, core_peak : In(WAITS_WIDTH), In(PEAK_WIDTH), one each per core
+    core_error, core_progress : In(3), In(1), one each per core
         The cores' reports: engines busy (bits as ``Engine``), bit length of the vector
         instruction's magnitude (valid when VECTOR is idle), that an unexpected flit came (bit 0), a
         link (bit 1) or a memory (bit 2) is faulty, and that something moved.
-    start : In(8)
+    start : In(WAITS_WIDTH)
         Engines an instruction starts; issue is one cycle later.
-    busy : Out(8)
+    busy : Out(WAITS_WIDTH)
         Engines busy in any core, or just started (from one cycle after ``start``).
-    peak : Out(6)
+    peak : Out(PEAK_WIDTH)
         The largest of the cores'; valid when bit VECTOR of ``busy`` is low.
     error : Out(3)
         Any core's.
@@ -64,13 +66,13 @@ class EngineStatus(wiring.Component):
         self._stages = max(1, (config.dimensions + 1) // 2)
         self.shadow = REPORT_LATENCY + self._stages
         super().__init__({
-            "core_busy": In(8).array(config.cores),
-            "core_peak": In(6).array(config.cores),
+            "core_busy": In(WAITS_WIDTH).array(config.cores),
+            "core_peak": In(PEAK_WIDTH).array(config.cores),
             "core_error": In(3).array(config.cores),
             "core_progress": In(1).array(config.cores),
-            "start": In(8),
-            "busy": Out(8),
-            "peak": Out(6),
+            "start": In(WAITS_WIDTH),
+            "busy": Out(WAITS_WIDTH),
+            "peak": Out(PEAK_WIDTH),
             "error": Out(3),
             "progress": Out(1),
         })
@@ -86,7 +88,7 @@ class EngineStatus(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        started = Signal(8)
+        started = Signal(WAITS_WIDTH)
         for engine in Engine:
             remaining = Signal(range(self.shadow + 1), name=f"{engine.name.lower()}_shadow")
             with m.If(self.start[engine]):

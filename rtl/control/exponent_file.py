@@ -5,6 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import EXPONENT_WIDTH
 from hypercast.rtl.layouts import HostRequest
 from hypercast.rtl.lib.parity_memory import ParityMemory
 from hypercast.rtl.registers import Space
@@ -18,8 +19,8 @@ class Tensor(data.Struct):
     Every value's magnitude was below ``2 ** peak`` if ``valid``.
     """
 
-    exponent: signed(8)
-    peak: signed(8)
+    exponent: signed(EXPONENT_WIDTH)
+    peak: signed(EXPONENT_WIDTH)
     valid: unsigned(1)
 
 

@@ -8,35 +8,34 @@ from hypercast.rtl import layouts
 from hypercast.rtl.config import Config
 from hypercast.rtl.control.exponent_file import ExponentFile, Tensor
 from hypercast.rtl.isa import (
+    EXPONENT_WIDTH,
+    GRADIENT_ZEROS,
     INSTRUCTION_WIDTH,
+    LONGEST_SHIFT,
+    LOSS_EXPONENT,
+    LOSS_SHIFT,
     MASTER_EXPONENT,
     MAXIMUM_EXPONENT,
     MINIMUM_EXPONENT,
+    SHIFT_WIDTH,
+    TENSORS,
     Engine,
     Opcode,
     opcodes_of,
 )
 from hypercast.rtl.layouts import HostRequest
 from hypercast.rtl.lib.extremes import maximum, minimum
+from hypercast.rtl.limits import PEAK_WIDTH
 
 __all__ = ["ExponentUnit"]
 
-#: Exponent of LOSS's unrounded gradient (``arithmetic.LOSS_EXPONENT``).
-_LOSS_EXPONENT = -33
-#: LOSS's ``aux_shift`` is this minus the logits' exponent (``arithmetic.LOSS_SHIFT``).
-_LOSS_SHIFT = 10
-#: Zeros UPDATE appends to a gradient before shifting it.
-_GRADIENT_ZEROS = 16
-#: Longest shift.
-_LONGEST = 63
-
 #: Lowest peak that can be stored.
-_LEAST_PEAK = -128
+_LEAST_PEAK = -1 << EXPONENT_WIDTH - 1
 #: Any sum or difference of three exponents.
-_SUM = signed(10)
+_SUM = signed(EXPONENT_WIDTH + 2)
 
-_TENSORS = data.StructLayout({"a": 8, "b": 8, "o": 8, "peak_of": 8, "open": 1,
-                             "headroom": signed(3)})
+_TENSORS = data.StructLayout({name: signed(-width) if width < 0 else width
+                              for name, width in TENSORS})
 
 
 class _Step(enum.Enum):
@@ -79,7 +78,7 @@ class ExponentUnit(wiring.Component):
         High for one cycle to begin with ``instruction``, dropping any other that was begun.
     ready : Out(1)
         High from when the shifts and errors are valid until ``commit`` or ``prepare``.
-    shift, aux_shift : Out(6), Out(signed 8)
+    shift, aux_shift : Out(SHIFT_WIDTH), Out(signed(EXPONENT_WIDTH))
         As in ``layouts.Issue``; valid with ``ready``.
     exponent_error, alignment_error : Out(1)
         Bits of ``registers.Error``; valid with ``ready``.
@@ -87,7 +86,7 @@ class ExponentUnit(wiring.Component):
         The instruction starts: keep the exponent chosen. Only while ``ready``, without errors.
     vector_busy : In(1)
         The vector unit is at work in any core; high from the cycle after ``commit``.
-    peak : In(6)
+    peak : In(PEAK_WIDTH)
         Bit length of its magnitude over all cores; valid while ``vector_busy`` is low.
     pending : Out(1)
         High from ``commit`` until the instruction's peak has been folded in.
@@ -101,13 +100,13 @@ class ExponentUnit(wiring.Component):
             "instruction": In(INSTRUCTION_WIDTH),
             "prepare": In(1),
             "ready": Out(1),
-            "shift": Out(6),
-            "aux_shift": Out(signed(8)),
+            "shift": Out(SHIFT_WIDTH),
+            "aux_shift": Out(signed(EXPONENT_WIDTH)),
             "exponent_error": Out(1),
             "alignment_error": Out(1),
             "commit": In(1),
             "vector_busy": In(1),
-            "peak": In(6),
+            "peak": In(PEAK_WIDTH),
             "pending": Out(1),
             "request": In(HostRequest),
             "request_valid": In(1),
@@ -178,8 +177,8 @@ class ExponentUnit(wiring.Component):
 
     def _factors(self, m, entry, step, base):
         """``base``, valid from the step after BIAS, and from it ``aux_shift`` two cycles later."""
-        first, bias = Signal(signed(8)), Signal(signed(8))
-        factors, offset = Signal(signed(9)), Signal(_SUM)
+        first, bias = Signal(signed(EXPONENT_WIDTH)), Signal(signed(EXPONENT_WIDTH))
+        factors, offset = Signal(signed(EXPONENT_WIDTH + 1)), Signal(_SUM)
         with m.Switch(step):
             with m.Case(_Step.A):
                 m.d.sync += first.eq(entry.exponent)
@@ -196,21 +195,21 @@ class ExponentUnit(wiring.Component):
                 m.d.sync += [
                     base.eq(factors + drain.exponent_bias),
                     offset.eq(bias - base),
-                    self.aux_shift.eq(maximum(offset, -_LONGEST)),
+                    self.aux_shift.eq(maximum(offset, -LONGEST_SHIFT)),
                     self.alignment_error.eq(drain.bias & (offset > limit)),
                 ]
             with m.Case(Opcode.LOSS):
                 m.d.sync += [
-                    base.eq(_LOSS_EXPONENT),
-                    offset.eq(_LOSS_SHIFT - first),
+                    base.eq(LOSS_EXPONENT),
+                    offset.eq(LOSS_SHIFT - first),
                     self.aux_shift.eq(offset),
-                    self.alignment_error.eq((offset < 0) | (offset > _LONGEST)),
+                    self.alignment_error.eq((offset < 0) | (offset > LONGEST_SHIFT)),
                 ]
             with m.Case(Opcode.UPDATE):
                 m.d.sync += [
                     base.eq(MASTER_EXPONENT),
-                    offset.eq(update.momentum_exponent + _GRADIENT_ZEROS - factors),
-                    self.aux_shift.eq(minimum(offset, _LONGEST)),
+                    offset.eq(update.momentum_exponent + GRADIENT_ZEROS - factors),
+                    self.aux_shift.eq(minimum(offset, LONGEST_SHIFT)),
                     self.alignment_error.eq(offset < 0),
                 ]
 
@@ -238,14 +237,14 @@ class ExponentUnit(wiring.Component):
             with m.Case(_Step.SHIFT):
                 m.d.sync += [
                     result.exponent.eq(chosen),
-                    self.shift.eq(minimum(difference, _LONGEST)),
+                    self.shift.eq(minimum(difference, LONGEST_SHIFT)),
                     self.exponent_error.eq((chosen > MAXIMUM_EXPONENT) | (difference < 0)),
                 ]
 
     def _fold(self, m, file, tensors, base, result):
         """Stores the result at ``commit``, and again with the peak when the vector unit is done."""
         last_tensor, last_base, last = Signal.like(tensors.o), Signal.like(base), Signal(Tensor)
-        found, bound, least = Signal(), Signal(_SUM), Signal(signed(8))
+        found, bound, least = Signal(), Signal(_SUM), Signal(signed(EXPONENT_WIDTH))
         folding, folded = Signal(), Signal(Tensor)
         m.d.comb += [
             least.eq(Mux(last.valid, last.peak, _LEAST_PEAK)),

@@ -19,9 +19,9 @@ class PhaseCounters(wiring.Component):
         Sets all counters to zero.
     enable : In(1)
         Adds one to the counter of ``phase``.
-    phase : In(4)
+    phase : In(PHASE_WIDTH)
         Valid with ``enable``.
-    index : In(4)
+    index : In(PHASE_WIDTH)
         Counter to read.
     cycles : Out(32)
         The counter ``index`` named one cycle ago.

@@ -23,11 +23,11 @@ class RowTable(wiring.Component):
 
     Members
     -------
-    index : In(4)
+    index : In(VERTICES_WIDTH)
         Entry an instruction names (``vertices``).
     rows : Out(ROWS_WIDTH)
         That entry, in the same cycle.
-    host_index : In(4)
+    host_index : In(VERTICES_WIDTH)
         Entry the host reads or writes.
     host_rows : Out(ROWS_WIDTH)
         That entry, in the same cycle.

@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hypercast.rtl.isa import ROWS_WIDTH
+from hypercast.rtl.isa import ROWS_WIDTH, STRIP_WIDTH
 
 __all__ = ["Chaining"]
 
@@ -19,7 +19,7 @@ class Chaining(wiring.Component):
         An instruction begins to read.
     chained : In(1)
         What is being stored then may be what it reads; valid with ``start``.
-    storing : In(1), rows : In(15)
+    storing : In(1), rows : In(STRIP_WIDTH)
         As in ``layouts.BypassPort``.
     row : In(ROWS_WIDTH)
         Number of the row to be read next, counted from the instruction's first.
@@ -30,7 +30,7 @@ class Chaining(wiring.Component):
     start: In(1)
     chained: In(1)
     storing: In(1)
-    rows: In(15)
+    rows: In(STRIP_WIDTH)
     row: In(ROWS_WIDTH)
     there: Out(1)
 

@@ -5,6 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import KEY_WIDTH, PANELS_WIDTH, THRESHOLD_WIDTH
 
 __all__ = ["Dropout"]
 
@@ -33,13 +34,13 @@ class Dropout(wiring.Component):
     -------
     enable : In(1)
         Advances the pipeline; while low, ``keep`` is held.
-    key : In(32)
+    key : In(KEY_WIDTH)
         The layer's key plus the step key.
-    threshold : In(16)
+    threshold : In(THRESHOLD_WIDTH)
         An element is dropped with probability ``threshold / 65536``; 0 keeps all.
     rank : In(32)
         The vertex.
-    panel : In(14)
+    panel : In(PANELS_WIDTH)
         Lane ``l`` decides on feature ``panel * lanes + l``.
     keep : Out(lanes)
         Bit ``l`` is one if lane ``l`` is kept; for the inputs ``LATENCY`` enabled cycles ago.
@@ -52,10 +53,10 @@ class Dropout(wiring.Component):
         self._lanes = config.lanes
         super().__init__({
             "enable": In(1),
-            "key": In(32),
-            "threshold": In(16),
+            "key": In(KEY_WIDTH),
+            "threshold": In(THRESHOLD_WIDTH),
             "rank": In(32),
-            "panel": In(14),
+            "panel": In(PANELS_WIDTH),
             "keep": Out(config.lanes),
         })
 

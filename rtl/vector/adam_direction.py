@@ -4,6 +4,7 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.isa import EPSILON_EXPONENT_WIDTH, EPSILON_WIDTH, LOSS_WEIGHT_ONE
 from hypercast.rtl.lib.delay_line import DelayLine
 from hypercast.rtl.vector.pipeline import delayed
 from hypercast.rtl.vector.reciprocal import Reciprocal
@@ -14,7 +15,7 @@ from hypercast.rtl.vector.square_root import SquareRoot
 __all__ = ["AdamDirection"]
 
 #: Bits of roots and divisors.
-_BITS = 18
+_BITS = EPSILON_WIDTH
 #: Zeros appended to the product, so that it is shifted to the right by just the exponent.
 _ZEROS = 1
 #: Cycles of a multiplication, and of adding epsilon.
@@ -26,7 +27,7 @@ class AdamDirection(wiring.Component):
 
     Members
     -------
-    epsilon : In(18), epsilon_exponent : In(5)
+    epsilon : In(EPSILON_WIDTH), epsilon_exponent : In(EPSILON_EXPONENT_WIDTH)
         ``epsilon`` is at least ``2**17``; held while elements are under way.
     momentum : In(signed 32), second_moment : In(SecondMoment)
         New moments of a weight.
@@ -42,7 +43,7 @@ class AdamDirection(wiring.Component):
     def __init__(self) -> None:
         super().__init__({
             "epsilon": In(_BITS),
-            "epsilon_exponent": In(5),
+            "epsilon_exponent": In(EPSILON_EXPONENT_WIDTH),
             "momentum": In(signed(32)),
             "second_moment": In(SecondMoment),
             "o": Out(signed(32)),
@@ -53,7 +54,7 @@ class AdamDirection(wiring.Component):
         m = Module()
         m.submodules.square_root = square_root = SquareRoot()
         m.submodules.reciprocal = reciprocal = Reciprocal(_BITS)
-        m.d.comb += reciprocal.weight.eq(1 << 15)
+        m.d.comb += reciprocal.weight.eq(LOSS_WEIGHT_ONE)
         mantissa = self.second_moment.mantissa
         m.d.comb += square_root.i.eq(Cat(C(0, len(square_root.i) - len(mantissa)), mantissa))
         exponent = delayed(m, self.second_moment.exponent, SquareRoot.LATENCY)

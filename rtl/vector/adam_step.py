@@ -4,7 +4,7 @@ from amaranth.hdl import Module, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hypercast.rtl.isa import FACTOR_WIDTH
+from hypercast.rtl.isa import EPSILON_EXPONENT_WIDTH, EPSILON_WIDTH, FACTOR_WIDTH, SHIFT_WIDTH
 from hypercast.rtl.lib.delay_line import DelayLine
 from hypercast.rtl.limits import ADAM_CYCLES
 from hypercast.rtl.vector.adam_direction import AdamDirection
@@ -21,7 +21,8 @@ class AdamStep(wiring.Component):
 
     Members
     -------
-    decay : In(FACTOR_WIDTH), decay_shift : In(6), epsilon : In(18), epsilon_exponent : In(5)
+    decay : In(FACTOR_WIDTH), decay_shift : In(SHIFT_WIDTH)
+    epsilon : In(EPSILON_WIDTH), epsilon_exponent : In(EPSILON_EXPONENT_WIDTH)
         Constants, see ``SecondMomentUnit`` and ``AdamDirection``; held while elements are under
         way.
     gradient, momentum : In(signed 32)
@@ -41,9 +42,9 @@ class AdamStep(wiring.Component):
     def __init__(self) -> None:
         super().__init__({
             "decay": In(FACTOR_WIDTH),
-            "decay_shift": In(6),
-            "epsilon": In(18),
-            "epsilon_exponent": In(5),
+            "decay_shift": In(SHIFT_WIDTH),
+            "epsilon": In(EPSILON_WIDTH),
+            "epsilon_exponent": In(EPSILON_EXPONENT_WIDTH),
             "gradient": In(signed(32)),
             "momentum": In(signed(32)),
             "second_moment": In(SecondMoment),

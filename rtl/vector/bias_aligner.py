@@ -5,6 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import EXPONENT_WIDTH, LONGEST_SHIFT
 from hypercast.rtl.layouts import AccumulatorPort, WeightPort
 from hypercast.rtl.lib.extremes import minimum
 from hypercast.rtl.limits import BIAS_GROUPS
@@ -55,7 +56,7 @@ class BiasAligner(wiring.Component):
         super().__init__({
             "start": In(1),
             "row": In(range(config.weight_rows)),
-            "shift": In(signed(8)),
+            "shift": In(signed(EXPONENT_WIDTH)),
             "weights": Out(WeightPort(config)),
             "clear": In(1),
             "busy": Out(1),
@@ -87,7 +88,7 @@ class BiasAligner(wiring.Component):
         m.d.comb += [
             self.busy.eq(waiting | arrived | (left > AccumulatorPort.LATENCY)),
             amount.eq(furthest - self.shift),
-            requantizer.shift.eq(minimum(amount, 63)),
+            requantizer.shift.eq(minimum(amount, LONGEST_SHIFT)),
         ]
         for lane in range(lanes):
             element = word.word_select(lane, config.element_width)

@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import ROWS_WIDTH, Bypass, Opcode
+from hypercast.rtl.isa import ROWS_WIDTH, STRIP_WIDTH, Bypass, Opcode
 from hypercast.rtl.layouts import CONTROL, BypassPort, Issue
 from hypercast.rtl.lib.extremes import tile_rows
 
@@ -49,7 +49,7 @@ class BypassWriter(wiring.Component):
         count = Mux(draining, tile_rows(self.rows, drain.row_start, drain.row_limit), self.rows)
 
         valid, word = Signal(), Signal.like(self.word)
-        row, rows, left = Signal(ROWS_WIDTH), Signal(15), Signal(ROWS_WIDTH)
+        row, rows, left = Signal(ROWS_WIDTH), Signal(STRIP_WIDTH), Signal(ROWS_WIDTH)
         m.d.sync += [valid.eq(self.written), word.eq(self.word)]
         with m.If(self.start):
             m.d.sync += [row.eq(Mux(draining, drain.row_start, 0)), rows.eq(0), left.eq(count)]

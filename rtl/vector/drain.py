@@ -6,9 +6,10 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl import isa
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import ROWS_WIDTH
+from hypercast.rtl.isa import ROWS_WIDTH, STRIP_WIDTH
 from hypercast.rtl.layouts import AccumulatorPort, Issue, WeightPort
 from hypercast.rtl.lib.extremes import tile_rows
+from hypercast.rtl.limits import DRAIN_CYCLES
 from hypercast.rtl.vector.bias_aligner import BiasAligner
 from hypercast.rtl.vector.credit_fifo import CreditFIFO
 from hypercast.rtl.vector.drain_writer import DrainWriter, drained_row
@@ -63,6 +64,7 @@ class Drain(wiring.Component):
 
     #: Rows under way or waiting to be written: covers the pipeline's latency.
     _ROWS = 16
+    assert AccumulatorPort.LATENCY + Epilogue.LATENCY == DRAIN_CYCLES
 
     def __init__(self, config: Config) -> None:
         self._config = config
@@ -100,7 +102,7 @@ class Drain(wiring.Component):
 
         # Control: count the rows, then start everybody.
         begin = Signal()
-        count = Signal(15)
+        count = Signal(STRIP_WIDTH)
         with m.FSM():
             with m.State("IDLE"):
                 with m.If(self.start):

@@ -5,6 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import STRIP_WIDTH
 from hypercast.rtl.vector.mask_packer import MaskPacker
 from hypercast.rtl.vector.ports import write_request
 
@@ -29,7 +30,7 @@ class DrainWriter(wiring.Component):
     -------
     start : In(1)
         High for a cycle to begin; only while not ``busy``.
-    count : In(15)
+    count : In(STRIP_WIDTH)
         Rows; valid with ``start``.
     channel : In(1), masked : In(1)
         Where rows go, and whether masks are written; held while ``busy``.
@@ -49,7 +50,7 @@ class DrainWriter(wiring.Component):
         self._config = config
         super().__init__({
             "start": In(1),
-            "count": In(15),
+            "count": In(STRIP_WIDTH),
             "channel": In(1),
             "masked": In(1),
             "address": In(config.address_width),

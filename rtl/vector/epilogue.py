@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import FACTOR_WIDTH
+from hypercast.rtl.isa import FACTOR_ONE, FACTOR_WIDTH, SHIFT_WIDTH
 from hypercast.rtl.layouts import accumulator_row
 from hypercast.rtl.lib.adder import sum_of
 from hypercast.rtl.vector.bias_aligner import aligned_row
@@ -37,10 +37,10 @@ class Epilogue(wiring.Component):
         Added to the accumulators. This and the inputs below are held while rows are under way.
     relu : In(1)
         Negative sums become zero.
-    shift : In(6)
+    shift : In(SHIFT_WIDTH)
         Requantizes the sums.
     scale : In(FACTOR_WIDTH)
-        Unsigned fraction, ``value / 2**16``, by which the results are multiplied; 0 means 1.
+        Unsigned fraction, ``value / FACTOR_ONE``, by which the results are multiplied; 0 means 1.
     o_valid : Out(1)
         ``valid`` of ``LATENCY`` cycles ago.
     word : Out(data_width)
@@ -64,7 +64,7 @@ class Epilogue(wiring.Component):
             "keep": In(config.lanes),
             "bias": In(aligned_row(config)),
             "relu": In(1),
-            "shift": In(6),
+            "shift": In(SHIFT_WIDTH),
             "scale": In(FACTOR_WIDTH),
             "o_valid": Out(1),
             "word": Out(config.data_width),
@@ -94,8 +94,8 @@ class Epilogue(wiring.Component):
             ]
 
         # Without a scale results are multiplied by 2**16, which the second shift takes back.
-        factor = Signal(signed(18))
-        m.d.sync += factor.eq(Mux(self.scale == 0, 1 << 16, self.scale))
+        factor = Signal(signed(FACTOR_WIDTH + 2))
+        m.d.sync += factor.eq(Mux(self.scale == 0, FACTOR_ONE, self.scale))
         product = Signal(data.ArrayLayout(signed(product_width), lanes))
         for lane in range(lanes):
             m.d.sync += product[lane].eq(requantizer.o[lane] * factor)
@@ -103,7 +103,7 @@ class Epilogue(wiring.Component):
             requantizer.i.eq(selected),
             requantizer.shift.eq(self.shift),
             scaler.i.eq(delayed(m, product, 1)),
-            scaler.shift.eq(16),
+            scaler.shift.eq(FACTOR_WIDTH),
             self.word.eq(scaler.o),
         ]
 

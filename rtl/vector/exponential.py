@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.isa import SHIFT_WIDTH
 from hypercast.rtl.vector.interpolation import Interpolation
 from hypercast.rtl.vector.pipeline import delayed
 
@@ -29,7 +30,7 @@ class Exponential(wiring.Component):
     -------
     i : In(lanes values of element_width)
         Distances ``d``, unsigned.
-    shift : In(6)
+    shift : In(SHIFT_WIDTH)
         Distances are in units of ``2 ** (10 - shift)``; held while values are under way.
     bits : Out(lanes values of element_width + 23)
         ``d`` of ``BITS_LATENCY`` cycles ago, times log2(e), with 12 fraction bits.
@@ -47,7 +48,7 @@ class Exponential(wiring.Component):
         self._element_width = element_width
         super().__init__({
             "i": In(data.ArrayLayout(unsigned(element_width), lanes)),
-            "shift": In(6),
+            "shift": In(SHIFT_WIDTH),
             "bits": Out(data.ArrayLayout(unsigned(element_width + 23), lanes)),
             "o": Out(data.ArrayLayout(unsigned(17), lanes)),
         })

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl import isa
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import CLASSES_WIDTH, SHIFT_WIDTH
 from hypercast.rtl.limits import row_interval
 from hypercast.rtl.vector.credit_fifo import CreditFIFO
 from hypercast.rtl.vector.exponential import Exponential
@@ -40,7 +41,7 @@ class Exponentials(wiring.Component):
     -------
     groups : In(range(group_limit(config) + 1))
         Groups of a row, at least 1; held while rows are under way.
-    classes : In(10), shift : In(6), train : In(1), sigmoid : In(1)
+    classes : In(CLASSES_WIDTH), shift : In(SHIFT_WIDTH), train : In(1), sigmoid : In(1)
         As in the instruction (``shift`` is its ``aux_shift``); held likewise.
     i : In(stream of maximum_row(config))
         The rows.
@@ -62,8 +63,8 @@ class Exponentials(wiring.Component):
         self._config = config
         super().__init__({
             "groups": In(range(group_limit(config) + 1)),
-            "classes": In(10),
-            "shift": In(6),
+            "classes": In(CLASSES_WIDTH),
+            "shift": In(SHIFT_WIDTH),
             "train": In(1),
             "sigmoid": In(1),
             "i": In(stream.Signature(maximum_row(config))),

@@ -5,7 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import ROWS_WIDTH
+from hypercast.rtl.isa import KEY_WIDTH, PANELS_WIDTH, ROWS_WIDTH, STRIP_WIDTH, THRESHOLD_WIDTH
 from hypercast.rtl.lib.dropout import Dropout
 
 __all__ = ["KeepStream"]
@@ -25,9 +25,9 @@ class KeepStream(wiring.Component):
         High for a cycle to begin a run; only when the last one is over.
     core : In(dimensions)
         This core's address.
-    row_start : In(ROWS_WIDTH), count : In(15)
+    row_start : In(ROWS_WIDTH), count : In(STRIP_WIDTH)
         The run's first local row, and its rows; valid with ``start``.
-    key : In(32), threshold : In(16), panel : In(14)
+    key : In(KEY_WIDTH), threshold : In(THRESHOLD_WIDTH), panel : In(PANELS_WIDTH)
         See ``Dropout``; held during the run.
     o : Out(stream of lanes)
         Lanes that are kept, row by row. The first is there ``Dropout.LATENCY + 1`` cycles after
@@ -40,10 +40,10 @@ class KeepStream(wiring.Component):
             "start": In(1),
             "core": In(config.dimensions),
             "row_start": In(ROWS_WIDTH),
-            "count": In(15),
-            "key": In(32),
-            "threshold": In(16),
-            "panel": In(14),
+            "count": In(STRIP_WIDTH),
+            "key": In(KEY_WIDTH),
+            "threshold": In(THRESHOLD_WIDTH),
+            "panel": In(PANELS_WIDTH),
             "o": Out(stream.Signature(config.lanes)),
         })
 

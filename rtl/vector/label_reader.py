@@ -5,9 +5,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import ROWS_WIDTH
+from hypercast.rtl.isa import LOSS_PANELS_WIDTH, LOSS_WEIGHT_ONE, RECORD_WIDTH, ROWS_WIDTH
 from hypercast.rtl.vector.loss_layouts import (
-    WEIGHT_ONE,
     WEIGHT_WIDTH,
     LabelRecord,
     RowLabel,
@@ -33,7 +32,7 @@ class LabelReader(wiring.Component):
     -------
     start : In(1)
         High for a cycle to begin; only while not ``busy``, and when all rows have been taken.
-    rows : In(ROWS_WIDTH), panels : In(9), address : In(address_width)
+    rows : In(ROWS_WIDTH), panels : In(LOSS_PANELS_WIDTH), address : In(address_width)
     sigmoid : In(1), weighted : In(1)
         The list, in channel 1; valid with ``start`` and held until the last row has been taken.
     busy : Out(1)
@@ -53,7 +52,7 @@ class LabelReader(wiring.Component):
         super().__init__({
             "start": In(1),
             "rows": In(ROWS_WIDTH),
-            "panels": In(9),
+            "panels": In(LOSS_PANELS_WIDTH),
             "address": In(config.address_width),
             "sigmoid": In(1),
             "weighted": In(1),
@@ -114,7 +113,7 @@ class LabelReader(wiring.Component):
             self.labels.valid.eq(held),
             self.labels.p.label.eq(head.records[row].label),
             self.labels.p.split.eq(head.records[row].split),
-            self.labels.p.weight.eq(Mux(self.weighted, head.weights[row], WEIGHT_ONE)),
+            self.labels.p.weight.eq(Mux(self.weighted, head.weights[row], LOSS_WEIGHT_ONE)),
         ]
         with m.If(accept & is_head):
             m.d.sync += next_held.eq(place == self.weighted)
@@ -130,7 +129,7 @@ class LabelReader(wiring.Component):
                 m.d.sync += next_held.eq(0)
 
         # A word of bits.
-        bits = Signal(data.ArrayLayout(unsigned(16), config.info_rows))
+        bits = Signal(data.ArrayLayout(unsigned(RECORD_WIDTH), config.info_rows))
         bits_held, bits_taken = Signal(), Signal()
         panel = Signal(range(config.info_rows))
         m.d.comb += [

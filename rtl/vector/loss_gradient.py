@@ -5,6 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import SHIFT_WIDTH
 from hypercast.rtl.vector.credit_fifo import CreditFIFO
 from hypercast.rtl.vector.loss_layouts import (
     NormalizedRow,
@@ -35,7 +36,7 @@ class LossGradient(wiring.Component):
     -------
     groups : In(range(group_limit(config) + 1))
         Groups of a row, at least 1; held while rows are under way.
-    shift : In(6), sigmoid : In(1)
+    shift : In(SHIFT_WIDTH), sigmoid : In(1)
         As in the instruction; held likewise.
     i : In(stream of NormalizedRow)
         The rows.
@@ -56,7 +57,7 @@ class LossGradient(wiring.Component):
         self._config = config
         super().__init__({
             "groups": In(range(group_limit(config) + 1)),
-            "shift": In(6),
+            "shift": In(SHIFT_WIDTH),
             "sigmoid": In(1),
             "i": In(stream.Signature(NormalizedRow)),
             "powers": In(stream.Signature(exponential_group(config))),

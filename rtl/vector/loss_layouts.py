@@ -4,10 +4,11 @@ from amaranth.hdl import signed, unsigned
 from amaranth.lib import data
 
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import RECORD_WIDTH
 from hypercast.rtl.limits import CLASSES, group_size
 
 __all__ = [
-    "EXPONENTIAL_WIDTH", "RECIPROCAL_WIDTH", "WEIGHT_ONE", "WEIGHT_WIDTH", "LabelRecord",
+    "EXPONENTIAL_WIDTH", "RECIPROCAL_WIDTH", "WEIGHT_WIDTH", "LabelRecord",
     "NormalizedRow", "RowLabel", "element_group", "exponential_group", "group_limit",
     "labelled_group", "maximum_row", "panel_limit", "summed_row",
 ]
@@ -16,9 +17,8 @@ __all__ = [
 EXPONENTIAL_WIDTH = 17
 #: Bits of what makes a probability of it.
 RECIPROCAL_WIDTH = 18
-#: Bits of a loss weight, and a weight of one.
-WEIGHT_WIDTH = 16
-WEIGHT_ONE = 1 << 15
+#: Bits of a loss weight.
+WEIGHT_WIDTH = RECORD_WIDTH
 
 
 def panel_limit(config: Config) -> int:

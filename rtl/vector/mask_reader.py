@@ -5,6 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import STRIP_WIDTH
 from hypercast.rtl.lib.unpacker import Unpacker
 from hypercast.rtl.vector.ports import WordSource
 
@@ -25,7 +26,7 @@ class MaskReader(wiring.Component):
         High for a cycle to begin; only when every row of the last run has been taken.
     masked : In(1)
         Rows have a mask.
-    count : In(15)
+    count : In(STRIP_WIDTH)
         Rows.
     address : In(address_width)
         Where the mask is, in channel 1. All inputs are held during the run.
@@ -40,7 +41,7 @@ class MaskReader(wiring.Component):
         super().__init__({
             "start": In(1),
             "masked": In(1),
-            "count": In(15),
+            "count": In(STRIP_WIDTH),
             "address": In(config.address_width),
             "source": Out(WordSource(config)),
             "o": Out(stream.Signature(config.lanes)),

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl import isa
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import CLASSES_WIDTH
 from hypercast.rtl.vector.credit_fifo import CreditFIFO
 from hypercast.rtl.vector.loss_layouts import (
     RowLabel,
@@ -31,7 +32,7 @@ class Maximum(wiring.Component):
 
     Members
     -------
-    groups : In(range(group_limit(config) + 1)), classes : In(10)
+    groups : In(range(group_limit(config) + 1)), classes : In(CLASSES_WIDTH)
         Groups of a row, at least 1, and its logits that count; held while rows are under way.
     i : In(stream of labelled_group(config))
         The groups, row by row.
@@ -51,7 +52,7 @@ class Maximum(wiring.Component):
         self._config = config
         super().__init__({
             "groups": In(range(group_limit(config) + 1)),
-            "classes": In(10),
+            "classes": In(CLASSES_WIDTH),
             "i": In(stream.Signature(labelled_group(config))),
             "labels": In(stream.Signature(RowLabel)),
             "logits": Out(stream.Signature(labelled_group(config))),

@@ -5,6 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import LOSS_PANELS_WIDTH
 
 __all__ = ["PanelAddresses"]
 
@@ -23,7 +24,7 @@ class PanelAddresses(wiring.Component):
         Begins at ``base``.
     base : In(address_width)
         Address of the first row's panel 0; valid with ``start``.
-    stride : In(address_width), panels : In(9)
+    stride : In(address_width), panels : In(LOSS_PANELS_WIDTH)
         Words from panel to panel, and panels of a row; held.
     step : In(5)
         Rows walked at a time, 1 if not connected; valid while ``last``.
@@ -40,7 +41,7 @@ class PanelAddresses(wiring.Component):
             "start": In(1),
             "base": In(config.address_width),
             "stride": In(config.address_width),
-            "panels": In(9),
+            "panels": In(LOSS_PANELS_WIDTH),
             "step": In(5, init=1),
             "advance": In(1),
             "address": Out(config.address_width),

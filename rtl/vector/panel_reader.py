@@ -6,7 +6,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import ROWS_WIDTH
+from hypercast.rtl.isa import LOSS_PANELS_WIDTH, ROWS_WIDTH
 from hypercast.rtl.lib.extremes import minimum
 from hypercast.rtl.limits import BURST, CLASSES
 from hypercast.rtl.vector.panel_addresses import PanelAddresses
@@ -37,7 +37,7 @@ class PanelReader(wiring.Component):
     start : In(1)
         High for a cycle to begin; only when the last row has left.
     rows : In(ROWS_WIDTH), channel : In(1), base : In(address_width), stride : In(address_width),
-    panels : In(9)
+    panels : In(LOSS_PANELS_WIDTH)
         The matrix: from panel to panel it is ``stride`` words, and there are 1 to 256. Valid with
         ``start`` and held until the last row has left.
     source : Out(WordSource(config))
@@ -54,7 +54,7 @@ class PanelReader(wiring.Component):
             "channel": In(1),
             "base": In(config.address_width),
             "stride": In(config.address_width),
-            "panels": In(9),
+            "panels": In(LOSS_PANELS_WIDTH),
             "source": Out(WordSource(config)),
             "o": Out(stream.Signature(config.word_width)),
         })

@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.limits import PEAK_WIDTH
 from hypercast.rtl.vector.pipeline import bit_length
 
 __all__ = ["PeakTracker"]
@@ -23,12 +24,12 @@ class PeakTracker(wiring.Component):
         Forgets everything seen.
     magnitude : In(width)
         Taken in every cycle; zero when there is none.
-    peak : Out(6)
+    peak : Out(PEAK_WIDTH)
         Bit length of the magnitudes of up to two cycles ago; 0 if all were zero.
     """
 
     def __init__(self, width: int) -> None:
-        super().__init__({"clear": In(1), "magnitude": In(width), "peak": Out(6)})
+        super().__init__({"clear": In(1), "magnitude": In(width), "peak": Out(PEAK_WIDTH)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -4,6 +4,7 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.isa import RECORD_WIDTH
 from hypercast.rtl.limits import QUOTIENT_CYCLES
 from hypercast.rtl.vector.pipeline import delayed
 
@@ -33,7 +34,7 @@ class Reciprocal(wiring.Component):
     -------
     enter : In(1)
         A divisor enters; if ``interval`` is 1, one enters in every cycle.
-    weight : In(16)
+    weight : In(RECORD_WIDTH)
         Valid with ``divisor``.
     divisor : In(width)
         At least ``2**(width - 1)``; valid with ``enter``.
@@ -55,7 +56,7 @@ class Reciprocal(wiring.Component):
         self._width = width
         self._interval = interval
         super().__init__({
-            "enter": In(1), "weight": In(16), "divisor": In(width), "o": Out(_BITS)})
+            "enter": In(1), "weight": In(RECORD_WIDTH), "divisor": In(width), "o": Out(_BITS)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

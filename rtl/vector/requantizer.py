@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.isa import SHIFT_WIDTH
 from hypercast.rtl.vector.pipeline import delayed
 
 __all__ = ["Requantizer"]
@@ -26,7 +27,7 @@ class Requantizer(wiring.Component):
     -------
     i : In(lanes values of input_width)
         Values ``x``.
-    shift : In(6)
+    shift : In(SHIFT_WIDTH)
         The values are divided by ``2**shift``.
     o : Out(lanes values of output_width)
         Rounded and saturated values of ``LATENCY`` cycles ago.
@@ -51,7 +52,7 @@ class Requantizer(wiring.Component):
         self._output_width = output_width
         super().__init__({
             "i": In(data.ArrayLayout(signed(input_width), lanes)),
-            "shift": In(6),
+            "shift": In(SHIFT_WIDTH),
             "o": Out(data.ArrayLayout(signed(output_width), lanes)),
             "saturated": Out(lanes),
         })

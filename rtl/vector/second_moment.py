@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from hypercast.rtl.isa import FACTOR_WIDTH
+from hypercast.rtl.isa import FACTOR_WIDTH, SHIFT_WIDTH
 from hypercast.rtl.vector.pipeline import bit_length, delayed
 
 __all__ = ["SecondMoment", "SecondMomentUnit"]
@@ -28,7 +28,7 @@ class SecondMomentUnit(wiring.Component):
 
     Members
     -------
-    decay : In(FACTOR_WIDTH), decay_shift : In(6)
+    decay : In(FACTOR_WIDTH), decay_shift : In(SHIFT_WIDTH)
         ``1 - beta2`` is ``decay / 2**decay_shift``, at most 0.875; the shift is 16 to 31. Held
         while elements are under way.
     gradient : In(signed 32)
@@ -47,7 +47,7 @@ class SecondMomentUnit(wiring.Component):
     def __init__(self) -> None:
         super().__init__({
             "decay": In(FACTOR_WIDTH),
-            "decay_shift": In(6),
+            "decay_shift": In(SHIFT_WIDTH),
             "gradient": In(signed(32)),
             "i": In(SecondMoment),
             "o": Out(SecondMoment),

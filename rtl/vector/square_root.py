@@ -4,12 +4,13 @@ from amaranth.hdl import C, Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.isa import EPSILON_WIDTH
 from hypercast.rtl.vector.pipeline import delayed
 
 __all__ = ["SquareRoot"]
 
 #: Bits of a root.
-_BITS = 18
+_BITS = EPSILON_WIDTH
 #: Bits found in a stage.
 _PER_STAGE = 2
 
@@ -20,9 +21,9 @@ class SquareRoot(wiring.Component):
 
     Members
     -------
-    i : In(36)
+    i : In(2 * EPSILON_WIDTH)
         Radicand.
-    o : Out(18)
+    o : Out(EPSILON_WIDTH)
         Root of the ``i`` of ``LATENCY`` cycles ago.
     """
 

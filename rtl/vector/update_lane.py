@@ -5,8 +5,16 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import FACTOR_WIDTH
+from hypercast.rtl.isa import (
+    EPSILON_EXPONENT_WIDTH,
+    EPSILON_WIDTH,
+    FACTOR_ONE,
+    FACTOR_WIDTH,
+    GRADIENT_ZEROS,
+    SHIFT_WIDTH,
+)
 from hypercast.rtl.lib.delay_line import DelayLine
+from hypercast.rtl.limits import UPDATE_CYCLES
 from hypercast.rtl.vector.adam_step import AdamStep
 from hypercast.rtl.vector.pipeline import delayed, magnitude
 from hypercast.rtl.vector.requantizer import Requantizer
@@ -28,16 +36,16 @@ class Rates(data.Struct):
 
     momentum: FACTOR_WIDTH
     decay: FACTOR_WIDTH
-    decay_shift: 6
+    decay_shift: SHIFT_WIDTH
     rate: FACTOR_WIDTH
-    rate_shift: 6
+    rate_shift: SHIFT_WIDTH
     adam: 1
     second_decay: FACTOR_WIDTH
-    second_decay_shift: 6
-    epsilon: 18
-    epsilon_exponent: 5
-    gradient_shift: 6
-    operand_shift: 6
+    second_decay_shift: SHIFT_WIDTH
+    epsilon: EPSILON_WIDTH
+    epsilon_exponent: EPSILON_EXPONENT_WIDTH
+    gradient_shift: SHIFT_WIDTH
+    operand_shift: SHIFT_WIDTH
 
 
 class _State(data.Struct):
@@ -85,6 +93,7 @@ class UpdateLane(wiring.Component):
     _WEIGHT = _MULTIPLY + Requantizer.LATENCY + 2
     #: Cycles from the inputs to all outputs.
     LATENCY = _TERMS + _WEIGHT + Requantizer.LATENCY
+    assert LATENCY == UPDATE_CYCLES
 
     def __init__(self, config: Config) -> None:
         self._config = config
@@ -133,14 +142,14 @@ class UpdateLane(wiring.Component):
         # New momentum: three terms, rounded one by one; with Adam, the first towards zero.
         offset = 0
         if self._config.adam:
-            half = C(1 << 15, signed(17))
+            half = C(FACTOR_ONE // 2, signed(FACTOR_WIDTH + 1))
             offset = Mux(rates.adam, Mux(self.momentum[-1], half, -half), 0)
         momentum_term, _ = requantized(
-            product(self.momentum, rates.momentum, offset), 16, _TERM_WIDTH)
+            product(self.momentum, rates.momentum, offset), FACTOR_WIDTH, _TERM_WIDTH)
         decay_term, _ = requantized(
             product(self.master, rates.decay), rates.decay_shift, _TERM_WIDTH)
         step, _ = requantized(
-            Cat(C(0, 16), self.gradient).as_signed(), rates.gradient_shift, _STEP_WIDTH)
+            Cat(C(0, GRADIENT_ZEROS), self.gradient).as_signed(), rates.gradient_shift, _STEP_WIDTH)
         gradient = Signal(signed(_TERM_WIDTH + 1))
         total = Signal(signed(_TERM_WIDTH + 2))
         m.d.comb += gradient.eq(decay_term + delayed(m, step, _MULTIPLY))

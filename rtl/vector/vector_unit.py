@@ -18,6 +18,7 @@ from hypercast.rtl.layouts import (
     flit,
 )
 from hypercast.rtl.lib.burst_reader import BurstReader
+from hypercast.rtl.limits import PEAK_WIDTH
 from hypercast.rtl.vector.bypass_writer import BypassWriter
 from hypercast.rtl.vector.drain import Drain
 from hypercast.rtl.vector.loss import Loss
@@ -53,7 +54,7 @@ class VectorUnit(wiring.Component):
     busy : Out(1)
         High from the cycle after ``start`` until the instruction is done and its writes are
         visible to reads.
-    peak : Out(6)
+    peak : Out(PEAK_WIDTH)
         Bit length of the instruction's largest magnitude, 0 if that is zero; valid while not
         ``busy``, until the next ``start``.
     primary : Out(ReadPort(config))
@@ -87,7 +88,7 @@ class VectorUnit(wiring.Component):
             "rows": In(ROWS_WIDTH),
             "core": In(config.dimensions),
             "busy": Out(1),
-            "peak": Out(6),
+            "peak": Out(PEAK_WIDTH),
             "primary": Out(ReadPort(config)),
             "secondary": Out(ReadPort(config)),
             "write": Out(WritePort(config)),

@@ -100,11 +100,11 @@ def summary(name):
     lists = [sorted((key, words.tolist()) for key, words in image if key.startswith("send list"))
              for image in job.images]
     rest = [job.row_table, job.messages, job.deliveries, job.edges, float(job.imbalance),
-            sorted(job.entries.items()), job.phases, sorted(job.tensors.items()),
+            sorted(job.entries.items()), [*map(str, job.phases)], sorted(job.tensors.items()),
             sorted((key, value.base, value.height, value.panels)
                    for key, value in job.weights.items())]
     workload = Workload.of_graph(model.sample.edges[0], model.network, config)
-    phases = [(phase.name, phase.cycles) for phase in predict(workload).phases]
+    phases = [(str(phase.name), phase.cycles) for phase in predict(workload).phases]
     return {"program": _digest(program), "regions": _digest(regions), "rest": _digest(rest),
             "send lists": _digest(lists), "cycles": _digest(phases)}
 

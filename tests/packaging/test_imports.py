@@ -8,6 +8,7 @@ from tests.packaging.source_tree import FOLDERS, ROOT, imports, module_name, mod
 
 #: Modules of ``rtl`` that hardware, reference and host share; they import no Amaranth.
 PURE = (
+    "hypercast.rtl.access",
     "hypercast.rtl.config",
     "hypercast.rtl.isa",
     "hypercast.rtl.limits",

@@ -35,7 +35,7 @@ PACKAGES = {
         "boards host/compiler host/cycle_model host/files host/graphs host/runtime "
         "host/runtime/transport host/training reference rtl sim",
     "host/report":
-        "host/cluster host/files host/noc host/runtime host/training reference rtl",
+        "host/cluster host/compiler host/files host/noc host/runtime host/training reference rtl",
     "host/selftest":
         "host/compiler host/graphs host/runtime host/runtime/transport host/training reference rtl",
     "host/commands":

@@ -4,10 +4,9 @@ from collections import defaultdict
 
 import numpy as np
 
-from hypercast.reference.arithmetic import WEIGHT_ONE
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR
 from hypercast.reference.tensor import Tensor
-from hypercast.rtl.isa import Split
+from hypercast.rtl.isa import LOSS_WEIGHT_ONE, Split
 
 
 class Approximate:
@@ -49,13 +48,13 @@ class Approximate:
 class ErrorBounds:
     """Gradients of the summed loss by name, with the error that each rounding may cause.
 
-    Of several labels, losses are summed up, too; ``WEIGHT_ONE`` is a weight of one. A sigmoid's
-    slope is at most a quarter, and ``sigmoid_gradient`` itself adds less than 2**-13.5, and 2**-17
-    if weighted (by at least half). The softmax of logits that are off by at most e is off by at
-    most a factor exp(2 e). ``softmax_gradient`` itself adds less than 2**-10: each exponential has
-    a relative error below 2.7e-4 (u is floored to 12 fraction bits: 2**-12 ln 2; log2 e is rounded:
-    17 * 4.9e-6 ln 2; interpolation: (ln 2 / 64)**2 / 8, its roundings 2**-16 and 2**-17) and an
-    absolute one of 2**-16, and enters twice, in numerator and sum.
+    Of several labels, losses are summed up, too; ``LOSS_WEIGHT_ONE`` is a weight of one. A
+    sigmoid's slope is at most a quarter, and ``sigmoid_gradient`` itself adds less than 2**-13.5,
+    and 2**-17 if weighted (by at least half). The softmax of logits that are off by at most e is
+    off by at most a factor exp(2 e). ``softmax_gradient`` itself adds less than 2**-10: each
+    exponential has a relative error below 2.7e-4 (u is floored to 12 fraction bits: 2**-12 ln 2;
+    log2 e is rounded: 17 * 4.9e-6 ln 2; interpolation: (ln 2 / 64)**2 / 8, its roundings 2**-16 and
+    2**-17) and an absolute one of 2**-16, and enters twice, in numerator and sum.
     """
 
     def __init__(self, gnn, real):
@@ -85,7 +84,7 @@ class ErrorBounds:
                     self.exponent(f"H{number}")) * self.scales[number]
         logits = self.sums[last].rounded(self.exponent(f"Z{last}"))
         outputs = (self.loss_gradient(gnn.sample.labels, logits)
-                   * (gnn.sample.loss_weights[:, None] / WEIGHT_ONE)).rounded(
+                   * (gnn.sample.loss_weights[:, None] / LOSS_WEIGHT_ONE)).rounded(
             self.exponent(f"dZ{last}")) * (gnn.sample.splits == Split.TRAIN)[:, None]
         back = defaultdict(list)  # parts of the gradient of what each layer is fed
         for number in range(last, 0, -1):

@@ -11,7 +11,6 @@ from hypercast.reference import arithmetic
 from hypercast.reference.arithmetic import (
     EXP_TABLE,
     LOG_TABLE,
-    LOSS_EXPONENT,
     RECIPROCAL_TABLE,
     ROUND_CONSTANTS,
     Rates,
@@ -26,6 +25,7 @@ from hypercast.reference.arithmetic import (
     softmax_gradient,
     update,
 )
+from hypercast.rtl.isa import LOSS_EXPONENT
 
 INT32 = st.integers(-1 << 31, (1 << 31) - 1)
 INT64 = st.integers(-1 << 63, (1 << 63) - 1)

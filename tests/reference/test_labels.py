@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.reference.arithmetic import WEIGHT_ONE
 from hypercast.reference.labels import (
     checked_labels,
     checked_loss_weights,
     quantized_loss_weights,
 )
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, CROSS_ENTROPY
+from hypercast.rtl.isa import LOSS_WEIGHT_ONE
 
 
 @pytest.mark.parametrize(("labels", "loss", "message"), [
@@ -40,15 +40,15 @@ def test_weights_must_fit(weights, message):
 
 def test_weights_of_one():
     mantissas, unit = quantized_loss_weights(checked_loss_weights(None, 3))
-    assert (mantissas.tolist(), unit) == ([WEIGHT_ONE] * 3, 1.0)
+    assert (mantissas.tolist(), unit) == ([LOSS_WEIGHT_ONE] * 3, 1.0)
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1).filter(lambda weights: max(weights) > 1e-9))
 def test_mantissas(weights):
     weights = np.array(weights)
     mantissas, unit = quantized_loss_weights(weights)
-    assert WEIGHT_ONE <= mantissas.max() < 1 << 16 and mantissas.min() >= 0
-    assert abs(mantissas / WEIGHT_ONE * unit - weights).max() <= weights.max() * 2.0**-16
+    assert LOSS_WEIGHT_ONE <= mantissas.max() < 1 << 16 and mantissas.min() >= 0
+    assert abs(mantissas / LOSS_WEIGHT_ONE * unit - weights).max() <= weights.max() * 2.0**-16
 
 
 @pytest.mark.parametrize("unit", [0.25, 1.0, 8.0])
@@ -56,7 +56,7 @@ def test_a_unit_that_is_given(unit):
     """Weights below twice that fit it."""
     weights = np.array([0.0, unit / 2, unit, unit * 65535 / 32768])
     mantissas, same = quantized_loss_weights(weights, unit)
-    assert same == unit and mantissas.tolist() == [0, WEIGHT_ONE // 2, WEIGHT_ONE, 65535]
+    assert same == unit and mantissas.tolist() == [0, LOSS_WEIGHT_ONE // 2, LOSS_WEIGHT_ONE, 65535]
     with pytest.raises(ValueError, match=f"loss weight {2 * unit} is not below {2 * unit}"):
         quantized_loss_weights(weights * 65536 / 65535 + [0, 0, 0, 0], unit)
 
@@ -65,7 +65,7 @@ def test_a_unit_that_is_given(unit):
 def test_the_largest_mantissa_has_its_highest_bit(largest):
     mantissas, unit = quantized_loss_weights(np.array([largest, 0.0]))
     assert 1 << 15 <= mantissas[0] < 1 << 16 and mantissas[1] == 0
-    assert mantissas[0] / WEIGHT_ONE * unit == pytest.approx(largest, rel=2.0**-16)
+    assert mantissas[0] / LOSS_WEIGHT_ONE * unit == pytest.approx(largest, rel=2.0**-16)
 
 
 def test_labels_that_fit():

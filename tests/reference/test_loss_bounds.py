@@ -6,11 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hypercast.reference.arithmetic import (
-    LOSS_SHIFT,
-    WEIGHT_ONE,
     sigmoid_gradient,
     softmax_gradient,
 )
+from hypercast.rtl.isa import LOSS_SHIFT, LOSS_WEIGHT_ONE
 
 #: Most that a sigmoid is off. In real numbers t bits, e = 2**-t and s = e / (1 + e); with what the
 #: definition makes of them:
@@ -75,7 +74,7 @@ def test_weighted_sigmoids(case):
     logits, labels, weights, exponent = case
     row = sigmoid_gradient(logits, labels, LOSS_SHIFT - exponent, weights)
     gradient, loss, bits = _real(logits, labels, exponent)
-    factors = weights / WEIGHT_ONE
+    factors = weights / LOSS_WEIGHT_ONE
     # The product with the weight is floored to 2**-17, the loss to a unit.
     assert (abs(row.gradient / 2**33 - gradient * factors[:, None])
             <= _SIGMOID * factors[:, None] + 2.0**-17).all()
@@ -92,7 +91,7 @@ def test_weighted_softmax(case):
     shift = LOSS_SHIFT - exponent
     plain = softmax_gradient(logits, labels, shift)
     row = softmax_gradient(logits, labels, shift, weights)
-    factors = weights / WEIGHT_ONE
+    factors = weights / LOSS_WEIGHT_ONE
     # Both floor the quotient, which is at least 2**16, to a unit, and then the product.
     difference = row.gradient / 2**33 - plain.gradient / 2**33 * factors[:, None]
     assert abs(difference).max() <= 3 * 2.0**-16
@@ -105,7 +104,7 @@ def test_weighted_softmax(case):
 def test_weight_one_changes_nothing(case):
     logits, labels, _, exponent = case
     shift = LOSS_SHIFT - exponent
-    ones = np.full(len(logits), WEIGHT_ONE)
+    ones = np.full(len(logits), LOSS_WEIGHT_ONE)
     for function, targets in ((sigmoid_gradient, labels), (softmax_gradient, labels[:, 0] * 0)):
         for plain, weighted in zip(function(logits, targets, shift),
                                    function(logits, targets, shift, ones), strict=True):

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from hypercast.reference.arithmetic import WEIGHT_ONE
 from hypercast.reference.edge_weights import quantized_edge_weights
 from hypercast.reference.network import LINEAR, ROOT_IDENTITY, Layer, Network
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.sample import Mantissas, Sample
-from hypercast.rtl.isa import Split
+from hypercast.rtl.isa import LOSS_WEIGHT_ONE, Split
 from tests.reference.random_data import data, network
 
 TRAIN = int(Split.TRAIN)
@@ -46,7 +45,7 @@ def test_the_whole_graph():
     assert np.array_equal(found.features.values.todense() * 2.0**found.features.exponent,
                           features.todense())
     assert np.array_equal(found.labels, labels) and np.array_equal(found.splits, splits)
-    assert (found.loss_weights == WEIGHT_ONE).all() and found.loss_unit == 1
+    assert (found.loss_weights == LOSS_WEIGHT_ONE).all() and found.loss_unit == 1
 
 
 def test_layers_of_fewer_and_fewer_vertices():
@@ -72,7 +71,7 @@ def test_loss_weights():
     found = sample(adjacency=[edges(6, 9), edges(4, 6)], loss_weights=[1.0, 0.5, 2.0, 0.0],
                    loss_unit=4.0)
     assert found.loss_unit == 4
-    np.testing.assert_allclose(found.loss_weights * 4.0 / WEIGHT_ONE, [1, 0.5, 2, 0])
+    np.testing.assert_allclose(found.loss_weights * 4.0 / LOSS_WEIGHT_ONE, [1, 0.5, 2, 0])
 
 
 ROOTS = Network(layers=(Layer(features_in=12, features_out=12, root=ROOT_IDENTITY),

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hypercast.rtl import isa
+from hypercast.rtl.access import Mode, Store
 from hypercast.rtl.config import INTERFACE_VERSION
 from hypercast.rtl.isa import HEADER, INSTRUCTION_WIDTH, OPERANDS, Engine, Opcode, decode, encode
 from hypercast.rtl.registers import PHASES
@@ -97,6 +98,68 @@ def test_engines(opcode, busy, adds):
 
 def test_every_opcode_is_in_the_table():
     assert list(isa.OPERATIONS) == list(Opcode)
+
+
+def test_every_place_is_an_operand():
+    """Addresses and places in on-chip memory say what they are for; all else named exists."""
+    others = {"stride", "weight_stride", "operand_stride", "row_start", "rows"}
+    for opcode, operation in isa.OPERATIONS.items():
+        widths = dict(operation.operands)
+        fields = {access.field for access in operation.accesses} - {""}
+        named = {name for access in (*operation.accesses, *operation.subjects)
+                 for name in (*access.when, access.channel) if isinstance(name, str)}
+        assert fields | named <= set(widths), opcode
+        places = {name for name, width in widths.items()
+                  if width in (isa.ADDRESS_WIDTH, isa.ROWS_WIDTH) or name.endswith("_base")}
+        assert places - others <= fields, opcode
+
+
+@pytest.mark.parametrize(("opcode", "fields", "used"), [
+    (Opcode.HALT, {}, set()),
+    (Opcode.AGGREGATE, {"prefetch": 1}, {("edge_set", Mode.READ)}),
+    (Opcode.AGGREGATE, {"bypassed": 1}, {
+        ("edge_set", Mode.READ), ("send_list", Mode.READ), ("bypass_base", Mode.READ),
+        ("", Mode.ADD)}),
+    (Opcode.MATMUL, {"operand": 1, "sparse": 1}, {
+        ("address", Mode.READ), ("operand_base", Mode.WRITE), ("weights", Mode.READ),
+        ("", Mode.ADD)}),
+    (Opcode.MATMUL, {"operand": 2}, {
+        ("operand_base", Mode.READ), ("weights", Mode.READ), ("", Mode.ADD)}),
+    (Opcode.GRADIENT, {"ones": 1, "bypassed": 1}, {
+        ("first_row", Mode.ADD), ("bypass_base", Mode.READ)}),
+    (Opcode.GRADIENT, {"sums": 1, "operand": 3}, {
+        ("first_row", Mode.ADD), ("sums_row", Mode.ADD), ("gradient_address", Mode.READ),
+        ("address", Mode.READ)}),
+    (Opcode.DRAIN, {"bypass": 5, "mask_read": 1}, {
+        ("", Mode.TAKE), ("address", Mode.WRITE), ("mask_address", Mode.READ),
+        ("left_base", Mode.WRITE), ("send_base", Mode.WRITE)}),
+    (Opcode.LOSS, {"bypass": 2}, {("address", Mode.READ), ("info", Mode.READ)}),
+    (Opcode.LOSS, {"bypass": 2, "train": 1}, {
+        ("address", Mode.READ), ("info", Mode.READ), ("destination", Mode.WRITE),
+        ("right_base", Mode.WRITE)}),
+    (Opcode.UPDATE, {}, {
+        ("first_row", Mode.TAKE), ("weights", Mode.WRITE), ("state", Mode.CHANGE)}),
+], ids=str)
+def test_uses(opcode, fields, used):
+    """As ``docs/instructions.md`` has it; the exponent file is aside."""
+    found = isa.OPERATIONS[opcode].uses(decode(encode(opcode, **fields)))
+    assert {(access.field, access.mode) for access in found
+            if access.store != Store.EXPONENT} == used
+
+
+@pytest.mark.parametrize(("opcode", "fields", "subject"), [
+    (Opcode.AGGREGATE, {}, "address"), (Opcode.AGGREGATE, {"prefetch": 1}, "edge_set"),
+    (Opcode.AGGREGATE, {"bypassed": 1}, "address"), (Opcode.MATMUL, {}, "weights"),
+    (Opcode.GRADIENT, {}, "gradient_address"), (Opcode.DRAIN, {}, "o"), (Opcode.LOSS, {}, "o"),
+    (Opcode.UPDATE, {}, "o")])
+def test_subject(opcode, fields, subject):
+    found = isa.OPERATIONS[opcode].subject(decode(encode(opcode, **fields)))
+    assert found.field == subject
+
+
+@pytest.mark.parametrize("opcode", Opcode)
+def test_only_gradients_reduce(opcode):
+    assert isa.OPERATIONS[opcode].reduces == (opcode == Opcode.GRADIENT)
 
 
 @pytest.mark.parametrize(("opcode", "field", "most"), [

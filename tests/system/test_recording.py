@@ -34,7 +34,7 @@ def test_recording(config):
         found = recorded.profile
 
         # Cycles and counts of phases are those of the registers.
-        assert {phase.name: phase.cycles for phase in found.phases} == {
+        assert {str(phase.name): phase.cycles for phase in found.phases} == {
             name: cycles for name, cycles in recorded.phase_cycles.items() if cycles}
         for name in found.phases[0].counters:
             total = np.sum([phase.counters[name] for phase in found.phases], axis=0)

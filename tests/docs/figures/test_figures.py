@@ -65,9 +65,9 @@ def test_the_core_has_the_blocks_of_its_source():
               for name in imports(Path("rtl/core.py"))}
     # Both kinds of memory channels are drawn as channels, of the host's ports that of every chip;
     # the clock of ages is not drawn.
-    others = {"rtl/config.py", "rtl/isa.py", "rtl/layouts.py", "rtl/network/age.py",
-              "rtl/control/bulk_host.py", "rtl/memory/axi4.py", "rtl/memory/axi_channel.py",
-              "rtl/memory/simulated_channel.py"}
+    others = {"rtl/config.py", "rtl/isa.py", "rtl/layouts.py", "rtl/limits.py",
+              "rtl/network/age.py", "rtl/control/bulk_host.py", "rtl/memory/axi4.py",
+              "rtl/memory/axi_channel.py", "rtl/memory/simulated_channel.py"}
     assert drawn == {block for block in blocks if (ROOT / block).exists()} - others
 
 

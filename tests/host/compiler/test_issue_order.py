@@ -6,7 +6,7 @@ from hypercast.host.compiler import issue_order
 from hypercast.host.compiler.instruction import Accumulators
 from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.timing import Duration
-from hypercast.rtl.isa import Opcode
+from hypercast.rtl.isa import DrainSource, Opcode
 from tests.host.noted_programs import noted, summary
 
 
@@ -23,7 +23,7 @@ def ordered(schedule):
 
 def add_late_product(schedule):
     """When the array is free, a long product could begin; soon, one on which much depends."""
-    filler, short = Accumulators("array"), Accumulators("array")
+    filler, short = Accumulators(DrainSource.ARRAY), Accumulators(DrainSource.ARRAY)
     add(schedule, Opcode.MATMUL, 100, "before", writes=["z"])
     add(schedule, Opcode.LOSS, 120, "first", writes=["a"])
     add(schedule, Opcode.MATMUL, 1000, "filler", reads=["z"], accumulators=filler)
@@ -56,13 +56,13 @@ def test_what_could_not_finish_leaves_a_buffer(sums):
     Each of their paths is longer than that of the first part of that product.
     """
     schedule = Schedule()
-    first, last = Accumulators("array"), Accumulators("array")
+    first, last = Accumulators(DrainSource.ARRAY), Accumulators(DrainSource.ARRAY)
     add(schedule, Opcode.LOSS, 500, "given", writes=["given"])
     for name, accumulators, reads in (("first", first, ["given"]), ("last", last, ["first"])):
         add(schedule, Opcode.MATMUL, 10, name, reads=reads, accumulators=accumulators)
         add(schedule, Opcode.DRAIN, 10, f"{name} out", writes=[name], accumulators=accumulators)
     for number in range(sums):
-        waiting = Accumulators("array")
+        waiting = Accumulators(DrainSource.ARRAY)
         add(schedule, Opcode.MATMUL, 10, f"begin {number}", accumulators=waiting)
         add(schedule, Opcode.MATMUL, 10, f"end {number}", reads=["last"], accumulators=waiting)
         add(schedule, Opcode.DRAIN, 500, f"out {number}", accumulators=waiting)

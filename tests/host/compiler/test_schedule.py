@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from hypercast.host.compiler.instruction import Accumulators
 from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.timing import Duration
-from hypercast.rtl.isa import OPERATIONS, Engine, Opcode, decode, engine_of
+from hypercast.rtl.isa import OPERATIONS, DrainSource, Engine, Opcode, decode, engine_of
 from tests.host.noted_programs import noted, summary
 
 #: Who takes out what an instruction adds to accumulators, and where those are.
 TAKING = {
-    Opcode.MATMUL: (Opcode.DRAIN, "array"),
-    Opcode.AGGREGATE: (Opcode.DRAIN, "aggregation"),
-    Opcode.GRADIENT: (Opcode.UPDATE, "aggregation"),
+    Opcode.MATMUL: (Opcode.DRAIN, DrainSource.ARRAY),
+    Opcode.AGGREGATE: (Opcode.DRAIN, DrainSource.AGGREGATION),
+    Opcode.GRADIENT: (Opcode.UPDATE, DrainSource.AGGREGATION),
 }
 #: Fields that tell how long an instruction takes.
 FIELDS = {Opcode.AGGREGATE: {"edge_set": 0}}
@@ -157,7 +157,7 @@ def test_engines_overlap():
     """Two panels: the second product is computed while the first one's is drained and sent."""
     schedule = Schedule()
     for panel in range(2):
-        product, sums = Accumulators("array"), Accumulators("aggregation")
+        product, sums = Accumulators(DrainSource.ARRAY), Accumulators(DrainSource.AGGREGATION)
         add(schedule, Opcode.MATMUL, 100, accumulators=product)
         add(schedule, Opcode.DRAIN, 50, writes=[f"T{panel}"], accumulators=product)
         add(schedule, Opcode.AGGREGATE, 100, reads=[f"T{panel}"], accumulators=sums)
@@ -174,7 +174,7 @@ def test_the_critical_path_goes_first():
     """If two products could start, the one on which more depends does."""
     schedule = Schedule()
     for name, cycles in (("short", 10), ("long", 500)):
-        accumulators = Accumulators("array")
+        accumulators = Accumulators(DrainSource.ARRAY)
         add(schedule, Opcode.MATMUL, 50, accumulators=accumulators, label=name)
         add(schedule, Opcode.DRAIN, 20, writes=[name], accumulators=accumulators)
         add(schedule, Opcode.LOSS, cycles, reads=[name])
@@ -186,11 +186,11 @@ def test_the_critical_path_goes_first():
 def test_what_is_read_whole_is_not_read_while_it_is_written(reads, chained):
     """One writes A and B; another may read A meanwhile, but not B."""
     schedule = Schedule()
-    accumulators = Accumulators("array")
+    accumulators = Accumulators(DrainSource.ARRAY)
     add(schedule, Opcode.MATMUL, 100, accumulators=accumulators)
     add(schedule, Opcode.DRAIN, 100, writes=["A", "B"], accumulators=accumulators)
     add(schedule, Opcode.AGGREGATE, 100, reads=reads, follows=["A"],
-        accumulators=Accumulators("aggregation"))
+        accumulators=Accumulators(DrainSource.AGGREGATION))
     schedule.halt(phase=0, step=0)
     last = schedule.issued[2]
     assert last.opcode == Opcode.AGGREGATE
@@ -200,7 +200,7 @@ def test_what_is_read_whole_is_not_read_while_it_is_written(reads, chained):
 def test_whoever_is_first_opens_the_tensor():
     schedule = Schedule()
     for cycles in (10, 300):
-        accumulators = Accumulators("array")
+        accumulators = Accumulators(DrainSource.ARRAY)
         add(schedule, Opcode.MATMUL, cycles, accumulators=accumulators)
         add(schedule, Opcode.DRAIN, cycles, accumulators=accumulators, opens="T")
     schedule.halt(phase=0, step=0)
@@ -211,7 +211,7 @@ def test_gradients_do_not_mix():
     """Digits go to the buffer of the last GRADIENT, so the next one waits for all to arrive."""
     schedule = Schedule()
     for _ in range(2):
-        accumulators = Accumulators("aggregation")
+        accumulators = Accumulators(DrainSource.AGGREGATION)
         add(schedule, Opcode.GRADIENT, 100, accumulators=accumulators)
         add(schedule, Opcode.UPDATE, 100, accumulators=accumulators)
     schedule.halt(phase=0, step=0)
@@ -224,7 +224,7 @@ def test_gradients_do_not_mix():
 def test_a_thousand_instructions_take_seconds():
     schedule = Schedule()
     for panel in range(500):
-        accumulators = Accumulators("array")
+        accumulators = Accumulators(DrainSource.ARRAY)
         add(schedule, Opcode.MATMUL, 100, reads=["X"], accumulators=accumulators)
         add(schedule, Opcode.DRAIN, 50, writes=[f"T{panel}"], accumulators=accumulators)
     start = time.process_time()

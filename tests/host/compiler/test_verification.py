@@ -318,7 +318,7 @@ def fits(job, entry):
             (Listing.SEND_LIST, entry["send_list"]) in lists and (
                 bypassed() if entry["bypassed"] else matrix(entry["channel"], entry["address"]))))
     if opcode == Opcode.MATMUL:
-        return left(entry["channel"]) and bank(
+        return len(rows) <= config.accumulator_rows and left(entry["channel"]) and bank(
             entry["weights"], *((tile * entry["weight_stride"], config.lanes)
                                 for tile in range(panels)))
     if opcode == Opcode.GRADIENT:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.compiler.phase_name import PhaseKind, PhaseName
 from hypercast.host.runtime.timeline import WORK_COUNTERS, profile
 from hypercast.host.runtime.transport import Timeline
 from hypercast.reference.tensor import BACKWARD, Tensor
@@ -57,9 +58,11 @@ def test_instructions(job, found):
         assert name.split()[0] == decode(job.program[instruction.row])["opcode"].name
     assert [instruction.row for instruction in found.instructions] == \
         list(range(job.entries["train"], job.entries["evaluate"] - 1))
-    assert found.instructions[0].phase == "forward 1"
-    assert {one.phase for one in found.instructions if one.name == "DRAIN Z2"} == {"forward 2"}
-    assert {one.phase for one in found.instructions if one.name == "UPDATE b2"} == {"update 2"}
+    assert found.instructions[0].phase == PhaseName(PhaseKind.FORWARD, 1)
+    assert {one.phase for one in found.instructions if one.name == "DRAIN Z2"} == {
+        PhaseName(PhaseKind.FORWARD, 2)}
+    assert {one.phase for one in found.instructions if one.name == "UPDATE b2"} == {
+        PhaseName(PhaseKind.UPDATE, 2)}
 
 
 @pytest.mark.parametrize("model", [
@@ -92,13 +95,13 @@ def test_slices_belong_to_the_instruction_issued_before(found):
 
 def test_phases_share_all_cycles_and_counts(job, found):
     assert [phase.name for phase in found.phases] == [
-        name for name in job.phases if name not in ("update", "evaluate")]
+        name for name in job.phases if str(name) not in ("update", "evaluate")]
     assert sum(phase.cycles for phase in found.phases) == found.cycles
     starts = [instruction.phase for instruction in found.instructions]
     assert starts != sorted(starts, key=job.phases.index), "phases overlap in this program"
     for phase in found.phases:
         own = [one for one in found.instructions if one.phase == phase.name]
-        first = FIRST if phase.name == "forward 1" else 0
+        first = FIRST if str(phase.name) == "forward 1" else 0
         assert phase.cycles == STEP * len(own) + first
         assert set(phase.counters) == set(WORK_COUNTERS)
         assert phase.counters["edges"] == [len(own), 3 * len(own)]

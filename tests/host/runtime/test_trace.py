@@ -67,11 +67,11 @@ def test_slices_of_a_thread_do_not_overlap(run):
 
 def test_phases_and_layers(run):
     phases = tracks(trace_events(run, SMALL))[1]
-    stretches = [name for name, _ in itertools.groupby(one.phase for one in run.instructions)]
+    stretches = [str(name) for name, _ in itertools.groupby(one.phase for one in run.instructions)]
     assert [event["name"] for event in phases] == stretches
     for phase in run.phases:
-        assert sum(event["dur"] for event in phases if event["name"] == phase.name) == \
-            pytest.approx((phase.cycles - FIRST * (phase.name == stretches[0])) / CLOCK_MHZ)
+        assert sum(event["dur"] for event in phases if event["name"] == str(phase.name)) == \
+            pytest.approx((phase.cycles - FIRST * (str(phase.name) == stretches[0])) / CLOCK_MHZ)
     assert phases[0]["args"]["layer"] == 1 and phases[0]["cat"] == "forward"
     loss = next(event for event in phases if event["name"] == "loss")
     assert "layer" not in loss["args"] and loss["args"]["phase"] == "loss"

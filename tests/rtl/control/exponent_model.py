@@ -2,8 +2,14 @@
 
 from dataclasses import dataclass
 
-from hypercast.reference.arithmetic import LOSS_EXPONENT, LOSS_SHIFT
-from hypercast.rtl.isa import MASTER_EXPONENT, MAXIMUM_EXPONENT, MINIMUM_EXPONENT, Opcode
+from hypercast.rtl.isa import (
+    LOSS_EXPONENT,
+    LOSS_SHIFT,
+    MASTER_EXPONENT,
+    MAXIMUM_EXPONENT,
+    MINIMUM_EXPONENT,
+    Opcode,
+)
 from hypercast.rtl.registers import Error
 
 __all__ = ["Choice", "ExponentModel", "pack", "random_fields"]

@@ -5,6 +5,7 @@ import pytest
 
 from hypercast.reference import arithmetic
 from hypercast.rtl.config import PRESETS
+from hypercast.rtl.isa import LOSS_SHIFT
 from hypercast.rtl.vector.exponential import Exponential
 from tests.bench import run
 
@@ -48,7 +49,7 @@ def test_matches_reference(element_width):
 
 def test_is_close_to_the_exponential():
     distances = np.arange(0, 5000)
-    _, powers = _expected(distances, arithmetic.LOSS_SHIFT + 9)  # an exponent of -9
+    _, powers = _expected(distances, LOSS_SHIFT + 9)  # an exponent of -9
     np.testing.assert_allclose(powers / 65536, np.exp(-distances / 512), atol=5e-4)
 
 

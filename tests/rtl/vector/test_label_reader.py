@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from hypercast.rtl.config import PRESETS
+from hypercast.rtl.isa import LOSS_WEIGHT_ONE
 from hypercast.rtl.limits import CLASSES
 from hypercast.rtl.vector.label_reader import LabelReader
-from hypercast.rtl.vector.loss_layouts import WEIGHT_ONE
 from tests.bench import get, put, run
 from tests.rtl.vector.vector_bench import pack, pack_list
 
@@ -80,7 +80,7 @@ def test_lists_one_after_the_other(name, idle, stall):
                 assert panels == [pack(panel, 1) for panel in each.bits[row]]
                 assert (label.label, label.split) == (record & 0x1FFF, record >> 13)
                 assert label.weight == (
-                    each.weights[row] if each.shape["weighted"] else WEIGHT_ONE)
+                    each.weights[row] if each.shape["weighted"] else LOSS_WEIGHT_ONE)
             while ctx.get(dut.busy):
                 await ctx.tick()
 

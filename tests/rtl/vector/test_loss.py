@@ -6,7 +6,7 @@ import pytest
 
 from hypercast.reference import arithmetic
 from hypercast.rtl.config import PRESETS
-from hypercast.rtl.isa import Opcode, Split
+from hypercast.rtl.isa import LOSS_WEIGHT_ONE, Opcode, Split
 from hypercast.rtl.limits import group_size
 from tests.rtl.vector.vector_bench import VectorBench, pack, pack_list, sweep, unpack
 
@@ -104,7 +104,7 @@ class _LossBench(VectorBench):
         expected = np.zeros((rows, panels * config.lanes), dtype=np.int64)
         expected_peak = 0
         if used.any():
-            factors = arithmetic.WEIGHT_ONE if weights is None else weights
+            factors = LOSS_WEIGHT_ONE if weights is None else weights
             if several:
                 row = arithmetic.sigmoid_gradient(logits, labels, aux_shift, factors)
                 hits = np.sum(row.predicted & labels, axis=1)

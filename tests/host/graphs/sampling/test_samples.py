@@ -5,13 +5,12 @@ import pytest
 
 from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
 from hypercast.host.graphs.sampling.samples import SampleMaker
-from hypercast.reference.arithmetic import WEIGHT_ONE
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.float_gnn import FloatGnn
 from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.network import LINEAR
 from hypercast.reference.recipe import Recipe
-from hypercast.rtl.isa import Split
+from hypercast.rtl.isa import LOSS_WEIGHT_ONE, Split
 from tests.system.chips import random_graph
 
 
@@ -69,5 +68,5 @@ def test_weights_make_up_for_the_size_of_a_batch():
     assert len(samples[-1].labels) == 4
     assert len({sample.loss_unit for sample in samples}) == 1
     for sample in samples:
-        weights = sample.loss_weights * sample.loss_unit / WEIGHT_ONE
+        weights = sample.loss_weights * sample.loss_unit / LOSS_WEIGHT_ONE
         np.testing.assert_allclose(weights, 7 / len(sample.labels), rtol=2.0**-15)

@@ -1,0 +1,80 @@
+"""What instructions read and write, and where: the entries of ``isa.OPERATIONS`` say it with these.
+
+This module imports no Amaranth.
+"""
+
+import dataclasses
+import enum
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+__all__ = ["Access", "Mode", "Store"]
+
+
+class Store(enum.Enum):
+    """Where instructions find what they read, and leave what they make."""
+
+    MATRIX = "rows of a matrix"                    #: In memory, as all up to STATE.
+    INDEX = "index of a word-sparse matrix"
+    EDGE_SET = "edge set"
+    SEND_LIST = "send list"
+    MASK = "ReLU mask"
+    LABELS = "labels"
+    STATE = "state of the optimiser"
+    OPERANDS = "operand buffer"                    #: Left operands, close to the array.
+    RIGHT = "bypassed right operands"              #: Of GRADIENT, close to the array.
+    SEND = "rows to be sent"                       #: Close to the aggregate engine's sender.
+    WEIGHTS = "weight bank"
+    ARRAY = "accumulators of the array"            #: Of a buffer, as AGGREGATION.
+    AGGREGATION = "accumulators of the aggregators"
+    EXPONENT = "exponent file"                     #: With the peak of each tensor.
+
+
+class Mode(enum.Enum):
+    """What an instruction does with a place."""
+
+    READ = "reads"
+    WRITE = "writes"
+    CHANGE = "reads, then writes"
+    ADD = "adds to"
+    TAKE = "reads and clears"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Access:
+    """A place that an instruction uses.
+
+    Parameters
+    ----------
+    mode : Mode
+        What it does there.
+    store : Store
+        What kind of place it is.
+    field : str
+        The operand that says which, or where it begins; empty if it begins at the first row.
+    when : dict
+        Operands to the values with which the place is used; it takes all of them.
+    channel : str or int
+        Of places in memory, the channel, or the operand that says which.
+    opposite : bool
+        Whether it is the other channel than that.
+    panels : bool
+        Whether it has the operand ``panels`` of them, ``stride`` words apart; else one.
+    """
+
+    mode: Mode
+    store: Store
+    field: str
+    when: Mapping[str, Collection[int]] = dataclasses.field(default_factory=dict)
+    channel: str | int = 1
+    opposite: bool = False
+    panels: bool = False
+
+    def applies(self, fields: Mapping[str, int]) -> bool:
+        """Whether a decoded instruction uses the place."""
+        return all(fields[name] in values for name, values in self.when.items())
+
+    def channel_of(self, fields: Mapping[str, int]) -> int:
+        """The memory channel that a decoded instruction finds it in."""
+        channel = self.channel if isinstance(self.channel, int) else fields[self.channel]
+        return 1 - channel if self.opposite else channel
