@@ -1,0 +1,128 @@
+"""Trainings on a simulated chip whose memories are loaded and read back through its bulk port."""
+
+import numpy as np
+import pytest
+
+from hypercast.host.benches.trainings import compare_training
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.runtime.chip_reset import reset_chip
+from hypercast.host.runtime.devices import ChipDevice
+from hypercast.host.runtime.driver import DeviceError, Driver
+from hypercast.host.runtime.transport import TransportError
+from hypercast.rtl.config import Config
+from hypercast.rtl.registers import Control, Space, Status, bulk_address, register
+from hypercast.sim.cxxrtl_transport import CxxrtlTransport
+from tests.system.chips import WIDE, GraphTraining, random_graph
+
+#: Words of two beats.
+TWO_BEATS = Config(dimensions=1, lanes=16, planes=1, accumulator_rows=64, channel_words=4096,
+                   operand_words=256, program_rows=512, read_buffer=8, weight_rows=512)
+CONFIGS = {"two words a beat": WIDE, "two beats a word": TWO_BEATS}
+
+
+class Counting(CxxrtlTransport):
+    """A chip that counts what it is asked, and that may show the window only."""
+
+    def __init__(self, config, *, bulk=True):
+        super().__init__(config, bulk=True)
+        self._shown = bulk
+        self.accesses = 0
+
+    @property
+    def bulk(self):
+        return self._shown
+
+    def read(self, address):
+        self.accesses += 1
+        return super().read(address)
+
+    def write(self, address, value):
+        self.accesses += 1
+        super().write(address, value)
+
+    def write_bulk(self, address, data):
+        self.accesses += 1
+        super().write_bulk(address, data)
+
+    def read_bulk(self, address, size):
+        self.accesses += 1
+        return super().read_bulk(address, size)
+
+
+def training(config):
+    return GraphTraining(graph=random_graph(40, 120, features=9), config=config, hidden=(5,))
+
+
+@pytest.mark.parametrize("config", [
+    pytest.param(config, id=name, marks=[pytest.mark.slow] * (config is TWO_BEATS))
+    for name, config in CONFIGS.items()])
+def test_a_training_equals_the_reference_and_loads_faster(config):
+    """And what each way takes to load is printed."""
+    took = {}
+    for bulk in (True, False):
+        def open_chip(model, bulk=bulk):
+            chip, job = Counting(config, bulk=bulk), compile_job(model, config)
+            begun = chip.cycle
+            device = ChipDevice(chip, job, model)
+            took[bulk] = chip.cycle - begun, chip.accesses
+            return device
+        words, _, _ = compare_training(training(config), open_chip)
+        assert words.words and words.equal == words.words, str(words)
+    assert took[True] < took[False] and took[True][1] < took[False][1]
+    for bulk, (cycles, accesses) in took.items():
+        print(f"loading by the {'bulk port' if bulk else 'window'}: "
+              f"{cycles} cycles, {accesses} accesses")
+
+
+@pytest.fixture
+def chip():
+    chip = CxxrtlTransport(WIDE, bulk=True)
+    yield chip
+    chip.close()
+
+
+def test_any_words_are_read_as_they_were_written(chip):
+    """Wherever they begin and end in beats, and in the bursts that 4 KiB end."""
+    driver, rng = Driver(chip, WIDE), np.random.default_rng(0)
+    assert Status(chip.read(register("status"))) == Status.BULK
+    for space, depth in ((Space.FEATURES, WIDE.channel_words), (Space.WEIGHTS, WIDE.weight_rows)):
+        for core in range(WIDE.cores):
+            whole = rng.integers(1 << 32, size=(depth, WIDE.chunks), dtype=np.uint32)
+            if space == Space.WEIGHTS:  # its rows are narrower than words
+                whole &= driver_mask(driver, core, space)
+            driver.write_words(core, space, 0, whole)
+            for first, count in ((1, 5), (2, 7), (0, 9), (depth - 11, 11), (130, 300)):
+                part = rng.permutation(whole)[:count]
+                driver.write_words(core, space, first, part)
+                whole[first:first + count] = part
+                assert np.array_equal(driver.read_words(core, space, first, count), part)
+            assert np.array_equal(driver.read_words(core, space, 0, depth), whole)
+
+
+def driver_mask(driver, core, space):
+    """What a memory keeps of ones."""
+    ones = np.full((8, WIDE.chunks), 0xFFFFFFFF, dtype=np.uint32)
+    driver.write_words(core, space, 0, ones)
+    return driver.read_words(core, space, 0, 8)[:1]
+
+
+def test_a_transfer_that_fails_and_the_chip_after_it(chip):
+    """A program runs, or a reset is under way; the next load makes the chip as good as new."""
+    model = training(WIDE).model()
+    job = compile_job(model, WIDE)
+    device = ChipDevice(chip, job, model)
+    place = bulk_address(1, Space.GRADIENTS, 64)
+    chip.write(register("entry"), job.entries["train"])
+    chip.write(register("control"), Control.START)
+    with pytest.raises(TransportError, match=r"bulk write at 0x160000040 was refused with resp"):
+        chip.write_bulk(place, bytes(64))
+    with pytest.raises(TransportError, match=r"bulk read at 0x160000040 was refused with resp"):
+        chip.read_bulk(place, 64)
+    with pytest.raises(DeviceError, match="is running a program"):
+        device.driver.write_words(1, Space.GRADIENTS, 0, np.zeros((99, 2), dtype=np.uint32))
+    with pytest.raises(TransportError, match=r"bulk read at 0x3e0000000 was refused"):
+        chip.read_bulk(bulk_address(3, 7, 0), 16)
+    reset_chip(chip)
+    words, _, _ = compare_training(training(WIDE), lambda model: ChipDevice(
+        chip, compile_job(model, WIDE), model))
+    assert words.words and words.equal == words.words, str(words)
