@@ -1,14 +1,20 @@
 """Trainings on a simulated chip whose memories are loaded and read back through its bulk port."""
 
+import errno
+import os
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from hypercast.host.benches.trainings import compare_training
 from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.runtime import xdma_channels, xdma_transport
 from hypercast.host.runtime.chip_reset import reset_chip
 from hypercast.host.runtime.devices import ChipDevice
 from hypercast.host.runtime.driver import DeviceError, Driver
 from hypercast.host.runtime.transport import TransportError
+from hypercast.host.runtime.xdma_transport import open_xdma
 from hypercast.rtl.config import Config
 from hypercast.rtl.registers import Control, Space, Status, bulk_address, register
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport
@@ -126,3 +132,63 @@ def test_a_transfer_that_fails_and_the_chip_after_it(chip):
     words, _, _ = compare_training(training(WIDE), lambda model: ChipDevice(
         chip, compile_job(model, WIDE), model))
     assert words.words and words.equal == words.words, str(words)
+
+
+class Card:
+    """What XDMA's driver makes of a chip: three files; the bytes of one transfer may not go on."""
+
+    def __init__(self, chip, monkeypatch):
+        self.chip, self.transfers, self.most = chip, 0, None
+        system = SimpleNamespace(
+            open=lambda path, flags: path, close=lambda file: None, pread=self._pread,
+            pwrite=self._pwrite, path=os.path, O_RDWR=os.O_RDWR, O_SYNC=os.O_SYNC,
+            O_WRONLY=os.O_WRONLY, O_RDONLY=os.O_RDONLY)
+        monkeypatch.setattr(xdma_transport, "os", system)
+        monkeypatch.setattr(xdma_channels, "os", system)
+        monkeypatch.setattr(xdma_transport, "claim", lambda file, *place: None)
+
+    def _pread(self, file, count, address):
+        if file.endswith("_user"):
+            return self.chip.read(address).to_bytes(count, "little")
+        assert file == "/dev/xdma0_c2h_0"
+        return self._transfer(lambda: self.chip.read_bulk(address, self._counted(count)))
+
+    def _pwrite(self, file, data, address):
+        if file.endswith("_user"):
+            self.chip.write(address, int.from_bytes(data, "little"))
+            return len(data)
+        assert file == "/dev/xdma0_h2c_0"
+        moved = self._counted(len(data))
+        self._transfer(lambda: self.chip.write_bulk(address, data[:moved]))
+        return moved
+
+    def _counted(self, size):
+        self.transfers += 1
+        most, self.most = self.most, None
+        return size if most is None else min(size, most)
+
+    @staticmethod
+    def _transfer(access):
+        try:
+            return access()
+        except TransportError:
+            raise OSError(errno.EIO, os.strerror(errno.EIO)) from None
+
+
+def test_a_training_by_xdma(chip, monkeypatch):
+    """It goes on after a transfer that stopped half-way."""
+    card = Card(chip, monkeypatch)
+    transport, job = open_xdma("xdma:/dev/xdma0_user"), compile_job(training(WIDE).model(), WIDE)
+    driver = Driver(transport, WIDE)
+    card.most = 24
+    with pytest.raises(TransportError, match=r"DMA write at 0x\w+ of /dev/xdma0_h2c_0 stopped "
+                                             r"after 24 of \d+ bytes; open or load the device "):
+        driver.load(job)
+    driver.load(job)
+    transport.write(register("control"), Control.RESET)
+    with pytest.raises(TransportError, match=r"DMA read at 0x\w+ of /dev/xdma0_c2h_0 failed: I"):
+        transport.read_bulk(bulk_address(0, Space.FEATURES, 0), 64)
+    reset_chip(transport)
+    words, _, _ = compare_training(training(WIDE), lambda model: ChipDevice(transport, job, model))
+    assert words.words and words.equal == words.words, str(words)
+    assert card.transfers > 100
