@@ -23,7 +23,9 @@ from tests.system.chips import WIDE, GraphTraining, random_graph
 #: Words of two beats.
 TWO_BEATS = Config(dimensions=1, lanes=16, planes=1, accumulator_rows=64, channel_words=4096,
                    operand_words=256, program_rows=512, read_buffer=8, weight_rows=512)
-CONFIGS = {"two words a beat": WIDE, "two beats a word": TWO_BEATS}
+BOTH = pytest.mark.parametrize("config", [
+    pytest.param(WIDE, id="two words a beat"),
+    pytest.param(TWO_BEATS, id="two beats a word", marks=pytest.mark.slow)])
 
 
 class Counting(CxxrtlTransport):
@@ -59,9 +61,7 @@ def training(config):
     return GraphTraining(graph=random_graph(40, 120, features=9), config=config, hidden=(5,))
 
 
-@pytest.mark.parametrize("config", [
-    pytest.param(config, id=name, marks=[pytest.mark.slow] * (config is TWO_BEATS))
-    for name, config in CONFIGS.items()])
+@BOTH
 def test_a_training_equals_the_reference_and_loads_faster(config):
     """And what each way takes to load is printed."""
     took = {}
@@ -78,6 +78,26 @@ def test_a_training_equals_the_reference_and_loads_faster(config):
     for bulk, (cycles, accesses) in took.items():
         print(f"loading by the {'bulk port' if bulk else 'window'}: "
               f"{cycles} cycles, {accesses} accesses")
+
+
+@BOTH
+def test_memories_take_fewer_cycles(config):
+    """What a memory word takes is printed."""
+    count = config.channel_words // 4
+    words = np.random.default_rng(0).integers(
+        1 << 32, size=(count, config.chunks), dtype=np.uint32)
+    took = {}
+    for way in ("bulk port", "window"):
+        chip = Counting(config, bulk=way == "bulk port")
+        driver, begun = Driver(chip, config), chip.cycle
+        driver.write_words(0, Space.FEATURES, 0, words)
+        written = chip.cycle
+        assert np.array_equal(driver.read_words(0, Space.FEATURES, 0, count), words)
+        took[way] = written - begun, chip.cycle - written
+        chip.close()
+        print(f"{config.word_width} bits by the {way}: {took[way][0] / count:.2f} cycles to write "
+              f"a word, {took[way][1] / count:.2f} to read one")
+    assert all(bulk < window for bulk, window in zip(*took.values(), strict=True))
 
 
 @pytest.fixture
