@@ -18,7 +18,7 @@ from hypercast.host.runtime.xdma_transport import open_xdma
 from hypercast.rtl.config import Config
 from hypercast.rtl.registers import Control, Space, Status, bulk_address, register
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport
-from tests.system.chips import WIDE, GraphTraining, random_graph
+from tests.system.chips import SLOW_MEMORY, WIDE, GraphTraining, random_graph
 
 #: Words of two beats.
 TWO_BEATS = Config(dimensions=1, lanes=16, planes=1, accumulator_rows=64, channel_words=4096,
@@ -100,6 +100,63 @@ def test_memories_take_fewer_cycles(config):
     assert all(bulk < window for bulk, window in zip(*took.values(), strict=True))
 
 
+class Streaming(CxxrtlTransport):
+    """A chip whose host writes to the ends of all channels whenever it would wait for a program."""
+
+    def __init__(self, config, free):
+        super().__init__(config, bulk=True)
+        self._config, self._rng = config, np.random.default_rng(0)
+        self.written, self._free = {}, free
+        self.cycles = self.beats = 0
+
+    def wait(self, cycles):
+        begun, size = self.cycle, self._free * self._config.word_width // 8
+        while self.cycle - begun < cycles and \
+                Status(self.read(register("status"))) & Status.RUNNING:
+            core = int(self._rng.integers(self._config.cores))
+            space = Space(int(self._rng.choice([Space.FEATURES, Space.GRADIENTS])))
+            data = self._rng.bytes(size)
+            before = self.cycle
+            place = self._config.channel_words * self._config.word_width // 8 - size
+            self.write_bulk(bulk_address(core, space, place), data)
+            if Status(self.read(register("status"))) & Status.RUNNING:
+                self.cycles += self.cycle - before
+                self.beats += size // 16
+            self.written[core, space] = data
+
+
+@pytest.mark.parametrize("config", [
+    pytest.param(WIDE, id="two words a beat"),
+    pytest.param(TWO_BEATS, id="two beats a word", marks=pytest.mark.slow),
+    pytest.param(SLOW_MEMORY, id="slow memory", marks=pytest.mark.slow)])
+def test_memory_that_a_program_does_not_use_is_written_meanwhile(config):
+    """Results are the reference's, and what was written is there; what it took is printed."""
+    free, cycles, chips = 256, {}, []
+    for streams in (False, True):
+        def open_chip(model, streams=streams):
+            job = compile_job(model, config)
+            assert all(region.address + region.words <= config.channel_words - free
+                       for region in job.regions.values())
+            chip = Streaming(config, free) if streams else CxxrtlTransport(config, bulk=True)
+            chips.append(chip)
+            chip.close, close = (lambda: None), chip.close
+            chip.end = close
+            return ChipDevice(chip, job, model)
+        words, _, cycles[streams] = compare_training(training(config), open_chip)
+        assert words.words and words.equal == words.words, str(words)
+    quiet, chip = chips
+    driver = Driver(chip, config)
+    assert len(chip.written) > 1
+    for (core, space), data in chip.written.items():
+        found = driver.read_words(core, space, config.channel_words - free, free)
+        assert found.astype("<u4").tobytes() == data
+    assert chip.beats / chip.cycles > 0.1
+    print(f"training took {cycles[True] / cycles[False]:.3f} of the cycles without bursts, which "
+          f"wrote {chip.beats / chip.cycles:.2f} beats a cycle meanwhile")
+    quiet.end()
+    chip.end()
+
+
 @pytest.fixture
 def chip():
     chip = CxxrtlTransport(WIDE, bulk=True)
@@ -140,8 +197,8 @@ def test_a_transfer_that_fails_and_the_chip_after_it(chip):
     place = bulk_address(1, Space.GRADIENTS, 64)
     chip.write(register("entry"), job.entries["train"])
     chip.write(register("control"), Control.START)
-    with pytest.raises(TransportError, match=r"bulk write at 0x160000040 was refused with resp"):
-        chip.write_bulk(place, bytes(64))
+    with pytest.raises(TransportError, match=r"bulk write at 0x180000040 was refused with resp"):
+        chip.write_bulk(bulk_address(1, Space.WEIGHTS, 64), bytes(64))
     with pytest.raises(TransportError, match=r"bulk read at 0x160000040 was refused with resp"):
         chip.read_bulk(place, 64)
     with pytest.raises(DeviceError, match="is running a program"):
