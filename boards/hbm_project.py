@@ -30,7 +30,8 @@ update_compile_order -fileset sources_1
 """
 
 
-def board_verilog(board: HbmBoard, config: Config, *, debug: bool = False) -> str:
+def board_verilog(board: HbmBoard, config: Config, *, debug: bool = False,
+                  bulk: bool = False) -> str:
     """The board as Verilog, but for the vendor's IP; the same text on every run and machine.
 
     Parameters
@@ -41,19 +42,21 @@ def board_verilog(board: HbmBoard, config: Config, *, debug: bool = False) -> st
         Configuration of the chip.
     debug : bool
         Whether the chip contains a ``DebugTap``.
+    bulk : bool
+        Whether the chip has a bulk port.
 
     Raises
     ------
     ConfigurationError
         If the configuration does not fit the board.
     """
-    top = to_rtlil(HbmTop(board, config, converted=True, debug=debug), TOP_MODULE)
-    parts = parts_to_rtlil(config, external=True, zeros=False)
+    top = to_rtlil(HbmTop(board, config, converted=True, debug=debug, bulk=bulk), TOP_MODULE)
+    parts = parts_to_rtlil(config, external=True, bulk=bulk, zeros=False)
     return f"{_header(config, '//')}\n{write_verilog(*parts.values(), top)}"
 
 
 def board_scripts(board: HbmBoard, config: Config, name: str, *,
-                  debug: bool = False) -> dict[str, str]:
+                  debug: bool = False, bulk: bool = False) -> dict[str, str]:
     """Scripts and constraints by file name.
 
     Parameters
@@ -66,6 +69,8 @@ def board_scripts(board: HbmBoard, config: Config, name: str, *,
         Name of the project; the board's Verilog is in ``NAME.v``.
     debug : bool
         Whether a logic analyser watches what the chip's ``DebugTap`` marks.
+    bulk : bool
+        Whether the chip has a bulk port.
     """
     header = _header(config, "#")
     scripts = {
@@ -73,7 +78,7 @@ def board_scripts(board: HbmBoard, config: Config, name: str, *,
             title=board.title, name=name, part=board.part, top=TOP_MODULE, setup=_SETUP,
             debug=debug)
         + flash_image(board.flash, name),
-        "ip.tcl": ip_script(board), "pins.xdc": pin_constraints(board),
+        "ip.tcl": ip_script(board, bulk=bulk), "pins.xdc": pin_constraints(board),
         "floorplan.xdc": floorplan(board),
         "flash.tcl": flash_script(board.flash, name, title=board.title, part=board.part),
         **({DEBUG_SCRIPT: debug_script()} if debug else {}),

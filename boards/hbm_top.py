@@ -33,6 +33,8 @@ class HbmTop(wiring.Component):
         Whether to refer to the chip's parts as modules, see ``Chip``.
     debug : bool
         Whether the chip contains a ``DebugTap``.
+    bulk : bool
+        Whether the chip has a bulk port, to which XDMA's DMA goes.
 
     Members
     -------
@@ -54,8 +56,9 @@ class HbmTop(wiring.Component):
     """
 
     def __init__(self, board: HbmBoard, config: Config, *, converted: bool = False,
-                 debug: bool = False) -> None:
+                 debug: bool = False, bulk: bool = False) -> None:
         check(board, config)
+        self._bulk = bulk
         self._config = config
         self._converted = converted
         self._debug = debug
@@ -72,9 +75,10 @@ class HbmTop(wiring.Component):
         m = Module()
         m.domains.sync = sync = ClockDomain("sync")
         m.submodules.memory = memory = HbmMemory(self._config)
-        m.submodules.port = port = XdmaPort()
+        m.submodules.port = port = XdmaPort(bulk=self._bulk)
         m.submodules.chip = chip = Chip(
-            self._config, external=True, converted=self._converted, debug=self._debug)
+            self._config, external=True, converted=self._converted, debug=self._debug,
+            bulk=self._bulk)
 
         # Clocks and resets.
         oscillator, reference = Signal(), Signal()
@@ -101,8 +105,10 @@ class HbmTop(wiring.Component):
         if "overheated" in self.signature.members:
             m.d.comb += self.overheated.eq(memory.overheated)
 
-        # Registers.
+        # The host.
         connect(m, port.axi, chip.axi)
+        if self._bulk:
+            connect(m, port.bulk, chip.bulk)
         for name in ("pcie_clock_p", "pcie_clock_n", "pcie_reset_n", "pcie_rx_p", "pcie_rx_n"):
             m.d.comb += getattr(port, name).eq(getattr(self, name))
         m.d.comb += [self.pcie_tx_p.eq(port.pcie_tx_p), self.pcie_tx_n.eq(port.pcie_tx_n)]

@@ -4,7 +4,12 @@ from collections.abc import Mapping
 
 from hypercast.boards.hbm_board import CLOCK, PCIE_LANES, REFERENCE_CLOCK, HbmBoard
 from hypercast.boards.hbm_memory import HBM_MODULE
-from hypercast.boards.xdma_port import CROSSING_MODULE, STREAM_WIDTH, XDMA_MODULE
+from hypercast.boards.xdma_port import (
+    BULK_CROSSING_MODULE,
+    CROSSING_MODULE,
+    STREAM_WIDTH,
+    XDMA_MODULE,
+)
 
 __all__ = ["ip_script"]
 
@@ -13,16 +18,22 @@ _CONTROLLERS = 8
 _PORTS = 16
 
 
-def ip_script(board: HbmBoard) -> str:
+def ip_script(board: HbmBoard, *, bulk: bool = False) -> str:
     """Tcl that creates and configures the IP.
 
     Parameters
     ----------
     board : HbmBoard
         Board.
+    bulk : bool
+        Whether XDMA's DMA goes to a bulk port of the chip.
     """
-    ip = (("hbm", HBM_MODULE, _memory(board.stacks)), ("xdma", XDMA_MODULE, _xdma(board)),
-          ("axi_clock_converter", CROSSING_MODULE, _crossing()))
+    ip = [("hbm", HBM_MODULE, _memory(board.stacks)), ("xdma", XDMA_MODULE, _xdma(board, bulk)),
+          ("axi_clock_converter", CROSSING_MODULE,
+           _crossing({"PROTOCOL": "AXI4LITE", "ADDR_WIDTH": 32, "DATA_WIDTH": 32}))]
+    if bulk:
+        ip.append(("axi_clock_converter", BULK_CROSSING_MODULE, _crossing(
+            {"PROTOCOL": "AXI4", "ADDR_WIDTH": 64, "DATA_WIDTH": STREAM_WIDTH, "ID_WIDTH": 4})))
     return "\n".join(_create(*item) for item in ip)
 
 
@@ -51,8 +62,11 @@ def _memory(stacks: int) -> dict[str, object]:
             **{f"USER_SAXI_{number:02}": "true" for number in range(stacks * _PORTS)}}
 
 
-def _xdma(board: HbmBoard) -> dict[str, object]:
-    """XDMA (PG195): AXI4-Lite behind a BAR of 4 KiB; of the DMA what cannot be left out."""
+def _xdma(board: HbmBoard, bulk: bool) -> dict[str, object]:
+    """XDMA (PG195): AXI4-Lite behind a BAR of 4 KiB; of the DMA a channel in each direction.
+
+    The DMA is a manager of AXI4 for the bulk port. Without it, it has streams, which take less.
+    """
     return {
         "functional_mode": "DMA", "mode_selection": "Advanced",
         "pcie_blk_locn": board.pcie_block,
@@ -63,14 +77,13 @@ def _xdma(board: HbmBoard) -> dict[str, object]:
         "axi_data_width": f"{STREAM_WIDTH}_bit", "axisten_freq": 250,
         "axilite_master_en": "true", "axilite_master_size": 4,
         "axilite_master_scale": "Kilobytes", "pciebar2axibar_axil_master": "0x00000000",
-        "xdma_axi_intf_mm": "AXI_Stream", "xdma_rnum_chnl": 1, "xdma_wnum_chnl": 1,
-        "xdma_num_usr_irq": 1, "cfg_mgmt_if": "false",
+        "xdma_axi_intf_mm": "AXI_Memory_Mapped" if bulk else "AXI_Stream",
+        "xdma_rnum_chnl": 1, "xdma_wnum_chnl": 1, "xdma_num_usr_irq": 1, "cfg_mgmt_if": "false",
         "pf0_base_class_menu": "Processing_accelerators",
         "pf0_sub_class_interface_menu": "Unknown",
     }
 
 
-def _crossing() -> dict[str, object]:
+def _crossing(protocol: Mapping[str, object]) -> dict[str, object]:
     """AXI clock converter (PG059)."""
-    return {"PROTOCOL": "AXI4LITE", "ADDR_WIDTH": 32, "DATA_WIDTH": 32, "ACLK_ASYNC": 1,
-            "SYNCHRONIZATION_STAGES": 3}
+    return {**protocol, "ACLK_ASYNC": 1, "SYNCHRONIZATION_STAGES": 3}

@@ -216,6 +216,13 @@ class Core(wiring.Component):
         ]
         if self._bulk:
             m.d.comb += [self.taken.eq(host.taken), self.settled.eq(host.settled)]
+            # Engines go first: a channel that they used, or wanted, a cycle ago is theirs.
+            wanted = vector.write.request
+            m.d.sync += [
+                host.hold[number].eq(
+                    vector.finishing | (wanted.valid & (wanted.p.channel == number))
+                    | reads.read_request[number].valid | reads.read_words[number])
+                for number in both]
 
         # Instructions: registered once, then each engine sees its own.
         issue = Signal(Issue)

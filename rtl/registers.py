@@ -56,6 +56,7 @@ class Status(_Flags):
     DONE = 2, "The last program reached HALT; cleared by `start`"
     ERROR = 4, "Register `error` is not zero; the program stopped"
     RESETTING = 8, "A `reset` is under way; nothing else may be done"
+    BULK = 16, "The chip has a bulk port; constant"
 
 
 class Control(_Flags):

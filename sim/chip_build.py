@@ -26,7 +26,8 @@ def blocks(config: Config) -> list[str]:
             "vector.drain", "vector.loss", "vector.update"]
 
 
-def build_chip(config: Config, *, watched: bool = False, cache: Path | None = None,
+def build_chip(config: Config, *, watched: bool = False, bulk: bool = False,
+               cache: Path | None = None,
                progress: Callable[[str], None] = lambda text: None) -> Path:
     """The path of the shared library that simulates a chip; see ``library_build.build``.
 
@@ -36,19 +37,23 @@ def build_chip(config: Config, *, watched: bool = False, cache: Path | None = No
         Configuration of the chip.
     watched : bool
         Whether all that has a name can be looked at; that is slower.
+    bulk : bool
+        Whether it has a bulk port.
     cache : pathlib.Path, optional
         Where it is kept, instead of ``library_build.cache_folder()``.
     progress : callable
         Called with a line of text before each slow step.
     """
     harness = Path(__file__).with_name("chip_harness.cpp")
-    return build(Design(config=config, harness=harness, harness_flags=HARNESS_FLAGS,
-                        variant="watched" if watched else "",
-                        convert=lambda folder: convert_chip(config, folder, watched=watched)),
-                 cache=cache, progress=progress)
+    return build(
+        Design(config=config, harness=harness, harness_flags=HARNESS_FLAGS,
+               variant=" ".join(["watched"] * watched + ["bulk"] * bulk),
+               convert=lambda folder: convert_chip(config, folder, watched=watched, bulk=bulk)),
+        cache=cache, progress=progress)
 
 
-def convert_chip(config: Config, folder: Path, *, watched: bool = False) -> list[str]:
+def convert_chip(config: Config, folder: Path, *, watched: bool = False,
+                 bulk: bool = False) -> list[str]:
     """Write the chip's C++ to a folder; returns the names of its files, without ``.cpp``.
 
     Besides, ``includes.h`` with the headers of modules, and ``sizes.h`` and ``chip.h`` with what
@@ -62,7 +67,8 @@ def convert_chip(config: Config, folder: Path, *, watched: bool = False) -> list
     from hypercast.sim.group_code import GroupCode
     from hypercast.sim.partition import split
 
-    parts = parts_to_rtlil(config, zeros=False)  # CXXRTL begins with zeros anyway
+    connections = wires(config, bulk=bulk)
+    parts = parts_to_rtlil(config, bulk=bulk, zeros=False)  # CXXRTL begins with zeros anyway
     core = {CORE_MODULE: parts.pop(CORE_MODULE)}
     with ThreadPoolExecutor(1) as pool:  # Yosys converts both at the same time
         control = pool.submit(convert, parts, folder)
@@ -72,13 +78,14 @@ def convert_chip(config: Config, folder: Path, *, watched: bool = False) -> list
         public = _public(module) if watched else {}
         module["netnames"] |= {
             name: {"bits": bits} for name, bits in public.items() if name not in module["netnames"]}
-        code = GroupCode(read_netlist(module, part_of), list(cells), link_wires(wires(config)),
+        code = GroupCode(read_netlist(module, part_of), list(cells), link_wires(connections),
                          public)
         files = code.write(folder, CORE_MODULE)
         modules = control.result()
     (folder / "sizes.h").write_text(sizes_header(config, code, ELEMENTS))
-    (folder / "chip.h").write_text(chip_header(config, code, ELEMENTS, wires(config)))
-    (folder / "includes.h").write_text(f'#include "{CONTROL_MODULE}.h"\n')
+    (folder / "chip.h").write_text(chip_header(config, code, ELEMENTS, connections))
+    (folder / "includes.h").write_text(
+        f'#include "{CONTROL_MODULE}.h"\n' + "#define HYPERCAST_BULK\n" * bulk)
     return [*files, *modules]
 
 

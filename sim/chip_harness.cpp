@@ -13,6 +13,10 @@
 
 #include "crew.h"
 
+#ifdef HYPERCAST_BULK
+#include "bulk_manager.h"
+#endif
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -547,6 +551,23 @@ int hypercast_read(void *handle, uint32_t address, uint32_t *value, uint64_t lim
     chip.p_axi____rready.set<bool>(false);
     return response;
 }
+
+#ifdef HYPERCAST_BULK
+// Transfers through the bulk port. Both return the worst AXI response code, or kTimeout after
+// `limit` cycles in which nothing moved.
+int hypercast_bulk_write(void *handle, uint64_t address, const uint8_t *data, uint64_t size,
+                         uint64_t limit) {
+    return bulk::write(*static_cast<Simulation *>(handle), address, data, size, limit);
+}
+
+int hypercast_bulk_read(void *handle, uint64_t address, uint8_t *data, uint64_t size,
+                        uint64_t limit) {
+    return bulk::read(*static_cast<Simulation *>(handle), address, data, size, limit);
+}
+#endif
+
+// Cycles that were simulated.
+uint64_t hypercast_cycle(void *handle) { return static_cast<Simulation *>(handle)->cycle; }
 
 // A fault; its cycle is counted from now.
 void hypercast_fault(void *handle, const Fault *fault) {

@@ -8,7 +8,7 @@ from hypercast.rtl.config import Config
 from hypercast.rtl.control.counters import Increments
 from hypercast.rtl.registers import COUNTERS
 from hypercast.sim.cxxrtl_names import cxx_name
-from hypercast.sim.gates import Memory
+from hypercast.sim.gates import Bits, Memory
 from hypercast.sim.group_code import GroupCode
 from hypercast.sim.pieces import Piece, Run, runs
 from hypercast.sim.vector_code import Operands, literal
@@ -66,13 +66,15 @@ class _Chip:
         self._readers = code.readers()
         # What a core shows others: inputs of its neighbours, then answers for the control unit.
         self._published = code.sizes["inputs", ""]
-        self._answer_at: dict[str, tuple[int, int]] = {}
+        # Of each answer, place and bits of elements, for each 32 bits of it.
+        self._answer_at: dict[str, list[tuple[int, int]]] = {}
         for port in self._answers:
-            width = len(code.netlist.ports[port][1])
-            size = next(size for size in (8, 16, 32) if width <= size)
-            self._published = -(-self._published // (size // 8)) * (size // 8)
-            self._answer_at[port] = self._published, size
-            self._published += size // 8
+            self._answer_at[port] = places = []
+            for bits in _thirty_two(code.netlist.ports[port][1]):
+                size = next(size for size in (8, 16, 32) if len(bits) <= size)
+                self._published = -(-self._published // (size // 8)) * (size // 8)
+                places.append((self._published, size))
+                self._published += size // 8
 
     def _port(self, name: str) -> list[Piece]:
         """Pieces of an input; what nothing reads is in none of their readers."""
@@ -174,8 +176,9 @@ class _Chip:
                 value = operands.vector(bits[first:first + piece.width], piece.element)
                 offset = self._code.where[piece.number].offset
                 yield f"    AT({piece.element}, published, {offset}) = {value};"
-        for port, (offset, size) in self._answer_at.items():
-            yield f"    AT({size}, published, {offset}) = {operands.vector(ports[port][1], size)};"
+        for port, places in self._answer_at.items():
+            for (offset, size), bits in zip(places, _thirty_two(ports[port][1]), strict=True):
+                yield f"    AT({size}, published, {offset}) = {operands.vector(bits, size)};"
         yield from ["}", ""]
 
     def _receive(self) -> Iterator[str]:
@@ -218,10 +221,11 @@ class _Chip:
         for core in range(self._config.cores):
             yield f"        case {core}:"
             for port in self._answers:
-                offset, size = self._answer_at[port]
                 width = len(self._code.netlist.ports[port][1])
+                values = ", ".join(f"uint32_t(AT({size}, published, {offset})[i])"
+                                   for offset, size in self._answer_at[port])
                 yield (f"            control.take(control.module.{cxx_name(f'{port}__{core}')}, "
-                       f"cxxrtl::value<{width}>{{uint32_t(AT({size}, published, {offset})[i])}});")
+                       f"cxxrtl::value<{width}>{{{values}}});")
             yield "            break;"
         yield from ["    }", "}", ""]
         yield "inline void set_reset(Group *g, bool active) {"
@@ -236,7 +240,7 @@ class _Chip:
             offset = self._code.where[piece.number].offset
             yield f"    AT({piece.element}, inputs, {offset})[member] = core;"
         yield from ["}", ""]
-        offset, size = self._answer_at["busy"]
+        [(offset, size)] = self._answer_at["busy"]
         yield "inline uint32_t busy(const char *published, size_t member) {"
         yield from [f"    return AT({size}, published, {offset})[member];", "}", ""]
 
@@ -320,6 +324,11 @@ def signal_places(code: GroupCode) -> dict[str, list[list[int]]]:
 
     return {name: [place(run) for run in runs(code.netlist.names[name], code.places)]
             for name in code.watched}
+
+
+def _thirty_two(bits: Bits) -> list[Bits]:
+    """The bits of a port in parts of 32, or what is left, lowest first."""
+    return [bits[first:first + 32] for first in range(0, len(bits), 32)]
 
 
 def _words(memory: Memory) -> Iterator[tuple[int, int]]:

@@ -39,9 +39,13 @@ def _array(address: int, count: int, kind: npt.DTypeLike) -> npt.NDArray[Any]:
     return np.frombuffer(ctypes.string_at(address, count * np.dtype(kind).itemsize), dtype=kind)
 
 
-def _load(path: Path) -> ctypes.CDLL:
+def _load(path: Path, *, bulk: bool) -> ctypes.CDLL:
     handle, size, address = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint32
+    transfer = [handle, ctypes.c_uint64, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64]
     return load_library(path, "hypercast_", {
+        **({"bulk_write": (ctypes.c_int, transfer), "bulk_read": (ctypes.c_int, transfer)}
+           if bulk else {}),
+        "cycle": (ctypes.c_uint64, [handle]),
         "create": (handle, [size]),
         "destroy": (None, [handle]),
         "reset": (None, [handle, ctypes.c_uint64]),
@@ -84,18 +88,23 @@ class CxxrtlTransport(Transport):
         How many evaluate the cores; otherwise as many as there are processors.
     waves : Waves, optional
         Waveforms to be written.
+    bulk : bool
+        Whether the chip has a bulk port, which is then the way to its memories instead of the back
+        door.
     progress : callable
         Called with a line of text before each slow step of the build.
     """
 
     def __init__(self, config: Config, *, threads: int | None = None, waves: Waves | None = None,
-                 progress: Callable[[str], None] = lambda text: None) -> None:
+                 bulk: bool = False, progress: Callable[[str], None] = lambda text: None) -> None:
         if waves:
             waves.check(config)
         self._config = config
         self._waves = waves
         self._writer: WaveWriter | None = None
-        self._library = _load(build_chip(config, watched=waves is not None, progress=progress))
+        self._bulk = bulk
+        self._library = _load(build_chip(config, watched=waves is not None, bulk=bulk,
+                                         progress=progress), bulk=bulk)
         self._handle = self._library.hypercast_create(threads or processors())
         self._memories = self._find_memories(config)
         if waves and not waves.of_step:
@@ -153,6 +162,27 @@ class CxxrtlTransport(Transport):
         if code != _OKAY:
             reason = "did not end" if code < 0 else f"was refused with response {code}"
             raise TransportError(f"AXI {what} at {address:#x} {reason}")
+
+    @property
+    def cycle(self) -> int:
+        """Cycles that were simulated, whatever the chip did."""
+        return int(self._library.hypercast_cycle(self._handle))
+
+    @property
+    def bulk(self) -> bool:
+        return self._bulk
+
+    def write_bulk(self, address: int, data: bytes) -> None:
+        code = self._library.hypercast_bulk_write(
+            self._handle, address, data, len(data), _ACCESS_LIMIT)
+        self._check(code, "bulk write", address)
+
+    def read_bulk(self, address: int, size: int) -> bytes:
+        data = ctypes.create_string_buffer(size)
+        code = self._library.hypercast_bulk_read(
+            self._handle, address, data, size, _ACCESS_LIMIT)
+        self._check(code, "bulk read", address)
+        return data.raw
 
     def wait(self, cycles: int) -> None:
         self._library.hypercast_advance(self._handle, cycles)
@@ -217,8 +247,8 @@ class CxxrtlTransport(Transport):
             busy=events["value"][~issued], issue_cycle=events["cycle"][issued].astype(np.int64),
             issued=events["value"][issued], counters=samples.reshape(shape))
 
-    def memory(self, core: int, space: int) -> BackDoor:
-        return self._memories[core, space]
+    def memory(self, core: int, space: int) -> BackDoor | None:
+        return None if self._bulk else self._memories[core, space]
 
     def close(self) -> None:
         if self._handle:

@@ -23,7 +23,8 @@ __all__ = ["BuildError", "Design", "build", "cache_folder", "source_digest"]
 _FOLDER = Path(__file__).parent
 #: Sources that decide, besides the hardware's and the harness, what is built.
 _BUILDERS = ("*_build.py", "cxxrtl_convert.py", "cxxrtl_names.py", "chip_header.py", "gates.py",
-             "group*", "partition.py", "pieces.py", "vector_code.py", "crew.h")
+             "group*", "partition.py", "pieces.py", "vector_code.py", "crew.h",
+             "bulk_manager.h")
 _FLAGS = ["-std=c++17", "-O2", "-fPIC", "-w", "-fno-strict-aliasing"]
 _VERILATED_FLAGS = ["-std=c++17", "-O2", "-O1", "-fPIC", "-w", "-DVERILATOR=1", "-DVM_COVERAGE=0",
                     "-DVM_SC=0", "-DVM_TRACE=0", "-DVM_TIMING=0", "-DNDEBUG"]

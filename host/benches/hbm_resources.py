@@ -32,9 +32,10 @@ _ARRAY_ACCUMULATORS = "array.accumulators"
 def run(progress: Callable[[str], None]) -> list[Figure]:
     """Figures of the bench."""
     area = chip_area(_CONFIG, _FAMILY, external=True, progress=progress)
+    with_port = chip_area(_CONFIG, _FAMILY, external=True, bulk=True, progress=progress)
     accumulators = _aggregator_accumulators(progress)
     blocks = {**area.blocks, "control unit": area.control, _AGGREGATOR_ACCUMULATORS: accumulators}
-    return [*_shares(area), *_mapping(area, accumulators),
+    return [*_shares(area), *_bulk_shares(with_port), *_mapping(area, accumulators),
             *(Figure(name=f"{_PART}, {name}: {kind}", value=value)
               for name, block in blocks.items() for kind, value in block.tally.items())]
 
@@ -53,6 +54,13 @@ def _shares(area):
         yield Figure(name=f"{_PART}: {kind} of {available}, share of {_CONFIG.cores} cores and the "
                           f"control unit",
                      value=area.total.tally[kind] / available, bar=_BAR, relation="<=")
+
+
+def _bulk_shares(area):
+    """Without a bar: boards have the port only if asked for."""
+    for kind, available in _AVAILABLE.items():
+        yield Figure(name=f"{_PART}, with a bulk port: {kind}, share",
+                     value=area.total.tally[kind] / available)
 
 
 def _mapping(area, accumulators):

@@ -36,9 +36,12 @@ _VIVADO = ("vivado", "-mode", "batch", "-source", "build.tcl")
 @click.option("--debug", is_flag=True,
               help="Have a logic analyser in the FPGA watch the chip, on boards with HBM or a "
                    "processor.")
+@click.option("--bulk", is_flag=True,
+              help="Load memories by DMA instead of word by word, on boards with HBM; it takes "
+                   "logic, see docs/boards.md.")
 @json_option
 def build(config: Config, board: str, output: Path | None, run: bool | None, debug: bool,
-          as_json: bool) -> None:
+          bulk: bool, as_json: bool) -> None:
     """Write a project for a board, and build its bitstream.
 
     The default configuration is the one that suits the board. Yosys and nextpnr build the
@@ -84,6 +87,10 @@ def build(config: Config, board: str, output: Path | None, run: bool | None, deb
         raise click.UsageError(
             f"--debug is for boards with HBM or a processor, not for {board}; look into a "
             f"simulation of this chip instead: hypercast train ... --device rtl --vcd FILE")
+    if bulk and board not in HBM_BOARDS:
+        raise click.UsageError(
+            f"--bulk is for boards with HBM, not for {board}, whose link to the host has no DMA; "
+            f"leave it out")
     folder = output or Path("build", board)
     from hypercast.host.eda.board_fit import check_board
 
@@ -93,7 +100,7 @@ def build(config: Config, board: str, output: Path | None, run: bool | None, deb
         run = SERIAL_BOARDS[board].open_tools if run is None else run
         _serial(board, config, folder, run, as_json)
     else:
-        _vivado(board, config, folder, bool(run), debug, as_json)
+        _vivado(board, config, folder, bool(run), as_json, debug=debug, bulk=bulk)
 
 
 def _write(folder: Path, files: Mapping[str, str | bytes]) -> None:
@@ -118,28 +125,29 @@ def _descriptions(name: str, config: Config) -> dict[str, str]:
                 {"board": name, "fpga": _BOARDS[name].fpga, **described}, indent=2) + "\n"}
 
 
-def _vivado_files(name: str, config: Config, debug: bool) -> dict[str, str]:
+def _vivado_files(name: str, config: Config, *, debug: bool, bulk: bool) -> dict[str, str]:
     """The project of a board with HBM, or with a processor."""
     from hypercast.boards import hbm_project, zynq_project
     from hypercast.rtl.export import chip_conversion
 
     if name in HBM_BOARDS:
         board = HBM_BOARDS[name]
-        return {"hypercast.v": hbm_project.board_verilog(board, config, debug=debug),
-                **hbm_project.board_scripts(board, config, "hypercast", debug=debug)}
+        return {"hypercast.v": hbm_project.board_verilog(
+                    board, config, debug=debug, bulk=bulk),
+                **hbm_project.board_scripts(board, config, "hypercast", debug=debug, bulk=bulk)}
     options = dataclasses.replace(zynq_project.OPTIONS, debug=debug)
     return {"hypercast.v": chip_conversion.to_verilog(config, options),
             **zynq_project.board_files(ZYNQ_BOARDS[name], config, "hypercast", debug=debug)}
 
 
-def _vivado(name: str, config: Config, folder: Path, run: bool, debug: bool,
-            as_json: bool) -> None:
+def _vivado(name: str, config: Config, folder: Path, run: bool, as_json: bool, *,
+            debug: bool, bulk: bool) -> None:
     board = (HBM_BOARDS | ZYNQ_BOARDS)[name]
     if run and not shutil.which(_VIVADO[0]):
         raise FileNotFoundError(
             "--run needs Vivado, but there is no vivado on the PATH; source its settings64.sh, or "
             "leave out --run and build on another machine")
-    files = {**_vivado_files(name, config, debug), **_descriptions(name, config)}
+    files = {**_vivado_files(name, config, debug=debug, bulk=bulk), **_descriptions(name, config)}
     _write(folder, files)
     if run and subprocess.run(_VIVADO, cwd=folder).returncode:
         raise click.ClickException(f"Vivado failed; see {folder / 'vivado.log'}")

@@ -46,7 +46,7 @@ def has_memory_outside(config: Config) -> bool:
     return config.memory_latency > 1 or config.memory_stalls
 
 
-def chip_area(config: Config, family: str, *, external: bool,
+def chip_area(config: Config, family: str, *, external: bool, bulk: bool = False,
               progress: Callable[[str], None] = lambda text: None) -> ChipArea:
     """What a chip takes of an FPGA, by synthesis or from the cache of earlier ones.
 
@@ -61,6 +61,8 @@ def chip_area(config: Config, family: str, *, external: bool,
         One of ``FAMILIES``.
     external : bool
         Whether the memory channels' memory is outside of the chip.
+    bulk : bool
+        Whether the chip has a bulk port.
     progress : callable
         Called with a line of text before each slow step.
 
@@ -70,7 +72,8 @@ def chip_area(config: Config, family: str, *, external: bool,
         If Yosys fails, or uses a cell whose area is not known.
     """
     progress("converting a core and the control unit to RTLIL")
-    parts, control = core_parts(config, external=external), control_design(config)
+    parts = core_parts(config, external=external, bulk=bulk)
+    control = control_design(config, bulk=bulk)
     designs = defaultdict(set, {family: {control}})
     for part in parts:
         designs[_family(part.name, family)].add(part.design)

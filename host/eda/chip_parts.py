@@ -38,7 +38,7 @@ class Part:
     design: str
 
 
-def core_parts(config: Config, *, external: bool) -> list[Part]:
+def core_parts(config: Config, *, external: bool, bulk: bool = False) -> list[Part]:
     """All parts of a core.
 
     Parameters
@@ -47,14 +47,16 @@ def core_parts(config: Config, *, external: bool) -> list[Part]:
         Configuration of the chip.
     external : bool
         Whether the memory channels' memory is outside of the chip, see ``Core``.
+    bulk : bool
+        Whether the chip has a bulk port.
     """
-    texts = ModuleTexts(to_rtlil(Core(config, external=external), "core"))
+    texts = ModuleTexts(to_rtlil(Core(config, external=external, bulk=bulk), "core"))
     return list(_taken_apart(texts, "core", "core"))
 
 
-def control_design(config: Config) -> str:
-    """RTLIL text of the control unit."""
-    return ModuleTexts(to_rtlil(ControlUnit(config), "control")).alone("control")
+def control_design(config: Config, *, bulk: bool = False) -> str:
+    """RTLIL text of the control unit, of a chip with a bulk port if asked for."""
+    return ModuleTexts(to_rtlil(ControlUnit(config, bulk=bulk), "control")).alone("control")
 
 
 def _taken_apart(texts: ModuleTexts, module: str, name: str) -> Iterator[Part]:

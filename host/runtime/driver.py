@@ -18,7 +18,8 @@ from hypercast.host.runtime.image import (
     sample_blocks,
 )
 from hypercast.host.runtime.loaded_program import LoadedProgram
-from hypercast.host.runtime.transport import Memory, Transport, TransportError
+from hypercast.host.runtime.memory_access import MemoryAccess
+from hypercast.host.runtime.transport import Transport, TransportError
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.tensor import Tensor
 from hypercast.rtl.config import INTERFACE_VERSION, Config
@@ -44,8 +45,6 @@ _WORD = 0xFFFFFFFF
 _COUNTING = ("step", "step_key")
 #: Cycles between two looks at the status register.
 _POLL = 500
-#: Spaces that a transport may have a back door to.
-_MEMORIES = (Space.FEATURES, Space.GRADIENTS, Space.WEIGHTS)
 #: Counters of faults, and the memories that they are of.
 _MEMORY_FAULTS = {
     "features_faults": "memory channel 0", "gradients_faults": "memory channel 1",
@@ -97,10 +96,12 @@ class Driver:
 
     def __init__(self, transport: Transport, config: Config) -> None:
         self._transport = transport
+        self._memories = MemoryAccess(transport, config)
         self._program = LoadedProgram()
         # Training steps and their key, as registers were left.
         self._counted: tuple[int, ...] | None = None
-        # Whether a program did not reach its end, and there was no reset since.
+        # Whether a program did not reach its end, or a transfer stopped half-way, and there was no
+        # reset since.
         self._broken_off = False
         self.config = config
         for name, expected, reason in (
@@ -120,19 +121,7 @@ class Driver:
     def _write(self, name: str, value: int) -> None:
         self._transport.write(register(name), value & _WORD)
 
-    # Window.
-
-    def _select(self, core: int, space: Space, address: int) -> None:
-        self._write("core", core)
-        self._write("space", space)
-        self._write("address", address)
-
-    def _write_window(self, core: int, space: Space, address: int, values: npt.ArrayLike) -> None:
-        self._select(core, space, address)
-        listed: list[int] = np.asarray(values).tolist()
-        self._transport.write_stream(register("data"), listed)
-        if space == Space.PROGRAM:
-            self._program.write(address, listed)
+    # Spaces.
 
     def write_window(self, core: int, space: Space, address: int, values: npt.ArrayLike) -> None:
         """Write 32-bit values to consecutive addresses of a space, through the window.
@@ -143,7 +132,13 @@ class Driver:
             If the chip is at work; nothing is written then. So does all else that writes.
         """
         self._require_idle()
-        self._write_window(core, space, address, values)
+        self._memories.write_window(core, space, address, values)
+        self._note(space, address, values)
+
+    def _note(self, space: Space, address: int, values: npt.ArrayLike) -> None:
+        """Keep in mind what was written into the program memory."""
+        if space == Space.PROGRAM:
+            self._program.write(address, np.asarray(values).tolist())
 
     def _require_idle(self) -> None:
         if Status(self._read("status")) & Status.RUNNING:
@@ -155,8 +150,7 @@ class Driver:
 
     def read_window(self, core: int, space: Space, address: int, count: int) -> list[int]:
         """Read ``count`` consecutive addresses of a space through the window, in a list."""
-        self._select(core, space, address)
-        return self._transport.read_stream(register("data"), count)
+        return self._memories.read_window(core, space, address, count)
 
     def flush(self) -> None:
         """Wait until all writes are done; a ``TransportError`` if one of them was refused."""
@@ -175,12 +169,12 @@ class Driver:
         self._write_block(block)
 
     def _write_block(self, block: Block) -> None:
-        memory = self._memory(block.core, block.space)
-        if memory is None:
-            self._write_window(*block)
-        else:
-            chunks = self.config.chunks
-            memory.write(block.address // chunks, block.words.reshape(-1, chunks))
+        try:
+            self._memories.write(block)
+        except TransportError:
+            self._broken_off = True
+            raise
+        self._note(block.space, block.address, block.words)
 
     def write_words(self, core: int, space: Space, address: int, words: Words) -> None:
         """Write (words, chunks) ``uint32`` to a memory of a core."""
@@ -194,23 +188,22 @@ class Driver:
         DeviceError
             If the memory failed, or a word in it had changed.
         """
-        memory, chunks = self._memory(core, space), self.config.chunks
-        if memory is not None:
-            return memory.read(address, count)
-        values = self.read_window(core, space, address * chunks, count * chunks)
-        if self._read("error") & Error.MEMORY:
+        try:
+            words = self._memories.read(core, space, address, count)
+        except TransportError:
+            self._broken_off = True
+            raise
+        if not self._memories.checks(core, space) and self._read("error") & Error.MEMORY:
             raise DeviceError(f"what was read is void{self._advice(Error.MEMORY)}")
-        return np.array(values, dtype=np.uint32).reshape(count, chunks)
-
-    def _memory(self, core: int, space: Space) -> Memory | None:
-        return self._transport.memory(core, space) if space in _MEMORIES else None
+        return words
 
     # Jobs.
 
     def load(self, job: Job) -> None:
         """Load program, exponents, row counts, memory images and weights.
 
-        If the last program did not reach its end, the chip is reset first.
+        If the last program did not reach its end, or an access to a memory failed, the chip is
+        reset first.
 
         Raises
         ------

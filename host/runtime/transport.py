@@ -91,6 +91,34 @@ class Transport(abc.ABC):
         """
         return None
 
+    @property
+    def bulk(self) -> bool:
+        """Whether the chip's bulk port is reached, so that memories need not go through the window.
+        """
+        return False
+
+    def write_bulk(self, address: int, data: bytes) -> None:
+        """Write whole memory words through the bulk port; all of them are visible afterwards.
+
+        Parameters
+        ----------
+        address : int
+            Byte address of the port, as ``registers.bulk_address`` gives it.
+        data : bytes
+            What is written, words of 32 bits in little-endian order.
+
+        Raises
+        ------
+        TransportError
+            If the transfer fails or does not end. Part of it may have been written, and the chip
+            has to be reset (``chip_reset.reset_chip``) before the port is used again.
+        """
+        raise TransportError("this way to the chip does not reach its bulk port")
+
+    def read_bulk(self, address: int, size: int) -> bytes:
+        """Read ``size`` bytes, whole words of 32 bits; else as ``write_bulk``."""
+        raise TransportError("this way to the chip does not reach its bulk port")
+
     def record(self) -> None:
         """Begin to record what every engine does, from the next start of a program on.
 

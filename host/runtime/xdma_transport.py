@@ -4,7 +4,8 @@ import os
 
 from hypercast.host.runtime.chip_reset import claim, reset_chip
 from hypercast.host.runtime.transport import Transport, TransportError
-from hypercast.rtl.registers import MAGIC, REGISTER_BYTES, register
+from hypercast.host.runtime.xdma_channels import XdmaChannels
+from hypercast.rtl.registers import MAGIC, REGISTER_BYTES, Status, register
 
 __all__ = ["XDMA", "XdmaTransport", "open_xdma", "xdma_path"]
 
@@ -34,6 +35,8 @@ def xdma_path(name: str) -> str:
 def open_xdma(name: str) -> "XdmaTransport":
     """The transport to a board whose chip was just reset, and is this process' alone.
 
+    Its bulk port is reached by DMA, if it has one.
+
     Parameters
     ----------
     name : str
@@ -42,7 +45,8 @@ def open_xdma(name: str) -> "XdmaTransport":
     Raises
     ------
     TransportError
-        If there is no such board, another process uses it, or its reset does not end.
+        If there is no such board, another process uses it, its reset does not end, or the DMA
+        channels of one with a bulk port cannot be opened.
     ValueError
         If the name is wrong.
     """
@@ -50,6 +54,8 @@ def open_xdma(name: str) -> "XdmaTransport":
     try:
         transport.claim()
         reset_chip(transport)
+        if transport.read(register("status")) & Status.BULK:
+            transport.open_channels()
     except TransportError:
         transport.close()
         raise
@@ -72,6 +78,7 @@ class XdmaTransport(Transport):
 
     def __init__(self, path: str) -> None:
         self._path = path
+        self._channels: XdmaChannels | None = None
         try:
             self._file = os.open(path, os.O_RDWR | os.O_SYNC)
         except OSError as error:
@@ -81,6 +88,24 @@ class XdmaTransport(Transport):
     def claim(self) -> None:
         """Keep other processes from the board; a ``TransportError`` if one uses it."""
         claim(self._file, self._path, 0, REGISTER_BYTES)
+
+    def open_channels(self) -> None:
+        """Reach the chip's bulk port from now on; a ``TransportError`` if that cannot be."""
+        self._channels = XdmaChannels(self._path)
+
+    @property
+    def bulk(self) -> bool:
+        return self._channels is not None
+
+    def write_bulk(self, address: int, data: bytes) -> None:
+        if self._channels is None:
+            return super().write_bulk(address, data)
+        return self._channels.write(address, data)
+
+    def read_bulk(self, address: int, size: int) -> bytes:
+        if self._channels is None:
+            return super().read_bulk(address, size)
+        return self._channels.read(address, size)
 
     def read(self, address: int) -> int:
         return self.read_stream(address, 1)[0]
@@ -121,4 +146,6 @@ class XdmaTransport(Transport):
         """Nothing: the next look at the chip takes about as long."""
 
     def close(self) -> None:
+        if self._channels is not None:
+            self._channels.close()
         os.close(self._file)

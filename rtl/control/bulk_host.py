@@ -35,6 +35,9 @@ class BulkHost(wiring.Component):
     A write of the bulk port takes a cycle, a word of a memory channel as many as it has parts of
     ``bulk_width`` bits, in both directions. A read begins when all writes before it are visible.
 
+    Bursts may write to memory channels while a program runs, but come after engines: what an engine
+    waits for must become visible, and moves first. So a channel is given no word while it is held.
+
     Parameters
     ----------
     config : Config
@@ -56,6 +59,8 @@ class BulkHost(wiring.Component):
     response_valid : Out(1)
         High for one cycle when an access of the window is complete, and for each part read by the
         bulk port. Writes of the bulk port get no response.
+    hold : In(2)
+        Bit ``c``: channel ``c`` is wanted otherwise.
     read, write : Out(ReadPort(config)), Out(WritePort(config))
         Memory channels, for the spaces FEATURES and GRADIENTS.
     weights : Out(WeightPort(config))
@@ -82,6 +87,7 @@ class BulkHost(wiring.Component):
             "settled": Out(1),
             "response": Out(bulk_width(config)),
             "response_valid": Out(1),
+            "hold": In(2),
             "read": Out(ReadPort(config)),
             "write": Out(WritePort(config)),
             "weights": Out(WeightPort(config)),
@@ -132,7 +138,7 @@ class BulkHost(wiring.Component):
 
         # A word on its way to a memory; its parts are gathered when the one before has gone.
         gathered, place = Signal(config.word_width), Signal(place_bits)
-        free, visible = Signal(), Signal()
+        free, visible, written = Signal(), Signal(), Signal()
         write, weights_write = self.write.request, self.weights_write
         m.d.comb += [
             write.payload.address.eq(place),
@@ -140,8 +146,13 @@ class BulkHost(wiring.Component):
             weights_write.payload.index.eq(place),
             weights_write.payload.payload.eq(gathered),
             free.eq((~write.valid | write.ready) & (~weights_write.valid | weights_write.ready)),
-            visible.eq(~write.valid & ~weights_write.valid & self.write.idle),
+            visible.eq(~write.valid & ~weights_write.valid & (~written | self.write.idle)),
         ]
+        # Others' writes do not matter: once idle, what was written here has arrived.
+        with m.If(write.valid & write.ready):
+            m.d.sync += written.eq(1)
+        with m.Elif(self.write.idle):
+            m.d.sync += written.eq(0)
         with m.If(write.ready):
             m.d.sync += write.valid.eq(0)
         with m.If(weights_write.ready):
@@ -195,7 +206,8 @@ class BulkHost(wiring.Component):
                 with m.If(waiting):
                     with m.Switch(request.space):
                         with m.Case(Space.FEATURES, Space.GRADIENTS, Space.WEIGHTS):
-                            with m.If(request.write & free):
+                            with m.If(request.write & free
+                                      & (bank | ~self.hold.bit_select(channel, 1))):
                                 gather()
                                 m.d.sync += [place.eq(row), write.payload.channel.eq(channel)]
                                 with m.If(last):

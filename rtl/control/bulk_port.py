@@ -20,9 +20,11 @@ __all__ = ["BulkPort"]
 class BulkPort(wiring.Component):
     """Sends the cores requests of bursts and of the window, never more than they have room for.
 
-    Bursts are refused while a program runs or the cores are reset. A reset ends bursts that have
-    begun with SLVERR. So does a standstill of ``window.TIMEOUT`` cycles; bursts are then refused
-    until the next reset.
+    While a program runs, bursts are refused but those that write to memory channels. These come
+    after engines, and it is for the host to write only what the program does not use. While the
+    cores are reset, all are refused. A reset ends bursts that have begun with SLVERR. So does a
+    standstill of ``window.TIMEOUT`` cycles without a program; bursts are then refused until the
+    next reset. The window's accesses to a core wait for the bursts' before them.
 
     Parameters
     ----------
@@ -106,10 +108,10 @@ class BulkPort(wiring.Component):
         with m.If(send):
             m.d.sync += self.request.eq(merge.o.p)
 
-        # Nothing waits for ever.
+        # Nothing waits for ever. Engines may, for longer than a time-out, and have a watchdog.
         waited, expired, stuck = Signal(range(TIMEOUT)), Signal(), Signal()
         m.d.comb += [
-            stuck.eq(~idle | ~reader.quiet | writer.waits),
+            stuck.eq((~idle | ~reader.quiet | writer.waits) & ~self.running),
             expired.eq(waited == TIMEOUT - 1),
             abort.eq(self.resetting | failed),
         ]

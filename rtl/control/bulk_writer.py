@@ -10,6 +10,7 @@ from hypercast.rtl.control.bulk_burst import BEAT_PLACE, BulkAxi, BulkBurst
 from hypercast.rtl.layouts import BEAT_WIDTH, bulk_request, bulk_width
 from hypercast.rtl.lib.skid_buffer import SkidBuffer
 from hypercast.rtl.memory.axi4 import Response
+from hypercast.rtl.registers import Space
 
 __all__ = ["BulkWriter"]
 
@@ -23,7 +24,8 @@ class BulkWriter(wiring.Component):
     A burst gets its response when all that it wrote is visible. It gets SLVERR, and what follows in
     it is not written,
 
-    - from its beginning if ``BulkBurst`` does not allow it, or with ``refuse``,
+    - from its beginning if ``BulkBurst`` does not allow it, or with ``refuse`` if it is to a weight
+      bank,
     - from a word on that has some of its strobes high and some low,
     - from a beat on that does not begin a word and does not follow the one before it in the word,
       in this burst or the last.
@@ -42,7 +44,7 @@ class BulkWriter(wiring.Component):
     request : Out(stream of bulk_request(config))
         Requests; withdrawn with ``abort`` only.
     refuse : In(1)
-        Refuse bursts that begin.
+        Refuse bursts to weight banks that begin.
     settled : In(1)
         Nothing of what was requested is on its way; low from the cycle after a request.
     abort : In(1)
@@ -117,7 +119,8 @@ class BulkWriter(wiring.Component):
         with m.If(axi.awvalid & axi.awready):
             m.d.sync += [
                 receiving.eq(1), place.eq(burst.place), identity.eq(axi.awid),
-                wrong.eq(~burst.allowed | self.refuse | self.abort),
+                wrong.eq(~burst.allowed | self.abort
+                         | (self.refuse & (burst.place.space == Space.WEIGHTS))),
             ]
         with m.Elif(bursts.w_en):
             m.d.sync += receiving.eq(0)

@@ -82,7 +82,7 @@ class ControlUnit(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.host = host = HostPort(self._config)
+        m.submodules.host = host = HostPort(self._config, bulk=self._bulk)
         m.submodules.sequence = sequence = ResetSequence(self._config)
         controller = Controller(self._config)
         m.submodules.controller = ResetInserter(sequence.active)(controller)

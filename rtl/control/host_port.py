@@ -25,6 +25,8 @@ class HostPort(wiring.Component):
     ----------
     config : Config
         Configuration.
+    bulk : bool
+        Whether the chip has a bulk port, as ``status`` tells.
 
     Members
     -------
@@ -45,8 +47,9 @@ class HostPort(wiring.Component):
         ``response`` does not matter), after any time below ``window.TIMEOUT``.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, *, bulk: bool = False) -> None:
         self._config = config
+        self._bulk = bulk
         super().__init__({
             "axi": In(AxiLite()),
             "control": Out(ControlPort(config)),
@@ -88,7 +91,8 @@ class HostPort(wiring.Component):
 
         # What reads as neither what it holds, nor what it is, nor the controller's of that name.
         values = {
-            "status": Cat(control.running, control.done, control.error.any(), self.resetting),
+            "status": Cat(control.running, control.done, control.error.any(), self.resetting,
+                          Const(self._bulk, 1)),
             "control": Const(0), "cycles_low": control.cycles[:32], "cycles_high": cycles_high,
             **held, **{f"phase_{index}": control.phase_cycles for index in range(PHASES)},
         }

@@ -54,6 +54,8 @@ class VectorUnit(wiring.Component):
     busy : Out(1)
         High from the cycle after ``start`` until the instruction is done and its writes are
         visible to reads.
+    finishing : Out(1)
+        High while ``busy`` only waits for its writes.
     peak : Out(PEAK_WIDTH)
         Bit length of the instruction's largest magnitude, 0 if that is zero; valid while not
         ``busy``, until the next ``start``.
@@ -88,6 +90,7 @@ class VectorUnit(wiring.Component):
             "rows": In(ROWS_WIDTH),
             "core": In(config.dimensions),
             "busy": Out(1),
+            "finishing": Out(1),
             "peak": Out(PEAK_WIDTH),
             "primary": Out(ReadPort(config)),
             "secondary": Out(ReadPort(config)),
@@ -126,7 +129,8 @@ class VectorUnit(wiring.Component):
         m.d.comb += [engine.issue.eq(issue) for engine in (drain, loss, update)]
         working = Signal()
         m.d.comb += working.eq(start | drain.busy | loss.busy | update.busy)
-        with m.If(self.busy & ~working & self.write.idle):
+        m.d.comb += self.finishing.eq(self.busy & ~working)
+        with m.If(self.finishing & self.write.idle):
             m.d.sync += self.busy.eq(0)
 
         # Wires that no one shares.

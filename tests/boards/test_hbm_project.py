@@ -10,7 +10,7 @@ from hypercast.boards.hbm_board import HBM_BOARDS
 from hypercast.boards.hbm_memory import HBM_MODULE
 from hypercast.boards.hbm_project import TOP_MODULE, board_scripts
 from hypercast.boards.hbm_top import HbmTop
-from hypercast.boards.xdma_port import CROSSING_MODULE, XDMA_MODULE
+from hypercast.boards.xdma_port import BULK_CROSSING_MODULE, CROSSING_MODULE, XDMA_MODULE
 from hypercast.rtl.chip import CONTROL_MODULE, CORE_MODULE
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.export.rtlil import to_rtlil
@@ -137,6 +137,44 @@ def test_ip_is_created_as_it_is_instantiated(board, verilog):
     stream = instance(verilog, XDMA_MODULE)["s_axis_c2h_tdata_0"]
     assert settings["CONFIG.axi_data_width"] == f"{stream.split(chr(39))[0]}_bit"
     assert settings["CONFIG.select_quad"] == HBM_BOARDS[board].pcie_quad
+
+
+@pytest.fixture(scope="module")
+def with_bulk():
+    """The top of the U50 with a bulk port, and its scripts."""
+    board, config = HBM_BOARDS["u50"], CONFIGS["u50"]
+    design = to_rtlil(HbmTop(board, config, converted=True, bulk=True), TOP_MODULE)
+    return write_verilog(design), board_scripts(board, config, "p", bulk=True)
+
+
+def test_the_dma_goes_to_the_bulk_port(with_bulk):
+    """XDMA's manager, a clock converter, the chip: every signal of AXI4 of the port, each way."""
+    verilog, files = with_bulk
+    bridge, crossing = (instance(verilog, name) for name in (XDMA_MODULE, BULK_CROSSING_MODULE))
+    manager = {name[6:] for name in bridge if name.startswith("m_axi_")}
+    assert manager == {
+        "araddr", "arburst", "arid", "arlen", "arready", "arsize", "arvalid", "awaddr", "awburst",
+        "awid", "awlen", "awready", "awsize", "awvalid", "bid", "bready", "bresp", "bvalid",
+        "rdata", "rid", "rlast", "rready", "rresp", "rvalid", "wdata", "wlast", "wready", "wstrb",
+        "wvalid"}
+    for name in manager:
+        assert bridge[f"m_axi_{name}"] == crossing[f"s_axi_{name}"]
+        half = "read" if name.startswith(("ar", "r")) else "write"
+        [chip] = re.findall(rf"^    \.bulk__{half}__{name}\((.*)\),?$",
+                            verilog.partition(f"\\{TOP_MODULE}.chip  chip (")[2], re.MULTILINE)[:1]
+        assert chip
+    assert not [name for name in bridge if "axis" in name]
+    assert crossing["s_axi_aclk"] == bridge["axi_aclk"] and crossing["m_axi_aclk"] == "clk"
+    calls = record(files["ip.tcl"])
+    assert BULK_CROSSING_MODULE in {
+        call[call.index("-module_name") + 1] for call in calls if call[0] == "create_ip"}
+    settings = [dict(zip(*[iter(call[2].split())] * 2, strict=True))
+                for call in calls if call[0] == "set_property"]
+    assert settings[1]["CONFIG.xdma_axi_intf_mm"] == "AXI_Memory_Mapped"
+    assert settings[1]["CONFIG.axi_data_width"] == "128_bit"
+    assert settings[3] == {
+        "CONFIG.PROTOCOL": "AXI4", "CONFIG.ADDR_WIDTH": "64", "CONFIG.DATA_WIDTH": "128",
+        "CONFIG.ID_WIDTH": "4", "CONFIG.ACLK_ASYNC": "1", "CONFIG.SYNCHRONIZATION_STAGES": "3"}
 
 
 def test_floorplan_places_every_core_once(board, verilog):

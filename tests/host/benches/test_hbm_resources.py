@@ -15,6 +15,7 @@ AREA = ChipArea(cores=2, blocks={
     "weights": Area(ultra_rams=400),
     "wires of core": Area(luts=20, dsps=4),
 }, control=Area(luts=3_680, ultra_rams=1))
+WITH_PORT = ChipArea(cores=2, blocks={"host": Area(luts=130_368)}, control=Area(block_rams=504))
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +23,9 @@ def figures():
     """The figures by name, of a chip of two cores of two lanes."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(hbm_resources, "_CONFIG", CONFIG)
-        monkeypatch.setattr(hbm_resources, "chip_area", lambda config, family, **options: AREA)
+        monkeypatch.setattr(hbm_resources, "chip_area",
+                            lambda config, family, *, bulk=False, **options: WITH_PORT if bulk
+                            else AREA)
         monkeypatch.setattr(hbm_resources, "cached_areas",
                             lambda designs, family, progress: {"": Area(ultra_rams=5, ram_luts=1)})
         found = hbm_resources.run(lambda text: None)
@@ -30,7 +33,8 @@ def figures():
 
 
 def test_shares(figures):
-    shares = {name: figure for name, figure in figures.items() if "share" in name}
+    shares = {name: figure for name, figure in figures.items()
+              if "share" in name and "bulk" not in name}
     assert all(name.endswith(", share of 2 cores and the control unit")
                for name in shares)
     assert {name.split(",")[0]: (figure.value, figure.passed)
@@ -39,6 +43,13 @@ def test_shares(figures):
         ": DSP of 9024": (24 / 9_024, True),
         ": block RAM of 2016": (5 / 2_016, True),
         ": UltraRAM of 960": (801 / 960, False)}
+
+
+def test_shares_with_a_bulk_port(figures):
+    found = {name.split(": ")[1]: (figure.value, figure.bar)
+             for name, figure in figures.items() if "bulk port" in name}
+    assert found == {"LUT, share": (0.2, None), "DSP, share": (0, None),
+                     "block RAM, share": (0.25, None), "UltraRAM, share": (0, None)}
 
 
 def test_mapping(figures):
@@ -52,5 +63,6 @@ def test_mapping(figures):
 def test_every_block_is_listed(figures):
     assert figures[", router: LUT"].value == 399_998
     assert figures[", router: flip-flop"].value == 7
-    listed = {name.split(":")[0].removeprefix(", ") for name in figures if name.startswith(", ")}
+    listed = {name.split(":")[0].removeprefix(", ") for name in figures
+              if name.startswith(", ") and "bulk port" not in name}
     assert listed == {*AREA.blocks, "control unit", "receiver.aggregator_0.accumulators"}

@@ -28,7 +28,8 @@ def build(monkeypatch, tmp_path):
     """Runs the command in an empty folder, without the time that Verilog and estimates take."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(Target, "shares", lambda self, config: {})
-    monkeypatch.setattr(hbm_project, "board_verilog", lambda board, config, debug: board.part)
+    monkeypatch.setattr(hbm_project, "board_verilog",
+                        lambda board, config, debug, bulk: board.part + " bulk" * bulk)
     monkeypatch.setattr(chip_conversion, "to_verilog",
                         lambda config, options: f"external {options.external}, "
                                                 f"debug {options.debug}")
@@ -71,6 +72,21 @@ def test_a_logic_analyser(board, build, tmp_path):
     assert (tmp_path / "p/debug.tcl").exists()
     assert "debug.tcl" in (tmp_path / "p/build.tcl").read_text()
     assert board != "kv260" or (tmp_path / "p/hypercast.v").read_text().endswith("debug True")
+
+
+def test_a_bulk_port(build, tmp_path):
+    assert build("--board", "u280", "-o", "p", "--bulk").exit_code == 0
+    assert (tmp_path / "p/hypercast.v").read_text().endswith(" bulk")
+    assert "AXI_Memory_Mapped" in (tmp_path / "p/ip.tcl").read_text()
+    assert build("--board", "u280", "-o", "q").exit_code == 0
+    assert "AXI_Memory_Mapped" not in (tmp_path / "q/ip.tcl").read_text()
+
+
+@pytest.mark.parametrize("board", ["ulx3s", "kv260"])
+def test_no_bulk_port_where_there_is_no_dma(board, build, tmp_path):
+    result = build("--board", board, "--bulk")
+    assert result.exit_code == 2 and "whose link to the host has no DMA" in result.output
+    assert not list(tmp_path.iterdir())
 
 
 def test_no_logic_analyser_without_vivado(build, tmp_path):

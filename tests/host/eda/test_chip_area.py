@@ -42,8 +42,8 @@ def test_every_part_is_counted(parts, monkeypatch):
         asked[family.title] = set(designs)
         return {design: Area(luts=1) for design in designs}
 
-    monkeypatch.setattr(module, "core_parts", lambda config, external: parts)
-    monkeypatch.setattr(module, "control_design", lambda config: "control")
+    monkeypatch.setattr(module, "core_parts", lambda config, external, bulk: parts)
+    monkeypatch.setattr(module, "control_design", lambda config, bulk: "control")
     monkeypatch.setattr(module, "cached_areas", cached_areas)
     area = chip_area(TINY, "ultrascale+", external=False)
     assert area.blocks.keys() == {part.name for part in parts}

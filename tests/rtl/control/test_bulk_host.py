@@ -135,6 +135,45 @@ def test_words_are_read_after_they_were_written(preset):
     run(core.dut, bench, background=core.background)
 
 
+def test_writes_have_settled_whatever_others_write():
+    """Once memory was idle after the last of them."""
+    core = Core("kv260", dimensions=1, channel_words=64)
+    dut = core.dut
+    core.background = core.background[2:]  # memory is the test's
+
+    async def settled(ctx):
+        await ctx.tick().repeat(4)
+        return ctx.get(dut.settled)
+
+    async def bench(ctx):
+        ctx.set(dut.write.idle, 0)  # of another's writes
+        assert await settled(ctx)
+        ctx.set(dut.write.request.ready, 1)
+        await core.send(ctx, 0, Space.FEATURES, 0, 5, bulk=1)
+        assert not await settled(ctx)
+        ctx.set(dut.write.idle, 1)
+        await ctx.tick()
+        ctx.set(dut.write.idle, 0)
+        assert await settled(ctx)
+
+    run(dut, bench, background=core.background)
+
+
+def test_a_channel_that_is_held_gets_no_word():
+    core = Core("kv260", dimensions=1, channel_words=64)
+
+    async def bench(ctx):
+        ctx.set(core.dut.hold, 0b10)
+        await core.send(ctx, 0, Space.GRADIENTS, 0, 7, bulk=1)
+        await ctx.tick().repeat(100)
+        assert not core.memory.channels[1][0] and not ctx.get(core.dut.settled)
+        ctx.set(core.dut.hold, 0b01)
+        await ctx.tick().repeat(50)
+        assert core.memory.channels[1][0] == 7 and ctx.get(core.dut.settled)
+
+    run(core.dut, bench, background=core.background)
+
+
 def test_room():
     """Requests that come at once are all carried out, and ``settled`` tells when they are."""
     core = Core("kv260", dimensions=1, channel_words=64)

@@ -260,22 +260,48 @@ def test_a_reset_ends_what_has_begun():
     bench.run(program)
 
 
-def test_refused_while_a_program_runs():
+def test_while_a_program_runs_channels_are_written_only():
     config = _config("test")
     bench = Bench(config)
 
     async def program(ctx):
         ctx.set(bench.dut.port.running, 1)
-        bench.manager.start_write(bulk_address(0, Space.FEATURES, 0), bytes([1] * 64))
+        bench.manager.start_write(bulk_address(0, Space.WEIGHTS, 0), bytes([1] * 64))
         assert await bench.manager.finish_write(ctx) == _SLVERR
-        bench.manager.start_read(bulk_address(0, Space.FEATURES, 0), 4)
-        assert (await bench.manager.finish_read(ctx))[0] == [_SLVERR] * 4
-        assert not any(bench.contents(0, Space.FEATURES))
+        for space in _SPACES:
+            bench.manager.start_read(bulk_address(0, space, 0), 4)
+            assert (await bench.manager.finish_read(ctx))[0] == [_SLVERR] * 4
+        assert not any(bench.contents(0, Space.WEIGHTS))
+        for space in (Space.FEATURES, Space.GRADIENTS):
+            bench.manager.start_write(bulk_address(0, space, 0), bytes([1] * 64))
+            assert await bench.manager.finish_write(ctx) == _OKAY
+            assert bench.contents(0, space)[:64] == bytes([1] * 64)
         ctx.set(bench.dut.port.running, 0)
-        bench.manager.start_write(bulk_address(0, Space.FEATURES, 0), bytes([1] * 64))
+        bench.manager.start_write(bulk_address(0, Space.WEIGHTS, 0), bytes([1] * 64))
         assert await bench.manager.finish_write(ctx) == _OKAY
 
     bench.run(program)
+
+
+def test_a_program_that_wants_a_channel_for_long():
+    """Bursts wait for it, longer than a time-out; they go on when it lets them."""
+    config = _config("test")
+    bench = Bench(config)
+
+    async def program(ctx):
+        hold = bench.dut.hosts[1].hold
+        ctx.set(bench.dut.port.running, 1)
+        ctx.set(hold, 0b01)
+        bench.manager.start_write(bulk_address(1, Space.GRADIENTS, 0), bytes([1] * 512))
+        assert await bench.manager.finish_write(ctx) == _OKAY
+        bench.manager.start_write(bulk_address(1, Space.FEATURES, 0), bytes([2] * 512))
+        await ctx.tick().repeat(TIMEOUT + 100)
+        assert not any(bench.contents(1, Space.FEATURES)) and not bench.manager.written
+        ctx.set(hold, 0)
+        assert await bench.manager.finish_write(ctx) == _OKAY
+        assert bench.contents(1, Space.FEATURES)[:512] == bytes([2] * 512)
+
+    bench.run(program, cycles=2 * TIMEOUT)
 
 
 def test_a_memory_that_does_not_answer():

@@ -72,6 +72,7 @@ def test_the_window_reaches_the_cores_and_any_answers(bulk):
     bench = Bench(bulk=bulk)
 
     async def program(ctx):
+        assert await bench.read(ctx, "status") == (Status.BULK if bulk else 0)
         for core in _CORES:
             for value in (1 << 31 | core, 0x5A5A5A5A, 0, 0xFFFFFFFF):
                 address = int(bench.rng.integers(1 << 32))
