@@ -1,6 +1,7 @@
 """A chip trains on one sample after the other, with one program, as the reference does."""
 
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from hypercast.host.runtime.comparison import Comparison, compare
 from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.models import MODELS, model_network
-from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Layer, Network
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.isa import Split
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport
@@ -53,25 +54,29 @@ def network_of(name, *, order=COMBINE_FIRST, dropout=0.5, **additions):
                            for layer in network.layers)
 
 
-def check(network, config, samples, recipe, capacity=None):
+def check(network, config, samples, recipe, capacity=None, *, ahead=False):
     """Train on all samples; every word of every step must be equal.
 
-    Returns how often the program was compiled again.
+    If steps work ahead, they do not at the end of the first half of the samples, nor at that of
+    the second. Returns how often the program was compiled again.
     """
     first = samples[0]
     reference = ReferenceDevice(model_of(network, recipe, first))
     model = model_of(network, recipe, first)
     notices = []
-    job = compile_job(model, config, capacity=capacity or Capacity.of(samples))
+    job = compile_job(model, config, capacity=capacity or Capacity.of(samples),
+                      ahead=ahead)
     chip = ChipDevice(CxxrtlTransport(config), job, model, progress=notices.append)
     total = Comparison()
     try:
-        for sample in samples:
+        ends = len(samples) // 2, len(samples)
+        for number, sample in enumerate(samples, 1):
             reference.take(sample)
-            chip.take(sample)
+            chip.take(sample, samples[number] if ahead and number not in ends else None)
             for expected, found in zip(reference.train_step(), chip.train_step(), strict=True):
                 np.testing.assert_array_equal(found, expected)
             total.add(compare(reference.snapshot(), chip.snapshot(), config.lanes))
+            assert chip.state().exponents == reference.state().exponents
     finally:
         chip.close()
     assert total.words and total.equal == total.words, str(total)
@@ -93,6 +98,19 @@ def test_configurations(config):
     network = network_of("gcn")
     recipe = Recipe(element_width=config.element_width)
     check(network, config, samples_of(network, recipe, "gcn"), recipe)
+
+
+@pytest.mark.parametrize("config", CHIPS.values(), ids=CHIPS.keys())
+@pytest.mark.parametrize("draw", [None, "nodes"])
+def test_steps_that_work_ahead(config, draw):
+    """Rectangular blocks and subgraphs; in the layers above, combining and aggregating first."""
+    orders = AGGREGATE_FIRST, COMBINE_FIRST, AGGREGATE_FIRST
+    widths = pairwise([7, 6, 6, 5])
+    network = Network(layers=tuple(
+        Layer(features_in=inputs, features_out=outputs, order=order, dropout=dropout)
+        for (inputs, outputs), order, dropout in zip(widths, orders, (0, 0.5, 0.5), strict=True)))
+    recipe = Recipe(element_width=config.element_width)
+    check(network, config, samples_of(network, recipe, "gcn", draw=draw), recipe, ahead=True)
 
 
 def test_jumping_knowledge_on_subgraphs():
