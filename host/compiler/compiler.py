@@ -23,6 +23,7 @@ from hypercast.host.compiler.verification import verify
 from hypercast.host.compiler.weights import Weights
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.initial_model import InitialModel
+from hypercast.reference.network import AGGREGATE_FIRST
 from hypercast.reference.sample import Sample
 from hypercast.reference.tensor import EDGES, FEATURES, Pass, Tensor
 from hypercast.reference.update_rules import UpdateRules
@@ -30,7 +31,7 @@ from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Opcode, Split, decode, encode, largest
 from hypercast.rtl.limits import CLASSES
 
-__all__ = ["compile_job", "updates_at", "with_sample"]
+__all__ = ["compile_job", "compile_sampled", "updates_at", "with_sample"]
 
 #: Panels an instruction can sum over, and rows of a core it can start from.
 _MAXIMUM_PANELS = largest(Opcode.MATMUL, "panels")
@@ -121,6 +122,30 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
     if ahead:
         verify(job.after_step())
     return job
+
+
+def compile_sampled(model: InitialModel, config: Config, capacity: Capacity,
+                    edges: CompiledEdges | None = None, *, ahead: bool) -> Job:
+    """Compile a training on samples, whose steps work ahead where they can.
+
+    Parameters
+    ----------
+    model, config, capacity, edges
+        As of ``compile_job``.
+    ahead : bool
+        Whether steps are to work ahead if the first layer aggregates first and there is room.
+
+    Raises
+    ------
+    CapacityError
+        If something does not fit the configuration, even if steps do not work ahead.
+    """
+    if ahead and model.network.layers[0].order == AGGREGATE_FIRST:
+        try:
+            return compile_job(model, config, capacity=capacity, edges=edges, ahead=True)
+        except CapacityError:
+            pass  # sums, lists, row counts or entries of the exponent file are too many
+    return compile_job(model, config, capacity=capacity, edges=edges)
 
 
 def with_sample(job: Job, sample: Sample, following: Sample | None = None) -> Job:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from hypercast.host.compiler.compiler import compile_job, updates_at, with_sample
+from hypercast.host.compiler.compiler import compile_sampled, updates_at, with_sample
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.layout import SUMS, SUMS_AHEAD
 from hypercast.host.compiler.memory_map import CapacityError
@@ -325,8 +325,8 @@ class ChipDevice(TrainingDevice):
         """Go on with a program that has memory for ``sample``, in the same state."""
         self._progress("a sample takes more memory than those before; compiling the program again")
         state = self.state()
-        self._load(compile_job(self._model.with_sample(sample), self.job.config,
-                               capacity=self.job.plan.capacity_for(sample), ahead=self.job.ahead))
+        self._load(compile_sampled(self._model.with_sample(sample), self.job.config,
+                                   self.job.plan.capacity_for(sample), ahead=self.job.ahead))
         self.load_state(state)
 
     def evaluate(self) -> Metrics:

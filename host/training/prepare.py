@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hypercast.host.compiler.compiled_edges import CompiledEdges
-from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.compiler.compiler import compile_job, compile_sampled
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.compiler.sample_plan import Capacity
 from hypercast.host.cycle_model.orders import choose_orders
@@ -202,7 +202,7 @@ def open_device(name: str, model: InitialModel, config: Config, *,
     config : Config
         Configuration of the chip.
     capacity : Capacity, optional
-        For samples, if it is to train on others, too.
+        For samples, if it is to train on others, too. Steps work ahead then, where they can.
     edges : CompiledEdges, optional
         The model's, if they have been compiled.
     transport : Transport, optional
@@ -221,7 +221,8 @@ def open_device(name: str, model: InitialModel, config: Config, *,
     """
     if transport is None and name == "reference":
         return ReferenceDevice(model)
-    job = compile_job(model, config, capacity=capacity, edges=edges)
+    job = compile_sampled(model, config, capacity, edges, ahead=True) if capacity \
+        else compile_job(model, config, edges=edges)
     if transport is None:
         transport = open_transport(name, config, waves=waves, progress=progress)
     return ChipDevice(transport, job, model, progress=progress)
