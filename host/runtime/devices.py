@@ -186,7 +186,8 @@ class ChipDevice(TrainingDevice):
     """A chip, real or simulated, that runs a compiled job.
 
     If a step works ahead, it finds the sums of its sample's input features where the step before
-    left them. Those that none has left are made by a program of their own, whose cycles count.
+    left them. Those that none has left are made by a program of their own, whose cycles count. Sums
+    that saturate are counted when they are made.
 
     Parameters
     ----------
@@ -252,9 +253,9 @@ class ChipDevice(TrainingDevice):
         With ``record``, its ``profile`` is kept; the transport raises ``TransportError`` if it
         cannot record.
         """
-        before = 0
+        before, saturations = 0, 0
         if self.job.ahead and self._summed is not self._sample:
-            before = self._aggregate()
+            before, saturations = self._aggregate()
         self._summed = None
         self._rules.begin_step(self._step, self.driver.exponent_file(self.job))
         self.driver.set_exponents(self.job, self._rules.raised)
@@ -268,7 +269,7 @@ class ChipDevice(TrainingDevice):
         if record:
             self.profile = profile(self._transport.timeline(), self.job,
                                    self.job.entries["train"], cycles, self.counters)
-        self.saturations = sum(self.counters["saturations"])
+        self.saturations = saturations + sum(self.counters["saturations"])
         self.train_cycles += before + cycles
         self._summed = self._following
         self._step += 1
@@ -284,16 +285,17 @@ class ChipDevice(TrainingDevice):
                 self.driver.patch(row, instruction)
         self._program = wanted
 
-    def _aggregate(self) -> int:
-        """Make the sums that the next step begins with; returns cycles."""
+    def _aggregate(self) -> tuple[int, int]:
+        """Make the sums that the next step begins with; returns cycles and saturations."""
         alone = self._following is self._sample
         if not alone:
             self.driver.load_sample(with_sample(self.job, self._sample))
         self._open_ahead(self._step)
         cycles = self.driver.run(self.job.entries["aggregate_ahead"], limit=self._limit)
+        saturations = sum(self.driver.counters()["saturations"])
         if not alone:
             self.driver.load_sample(self.job)
-        return cycles
+        return cycles, saturations
 
     def _open_ahead(self, step: int) -> None:
         """Let sums that are made ahead have the exponent that ``step`` would have given them."""

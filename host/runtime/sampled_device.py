@@ -16,7 +16,11 @@ from hypercast.reference.step_sums import StepSums
 from hypercast.reference.tensor import Kind, Pass, Tensor
 from hypercast.reference.training_state import TrainingState
 
-__all__ = ["SampledDevice"]
+__all__ = ["AHEAD_STEPS", "SampledDevice"]
+
+#: Steps that an epoch has at least if they are to work ahead: it takes some to make up for the
+#: first one, whose sums are made alone.
+AHEAD_STEPS = 16
 
 
 class Samples(Protocol):

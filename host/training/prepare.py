@@ -188,8 +188,8 @@ def training_data(graph: Graph, recipe: Recipe,
 
 def open_device(name: str, model: InitialModel, config: Config, *,
                 capacity: Capacity | None = None,
-                edges: CompiledEdges | None = None, waves: Waves | None = None,
-                transport: Transport | None = None,
+                edges: CompiledEdges | None = None, ahead: bool = False,
+                waves: Waves | None = None, transport: Transport | None = None,
                 progress: Callable[[str], None] = lambda text: None) -> TrainingDevice:
     """A device that trains ``model``.
 
@@ -202,9 +202,11 @@ def open_device(name: str, model: InitialModel, config: Config, *,
     config : Config
         Configuration of the chip.
     capacity : Capacity, optional
-        For samples, if it is to train on others, too. Steps work ahead then, where they can.
+        For samples, if it is to train on others, too.
     edges : CompiledEdges, optional
         The model's, if they have been compiled.
+    ahead : bool
+        Whether steps on samples are to work ahead where they can.
     transport : Transport, optional
         To a chip, whatever the name is.
     waves : Waves, optional
@@ -221,7 +223,7 @@ def open_device(name: str, model: InitialModel, config: Config, *,
     """
     if transport is None and name == "reference":
         return ReferenceDevice(model)
-    job = compile_sampled(model, config, capacity, edges, ahead=True) if capacity \
+    job = compile_sampled(model, config, capacity, edges, ahead=ahead) if capacity \
         else compile_job(model, config, edges=edges)
     if transport is None:
         transport = open_transport(name, config, waves=waves, progress=progress)

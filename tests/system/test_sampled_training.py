@@ -180,11 +180,13 @@ def test_raised_exponents_of_sums_that_are_made_ahead():
 
 
 def test_sums_of_nothing():
-    """Sums that are all zero have no peak: the exponent stays."""
+    """Sums that are all zero have no peak: the exponent stays that of the step before."""
     network, recipe = network_of("gcn", order=AGGREGATE_FIRST, dropout=0.0), Recipe()
     samples = samples_of(network, recipe, "gcn")
-    samples[1:3] = [replace(sample, features=sample.features._replace(
-        values=0 * sample.features.values)) for sample in samples[1:3]]
+    for number, factor in ((-4, 0), (-3, 1 / 64), (-2, 0)):
+        features = samples[number].features
+        samples[number] = replace(samples[number], features=features._replace(
+            values=(factor * features.values).astype(np.int64)))
     check(network, WIDE, samples, recipe, ahead=True)
 
 
