@@ -104,8 +104,9 @@ class Tensor(str):
         return cls(Kind(kind), int(layer or 0), Pass(during), int(source or 0))
 
     def made(self, during: Pass) -> "Tensor":
-        """What is like this tensor, but made by another pass; the features are always the same."""
-        shared = self.kind in _SHARED
+        """What is like this tensor, but made by another pass; an evaluation has the same features.
+        """
+        shared = during == Pass.EVALUATION and self.kind in _SHARED
         return self if shared else Tensor(self.kind, self.layer, during, self.source)
 
     @property

@@ -104,12 +104,17 @@ class UpdateRules:
         entries : dict
             Every entry of the exponent file, as the step finds it: exponent and peak.
         """
-        self.raised = {} if step != 1 else {
-            name: exponent for name, exponent in self._foreseen.items()
-            if exponent > chosen_exponent(*entries[name], self._recipe.headroom_of(name),
-                                          self._recipe.element_width)}
+        self.raised = self.raised_in(step, entries)
         exponents = {name: exponent for name, (exponent, _) in entries.items()}
         self.momentum_exponents.follow(self._gradients(exponents | self.raised))
+
+    def raised_in(self, step: int,
+                  entries: Mapping[Tensor, tuple[int, int | None]]) -> dict[Tensor, int]:
+        """Exponents of the entries, among some, that must be raised before a step."""
+        return {} if step != 1 else {
+            name: exponent for name, exponent in self._foreseen.items()
+            if name in entries and exponent > chosen_exponent(
+                *entries[name], self._recipe.headroom_of(name), self._recipe.element_width)}
 
     def step_key(self, step: int) -> int:
         """32 bits that are added to dropout's keys in a step (from 0)."""

@@ -201,7 +201,8 @@ class SampledPipeline(SampledDevice):
     #: What all ranks have to do at the same time.
     TOGETHER = frozenset({"train_step", "evaluate", "state", "load_state"})
 
-    def _step(self, samples: Sequence[Sample], *, record: bool) -> Metrics:
+    def _step(self, samples: Sequence[Sample], following: Sequence[Sample], *,
+              record: bool) -> Metrics:
         assert isinstance(self._device, LayersInPipeline)
         exponent = max(sample.edge_exponent for sample in samples)
         return self._device.train_on([sample.with_edge_exponent(exponent) for sample in samples])

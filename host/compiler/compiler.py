@@ -1,17 +1,17 @@
 """Compiles a training job: memory map, images and program for one configuration."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from hypercast.host.compiler.compiled_edges import CompiledEdges
+from hypercast.host.compiler.exchange import exchanged
 from hypercast.host.compiler.features import Features, fill_dense
-from hypercast.host.compiler.gradient_emitter import GradientEmitter
 from hypercast.host.compiler.images import Image
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.label_list import LabelFormat, fill_labels
-from hypercast.host.compiler.layout import Layout
+from hypercast.host.compiler.layout import NEXT_ENTRIES, Layout
 from hypercast.host.compiler.lowering import Program
 from hypercast.host.compiler.memory_map import CapacityError, require_capacity
 from hypercast.host.compiler.packing import pack_rows
@@ -20,24 +20,25 @@ from hypercast.host.compiler.sample_plan import Capacity, SamplePlan
 from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.size_limits import check_sizes
 from hypercast.host.compiler.state import store_state, weight_rows
-from hypercast.host.compiler.timing import Timing
 from hypercast.host.compiler.verification import verify
 from hypercast.host.compiler.weights import Weights
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.initial_model import InitialModel
+from hypercast.reference.network import AGGREGATE_FIRST
 from hypercast.reference.sample import Sample
-from hypercast.reference.tensor import EDGES, FEATURES, Tensor
+from hypercast.reference.tensor import EDGES, FEATURES, Pass, Tensor
 from hypercast.reference.update_rules import UpdateRules
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Opcode, Split, decode, encode
 
-__all__ = ["compile_job", "updates_at", "with_sample"]
+__all__ = ["compile_job", "compile_sampled", "updates_at", "with_sample"]
 
 _SMALLER_SAMPLES = "take smaller samples: --batch, --fan-outs"
 
 
 def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True,
-                capacity: Capacity | None = None, edges: CompiledEdges | None = None) -> Job:
+                capacity: Capacity | None = None, edges: CompiledEdges | None = None,
+                ahead: bool = False) -> Job:
     """Compile a model, as it stands before its first step.
 
     Parameters
@@ -52,24 +53,29 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
         What other samples take, if the program is to train on others, too.
     edges : CompiledEdges, optional
         The sample's, of any orders, if they have been compiled.
+    ahead : bool
+        Whether a step aggregates the input features of the next sample, at first of this one. There
+        is no program for evaluations then: they would aggregate the next one's, too.
 
     Raises
     ------
     CapacityError
         If something does not fit the configuration; names what, and which field to raise.
+    ValueError
+        If a step is to work ahead, but the first layer does not aggregate first.
     """
     _check(model, config)
-    plan = SamplePlan(model.network, config, model.sample, capacity, edges)
+    plan = SamplePlan(model.network, config, model.sample, capacity, edges, ahead=ahead)
     labels = LabelFormat.of(model, several_samples=bool(capacity))
     features = Features(model, plan.vertices[0].rows, config,
                         word_sparse=word_sparse and not capacity)
     layout = Layout.of(model.network, config, plan.vertices, labels, words=features.words,
-                       edges=plan.place, adam=model.recipe.optimiser == "adam")
+                       edges=plan.place, adam=model.recipe.optimiser == "adam", ahead=ahead)
     memory, weights = layout.memory, layout.weights
     features.place(memory, layout.first_panels)
     memory.check(dict.fromkeys(memory.regions, _SMALLER_SAMPLES) if capacity else features.remedies)
 
-    images = plan.images(model.sample)
+    images = plan.images(model.sample, model.sample)
     features.fill(memory, images)
     fill_labels(model.sample, labels, images, config)
     bank, parameters = np.zeros((layout.weight_rows, config.lanes), np.int64), model.operands()
@@ -78,52 +84,83 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
         bank[place.base:place.base + len(operands)] = operands
     _fill_state(model, weights, images, config)
 
-    tensors = {name: number for number, name in enumerate(model.state.exponents)}
+    exponents = {name: exponent for name, (exponent, _) in model.state.exponents.items()}
+    exponents |= {name: exponents[name.of_training] for name in (NEXT_ENTRIES if ahead else ())}
+    exponents |= _exponents(model.sample, model.sample, exponents)
+    tensors = {name: number for number, name in enumerate(exponents)}
     require_capacity(config, "tensors", len(tensors), "the network has that many tensors")
-    sparse = {} if features.words is None else {FEATURES: features.words}
-    emitter = layout.emitter(
-        inputs=features.operand(layout.first_panels), timing=Timing(config, sparse),
-        tensors=tensors, messages=plan.messages, roots=plan.roots,
-        headroom=model.recipe.headroom_of, schedule=Schedule())
-    digits = dict.fromkeys(weights, config.digits) if capacity else gradient_digits(model, config)
-    program = Program(network=model.network, emitter=emitter, gradient_emitter=GradientEmitter(
-        emitter=emitter, digits=digits))
+    schedule = Schedule()
+    program = Program.of(
+        layout, inputs=features.operand(layout.first_panels), tensors=tensors,
+        messages=plan.messages, roots=plan.roots,
+        digits={} if capacity else gradient_digits(model, config),
+        headroom=model.recipe.headroom_of, schedule=schedule, following=plan.following)
     entries: dict[str, int] = {}
-    for entry in ("train", "evaluate") if capacity else ("load", "train", "evaluate"):
-        row = len(emitter.schedule.issued)
+    for entry in _entries(sampled=bool(capacity), ahead=ahead):
+        row = len(schedule.issued)
         getattr(program, entry)()
-        if row < len(emitter.schedule.issued):
+        if row < len(schedule.issued):
             entries[entry] = row
-    words = emitter.schedule.words
+    words = schedule.words
     require_capacity(config, "program_rows", len(words), "the program has that many instructions")
     job = Job(
         config=config, plan=plan, labels=labels, rows=model.sample.rows, program=words,
-        row_table=plan.row_table(model.sample),
+        exchanged=exchanged(words, layout.memory, tensors) if ahead else [],
+        row_table=plan.row_table(model.sample, model.sample),
         entries=entries, phases=program.phases,
-        updates=tuple(emitter.schedule.labels), tensors=tensors,
-        exponents={name: exponent for name, (exponent, _) in model.state.exponents.items()}
-        | _exponents(model.sample), regions=memory.regions, images=images,
+        updates=tuple(schedule.labels), tensors=tensors, exponents=exponents,
+        regions=memory.regions, images=images,
         weights=weights, weight_bank=pack_rows(bank, config),
         split_sizes=_split_sizes(model.sample), **plan.traffic)
     for row, word in updates_at(job, model.rules(), 0):
         words[row] = word
     verify(job)
+    if ahead:
+        verify(job.after_step())
     return job
 
 
-def with_sample(job: Job, sample: Sample) -> Job:
+def compile_sampled(model: InitialModel, config: Config, capacity: Capacity,
+                    edges: CompiledEdges | None = None, *, ahead: bool) -> Job:
+    """Compile a training on samples, whose steps work ahead where they can.
+
+    Parameters
+    ----------
+    model, config, capacity, edges
+        As of ``compile_job``.
+    ahead : bool
+        Whether steps are to work ahead if the first layer aggregates first and there is room.
+
+    Raises
+    ------
+    CapacityError
+        If something does not fit the configuration, even if steps do not work ahead.
+    """
+    if ahead and model.network.layers[0].order == AGGREGATE_FIRST:
+        try:
+            return compile_job(model, config, capacity=capacity, edges=edges, ahead=True)
+        except CapacityError:
+            pass  # sums, lists, row counts or entries of the exponent file are too many
+    return compile_job(model, config, capacity=capacity, edges=edges)
+
+
+def with_sample(job: Job, sample: Sample, following: Sample | None = None) -> Job:
     """A job that goes on with another ``Sample``; program and parameters stay.
+
+    A step that works ahead does so for ``following``, or for the sample itself.
 
     Raises
     ------
     CapacityError
         If there is not enough memory for it.
     """
-    row_table, images = job.plan.row_table(sample), job.plan.images(sample)
-    fill_dense(sample.features.values, job.regions[FEATURES], images, job.config)
+    following = following if job.ahead and following else sample
+    row_table, images = job.plan.row_table(sample, following), job.plan.images(sample, following)
+    fill_dense(following.features.values, job.regions[FEATURES], images, job.config)
     fill_labels(sample, job.labels, images, job.config)
     return replace(job, rows=sample.rows, row_table=row_table, images=images,
-                   exponents=job.exponents | _exponents(sample), split_sizes=_split_sizes(sample))
+                   exponents=job.exponents | _exponents(sample, following, job.exponents),
+                   split_sizes=_split_sizes(sample))
 
 
 def updates_at(job: Job, rules: UpdateRules, step: int) -> Iterator[tuple[int, int]]:
@@ -150,8 +187,19 @@ def _matrix(values: IntArray) -> IntArray:
     return np.atleast_2d(values)
 
 
-def _exponents(sample: Sample) -> dict[Tensor, int]:
-    return {EDGES: sample.edge_exponent, FEATURES: sample.features.exponent}
+def _entries(*, sampled: bool, ahead: bool) -> tuple[str, ...]:
+    """Programs of a job, as ``Program`` emits them."""
+    if ahead:
+        return "aggregate_ahead", "train"
+    return ("train", "evaluate") if sampled else ("load", "train", "evaluate")
+
+
+def _exponents(sample: Sample, following: Sample, names: Container[Tensor]) -> dict[Tensor, int]:
+    """Exponents of what samples bring, of those entries that there are."""
+    found = {EDGES: sample.edge_exponent, FEATURES: sample.features.exponent,
+             EDGES.made(Pass.NEXT): following.edge_exponent,
+             FEATURES.made(Pass.NEXT): following.features.exponent}
+    return {name: exponent for name, exponent in found.items() if name in names}
 
 
 def _split_sizes(sample: Sample) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ from hypercast.host.compiler.timing import Timing
 from hypercast.host.compiler.vertices import Strip
 from hypercast.host.compiler.weights import Weights
 from hypercast.reference.dropout import Dropout
-from hypercast.reference.tensor import EDGES, Tensor
+from hypercast.reference.tensor import EDGES, Pass, Tensor
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import DrainSource, Opcode
 
@@ -164,8 +164,9 @@ class Emitter:
             accumulators = Accumulators(DrainSource.AGGREGATION)
             for name, messages in terms:
                 self._send(phase, accumulators, name, panel, messages[index])
-            self._drain(phase, DrainSource.AGGREGATION, accumulators, (EDGES, source), result,
-                        strip, panel, **finish)
+            factors = EDGES.made(result.during), source.made(result.during)
+            self._drain(phase, DrainSource.AGGREGATION, accumulators, factors, result, strip,
+                        panel, **finish)
 
     def _send(self, phase: int, accumulators: Accumulators, source: Tensor, panel: int,
               messages: PlacedMessages) -> None:
@@ -232,7 +233,9 @@ class Emitter:
             vertices=vertices.entry, row_start=strip.first, row_limit=strip.rows, source=source,
             channel=region.channel, address=region.panel(panel, strip.first), a=self.tensor(a),
             b=self.tensor(b), o=self.tensor(result),
-            peak_of=self.tensor(result.of_training), headroom=self.headroom(result),
+            peak_of=self.tensor(
+                result.of_training if result.during == Pass.EVALUATION else result),
+            headroom=self.headroom(result),
             relu=relu, mask_write=bool(mask_write), mask_read=bool(mask_read), panel=panel)
 
     def loss(self, phase: int, logits: Tensor, gradient: Tensor, classes: int, *,

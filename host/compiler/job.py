@@ -1,14 +1,16 @@
 """What the compiler hands to the driver: program, images, and where to find each tensor."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 from hypercast.host.compiler.images import Image, Words
 from hypercast.host.compiler.label_list import LabelFormat
+from hypercast.host.compiler.layout import SUMS, SUMS_AHEAD
 from hypercast.host.compiler.memory_map import Region
 from hypercast.host.compiler.phase_name import PhaseName
 from hypercast.host.compiler.sample_plan import SamplePlan
 from hypercast.host.compiler.weights import Weights
-from hypercast.reference.tensor import FEATURES, Tensor
+from hypercast.reference.tensor import FEATURES, Pass, Tensor
 from hypercast.rtl.config import Config
 
 __all__ = ["Job"]
@@ -32,9 +34,12 @@ class Job:
         For each core, the row counts that instructions name.
     program : list of int
         Encoded instructions.
+    exchanged : list of int
+        If a step works ahead, the program of the next one: this one with the places of the input
+        features' sums, of this batch and of the next, exchanged. Else empty.
     entries : dict
-        Program rows at which ``load`` (if there is one, it has to run first), ``train`` and
-        ``evaluate`` start.
+        Program rows at which ``load`` (if there is one, it has to run first), ``aggregate_ahead``
+        (before a ``train`` that none has worked ahead for), ``train`` and ``evaluate`` start.
     phases : list of PhaseName
         Names of the phase counters.
     updates : tuple of (int, Tensor)
@@ -65,6 +70,7 @@ class Job:
     rows: tuple[int, ...]
     row_table: list[list[int]]
     program: list[int]
+    exchanged: list[int]
     entries: dict[str, int]
     phases: list[PhaseName]
     updates: tuple[tuple[int, Tensor], ...]
@@ -87,9 +93,24 @@ class Job:
 
     @property
     def matrices(self) -> list[Tensor]:
-        """Matrices that a training step leaves in the memory channels."""
+        """Matrices that a training step leaves in the memory channels, of what it trains on."""
         found = (region.tensor for region in self.regions.values() if region.columns)
-        return [tensor for tensor in dict.fromkeys(found) if tensor and tensor != FEATURES]
+        return [tensor for tensor in dict.fromkeys(found)
+                if tensor and tensor != FEATURES and tensor.during != Pass.NEXT]
+
+    @property
+    def ahead(self) -> bool:
+        """Whether a step aggregates the next sample's input features."""
+        return bool(self.exchanged)
+
+    def after_step(self) -> Self:
+        """The job of the step after one that worked ahead: what that left for it is its own."""
+        own, following = (self.regions[name] for name in (SUMS, SUMS_AHEAD))
+        regions = {SUMS: replace(own, address=following.address),
+                   SUMS_AHEAD: replace(following, address=own.address)}
+        tensors = {SUMS: self.tensors[SUMS_AHEAD], SUMS_AHEAD: self.tensors[SUMS]}
+        return replace(self, program=self.exchanged, exchanged=self.program,
+                       regions=self.regions | regions, tensors=self.tensors | tensors)
 
     def instructions(self, entry: str) -> list[int]:
         """The encoded instructions of a program, up to its HALT."""

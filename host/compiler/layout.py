@@ -17,11 +17,17 @@ from hypercast.host.compiler.vertices import Vertices
 from hypercast.host.compiler.weights import Weights, first_panels
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
-from hypercast.reference.tensor import Kind, Pass, Tensor
+from hypercast.reference.tensor import EDGES, FEATURES, Kind, Pass, Tensor
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Bypass
 
-__all__ = ["Layout"]
+__all__ = ["NEXT_ENTRIES", "SUMS", "SUMS_AHEAD", "Layout"]
+
+#: Input features, aggregated; and those of the next batch, if a step works ahead.
+SUMS = Tensor(Kind.AGGREGATED, 1)
+SUMS_AHEAD = SUMS.made(Pass.NEXT)
+#: Entries of the exponent file that a program that works ahead has besides.
+NEXT_ENTRIES = (EDGES.made(Pass.NEXT), FEATURES.made(Pass.NEXT), SUMS_AHEAD)
 
 #: Tensors and their columns.
 Shapes: TypeAlias = list[tuple[Tensor, int]]
@@ -47,6 +53,10 @@ class Layout:
         Where parameters lie, as ``Weights``.
     weight_rows : int
         Rows of the weight bank that they take.
+    words : (cores, panels) array of int, optional
+        Words of the input features, if they are word-sparse.
+    ahead : bool
+        Whether a step aggregates the next batch's input features, too.
     """
 
     network: Network
@@ -56,19 +66,20 @@ class Layout:
     memory: MemoryMap
     weights: dict[Tensor, Weights]
     weight_rows: int
+    words: IntArray | None = None
+    ahead: bool = False
 
     @classmethod
     def of(cls, network: Network, config: Config, vertices: Sequence[Vertices],
            labels: LabelFormat, *, words: IntArray | None = None,
-           edges: Callable[[MemoryMap], None] = lambda memory: None, adam: bool = False) -> Self:
+           edges: Callable[[MemoryMap], None] = lambda memory: None, adam: bool = False,
+           ahead: bool = False) -> Self:
         """Place everything but the input features.
 
         Parameters
         ----------
-        network, config, vertices, labels
+        network, config, vertices, labels, words, ahead
             As in ``Layout``.
-        words : (cores, panels) array of int, optional
-            Words of the input features, if they are word-sparse.
         edges : callable
             Allocates the regions of edges in a ``MemoryMap``.
         adam : bool
@@ -78,16 +89,23 @@ class Layout:
         ------
         CapacityError
             If the weight bank is too small.
+        ValueError
+            If what a step has to aggregate for the next one depends on weights.
         """
+        if ahead and network.layers[0].order != AGGREGATE_FIRST:
+            raise ValueError(f"a step can work ahead if the first layer is {AGGREGATE_FIRST}, not "
+                             f"{network.layers[0].order}")
         memory = MemoryMap(config, [level.rows for level in vertices])
         place_tensors(network, memory, config)
+        if ahead:
+            memory.matrix(SUMS_AHEAD, memory[SUMS].channel, network.features)
         edges(memory)
         memory.labels(labels.records(network.classes, config))
         read = (vertices[0].rows * -(-network.features // config.lanes) if words is None
                 else int(words.sum(axis=1).max()))
         weights, rows = place_weights(network, memory, config, read, adam=adam)
         return cls(network=network, config=config, vertices=vertices, labels=labels,
-                   memory=memory, weights=weights, weight_rows=rows)
+                   memory=memory, weights=weights, weight_rows=rows, words=words, ahead=ahead)
 
     @property
     def first_panels(self) -> list[int]:
@@ -95,26 +113,31 @@ class Layout:
         return first_panels(
             [self.weights[weight.name] for weight in self.network.inputs], self.config)
 
-    def emitter(self, *, inputs: Parts, timing: Timing, tensors: Mapping[Tensor, int],
+    def emitter(self, *, inputs: Parts, tensors: Mapping[Tensor, int],
                 messages: Mapping[tuple[int, bool], Sequence[PlacedMessages]],
                 roots: Mapping[tuple[int, bool], Sequence[PlacedMessages]],
-                headroom: Callable[[Tensor], int], schedule: Schedule) -> Emitter:
+                headroom: Callable[[Tensor], int], schedule: Schedule,
+                following: Sequence[Vertices] = ()) -> Emitter:
         """An ``Emitter`` with an empty schedule, once the input features are placed.
 
         Parameters
         ----------
         inputs : Parts
             How the array takes the input features.
-        timing, tensors, messages, roots, headroom, schedule
+        tensors, messages, roots, headroom, schedule
             As in ``Emitter``.
+        following : sequence of Vertices
+            As in ``Operands``.
         """
+        sparse = {} if self.words is None else {FEATURES: self.words}
         return Emitter(
             config=self.config, regions=self.memory.regions, weights=self.weights,
             tensors=tensors, exponent_entry=self.network.exponent_entry, messages=messages,
             roots=roots,
             operands=place_operands(
-                self.config, self.network, self.memory, self.vertices, inputs),
-            timing=timing, headroom=headroom, labels=self.labels, schedule=schedule)
+                self.config, self.network, self.memory, self.vertices, inputs, following),
+            timing=Timing(self.config, sparse), headroom=headroom, labels=self.labels,
+            schedule=schedule)
 
 
 def place_tensors(network: Network, memory: MemoryMap, config: Config) -> None:
@@ -192,10 +215,11 @@ def place_weights(network: Network, memory: MemoryMap, config: Config, words: in
 
 
 def place_operands(config: Config, network: Network, memory: MemoryMap,
-                   vertices: Sequence[Vertices], inputs: Parts) -> Operands:
+                   vertices: Sequence[Vertices], inputs: Parts,
+                   following: Sequence[Vertices] = ()) -> Operands:
     """Choose what stays close to the engines; ``inputs`` are the features' ``Parts``."""
     return Operands(
-        regions=memory.regions, vertices=vertices,
+        regions=memory.regions, vertices=vertices, following=following,
         buffer=OperandMap(config, _left_operands(network, memory, inputs)),
         bypass=BypassMap(config, _bypassed_panels(network, memory, vertices)))
 

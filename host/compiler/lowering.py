@@ -3,12 +3,18 @@
 Tensors are those of ``reference.fixed_passes``.
 """
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Self
 
-from hypercast.host.compiler.emitter import Emitter, Finish
+from hypercast.host.compiler.emitter import Emitter, Finish, PlacedMessages
 from hypercast.host.compiler.gradient_emitter import GradientEmitter
+from hypercast.host.compiler.layout import SUMS, Layout
+from hypercast.host.compiler.operand_map import Parts
 from hypercast.host.compiler.phase_name import PhaseKind, PhaseName
+from hypercast.host.compiler.schedule import Schedule
+from hypercast.host.compiler.vertices import Vertices
 from hypercast.reference.dropout import Dropout
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Network, Weight
 from hypercast.reference.tensor import FEATURES, ONE, Kind, Pass, Tensor
@@ -45,6 +51,30 @@ class Program:
     ahead: bool = False
     phases: list[PhaseName] = field(default_factory=list)
 
+    @classmethod
+    def of(cls, layout: Layout, *, inputs: Parts, tensors: Mapping[Tensor, int],
+           messages: Mapping[tuple[int, bool], Sequence[PlacedMessages]],
+           roots: Mapping[tuple[int, bool], Sequence[PlacedMessages]],
+           digits: Mapping[Tensor, int], headroom: Callable[[Tensor], int], schedule: Schedule,
+           following: Sequence[Vertices]) -> Self:
+        """A program on a ``Layout`` with the input features placed; nothing is emitted yet.
+
+        Parameters
+        ----------
+        layout : Layout
+            Where everything lies.
+        digits : dict
+            As in ``GradientEmitter``; as many as an accumulator has where it says nothing.
+        inputs, tensors, messages, roots, headroom, schedule, following
+            As in ``Layout.emitter``.
+        """
+        emitter = layout.emitter(
+            inputs=inputs, tensors=tensors, messages=messages, roots=roots, headroom=headroom,
+            schedule=schedule, following=following)
+        every = dict.fromkeys(layout.weights, layout.config.digits) | dict(digits)
+        return cls(network=layout.network, emitter=emitter, ahead=layout.ahead,
+                   gradient_emitter=GradientEmitter(emitter=emitter, digits=every))
+
     def load(self) -> bool:
         """What runs once, before all else; False if there is nothing to do."""
         order = self.network.layers[0].order
@@ -57,6 +87,13 @@ class Program:
         if loaded:
             self.emitter.halt(phase=phase, step=0)
         return loaded
+
+    def aggregate_ahead(self) -> bool:
+        """What runs before a step that none has worked ahead for; False if none does."""
+        if self.ahead:
+            self._aggregate_features(self._phase("forward 1"), Pass.NEXT)
+            self.emitter.halt(phase=self._phase("forward 1"), step=0)
+        return self.ahead
 
     def train(self) -> None:
         """A training step: forward, loss, backward, update."""
@@ -105,10 +142,11 @@ class Program:
             finish["dropout"] = self.network.dropouts[number]
         if layer.order == AGGREGATE_FIRST:
             middle = Tensor(Kind.AGGREGATED, number, during)
-            aggregated = middle.made(Pass.NEXT) if (
-                training and self.ahead and number == 1) else middle
-            self.emitter.aggregate(phase, self._output(number - 1, during), number, aggregated,
-                                   scale=dropout)
+            if number == 1:
+                self._aggregate_features(phase, Pass.NEXT if training and self.ahead else during)
+            else:
+                self.emitter.aggregate(phase, self._output(number - 1, during), number, middle,
+                                       scale=dropout)
             self.emitter.combine(phase, middle, Tensor(Kind.WEIGHTS, number), result, **finish)
             return
         feed = dropout if number == 1 else None
@@ -125,6 +163,10 @@ class Program:
         for root, factors in zip(roots, others, strict=True):
             self.emitter.combine(phase, *factors, root, scale=dropout, feed=feed)
         self.emitter.aggregate(phase, middle, number, result, roots=roots, **finish)
+
+    def _aggregate_features(self, phase: int, during: Pass) -> None:
+        """The first layer's sums, if it aggregates first; its input has no dropout then."""
+        self.emitter.aggregate(phase, FEATURES, 1, SUMS.made(during))
 
     def _loss(self) -> None:
         last = len(self.network.layers)

@@ -167,6 +167,11 @@ class MemoryMap:
         self.regions[name] = region
         return region
 
+    @property
+    def used(self) -> tuple[int, int]:
+        """Words of each channel that are allocated."""
+        return self._used[0], self._used[1]
+
     def check(self, remedies: Mapping[str, str]) -> None:
         """Compare what was allocated with the channels' size.
 

@@ -9,7 +9,7 @@ from hypercast.host.compiler.instruction import Name
 from hypercast.host.compiler.memory_map import Region, index_name
 from hypercast.host.compiler.operand_map import OperandMap
 from hypercast.host.compiler.vertices import Strip, Vertices
-from hypercast.reference.tensor import Tensor
+from hypercast.reference.tensor import Pass, Tensor
 from hypercast.rtl.isa import Bypass
 
 __all__ = ["Operands", "Use"]
@@ -52,12 +52,16 @@ class Operands:
         Which left operands the array's operand buffer has room for.
     bypass : BypassMap
         Which rows to be sent, and right operands, bypass memory.
+    following : sequence of Vertices
+        Vertices of the next batch's input, and of its first layer's output; empty if a step does
+        not work on it.
     """
 
     regions: dict[str, Region]
     vertices: Sequence[Vertices]
     buffer: OperandMap
     bypass: BypassMap
+    following: Sequence[Vertices] = ()
     # Parts in the operand buffer, to their rows.
     _present: dict[Part, tuple[int, int]] = field(default_factory=dict)
     _resident: dict[Part, tuple[int, int]] = field(default_factory=dict)
@@ -70,7 +74,8 @@ class Operands:
 
     def vertices_of(self, name: Tensor) -> Vertices:
         """The vertices that a tensor has rows of."""
-        return self.vertices[name.level]
+        vertices = self.following if name.during == Pass.NEXT else self.vertices
+        return vertices[name.level]
 
     def cuts(self, name: Tensor) -> tuple[int, ...]:
         """Where a left operand's panels have to be parted, as ``OperandMap.cuts``."""
@@ -118,6 +123,8 @@ class Operands:
     def result(self, name: Tensor, panel: int, strip: Strip) -> Use:
         """What DRAIN, or LOSS with one panel, writes: to memory, and past it."""
         parts, place = self.parts(name, [panel], strip), name.of_training
+        if name.during == Pass.NEXT:
+            return Use({}, writes=parts)  # its place close to the engines is this batch's
         fields, names = {"bypass": 0}, list[Name](parts)
         if self.buffer.holds(place, panel):
             fields["bypass"] |= 1 << Bypass.LEFT

@@ -1,13 +1,13 @@
 """Where what a sample brings lies in memory: its edges, and how many rows of each kind it has."""
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self, TypedDict
 
 import numpy as np
 
-from hypercast.host.compiler.compiled_edges import CompiledEdges
+from hypercast.host.compiler.compiled_edges import CompiledEdges, CompiledMatrix
 from hypercast.host.compiler.edge_matrices import EdgeMatrix
 from hypercast.host.compiler.edge_sets import relocate
 from hypercast.host.compiler.emitter import PlacedMessages
@@ -22,6 +22,8 @@ from hypercast.rtl.config import Config
 
 __all__ = ["Capacity", "SamplePlan"]
 
+#: The aggregation of the input features.
+_FIRST = 1, False
 #: A capacity is this share larger than the samples that are known.
 _SLACK = 0.15
 
@@ -79,6 +81,9 @@ class SamplePlan:
         What all samples take; if there are no others, the first one gets just what it needs.
     edges : CompiledEdges, optional
         Edges of the first sample, for any orders, if they have been compiled.
+    ahead : bool
+        Whether a step aggregates the next sample's input features: the edges of that aggregation,
+        and the numbers of its rows, lie apart from those of the sample that it trains on.
 
     Attributes
     ----------
@@ -86,6 +91,8 @@ class SamplePlan:
         What was given.
     vertices : tuple of Vertices
         Vertices of the input, and of every layer's output.
+    following : tuple of Vertices
+        Those of the next sample's input, and of its first layer's output; empty unless ``ahead``.
     messages, roots : dict
         (layer, backward) to the ``emitter.PlacedMessages`` of each strip of rows that are
         aggregated, and of rows that are added to those sums. Made by ``place``.
@@ -96,22 +103,27 @@ class SamplePlan:
 
     def __init__(self, network: Network, config: Config, sample: Sample,
                  capacity: Capacity | None = None,
-                 edges: CompiledEdges | None = None) -> None:
+                 edges: CompiledEdges | None = None, *, ahead: bool = False) -> None:
         self._network = network
+        self._ahead = ahead
         self._config = config
         self.capacity = capacity
         self._table = RowTable()
         # Levels with the same vertices share their entries of the row table.
         self._levels = [0 if sample.square else level for level in range(len(sample.rows))]
         rows = capacity.rows if capacity else sample.rows
-        self.vertices = Vertices.of_layers(rows, config, self._table, self._levels)
+        self._next_levels = [("next", level) for level in self._levels[:2]] if ahead else []
+        vertices = Vertices.of_layers([*rows, *rows[:len(self._next_levels)]], config, self._table,
+                                      [*self._levels, *self._next_levels])
+        self.vertices, self.following = vertices[:len(rows)], vertices[len(rows):]
         self._regions: dict[tuple[str, int], tuple[Region, Region]] = {}
-        self._compiled: tuple[Sample, CompiledEdges] | None = None
+        #: The last samples that are in use at once, and what was compiled of them.
+        self._compiled: list[tuple[Sample, CompiledEdges]] = []
         if edges and not edges.of_matrices(sample.edges, config):
             raise ValueError("edges were compiled for another sample or configuration")
         self._known = edges if capacity else None
         if edges and not capacity:
-            self._compiled = sample, edges.used_by(network)
+            self._compiled = [(sample, edges.used_by(network))]
         self.messages: dict[tuple[int, bool], list[PlacedMessages]] = {}
         self.roots: dict[tuple[int, bool], list[PlacedMessages]] = {}
         self.traffic: AggregationCounts = {}
@@ -119,7 +131,8 @@ class SamplePlan:
 
     def place(self, memory: MemoryMap) -> None:
         """Allocate regions for edges in a ``MemoryMap``."""
-        for edges, strips in self._edges(self._first).matrices:
+        for edges, strips in self._matrices(self._first, self._first):
+            rows = self.following if edges.uses == (_FIRST,) and self._ahead else self.vertices
             places = []
             for strip, messages in strips:
                 sizes = {Listing.SEND_LIST: self._list_words(edges, messages),
@@ -129,7 +142,7 @@ class SamplePlan:
                                  listing) for listing, count in sizes.items())
                 self._regions[edges.name, strip.first] = lists, sets
                 places.append(PlacedMessages(lists.address, sets.address, messages.load,
-                                             self.vertices[edges.source].entry))
+                                             rows[edges.source].entry))
             users = self.roots if edges.root else self.messages
             users.update(dict.fromkeys(edges.uses, places))
             if not edges.root and not self.traffic:
@@ -155,13 +168,28 @@ class SamplePlan:
                 "imbalance": float(by_core.max() * self._config.cores / edges) if edges else 1.0}
 
     def _edges(self, sample: Sample) -> CompiledEdges:
-        if self._compiled is None or self._compiled[0] is not sample:
-            self._compiled = sample, CompiledEdges.of(
-                self._network, sample.edges, sample.root_weight, self._config,
-                strips=[level.strips for level in self.vertices], symmetric=not self.capacity,
-                known=self._known if sample is self._first else None)
-            self._known = None
-        return self._compiled[1]
+        for known, edges in self._compiled:
+            if known is sample:
+                return edges
+        edges = CompiledEdges.of(
+            self._network, sample.edges, sample.root_weight, self._config,
+            strips=[level.strips for level in self.vertices], symmetric=not self.capacity,
+            known=self._known if sample is self._first else None)
+        self._known = None
+        self._compiled = [*self._compiled, (sample, edges)][-1 - self._ahead:]
+        return edges
+
+    def _matrices(self, sample: Sample, following: Sample) -> Iterator[CompiledMatrix]:
+        """What a step on a sample aggregates with, if it works ahead for ``following``."""
+        for edges, strips in self._edges(following).matrices if self._ahead else ():
+            if _FIRST in edges.uses and not edges.root:
+                yield CompiledMatrix(
+                    edges._replace(name=f"{edges.name} of the next batch", uses=(_FIRST,)), strips)
+        for edges, strips in self._edges(sample).matrices:
+            uses = tuple(use for use in edges.uses
+                         if edges.root or not self._ahead or use != _FIRST)
+            if uses:
+                yield CompiledMatrix(edges._replace(uses=uses), strips)
 
     def capacity_for(self, sample: Sample) -> Capacity:
         """``Capacity`` for a sample that is too large, too; it has to be the first one then.
@@ -179,24 +207,26 @@ class SamplePlan:
         """Range of rows, of the largest core, that an entry of the row table is of."""
         return self._table.rows(entry)
 
-    def row_table(self, sample: Sample) -> list[list[int]]:
-        """The row table of each core.
+    def row_table(self, sample: Sample, following: Sample) -> list[list[int]]:
+        """The row table of each core, for a step that may work ahead for ``following``.
 
         Raises
         ------
         CapacityError
-            If the sample has too many rows.
+            If a sample has too many rows.
         """
         most = tuple(level.count for level in self.vertices)
-        if any(count > limit for count, limit in zip(sample.rows, most, strict=True)):
-            raise CapacityError(f"a sample has {sample.rows} rows of input and layers, but there "
-                                f"are {most} in the job at most; compile it with more capacity")
+        for one in (sample, following):
+            if any(count > limit for count, limit in zip(one.rows, most, strict=True)):
+                raise CapacityError(f"a sample has {one.rows} rows of input and layers, but there "
+                                    f"are {most} in the job at most; compile it with more capacity")
         rows: dict[Hashable, int] = dict(zip(self._levels, sample.rows, strict=True))
+        rows.update(zip(self._next_levels, following.rows, strict=False))
         return [self._table.counts(core, self._config.cores, rows)
                 for core in range(self._config.cores)]
 
-    def images(self, sample: Sample) -> list[Image]:
-        """For each core, (region name, words) pairs of the edges.
+    def images(self, sample: Sample, following: Sample) -> list[Image]:
+        """For each core, (region name, words) pairs of the edges, as ``row_table``.
 
         Raises
         ------
@@ -204,7 +234,7 @@ class SamplePlan:
             If a region is too small.
         """
         images: list[Image] = [[] for _ in range(self._config.cores)]
-        for edges, strips in self._edges(sample).matrices:
+        for edges, strips in self._matrices(sample, following):
             for strip, messages in strips:
                 lists, sets = self._regions[edges.name, strip.first]
                 for core, image in enumerate(images):

@@ -4,25 +4,22 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from hypercast.host.compiler.emitter import Emitter, PlacedMessages
+from hypercast.host.compiler.emitter import PlacedMessages
 from hypercast.host.compiler.execution import execute
-from hypercast.host.compiler.gradient_emitter import GradientEmitter
 from hypercast.host.compiler.instruction import Issued
 from hypercast.host.compiler.issue_order import TRIALS
 from hypercast.host.compiler.label_list import LabelFormat
-from hypercast.host.compiler.layout import Layout
+from hypercast.host.compiler.layout import NEXT_ENTRIES, Layout
 from hypercast.host.compiler.load import Load
 from hypercast.host.compiler.lowering import Program
 from hypercast.host.compiler.operand_map import Parts
 from hypercast.host.compiler.phase_name import PhaseName
 from hypercast.host.compiler.schedule import Schedule
-from hypercast.host.compiler.timing import Timing
 from hypercast.host.compiler.vertices import RowTable, Vertices
 from hypercast.host.cycle_model.workload import Workload
-from hypercast.reference.array_types import IntArray
 from hypercast.reference.network import LINEAR
 from hypercast.reference.recipe import Recipe
-from hypercast.reference.tensor import EDGES, FEATURES, ONE, Kind, Pass, Tensor
+from hypercast.reference.tensor import EDGES, FEATURES, ONE, Tensor
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Opcode
 
@@ -137,38 +134,23 @@ def predict_layer(workload: Workload, number: int) -> tuple[int, int]:
 
 
 def _program(workload: Workload, trials: int) -> Program:
-    emitter = _emitter(workload, Schedule(trials=trials))
-    gradient_emitter = GradientEmitter(emitter=emitter, digits={
-        **dict.fromkeys(emitter.weights, workload.config.digits),
-        **workload.digits(workload.network)})
-    return Program(network=workload.network, emitter=emitter, gradient_emitter=gradient_emitter,
-                   ahead=workload.ahead)
-
-
-def _emitter(workload: Workload, schedule: Schedule) -> Emitter:
-    """An emitter with a schedule, on the compiler's layout but for edges and sparse features."""
+    """A program on the compiler's layout, but for edges and sparse features."""
     config, network = workload.config, workload.network
     vertices = Vertices.of_layers(workload.vertices, config, RowTable())
     words = workload.words if workload.combines_first else None
-    layout = Layout.of(network, config, vertices, LabelFormat(), words=words)
-    memory = layout.memory
-    inputs = memory.matrix(FEATURES, 0, network.features)
-    if workload.ahead:
-        aggregated = Tensor(Kind.AGGREGATED, 1)
-        memory.matrix(aggregated.made(Pass.NEXT), memory[aggregated].channel, network.features)
-    operand = Parts.dense(FEATURES, inputs.panels, inputs.stride)
-    sparse: dict[Tensor, IntArray] = {}
-    if words is not None:
-        operand = Parts.sparse(FEATURES, layout.first_panels, words)
-        sparse[FEATURES] = words
-    placed = [name for name in memory.regions if isinstance(name, Tensor)]
-    entries = {EDGES, ONE, *map(network.exponent_entry, (*placed, *layout.weights))}
-    return layout.emitter(
-        inputs=operand, timing=Timing(config, sparse),
+    layout = Layout.of(network, config, vertices, LabelFormat(), words=words, ahead=workload.ahead)
+    region = layout.memory.matrix(FEATURES, 0, network.features)
+    inputs = Parts.dense(FEATURES, region.panels, region.stride) if words is None else \
+        Parts.sparse(FEATURES, layout.first_panels, words)
+    placed = [name for name in layout.memory.regions if isinstance(name, Tensor)]
+    entries = {EDGES, ONE, *NEXT_ENTRIES, *map(network.exponent_entry, (*placed, *layout.weights))}
+    return Program.of(
+        layout, inputs=inputs,
         tensors={name: number for number, name in enumerate(sorted(entries))},
         messages=_messages(workload, vertices),
         roots=_messages(workload, vertices, roots=True) if network.adds_roots else {},
-        headroom=Recipe().headroom_of, schedule=schedule)
+        digits=workload.digits(network), headroom=Recipe().headroom_of,
+        schedule=Schedule(trials=trials), following=vertices[:2])
 
 
 def _messages(workload: Workload, vertices: Sequence[Vertices], *,

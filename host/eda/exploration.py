@@ -19,6 +19,7 @@ from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.eda.energy import step_energy
 from hypercast.host.eda.fit import check_fit
 from hypercast.host.eda.target import Target
+from hypercast.reference.tensor import FEATURES
 from hypercast.rtl.config import Config, ConfigurationError
 
 __all__ = ["BUFFERS", "Candidate", "explore", "pareto"]
@@ -223,14 +224,9 @@ def require_channels(workload: Workload) -> None:
     """Raise ``CapacityError`` if tensors and lists do not fit the memory channels, about."""
     config, network = workload.config, workload.network
     vertices = Vertices.of_layers(workload.vertices, config, RowTable())
-    layout = Layout.of(network, config, vertices, LabelFormat())
-    used = [0, 0]
-    for region in {(one.channel, one.address): one
-                   for one in layout.memory.regions.values()}.values():
-        used[region.channel] += region.words
-    inputs = -(-network.features // config.lanes) * vertices[0].rows
-    used[0] += inputs
-    used[1] += inputs if workload.ahead else 0
+    memory = Layout.of(network, config, vertices, LabelFormat(), ahead=workload.ahead).memory
+    memory.matrix(FEATURES, 0, network.features)
+    used = list(memory.used)
     record = config.send_record_width / config.word_width
     for layer in range(1, len(network.layers) + 1):
         used[1] += sum(round((load.total_words + load.total_rows * record) / config.cores)

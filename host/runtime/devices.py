@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from hypercast.host.compiler.compiler import compile_job, updates_at, with_sample
+from hypercast.host.compiler.compiler import compile_sampled, updates_at, with_sample
 from hypercast.host.compiler.job import Job
+from hypercast.host.compiler.layout import SUMS, SUMS_AHEAD
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.compiler.state import STATE
 from hypercast.host.runtime.driver import DeviceError, Driver
@@ -46,8 +47,8 @@ class TrainingDevice(abc.ABC):
         """
 
     @abc.abstractmethod
-    def take(self, sample: Sample) -> None:
-        """Go on with another ``Sample``.
+    def take(self, sample: Sample, following: Sample | None = None) -> None:
+        """Go on with another ``Sample``; the one ``following`` it may be given, if it is known.
 
         Raises
         ------
@@ -103,7 +104,7 @@ def _logits(network: Network) -> Tensor:
 
 def _of_training(items: Iterable[tuple[Tensor, int]]) -> dict[Tensor, int]:
     """A dictionary of the pairs of a training step's tensors, in order."""
-    return {name: value for name, value in sorted(items) if name.during != Pass.EVALUATION}
+    return {name: value for name, value in sorted(items) if name.during == Pass.TRAINING}
 
 
 class ReferenceDevice(TrainingDevice):
@@ -149,7 +150,7 @@ class ReferenceDevice(TrainingDevice):
         self.oracle.update(sums)
         self.saturations = sums.saturations + self.oracle.saturations.total() - before
 
-    def take(self, sample: Sample) -> None:
+    def take(self, sample: Sample, following: Sample | None = None) -> None:
         self.oracle.take(sample)
 
     def evaluate(self) -> Metrics:
@@ -183,6 +184,10 @@ class ReferenceDevice(TrainingDevice):
 
 class ChipDevice(TrainingDevice):
     """A chip, real or simulated, that runs a compiled job.
+
+    If a step works ahead, it finds the sums of its sample's input features where the step before
+    left them. Those that none has left are made by a program of their own, whose cycles count. Sums
+    that saturate are counted when they are made.
 
     Parameters
     ----------
@@ -218,6 +223,9 @@ class ChipDevice(TrainingDevice):
         self._limit = limit
         self._progress = progress
         self._step = 0
+        self._sample = self._following = model.sample
+        # What the sums are of that a step which works ahead left.
+        self._summed: Sample | None = None
         self.train_cycles = 0
         self.evaluate_cycles = 0
         self.phase_cycles: dict[str, int] = {}
@@ -231,6 +239,7 @@ class ChipDevice(TrainingDevice):
     def _load(self, job: Job) -> None:
         self.job = job
         self._program = list(job.program)  # as it stands in the device
+        self._summed = None
         self.driver.load(job)
         if "load" in job.entries:
             self.driver.run(job.entries["load"], limit=self._limit)
@@ -244,47 +253,87 @@ class ChipDevice(TrainingDevice):
         With ``record``, its ``profile`` is kept; the transport raises ``TransportError`` if it
         cannot record.
         """
+        before, saturations = 0, 0
+        if self.job.ahead and self._summed is not self._sample:
+            before, saturations = self._aggregate()
+        self._summed = None
         self._rules.begin_step(self._step, self.driver.exponent_file(self.job))
         self.driver.set_exponents(self.job, self._rules.raised)
-        for row, instruction in updates_at(self.job, self._rules, self._step):
-            if instruction != self._program[row]:
-                self.driver.patch(row, instruction)
-                self._program[row] = instruction
+        if self.job.ahead:
+            self.job = self.job.after_step()
+            self._open_ahead(self._step + 1)
+        self._patch()
         if record:
             self._transport.record()
         metrics, cycles = self._run("train")
         if record:
             self.profile = profile(self._transport.timeline(), self.job,
                                    self.job.entries["train"], cycles, self.counters)
-        self.saturations = sum(self.counters["saturations"])
-        self.train_cycles += cycles
+        self.saturations = saturations + sum(self.counters["saturations"])
+        self.train_cycles += before + cycles
+        self._summed = self._following
         self._step += 1
         return metrics
+
+    def _patch(self) -> None:
+        """Replace the instructions that differ in the step that begins."""
+        wanted = list(self.job.program)
+        for row, instruction in updates_at(self.job, self._rules, self._step):
+            wanted[row] = instruction
+        for row, instruction in enumerate(wanted):
+            if instruction != self._program[row]:
+                self.driver.patch(row, instruction)
+        self._program = wanted
+
+    def _aggregate(self) -> tuple[int, int]:
+        """Make the sums that the next step begins with; returns cycles and saturations."""
+        alone = self._following is self._sample
+        if not alone:
+            self.driver.load_sample(with_sample(self.job, self._sample))
+        self._open_ahead(self._step)
+        cycles = self.driver.run(self.job.entries["aggregate_ahead"], limit=self._limit)
+        saturations = sum(self.driver.counters()["saturations"])
+        if not alone:
+            self.driver.load_sample(self.job)
+        return cycles, saturations
+
+    def _open_ahead(self, step: int) -> None:
+        """Let sums that are made ahead have the exponent that ``step`` would have given them."""
+        entries = self.driver.exponent_file(self.job)
+        raised = self._rules.raised_in(step, {SUMS: entries[SUMS]})
+        self.driver.set_entries(self.job, {
+            SUMS_AHEAD: (raised[SUMS], None) if SUMS in raised else entries[SUMS]})
 
     def go_on_counting(self, train_cycles: int, evaluate_cycles: int) -> None:
         """Count cycles from those of a training that this one goes on with."""
         self.train_cycles, self.evaluate_cycles = train_cycles, evaluate_cycles
 
-    def take(self, sample: Sample) -> None:
-        try:
-            job = with_sample(self.job, sample)
-        except CapacityError:
-            if self.job.plan.capacity is None:
-                raise
-            self._compile_larger(sample)
-            job = with_sample(self.job, sample)
-        self.job = job
-        self.driver.load_sample(job)
+    def take(self, sample: Sample, following: Sample | None = None) -> None:
+        following = following if self.job.ahead and following else sample
+        job = None
+        for larger in dict.fromkeys((sample, following)):
+            try:
+                job = with_sample(self.job, sample, following)
+                break
+            except CapacityError:
+                if self.job.plan.capacity is None:
+                    raise
+                self._compile_larger(larger)
+        self.job = job or with_sample(self.job, sample, following)
+        self._sample, self._following = sample, following
+        self.driver.load_sample(self.job)
 
     def _compile_larger(self, sample: Sample) -> None:
         """Go on with a program that has memory for ``sample``, in the same state."""
         self._progress("a sample takes more memory than those before; compiling the program again")
         state = self.state()
-        self._load(compile_job(self._model.with_sample(sample), self.job.config,
-                               capacity=self.job.plan.capacity_for(sample)))
+        self._load(compile_sampled(self._model.with_sample(sample), self.job.config,
+                                   self.job.plan.capacity_for(sample), ahead=self.job.ahead))
         self.load_state(state)
 
     def evaluate(self) -> Metrics:
+        if "evaluate" not in self.job.entries:
+            raise ValueError("a program whose steps work ahead cannot evaluate")
         metrics, cycles = self._run("evaluate")
         self.evaluate_cycles += cycles
         return metrics
@@ -329,12 +378,14 @@ class ChipDevice(TrainingDevice):
     def state(self) -> TrainingState:
         return TrainingState(
             step=self._step, parameters=read_parameters(self.driver, self.job, self._model.state),
-            exponents=self.driver.exponent_file(self.job),
+            exponents={name: entry for name, entry in self.driver.exponent_file(self.job).items()
+                       if name.during != Pass.NEXT},
             momentum_exponents=self._rules.momentum_exponents.entries())
 
     def load_state(self, state: TrainingState) -> None:
         write_state(self.driver, self.job, self._model.network, state)
         self._rules.momentum_exponents.load(state.momentum_exponents)
+        self._summed = None
         self._step = state.step
         self._set_step()
 

@@ -12,6 +12,7 @@ from hypercast.host.compiler.state import load_state, matrix_of
 from hypercast.host.runtime.chip_reset import reset_chip
 from hypercast.host.runtime.image import (
     Block,
+    entry_blocks,
     exponent_blocks,
     instruction_block,
     load_blocks,
@@ -404,6 +405,11 @@ class Driver:
     def set_exponents(self, job: Job, exponents: Mapping[Tensor, int]) -> None:
         """Give tensors exponents that they keep until they are next computed and recorded."""
         for block in exponent_blocks(job, exponents):
+            self.write(block)
+
+    def set_entries(self, job: Job, entries: Mapping[Tensor, tuple[int, int | None]]) -> None:
+        """Give tensors exponents and peaks, as ``exponent_file`` has them."""
+        for block in entry_blocks(job, entries):
             self.write(block)
 
     def exponent_file(self, job: Job) -> dict[Tensor, tuple[int, int | None]]:

@@ -20,13 +20,14 @@ from hypercast.host.compiler.packing import pack_entry
 from hypercast.host.files.durable_file import write_durably
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.initial_model import InitialModel
-from hypercast.reference.tensor import EDGES, FEATURES, Tensor
+from hypercast.reference.tensor import Kind, Tensor
 from hypercast.rtl.config import INTERFACE_VERSION
 from hypercast.rtl.isa import INSTRUCTION_WORDS
 from hypercast.rtl.registers import CoreSpace, Space
 
-__all__ = ["BLOCK", "HEADER", "MAGIC", "NO_ENTRY", "PARAMETER", "Block", "exponent_blocks",
-           "instruction_block", "load_blocks", "sample_blocks", "step_blocks", "write_image"]
+__all__ = ["BLOCK", "HEADER", "MAGIC", "NO_ENTRY", "PARAMETER", "Block", "entry_blocks",
+           "exponent_blocks", "instruction_block", "load_blocks", "sample_blocks", "step_blocks",
+           "write_image"]
 
 #: First word of an image: "HCIM".
 MAGIC = 0x4843494D
@@ -88,14 +89,21 @@ def load_blocks(job: Job) -> Iterator[Block]:
 
 def exponent_blocks(job: Job, exponents: Mapping[Tensor, int]) -> Iterator[Block]:
     """The blocks that put exponents into entries of the exponent file, without peaks."""
-    for name, exponent in exponents.items():
+    return entry_blocks(job, {name: (exponent, None) for name, exponent in exponents.items()})
+
+
+def entry_blocks(job: Job, entries: Mapping[Tensor, tuple[int, int | None]]) -> Iterator[Block]:
+    """The blocks that put exponents and peaks into entries of the exponent file."""
+    for name, entry in entries.items():
         yield Block(0, Space.TENSORS, job.tensors[name],
-                    np.array([pack_entry(exponent, None)], dtype=np.uint32))
+                    np.array([pack_entry(*entry)], dtype=np.uint32))
 
 
 def sample_blocks(job: Job) -> Iterator[Block]:
     """What has to be written of a job that goes on with another sample (``with_sample``)."""
-    yield from exponent_blocks(job, {name: job.exponents[name] for name in (EDGES, FEATURES)})
+    yield from exponent_blocks(job, {
+        name: exponent for name, exponent in job.exponents.items()
+        if name.kind in (Kind.EDGES, Kind.FEATURES)})
     for core in range(job.config.cores):
         yield from _core_blocks(job, core)
 

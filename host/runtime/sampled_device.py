@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, reduce
-from itertools import islice
+from itertools import chain, islice, pairwise
 from typing import Protocol
 
 from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
@@ -16,7 +16,11 @@ from hypercast.reference.step_sums import StepSums
 from hypercast.reference.tensor import Kind, Pass, Tensor
 from hypercast.reference.training_state import TrainingState
 
-__all__ = ["SampledDevice"]
+__all__ = ["AHEAD_STEPS", "SampledDevice"]
+
+#: Steps that an epoch has at least if they are to work ahead: it takes some to make up for the
+#: first one, whose sums are made alone.
+AHEAD_STEPS = 16
 
 
 class Samples(Protocol):
@@ -36,7 +40,8 @@ class Samples(Protocol):
 class SampledDevice(WrappedDevice):
     """Presents a training on samples like one on the whole graph, an epoch as a step.
 
-    A step on one sample is the device's own. A step on several adds up their ``StepSums``.
+    A step on one sample is the device's own; it is told the epoch's next sample, too. A step on
+    several adds up their ``StepSums``.
 
     Parameters
     ----------
@@ -71,18 +76,20 @@ class SampledDevice(WrappedDevice):
                  for first in range(0, len(self._source), self._micro_batches)]
         own = [self._share(part) for part in parts]
         samples = self._source.epoch(self._epoch, [number for part in own for number in part])
-        for last, part in zip(range(1 - self._steps, 1), own, strict=True):
-            found.append(self._step(list(islice(samples, len(part))),
-                                    record=record and not last))
+        steps: Iterator[list[Sample]] = (list(islice(samples, len(part))) for part in own)
+        for last, (step, following) in zip(
+                range(1 - self._steps, 1), pairwise(chain(steps, [[]])), strict=True):
+            found.append(self._step(step, following, record=record and not last))
             self.saturations += self._device.saturations
         self._epoch += 1
         return reduce(Metrics.__add__, found)
 
-    def _step(self, samples: Sequence[Sample], *, record: bool) -> Metrics:
-        """A step of which this device has these samples."""
+    def _step(self, samples: Sequence[Sample], following: Sequence[Sample], *,
+              record: bool) -> Metrics:
+        """A step of which this device has these samples, and of the epoch's next one those."""
         if self._micro_batches == 1:
             [sample] = samples
-            self._device.take(sample)
+            self._device.take(sample, *following)
             return self._device.train_step(record=record)
         device = self._device
         assert isinstance(device, ReferenceDevice)

@@ -66,5 +66,6 @@ def write_state(driver: Driver, job: Job, network: Network, state: TrainingState
             driver.write_words(core, Space.WEIGHTS, weights.base, rows)
     entries = np.zeros(config.tensors, dtype=np.uint32)
     for name, number in job.tensors.items():
-        entries[number] = pack_entry(*state.exponents[name])
+        # What a step has made of the next sample is no part of a state.
+        entries[number] = pack_entry(*state.exponents.get(name, (job.exponents[name], None)))
     driver.write_window(0, Space.TENSORS, 0, entries)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hypercast.host.compiler.compiled_edges import CompiledEdges
-from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.compiler.compiler import compile_job, compile_sampled
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.compiler.sample_plan import Capacity
 from hypercast.host.cycle_model.orders import choose_orders
@@ -188,8 +188,8 @@ def training_data(graph: Graph, recipe: Recipe,
 
 def open_device(name: str, model: InitialModel, config: Config, *,
                 capacity: Capacity | None = None,
-                edges: CompiledEdges | None = None, waves: Waves | None = None,
-                transport: Transport | None = None,
+                edges: CompiledEdges | None = None, ahead: bool = False,
+                waves: Waves | None = None, transport: Transport | None = None,
                 progress: Callable[[str], None] = lambda text: None) -> TrainingDevice:
     """A device that trains ``model``.
 
@@ -205,6 +205,8 @@ def open_device(name: str, model: InitialModel, config: Config, *,
         For samples, if it is to train on others, too.
     edges : CompiledEdges, optional
         The model's, if they have been compiled.
+    ahead : bool
+        Whether steps on samples are to work ahead where they can.
     transport : Transport, optional
         To a chip, whatever the name is.
     waves : Waves, optional
@@ -221,7 +223,8 @@ def open_device(name: str, model: InitialModel, config: Config, *,
     """
     if transport is None and name == "reference":
         return ReferenceDevice(model)
-    job = compile_job(model, config, capacity=capacity, edges=edges)
+    job = compile_sampled(model, config, capacity, edges, ahead=ahead) if capacity \
+        else compile_job(model, config, edges=edges)
     if transport is None:
         transport = open_transport(name, config, waves=waves, progress=progress)
     return ChipDevice(transport, job, model, progress=progress)

@@ -14,7 +14,7 @@ from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.interchange.weights import load_weights
 from hypercast.host.runtime.checked_device import CheckedDevice
 from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
-from hypercast.host.runtime.sampled_device import SampledDevice
+from hypercast.host.runtime.sampled_device import AHEAD_STEPS, SampledDevice
 from hypercast.host.runtime.transport import Transport
 from hypercast.host.training.checkpoint import identity
 from hypercast.host.training.description.device import Device
@@ -165,6 +165,8 @@ class Training:
             device = open_device(self._device.name, self.initial, self._device.config,
                                  capacity=self.samples.capacity() if self.samples else None,
                                  edges=self.edges, waves=waves, transport=transport,
+                                 ahead=self.samples is not None
+                                 and len(self.samples) >= AHEAD_STEPS,
                                  progress=progress)
             if self._check:
                 device = CheckedDevice(

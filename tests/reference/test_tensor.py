@@ -66,6 +66,8 @@ def test_tensors_of_other_passes():
     assert [tensor.of_training for tensor in tensors] == ["M1"] * 3
     assert [tensor.made(Pass.EVALUATION) for tensor in tensors] == ["M1.eval"] * 3
     assert [tensor.made(Pass.EVALUATION) for tensor in (EDGES, FEATURES, ONE)] == ["A", "X", "one"]
+    following = EDGES.made(Pass.NEXT)
+    assert following == "A.next" and following.of_training == EDGES
 
 
 @pytest.mark.parametrize(("name", "expected"), [

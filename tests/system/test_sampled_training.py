@@ -1,11 +1,13 @@
 """A chip trains on one sample after the other, with one program, as the reference does."""
 
+from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.compiler.compiler import compile_job, compile_sampled
 from hypercast.host.compiler.sample_plan import Capacity
 from hypercast.host.graphs.sampling.edge import EdgeDraw
 from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
@@ -15,10 +17,12 @@ from hypercast.host.graphs.sampling.saint import SaintSampler
 from hypercast.host.graphs.sampling.samples import SampleMaker
 from hypercast.host.runtime.comparison import Comparison, compare
 from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
+from hypercast.host.runtime.sampled_device import SampledDevice
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.models import MODELS, model_network
-from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Layer, Network
 from hypercast.reference.recipe import Recipe
+from hypercast.reference.tensor import Kind, Tensor
 from hypercast.rtl.isa import Split
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport
 from tests.system.chips import CHIPS, WIDE, random_graph
@@ -53,25 +57,29 @@ def network_of(name, *, order=COMBINE_FIRST, dropout=0.5, **additions):
                            for layer in network.layers)
 
 
-def check(network, config, samples, recipe, capacity=None):
+def check(network, config, samples, recipe, capacity=None, *, ahead=False, foreseen=None):
     """Train on all samples; every word of every step must be equal.
 
-    Returns how often the program was compiled again.
+    If steps work ahead, they do not at the end of the first half of the samples, nor at that of
+    the second. Returns how often the program was compiled again.
     """
-    first = samples[0]
-    reference = ReferenceDevice(model_of(network, recipe, first))
-    model = model_of(network, recipe, first)
+    reference, model = (replace(one, foreseen=one.foreseen | (foreseen or {})) for one in (
+        model_of(network, recipe, samples[0]) for _ in range(2)))
+    reference = ReferenceDevice(reference)
     notices = []
-    job = compile_job(model, config, capacity=capacity or Capacity.of(samples))
+    job = compile_job(model, config, capacity=capacity or Capacity.of(samples),
+                      ahead=ahead)
     chip = ChipDevice(CxxrtlTransport(config), job, model, progress=notices.append)
     total = Comparison()
     try:
-        for sample in samples:
+        ends = len(samples) // 2, len(samples)
+        for number, sample in enumerate(samples, 1):
             reference.take(sample)
-            chip.take(sample)
+            chip.take(sample, samples[number] if ahead and number not in ends else None)
             for expected, found in zip(reference.train_step(), chip.train_step(), strict=True):
                 np.testing.assert_array_equal(found, expected)
             total.add(compare(reference.snapshot(), chip.snapshot(), config.lanes))
+            assert chip.state().exponents == reference.state().exponents
     finally:
         chip.close()
     assert total.words and total.equal == total.words, str(total)
@@ -93,6 +101,93 @@ def test_configurations(config):
     network = network_of("gcn")
     recipe = Recipe(element_width=config.element_width)
     check(network, config, samples_of(network, recipe, "gcn"), recipe)
+
+
+@pytest.mark.parametrize("config", CHIPS.values(), ids=CHIPS.keys())
+@pytest.mark.parametrize("draw", [None, "nodes"])
+def test_steps_that_work_ahead(config, draw):
+    """Rectangular blocks and subgraphs; in the layers above, combining and aggregating first."""
+    orders = AGGREGATE_FIRST, COMBINE_FIRST, AGGREGATE_FIRST
+    widths = pairwise([7, 6, 6, 5])
+    network = Network(layers=tuple(
+        Layer(features_in=inputs, features_out=outputs, order=order, dropout=dropout)
+        for (inputs, outputs), order, dropout in zip(widths, orders, (0, 0.5, 0.5), strict=True)))
+    recipe = Recipe(element_width=config.element_width)
+    check(network, config, samples_of(network, recipe, "gcn", draw=draw), recipe, ahead=True)
+
+
+class Source:
+    """Two epochs of given samples."""
+
+    def __init__(self, samples):
+        self.first = samples[0]
+        self._samples = samples
+
+    def __len__(self):
+        return len(self._samples) // 2
+
+    def epoch(self, number, numbers=None):
+        return (self._samples[number * len(self) + one] for one in numbers)
+
+
+def test_a_sampled_device_works_ahead():
+    """Also after a state was loaded; bits are the same, and cycles fewer."""
+    network, recipe = network_of("gcn", order=AGGREGATE_FIRST, dropout=0.0), Recipe()
+    samples = samples_of(network, recipe, "gcn", draw="nodes", vertices=120)
+    states, cycles = [], []
+    for ahead in (False, True):
+        model = model_of(network, recipe, samples[0])
+        job = compile_sampled(model, WIDE, Capacity.of(samples), ahead=ahead)
+        assert job.ahead == ahead
+        chip = ChipDevice(CxxrtlTransport(WIDE), job, model)
+        device = SampledDevice(chip, Source(samples), judge=dict)
+        try:
+            device.train_step()
+            begun = device.state()
+            device.train_step()
+            states.append(device.state())
+            cycles.append(device.train_cycles)
+            device.load_state(begun)
+            device.train_step()
+            states.append(device.state())
+        finally:
+            device.close()
+    for state in states[1:]:
+        assert state.exponents == states[0].exponents
+        assert state.momentum_exponents == states[0].momentum_exponents
+        for name, arrays in states[0].parameters.items():
+            for kind, values in arrays.items():
+                np.testing.assert_array_equal(state.parameters[name][kind], values)
+    assert cycles[1] < cycles[0]
+
+
+@pytest.mark.parametrize("draw", [None, "nodes"])
+def test_samples_larger_than_the_room_of_steps_that_work_ahead(draw):
+    network, recipe = network_of("gcn", order=AGGREGATE_FIRST, dropout=0.0), Recipe()
+    samples = sorted(samples_of(network, recipe, "gcn", draw=draw),
+                     key=lambda sample: sample.edges[0].nnz)
+    assert check(network, WIDE, samples, recipe, Capacity(rows=samples[0].rows, edges=1.0),
+                 ahead=True)
+
+
+def test_raised_exponents_of_sums_that_are_made_ahead():
+    """What is foreseen of the second step is known when the first one makes its sums."""
+    network, recipe = network_of("gcn", order=AGGREGATE_FIRST, dropout=0.0), Recipe()
+    samples = samples_of(network, recipe, "gcn")
+    sums = Tensor(Kind.AGGREGATED, 1)
+    exponent, _ = model_of(network, recipe, samples[0]).state.exponents[sums]
+    check(network, WIDE, samples, recipe, ahead=True, foreseen={sums: exponent + 3})
+
+
+def test_sums_of_nothing():
+    """Sums that are all zero have no peak: the exponent stays that of the step before."""
+    network, recipe = network_of("gcn", order=AGGREGATE_FIRST, dropout=0.0), Recipe()
+    samples = samples_of(network, recipe, "gcn")
+    for number, factor in ((-4, 0), (-3, 1 / 64), (-2, 0)):
+        features = samples[number].features
+        samples[number] = replace(samples[number], features=features._replace(
+            values=(factor * features.values).astype(np.int64)))
+    check(network, WIDE, samples, recipe, ahead=True)
 
 
 def test_jumping_knowledge_on_subgraphs():

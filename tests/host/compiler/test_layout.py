@@ -7,7 +7,7 @@ import pytest
 
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.label_list import LabelFormat
-from hypercast.host.compiler.layout import Layout, place_operands, place_weights
+from hypercast.host.compiler.layout import SUMS, SUMS_AHEAD, Layout, place_operands, place_weights
 from hypercast.host.compiler.memory_map import CapacityError, MemoryMap
 from hypercast.host.compiler.operand_map import Parts
 from hypercast.host.compiler.vertices import RowTable, Vertices
@@ -58,6 +58,23 @@ def test_edges_lie_between_tensors_and_labels():
                        edges=lambda memory: memory.words("edges", 1, 5))
     names = [str(name) for name in layout.memory.regions]
     assert names.index("mask1") < names.index("edges") == names.index("labels") - 1
+
+
+def test_sums_of_the_next_batch():
+    """They lie beside a batch's own, in the same shape, if the first layer aggregates first."""
+    model = small_model(small_graph(40), orders=AGGREGATE_FIRST, dropout=0.0)
+    vertices = [Vertices.of(40, CONFIG, RowTable())] * 3
+    alone, ahead = (Layout.of(model.network, CONFIG, vertices, LabelFormat(), ahead=each)
+                    for each in (False, True))
+    own, following = (ahead.memory[name] for name in (SUMS, SUMS_AHEAD))
+    assert (own.channel, own.words, own.stride) == (
+        following.channel, following.words, following.stride)
+    assert SUMS_AHEAD not in alone.memory.regions
+    used = list(alone.memory.used)
+    used[own.channel] += own.words
+    assert list(ahead.memory.used) == used
+    with pytest.raises(ValueError, match="if the first layer is aggregate_first, not combine_fi"):
+        Layout.of(small_model().network, CONFIG, vertices, LabelFormat(), ahead=True)
 
 
 @pytest.mark.parametrize("orders", list(product([COMBINE_FIRST, AGGREGATE_FIRST], repeat=3)))

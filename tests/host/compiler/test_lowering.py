@@ -1,17 +1,13 @@
 """Loops over panels, strips and portions are unrolled as the shapes demand, in any order."""
 
 from collections import Counter
-from functools import partial
 
 import pytest
 
-from hypercast.host.compiler import compiler, layout
 from hypercast.host.compiler.compiler import compile_job, updates_at
-from hypercast.host.compiler.lowering import Program
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Layer, Network
 from hypercast.reference.recipe import Recipe
-from hypercast.reference.tensor import Kind, Pass, Tensor
 from hypercast.rtl.isa import DrainSource, Engine, Opcode, OperandSource, decode
 from hypercast.rtl.registers import PHASES
 from tests.host.models import (
@@ -20,13 +16,10 @@ from tests.host.models import (
     named_model,
     small_graph,
     small_model,
-    with_exponent,
 )
 from tests.host.noted_programs import noted, summary
 
 CONFIG = SMALL.replace(weight_rows=1024, channel_words=16384, program_rows=2048, tensors=64)
-#: Features that are aggregated for the next batch.
-FOLLOWING = Tensor(Kind.AGGREGATED, 1, Pass.NEXT)
 
 
 def instructions(model, config=CONFIG, entry="train"):
@@ -65,18 +58,11 @@ def piece_of(entry, job):
     return weights, portion, rows
 
 
-def test_next_batch(monkeypatch):
+@pytest.mark.parametrize("after", [False, True])
+def test_next_batch(after):
     """Sums for the next step go where nothing reads in this one."""
-    place = layout.place_tensors
-
-    def place_tensors(network, memory, config):
-        place(network, memory, config)
-        memory.matrix(FOLLOWING, memory.regions["M1"].channel, network.features)
-
-    monkeypatch.setattr(layout, "place_tensors", place_tensors)
-    monkeypatch.setattr(compiler, "Program", partial(Program, ahead=True))
-    model = small_model(orders=AGGREGATE_FIRST, dropout=0.0)
-    job = compile_job(with_exponent(model, FOLLOWING, 0), CONFIG)
+    job = compile_job(small_model(orders=AGGREGATE_FIRST, dropout=0.0), CONFIG, ahead=True)
+    job = job.after_step() if after else job
     program = [entry for entry in map(decode, job.instructions("train"))]
     own, following = (job.regions[name] for name in ("M1", "M1.next"))
 

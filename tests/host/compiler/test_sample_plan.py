@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from hypercast.host.compiler.compiler import compile_job, with_sample
+from hypercast.host.compiler.compiler import compile_job, compile_sampled, with_sample
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.compiler.sample_plan import _SLACK, Capacity
 from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
@@ -18,8 +18,9 @@ from hypercast.host.training.prepare import prepare, prepare_for
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.models import model_network
-from hypercast.reference.network import Network
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
 from hypercast.reference.recipe import Recipe
+from hypercast.reference.tensor import Pass
 from hypercast.rtl.placement import rank_of, rows_of
 from tests.host.models import SMALL, named_model, small_graph
 from tests.host.runtime.fake_chip import FakeChip
@@ -113,6 +114,53 @@ def test_regions_are_checked_too():
     job = compile_job(model, CONFIG, capacity=Capacity(rows=large.rows, edges=1.0))
     with pytest.raises(CapacityError, match=r"words, but has .* in the job; compile it"):
         with_sample(job, large)
+
+
+@pytest.mark.parametrize(("order", "change", "expected"), [
+    (AGGREGATE_FIRST, {}, True), (COMBINE_FIRST, {}, False),
+    (AGGREGATE_FIRST, {"channel_words": 256}, False)])
+def test_steps_work_ahead_where_they_can(order, change, expected):
+    """Not if it depends on weights what is aggregated, or if there is no room."""
+    network, (small, other) = samples_of(13, 10)
+    network = network.ordered([order] * 2)
+    model, config = InitialModel.of(network, RECIPE, small), CONFIG.replace(**change)
+    for ahead in (False, True):
+        job = compile_sampled(model, config, Capacity.of([small]), ahead=ahead)
+        assert job.ahead == (ahead and expected)
+    again = with_sample(job, small, other)
+    assert (again.exponents.get("A.next") == other.edge_exponent) == expected
+    levels = [list(counts) for counts in zip(*again.row_table, strict=True)]
+    for one, number in ((small, 0), (small, 1), (other if expected else small, 0)):
+        assert [rows_of(core, one.rows[number], config.cores)
+                for core in range(config.cores)] in levels
+    device = ChipDevice(FakeChip(config), job, model)
+    if expected:
+        with pytest.raises(ValueError, match="whose steps work ahead cannot evaluate"):
+            device.evaluate()
+
+
+def test_sums_that_no_step_has_left_are_made_by_a_program_of_their_own():
+    network, (small, other) = samples_of(20, 15)
+    model = InitialModel.of(network.ordered([AGGREGATE_FIRST] * 2), RECIPE, small)
+    job = compile_sampled(model, CONFIG, Capacity.of([small]), ahead=True)
+    device, runs = ChipDevice(FakeChip(CONFIG), job, model), []
+    run = device.driver.run
+    device.driver.run = lambda entry, **options: runs.append(entry) or run(entry, **options)
+
+    def step(sample=None, following=None):
+        runs.clear()
+        if sample:
+            device.take(sample, following)
+        device.train_step()
+        return len(runs)
+
+    state = device.state()
+    assert all(name.during != Pass.NEXT for name in state.exponents)
+    assert [step(), step(), step(small, other), step(other, small)] == [2, 1, 1, 1]
+    assert [step(other), step(other), step(small), step(other)] == [2, 1, 2, 2]
+    device.load_state(state)
+    assert [step(), step()] == [2, 1]
+    assert device.train_cycles == 1500 * (10 + 5)
 
 
 def test_capacity():

@@ -10,7 +10,7 @@ from hypercast.host.compiler.compiler import compile_job, with_sample
 from hypercast.host.graphs.datasets import communities
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.devices import ChipDevice
-from hypercast.host.runtime.sampled_device import SampledDevice
+from hypercast.host.runtime.sampled_device import AHEAD_STEPS, SampledDevice
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.description import Description
 from hypercast.host.training.description.device import Device
@@ -19,6 +19,8 @@ from hypercast.host.training.description.sampling import SAMPLERS, Sampling
 from hypercast.host.training.trainer import Trainer
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.tensor import Kind, Tensor
+from hypercast.rtl.config import PRESETS
+from tests.host.runtime.fake_chip import FakeChip
 from tests.host.test_cli import refused
 
 
@@ -208,6 +210,19 @@ def test_slow_parts_are_announced():
         assert said[1:1 + len(parts)] == parts
         assert any(line.startswith("compiling messages of A") for line in said)
         assert said[-1] == "rounding edge weights and features, and trying the first step"
+
+
+@pytest.mark.parametrize(("batch", "order", "ahead"), [
+    (2, "aggregate_first", True), (2, "combine_first", False), (20, "aggregate_first", False)])
+def test_steps_work_ahead_if_an_epoch_has_many(batch, order, ahead):
+    config = PRESETS["test"]
+    training = Trainer(
+        Graph.load("blocks"), Model(hidden=(8,), dropout=(0.0,), order=(order,)), epochs=1,
+        sampling=Sampling(sampler="neighbours", batch=batch, fan_outs=(4,)),
+        device=Device("rtl", preset="test"), transport=FakeChip(config))
+    with training:
+        assert (len(training.samples) >= AHEAD_STEPS) == (batch == 2)
+        assert training.job.ahead == ahead
 
 
 def test_the_first_sample_is_compiled_once(monkeypatch):
