@@ -8,10 +8,10 @@ from hypercast.rtl.config import Config
 from hypercast.rtl.control.counters import Increments
 from hypercast.rtl.registers import COUNTERS
 from hypercast.sim.cxxrtl_names import cxx_name
-from hypercast.sim.gates import Memory
+from hypercast.sim.gates import GateMemory
 from hypercast.sim.group_code import GroupCode
-from hypercast.sim.pieces import Piece, Run, runs
-from hypercast.sim.vector_code import Operands, literal
+from hypercast.sim.pieces import Piece, PieceRun, runs
+from hypercast.sim.vector_code import VectorOperands, literal
 
 __all__ = ["chip_header", "link_wires", "signal_places", "sizes_header"]
 
@@ -158,8 +158,8 @@ class _Chip:
                       f"+ i][{place}] = {word:#x}u;"
         yield from ["}", ""]
 
-    def _operands(self) -> Operands:
-        return Operands(self._code.places, self._code.address, lambda text, size: text)
+    def _operands(self) -> VectorOperands:
+        return VectorOperands(self._code.places, self._code.address, lambda text, size: text)
 
     def _publish(self) -> Iterator[str]:
         """What a group shows others: what comes to their inputs, and what control reads."""
@@ -311,7 +311,7 @@ def signal_places(code: GroupCode) -> dict[str, list[list[int]]]:
         begins[area] = offset
         offset += code.sizes.get(area, 0)
 
-    def place(run: Run) -> list[int]:
+    def place(run: PieceRun) -> list[int]:
         if run.piece is None:
             return [-1, 8, run.first, run.width, 0]
         where = code.where[run.piece.number]
@@ -322,7 +322,7 @@ def signal_places(code: GroupCode) -> dict[str, list[list[int]]]:
             for name in code.watched}
 
 
-def _words(memory: Memory) -> Iterator[tuple[int, int]]:
+def _words(memory: GateMemory) -> Iterator[tuple[int, int]]:
     """(place, value) of the 32-bit pieces of a memory's initial contents that are not zero."""
     if "1" not in memory.initial:
         return

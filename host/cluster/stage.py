@@ -14,7 +14,7 @@ from hypercast.reference.rows import Older
 from hypercast.reference.sample import Sample
 from hypercast.reference.tensor import EDGES, FEATURES, Kind, Pass, Tensor
 
-__all__ = ["Rows", "Stage"]
+__all__ = ["LayerPasses", "Rows"]
 
 
 class Rows(NamedTuple):
@@ -35,7 +35,7 @@ class Rows(NamedTuple):
     mask: npt.NDArray[np.uint8] | None = None
 
 
-class Stage:
+class LayerPasses:
     """The passes of a micro-batch through some layers.
 
     Parameters

@@ -10,7 +10,7 @@ from typing import Any
 
 from hypercast.boards.serial_project import AREA_FILE, PROJECT, TIMING_FILE, tools
 from hypercast.host.eda.families import FAMILIES, Area
-from hypercast.host.eda.place_and_route import Clock, reported_clock
+from hypercast.host.eda.place_and_route import ClockTiming, reported_clock
 from hypercast.host.eda.routing import no_progress
 from hypercast.host.eda.synthesis import hierarchical_areas
 from hypercast.host.files.reading.json_file import read_json
@@ -34,7 +34,7 @@ class BoardReport:
 
     Parameters
     ----------
-    clock : Clock
+    clock : ClockTiming
         The chip's clock.
     used, available : dict
         Cells of the FPGA, by kind.
@@ -48,7 +48,7 @@ class BoardReport:
         Bytes that the largest of the tools held at once.
     """
 
-    clock: Clock
+    clock: ClockTiming
     used: dict[str, int]
     available: dict[str, int]
     blocks: dict[str, Area]
