@@ -39,7 +39,7 @@ def sizes_header(config: Config, code: GroupCode, elements: int) -> str:
     code : GroupCode
         The core's code.
     elements : int
-        Of a vector. Cores of a small chip do not fill one.
+        Elements of a vector. Cores of a small chip do not fill one.
     """
     return "\n".join([
         "#pragma once", "", "#include <cstddef>", "", f"#define kCount {elements}",
@@ -300,8 +300,9 @@ def signal_places(code: GroupCode) -> dict[str, list[list[int]]]:
     Returns
     -------
     dict
-        Its name to a list of runs, lowest bits first: offset of the piece (in bytes of a core),
-        bits of its elements, first bit, number of bits, and whether it is one bit again and again.
+        Name of each signal to a list of runs, lowest bits first: offset of the piece (in bytes of
+        a core), bits of its elements, first bit, number of bits, and whether it is one bit again
+        and again.
         A constant has offset -1, and its value instead of a first bit.
     """
     begins, offset = {}, 0
@@ -347,7 +348,7 @@ def chip_header(config: Config, code: GroupCode, elements: int, wires: Wires) ->
     code : GroupCode
         The core's code.
     elements : int
-        Of a vector.
+        Elements of a vector.
     wires : list
         Wires between the cores and the control unit, as ``rtl.chip.wires`` gives them.
     """

@@ -58,7 +58,7 @@ class GroupCode:
     netlist : GateNetlist
         The module.
     parts : sequence of str
-        Its parts; ``REST`` is evaluated first.
+        Parts of the module; ``REST`` is evaluated first.
     wires : sequence
         (output, input) pairs of names of ports that wires join, so that both are cut alike.
     watched : sequence of str

@@ -22,7 +22,7 @@ class Piece:
     Attributes
     ----------
     number : int
-        Of the piece.
+        Number of the piece.
     gate : Gate
         Where it comes from.
     first : int

@@ -39,11 +39,11 @@ class Board:
     Parameters
     ----------
     name : str
-        Its name in the cluster.
+        Name of the board in the cluster.
     kind : str
         What it is: a name of ``hypercast build --board``.
     config : Config
-        Its chip, with memory channels as large as the board has room for.
+        The board's chip, with memory channels as large as the board has room for.
     clock : float
         Cycles of the chip in a second; a folded chip has fewer than the FPGA.
     memory : int

@@ -30,7 +30,7 @@ class Connection:
     Parameters
     ----------
     name : str
-        Its name.
+        Name of the cable or switch.
     link : ClusterLink
         A port of it, in either direction.
     boards : tuple of str

@@ -23,11 +23,11 @@ class Rows(NamedTuple):
     Attributes
     ----------
     mantissas : numpy.ndarray
-        In the width of an element.
+        Mantissas in the width of an element.
     exponent : int
-        Theirs.
+        The rows' exponent.
     mask : numpy.ndarray or None
-        Of hidden features in training: where they were positive and kept, packed by bits.
+        Where hidden features were positive and kept in training, packed by bits.
     """
 
     mantissas: npt.NDArray[np.signedinteger]

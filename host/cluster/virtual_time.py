@@ -33,7 +33,7 @@ class VirtualTime:
     steps : int
         Steps so far.
     boards : tuple of str
-        Their names.
+        Names of the boards.
     seconds : float
         Until the last board was done.
     computed, waited : tuple of float

@@ -41,7 +41,7 @@ class BoardReport:
     blocks : dict
         ``Area`` of each block with all it contains, by module name; that of one core.
     seed : int
-        Of the placement that could be routed; the first one tried is 1.
+        Seed of the placement that could be routed; the first one tried is 1.
     seconds : float
         From the start of synthesis to the bitstream, placements that could not be routed included.
     memory : int

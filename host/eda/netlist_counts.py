@@ -39,7 +39,7 @@ class NetlistMemory:
     Parameters
     ----------
     words, width : int
-        Its size.
+        Number of words, and bits of each.
     registered : bool
         Whether it is read synchronously, so that it may be a block RAM.
     style : str

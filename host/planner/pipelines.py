@@ -193,7 +193,7 @@ def evaluated(problem: Problem, discipline: Discipline, stages: Sequence[BoardSt
     in_flight : sequence of int, optional
         Instead of what the schedule says.
     chunks : int
-        Of a discipline with chunks: how many.
+        Number of chunks, if the discipline has such.
     """
     pipeline = pipeline_of(problem, stages, chain=discipline.chain)
     pieces = problem.micro_batches

@@ -26,11 +26,11 @@ class PlannedShare:
     layers : tuple of int
         The layers they compute, from 1.
     in_flight : int, optional
-        Of a pipeline: micro-batches that a board has begun and not done, at most.
+        In a pipeline: micro-batches that a board has begun and not done, at most.
     micro_batches : int, optional
-        Of samples in parallel: how many of a step each board takes.
+        With samples in parallel: how many of a step each board takes.
     part : float, optional
-        Of a graph in parts: which share of the vertices, or of the edges, each board has.
+        With a graph in parts: which share of the vertices, or of the edges, each board has.
     """
 
     boards: tuple[str, ...]
