@@ -48,7 +48,7 @@ class Fpga:
     Parameters
     ----------
     family : str
-        Its family.
+        Family of the FPGA.
     luts, flip_flops : int
         LUTs as the maker counts them (on Cyclone V an adaptive logic module is two), and flip-flops
         beside them.

@@ -66,7 +66,7 @@ class HbmBoard:
     clock : tuple of str
         Pins of the oscillator, positive and negative.
     clock_standard : str
-        Their I/O standard.
+        I/O standard of the clock's pins.
     pcie_clock : tuple of str
         Pins of PCIe's reference clock, positive and negative.
     pcie_reset, pcie_reset_standard : str

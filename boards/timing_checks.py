@@ -71,7 +71,7 @@ def add_check(plan: BuildPlan, toolchain: str, name: str) -> None:
     plan : amaranth.build.BuildPlan
         The project.
     toolchain, name : str
-        Its tools, as Amaranth calls them, and its name.
+        Tools of the project, as Amaranth calls them, and the project's name.
     """
     if toolchain not in _CHECKS:
         return

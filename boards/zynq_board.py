@@ -15,7 +15,7 @@ class ProcessingSystem:
     Parameters
     ----------
     ip : str
-        Its IP.
+        The processor's IP.
     preset : str
         What ``apply_bd_automation`` is told, so that memory and peripherals are those of the board.
     settings : dict

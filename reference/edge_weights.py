@@ -36,7 +36,7 @@ class EdgeWeights(NamedTuple):
     exponent : int
         Exponent of the mantissas.
     error : float
-        Their ``rounding_error``.
+        The weights' ``rounding_error``.
     """
 
     mantissas: IntArray
@@ -62,7 +62,7 @@ def rounding_error(weights: FloatArray, mantissas: IntArray, exponent: int,
     mantissas : (edges,) array of int
         What they are rounded to, times ``2**exponent``.
     exponent : int
-        See above.
+        Exponent of the mantissas.
     rows : (edges,) array of int
         Row of each weight. Rows without a weight that is not zero do not count.
     """

@@ -34,7 +34,7 @@ def chosen_exponent(exponent: int, peak: int | None, headroom: int, element_widt
     exponent : int
         The one it has.
     peak : int or None
-        Its peak, ``None`` if not valid.
+        The tensor's peak, ``None`` if not valid.
     headroom : int
         Bits left free above the peak.
     element_width : int

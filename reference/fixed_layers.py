@@ -53,7 +53,7 @@ class Gradient(NamedTuple, Generic[Number]):
     left, right : array or scipy.sparse array
         Mantissas, a row per vertex.
     accumulators : numpy.ndarray
-        Their product.
+        The operands' product.
     exponent : int
         Exponent of the accumulators.
     """

@@ -58,8 +58,8 @@ class FixedPasses:
         dM2. With jumping knowledge, dC2 is the gradient of H2 that comes from the last layer. Those
         of an evaluation end in ``.eval``.
     exponents : ExponentFile
-        Their exponents, by ``exponent_entries``; besides, "one" for the ones that sum a bias
-        gradient.
+        Exponents of the tensors, by ``exponent_entries``; besides, "one" for the ones that sum a
+        bias gradient.
     saturations : collections.Counter
         Elements that saturated so far, by tensor.
     sample : Sample

@@ -32,7 +32,7 @@ class FixedTensors:
     mantissas : dict
         By tensor.
     exponents : ExponentFile
-        Their exponents.
+        Exponents of the tensors.
     saturations : collections.Counter
         Elements that saturated so far, by tensor.
     """

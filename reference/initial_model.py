@@ -32,7 +32,7 @@ class InitialModel:
     sample : Sample
         What the first step is on.
     state : TrainingState
-        Its ``initial_state``.
+        The model's ``initial_state``.
     foreseen : dict
         Exponents of the second step, as ``initial_state`` gives them.
     """

@@ -224,7 +224,7 @@ class Recipe:
         gain : float
             The loss's gradient divided by the accumulated one.
         momentum_exponent : int
-            See above.
+            Exponent of the momenta's units.
         step : int
             Number of the step, from 1: Adam corrects its moments by it.
         raised : bool

@@ -22,7 +22,7 @@ class Older(NamedTuple):
     values : array of int64
         Mantissas.
     exponent : int
-        Theirs.
+        Exponent of the mantissas.
     """
 
     values: IntArray
@@ -62,7 +62,7 @@ class AllRows:
         name : Tensor
             Which tensor it is.
         exponent : int
-            Its exponent.
+            Exponent of the tensor.
         """
         return matrix
 

@@ -39,7 +39,7 @@ class Mantissas(NamedTuple):
     values : array or scipy.sparse array of int64
         The integers.
     exponent : int
-        Their exponent.
+        Exponent of the integers.
     """
 
     values: IntMatrix
@@ -69,7 +69,7 @@ class Sample:
     edge_exponent : int
         Exponent of the edge weights.
     edge_error : float
-        Their mean relative rounding error (``edge_weights.rounding_error``).
+        Mean relative rounding error of edge weights (``edge_weights.rounding_error``).
     root_weight : int
         Mantissa of 1 as an edge weight: how rows are added to sums over neighbours; likewise. 0 if
         none are.

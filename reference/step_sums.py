@@ -27,7 +27,7 @@ class StepSums:
     entries : dict
         Every entry of the exponent file after the passes: exponent and peak.
     metrics : Metrics
-        Of the forward passes.
+        Metrics of the forward passes.
     saturations : int
         Elements that saturated.
     """

@@ -67,11 +67,11 @@ class Tensor(str):
     kind : Kind
         What it is.
     layer : int
-        Its layer, from 1; 0 if all layers have it in common.
+        The tensor's layer, from 1; 0 if all layers have it in common.
     during : Pass
         What makes it.
     source : int
-        Of weights with jumping knowledge, the layer whose outputs they multiply; else 0.
+        The layer whose outputs weights with jumping knowledge multiply; else 0.
     """
 
     kind: Kind

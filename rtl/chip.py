@@ -43,7 +43,7 @@ class Converted(wiring.Component):
     members : dict
         The part's signature members.
     reset : Value, optional
-        Its reset, instead of that of the domain.
+        The part's reset, instead of that of the domain.
     """
 
     def __init__(self, module: str, members: dict[str, wiring.Member], *,

@@ -32,7 +32,7 @@ def run(command: Sequence[str], folder: Path, name: str,
     folder : pathlib.Path
         Where it runs.
     name : str
-        Of the log, and in errors.
+        Name of the log, and of the step in errors.
     stop : callable
         Asked every second; a text, the reason, stops the command and all that it has started.
 

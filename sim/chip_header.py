@@ -8,10 +8,10 @@ from hypercast.rtl.config import Config
 from hypercast.rtl.control.counters import Increments
 from hypercast.rtl.registers import COUNTERS
 from hypercast.sim.cxxrtl_names import cxx_name
-from hypercast.sim.gates import Bits, Memory
+from hypercast.sim.gates import Bits, GateMemory
 from hypercast.sim.group_code import GroupCode
-from hypercast.sim.pieces import Piece, Run, runs
-from hypercast.sim.vector_code import Operands, literal
+from hypercast.sim.pieces import Piece, PieceRun, runs
+from hypercast.sim.vector_code import VectorOperands, literal
 
 __all__ = ["chip_header", "link_wires", "signal_places", "sizes_header"]
 
@@ -39,7 +39,7 @@ def sizes_header(config: Config, code: GroupCode, elements: int) -> str:
     code : GroupCode
         The core's code.
     elements : int
-        Of a vector. Cores of a small chip do not fill one.
+        Elements of a vector. Cores of a small chip do not fill one.
     """
     return "\n".join([
         "#pragma once", "", "#include <cstddef>", "", f"#define kCount {elements}",
@@ -160,8 +160,8 @@ class _Chip:
                       f"+ i][{place}] = {word:#x}u;"
         yield from ["}", ""]
 
-    def _operands(self) -> Operands:
-        return Operands(self._code.places, self._code.address, lambda text, size: text)
+    def _operands(self) -> VectorOperands:
+        return VectorOperands(self._code.places, self._code.address, lambda text, size: text)
 
     def _publish(self) -> Iterator[str]:
         """What a group shows others: what comes to their inputs, and what control reads."""
@@ -304,8 +304,9 @@ def signal_places(code: GroupCode) -> dict[str, list[list[int]]]:
     Returns
     -------
     dict
-        Its name to a list of runs, lowest bits first: offset of the piece (in bytes of a core),
-        bits of its elements, first bit, number of bits, and whether it is one bit again and again.
+        Name of each signal to a list of runs, lowest bits first: offset of the piece (in bytes of
+        a core), bits of its elements, first bit, number of bits, and whether it is one bit again
+        and again.
         A constant has offset -1, and its value instead of a first bit.
     """
     begins, offset = {}, 0
@@ -315,7 +316,7 @@ def signal_places(code: GroupCode) -> dict[str, list[list[int]]]:
         begins[area] = offset
         offset += code.sizes.get(area, 0)
 
-    def place(run: Run) -> list[int]:
+    def place(run: PieceRun) -> list[int]:
         if run.piece is None:
             return [-1, 8, run.first, run.width, 0]
         where = code.where[run.piece.number]
@@ -331,7 +332,7 @@ def _thirty_two(bits: Bits) -> list[Bits]:
     return [bits[first:first + 32] for first in range(0, len(bits), 32)]
 
 
-def _words(memory: Memory) -> Iterator[tuple[int, int]]:
+def _words(memory: GateMemory) -> Iterator[tuple[int, int]]:
     """(place, value) of the 32-bit pieces of a memory's initial contents that are not zero."""
     if "1" not in memory.initial:
         return
@@ -356,7 +357,7 @@ def chip_header(config: Config, code: GroupCode, elements: int, wires: Wires) ->
     code : GroupCode
         The core's code.
     elements : int
-        Of a vector.
+        Elements of a vector.
     wires : list
         Wires between the cores and the control unit, as ``rtl.chip.wires`` gives them.
     """

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partialmethod
 from typing import Any, TypeAlias
 
-__all__ = ["Bit", "Gate", "GateNetlist", "Memory", "MemoryPort", "read_netlist"]
+__all__ = ["Bit", "Gate", "GateMemory", "GateNetlist", "MemoryPort", "read_netlist"]
 
 #: A net's number, or a constant: ``"0"`` or ``"1"``.
 Bit: TypeAlias = int | str
@@ -51,14 +51,14 @@ class Gate:
 class MemoryPort:
     """A port of a memory: its address, what enables it, and the data that it takes or gives."""
 
-    memory: "Memory"
+    memory: "GateMemory"
     address: Bits
     enable: Bits
     data: Bits
 
 
 @dataclass(eq=False)
-class Memory:
+class GateMemory:
     """A memory: words of ``width`` bits, and what writes them. Later ports have priority."""
 
     name: str
@@ -74,7 +74,7 @@ class GateNetlist:
     """Gates and memories of a module; ``initial`` has registers' bits that begin with one."""
 
     gates: list[Gate]
-    memories: list[Memory]
+    memories: list[GateMemory]
     ports: dict[str, tuple[str, Bits]]
     names: dict[str, Bits]
     initial: set[int]
@@ -94,7 +94,7 @@ class _Reader:
 
     def __init__(self, module: Mapping[str, Any], part_of: Mapping[str, str]) -> None:
         self.gates: list[Gate] = []
-        self.memories: list[Memory] = []
+        self.memories: list[GateMemory] = []
         self._alias: dict[int, Bit] = {}
         nets = [bit for net in module["netnames"].values() for bit in net["bits"]
                 if isinstance(bit, int)]
@@ -334,8 +334,8 @@ class _Reader:
         if "1" in parameters["RD_TRANSPARENCY_MASK"] or _number(parameters, "OFFSET"):
             raise ValueError(f"the simulation has no rule for memory {name}: it has transparent "
                              f"ports, or begins at another address than zero")
-        memory = Memory(parameters["MEMID"].removeprefix("\\"), self._part,
-                        _number(parameters, "SIZE"), width, parameters["INIT"])
+        memory = GateMemory(parameters["MEMID"].removeprefix("\\"), self._part,
+                            _number(parameters, "SIZE"), width, parameters["INIT"])
         self.memories.append(memory)
 
         def part(end: str, index: int, count: int) -> Bits:

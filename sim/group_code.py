@@ -7,9 +7,9 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
-from hypercast.sim.gates import Bits, Gate, GateNetlist, Memory, MemoryPort
+from hypercast.sim.gates import Bits, Gate, GateMemory, GateNetlist, MemoryPort
 from hypercast.sim.pieces import BITWISE, Piece, cut
-from hypercast.sim.vector_code import Operands, gate_code, literal
+from hypercast.sim.vector_code import VectorOperands, gate_code, literal
 
 __all__ = ["GroupCode", "Place"]
 
@@ -58,7 +58,7 @@ class GroupCode:
     netlist : GateNetlist
         The module.
     parts : sequence of str
-        Its parts; ``REST`` is evaluated first.
+        Parts of the module; ``REST`` is evaluated first.
     wires : sequence
         (output, input) pairs of names of ports that wires join, so that both are cut alike.
     watched : sequence of str
@@ -273,7 +273,7 @@ class _Function:
         self._lines: list[str] = []
         self._names: dict[int, str] = {}
         self._kept: dict[str, str] = {}
-        self._operands = Operands(code.places, self._name, self._keep)
+        self._operands = VectorOperands(code.places, self._name, self._keep)
         for step in steps:
             if step.write:
                 self._write(step.write)
@@ -348,7 +348,7 @@ class _Function:
                 if piece.number in self._code.where:
                     self._lines.append(f"    {self._code.address(piece)} = {name};")
 
-    def _word(self, memory: Memory, address: Bits, beyond: str | None,
+    def _word(self, memory: GateMemory, address: Bits, beyond: str | None,
               places: Sequence[str]) -> str:
         """C++ that finds the word of core ``i``; none is beyond a memory's end."""
         index = self._code.netlist.memories.index(memory)

@@ -3,7 +3,7 @@
 import random
 from collections import Counter
 
-from hypercast.host.runtime.transport import Port
+from hypercast.host.runtime.transport import BytePort
 
 __all__ = ["FAULTS", "FaultyLine"]
 
@@ -13,12 +13,12 @@ FAULTS = ("flip", "lose", "repeat", "garbage", "delay")
 _LONGEST_GARBAGE = 40
 
 
-class FaultyLine(Port):
+class FaultyLine(BytePort):
     """Another port, with faults in both directions.
 
     Parameters
     ----------
-    port : Port
+    port : BytePort
         The port.
     rng : random.Random
         What happens when.
@@ -31,7 +31,7 @@ class FaultyLine(Port):
         Kind of fault to how many there were.
     """
 
-    def __init__(self, port: Port, rng: random.Random, rate: float) -> None:
+    def __init__(self, port: BytePort, rng: random.Random, rate: float) -> None:
         self._port, self._rng, self._rate = port, rng, rate
         self._late = {"sent": b"", "received": b""}
         self.injected: Counter[str] = Counter()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from hypercast.sim.gates import WIDEST, Bit, Bits, Gate
 
-__all__ = ["Piece", "Run", "cut", "runs"]
+__all__ = ["Piece", "PieceRun", "cut", "runs"]
 
 #: Kinds of gates whose bits depend each on the same bit of the operands.
 BITWISE = ("and", "or", "xor", "not", "mux", "register")
@@ -22,7 +22,7 @@ class Piece:
     Attributes
     ----------
     number : int
-        Of the piece.
+        Number of the piece.
     gate : Gate
         Where it comes from.
     first : int
@@ -43,7 +43,7 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Run:
+class PieceRun:
     """Part of an operand: a slice of a piece, the same bit of it ``count`` times, or a constant.
 
     Attributes
@@ -152,7 +152,7 @@ def cut(gates: Sequence[Gate], others: Iterable[Bits],
     return places
 
 
-def runs(bits: Sequence[Bit], places: Mapping[Bit, tuple[Piece, int]]) -> Iterator[Run]:
+def runs(bits: Sequence[Bit], places: Mapping[Bit, tuple[Piece, int]]) -> Iterator[PieceRun]:
     """The runs that an operand is made of, the lowest bits first; undriven bits are zero."""
     index = 0
     while index < len(bits):
@@ -164,16 +164,16 @@ def runs(bits: Sequence[Bit], places: Mapping[Bit, tuple[Piece, int]]) -> Iterat
             while index < len(bits) and bits[index] not in places:
                 value |= int(bits[index] == "1") << index - start
                 index += 1
-            yield Run(None, value, index - start)
+            yield PieceRun(None, value, index - start)
             continue
         piece, place = found
         if index < len(bits) and bits[index] == bits[start]:
             while index < len(bits) and bits[index] == bits[start]:
                 index += 1
-            yield Run(piece, place, index - start, repeated=True)
+            yield PieceRun(piece, place, index - start, repeated=True)
         else:
             while index < len(bits) and \
                     places.get(bits[index]) == (piece, place + index - start) \
                     and not (index + 1 < len(bits) and bits[index + 1] == bits[index]):
                 index += 1
-            yield Run(piece, place, index - start)
+            yield PieceRun(piece, place, index - start)

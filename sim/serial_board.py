@@ -4,13 +4,13 @@ import ctypes
 from collections.abc import Callable
 from pathlib import Path
 
-from hypercast.host.runtime.transport import Port
+from hypercast.host.runtime.transport import BytePort
 from hypercast.rtl.config import Config
 from hypercast.rtl.serial.bit_period import FRACTION
 from hypercast.sim.library import load_library
 from hypercast.sim.serial_build import BIT_PERIOD, build_board
 
-__all__ = ["BYTE_CYCLES", "SerialBoard"]
+__all__ = ["BYTE_CYCLES", "SimulatedSerialBoard"]
 
 #: Cycles of a byte on the line: start bit, eight bits, stop bit.
 BYTE_CYCLES = 10 * BIT_PERIOD / FRACTION
@@ -30,7 +30,7 @@ def _load(path: Path) -> ctypes.CDLL:
     })
 
 
-class SerialBoard(Port):
+class SimulatedSerialBoard(BytePort):
     """The whole board under CXXRTL: UART pins, link and chip.
 
     Parameters

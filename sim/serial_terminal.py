@@ -5,7 +5,7 @@ from typing import Protocol, Self
 
 from hypercast.sim.pseudo_terminal import PseudoTerminal
 
-__all__ = ["Board", "SerialTerminal"]
+__all__ = ["SerialTerminal", "TerminalBoard"]
 
 #: Cycles simulated between two looks at what the host has sent: a host that waits for an answer
 #: before it asks again waits as long each time.
@@ -14,7 +14,7 @@ _SLICE = 200
 _REST = 0.1
 
 
-class Board(Protocol):
+class TerminalBoard(Protocol):
     """What is behind the port."""
 
     @property
@@ -41,7 +41,7 @@ class SerialTerminal:
 
     Parameters
     ----------
-    board : Board
+    board : TerminalBoard
         The board; it is closed with the port.
 
     Attributes
@@ -55,7 +55,7 @@ class SerialTerminal:
         If this machine has no pseudo-terminals.
     """
 
-    def __init__(self, board: Board) -> None:
+    def __init__(self, board: TerminalBoard) -> None:
         self._board = board
         self._terminal = PseudoTerminal()
         self.name = self._terminal.name

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from hypercast.sim.gates import Bit, Bits
-from hypercast.sim.pieces import Piece, Run, runs
+from hypercast.sim.pieces import Piece, PieceRun, runs
 
-__all__ = ["Operands", "gate_code", "literal"]
+__all__ = ["VectorOperands", "gate_code", "literal"]
 
 #: C++ of a vector, or a constant that all elements have.
 Expression: TypeAlias = str | int
@@ -21,7 +21,7 @@ def literal(value: int) -> str:
     return f"{value:#x}ull" if value >> 31 else str(value)
 
 
-class Operands:
+class VectorOperands:
     """Operands as C++, from the pieces that they are made of.
 
     Parameters
@@ -41,7 +41,7 @@ class Operands:
         self._name = name
         self._keep = keep
 
-    def runs(self, bits: Sequence[Bit]) -> list[Run]:
+    def runs(self, bits: Sequence[Bit]) -> list[PieceRun]:
         """The runs of an operand."""
         return list(runs(bits, self._places))
 
@@ -69,7 +69,7 @@ class Operands:
                 terms.append(self._extended(run, sign, position, size, clean))
                 position += sign.width
             elif run.repeated:
-                bit = self._slice(Run(run.piece, run.first, 1), 0, size, False)
+                bit = self._slice(PieceRun(run.piece, run.first, 1), 0, size, False)
                 spread = f"-{bit}"
                 if not last or (clean and position + run.width < size):
                     spread = f"({spread} & {literal(_ones(run.width))})"
@@ -95,7 +95,7 @@ class Operands:
         """An expression's name, so that it is computed once."""
         return self._keep(expression, size)
 
-    def in_place(self, run: Run) -> str:
+    def in_place(self, run: PieceRun) -> str:
         """A run where it is in its piece, and zeros around it."""
         assert run.piece
         name = self._name(run.piece)
@@ -107,7 +107,7 @@ class Operands:
         name = self._name(piece)
         return name if piece.element == size else self._keep(f"TO({size}, {name})", size)
 
-    def _slice(self, run: Run, position: int, size: int, dirty: bool) -> str:
+    def _slice(self, run: PieceRun, position: int, size: int, dirty: bool) -> str:
         """A slice, moved to a position."""
         piece = run.piece
         assert piece
@@ -129,7 +129,8 @@ class Operands:
         shift = position - run.first
         return f"({found} {'<<' if shift > 0 else '>>'} {abs(shift)})" if shift else found
 
-    def _extended(self, run: Run, sign: Run, position: int, size: int, clean: bool) -> str:
+    def _extended(self, run: PieceRun, sign: PieceRun, position: int, size: int,
+                  clean: bool) -> str:
         """A slice and its sign, which is above it, again and again."""
         piece, width = run.piece, run.width + 1
         assert piece
@@ -163,28 +164,28 @@ def _constant(value: int, size: int) -> str:
     return f"ALL({size}, {literal(value)})"
 
 
-def gate_code(kind: str, width: int, inputs: Sequence[Bits], operands: Operands) -> str:
+def gate_code(kind: str, width: int, inputs: Sequence[Bits], operands: VectorOperands) -> str:
     """C++ of what a gate gives, in the elements that ``width`` bits need."""
     found = _RULES[kind](width, inputs, operands)
     return _constant(found, _size(width)) if isinstance(found, int) else found
 
 
-def _bitwise(sign: str) -> Callable[[int, Sequence[Bits], Operands], Expression]:
-    def rule(width: int, inputs: Sequence[Bits], operands: Operands) -> Expression:
+def _bitwise(sign: str) -> Callable[[int, Sequence[Bits], VectorOperands], Expression]:
+    def rule(width: int, inputs: Sequence[Bits], operands: VectorOperands) -> Expression:
         first, second = (operands.vector(bits, _size(width)) for bits in inputs)
         return f"{first} {sign} {second}"
     return rule
 
 
-def _not(width: int, inputs: Sequence[Bits], operands: Operands) -> Expression:
+def _not(width: int, inputs: Sequence[Bits], operands: VectorOperands) -> Expression:
     return f"{operands.vector(inputs[0], _size(width))} ^ {literal(_ones(width))}"
 
 
-def _same(width: int, inputs: Sequence[Bits], operands: Operands) -> Expression:
+def _same(width: int, inputs: Sequence[Bits], operands: VectorOperands) -> Expression:
     return operands.expression(inputs[0], _size(width))
 
 
-def _mux(width: int, inputs: Sequence[Bits], operands: Operands) -> Expression:
+def _mux(width: int, inputs: Sequence[Bits], operands: VectorOperands) -> Expression:
     size = _size(width)
     choice = operands.bit(inputs[2][0])
     if isinstance(choice, int):
@@ -211,7 +212,7 @@ def _mux(width: int, inputs: Sequence[Bits], operands: Operands) -> Expression:
     return f"CHOOSE({size}, {mask}, {yes}, {no})"
 
 
-def _grouped(found: Iterable[Run], operands: Operands) -> dict[int, list[str]]:
+def _grouped(found: Iterable[PieceRun], operands: VectorOperands) -> dict[int, list[str]]:
     """Runs in place, by bits of their elements; those of whole pieces of one bit are 1."""
     grouped: dict[int, list[str]] = {}
     for run in found:
@@ -221,7 +222,7 @@ def _grouped(found: Iterable[Run], operands: Operands) -> dict[int, list[str]]:
     return grouped
 
 
-def _any(width: int, inputs: Sequence[Bits], operands: Operands) -> Expression:
+def _any(width: int, inputs: Sequence[Bits], operands: VectorOperands) -> Expression:
     found = operands.runs(inputs[0])
     if any(run.piece is None and run.first for run in found):
         return 1
@@ -232,7 +233,7 @@ def _any(width: int, inputs: Sequence[Bits], operands: Operands) -> Expression:
     return " | ".join(terms) or 0
 
 
-def _all(width: int, inputs: Sequence[Bits], operands: Operands) -> Expression:
+def _all(width: int, inputs: Sequence[Bits], operands: VectorOperands) -> Expression:
     found = operands.runs(inputs[0])
     if any(run.piece is None and run.first != _ones(run.width) for run in found):
         return 0
@@ -247,7 +248,7 @@ def _all(width: int, inputs: Sequence[Bits], operands: Operands) -> Expression:
     return " & ".join(terms) or 1
 
 
-def _odd(width: int, inputs: Sequence[Bits], operands: Operands) -> Expression:
+def _odd(width: int, inputs: Sequence[Bits], operands: VectorOperands) -> Expression:
     found = operands.runs(inputs[0])
     constant = sum(run.first.bit_count() for run in found if run.piece is None) & 1
     folded: str | None = None
@@ -263,8 +264,8 @@ def _odd(width: int, inputs: Sequence[Bits], operands: Operands) -> Expression:
     return " ^ ".join([*terms, *(["1"] if constant else [])])
 
 
-def _sum(sign: str) -> Callable[[int, Sequence[Bits], Operands], Expression]:
-    def rule(width: int, inputs: Sequence[Bits], operands: Operands) -> Expression:
+def _sum(sign: str) -> Callable[[int, Sequence[Bits], VectorOperands], Expression]:
+    def rule(width: int, inputs: Sequence[Bits], operands: VectorOperands) -> Expression:
         size = _size(width)
         values = [operands.expression(bits, size, clean=False) for bits in inputs]
         first, *others = (value if isinstance(value, str) else _constant(value, size)
@@ -273,7 +274,7 @@ def _sum(sign: str) -> Callable[[int, Sequence[Bits], Operands], Expression]:
     return rule
 
 
-def _equal(width: int, inputs: Sequence[Bits], operands: Operands) -> Expression:
+def _equal(width: int, inputs: Sequence[Bits], operands: VectorOperands) -> Expression:
     first, second = inputs
     size = _size(len(first))
     one, other = (operands.expression(bits, size) for bits in inputs)
@@ -295,7 +296,7 @@ def _equal(width: int, inputs: Sequence[Bits], operands: Operands) -> Expression
     return f"EQUAL({size}, {one}, {other})"
 
 
-def _less(width: int, inputs: Sequence[Bits], operands: Operands) -> Expression:
+def _less(width: int, inputs: Sequence[Bits], operands: VectorOperands) -> Expression:
     size = _size(len(inputs[0]))
     first, second = (operands.vector(bits, size) for bits in inputs)
     return f"LESS({size}, {first}, {second})"
@@ -305,15 +306,15 @@ def _signed(bits: Bits, size: int) -> Bits:
     return [*bits, *bits[-1:] * (size - len(bits))]
 
 
-def _signed_less(width: int, inputs: Sequence[Bits], operands: Operands) -> Expression:
+def _signed_less(width: int, inputs: Sequence[Bits], operands: VectorOperands) -> Expression:
     size = _size(len(inputs[0]))
     first, second = (operands.vector(_signed(bits, size), size) for bits in inputs)
     return f"SIGNED_LESS({size}, {first}, {second})"
 
 
 def _shift(macro: str, *, signed: bool = False,
-           ) -> Callable[[int, Sequence[Bits], Operands], Expression]:
-    def rule(width: int, inputs: Sequence[Bits], operands: Operands) -> Expression:
+           ) -> Callable[[int, Sequence[Bits], VectorOperands], Expression]:
+    def rule(width: int, inputs: Sequence[Bits], operands: VectorOperands) -> Expression:
         bits, amount = inputs
         size = max(32, _size(width))  # few machines shift shorter elements
         while amount and amount[-1] == "0":
@@ -334,7 +335,7 @@ def _shift(macro: str, *, signed: bool = False,
     return rule
 
 
-_RULES: Mapping[str, Callable[[int, Sequence[Bits], Operands], Expression]] = {
+_RULES: Mapping[str, Callable[[int, Sequence[Bits], VectorOperands], Expression]] = {
     "and": _bitwise("&"), "or": _bitwise("|"), "xor": _bitwise("^"), "not": _not, "mux": _mux,
     "register": _same, "any": _any, "all": _all, "odd": _odd,
     "add": _sum("+"), "sub": _sum("-"), "mul": _sum("*"),

@@ -32,7 +32,7 @@ def columns(samples: npt.NDArray[np.uint8], places: Sequence[Places], elements: 
     places : sequence
         The signals' runs.
     elements : int
-        Of a vector.
+        Elements of a vector.
     member : int
         The core's element.
     """

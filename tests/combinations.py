@@ -14,7 +14,7 @@ def redundant(combinations):
     Returns
     -------
     list of bool
-        Of each combination, whether it can be left out.
+        Whether each combination can be left out.
     """
     missing = set().union(*(found.items() for found in combinations))
     left_out = [True] * len(combinations)

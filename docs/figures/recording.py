@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from docs.figures.training import trainer
 from hypercast.host.compiler.job import Job
-from hypercast.host.runtime.timeline import Instruction
+from hypercast.host.runtime.timeline import IssuedInstruction
 from hypercast.reference.tensor import Tensor
 from hypercast.rtl.isa import Engine, Opcode
 
@@ -76,7 +76,7 @@ def record() -> Recording:
     return Recording(profile.cycles, found)
 
 
-def _subject(instruction: Instruction, job: Job) -> str:
+def _subject(instruction: IssuedInstruction, job: Job) -> str:
     """What an instruction works on, and which panel of it."""
     fields, name = instruction.fields, instruction.name.partition(" ")[2]
     if fields["opcode"] == Opcode.MATMUL and fields["panels"] > 1 and not fields["transposed"]:

@@ -78,9 +78,9 @@ def against_float_figures(name: str, trainings: list[dict[Any, float]], bars: Ma
     Parameters
     ----------
     name : str
-        Of graph and network; the figures' names begin with it.
+        Names of graph and network, with which the figures' names begin.
     trainings : list of dict
-        Of ``train_all``, one for each seed.
+        What ``train_all`` gives for each seed.
     bars : dict
         Element width to the points that accuracy may be below that of float64.
     """

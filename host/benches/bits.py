@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hypercast.host.benches.figure import Figure
-from hypercast.host.benches.trainings import Training, compare_training
+from hypercast.host.benches.trainings import BenchTraining, compare_training
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.files.reading.json_file import read_json
 from hypercast.host.training.prepare import open_device
@@ -24,10 +24,10 @@ _BASE = _DEMO.replace(lanes=4, planes=4, program_rows=512)
 
 #: Trainings under CXXRTL: both bundled graphs, and one graph over many configurations.
 COMPILED = {
-    "karate, demo preset": Training(dataset="karate", config=_DEMO, epochs=60),
-    "blocks, demo preset": Training(dataset="blocks", config=_DEMO, epochs=60),
-    "karate, Adam": Training(dataset="karate", config=_DEMO, epochs=20, optimiser="adam"),
-    "karate, 8-bit elements": Training(
+    "karate, demo preset": BenchTraining(dataset="karate", config=_DEMO, epochs=60),
+    "blocks, demo preset": BenchTraining(dataset="blocks", config=_DEMO, epochs=60),
+    "karate, Adam": BenchTraining(dataset="karate", config=_DEMO, epochs=20, optimiser="adam"),
+    "karate, 8-bit elements": BenchTraining(
         dataset="karate", config=_DEMO.replace(element_width=8), epochs=20),
 }
 #: Configurations that must all give the same bits as each other.
@@ -43,8 +43,8 @@ SAME_BITS = {
 }
 #: Trainings under cocotb with Verilator.
 VERILATED = {
-    "karate": Training(dataset="karate", config=_DEMO, epochs=30),
-    "blocks": Training(dataset="blocks", config=_DEMO, epochs=10),
+    "karate": BenchTraining(dataset="karate", config=_DEMO, epochs=30),
+    "blocks": BenchTraining(dataset="blocks", config=_DEMO, epochs=10),
 }
 
 
@@ -102,7 +102,7 @@ def _digest(snapshot):
     return digest.hexdigest()
 
 
-def run_verilated(training: Training) -> dict[str, Any]:
+def run_verilated(training: BenchTraining) -> dict[str, Any]:
     """One training under cocotb with Verilator; returns a dictionary of words, equal, cycles."""
     from hypercast.rtl.chip import CORE_MODULE
     from hypercast.rtl.export.chip_conversion import to_verilog
@@ -130,7 +130,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     digests = set()
     for name, config in SAME_BITS.items():
         progress(f"blocks, {name}")
-        training = Training(dataset="blocks", config=config, epochs=5)
+        training = BenchTraining(dataset="blocks", config=config, epochs=5)
         words, snapshot, cycles = _compiled(training, progress)
         figures += _figures(f"blocks, {training.epochs} epochs, {name}", words, cycles)
         digests.add(_digest(snapshot))

@@ -1,7 +1,7 @@
 """cocotb test module: one training on the chip, compared with the reference in every word.
 
-The training is a pickled ``Training`` named by ``HYPERCAST_TRAINING``; the result is written as
-JSON beside it.
+The training is a pickled ``BenchTraining`` named by ``HYPERCAST_TRAINING``; the result is written
+as JSON beside it.
 """
 
 import json

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from hypercast.host.benches.figure import Figure
-from hypercast.host.benches.trainings import Training
+from hypercast.host.benches.trainings import BenchTraining
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
 from hypercast.host.runtime.driver import Driver
@@ -18,19 +18,19 @@ from hypercast.host.training.prepare import open_device
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.registers import Space
 from hypercast.sim.line_faults import FaultyLine
-from hypercast.sim.serial_board import BYTE_CYCLES, SerialBoard
+from hypercast.sim.serial_board import BYTE_CYCLES, SimulatedSerialBoard
 from hypercast.sim.serial_terminal import SerialTerminal
 
 __all__ = ["run"]
 
 #: Through the pseudo-terminal, by preset; that of the board is folded.
-_KARATE = {"demo": Training(dataset="karate", config=PRESETS["demo"], epochs=10),
-           "ulx3s": Training(dataset="karate", config=PRESETS["ulx3s"], epochs=3)}
+_KARATE = {"demo": BenchTraining(dataset="karate", config=PRESETS["demo"], epochs=10),
+           "ulx3s": BenchTraining(dataset="karate", config=PRESETS["ulx3s"], epochs=3)}
 #: So slow that no time-out expires, however busy the machine is that simulates the board.
 _BAUD = 300
 #: Words of the throughput measurements.
 _WORDS = 4000
-_SMALL = Training(dataset="karate", config=PRESETS["tiny"], epochs=3, hidden=(2,))
+_SMALL = BenchTraining(dataset="karate", config=PRESETS["tiny"], epochs=3, hidden=(2,))
 _FAULTS = 1000
 #: Faults per byte: more than every second of the longest frames is hit.
 _RATE = 1 / 1000
@@ -90,7 +90,7 @@ def _train(device, training):
 
 def _terminal(preset, progress):
     training = _KARATE[preset]
-    board = SerialBoard(training.config, folded=preset == "ulx3s", progress=progress)
+    board = SimulatedSerialBoard(training.config, folded=preset == "ulx3s", progress=progress)
     with SerialTerminal(board) as terminal:
         progress(f"karate through {terminal.name}, preset {preset}")
         device = open_device(f"serial:{terminal.name}@{_BAUD}", training.model(), training.config)
@@ -105,7 +105,7 @@ def _terminal(preset, progress):
 
 def _throughput(progress):
     progress("throughput")
-    board = SerialBoard(_SMALL.config, progress=progress)
+    board = SimulatedSerialBoard(_SMALL.config, progress=progress)
     transport = SerialTransport(board, number=1)
     driver = Driver(transport, _SMALL.config)
     values = np.random.default_rng(1).integers(1 << 32, size=(_WORDS // 2, 1), dtype=np.uint32)
@@ -144,7 +144,7 @@ def _one(board, rng, expected):
 
 
 def _faults(progress):
-    board = SerialBoard(_SMALL.config, progress=progress)
+    board = SimulatedSerialBoard(_SMALL.config, progress=progress)
     expected = _reference(_SMALL)
     rng = random.Random(1)
     outcomes = {"right": 0, "wrong": 0, "hanging": 0, "given up": 0}

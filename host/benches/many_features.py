@@ -91,7 +91,7 @@ def many_features_figures(progress: Callable[[str], None], *, seeds: int, epochs
     bars : dict
         Element width to the points that accuracy may be below that of float64.
     **sizes
-        Of ``many_features_graph``.
+        What ``many_features_graph`` takes.
     """
     # Else accuracy still swings by points when training ends, whatever computes it.
     schedule = ((max(3 * epochs // 5, 1), 0.3), (max(4 * epochs // 5, 2), 0.1))

@@ -12,7 +12,7 @@ from hypercast.host.cluster.description import load_cluster
 from hypercast.host.planner.pipelines import BoardStage, evaluated, schedules_for, stage_footprint
 from hypercast.host.planner.plan import Plan
 from hypercast.host.planner.problem import Problem
-from hypercast.host.planner.search import Comparison, search
+from hypercast.host.planner.search import PlanComparison, search
 from hypercast.host.planner.strategies import bapipe, graphpipe, piper
 from hypercast.host.planner.strategies.equal_layers import equal_stages
 from hypercast.host.schedules.execution import run as simulated
@@ -125,7 +125,7 @@ def _executed(progress: Callable[[str], None]) -> Iterator[Figure]:
                  value=sum(abs(planned / taken - 1) <= 0.05 for _, planned, taken in trainings))
 
 
-def _balance(problem: Problem, comparison: Comparison, title: str) -> Iterator[Figure]:
+def _balance(problem: Problem, comparison: PlanComparison, title: str) -> Iterator[Figure]:
     """Layers balanced by time against as many layers on each of all boards, same schedules."""
     stages = equal_stages(problem, problem.boards)
     equal = [evaluated(problem, bapipe.DISCIPLINE, stages, schedule)
@@ -141,7 +141,7 @@ def _balance(problem: Problem, comparison: Comparison, title: str) -> Iterator[F
                  value=sum(speeds) / len(speeds) / min(speeds))
 
 
-def _memory(problem: Problem, comparison: Comparison, title: str) -> Iterator[Figure]:
+def _memory(problem: Problem, comparison: PlanComparison, title: str) -> Iterator[Figure]:
     """The fullest board of a plan against what one board alone would need."""
     board = problem.fastest[0]
     alone = stage_footprint(problem, BoardStage(
@@ -151,7 +151,7 @@ def _memory(problem: Problem, comparison: Comparison, title: str) -> Iterator[Fi
                  value=alone / least.fullest, unit="x", bar=4)
 
 
-def _chosen(title: str, comparison: Comparison, slower: list[float]) -> Iterator[Figure]:
+def _chosen(title: str, comparison: PlanComparison, slower: list[float]) -> Iterator[Figure]:
     """What is chosen; ``slower`` gets how much slower that is than the fastest."""
     for staleness in (False, True):
         allowed = [plan for plan in comparison.plans if staleness or plan.exact]
@@ -163,7 +163,7 @@ def _chosen(title: str, comparison: Comparison, slower: list[float]) -> Iterator
             slower.append(chosen.seconds / min(plan.seconds for plan in allowed))
 
 
-def _factors(system: str, found: dict[tuple[str, str], Comparison]) -> Iterator[Figure]:
+def _factors(system: str, found: dict[tuple[str, str], PlanComparison]) -> Iterator[Figure]:
     """A system against its rivals: where it gains most, and where it loses most."""
     for rival in _RIVALS[system]:
         factors = {}

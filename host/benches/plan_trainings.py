@@ -34,7 +34,7 @@ from hypercast.host.training.planning import assignment_of, planned_description,
 from hypercast.host.training.share import Share
 from hypercast.host.training.trainer import Trainer
 
-__all__ = ["BOARDS", "TRAININGS", "PlannedTraining", "measured", "seconds_of"]
+__all__ = ["BOARDS", "TRAININGS", "PlannedTrial", "measured", "seconds_of"]
 
 #: Boards of each training.
 BOARDS = 4
@@ -45,7 +45,7 @@ _SLOW = "vcu128-4-slow"
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlannedTraining:
+class PlannedTrial:
     """A training, boards, and a way to share it.
 
     Parameters
@@ -145,9 +145,9 @@ _SAGE = Model("sage", hidden=(64, 64))
 
 
 def _of(name: str, cluster: str, graph: Callable[[], Graph], model: Model,
-        plan: Callable[[Problem], Plan | str], **more: Any) -> PlannedTraining:
-    return PlannedTraining(name=f"{name}, {cluster}", cluster=cluster, graph=graph, model=model,
-                           plan=plan, **more)
+        plan: Callable[[Problem], Plan | str], **more: Any) -> PlannedTrial:
+    return PlannedTrial(name=f"{name}, {cluster}", cluster=cluster, graph=graph, model=model,
+                        plan=plan, **more)
 
 
 #: What is planned and trained.
@@ -197,7 +197,7 @@ def main() -> None:
         print(json.dumps(found))
 
 
-def seconds_of(training: PlannedTraining, group: Group) -> Iterator[tuple[float, float]]:
+def seconds_of(training: PlannedTrial, group: Group) -> Iterator[tuple[float, float]]:
     """On the leader, the seconds of a step as planned and as trained; nothing on other ranks."""
     cluster, graph = training.boards(), training.graph()
     description = training.description(cluster)

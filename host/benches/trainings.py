@@ -14,7 +14,7 @@ from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import Config
 
-__all__ = ["Compared", "Training", "compare_training"]
+__all__ = ["BenchTraining", "Compared", "compare_training"]
 
 
 class Compared(Protocol):
@@ -33,7 +33,7 @@ class Compared(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Training:
+class BenchTraining:
     """A training job, small enough to be compared in every word of every epoch.
 
     Parameters

@@ -16,22 +16,24 @@ class Assignment:
         What each has its own of, one of ``SCHEMES``; by default samples if there are such, else a
         part of the graph.
     boards : tuple of str
-        Their names in a cluster, in the order of their ranks; its first ones if none are given.
+        Names of the boards in a cluster, in the order of ranks. By default they are the first
+        ones of the cluster.
     micro_batches : tuple of int
-        Of samples: how many of a step each board takes.
+        With samples: how many of a step each board takes.
     parts : tuple of float
-        Of a graph: which share of the edges each board has.
+        With a graph in parts: which share of the edges each board has.
     runs : tuple of range
-        Of layers: those of each board, from 1.
+        With layers: the layers of each board, from 1.
     in_flight : tuple of int
-        Of layers: micro-batches that each board has begun and not done, at most.
+        With layers: micro-batches that each board has begun and not done, at most.
     smoothing : float, optional
-        Of a graph: if it is given, rows of other boards are those of the step before, or a running
-        mean that keeps this share of itself in each step. The bits are not those of one board, but
-        of as many parts.
+        With a graph in parts: if it is given, rows of other boards are those of the step before, or
+        a running mean that keeps this share of itself in each step. The bits are not those of one
+        board, but of as many parts.
     versions : int
-        Of layers: versions of the weights. With 2, gradients are of weights one step older, so that
-        a step begins while the one before is under way. The bits are not those of exact training.
+        With layers: versions of the weights. With 2, gradients are of weights one step older, so
+        that a step begins while the one before is under way. The bits are not those of exact
+        training.
     """
 
     scheme: str | None = None

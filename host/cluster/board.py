@@ -8,7 +8,7 @@ from typing import Any
 from hypercast.boards.hbm_board import CLOCK, HBM_BOARDS
 from hypercast.boards.serial_board import SERIAL_BOARDS, is_folded
 from hypercast.boards.zynq_board import ZYNQ_BOARDS
-from hypercast.host.cluster.link import Link
+from hypercast.host.cluster.link import ClusterLink
 from hypercast.host.training.description.conversion import DescriptionError, checked
 from hypercast.rtl.config import PRESETS, Config, ConfigurationError
 from hypercast.rtl.isa import ADDRESS_WIDTH
@@ -21,12 +21,12 @@ ROWS, PIECES, NO_OVERLAP = _TRANSFERS = ("rows", "pieces", "waiting")
 
 _KINDS = HBM_BOARDS | SERIAL_BOARDS | ZYNQ_BOARDS
 #: PCIe Gen3 x4: 31.5 Gb/s, four fifths of which are data; and a call of the operating system.
-_PCIE = Link(bandwidth=25e9 / 8, latency=10e-6)
+_PCIE = ClusterLink(bandwidth=25e9 / 8, latency=10e-6)
 #: 3,000,000 baud: eight of ten bits are data, and a tenth of that frames and addresses; and a
 #: turn of USB.
-_SERIAL = Link(bandwidth=270e3, latency=1e-3)
+_SERIAL = ClusterLink(bandwidth=270e3, latency=1e-3)
 #: A processor that writes to its own memory.
-_MAPPED = Link(bandwidth=1e9, latency=1e-6)
+_MAPPED = ClusterLink(bandwidth=1e9, latency=1e-6)
 #: Bytes of a channel of HBM.
 _HBM_CHANNEL = 1 << 28
 _FIELDS = {name: kind.type for name, kind in Config.__dataclass_fields__.items()}
@@ -39,16 +39,16 @@ class Board:
     Parameters
     ----------
     name : str
-        Its name in the cluster.
+        Name of the board in the cluster.
     kind : str
         What it is: a name of ``hypercast build --board``.
     config : Config
-        Its chip, with memory channels as large as the board has room for.
+        The board's chip, with memory channels as large as the board has room for.
     clock : float
         Cycles of the chip in a second; a folded chip has fewer than the FPGA.
     memory : int
         Bytes of all its memory channels.
-    host : Link
+    host : ClusterLink
         The way to its host.
     transfers : str
         When results leave it: ``ROWS``, ``PIECES`` or ``NO_OVERLAP``.
@@ -59,7 +59,7 @@ class Board:
     config: Config
     clock: float
     memory: int
-    host: Link
+    host: ClusterLink
     transfers: str
 
     @cached_property
@@ -107,8 +107,8 @@ def board_of(group: str, values: dict[str, Any]) -> list[Board]:
                                    section, key)
     config = _config(section, kind, given)
     host, transfers = _way_out(kind)
-    host = Link(bandwidth=_or(given.get("host_gigabits"), 1e9 / 8, host.bandwidth),
-                latency=_or(given.get("host_microseconds"), 1e-6, host.latency))
+    host = ClusterLink(bandwidth=_or(given.get("host_gigabits"), 1e9 / 8, host.bandwidth),
+                       latency=_or(given.get("host_microseconds"), 1e-6, host.latency))
     transfers = given.get("transfers") or transfers
     if transfers not in _TRANSFERS:
         raise DescriptionError(f"[{section}] transfers must be {', '.join(_TRANSFERS[:-1])} or "
@@ -169,7 +169,7 @@ def _clock(kind: str, config: Config) -> float:
     return SERIAL_BOARDS[kind].frequency / (config.cores if is_folded(config) else 1)
 
 
-def _way_out(kind: str) -> tuple[Link, str]:
+def _way_out(kind: str) -> tuple[ClusterLink, str]:
     """The way from a kind of board to its host, and when it can be gone."""
     if kind in HBM_BOARDS:
         return _PCIE, PIECES

@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-__all__ = ["Clock", "Slot"]
+__all__ = ["BusyInterval", "Clock"]
 
 
-class Slot(NamedTuple):
+class BusyInterval(NamedTuple):
     """A stretch of virtual time in which something was busy.
 
     Attributes
@@ -40,7 +40,7 @@ class Clock:
         Seconds since the training began.
     computed, waited : float
         How much of them the board computed, and waited for others.
-    slots : list of Slot
+    intervals : list of BusyInterval
         What happened since it was cleared.
     """
 
@@ -48,11 +48,11 @@ class Clock:
     now: float = 0.0
     computed: float = 0.0
     waited: float = 0.0
-    slots: list[Slot] = field(default_factory=list)
+    intervals: list[BusyInterval] = field(default_factory=list)
 
     def compute(self, seconds: float, name: str) -> None:
         """The board computes."""
-        self.slots.append(Slot(self.board, name, self.now, self.now + seconds))
+        self.intervals.append(BusyInterval(self.board, name, self.now, self.now + seconds))
         self.computed += seconds
         self.now += seconds
 

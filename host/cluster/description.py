@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from hypercast.host.cluster.board import Board, board_of
-from hypercast.host.cluster.link import Link, Route
+from hypercast.host.cluster.link import ClusterLink, Route
 from hypercast.host.cluster.presets import CLUSTERS
 from hypercast.host.training.description.conversion import DescriptionError, checked
 from hypercast.host.training.description.document import SUFFIXES, read_document
@@ -30,8 +30,8 @@ class Connection:
     Parameters
     ----------
     name : str
-        Its name.
-    link : Link
+        Name of the cable or switch.
+    link : ClusterLink
         A port of it, in either direction.
     boards : tuple of str
         Which boards.
@@ -40,7 +40,7 @@ class Connection:
     """
 
     name: str
-    link: Link
+    link: ClusterLink
     boards: tuple[str, ...]
     direct: bool = False
 
@@ -181,8 +181,8 @@ def _connection(name: str, values: dict[str, Any], boards: tuple[str, ...]) -> C
                 f"1e9, not {given[key]}", section, key)
     return Connection(name=name, boards=given.get("boards", boards),
                    direct=given.get("direct", False),
-                   link=Link(bandwidth=given["gigabits"] * 1e9 / 8,
-                             latency=given.get("microseconds", 0.0) * 1e-6))
+                   link=ClusterLink(bandwidth=given["gigabits"] * 1e9 / 8,
+                                    latency=given.get("microseconds", 0.0) * 1e-6))
 
 
 def load_cluster(source: str) -> Cluster:

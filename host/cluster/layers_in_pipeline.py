@@ -8,7 +8,7 @@ import numpy as np
 
 from hypercast.host.cluster.balanced_runs import balanced_runs
 from hypercast.host.cluster.group import ClusterError, Group
-from hypercast.host.cluster.stage import Stage
+from hypercast.host.cluster.stage import LayerPasses
 from hypercast.host.cluster.total import Totals
 from hypercast.host.runtime.devices import ReferenceDevice
 from hypercast.host.runtime.sampled_device import SampledDevice
@@ -81,7 +81,7 @@ class LayersInPipeline(ReferenceDevice):
         runs = runs or runs_of_layers(model.network, model.sample, group.size)
         self._own = runs[group.rank]
         self._in_flight = in_flight[group.rank] if in_flight else group.size - group.rank
-        self._evaluated: Stage | None = None
+        self._evaluated: LayerPasses | None = None
 
     # What differs where weights have two versions.
 
@@ -105,12 +105,12 @@ class LayersInPipeline(ReferenceDevice):
         group.begin_step()
         self.begin_step()
         begun = oracle.exponents.entries()
-        stages: dict[int, Stage] = {}
+        stages: dict[int, LayerPasses] = {}
         found = None
         for forward, number in one_forward_one_backward(self._in_flight, len(samples)):
             if forward:
-                stages[number] = Stage(oracle, samples[number], self._own, oracle.step_key,
-                                       weights=self._weights)
+                stages[number] = LayerPasses(oracle, samples[number], self._own, oracle.step_key,
+                                             weights=self._weights)
                 self._pass_on(stages[number], forward=True)
                 continue
             stage = stages.pop(number)
@@ -131,7 +131,7 @@ class LayersInPipeline(ReferenceDevice):
         self.saturations = int(group.sum(np.array([own]))[0])
         return self._totals.metrics(found.metrics)
 
-    def _pass_on(self, stage: Stage, *, forward: bool) -> None:
+    def _pass_on(self, stage: LayerPasses, *, forward: bool) -> None:
         """A pass of a micro-batch, between the stages before and after."""
         group = self._group
         step = 1 if forward else -1
@@ -143,7 +143,7 @@ class LayersInPipeline(ReferenceDevice):
         if 0 <= target < group.size:
             group.send(target, rows)
 
-    def _sums(self, stage: Stage) -> StepSums:
+    def _sums(self, stage: LayerPasses) -> StepSums:
         """What a micro-batch leaves here: of this board's parameters, and entries it opened."""
         passes, sample = stage.passes, stage.passes.sample
         return StepSums(
@@ -155,7 +155,7 @@ class LayersInPipeline(ReferenceDevice):
 
     def evaluate(self) -> Metrics:
         oracle = self.oracle
-        self._evaluated = stage = Stage(oracle, self._sample, self._own, None)
+        self._evaluated = stage = LayerPasses(oracle, self._sample, self._own, None)
         self._pass_on(stage, forward=True)
         oracle.exponents.load({
             **oracle.exponents.entries(), **self._totals.entries(stage.passes.opened)})

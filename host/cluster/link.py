@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-__all__ = ["Link", "Route"]
+__all__ = ["ClusterLink", "Route"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Link:
+class ClusterLink:
     """What bytes pass.
 
     Parameters
@@ -26,10 +26,10 @@ class Link:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Route(Link):
+class Route(ClusterLink):
     """All that bytes pass from one board to another.
 
-    They are sent in chunks that follow each other: the slowest part sets the pace, and latencies
+    They are sent in segments that follow each other: the slowest part sets the pace, and latencies
     add up.
 
     Parameters

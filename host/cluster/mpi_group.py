@@ -75,7 +75,7 @@ class MpiGroup(Group):
     mpi : module
         ``mpi4py.MPI``.
     communicator : mpi4py.MPI.Comm
-        Of these ranks, and nobody else's.
+        A communicator of these ranks, and nobody else's.
     seconds : float
         How long the leader waits for others; they wait for it twice as long.
 

@@ -14,7 +14,7 @@ from hypercast.reference.rows import Older
 from hypercast.reference.sample import Sample
 from hypercast.reference.tensor import EDGES, FEATURES, Kind, Pass, Tensor
 
-__all__ = ["Rows", "Stage"]
+__all__ = ["LayerPasses", "Rows"]
 
 
 class Rows(NamedTuple):
@@ -23,11 +23,11 @@ class Rows(NamedTuple):
     Attributes
     ----------
     mantissas : numpy.ndarray
-        In the width of an element.
+        Mantissas in the width of an element.
     exponent : int
-        Theirs.
+        The rows' exponent.
     mask : numpy.ndarray or None
-        Of hidden features in training: where they were positive and kept, packed by bits.
+        Where hidden features were positive and kept in training, packed by bits.
     """
 
     mantissas: npt.NDArray[np.signedinteger]
@@ -35,7 +35,7 @@ class Rows(NamedTuple):
     mask: npt.NDArray[np.uint8] | None = None
 
 
-class Stage:
+class LayerPasses:
     """The passes of a micro-batch through some layers.
 
     Parameters

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hypercast.host.cluster.board import NO_OVERLAP, Board
-from hypercast.host.cluster.clock import Clock, Slot
+from hypercast.host.cluster.clock import BusyInterval, Clock
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.group import Group
 from hypercast.host.cluster.virtual_time import Seconds, VirtualTime
@@ -70,7 +70,7 @@ class TimedGroup(Group):
         self._whole: Sample | None = None
 
     def begin_step(self) -> None:
-        self._clock.slots.clear()
+        self._clock.intervals.clear()
         self._steps += 1
         self._timed = True
 
@@ -95,16 +95,16 @@ class TimedGroup(Group):
     def time(self) -> VirtualTime | None:
         clock = self._clock
         parts = self._group.gather(
-            (clock.board, clock.now, clock.computed, clock.waited, self._alone, clock.slots))
+            (clock.board, clock.now, clock.computed, clock.waited, self._alone, clock.intervals))
         if not parts or not self._steps:
             return None
-        names, ends, computed, waited, alone, slots = zip(*parts, strict=True)
+        names, ends, computed, waited, alone, intervals = zip(*parts, strict=True)
         whole = None if self._whole is None else self._steps * sum(
             sum(layer) for layer in self._seconds(self._whole, 0))
         return VirtualTime(
             steps=self._steps, boards=names, seconds=max(ends), computed=computed, waited=waited,
             alone=sum(alone) if whole is None else whole,
-            slots=tuple(slot for part in slots for slot in part))
+            intervals=tuple(interval for part in intervals for interval in part))
 
     def sum(self, values: IntArray) -> IntArray:
         found = self._group.sum(values)
@@ -123,8 +123,8 @@ class TimedGroup(Group):
         begin = self._latest()
         ring = [self._routes[rank, (rank + 1) % self.size] for rank in range(self.size)]
         seconds = 2 * (self.size - 1) * max(route.seconds(size / self.size) for route in ring)
-        self._clock.slots.append(
-            Slot(f"{self._clock.board}, out", "sum", begin, begin + seconds))
+        self._clock.intervals.append(
+            BusyInterval(f"{self._clock.board}, out", "sum", begin, begin + seconds))
         self._clock.wait(begin + seconds)
 
     def _latest(self) -> float:
@@ -173,8 +173,9 @@ class TimedGroup(Group):
         for port in route.ports:
             self._free[port] = end
         if source == self.rank:
-            self._clock.slots.append(
-                Slot(f"{self._clock.board}, out", f"{name} to {self._names[target]}", begin, end))
+            self._clock.intervals.append(
+                BusyInterval(f"{self._clock.board}, out", f"{name} to {self._names[target]}",
+                             begin, end))
         return end + route.latency
 
     def send(self, rank: int, value: Any) -> None:

@@ -26,9 +26,9 @@ class Totals:
     group : Group
         The ranks.
     state : TrainingState
-        Of the training, for names and shapes.
+        State of the training, for names and shapes.
     unit : float
-        Of the losses.
+        Unit of the losses.
     """
 
     def __init__(self, group: Group, state: TrainingState, unit: float) -> None:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from hypercast.host.cluster.layers_in_pipeline import LayersInPipeline, SampledPipeline, no_metrics
-from hypercast.host.cluster.stage import Stage
+from hypercast.host.cluster.stage import LayerPasses
 from hypercast.host.schedules.turns import one_forward_one_backward
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.metrics import Metrics
@@ -86,7 +86,7 @@ class TwoVersionsPipeline(LayersInPipeline):
         #: Parameters, by how many updates there have been.
         versions = {first - 1: oracle.older, first: oracle.newest}
         under_way: dict[int, _Step] = {}
-        stages: dict[int, Stage] = {}
+        stages: dict[int, LayerPasses] = {}
         samples: Sequence[Sample] = ()
         metrics, saturations = no_metrics(self._sample), 0
         for forward, number in one_forward_one_backward(
@@ -98,7 +98,7 @@ class TwoVersionsPipeline(LayersInPipeline):
                     samples = next(steps)
                     self._group.begin_step()
                     under_way[step] = _Step(dict(entries))
-                stages[number] = Stage(
+                stages[number] = LayerPasses(
                     oracle, samples[place], self._own, oracle.rules.step_key(first + step),
                     entries=entries, weights=versions[first + step - 1])
                 self._pass(under_way[step], stages[number], forward=True)
@@ -130,7 +130,7 @@ class TwoVersionsPipeline(LayersInPipeline):
         self._group.end_step()
         return self._totals.metrics(metrics)
 
-    def _pass(self, step: _Step, stage: Stage, *, forward: bool) -> None:
+    def _pass(self, step: _Step, stage: LayerPasses, *, forward: bool) -> None:
         """A pass of a micro-batch, and what it leaves of exponents."""
         self._pass_on(stage, forward=forward)
         opened = step.opened[forward]

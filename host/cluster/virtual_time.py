@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from hypercast.host.cluster.clock import Slot
+from hypercast.host.cluster.clock import BusyInterval
 from hypercast.host.files.durable_file import write_durably
 from hypercast.reference.sample import Sample
 
@@ -33,14 +33,14 @@ class VirtualTime:
     steps : int
         Steps so far.
     boards : tuple of str
-        Their names.
+        Names of the boards.
     seconds : float
         Until the last board was done.
     computed, waited : tuple of float
         Seconds that each board computed, and waited for others.
     alone : float
         Seconds that the first board would have taken for all of it.
-    slots : tuple of Slot
+    intervals : tuple of BusyInterval
         The last step.
     """
 
@@ -50,7 +50,13 @@ class VirtualTime:
     computed: tuple[float, ...]
     waited: tuple[float, ...]
     alone: float
-    slots: tuple[Slot, ...]
+    intervals: tuple[BusyInterval, ...]
+
+    def record(self) -> dict[str, Any]:
+        """The fields for ``boards.json`` of a run, where the intervals are ``slots``."""
+        record = asdict(self)
+        record["slots"] = record.pop("intervals")
+        return record
 
     def __str__(self) -> str:
         waits = ", ".join(f"{name} {waited / self.seconds:.1%}" for name, waited in zip(
@@ -67,12 +73,12 @@ def write_timeline(path: Path, time: VirtualTime) -> None:
     It opens in Perfetto (ui.perfetto.dev).
     """
     tracks = {name: number for number, name in enumerate(sorted({
-        *time.boards, *(slot.track for slot in time.slots)}), 1)}
+        *time.boards, *(interval.track for interval in time.intervals)}), 1)}
     names = [{"name": "thread_name", "ph": "M", "pid": 1, "tid": number, "args": {"name": name}}
              for name, number in tracks.items()]
-    slices = [{"name": slot.name, "ph": "X", "pid": 1, "tid": tracks[slot.track],
-               "ts": slot.begin * 1e6, "dur": (slot.end - slot.begin) * 1e6}
-              for slot in time.slots]
+    slices = [{"name": interval.name, "ph": "X", "pid": 1, "tid": tracks[interval.track],
+               "ts": interval.begin * 1e6, "dur": (interval.end - interval.begin) * 1e6}
+              for interval in time.intervals]
     write_durably(path, json.dumps({
         "displayTimeUnit": "ns", "otherData": {"clock": "virtual: cycle model and links"},
         "traceEvents": [*names, *slices]}).encode())

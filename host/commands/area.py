@@ -14,7 +14,7 @@ from hypercast.rtl.config import Config
 
 if TYPE_CHECKING:
     from hypercast.host.eda.chip_area import ChipArea
-    from hypercast.host.eda.place_and_route import Clock
+    from hypercast.host.eda.place_and_route import ClockTiming
 
 __all__ = ["area"]
 
@@ -78,7 +78,7 @@ def _cores(found: "ChipArea") -> str:
 
 
 def _document(config: Config, family: str, external: bool, estimated: bool, found: "ChipArea",
-              clock: "Clock | None") -> dict[str, object]:
+              clock: "ClockTiming | None") -> dict[str, object]:
     return {
         "family": family, "memory": "axi" if external else "sram", "estimated": estimated,
         "configuration_hash": f"{config.hash:#010x}", "configuration": config.to_dict(),

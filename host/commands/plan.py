@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hypercast.host.cluster.description import Cluster
     from hypercast.host.planner.plan import Plan
     from hypercast.host.planner.problem import Problem
-    from hypercast.host.planner.search import Comparison
+    from hypercast.host.planner.search import PlanComparison
     from hypercast.host.training.description.description import Description
 
 __all__ = ["plan"]
@@ -115,7 +115,7 @@ def _document(plan: "Plan") -> dict[str, object]:
                        for share in plan.shares]}
 
 
-def _print_comparison(problem: "Problem", found: "Comparison") -> None:
+def _print_comparison(problem: "Problem", found: "PlanComparison") -> None:
     from hypercast.host.planner.operators import size_text
 
     count, samples = len(problem.boards), problem.statistics.sampled

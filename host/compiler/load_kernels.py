@@ -19,7 +19,7 @@ def enter_cores(destinations: npt.NDArray[np.uint64], planes: IntArray, dimensio
     destinations : (M,) array of uint64
         Destinations of each message, relative to its source.
     planes : (M,) array of int64
-        Its plane.
+        Plane of each message.
     dimensions : int
         Dimensions of the network.
     entered : (M,) array of uint64

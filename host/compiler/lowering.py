@@ -91,8 +91,8 @@ class Program:
     def aggregate_ahead(self) -> bool:
         """What runs before a step that none has worked ahead for; False if none does."""
         if self.ahead:
-            self._aggregate_features(self._phase("forward 1"), Pass.NEXT)
-            self.emitter.halt(phase=self._phase("forward 1"), step=0)
+            self._aggregate_features(self._phase(PhaseKind.FORWARD, 1), Pass.NEXT)
+            self.emitter.halt(phase=self._phase(PhaseKind.FORWARD, 1), step=0)
         return self.ahead
 
     def train(self) -> None:

@@ -28,9 +28,9 @@ def deal_messages(source: npt.NDArray[np.uint8], destinations: npt.NDArray[np.ui
     Parameters
     ----------
     source : (M,) array of uint8
-        Sending core of each.
+        Sending core of each message.
     destinations : (M,) array of uint64
-        Its destinations.
+        Destinations of each message.
     counts : (cores,) array of int64
         Zeros; gets how many messages each core has.
     aims : (messages of the busiest core, cores) array of uint64

@@ -115,7 +115,7 @@ class Vertices:
         table : RowTable
             Takes the entries.
         level : hashable
-            Their name there; their number if they have none.
+            Names the vertices in the table; by default their number does.
 
         Raises
         ------
@@ -147,7 +147,7 @@ class Vertices:
         config, table
             As of ``of``.
         levels : sequence of hashable, optional
-            Their names; their numbers if they have none.
+            Name the vertices in the table; by default their numbers do.
 
         Raises
         ------

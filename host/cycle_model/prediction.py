@@ -23,7 +23,7 @@ from hypercast.reference.tensor import EDGES, FEATURES, ONE, Tensor
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Opcode
 
-__all__ = ["Phase", "Prediction", "predict", "predict_layer"]
+__all__ = ["PredictedPhase", "Prediction", "predict", "predict_layer"]
 
 #: Name of each resource, and the counters of what it moves, one a cycle.
 _RESOURCES = {
@@ -37,7 +37,7 @@ _RESOURCES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Phase:
+class PredictedPhase:
     """Cycles of a phase as the chip's counters have them, and the work of its instructions.
 
     Parameters
@@ -68,14 +68,14 @@ class Prediction:
     ----------
     cycles : int
         Cycles of the step.
-    phases : list of Phase
+    phases : list of PredictedPhase
         What it consists of.
     work : dict
         Counter to its value, all cores together.
     """
 
     cycles: int
-    phases: list[Phase]
+    phases: list[PredictedPhase]
     work: dict[str, int]
 
     @property
@@ -114,8 +114,8 @@ def predict(workload: Workload, *, trials: int = TRIALS) -> Prediction:
     phases = []
     for number, name in enumerate(program.phases):
         work = _work(one for one in issued if one.operands["phase"] == number)
-        phases.append(Phase(name=name, cycles=spent[number],
-                            loads=_loads(work, workload.config)))
+        phases.append(PredictedPhase(name=name, cycles=spent[number],
+                                     loads=_loads(work, workload.config)))
     return Prediction(cycles=cycles, phases=phases, work=dict(_work(issued)))
 
 

@@ -54,7 +54,7 @@ def fit(family: str, chips: Sequence[tuple[Mapping[str, Counts], Mapping[str, Ar
     family : str
         The family.
     chips : list of (dict, dict)
-        Of each chip, what every block was counted and synthesised to, by name.
+        What every block of each chip was counted and synthesised to, by name.
 
     Returns
     -------

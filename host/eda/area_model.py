@@ -23,7 +23,7 @@ from hypercast.host.eda.chip_area import ChipArea
 from hypercast.host.eda.chip_parts import control_design, core_parts
 from hypercast.host.eda.families import Area
 from hypercast.host.eda.memory_mapping import RAMS
-from hypercast.host.eda.netlist_counts import Counts, Memory, count
+from hypercast.host.eda.netlist_counts import Counts, NetlistMemory, count
 from hypercast.host.files.durable_file import write_durably
 from hypercast.host.files.reading.json_file import read_json
 from hypercast.host.files.reading.regular_file import FileError
@@ -140,8 +140,8 @@ def folded_counts(counts: Mapping[str, Counts], cores: int) -> dict[str, Counts]
             core.add(block)
     core.memories = [replace(memory, words=memory.words * cores, registered=True)
                      for memory in core.memories if memory.words > 1]
-    core.memories.append(Memory(words=cores, width=core.bits["register"], registered=True,
-                                style="distributed"))
+    core.memories.append(NetlistMemory(words=cores, width=core.bits["register"], registered=True,
+                                       style="distributed"))
     core.bits["register"] = 0
     return {FOLDED_CORE: core, CONTROL: counts[CONTROL]}
 

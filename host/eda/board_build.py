@@ -10,7 +10,7 @@ from typing import Any
 
 from hypercast.boards.serial_project import AREA_FILE, PROJECT, TIMING_FILE, tools
 from hypercast.host.eda.families import FAMILIES, Area
-from hypercast.host.eda.place_and_route import Clock, reported_clock
+from hypercast.host.eda.place_and_route import ClockTiming, reported_clock
 from hypercast.host.eda.routing import no_progress
 from hypercast.host.eda.synthesis import hierarchical_areas
 from hypercast.host.files.reading.json_file import read_json
@@ -34,21 +34,21 @@ class BoardReport:
 
     Parameters
     ----------
-    clock : Clock
+    clock : ClockTiming
         The chip's clock.
     used, available : dict
         Cells of the FPGA, by kind.
     blocks : dict
         ``Area`` of each block with all it contains, by module name; that of one core.
     seed : int
-        Of the placement that could be routed; the first one tried is 1.
+        Seed of the placement that could be routed; the first one tried is 1.
     seconds : float
         From the start of synthesis to the bitstream, placements that could not be routed included.
     memory : int
         Bytes that the largest of the tools held at once.
     """
 
-    clock: Clock
+    clock: ClockTiming
     used: dict[str, int]
     available: dict[str, int]
     blocks: dict[str, Area]

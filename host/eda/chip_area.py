@@ -23,7 +23,7 @@ class ChipArea:
     blocks : dict
         ``Area`` of each block of one core, by name; what joins them is a block, too.
     control : Area
-        Of the control unit.
+        Area of the control unit.
     """
 
     cores: int

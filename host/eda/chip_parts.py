@@ -29,7 +29,7 @@ class Part:
     Parameters
     ----------
     name : str
-        Of the block, without the number of one of which there are several.
+        Name of the block, without the number of one of which there are several.
     design : str
         RTLIL text, as ``ModuleTexts.alone`` gives it.
     """

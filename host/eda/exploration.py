@@ -54,7 +54,7 @@ class Candidate:
     cycles : int
         Predicted cycles of a step.
     seconds : float
-        Their time on the board.
+        Time of the cycles on the board.
     shares : dict
         Estimated share of each resource that it takes.
     energy : dict

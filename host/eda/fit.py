@@ -18,7 +18,7 @@ from hypercast.boards.fpga import Fpga
 from hypercast.rtl.config import Config, ConfigurationError
 from hypercast.rtl.export.manifest import memories
 
-__all__ = ["Use", "check_fit", "uses"]
+__all__ = ["ResourceUse", "check_fit", "uses"]
 
 #: LUTs of the smallest core (one core, two lanes of 8 bits, one plane, SGD, the least buffers), by
 #: family, as Yosys synthesises it, less a quarter that other tools may save.
@@ -32,7 +32,7 @@ _SIZES = ("channel_words", "weight_rows", "operand_words", "accumulator_rows", "
 
 
 @dataclass(frozen=True, kw_only=True)
-class Use:
+class ResourceUse:
     """What a chip needs at least of one thing that an FPGA has.
 
     Parameters
@@ -73,7 +73,7 @@ def check_fit(title: str, name: str, fpga: Fpga, config: Config, *, folded: bool
     ConfigurationError
         If it cannot; says what there is too little of, and what would fit.
     """
-    def missing(tried: Config) -> list[Use]:
+    def missing(tried: Config) -> list[ResourceUse]:
         return [use for use in uses(fpga, tried, folded=folded, external=external)
                 if use.needed > use.available]
 
@@ -103,7 +103,7 @@ def _halved(config: Config, field: str) -> Iterator[Config]:
 
 
 def uses(fpga: Fpga, config: Config, *, folded: bool = False,
-         external: bool = False) -> list[Use]:
+         external: bool = False) -> list[ResourceUse]:
     """What a chip needs at least; parameters as of ``check_fit``."""
     cores = 1 if folded and config.dimensions > 2 else config.cores
     multipliers = cores * config.lanes**2
@@ -113,8 +113,9 @@ def uses(fpga: Fpga, config: Config, *, folded: bool = False,
     return [
         *_rams(fpga, [_folded(item, config.cores // cores)
                       for item in memories(config, external=external)], luts),
-        Use(resource=f"LUT ({multipliers:,} multipliers of the arrays, {fpga.multipliers:,} in DSP "
-                     f"blocks)", needed=luts, available=fpga.luts),
+        ResourceUse(resource=f"LUT ({multipliers:,} multipliers of the arrays, "
+                             f"{fpga.multipliers:,} in DSP blocks)",
+                    needed=luts, available=fpga.luts),
     ]
 
 
@@ -125,7 +126,7 @@ def _folded(memory: dict[str, Any], times: int) -> dict[str, Any]:
     return {**memory, "instances": memory["instances"] // times, "words": memory["words"] * times}
 
 
-def _rams(fpga: Fpga, memory: list[dict[str, Any]], luts: int) -> Iterator[Use]:
+def _rams(fpga: Fpga, memory: list[dict[str, Any]], luts: int) -> Iterator[ResourceUse]:
     """Blocks of the first kind of RAM that are needed if the others take all they can.
 
     Each memory may be split over the kinds at will, which no tool does: so it is a bound. Small
@@ -148,5 +149,5 @@ def _rams(fpga: Fpga, memory: list[dict[str, Any]], luts: int) -> Iterator[Use]:
     result = linprog(
         amounts[0], A_ub=amounts[1:], b_ub=limits[1:],
         A_eq=np.kron(np.eye(len(memory)), np.ones(kinds)), b_eq=np.ones(len(memory)))
-    yield Use(resource=f"{ram.name}{others}", needed=math.ceil(result.fun - 1e-6),
-              available=available)
+    yield ResourceUse(resource=f"{ram.name}{others}", needed=math.ceil(result.fun - 1e-6),
+                      available=available)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from hypercast.host.eda.families import Area
-from hypercast.host.eda.netlist_counts import Memory
+from hypercast.host.eda.netlist_counts import NetlistMemory
 
 __all__ = ["RAMS", "Rams"]
 
@@ -37,7 +37,7 @@ class Rams:
     table_bits: int
     ultra: bool = False
 
-    def area(self, memory: Memory) -> Area:
+    def area(self, memory: NetlistMemory) -> Area:
         """What a memory takes; what multiplexes the outputs of several RAMs is left out."""
         luts = memory.reads * self._distributed(memory)
         blocks = memory.reads * self._blocks(memory)
@@ -61,15 +61,15 @@ class Rams:
             return Area(ram_luts=luts, flip_flops=registers)
         return Area(ultra_rams=ultra) if kind == "ultra" else Area(block_rams=blocks)
 
-    def _unit(self, memory: Memory) -> tuple[int, int, int]:
+    def _unit(self, memory: NetlistMemory) -> tuple[int, int, int]:
         return next((unit for unit in self.distributed if unit[0] >= memory.words),
                     self.distributed[-1])
 
-    def _distributed(self, memory: Memory) -> int:
+    def _distributed(self, memory: NetlistMemory) -> int:
         words, bits, luts = self._unit(memory)
         return -(-memory.words // words) * -(-memory.width // bits) * luts
 
-    def _blocks(self, memory: Memory) -> float:
+    def _blocks(self, memory: NetlistMemory) -> float:
         found = []
         for words, bits in self.blocks:
             deep, wide = -(-memory.words // words), -(-memory.width // bits)
@@ -78,7 +78,7 @@ class Rams:
         return min(found)
 
 
-def _ultra_rams(memory: Memory) -> int:
+def _ultra_rams(memory: NetlistMemory) -> int:
     """UltraRAMs of a memory: a word of one holds several narrow ones, whose bytes of 9 bits are
     written by themselves.
     """

@@ -51,7 +51,7 @@ class ModuleTexts:
         Parameters
         ----------
         module : str
-            Its name.
+            Name of the module.
         without : collection of str
             Modules in it of which only the ports are left.
         """

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-__all__ = ["Counts", "Memory", "count"]
+__all__ = ["Counts", "NetlistMemory", "count"]
 
 _MODULE = re.compile(r"^module \\(\S+)\n(.*?)^end\n", re.MULTILINE | re.DOTALL)
 _INSTANCE = re.compile(r"^  cell \\(\S+) ", re.MULTILINE)
@@ -33,13 +33,13 @@ _FREE = {"$and", "$or", "$xor", *_SHIFTS}
 
 
 @dataclass(frozen=True)
-class Memory:
+class NetlistMemory:
     """A memory.
 
     Parameters
     ----------
     words, width : int
-        Its size.
+        Number of words, and bits of each.
     registered : bool
         Whether it is read synchronously, so that it may be a block RAM.
     style : str
@@ -70,20 +70,20 @@ class Counts:
         (the same of registers, but for resets) and ``register``.
     products : list of (int, int)
         Widths of the operands of multipliers.
-    memories : list of Memory
+    memories : list of NetlistMemory
         Memories.
     """
 
     bits: Counter[str] = field(default_factory=Counter)
     products: list[tuple[int, int]] = field(default_factory=list)
-    memories: list[Memory] = field(default_factory=list)
+    memories: list[NetlistMemory] = field(default_factory=list)
 
     @classmethod
     def of(cls, values: dict[str, Any]) -> Self:
         """From ``to_dict``."""
         return cls(bits=Counter(values["bits"]),
                    products=[(left, right) for left, right in values["products"]],
-                   memories=[Memory(**one) for one in values["memories"]])
+                   memories=[NetlistMemory(**one) for one in values["memories"]])
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -139,9 +139,9 @@ def _own(text: str) -> Counts:
     for attributes, width, words, name in _MEMORY.findall(text):
         style = re.search(r'ram_style "(\w+)"', attributes)
         reads, registered = ports.get("\\" + name, ports.get(name, (1, True)))
-        counts.memories.append(Memory(words=int(words), width=int(width), registered=registered,
-                                      style=style[1] if style else "", reads=reads,
-                                      writable=name in written))
+        counts.memories.append(NetlistMemory(
+            words=int(words), width=int(width), registered=registered,
+            style=style[1] if style else "", reads=reads, writable=name in written))
     return counts
 
 

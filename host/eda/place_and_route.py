@@ -18,14 +18,14 @@ from hypercast.rtl.core import Core
 from hypercast.rtl.export.rtlil import to_rtlil
 from hypercast.sim.build_step import run
 
-__all__ = ["Clock", "block_clock", "core_clock", "reported_clock"]
+__all__ = ["ClockTiming", "block_clock", "core_clock", "reported_clock"]
 
 #: FPGA and speed grade of the ULX3S.
 _DEVICE = ("--85k", "--package", "CABGA381", "--speed", "6")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Clock:
+class ClockTiming:
     """How fast a clock can be, and what limits it.
 
     Parameters
@@ -53,13 +53,13 @@ class Clock:
         return self.reached >= self.asked
 
 
-def reported_clock(report: Any) -> Clock:
+def reported_clock(report: Any) -> ClockTiming:
     """The slowest of the clocks in nextpnr's report, a dictionary."""
     name, clock = min(report["fmax"].items(), key=lambda item: item[1]["achieved"])
     [steps] = [path["path"] for path in report["critical_paths"]
                if path["from"] == path["to"] == f"posedge {name}"]
     routing = [step for step in steps if step["type"] == "routing"]
-    return Clock(
+    return ClockTiming(
         asked=clock["constraint"], reached=clock["achieved"],
         begin=routing[0]["net"], end=steps[-1]["to"]["cell"],
         cells=sum(step["type"] == "logic" for step in steps),
@@ -88,7 +88,7 @@ class _Enclosed(wiring.Component):
         return m
 
 
-def block_clock(block: wiring.Component, *, asked: float) -> Clock:
+def block_clock(block: wiring.Component, *, asked: float) -> ClockTiming:
     """Clock of a block that has an ECP5-85F of speed grade 6 for itself, between registers.
 
     Parameters
@@ -118,7 +118,7 @@ def block_clock(block: wiring.Component, *, asked: float) -> Clock:
         return reported_clock(read_json(folder / "timing.json"))
 
 
-def core_clock(config: Config, *, asked: float, external: bool = False) -> Clock:
+def core_clock(config: Config, *, asked: float, external: bool = False) -> ClockTiming:
     """The slower of the clocks of a core and of the control unit, each alone, see ``block_clock``.
 
     Wires between cores come from registers and lead to registers, but are as long as the chip.

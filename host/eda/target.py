@@ -29,7 +29,7 @@ class Target:
     Parameters
     ----------
     name : str
-        Its name.
+        Name of the target.
     fpga : Fpga
         What its FPGA has.
     family : str

@@ -13,8 +13,8 @@ from hypercast.host.fuzzing.trial import (
 from hypercast.host.runtime.serial.bridge_model import BridgeModel
 from hypercast.host.runtime.serial.frames import FrameDecoder, encode
 from hypercast.host.runtime.serial.serial_transport import SerialTransport
-from hypercast.host.runtime.transport import Port, Transport, TransportError
-from hypercast.rtl.serial.protocol import LONGEST_ACCESS, Kind, header_word
+from hypercast.host.runtime.transport import BytePort, Transport, TransportError
+from hypercast.rtl.serial.protocol import LONGEST_ACCESS, FrameKind, header_word
 
 __all__ = ["try_link_frames"]
 
@@ -43,12 +43,12 @@ class _Registers(Transport):
         self.values.clear()
 
 
-class _DamagedLine(Port):
+class _DamagedLine(BytePort):
     """A board's port that damages some of what goes through it.
 
     Parameters
     ----------
-    board : Port
+    board : BytePort
         The board.
     random : random.Random
         Decides what happens, and when.
@@ -86,7 +86,7 @@ class _DamagedLine(Port):
         frames = FrameDecoder().feed(data)
         random = self._random
         words = random.choice(frames) if frames else [header_word(
-            random.choice(list(Kind)), random.randrange(256), random.choice((0, 7, 8)))]
+            random.choice(list(FrameKind)), random.randrange(256), random.choice((0, 7, 8)))]
         match random.choice(("word", "word", "short", "long", "kind")):
             case "word":
                 words[random.randrange(len(words))] = random.choice(_WORDS)

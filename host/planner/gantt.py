@@ -34,24 +34,25 @@ def draw_gantt(path: Path, plan: Plan) -> None:
     ValueError
         If all of its boards do the same all the time, so that there is nothing to draw.
     """
-    if not plan.slots:
+    if not plan.intervals:
         raise ValueError(f"{plan.strategy} has no schedule to draw: all boards do the same at the "
                          f"same time; leave --gantt out")
-    boards = list(dict.fromkeys(slot.track for slot in plan.slots if not slot.transfer))
-    tracks = boards + sorted({slot.track for slot in plan.slots if slot.transfer})
-    end = max(slot.end for slot in plan.slots)
+    boards = list(dict.fromkeys(
+        interval.track for interval in plan.intervals if not interval.transfer))
+    tracks = boards + sorted({interval.track for interval in plan.intervals if interval.transfer})
+    end = max(interval.end for interval in plan.intervals)
     figure = Figure(figsize=(12, 1.2 + 0.3 * len(tracks)), layout="constrained")
     axes = figure.subplots()
-    for slot in plan.slots:
-        if slot.end == slot.begin:
+    for interval in plan.intervals:
+        if interval.end == interval.begin:
             continue
-        key = (slot.direction == FORWARD, slot.transfer)
-        row = tracks.index(slot.track)
-        axes.barh(row, (slot.end - slot.begin) * 1e3, left=slot.begin * 1e3, height=0.8,
+        key = (interval.direction == FORWARD, interval.transfer)
+        row = tracks.index(interval.track)
+        axes.barh(row, (interval.end - interval.begin) * 1e3, left=interval.begin * 1e3, height=0.8,
                   color=_COLOURS[key], edgecolor="white", linewidth=0.3)
-        if slot.end - slot.begin > _NUMBERED * end and not slot.transfer:
-            axes.text((slot.begin + slot.end) * 500, row, str(slot.micro_batch + 1), fontsize=6,
-                      ha="center", va="center", color="white")
+        if interval.end - interval.begin > _NUMBERED * end and not interval.transfer:
+            axes.text((interval.begin + interval.end) * 500, row, str(interval.micro_batch + 1),
+                      fontsize=6, ha="center", va="center", color="white")
     axes.set(yticks=range(len(tracks)), yticklabels=tracks, xlabel="ms, predicted",
              title=f"{plan.strategy}, {plan.schedule}: {plan.scheme}")
     axes.invert_yaxis()

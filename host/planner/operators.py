@@ -98,7 +98,7 @@ class Operator:
     Parameters
     ----------
     name : str
-        Its name.
+        Name of the operator.
     costs : dict
         What it costs on each kind of board, by ``Board.speed``.
     output : int

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hypercast.host.cluster.board import NO_OVERLAP, ROWS, Board
-from hypercast.host.cluster.link import Link
+from hypercast.host.cluster.link import ClusterLink
 from hypercast.host.planner.operators import Footprint
-from hypercast.host.planner.plan import ANYTHING, EXACT, NOT_YET, REFERENCES, Plan, Share
+from hypercast.host.planner.plan import ANYTHING, EXACT, NOT_YET, REFERENCES, Plan, PlannedShare
 from hypercast.host.planner.problem import Problem
-from hypercast.host.schedules.execution import Timeline, run
+from hypercast.host.schedules.execution import PipelineTimeline, run
 from hypercast.host.schedules.pipeline import Edge, Pipeline, Stage
 from hypercast.host.schedules.schedule import SCHEDULES
 
@@ -166,7 +166,7 @@ def agreed_seconds(problem: Problem, boards: Sequence[Board]) -> float:
     return reduced_seconds(problem, boards, _ENTRY * (_ENTRIES * len(problem.layers) + 3))
 
 
-def ring_seconds(link: Link, count: int, elements: int) -> float:
+def ring_seconds(link: ClusterLink, count: int, elements: int) -> float:
     """Time in which a ring of boards adds up gradients in full width.
 
     (Patarasuk and Yuan, Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations,
@@ -193,7 +193,7 @@ def evaluated(problem: Problem, discipline: Discipline, stages: Sequence[BoardSt
     in_flight : sequence of int, optional
         Instead of what the schedule says.
     chunks : int
-        Of a discipline with chunks: how many.
+        Number of chunks, if the discipline has such.
     """
     pipeline = pipeline_of(problem, stages, chain=discipline.chain)
     pieces = problem.micro_batches
@@ -202,7 +202,7 @@ def evaluated(problem: Problem, discipline: Discipline, stages: Sequence[BoardSt
     waiting = [board.name for stage in stages for board in stage.boards
                if board.transfers == NO_OVERLAP]
 
-    def worked(count: int) -> Timeline:
+    def worked(count: int) -> PipelineTimeline:
         return run(pipeline, SCHEDULES[schedule], count, in_flight=in_flight, waiting=waiting)
 
     timeline = worked(pieces)
@@ -231,9 +231,9 @@ def evaluated(problem: Problem, discipline: Discipline, stages: Sequence[BoardSt
         strategy=discipline.strategy, scheme=discipline.scheme, schedule=schedule, pieces=pieces,
         seconds=seconds, memory=memory, traffic=crossing, staleness=discipline.staleness,
         trains=_trains(problem, discipline, stages, schedule),
-        slots=timeline.slots,
-        shares=tuple(Share(boards=tuple(board.name for board in stage.boards),
-                           layers=tuple(layer + 1 for layer in stage.layers), in_flight=peak)
+        intervals=timeline.intervals,
+        shares=tuple(PlannedShare(boards=tuple(board.name for board in stage.boards),
+                                  layers=tuple(layer + 1 for layer in stage.layers), in_flight=peak)
                      for stage, peak in zip(stages, timeline.peaks, strict=True)))
 
 

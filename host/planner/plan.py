@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hypercast.host.schedules.execution import Slot
+from hypercast.host.schedules.execution import PipelineInterval
 
-__all__ = ["ANYTHING", "EXACT", "NOT_YET", "REFERENCES", "TRAINS", "Plan", "Refusal", "Share",
-           "pareto"]
+__all__ = ["ANYTHING", "EXACT", "NOT_YET", "REFERENCES", "TRAINS", "Plan", "PlannedShare",
+           "Refusal", "pareto"]
 
 #: What a plan without staleness says of it.
 EXACT = "none"
@@ -16,7 +16,7 @@ TRAINS = ANYTHING, REFERENCES, NOT_YET = ("yes", "references", "not yet")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Share:
+class PlannedShare:
     """What some boards do.
 
     Parameters
@@ -26,11 +26,11 @@ class Share:
     layers : tuple of int
         The layers they compute, from 1.
     in_flight : int, optional
-        Of a pipeline: micro-batches that a board has begun and not done, at most.
+        In a pipeline: micro-batches that a board has begun and not done, at most.
     micro_batches : int, optional
-        Of samples in parallel: how many of a step each board takes.
+        With samples in parallel: how many of a step each board takes.
     part : float, optional
-        Of a graph in parts: which share of the vertices, or of the edges, each board has.
+        With a graph in parts: which share of the vertices, or of the edges, each board has.
     """
 
     boards: tuple[str, ...]
@@ -54,7 +54,7 @@ class Plan:
         In which order: one of ``SCHEDULES``; empty if there is nothing to choose.
     pieces : int
         Micro-batches of a step; or, where chunks of the graph go through layers, these.
-    shares : tuple of Share
+    shares : tuple of PlannedShare
         Who does what.
     split : tuple of int
         Into how many pieces each layer is split by its columns; empty if none is. Then a share's
@@ -69,7 +69,7 @@ class Plan:
         What is older than it would be on one board; ``EXACT`` if nothing is.
     trains : str
         What ``hypercast train`` can do it on: one of ``TRAINS``.
-    slots : tuple of Slot
+    intervals : tuple of PipelineInterval
         Who is busy when; empty if one step is like the others for all.
     """
 
@@ -77,13 +77,13 @@ class Plan:
     scheme: str
     schedule: str = ""
     pieces: int = 1
-    shares: tuple[Share, ...]
+    shares: tuple[PlannedShare, ...]
     seconds: float
     memory: Mapping[str, int]
     traffic: float = 0.0
     staleness: str = EXACT
     trains: str = NOT_YET
-    slots: tuple[Slot, ...] = ()
+    intervals: tuple[PipelineInterval, ...] = ()
     split: tuple[int, ...] = ()
 
     @property

@@ -27,7 +27,7 @@ class NetworkLayer(NamedTuple):
     Attributes
     ----------
     name : str
-        Its name.
+        Name of the problem.
     network : Network
         The network, or the branch.
     number : int

@@ -19,7 +19,7 @@ from hypercast.host.planner.strategies import (
     vertex_cut,
 )
 
-__all__ = ["STRATEGIES", "Comparison", "search"]
+__all__ = ["STRATEGIES", "PlanComparison", "search"]
 
 #: Yields the best plan of a way to split a training, or why there is none.
 Strategy: TypeAlias = Callable[[Problem], Iterator[Plan | Refusal]]
@@ -43,7 +43,7 @@ STRATEGIES: Mapping[str, Strategy] = {
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PlanComparison:
     """What all strategies found.
 
     Parameters
@@ -93,7 +93,7 @@ class Comparison:
         raise ValueError(f"no way to train on these boards fits: {reasons}")
 
 
-def search(problem: Problem, progress: Callable[[str], None] = lambda text: None) -> Comparison:
+def search(problem: Problem, progress: Callable[[str], None] = lambda text: None) -> PlanComparison:
     """The best plan of each strategy."""
     plans, refusals = list[Plan](), list[Refusal]()
     for name, strategy in STRATEGIES.items():
@@ -103,4 +103,4 @@ def search(problem: Problem, progress: Callable[[str], None] = lambda text: None
                 plans.append(one)
             else:
                 refusals.append(one)
-    return Comparison(tuple(sorted(plans, key=lambda plan: plan.seconds)), tuple(refusals))
+    return PlanComparison(tuple(sorted(plans, key=lambda plan: plan.seconds)), tuple(refusals))

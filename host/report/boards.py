@@ -19,14 +19,14 @@ def _time(run: Run) -> VirtualTime:
 def draw(run: Run) -> Figure:
     """A row for each board and port that was in use, a bar for what it did."""
     time = _time(run)
-    used = {slot.track for slot in time.slots} - {*time.boards}
+    used = {interval.track for interval in time.intervals} - {*time.boards}
     tracks = sorted({*time.boards, *used})
     result, [[axes]] = figure(0.9 + 0.28 * len(tracks))
-    first = min((slot.begin for slot in time.slots), default=0.0)
-    for slot in time.slots:
-        axes.barh(tracks.index(slot.track), (slot.end - slot.begin) * 1e3,
-                  left=(slot.begin - first) * 1e3, height=0.8,
-                  color=KINDS.get(slot.name.partition(" ")[0], SERIES[3]))
+    first = min((interval.begin for interval in time.intervals), default=0.0)
+    for interval in time.intervals:
+        axes.barh(tracks.index(interval.track), (interval.end - interval.begin) * 1e3,
+                  left=(interval.begin - first) * 1e3, height=0.8,
+                  color=KINDS.get(interval.name.partition(" ")[0], SERIES[3]))
     axes.set(yticks=range(len(tracks)), yticklabels=tracks, xlabel="ms in the last step")
     axes.invert_yaxis()
     return result

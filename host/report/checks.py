@@ -66,12 +66,13 @@ def check_boards(time: Any) -> None:
         require(time[key] and time[key] > 0, f"{key} is {time[key]}, not above 0")
     for number, value in enumerate((*time["computed"], *time["waited"], time["alone"])):
         require(value is not None and value >= 0, f"time {number + 1} is {value}, no number")
-    for number, slot in enumerate(time["slots"], 1):
+    for number, interval in enumerate(time["slots"], 1):
         place = f"slot {number}"
-        require(len(slot) == 4, f"{place} is no track, name, begin and end")
-        for value, form in zip(slot, (str, str, float, float), strict=True):
+        require(len(interval) == 4, f"{place} is no track, name, begin and end")
+        for value, form in zip(interval, (str, str, float, float), strict=True):
             _check(value, form, place)
-        require(None not in slot and 0 <= slot[2] <= slot[3], f"{place} ends before it begins")
+        require(None not in interval and 0 <= interval[2] <= interval[3],
+                f"{place} ends before it begins")
 
 
 def check_records(records: Sequence[Any]) -> None:

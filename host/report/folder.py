@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hypercast.host.cluster.clock import Slot
+from hypercast.host.cluster.clock import BusyInterval
 from hypercast.host.cluster.virtual_time import VirtualTime
 from hypercast.host.compiler.phase_name import PhaseName
 from hypercast.host.files.reading.arrays import opened_archive
@@ -20,7 +20,7 @@ from hypercast.host.report.checks import (
     check_slices,
     check_step,
 )
-from hypercast.host.runtime.timeline import Phase, Slices
+from hypercast.host.runtime.timeline import CountedPhase, Slices
 from hypercast.host.training.numbers import TensorNumbers
 from hypercast.host.training.run_folder import (
     BOARDS,
@@ -54,7 +54,7 @@ class Run:
         Metrics, ``saturations`` and ``exponents`` of every epoch.
     step, cycles : int
         Number, from 1, of the training step that was recorded, and its cycles; 0 if there is none.
-    phases : list of Phase
+    phases : list of CountedPhase
         The step's phases.
     slices : Slices or None
         When its engines were busy; ``instruction`` is the number of the phase.
@@ -70,7 +70,7 @@ class Run:
     epochs: list[Record]
     step: int = 0
     cycles: int = 0
-    phases: list[Phase] = field(default_factory=list)
+    phases: list[CountedPhase] = field(default_factory=list)
     slices: Slices | None = None
     numbers: list[TensorNumbers] = field(default_factory=list)
     boards: VirtualTime | None = None
@@ -114,7 +114,7 @@ def load_run(folder: str | PathLike[str]) -> Run:
             step["slices"] = Slices(**slices)
             step["step"] = step.pop("number")
             step["phases"] = [
-                Phase(**{**phase, "name": PhaseName.read(phase["name"])})
+                CountedPhase(**{**phase, "name": PhaseName.read(phase["name"])})
                 for phase in step["phases"]]
         if (folder / NUMBERS).exists():
             name = NUMBERS
@@ -125,9 +125,10 @@ def load_run(folder: str | PathLike[str]) -> Run:
             name = BOARDS
             boards = read_json(folder / BOARDS)
             check_boards(boards)
+            intervals = tuple(BusyInterval(*interval) for interval in boards.pop("slots"))
             step["boards"] = VirtualTime(**boards | {
-                key: tuple(boards[key]) for key in ("boards", "computed", "waited")}
-                | {"slots": tuple(Slot(*slot) for slot in boards["slots"])})
+                key: tuple(boards[key]) for key in ("boards", "computed", "waited")},
+                intervals=intervals)
         return Run(facts=run["facts"], config=config, memory=run["memory"],
                    epochs=epochs, **step)
     except (OSError, KeyError, RecursionError, TypeError, ValueError) as error:

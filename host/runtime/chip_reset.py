@@ -39,7 +39,7 @@ def claim(file: int, path: str, start: int, size: int) -> None:
     file : int
         The open file.
     path : str
-        Its name.
+        Name of the file.
     start, size : int
         The bytes that are the chip's registers.
 

@@ -14,13 +14,13 @@ from hypercast.rtl.access import Store
 from hypercast.rtl.isa import HEADER_WIDTH, OPERATIONS, Engine, Opcode, decode, opcodes_of
 from hypercast.rtl.registers import COUNTERS
 
-__all__ = ["WORK_COUNTERS", "Instruction", "Phase", "Profile", "Slices", "profile"]
+__all__ = ["WORK_COUNTERS", "CountedPhase", "IssuedInstruction", "Profile", "Slices", "profile"]
 
 #: Counters that grow while a program runs; the others are results.
 WORK_COUNTERS = tuple(name for name, counter in COUNTERS.items() if counter.most)
 
 
-class Instruction(NamedTuple):
+class IssuedInstruction(NamedTuple):
     """An instruction that was issued.
 
     Attributes
@@ -65,7 +65,7 @@ class Slices(NamedTuple):
     instruction: Integers
 
 
-class Phase(NamedTuple):
+class CountedPhase(NamedTuple):
     """All cycles of a phase: those in which its instruction was the last one issued.
 
     Attributes
@@ -91,18 +91,18 @@ class Profile:
     ----------
     cycles : int
         All cycles.
-    instructions : list of Instruction
+    instructions : list of IssuedInstruction
         In order of issue.
     slices : Slices
         When engines were busy.
-    phases : list of Phase
+    phases : list of CountedPhase
         Phases with cycles, in order of appearance.
     """
 
     cycles: int
-    instructions: list[Instruction]
+    instructions: list[IssuedInstruction]
     slices: Slices
-    phases: list[Phase]
+    phases: list[CountedPhase]
 
 
 def profile(timeline: Timeline, job: Job, entry: int, cycles: int,
@@ -139,7 +139,7 @@ def profile(timeline: Timeline, job: Job, entry: int, cycles: int,
                              f"{row}; record the program that was compiled")
         fields = decode(job.program[row])
         operation = Opcode(fields["opcode"]).name
-        instructions.append(Instruction(
+        instructions.append(IssuedInstruction(
             cycle=int(cycle), row=row, name=f"{operation} {_operand(fields, job)}",
             phase=job.phases[fields["phase"]], fields=fields,
             counters=_work(growth[number + 1])))
@@ -171,7 +171,7 @@ def _operand(fields: Mapping[str, int], job: Job) -> str:
                  and 0 <= place - region.address < region.words), "nothing")
 
 
-def _slices(timeline: Timeline, instructions: Sequence[Instruction], cores: int) -> Slices:
+def _slices(timeline: Timeline, instructions: Sequence[IssuedInstruction], cores: int) -> Slices:
     parts: list[Integers] = []
     for engine in Engine:
         opcodes = opcodes_of(engine)
@@ -189,13 +189,13 @@ def _slices(timeline: Timeline, instructions: Sequence[Instruction], cores: int)
     return Slices(*np.concatenate(parts, axis=1))
 
 
-def _phases(instructions: Sequence[Instruction], cycles: int) -> list[Phase]:
+def _phases(instructions: Sequence[IssuedInstruction], cycles: int) -> list[CountedPhase]:
     """Phases with their cycles; those before the first instruction count for its phase."""
     edges = [0, *(instruction.cycle for instruction in instructions[1:]), cycles]
     found: dict[PhaseName, list[tuple[int, dict[str, list[int]]]]] = {}
     for instruction, length in zip(instructions, np.diff(edges).tolist(), strict=True):
         found.setdefault(instruction.phase, []).append((length, instruction.counters))
-    return [Phase(name=name, cycles=sum(length for length, _ in parts),
-                  counters={counter: np.sum([grown[counter] for _, grown in parts],
-                                            axis=0).tolist() for counter in WORK_COUNTERS})
+    return [CountedPhase(name=name, cycles=sum(length for length, _ in parts),
+                         counters={counter: np.sum([grown[counter] for _, grown in parts],
+                                                   axis=0).tolist() for counter in WORK_COUNTERS})
             for name, parts in found.items()]

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from hypercast.host.files.durable_file import write_durably
-from hypercast.host.runtime.timeline import Instruction, Profile
+from hypercast.host.runtime.timeline import IssuedInstruction, Profile
 from hypercast.host.runtime.utilisation import utilisation
 from hypercast.reference.array_types import FloatArray, IntArray
 from hypercast.rtl.config import Config
@@ -87,7 +87,7 @@ def _names(process: int, name: str, threads: Mapping[int, str]) -> Iterator[Even
         yield {**common, "tid": thread, "name": "thread_sort_index", "args": {"sort_index": order}}
 
 
-def _slice(process: int, thread: int, start: int, end: int, instruction: Instruction,
+def _slice(process: int, thread: int, start: int, end: int, instruction: IssuedInstruction,
            name: str | None = None, **arguments: str) -> Event:
     kind, layer = instruction.phase.kind, instruction.phase.layer
     return {"ph": "X", "pid": int(process), "tid": int(thread), "ts": _time(start),

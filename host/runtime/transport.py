@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Memory", "Port", "Timeline", "Transport", "TransportError"]
+__all__ = ["BytePort", "Memory", "Timeline", "Transport", "TransportError"]
 
 
 class TransportError(RuntimeError):
@@ -138,7 +138,7 @@ class Transport(abc.ABC):
         """Release the chip."""
 
 
-class Port(abc.ABC):
+class BytePort(abc.ABC):
     """Bytes to and from a board."""
 
     @abc.abstractmethod

@@ -7,18 +7,18 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from hypercast.host.schedules.pipeline import Edge, Pipeline
-from hypercast.host.schedules.schedule import Schedule
+from hypercast.host.schedules.schedule import PipelineSchedule
 from hypercast.host.schedules.simulation import Task, simulate
 from hypercast.host.schedules.turns import one_forward_one_backward
 
-__all__ = ["BACKWARD", "FORWARD", "Slot", "Timeline", "run"]
+__all__ = ["BACKWARD", "FORWARD", "PipelineInterval", "PipelineTimeline", "run"]
 
 #: Directions in which micro-batches go.
 FORWARD, BACKWARD = _DIRECTIONS = ("forward", "backward")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Slot:
+class PipelineInterval:
     """A stretch of time in which a board or a port was busy.
 
     Parameters
@@ -47,36 +47,36 @@ class Slot:
 
 
 @dataclass(frozen=True)
-class Timeline:
+class PipelineTimeline:
     """What a pipeline did.
 
     Parameters
     ----------
-    slots : tuple of Slot
+    intervals : tuple of PipelineInterval
         All of it.
     peaks : tuple of int
         For each stage, the most micro-batches that a board of it had in flight: begun forward, and
         not done backward.
     """
 
-    slots: tuple[Slot, ...]
+    intervals: tuple[PipelineInterval, ...]
     peaks: tuple[int, ...]
 
     @property
     def seconds(self) -> float:
         """When all was done."""
-        return max(slot.end for slot in self.slots)
+        return max(interval.end for interval in self.intervals)
 
 
-def run(pipeline: Pipeline, schedule: Schedule, micro_batches: int, *,
-        in_flight: Sequence[int] | None = None, waiting: Collection[str] = ()) -> Timeline:
+def run(pipeline: Pipeline, schedule: PipelineSchedule, micro_batches: int, *,
+        in_flight: Sequence[int] | None = None, waiting: Collection[str] = ()) -> PipelineTimeline:
     """Simulate a mini-batch.
 
     Parameters
     ----------
     pipeline : Pipeline
         The stages.
-    schedule : Schedule
+    schedule : PipelineSchedule
         How they are worked off.
     micro_batches : int
         Micro-batches of the mini-batch, at least 1.
@@ -89,11 +89,12 @@ def run(pipeline: Pipeline, schedule: Schedule, micro_batches: int, *,
     limits = list(in_flight or schedule.in_flight(pipeline, micro_batches))
     work = _Work(pipeline, schedule, range(micro_batches), limits, frozenset(waiting))
     times = simulate(work.tasks)
-    slots = tuple(
-        Slot(track=key.track, stage=key.stage, micro_batch=key.micro_batch,
-             direction=key.direction, transfer=key.edge is not None, begin=begin, end=end)
+    intervals = tuple(
+        PipelineInterval(track=key.track, stage=key.stage, micro_batch=key.micro_batch,
+                         direction=key.direction, transfer=key.edge is not None,
+                         begin=begin, end=end)
         for key, (begin, end) in zip(work.keys, times, strict=True))
-    return Timeline(slots, tuple(_peaks(slots, len(pipeline.stages))))
+    return PipelineTimeline(intervals, tuple(_peaks(intervals, len(pipeline.stages))))
 
 
 class _Key(NamedTuple):
@@ -109,7 +110,7 @@ class _Key(NamedTuple):
 class _Work:
     """The tasks of a mini-batch."""
 
-    def __init__(self, pipeline: Pipeline, schedule: Schedule, micro_batches: range,
+    def __init__(self, pipeline: Pipeline, schedule: PipelineSchedule, micro_batches: range,
                  limits: Sequence[int], waiting: frozenset[str]) -> None:
         self._pipeline = pipeline
         self._schedule = schedule
@@ -192,14 +193,15 @@ class _Work:
                     after=() if hidden else made, beside=made if hidden else ())
 
 
-def _peaks(slots: Sequence[Slot], stages: int) -> list[int]:
+def _peaks(intervals: Sequence[PipelineInterval], stages: int) -> list[int]:
     """The most micro-batches that a board of each stage has in flight."""
     changes = sorted(
-        ((slot.begin, 1, slot) if slot.direction == FORWARD else (slot.end, -1, slot)
-         for slot in slots if not slot.transfer), key=lambda change: change[:2])
+        ((interval.begin, 1, interval) if interval.direction == FORWARD
+         else (interval.end, -1, interval)
+         for interval in intervals if not interval.transfer), key=lambda change: change[:2])
     peaks = [0] * stages
     now: dict[tuple[int, str], int] = defaultdict(int)
-    for _, change, slot in changes:
-        now[slot.stage, slot.track] += change
-        peaks[slot.stage] = max(peaks[slot.stage], now[slot.stage, slot.track])
+    for _, change, interval in changes:
+        now[interval.stage, interval.track] += change
+        peaks[interval.stage] = max(peaks[interval.stage], now[interval.stage, interval.track])
     return peaks

@@ -17,7 +17,7 @@ class Stage:
     Parameters
     ----------
     name : str
-        Its name.
+        Name of the stage.
     forward, backward : float
         Seconds of a micro-batch.
     boards : tuple of str

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from hypercast.host.schedules.pipeline import Pipeline
 
-__all__ = ["SCHEDULES", "Schedule"]
+__all__ = ["SCHEDULES", "PipelineSchedule"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Schedule:
+class PipelineSchedule:
     """How a pipeline is worked off.
 
     Parameters
@@ -49,17 +49,18 @@ def _behind(factor: int, more: int) -> Callable[[Pipeline, int], list[int]]:
 
 #: Schedules by name.
 SCHEDULES = {
-    "1F1B": Schedule(title="one forward, one backward; transfers beside computing",
-                     in_flight=_behind(1, 1), hidden=True),
-    "FBP": Schedule(title="forward and backward at once; transfers beside computing",
-                    in_flight=_behind(2, 2), hidden=True, two_engines=True),
-    "SNO": Schedule(title="one forward, one backward; transfers after computing",
-                    in_flight=_behind(1, 1)),
-    "SO": Schedule(title="as SNO, with twice as many micro-batches in flight",
-                   in_flight=_behind(2, 1)),
-    "paths": Schedule(title="as SNO, with as many in flight as the longest path behind takes",
-                      in_flight=lambda pipeline, _: pipeline.in_flight(hidden=False)),
-    "GPipe": Schedule(title="all forward, then all backward",
-                      in_flight=lambda pipeline, count: [count] * len(pipeline.stages),
-                      forward_first=True),
+    "1F1B": PipelineSchedule(title="one forward, one backward; transfers beside computing",
+                             in_flight=_behind(1, 1), hidden=True),
+    "FBP": PipelineSchedule(title="forward and backward at once; transfers beside computing",
+                            in_flight=_behind(2, 2), hidden=True, two_engines=True),
+    "SNO": PipelineSchedule(title="one forward, one backward; transfers after computing",
+                            in_flight=_behind(1, 1)),
+    "SO": PipelineSchedule(title="as SNO, with twice as many micro-batches in flight",
+                           in_flight=_behind(2, 1)),
+    "paths": PipelineSchedule(title="as SNO, with as many in flight as the longest path behind "
+                                    "takes",
+                              in_flight=lambda pipeline, _: pipeline.in_flight(hidden=False)),
+    "GPipe": PipelineSchedule(title="all forward, then all backward",
+                              in_flight=lambda pipeline, count: [count] * len(pipeline.stages),
+                              forward_first=True),
 }

@@ -13,7 +13,7 @@ from hypercast.rtl.config import Config
 from hypercast.rtl.isa import INSTRUCTION_WORDS, ROWS_WIDTH
 from hypercast.rtl.registers import ROW_TABLE, CoreSpace, Error, Space
 
-__all__ = ["Memory", "check_memories", "memories"]
+__all__ = ["WindowMemory", "check_memories", "memories"]
 
 #: Bits of an entry of the exponent file.
 _TENSOR_WIDTH = 17
@@ -24,7 +24,7 @@ _LISTED = 3
 
 
 @dataclass(frozen=True)
-class Memory:
+class WindowMemory:
     """A memory behind the window.
 
     Parameters
@@ -82,22 +82,22 @@ class Memory:
         return np.clip(self.width - 32 * piece, 0, 32)
 
 
-def memories(config: Config) -> Iterator[Memory]:
+def memories(config: Config) -> Iterator[WindowMemory]:
     """All memories of a chip.
 
     Rows of the weight bank narrower than 32 bits read as zero beyond.
     """
-    yield Memory("program memory", 0, Space.PROGRAM, config.program_rows, 16,
-                 32 * INSTRUCTION_WORDS)
-    yield Memory("exponent file", 0, Space.TENSORS, config.tensors, 1, _TENSOR_WIDTH)
+    yield WindowMemory("program memory", 0, Space.PROGRAM, config.program_rows, 16,
+                       32 * INSTRUCTION_WORDS)
+    yield WindowMemory("exponent file", 0, Space.TENSORS, config.tensors, 1, _TENSOR_WIDTH)
     for core in range(config.cores):
         for channel, space in enumerate((Space.FEATURES, Space.GRADIENTS)):
-            yield Memory(f"memory channel {channel} of core {core}", core, space,
-                         config.channel_words, config.chunks, config.word_width)
-        yield Memory(f"weight bank of core {core}", core, Space.WEIGHTS, config.weight_rows,
-                     config.chunks, config.data_width)
-        yield Memory(f"row table of core {core}", core, Space.CORE, CoreSpace.ROWS + ROW_TABLE, 1,
-                     ROWS_WIDTH)
+            yield WindowMemory(f"memory channel {channel} of core {core}", core, space,
+                               config.channel_words, config.chunks, config.word_width)
+        yield WindowMemory(f"weight bank of core {core}", core, Space.WEIGHTS, config.weight_rows,
+                           config.chunks, config.data_width)
+        yield WindowMemory(f"row table of core {core}", core, Space.CORE,
+                           CoreSpace.ROWS + ROW_TABLE, 1, ROWS_WIDTH)
 
 
 def check_memories(driver: Driver, *, quick: bool = False,
@@ -125,7 +125,7 @@ def check_memories(driver: Driver, *, quick: bool = False,
     """
     everything = list(memories(driver.config))
     for inverse in (False, True):
-        broken: dict[Memory, list[str]] = {memory: [] for memory in everything}
+        broken: dict[WindowMemory, list[str]] = {memory: [] for memory in everything}
         for access, name in ((_write, "writing"), (_read, "reading")):
             for memory in everything:
                 progress(f"{memory.part}, {name}")
@@ -142,7 +142,7 @@ def check_memories(driver: Driver, *, quick: bool = False,
         everything = [memory for memory in everything if not broken.get(memory)]
 
 
-def _write(driver: Driver, memory: Memory, quick: bool, inverse: bool) -> Iterable[str]:
+def _write(driver: Driver, memory: WindowMemory, quick: bool, inverse: bool) -> Iterable[str]:
     for address, count in memory.spans(quick):
         driver.write_window(memory.core, memory.space, address,
                             memory.pattern(address, count, inverse))
@@ -150,7 +150,7 @@ def _write(driver: Driver, memory: Memory, quick: bool, inverse: bool) -> Iterab
     return []
 
 
-def _read(driver: Driver, memory: Memory, quick: bool, inverse: bool) -> Iterator[str]:
+def _read(driver: Driver, memory: WindowMemory, quick: bool, inverse: bool) -> Iterator[str]:
     driver.clear_errors()
     found_any = False
     for address, count in memory.spans(quick):

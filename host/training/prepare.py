@@ -52,7 +52,8 @@ class Prepared(NamedTuple):
     model : InitialModel
         Ready for ``ReferenceDevice``, ``open_device`` or ``compile_job``.
     edges : CompiledEdges or None
-        Its graph's, if they were compiled to choose the orders: ``compile_job`` takes them.
+        Edges of the model's graph, if they were compiled to choose the orders. ``compile_job``
+        takes them.
     """
 
     model: InitialModel

@@ -5,7 +5,7 @@ import io
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -236,7 +236,7 @@ class RunFolder:
 
     def boards(self, time: VirtualTime) -> None:
         """Keep what the boards of a cluster would have taken."""
-        self._write(BOARDS, asdict(time))
+        self._write(BOARDS, time.record())
 
     def step(self, number: int, profile: Profile, config: Config) -> None:
         """Keep the profile of training step ``number``, from 1."""

@@ -108,7 +108,7 @@ class Share:
         identity : dict
             What decides the bits of the training.
         source : SampleSource
-            Of the samples.
+            Where the samples come from.
         judge : callable
             Makes what evaluates.
         """

@@ -25,14 +25,14 @@ from hypercast.rtl.folding import stages
 from hypercast.rtl.folding.flat import convert_changed
 from hypercast.rtl.folding.fold import fold
 
-__all__ = ["PROOFS", "Example"]
+__all__ = ["PROOFS", "FoldedExample"]
 
 _SLOTS = 8
 #: A cycle of all instances in reset, and three in which they may be or not.
 _CYCLES = 4 * _SLOTS
 
 
-class Example(wiring.Component):
+class FoldedExample(wiring.Component):
     """One of everything that is folded in a way of its own.
 
     Registers with enables and resets of their own, or none; memories read synchronously, with and
@@ -89,7 +89,7 @@ def _bench(levels):
         m.d.sync += [common.eq(following), reset.eq(again),
                      rounds.eq(Mux(rounds == 3, 3, rounds + 1))]
 
-    parts = [Example() for _ in range(_SLOTS)]
+    parts = [FoldedExample() for _ in range(_SLOTS)]
     for index, part in enumerate(parts):
         m.d.comb += [part.core.eq(index), part.begin.eq(reset), part.common.eq(common),
                      part.own.eq(own)]
@@ -112,7 +112,7 @@ def _bench(levels):
         m.d.comb += Assert(~past(m, begun) | (then[name] == outputs[before]))
     with patch.object(stages, "_LEVELS", levels):
         part = convert_changed(
-            Example(), "folded",
+            FoldedExample(), "folded",
             lambda module: fold(module, slots=_SLOTS, index="core", private=("own",)))
     return Bench(m, [own, following, again],
                  [(rounds == 3) & (now["kept"] == 3), now["step"] == 1], part)

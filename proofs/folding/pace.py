@@ -22,14 +22,14 @@ from hypercast.proofs.solver import Bench
 from hypercast.rtl.folding import pace as pace_module
 from hypercast.rtl.folding.flat import convert_changed
 
-__all__ = ["PROOFS", "Example"]
+__all__ = ["PROOFS", "PacedExample"]
 
 _SLOTS = 8
 #: A cycle of the module in reset, and three in which it may be or not.
 _CYCLES = 4 * _SLOTS
 
 
-class Example(wiring.Component):
+class PacedExample(wiring.Component):
     """Registers with and without enable, reset and what Yosys takes for one; memories; inputs late
     in a long path.
     """
@@ -73,7 +73,7 @@ def _bench(levels):
     m.d.sync += slot.eq(slot + 1)
     with m.If(last):
         m.d.sync += [reset.eq(again), rounds.eq(Mux(rounds == 3, 3, rounds + 1))]
-    whole = Example()
+    whole = PacedExample()
     m.submodules.whole = EnableInserter(last)(ResetInserter(reset)(whole))
     outputs = {name: Signal.like(getattr(whole, name)) for name in ("o", "kept", "pulse")}
     m.d.comb += [whole.x.eq(x), whole.begin.eq(reset)]
@@ -85,7 +85,7 @@ def _bench(levels):
         m.d.comb += Assert((rounds == 0) | (value == getattr(whole, name)))
     with patch.object(pace_module, "_LEVELS", levels):
         part = convert_changed(
-            Example(), "paced", lambda module: pace_module.pace(module, slots=_SLOTS))
+            PacedExample(), "paced", lambda module: pace_module.pace(module, slots=_SLOTS))
     return Bench(m, [x, again], [(rounds == 3) & (outputs["kept"] == 4), outputs["o"] != 0], part)
 
 

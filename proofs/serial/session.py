@@ -5,7 +5,7 @@ from amaranth.hdl import Assert, Assume, Module, Signal
 from hypercast.proofs.proof import Proof
 from hypercast.proofs.solver import Bench
 from hypercast.proofs.words import constant
-from hypercast.rtl.serial.protocol import WINDOW, Kind
+from hypercast.rtl.serial.protocol import WINDOW, FrameKind
 from hypercast.rtl.serial.session import Session
 
 __all__ = ["PROOFS"]
@@ -21,7 +21,7 @@ def _bench():
     opens = dut.open & (dut.header.session != 0) & (dut.header.session != dut.session)
     m.d.comb += [
         Assume(~dut.advance | dut.new),  # what the command unit does
-        Assume(~dut.open | (dut.header.kind == Kind.OPEN)),
+        Assume(~dut.open | (dut.header.kind == FrameKind.OPEN)),
         Assert(~(dut.new & dut.repeated)), Assert(~taken | (dut.session != 0)),
         Assert(since <= 256),
         Assert(~(dut.new | dut.repeated) | (dut.header.session == dut.session)),
@@ -36,7 +36,7 @@ def _bench():
         m.d.comb += Assert(dut.sequence == (chosen + 1 + since)[:8])
     with m.If(taken & (since < 255)):
         m.d.comb += Assert(~(dut.new & (dut.header.sequence == chosen)))
-        with m.If((dut.header.kind == Kind.COMMAND) & (dut.header.session == dut.session)
+        with m.If((dut.header.kind == FrameKind.COMMAND) & (dut.header.session == dut.session)
                   & (dut.header.sequence == chosen) & (since < WINDOW)):
             m.d.comb += Assert(dut.repeated)
     return Bench(m, [dut.header, dut.open, dut.advance, chosen], [

@@ -43,7 +43,7 @@ class TaggedReader(wiring.Component):
     request : In(stream of tagged_request)
         Bursts, for whose words there is room.
     o : Out(stream of tagged_word), always ready
-        Their words, in the order requested.
+        The words requested, in that order.
     port : Out(ReadPort)
         Memory; ``data`` is always accepted.
     """

@@ -48,7 +48,7 @@ class BulkPort(wiring.Component):
     settled : In(1)
         Whether it is in all cores; not ahead of ``taken``.
     response, response_valid : In(bulk_width), In(1)
-        Of the cores, each ORed over all of them.
+        Answers of the cores, each signal ORed over all of them.
     """
 
     def __init__(self, config: Config) -> None:

@@ -61,7 +61,7 @@ class BulkReader(wiring.Component):
         m = Module()
         axi = self.axi
         width = bulk_width(self._config)
-        slots = BEAT_WIDTH // width
+        beat_words = BEAT_WIDTH // width
         begun = data.StructLayout({"id": len(axi.arid), "length": 8, "error": 1})
         m.submodules.burst = burst = BulkBurst(self._config)
         m.submodules.bursts = bursts = SyncFIFO(width=begun.size, depth=_BURSTS)
@@ -72,11 +72,11 @@ class BulkReader(wiring.Component):
         asking, spoiled = Signal(), Signal()  # spoiled: bursts that have not ended get SLVERR
         taken = Signal()
 
-        # Requests. A slot is what one answer brings.
+        # Requests. A word of a beat is what one answer brings.
         place = Signal(BEAT_PLACE)
-        address = Signal(len(place.beat) + slots.bit_length() - 1)  # of the next slot
-        left = Signal(range(256 * slots + 1))
-        count = self._ask(m, place, address, left, asking, taken * slots)
+        address = Signal(len(place.beat) + beat_words.bit_length() - 1)  # of the next
+        left = Signal(range(256 * beat_words + 1))
+        count = self._ask(m, place, address, left, asking, taken * beat_words)
         entry = data.View(begun, bursts.w_data)
         m.d.comb += [
             burst.address.eq(axi.araddr), burst.length.eq(axi.arlen), burst.size.eq(axi.arsize),
@@ -89,7 +89,8 @@ class BulkReader(wiring.Component):
         ]
         with m.If(bursts.w_en):
             m.d.sync += [asking.eq(~entry.error), place.eq(burst.place),
-                         address.eq(burst.place.beat * slots), left.eq((axi.arlen + 1) * slots)]
+                         address.eq(burst.place.beat * beat_words),
+                         left.eq((axi.arlen + 1) * beat_words)]
         with m.Else():
             m.d.sync += [address.eq(address + count), left.eq(left - count)]
             with m.If(self.abort | (left == count)):
@@ -126,7 +127,7 @@ class BulkReader(wiring.Component):
         return m
 
     def _ask(self, m, place, address, left, asking, freed):
-        """Ask for some of the slots that are left; returns for how many in this cycle.
+        """Ask for some of the words that are left; returns for how many in this cycle.
 
         Answers of one kind and place may be under way, and come in order: runs of words of a
         channel, or rows of a weight bank.

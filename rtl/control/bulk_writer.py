@@ -65,7 +65,7 @@ class BulkWriter(wiring.Component):
         m = Module()
         config, axi, request = self._config, self.axi, self.request
         width = bulk_width(config)
-        slots, parts = BEAT_WIDTH // width, config.word_width // width
+        beat_words, parts = BEAT_WIDTH // width, config.word_width // width
         ended = data.StructLayout({"id": len(axi.awid), "error": 1})
         m.submodules.burst = burst = BulkBurst(config)
         m.submodules.beats = beats = SkidBuffer(data.StructLayout({
@@ -75,27 +75,27 @@ class BulkWriter(wiring.Component):
         spoiled = Signal()  # bursts that have not ended get SLVERR
         receiving, identity = Signal(), Signal.like(axi.awid)  # a burst, and its ID
         beat = beats.o.p
-        slot, slot_bits = Signal(range(slots)), (slots - 1).bit_length()
+        word, word_bits = Signal(range(beat_words)), (beat_words - 1).bit_length()
         piece_bits = (width // 32 - 1).bit_length()
 
         # A word, or a part of one, at a time.
-        strobes = beat.strobes.word_select(slot, width // 8)
+        strobes = beat.strobes.word_select(word, width // 8)
         follows, following = Signal(), Signal(BEAT_PLACE)
         part = place.beat[:(parts - 1).bit_length()]
         in_order = (part == 0) | (follows & (place == following))
         bad, skipped, step = Signal(), Signal(), Signal()
         m.d.comb += [
-            skipped.eq(~strobes.any() if slots > 1 else 0),
+            skipped.eq(~strobes.any() if beat_words > 1 else 0),
             bad.eq(wrong | self.abort | ~((strobes.all() | skipped) & in_order)),
             request.valid.eq(receiving & beats.o.valid & ~bad & ~skipped),
             request.p.core.eq(place.core),
             request.p.space.eq(place.space),
-            request.p.address.eq((place.beat << slot_bits | slot) << piece_bits),
+            request.p.address.eq((place.beat << word_bits | word) << piece_bits),
             request.p.write.eq(1),
             request.p.bulk.eq(1),
-            request.p.data.eq(beat.data.word_select(slot, width)),
+            request.p.data.eq(beat.data.word_select(word, width)),
             step.eq(receiving & beats.o.valid & (~request.valid | request.ready)),
-            beats.o.ready.eq(step & (slot == slots - 1)),
+            beats.o.ready.eq(step & (word == beat_words - 1)),
             beats.i.valid.eq(axi.wvalid),
             beats.i.p.data.eq(axi.wdata),
             beats.i.p.strobes.eq(axi.wstrb),
@@ -105,7 +105,7 @@ class BulkWriter(wiring.Component):
             done.error.eq(bad),
         ]
         with m.If(step):
-            m.d.sync += [wrong.eq(bad), slot.eq(slot + 1)]
+            m.d.sync += [wrong.eq(bad), word.eq(word + 1)]
         with m.If(beats.o.valid & beats.o.ready):
             m.d.sync += [place.beat.eq(place.beat + 1), follows.eq(~bad), following.eq(place),
                          following.beat.eq(place.beat + 1)]

@@ -10,10 +10,10 @@ from hypercast.rtl.layouts import HostRequest
 from hypercast.rtl.lib.parity_memory import ParityMemory
 from hypercast.rtl.registers import Space
 
-__all__ = ["ExponentFile", "Tensor"]
+__all__ = ["ExponentEntry", "ExponentFile"]
 
 
-class Tensor(data.Struct):
+class ExponentEntry(data.Struct):
     """Entry of the exponent file; its bits are those of ``Space.TENSORS``.
 
     Every value's magnitude was below ``2 ** peak`` if ``valid``.
@@ -36,13 +36,13 @@ class ExponentFile(wiring.Component):
     -------
     read_tensor : In(log2 tensors)
         Entry to read.
-    read_entry : Out(Tensor)
+    read_entry : Out(ExponentEntry)
         The entry, one cycle later; a write in the cycle of the read is not yet seen.
     fault : Out(1)
         High for a cycle after an entry was read that is not what was written, by the window, too.
     write : In(1)
         High to write ``write_entry``; never in the cycle of a request.
-    write_tensor, write_entry : In(log2 tensors), In(Tensor)
+    write_tensor, write_entry : In(log2 tensors), In(ExponentEntry)
         What to write; valid with ``write``.
     request, request_valid : In(HostRequest), In(1)
         Window access, as in ``ControlPort``. ``read_tensor`` is not read in the cycle of a request.
@@ -54,11 +54,11 @@ class ExponentFile(wiring.Component):
         self._config = config
         super().__init__({
             "read_tensor": In(range(config.tensors)),
-            "read_entry": Out(Tensor),
+            "read_entry": Out(ExponentEntry),
             "fault": Out(1),
             "write": In(1),
             "write_tensor": In(range(config.tensors)),
-            "write_entry": In(Tensor),
+            "write_entry": In(ExponentEntry),
             "request": In(HostRequest),
             "request_valid": In(1),
             "response": Out(32),
@@ -68,7 +68,7 @@ class ExponentFile(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.memory = memory = ParityMemory(
-            Tensor.as_shape().size, self._config.tensors)
+            ExponentEntry.as_shape().size, self._config.tensors)
         [read], write = memory.reads, memory.write
 
         request = self.request

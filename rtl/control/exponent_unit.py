@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl import layouts
 from hypercast.rtl.config import Config
-from hypercast.rtl.control.exponent_file import ExponentFile, Tensor
+from hypercast.rtl.control.exponent_file import ExponentEntry, ExponentFile
 from hypercast.rtl.isa import (
     EXPONENT_WIDTH,
     GRADIENT_ZEROS,
@@ -125,7 +125,7 @@ class ExponentUnit(wiring.Component):
         ]
         tensors = self._tensors(m)
         step = Signal(_Step)
-        base, result = Signal(_SUM), Signal(Tensor)
+        base, result = Signal(_SUM), Signal(ExponentEntry)
         self._sequence(m, file, tensors, step)
         self._factors(m, file.read_entry, step, base)
         self._result(m, file.read_entry, tensors, step, base, result)
@@ -216,7 +216,7 @@ class ExponentUnit(wiring.Component):
     def _result(self, m, entry, tensors, step, base, result):
         """``result`` with its exponent chosen, valid from SHIFT, and the shift to it."""
         # As wide as any wish, so that an exponent out of range is seen before it is stored.
-        peak = Signal(Tensor)
+        peak = Signal(ExponentEntry)
         wanted, floor, chosen, difference = (
             Signal(_SUM, name=name) for name in ("wanted", "floor", "chosen", "difference"))
         largest = self._config.element_width - 1  # bit length of the largest mantissa
@@ -243,9 +243,10 @@ class ExponentUnit(wiring.Component):
 
     def _fold(self, m, file, tensors, base, result):
         """Stores the result at ``commit``, and again with the peak when the vector unit is done."""
-        last_tensor, last_base, last = Signal.like(tensors.o), Signal.like(base), Signal(Tensor)
+        last_tensor, last_base, last = (
+            Signal.like(tensors.o), Signal.like(base), Signal(ExponentEntry))
         found, bound, least = Signal(), Signal(_SUM), Signal(signed(EXPONENT_WIDTH))
-        folding, folded = Signal(), Signal(Tensor)
+        folding, folded = Signal(), Signal(ExponentEntry)
         m.d.comb += [
             least.eq(Mux(last.valid, last.peak, _LEAST_PEAK)),
             folded.exponent.eq(last.exponent),

@@ -34,9 +34,9 @@ class Port:
     Parameters
     ----------
     name : str
-        Its name.
+        Name of the port.
     output : bool
-        Its direction.
+        Whether it is an output.
     width : int
         Bits.
     logical : str
@@ -65,11 +65,11 @@ class Interface:
     Parameters
     ----------
     name : str
-        Its name, with which those of its ports begin.
+        Name of the interface, with which those of its ports begin.
     kind : str
         ``clock``, ``reset``, ``axi4lite`` or ``axi4``.
     ports : tuple of Port
-        Its ports.
+        Ports of the interface.
     parameters : dict
         What Vivado calls its properties.
     manager : bool

@@ -6,14 +6,14 @@ from typing import Any
 
 from hypercast.rtl.folding.netlist import Netlist, number
 
-__all__ = ["FoldingError", "ReadPort", "lookahead", "read_ports", "shared_registers"]
+__all__ = ["FoldingError", "NetlistReadPort", "lookahead", "read_ports", "shared_registers"]
 
 
 class FoldingError(ValueError):
     """A module that cannot be folded; names the place."""
 
 
-class ReadPort:
+class NetlistReadPort:
     """A read port of a ``$mem_v2`` cell.
 
     Attributes
@@ -38,9 +38,10 @@ class ReadPort:
         self.enable = connections["RD_EN"][port]
 
 
-def read_ports(name: str, cell: dict[str, Any]) -> list[ReadPort]:
+def read_ports(name: str, cell: dict[str, Any]) -> list[NetlistReadPort]:
     """All read ports of a memory."""
-    return [ReadPort(name, cell, port) for port in range(number(cell["parameters"]["RD_PORTS"]))]
+    ports = number(cell["parameters"]["RD_PORTS"])
+    return [NetlistReadPort(name, cell, port) for port in range(ports)]
 
 
 def _sources(netlist, bits):
@@ -57,7 +58,7 @@ def lookahead(netlist: Netlist, index: str) -> dict[Any, int]:
     Returns
     -------
     defaultdict
-        By register's name or ``ReadPort.key``; zero unless said otherwise.
+        By register's name or ``NetlistReadPort.key``; zero unless said otherwise.
 
     Raises
     ------
@@ -91,7 +92,7 @@ def shared_registers(netlist: Netlist, registers: dict[str, Any], inputs: set[st
     netlist : Netlist
         The netlist.
     registers : dict
-        ``Register`` by name.
+        ``NetlistRegister`` by name.
     inputs : set
         Inputs that are the same in all instances.
     private : container

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from hypercast.rtl.folding.netlist import CONSTANTS, Bit, Netlist
 
-__all__ = ["KINDS", "Register", "registers", "uncontrolled"]
+__all__ = ["KINDS", "NetlistRegister", "registers", "uncontrolled"]
 
 #: Yosys' cells that are registers here: with an enable, with a synchronous reset.
 KINDS = {"$dff": (False, False), "$dffe": (True, False), "$sdff": (False, True),
@@ -12,7 +12,7 @@ KINDS = {"$dff": (False, False), "$dffe": (True, False), "$sdff": (False, True),
 
 
 @dataclass(frozen=True, kw_only=True)
-class Register:
+class NetlistRegister:
     """A register: ``reset ? reset_value : enable ? data : output``.
 
     Parameters
@@ -46,7 +46,7 @@ class Register:
         return [*self.data, self.enable, self.reset]
 
 
-def registers(netlist: Netlist) -> dict[str, Register]:
+def registers(netlist: Netlist) -> dict[str, NetlistRegister]:
     """All registers of a netlist, by name; inverters are added where controls are active low."""
     inverted = {}
 
@@ -63,7 +63,7 @@ def registers(netlist: Netlist) -> dict[str, Register]:
         if cell["type"] not in KINDS:
             continue
         enabled, resettable = KINDS[cell["type"]]
-        found[name] = Register(
+        found[name] = NetlistRegister(
             name=name, data=cell["connections"]["D"], output=cell["connections"]["Q"],
             held=cell["connections"]["Q"],
             enable=control(cell, "EN", "EN_POLARITY") if enabled else "1",
@@ -72,7 +72,7 @@ def registers(netlist: Netlist) -> dict[str, Register]:
     return found
 
 
-def uncontrolled(netlist: Netlist, register: Register) -> Register:
+def uncontrolled(netlist: Netlist, register: NetlistRegister) -> NetlistRegister:
     """A register that does the same without enable and reset; multiplexers are added."""
     data = _multiplexer(netlist, register.enable, register.data, register.held)
     data = _multiplexer(netlist, register.reset, list(register.reset_value), data)

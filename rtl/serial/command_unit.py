@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from hypercast.rtl.control.axi_lite import RegisterBus
 from hypercast.rtl.serial.frame_word import FrameWord
 from hypercast.rtl.serial.header import AccessWord, Header, Reply
-from hypercast.rtl.serial.protocol import LONGEST_ACCESS, WINDOW, Access, Kind
+from hypercast.rtl.serial.protocol import LONGEST_ACCESS, WINDOW, AccessKind, FrameKind
 from hypercast.rtl.serial.session import Session
 
 __all__ = ["CommandUnit"]
@@ -62,11 +62,11 @@ class CommandUnit(wiring.Component):
         m.d.comb += [
             session.header.eq(header),
             bus.address.eq(access.address[2:]),
-            bus.write.eq(access.access == Access.WRITE),
+            bus.write.eq(access.access == AccessKind.WRITE),
             self.result_sequence.eq(header.sequence),
             self.result_index.eq(length),
             self.result.eq(bus.result),
-            reply.header.kind.eq(Mux(has_result, Kind.RESULT, Kind.STATE)),
+            reply.header.kind.eq(Mux(has_result, FrameKind.RESULT, FrameKind.STATE)),
             reply.header.sequence.eq(Mux(has_result, header.sequence, session.sequence)),
             reply.header.session.eq(session.session),
             reply.length.eq(Mux(has_result, lengths[header.sequence[:index_width]], 0)),
@@ -85,7 +85,7 @@ class CommandUnit(wiring.Component):
                 with m.If(self.i.valid):
                     m.next = "SESSION"
             with m.State("SESSION"):
-                m.d.comb += session.open.eq(header.kind == Kind.OPEN)
+                m.d.comb += session.open.eq(header.kind == FrameKind.OPEN)
                 m.d.sync += has_result.eq(session.new | session.repeated)
                 m.next = "SKIP"
                 with m.If(session.new):
@@ -101,10 +101,10 @@ class CommandUnit(wiring.Component):
             with m.State("EXECUTE"):
                 with m.If(access.count == 0):
                     m.next = "ACCESS"
-                with m.Elif((access.access == Access.READ) & (length != LONGEST_ACCESS)):
+                with m.Elif((access.access == AccessKind.READ) & (length != LONGEST_ACCESS)):
                     m.d.sync += bus.valid.eq(1)
                     m.next = "BUS"
-                with m.Elif(access.access == Access.WRITE):
+                with m.Elif(access.access == AccessKind.WRITE):
                     m.d.comb += self.i.ready.eq(1)
                     m.d.sync += bus.data.eq(word.data)
                     with m.If(self.i.valid):
@@ -112,7 +112,7 @@ class CommandUnit(wiring.Component):
                         m.next = "BUS"
                         with m.If(word.last):
                             m.next = "FINISH"
-                with m.Elif(access.access == Access.RESET):
+                with m.Elif(access.access == AccessKind.RESET):
                     m.d.comb += self.reset.eq(1)
                     m.next = "RESET"
                 with m.Else():

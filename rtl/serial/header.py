@@ -7,7 +7,7 @@ __all__ = ["AccessWord", "Header", "Reply"]
 
 
 class Header(data.Struct):
-    """First word of a frame, see ``protocol.header_word``; ``kind`` is a ``protocol.Kind``."""
+    """First word of a frame, see ``protocol.header_word``; ``kind`` is a ``protocol.FrameKind``."""
 
     kind: unsigned(8)
     sequence: unsigned(8)
@@ -15,7 +15,7 @@ class Header(data.Struct):
 
 
 class AccessWord(data.Struct):
-    """What is to be done, see ``protocol.access_word``; ``access`` is a ``protocol.Access``."""
+    """What is to be done, see ``protocol.access_word``; ``access`` is a ``protocol.AccessKind``."""
 
     address: unsigned(12)
     reserved: unsigned(2)

@@ -7,7 +7,7 @@ import enum
 
 __all__ = [
     "BAUD", "ESCAPE", "ESCAPED", "FLAG", "FRAME_WORDS", "LONGEST_ACCESS", "SEQUENCES", "WINDOW",
-    "Access", "Kind", "access_word", "header_word",
+    "AccessKind", "FrameKind", "access_word", "header_word",
 ]
 
 #: Bits per second of a board, unless it says otherwise.
@@ -29,7 +29,7 @@ FRAME_WORDS = 256
 LONGEST_ACCESS = FRAME_WORDS - 3
 
 
-class Kind(enum.IntEnum):
+class FrameKind(enum.IntEnum):
     """What a frame is; bits 7:0 of its header."""
 
     OPEN = 1      #: Host: begin the session in the header, unless it has begun.
@@ -38,7 +38,7 @@ class Kind(enum.IntEnum):
     RESULT = 4    #: Bridge: what a command read, then how many accesses succeeded.
 
 
-class Access(enum.IntEnum):
+class AccessKind(enum.IntEnum):
     """What an access word asks for; its bits 15:14."""
 
     READ = 0   #: Read a register ``count`` times.

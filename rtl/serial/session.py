@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.serial.header import Header
-from hypercast.rtl.serial.protocol import WINDOW, Kind
+from hypercast.rtl.serial.protocol import WINDOW, FrameKind
 
 __all__ = ["Session"]
 
@@ -44,7 +44,7 @@ class Session(wiring.Component):
         m = Module()
         ours, behind = Signal(), Signal(8)
         m.d.comb += [
-            ours.eq((self.header.kind == Kind.COMMAND) & (self.header.session == self.session)
+            ours.eq((self.header.kind == FrameKind.COMMAND) & (self.header.session == self.session)
                     & (self.session != 0)),
             behind.eq(self.sequence - self.header.sequence),
             self.new.eq(ours & (behind == 0)),

@@ -46,7 +46,7 @@ class Exponentials(wiring.Component):
     i : In(stream of maximum_row(config))
         The rows.
     logits : In(stream of labelled_group(config))
-        Their groups, except of rows of split NONE.
+        The logits' groups, except of rows of split NONE.
     powers : Out(stream of exponential_group(config))
         The exponentials of rows of split TRAIN, with ``train``, group by group; zero in lanes
         beyond the classes.

@@ -32,7 +32,7 @@ class Metrics(wiring.Component):
     losses : Out(64), one per split
         Summed losses of training, validation and test vertices.
     hits, misses : Out(32), one per split
-        Their sums of ``correct`` and ``wrong``.
+        Sums of ``correct`` and ``wrong``.
     """
 
     def __init__(self, loss_width: int) -> None:

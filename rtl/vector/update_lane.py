@@ -77,7 +77,7 @@ class UpdateLane(wiring.Component):
     second_moment : In(SecondMoment)
         Adam's second moment.
     new_master, new_momentum : Out(signed 32)
-        Their new values, ``LATENCY`` cycles later; with Adam, ``AdamStep.LATENCY`` more.
+        New values of both, ``LATENCY`` cycles later; with Adam, ``AdamStep.LATENCY`` more.
     new_second_moment : Out(SecondMoment)
         With Adam, its new value, at the same time.
     operand : Out(signed element_width)

@@ -11,7 +11,7 @@ from hypercast.rtl.export.chip_conversion import parts_to_rtlil
 from hypercast.rtl.export.rtlil import to_rtlil
 from hypercast.rtl.export.verilog import write_verilog
 from hypercast.rtl.registers import register
-from hypercast.rtl.serial.protocol import Access, Kind, access_word, header_word
+from hypercast.rtl.serial.protocol import AccessKind, FrameKind, access_word, header_word
 
 TINY = PRESETS["tiny"]
 
@@ -57,14 +57,14 @@ def test_a_register_is_read_over_the_pins():
         replies.extend(FrameDecoder().feed(bytes(received)))
 
     async def host(ctx):
-        await exchange(ctx, encode([header_word(Kind.OPEN, 0, 9)]), 150)
-        await exchange(ctx, encode([header_word(Kind.COMMAND, 0, 9), access_word(
-            Access.READ, register("config_hash"), 1)]), 250)
+        await exchange(ctx, encode([header_word(FrameKind.OPEN, 0, 9)]), 150)
+        await exchange(ctx, encode([header_word(FrameKind.COMMAND, 0, 9), access_word(
+            AccessKind.READ, register("config_hash"), 1)]), 250)
 
     simulator.add_testbench(host)
     simulator.run()
-    assert replies == [[header_word(Kind.STATE, 0, 9)],
-                       [header_word(Kind.RESULT, 0, 9), config.hash, 1]]
+    assert replies == [[header_word(FrameKind.STATE, 0, 9)],
+                       [header_word(FrameKind.RESULT, 0, 9), config.hash, 1]]
 
 
 def test_a_clock_too_slow():

@@ -11,7 +11,7 @@ import pytest
 from cocotb.task import bridge
 
 from hypercast.host.benches.bits import run_verilated
-from hypercast.host.benches.trainings import Training
+from hypercast.host.benches.trainings import BenchTraining
 from hypercast.host.runtime.driver import Driver
 from hypercast.rtl.chip import CORE_MODULE
 from hypercast.rtl.config import PRESETS
@@ -57,5 +57,5 @@ def test_memories_through_the_port():
 
 def test_training_equals_the_reference():
     require("verilator")
-    result = run_verilated(Training(dataset="karate", config=CONFIG, epochs=2, hidden=(4,)))
+    result = run_verilated(BenchTraining(dataset="karate", config=CONFIG, epochs=2, hidden=(4,)))
     assert result["equal"] == result["words"] > 0

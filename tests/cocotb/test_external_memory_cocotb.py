@@ -8,7 +8,7 @@ import pytest
 from cocotb.task import bridge
 from cocotbext.axi import AxiBus, AxiRam
 
-from hypercast.host.benches.trainings import Training, compare_training
+from hypercast.host.benches.trainings import BenchTraining, compare_training
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.runtime.devices import ChipDevice
 from hypercast.rtl.config import PRESETS
@@ -22,7 +22,7 @@ from tests.cocotb.benches import require
 pytestmark = pytest.mark.slow
 
 OPTIONS = ExportOptions(external=True, top_name="training_chip", prefix="training_")
-TRAINING = Training(dataset="karate", config=PRESETS["tiny"], epochs=1, hidden=(4,))
+TRAINING = BenchTraining(dataset="karate", config=PRESETS["tiny"], epochs=1, hidden=(4,))
 CHANNELS = 2 * TRAINING.config.cores
 SIZE = channel_bytes(TRAINING.config)
 #: Bytes of the memory, and where in it that of the chip begins.

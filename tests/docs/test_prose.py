@@ -41,17 +41,29 @@ def test_links_lead_to_headings(page):
         assert anchor in anchors(page.parent / target if target else page), (target, anchor)
 
 
-@pytest.mark.parametrize("folder", DOCSTRING_FOLDERS)
-def test_docstrings_are_no_fragments(folder):
-    """A docstring begins with what it is about, not with a word that points back at a name."""
-    found = []
+def docstrings(folder):
+    """Path and text of each docstring of a folder."""
     for path in sorted((ROOT / folder).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-                text = ast.get_docstring(node) or ""
-                if re.match(r"(Those|Likewise|Its|Of)\b", text):
-                    found.append(f"{path.relative_to(ROOT)}: {text.splitlines()[0]}")
-    assert not found
+                yield path.relative_to(ROOT), ast.get_docstring(node) or ""
+
+
+def descriptions(docstring):
+    """The first line of each description in a docstring's sections."""
+    for section in re.split(r"^\w[\w ]*\n-{3,}\n", docstring, flags=re.MULTILINE)[1:]:
+        yield from re.findall(r"^\S.*\n +(\S.*)$", section, re.MULTILINE)
+
+
+@pytest.mark.parametrize("folder", DOCSTRING_FOLDERS)
+def test_docstrings_are_no_fragments(folder):
+    """A docstring begins with what it is about, not with a word that points back at a name.
+
+    So does what it says of each parameter, attribute, member, result and error.
+    """
+    assert not [(path, line) for path, text in docstrings(folder)
+                for line in (*text.splitlines()[:1], *descriptions(text))
+                if re.match(r"(Those|Theirs?|Likewise|Its|Of|See above)\b", line)]
 
 
 def readme_row(folder):

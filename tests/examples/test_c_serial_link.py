@@ -42,7 +42,7 @@ class _Port(Structure):
 
 
 class Link:
-    """The link in C, with a ``Port`` as its line; time passes while it waits.
+    """The link in C, with a ``BytePort`` as its line; time passes while it waits.
 
     Results are those of the functions in C; ``read`` returns a list if it succeeds.
     """

@@ -50,7 +50,7 @@ class Mistake:
     Parameters
     ----------
     block : str
-        Of which something is claimed.
+        The block of which something is claimed.
     claim : str
         How the claim begins.
     user : module

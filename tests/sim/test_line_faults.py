@@ -5,11 +5,11 @@ from collections import Counter
 
 import pytest
 
-from hypercast.host.runtime.transport import Port
+from hypercast.host.runtime.transport import BytePort
 from hypercast.sim.line_faults import FAULTS, FaultyLine
 
 
-class Loop(Port):
+class Loop(BytePort):
     """What is sent comes back."""
 
     def __init__(self):

@@ -2,16 +2,16 @@
 
 import pytest
 
-from hypercast.host.benches.trainings import Training, compare_training
+from hypercast.host.benches.trainings import BenchTraining, compare_training
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.runtime.devices import ChipDevice
 from hypercast.host.runtime.serial.serial_transport import SerialTransport
 from hypercast.rtl.config import PRESETS
-from hypercast.sim.serial_board import SerialBoard
+from hypercast.sim.serial_board import SimulatedSerialBoard
 from hypercast.sim.simulators import missing
 
 CONFIG = PRESETS["ulx3s"].replace(dimensions=3)
-TRAINING = Training(dataset="karate", config=CONFIG, epochs=2, hidden=(4,))
+TRAINING = BenchTraining(dataset="karate", config=CONFIG, epochs=2, hidden=(4,))
 
 
 def train(board):
@@ -29,7 +29,7 @@ def train(board):
 @pytest.mark.slow  # compiles two boards
 @pytest.mark.skipif(missing("verilator") is not None, reason=f"{missing('verilator')}")
 def test_a_folded_chip_is_the_chip():
-    folded = SerialBoard(CONFIG, folded=True)
+    folded = SimulatedSerialBoard(CONFIG, folded=True)
     folded.advance(1001, 1)
     folded.press_reset()  # in the midst of a cycle of the chip
-    assert train(folded) == train(SerialBoard(CONFIG))
+    assert train(folded) == train(SimulatedSerialBoard(CONFIG))

@@ -19,7 +19,7 @@ from hypercast.rtl.layouts import flit
 from hypercast.rtl.registers import register
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport
 from hypercast.sim.faults import Fault, FaultKind
-from hypercast.sim.serial_board import SerialBoard
+from hypercast.sim.serial_board import SimulatedSerialBoard
 from hypercast.sim.serial_terminal import SerialTerminal
 from tests.system.chips import WIDE
 
@@ -29,7 +29,7 @@ PAYLOAD = flit(WIDE)["payload"].offset
 
 
 def test_a_sound_board_through_a_pseudo_terminal():
-    with SerialTerminal(SerialBoard(PRESETS["tiny"])) as terminal:
+    with SerialTerminal(SimulatedSerialBoard(PRESETS["tiny"])) as terminal:
         result = CliRunner().invoke(main, ["selftest", "--preset", "tiny", "--quick", "--json",
                                            "--device", f"serial:{terminal.name}@{BAUD}"])
     assert result.exit_code == 0, result.output

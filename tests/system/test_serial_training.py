@@ -7,29 +7,29 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from hypercast.host.benches.trainings import Training, compare_training
+from hypercast.host.benches.trainings import BenchTraining, compare_training
 from hypercast.host.cli import main
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
 from hypercast.host.runtime.driver import Driver, MismatchError
 from hypercast.host.runtime.serial.discovery import discover
 from hypercast.host.runtime.serial.serial_transport import SerialTransport
-from hypercast.host.runtime.transport import Port, TransportError
+from hypercast.host.runtime.transport import BytePort, TransportError
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.registers import Control, Space, Status, register
 from hypercast.sim.line_faults import FaultyLine
-from hypercast.sim.serial_board import BYTE_CYCLES, SerialBoard
+from hypercast.sim.serial_board import BYTE_CYCLES, SimulatedSerialBoard
 from hypercast.sim.serial_terminal import SerialTerminal
 
 TINY = PRESETS["tiny"]
-TRAINING = Training(dataset="karate", config=TINY, epochs=2, hidden=(2,))
+TRAINING = BenchTraining(dataset="karate", config=TINY, epochs=2, hidden=(2,))
 #: So slow that no time-out expires, however busy the machine is.
 BAUD = 300
 
 
 @pytest.fixture
 def board():
-    board = SerialBoard(TINY)
+    board = SimulatedSerialBoard(TINY)
     yield board
     board.close()
 
@@ -133,7 +133,7 @@ def test_the_reset_button_in_mid_run(board, cycles):
     check_training(open_chip(board, TRAINING.model()))
 
 
-class Cable(Port):
+class Cable(BytePort):
     """A port that can be unplugged."""
 
     def __init__(self, port):

@@ -3,11 +3,11 @@
 import itertools
 from dataclasses import dataclass
 
-__all__ = ["SAMPLINGS", "Batch", "Block"]
+__all__ = ["SAMPLINGS", "Batch", "SampledLayer"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Block:
+class SampledLayer:
     """Edges of one layer, without loops.
 
     Parameters
@@ -35,7 +35,7 @@ class Batch:
 
     Parameters
     ----------
-    blocks : tuple of Block
+    blocks : tuple of SampledLayer
         One per layer, first to last; each one's destinations are the next one's sources.
 
     Raises
@@ -44,7 +44,7 @@ class Batch:
         If the blocks do not fit each other.
     """
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[SampledLayer, ...]
 
     def __post_init__(self):
         for number, (block, above) in enumerate(itertools.pairwise(self.blocks), 1):
@@ -62,8 +62,8 @@ class Batch:
 #: The batches of HP-GNN's script: 1,024 targets with fan-outs 10 and then 25, and subgraphs.
 SAMPLINGS = {
     "neighbour": Batch(blocks=(
-        Block(sources=102_483, destinations=9_000, edges=137_420),
-        Block(sources=9_000, destinations=1_024, edges=8_505))),
+        SampledLayer(sources=102_483, destinations=9_000, edges=137_420),
+        SampledLayer(sources=9_000, destinations=1_024, edges=8_505))),
     "subgraph": Batch(blocks=(
-        Block(sources=2_750, destinations=2_750, edges=54_510),) * 2),
+        SampledLayer(sources=2_750, destinations=2_750, edges=54_510),) * 2),
 }

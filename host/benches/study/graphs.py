@@ -21,7 +21,7 @@ def power_law(count: int, total: int) -> IntArray:
     count : int
         How many; at least 1.
     total : int
-        Their exact sum.
+        Exact sum of the integers.
 
     Returns
     -------

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse
 
-from hypercast.host.benches.study.batch import Block
+from hypercast.host.benches.study.batch import SampledLayer
 from hypercast.host.graphs.sampling.neighbourhoods import relabelled
 from hypercast.reference.array_types import IntArray
 
@@ -39,10 +39,10 @@ class LayerSample:
     destination: np.ndarray
 
     @property
-    def block(self) -> Block:
+    def block(self) -> SampledLayer:
         """Sizes of the sample."""
-        return Block(sources=len(self.vertices), destinations=self.destinations,
-                     edges=len(self.source))
+        return SampledLayer(sources=len(self.vertices), destinations=self.destinations,
+                            edges=len(self.source))
 
     @property
     def matrix(self) -> scipy.sparse.csr_array:

@@ -46,7 +46,7 @@ class _Recorder(Transport):
     Parameters
     ----------
     config : Config
-        Its configuration.
+        Configuration of the chip.
 
     Attributes
     ----------

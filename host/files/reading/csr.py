@@ -23,7 +23,7 @@ def checked_csr(data: npt.ArrayLike, indices: npt.ArrayLike, starts: npt.ArrayLi
     data : (N,) array
         The matrix's entries: real numbers.
     indices : (N,) array of int
-        Their columns.
+        Columns of the entries.
     starts : (rows + 1,) array of int
         Where rows begin in these (``indptr``): from 0, never decreasing, up to N.
     shape : pair of int

@@ -17,10 +17,10 @@ from hypercast.host.graphs.datasets.pyg import load_pyg
 from hypercast.host.graphs.datasets.saint import load_saint
 from hypercast.host.graphs.graph_arguments import GraphArguments
 
-__all__ = ["KINDS", "Kind", "load_path"]
+__all__ = ["KINDS", "DatasetKind", "load_path"]
 
 
-class Kind(NamedTuple):
+class DatasetKind(NamedTuple):
     """A kind of data set.
 
     Attributes
@@ -49,17 +49,20 @@ def _arrays(*names: str) -> Callable[[Path], bool]:
 
 
 KINDS = (
-    Kind("Planetoid folder (ind.NAME.graph, ind.NAME.allx, ...)", _holds("ind.*"), load_planetoid),
-    Kind("GraphSAINT folder (adj_full.npz, feats.npy, class_map.json, role.json)",
-         _holds("adj_full.npz"), load_saint),
-    Kind("OGB node property folder (raw/, split/)", _holds("raw/*[gp]z", "split/*"), load_ogb),
-    Kind("MUSAE folder (X_edges.csv, X_target.csv, X.json or X_features.json)",
-         _holds("*_edges.csv"), load_musae),
-    Kind("gnn-benchmark file (.npz with adj_data, attr_data, labels, ...)",
-         _arrays("adj_data", "attr_data"), load_npz),
-    Kind("edge list file (.npz with edges, features, and labels or target)",
-         _arrays("edges", "features"), load_edge_list),
-    Kind("PyTorch Geometric file (.pt with a Data)", lambda path: path.suffix == ".pt", load_pyg),
+    DatasetKind("Planetoid folder (ind.NAME.graph, ind.NAME.allx, ...)", _holds("ind.*"),
+                load_planetoid),
+    DatasetKind("GraphSAINT folder (adj_full.npz, feats.npy, class_map.json, role.json)",
+                _holds("adj_full.npz"), load_saint),
+    DatasetKind("OGB node property folder (raw/, split/)", _holds("raw/*[gp]z", "split/*"),
+                load_ogb),
+    DatasetKind("MUSAE folder (X_edges.csv, X_target.csv, X.json or X_features.json)",
+                _holds("*_edges.csv"), load_musae),
+    DatasetKind("gnn-benchmark file (.npz with adj_data, attr_data, labels, ...)",
+                _arrays("adj_data", "attr_data"), load_npz),
+    DatasetKind("edge list file (.npz with edges, features, and labels or target)",
+                _arrays("edges", "features"), load_edge_list),
+    DatasetKind("PyTorch Geometric file (.pt with a Data)", lambda path: path.suffix == ".pt",
+                load_pyg),
 )
 
 

@@ -117,7 +117,7 @@ class _RandomBits:
     Parameters
     ----------
     generator : numpy.random.Generator
-        Its bit generator gives 64 bits at a time, the lower half first.
+        A generator whose bit generator gives 64 bits at a time, the lower half first.
     """
 
     def __init__(self, generator: np.random.Generator) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from hypercast.host.cluster.board import NO_OVERLAP, Board
 from hypercast.host.planner.operators import Footprint
 from hypercast.host.planner.pipelines import agreed_seconds, evenly, reduced_seconds
-from hypercast.host.planner.plan import EXACT, REFERENCES, Plan, Refusal, Share
+from hypercast.host.planner.plan import EXACT, REFERENCES, Plan, PlannedShare, Refusal
 from hypercast.host.planner.problem import Problem
 
 __all__ = ["EXACT_NAME", "STALE_NAME", "evaluated_parts", "exact", "part_counts",
@@ -109,5 +109,5 @@ def evaluated_parts(problem: Problem, boards: Sequence[Board], *, hidden: bool,
         seconds=seconds,
         traffic=float(size * count + 16 * (count - 1) * problem.weights),
         staleness="halos, 1 epoch" if hidden else EXACT,
-        shares=tuple(Share(boards=(board.name,), part=part, layers=problem.numbers)
+        shares=tuple(PlannedShare(boards=(board.name,), part=part, layers=problem.numbers)
                      for board, part in zip(boards, parts, strict=True)))

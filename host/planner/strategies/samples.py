@@ -10,7 +10,7 @@ from hypercast.host.planner.pipelines import (
     reduced_seconds,
     stage_footprint,
 )
-from hypercast.host.planner.plan import REFERENCES, Plan, Refusal, Share
+from hypercast.host.planner.plan import REFERENCES, Plan, PlannedShare, Refusal
 from hypercast.host.planner.problem import Problem
 
 __all__ = ["NAME", "evaluated_samples", "plans"]
@@ -69,7 +69,7 @@ def evaluated_samples(problem: Problem, boards: Sequence[Board],
         seconds=computing + reduced_seconds(problem, boards, problem.weights)
         + agreed_seconds(problem, boards),
         traffic=16.0 * (len(boards) - 1) * problem.weights,
-        shares=tuple(Share(boards=(board.name,), layers=problem.numbers, micro_batches=count)
+        shares=tuple(PlannedShare(boards=(board.name,), layers=problem.numbers, micro_batches=count)
                      for board, count in zip(boards, counts, strict=True)))
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from hypercast.host.cluster.board import Board
 from hypercast.host.planner.pipelines import agreed_seconds, evenly, reduced_seconds
-from hypercast.host.planner.plan import NOT_YET, REFERENCES, Plan, Refusal, Share
+from hypercast.host.planner.plan import NOT_YET, REFERENCES, Plan, PlannedShare, Refusal
 from hypercast.host.planner.problem import Problem
 
 __all__ = ["NAME", "SCHEME", "evaluated_cut", "plans"]
@@ -73,5 +73,5 @@ def evaluated_cut(problem: Problem, boards: Sequence[Board],
         + agreed_seconds(problem, boards) + max(
             part * count * seconds for part, seconds in zip(parts, each, strict=True)),
         traffic=16.0 * (count - 1) * problem.weights,
-        shares=tuple(Share(boards=(board.name,), part=part, layers=problem.numbers)
+        shares=tuple(PlannedShare(boards=(board.name,), part=part, layers=problem.numbers)
                      for board, part in zip(boards, parts, strict=True)))

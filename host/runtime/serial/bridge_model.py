@@ -4,20 +4,20 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from hypercast.host.runtime.serial.frames import FrameDecoder, encode
-from hypercast.host.runtime.transport import Port, TransportError
+from hypercast.host.runtime.transport import BytePort, TransportError
 from hypercast.rtl.serial.protocol import (
     LONGEST_ACCESS,
     SEQUENCES,
     WINDOW,
-    Access,
-    Kind,
+    AccessKind,
+    FrameKind,
     header_word,
 )
 
 __all__ = ["BridgeModel"]
 
 
-class Chip(Protocol):
+class ChipRegisters(Protocol):
     """What the board's end of the link reaches."""
 
     def read(self, address: int) -> int:
@@ -30,16 +30,16 @@ class Chip(Protocol):
         """Reset the chip."""
 
 
-class BridgeModel(Port):
+class BridgeModel(BytePort):
     """What ``rtl.serial.bridge`` does, frame by frame.
 
     Parameters
     ----------
-    chip : Chip
+    chip : ChipRegisters
         A ``Transport``, say, that has ``reset``.
     """
 
-    def __init__(self, chip: Chip) -> None:
+    def __init__(self, chip: ChipRegisters) -> None:
         self.chip = chip
         self._decoder = FrameDecoder()
         self._output = b""
@@ -64,15 +64,16 @@ class BridgeModel(Port):
         self.closed = True
 
     def _answer(self, kind: int, sequence: int, session: int, words: Sequence[int]) -> list[int]:
-        if kind == Kind.OPEN and session not in (0, self._session):
+        if kind == FrameKind.OPEN and session not in (0, self._session):
             self._session, self._sequence = session, 0
         behind = (self._sequence - sequence) % SEQUENCES
-        if kind == Kind.COMMAND and self._session == session != 0 and behind <= WINDOW:
+        if kind == FrameKind.COMMAND and self._session == session != 0 and behind <= WINDOW:
             if behind == 0:
                 self._results[sequence % WINDOW] = self._execute(words)
                 self._sequence = (sequence + 1) % SEQUENCES
-            return [header_word(Kind.RESULT, sequence, session), *self._results[sequence % WINDOW]]
-        return [header_word(Kind.STATE, self._sequence, self._session)]
+            return [header_word(FrameKind.RESULT, sequence, session),
+                    *self._results[sequence % WINDOW]]
+        return [header_word(FrameKind.STATE, self._sequence, self._session)]
 
     def _execute(self, words: Sequence[int]) -> list[int]:
         read: list[int] = []
@@ -83,11 +84,11 @@ class BridgeModel(Port):
                 access, address, count = word >> 14 & 3, word & 0xFFC, word >> 16
                 for _ in range(count):
                     match access:
-                        case Access.READ if len(read) < LONGEST_ACCESS:
+                        case AccessKind.READ if len(read) < LONGEST_ACCESS:
                             read.append(self.chip.read(address))
-                        case Access.WRITE if words:
+                        case AccessKind.WRITE if words:
                             self.chip.write(address, words.pop(0))
-                        case Access.RESET:
+                        case AccessKind.RESET:
                             self.chip.reset()
                         case _:
                             return [*read, done]

@@ -2,13 +2,13 @@
 
 from typing import Protocol
 
-from hypercast.host.runtime.serial.bridge_model import BridgeModel, Chip
+from hypercast.host.runtime.serial.bridge_model import BridgeModel, ChipRegisters
 from hypercast.rtl.registers import Status, register
 
 __all__ = ["BridgedChip"]
 
 
-class SimulatedChip(Chip, Protocol):
+class SimulatedChip(ChipRegisters, Protocol):
     """What is behind the link: a chip that time passes for only when it is told so."""
 
     def wait(self, cycles: int) -> None:

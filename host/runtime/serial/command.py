@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from hypercast.host.runtime.transport import TransportError
-from hypercast.rtl.serial.protocol import FRAME_WORDS, LONGEST_ACCESS, Access, access_word
+from hypercast.rtl.serial.protocol import FRAME_WORDS, LONGEST_ACCESS, AccessKind, access_word
 
 __all__ = ["Command"]
 
@@ -22,14 +22,14 @@ class Command:
 
     def __init__(self) -> None:
         self.words: list[int] = []
-        self._accesses: list[tuple[Access, int, int]] = []  # (access, address, count)
+        self._accesses: list[tuple[AccessKind, int, int]] = []  # (access, address, count)
         self._reads = 0
 
     def write(self, address: int, values: Sequence[int]) -> int:
         """Write values to a register, one after the other; returns how many of them fit."""
         count = min(_ROOM - len(self.words) - 1, len(values))
         if count > 0:
-            self._add(Access.WRITE, address, count)
+            self._add(AccessKind.WRITE, address, count)
             self.words += values[:count]
         return max(count, 0)
 
@@ -37,15 +37,15 @@ class Command:
         """Read a register again and again; returns how often the frame has room for."""
         count = min(LONGEST_ACCESS - self._reads, count) if len(self.words) < _ROOM else 0
         if count:
-            self._add(Access.READ, address, count)
+            self._add(AccessKind.READ, address, count)
             self._reads += count
         return count
 
     def reset(self) -> None:
         """Reset the chip; only for an empty command."""
-        self._add(Access.RESET, 0, 1)
+        self._add(AccessKind.RESET, 0, 1)
 
-    def _add(self, access: Access, address: int, count: int) -> None:
+    def _add(self, access: AccessKind, address: int, count: int) -> None:
         self.words.append(access_word(access, address, count))
         self._accesses.append((access, address, count))
 
@@ -78,6 +78,6 @@ class Command:
         """How many of the first accesses, counted one by one, are reads."""
         reads = 0
         for access, _, count in self._accesses:
-            reads += min(count, done) if access == Access.READ else 0
+            reads += min(count, done) if access == AccessKind.READ else 0
             done -= min(count, done)
         return reads

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import serial
 
-from hypercast.host.runtime.transport import Port, TransportError
+from hypercast.host.runtime.transport import BytePort, TransportError
 from hypercast.rtl.serial.protocol import FRAME_WORDS
 
 __all__ = ["SerialPort"]
@@ -16,7 +16,7 @@ _LATENCY = 0.2
 _STUCK = 20
 
 
-class SerialPort(Port):
+class SerialPort(BytePort):
     """A serial port of this machine, through pyserial.
 
     Parameters

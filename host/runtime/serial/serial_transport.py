@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from hypercast.host.runtime.serial.command import Command
 from hypercast.host.runtime.serial.session import Session
-from hypercast.host.runtime.transport import Port, Transport
+from hypercast.host.runtime.transport import BytePort, Transport
 
 __all__ = ["SerialTransport"]
 
@@ -17,7 +17,7 @@ class SerialTransport(Transport):
 
     Parameters
     ----------
-    port : Port
+    port : BytePort
         The line to the board.
     **options
         See ``Session``.
@@ -28,7 +28,7 @@ class SerialTransport(Transport):
         If nobody answers.
     """
 
-    def __init__(self, port: Port, **options: int) -> None:
+    def __init__(self, port: BytePort, **options: int) -> None:
         self._session = Session(port, **options)
         self._command = Command()  # being gathered
         self._posted: list[Command] = []  # commands whose results were not looked at

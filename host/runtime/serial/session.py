@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hypercast.host.runtime.serial.frames import FrameDecoder, encode
-from hypercast.host.runtime.transport import Port, TransportError
-from hypercast.rtl.serial.protocol import FRAME_WORDS, SEQUENCES, WINDOW, Kind, header_word
+from hypercast.host.runtime.transport import BytePort, TransportError
+from hypercast.rtl.serial.protocol import FRAME_WORDS, SEQUENCES, WINDOW, FrameKind, header_word
 
 __all__ = ["Session"]
 
@@ -30,7 +30,7 @@ class Session:
 
     Parameters
     ----------
-    port : Port
+    port : BytePort
         The line.
     attempts : int
         How often a command is sent before the board is given up.
@@ -46,7 +46,7 @@ class Session:
         If there is no session of that number.
     """
 
-    def __init__(self, port: Port, *, attempts: int = 10, number: int | None = None) -> None:
+    def __init__(self, port: BytePort, *, attempts: int = 10, number: int | None = None) -> None:
         if number is None:
             number = 1 + secrets.randbelow(_SESSIONS)
         if not 1 <= number <= _SESSIONS:
@@ -61,7 +61,7 @@ class Session:
         self._failures = 0  # time-outs in a row
         self._repeated = False  # the unanswered were sent again, and none answered since
         self._babble = 0
-        self._opening = encode([header_word(Kind.OPEN, 0, self._number)])
+        self._opening = encode([header_word(FrameKind.OPEN, 0, self._number)])
         port.send(self._opening)
         while self._next is None:
             self._receive()
@@ -78,7 +78,7 @@ class Session:
         while self._unanswered and (self._next - next(iter(self._unanswered))) % SEQUENCES \
                 >= WINDOW:
             self._receive()
-        header = header_word(Kind.COMMAND, self._next, self._number)
+        header = header_word(FrameKind.COMMAND, self._next, self._number)
         command = _Command(encode([header, *words]))
         self._commands.append(command)
         self._unanswered[self._next] = command
@@ -118,17 +118,17 @@ class Session:
     def _handle(self, header: int, words: list[int]) -> None:
         kind, sequence, session = header & 0xFF, header >> 8 & 0xFF, header >> 16
         if self._next is None:
-            if kind == Kind.STATE and session == self._number:
+            if kind == FrameKind.STATE and session == self._number:
                 self._next = sequence
                 self._progress()
         elif session != self._number:
-            if kind == Kind.STATE:
+            if kind == FrameKind.STATE:
                 raise TransportError("the board was reset, or another program opened it: its state "
                                      "is lost; start again")
-        elif kind == Kind.STATE:
+        elif kind == FrameKind.STATE:
             if not self._repeated:
                 self._repeat()
-        elif kind == Kind.RESULT and sequence in self._unanswered:
+        elif kind == FrameKind.RESULT and sequence in self._unanswered:
             self._unanswered.pop(sequence).result = words
             self._progress()
 

@@ -3,13 +3,13 @@
 import pytest
 
 from hypercast.host.benches.bits import COMPILED, SAME_BITS, VERILATED
-from hypercast.host.benches.trainings import Training
+from hypercast.host.benches.trainings import BenchTraining
 from hypercast.host.compiler.compiler import compile_job
 
 
 @pytest.mark.parametrize("training", [
     *COMPILED.values(), *VERILATED.values(),
-    *(Training(dataset="blocks", config=config, epochs=5) for config in SAME_BITS.values())],
+    *(BenchTraining(dataset="blocks", config=config, epochs=5) for config in SAME_BITS.values())],
     ids=[*COMPILED, *(f"{name}, Verilator" for name in VERILATED), *SAME_BITS])
 def test_trainings_fit(training):
     job = compile_job(training.model(), training.config)

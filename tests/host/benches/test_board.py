@@ -9,11 +9,11 @@ from hypercast.host.benches import board, hbm_resources
 from hypercast.host.eda.board_build import BoardReport
 from hypercast.host.eda.chip_area import ChipArea
 from hypercast.host.eda.families import Area
-from hypercast.host.eda.place_and_route import Clock
+from hypercast.host.eda.place_and_route import ClockTiming
 
 
 def clock(reached):
-    return Clock(asked=50.0, reached=reached, begin="a", end="b", cells=7, wires=0.5)
+    return ClockTiming(asked=50.0, reached=reached, begin="a", end="b", cells=7, wires=0.5)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hypercast.host.benches.steps import Step, chip, synthetic_graph
-from hypercast.host.runtime.timeline import Phase, Profile, Slices
+from hypercast.host.runtime.timeline import CountedPhase, Profile, Slices
 from hypercast.host.runtime.utilisation import Utilisation
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import Engine
@@ -28,7 +28,8 @@ def step(cycles, slices, words=(0,)):
     columns = [np.array(column) for column in zip(*slices, strict=True)]
     profile = Profile(
         cycles=cycles, instructions=[], slices=Slices(*columns, np.zeros(len(slices), dtype=int)),
-        phases=[Phase(name="forward 1", cycles=cycles, counters={"array_words": list(words)})])
+        phases=[CountedPhase(name="forward 1", cycles=cycles,
+                             counters={"array_words": list(words)})])
     return Step(cycles, profile, [Utilisation(name=name, work=work, limits={})
                                   for name, work in (("array", 0.4), ("vector unit", 0.7))])
 

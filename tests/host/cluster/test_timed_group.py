@@ -52,7 +52,7 @@ def test_a_board_computes():
     assert time.computed == (0, pytest.approx(8e-3))
     assert time.waited == (0, 0)
     assert (time.seconds, time.alone) == (pytest.approx(8e-3), pytest.approx(8e-3))
-    assert [slot.name for slot in time.slots] == ["forward 1 to 2", "backward 2"]
+    assert [interval.name for interval in time.intervals] == ["forward 1 to 2", "backward 2"]
 
 
 def test_rows_wait_for_the_sender_and_its_port():

@@ -9,7 +9,7 @@ from hypercast.host.cli import main
 from hypercast.host.eda import area_model, chip_area, place_and_route
 from hypercast.host.eda.chip_area import ChipArea
 from hypercast.host.eda.families import Area
-from hypercast.host.eda.place_and_route import Clock
+from hypercast.host.eda.place_and_route import ClockTiming
 
 AREA = ChipArea(cores=4, blocks={"array.feed": Area(luts=1_000, ram_luts=5, flip_flops=7),
                                  "weights": Area(luts=50, block_rams=1.5)},
@@ -72,7 +72,7 @@ def test_estimate(asked, monkeypatch):
 
 
 def test_clock(asked, monkeypatch):
-    monkeypatch.setattr(place_and_route, "core_clock", lambda config, asked, external: Clock(
+    monkeypatch.setattr(place_and_route, "core_clock", lambda config, asked, external: ClockTiming(
         asked=asked, reached=71.5, begin="a", end="b", cells=3, wires=0.5))
     assert "60 MHz asked, 71.5 MHz reached; slowest path: a to b, 3 cells" in _run(
         "--family", "ecp5", "--clock", "60").stdout

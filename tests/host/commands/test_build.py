@@ -12,7 +12,7 @@ from hypercast.boards.serial_board import SERIAL_BOARDS
 from hypercast.host.cli import main
 from hypercast.host.eda import board_build
 from hypercast.host.eda.board_build import BoardReport
-from hypercast.host.eda.place_and_route import Clock
+from hypercast.host.eda.place_and_route import ClockTiming
 from hypercast.host.eda.synthesis import Area
 from hypercast.host.eda.target import Target
 from hypercast.rtl.config import PRESETS
@@ -139,7 +139,7 @@ def test_a_configuration_that_does_not_fit(tmp_path):
 
 
 REPORT = BoardReport(
-    clock=Clock(asked=50.0, reached=61.25, begin="here", end="there", cells=9, wires=0.6),
+    clock=ClockTiming(asked=50.0, reached=61.25, begin="here", end="there", cells=9, wires=0.6),
     used={"LUT": 40, "DSP": 3}, available={"LUT": 80, "DSP": 4},
     blocks={"hypercast_core": Area(luts=20, ram_luts=6, flip_flops=7, dsps=1, block_rams=2)},
     seed=1, seconds=100.4, memory=3 << 29)

@@ -15,7 +15,7 @@ from hypercast.host.cli import main
 from hypercast.host.runtime.serial.discovery import discover
 from hypercast.host.runtime.serial.frames import encode
 from hypercast.rtl.config import PRESETS
-from hypercast.rtl.serial.protocol import Kind, header_word
+from hypercast.rtl.serial.protocol import FrameKind, header_word
 
 #: So slow that no time-out expires, however busy the machine is.
 BAUD = 300
@@ -64,7 +64,7 @@ def test_clients_come_and_go_until_it_is_ended(ending, tmp_path):
 def leave_in_mid_frame(port):
     """A client that asks much, takes hardly an answer, sends half a frame and goes."""
     file = os.open(port, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
-    opening = encode([header_word(Kind.OPEN, 0, 7)])
+    opening = encode([header_word(FrameKind.OPEN, 0, 7)])
     with contextlib.suppress(BlockingIOError):
         for _ in range(10_000):
             os.write(file, opening)

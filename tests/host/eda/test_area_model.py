@@ -13,7 +13,7 @@ from hypercast.host.eda.area_model import (
     resized,
 )
 from hypercast.host.eda.chip_parts import core_parts
-from hypercast.host.eda.netlist_counts import Counts, Memory
+from hypercast.host.eda.netlist_counts import Counts, NetlistMemory
 from hypercast.rtl.config import PRESETS
 
 TINY = PRESETS["tiny"]
@@ -41,14 +41,14 @@ def test_ratios_are_interpolated():
 
 
 def test_folded_chips_have_deeper_memories():
-    counts = {"a": Counts(memories=[Memory(8, 4, False), Memory(1, 4, False)]),
-              "b": Counts(memories=[Memory(64, 8, True)]), CONTROL: Counts()}
+    counts = {"a": Counts(memories=[NetlistMemory(8, 4, False), NetlistMemory(1, 4, False)]),
+              "b": Counts(memories=[NetlistMemory(64, 8, True)]), CONTROL: Counts()}
     counts["a"].bits.update(register=10, add=3)
     found = folded_counts(counts, 16)
     assert found.keys() == {FOLDED_CORE, CONTROL}
     core = found[FOLDED_CORE]
-    assert core.memories == [Memory(128, 4, True), Memory(1024, 8, True),
-                             Memory(16, 10, True, "distributed")]
+    assert core.memories == [NetlistMemory(128, 4, True), NetlistMemory(1024, 8, True),
+                             NetlistMemory(16, 10, True, "distributed")]
     assert (core.bits["add"], core.bits["register"]) == (3, 0)
 
 

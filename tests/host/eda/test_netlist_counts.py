@@ -7,7 +7,7 @@ from amaranth.lib.memory import Memory as AmaranthMemory
 from amaranth.lib.wiring import In, Out
 
 from hypercast.host.eda.module_texts import ModuleTexts
-from hypercast.host.eda.netlist_counts import Counts, Memory, count
+from hypercast.host.eda.netlist_counts import Counts, NetlistMemory, count
 
 
 class _Samples(wiring.Component):
@@ -47,8 +47,8 @@ def test_samples():
     assert (bits["hold"], bits["choice"]) == (16, 16)
     assert found.products == [(16, 12)]
     assert sorted(found.memories, key=lambda one: one.width) == [
-        Memory(words=32, width=4, registered=False, writable=False),
-        Memory(words=32, width=8, registered=True, style="block")]
+        NetlistMemory(words=32, width=4, registered=False, writable=False),
+        NetlistMemory(words=32, width=8, registered=True, style="block")]
 
 
 def test_what_is_there_twice_counts_twice():

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 
 from hypercast.boards.serial_project import tools
 from hypercast.host.eda import place_and_route
-from hypercast.host.eda.place_and_route import Clock, _Enclosed, block_clock, core_clock
+from hypercast.host.eda.place_and_route import ClockTiming, _Enclosed, block_clock, core_clock
 from hypercast.rtl.config import PRESETS
 from tests.bench import run
 
@@ -55,8 +55,8 @@ def test_a_wide_sum_is_slower():
 
 def test_the_slower_of_core_and_control_unit(monkeypatch):
     def clock(block, asked):
-        return Clock(asked=asked, reached=60 if type(block).__name__ == "Core" else 80,
-                     begin="a", end="b", cells=1, wires=0.5)
+        return ClockTiming(asked=asked, reached=60 if type(block).__name__ == "Core" else 80,
+                           begin="a", end="b", cells=1, wires=0.5)
 
     monkeypatch.setattr(place_and_route, "block_clock", clock)
     assert core_clock(PRESETS["tiny"], asked=70).reached == 60

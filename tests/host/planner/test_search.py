@@ -146,7 +146,7 @@ def test_schedules_are_drawn(found, tmp_path):
     draw_gantt(path, next(plan for plan in comparison.plans if plan.strategy == "BaPipe"))
     assert path.stat().st_size > 1000
     with pytest.raises(ValueError, match="leave --gantt out"):
-        draw_gantt(path, next(plan for plan in comparison.plans if not plan.slots))
+        draw_gantt(path, next(plan for plan in comparison.plans if not plan.intervals))
 
 
 def test_a_board_that_is_too_small_is_named_with_what_it_lacks():

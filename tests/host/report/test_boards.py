@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from hypercast.host.cluster.clock import Slot
+from hypercast.host.cluster.clock import BusyInterval
 from hypercast.host.cluster.virtual_time import VirtualTime
 from hypercast.host.report.folder import load_run
 from hypercast.host.report.page import page
@@ -13,7 +13,8 @@ from tests.host.report.test_page import keep
 
 TIME = VirtualTime(
     steps=4, boards=("a<b", "c"), seconds=2e-3, computed=(1e-3, 0.5e-3), waited=(1e-3, 1.5e-3),
-    alone=3e-3, slots=(Slot("a<b", "forward 1", 1e-3, 1.5e-3), Slot("c, out", "sum", 1.5e-3, 2e-3)))
+    alone=3e-3, intervals=(BusyInterval("a<b", "forward 1", 1e-3, 1.5e-3),
+                           BusyInterval("c, out", "sum", 1.5e-3, 2e-3)))
 
 
 @pytest.fixture

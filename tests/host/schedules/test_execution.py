@@ -95,8 +95,8 @@ def test_any_pipeline_is_worked_off_in_order(pipeline, batches, name, waits):
     waiting = {board for stage in pipeline.stages for board in stage.boards} if waits else ()
     schedule = SCHEDULES[name]
     timeline = run(pipeline, schedule, batches, waiting=waiting)
-    computed = {(slot.stage, slot.direction, slot.micro_batch): slot
-                for slot in timeline.slots if not slot.transfer}
+    computed = {(interval.stage, interval.direction, interval.micro_batch): interval
+                for interval in timeline.intervals if not interval.transfer}
     assert len(computed) == 2 * batches * len(pipeline.stages)
     for stage, _ in enumerate(pipeline.stages):
         for batch in range(batches):

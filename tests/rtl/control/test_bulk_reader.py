@@ -40,7 +40,7 @@ def _run(preset, bursts, *, delay=0.3, background=()):
                 assert payload.bulk and not payload.write
                 asked.append(payload.data)
                 count = payload.data * (config.word_width // width) or 1
-                queue.extend(payload.address + slot * width // 32 for slot in range(count))
+                queue.extend(payload.address + word * width // 32 for word in range(count))
                 assert len(queue) <= 256 * (128 // width)
 
     async def program(ctx):

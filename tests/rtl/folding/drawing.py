@@ -17,7 +17,7 @@ class Drawing:
     Parameters
     ----------
     seed : int
-        Of what is drawn.
+        Seed of what is drawn.
     known : bool
         Whether memories that are read at once are read where registers, ``core`` and another such
         memory say; else it is where registers and inputs say.

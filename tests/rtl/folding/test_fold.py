@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hypercast.proofs.folding.fold import PROOFS, Example
+from hypercast.proofs.folding.fold import PROOFS, FoldedExample
 from hypercast.proofs.solver import prove
 from hypercast.rtl.folding import fold as fold_module
 from hypercast.rtl.folding import stages
@@ -88,7 +88,7 @@ def test_a_run_of_all_instances(proof, tmp_path):
 @pytest.mark.parametrize("component, slots, message", [
     (Unregistered, 8, "output o is no register"),
     (Direct, 8, "memory memory.* is read at once where input own says"),
-    (Example, 2, "2 instances are too few: registers_.* is needed . slots ahead"),
+    (FoldedExample, 2, "2 instances are too few: registers_.* is needed . slots ahead"),
 ])
 def test_what_cannot_be_folded(component, slots, message):
     with pytest.raises(FoldingError, match=message):

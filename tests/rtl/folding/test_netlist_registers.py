@@ -5,7 +5,7 @@ import random
 import pytest
 
 from hypercast.rtl.folding.netlist import Netlist
-from hypercast.rtl.folding.netlist_registers import KINDS, Register, registers, uncontrolled
+from hypercast.rtl.folding.netlist_registers import KINDS, NetlistRegister, registers, uncontrolled
 from tests.rtl.folding.simulation import Simulation
 from tests.rtl.folding.test_netlist import cell
 
@@ -101,8 +101,8 @@ def test_what_is_held_may_have_other_nets():
     """As in the second stage, when outputs are another instance's already."""
     whole = module("$dff")
     netlist = Netlist(whole)
-    register = Register(name="store", data=_DATA, output=_OUTPUT, enable=_ENABLE, reset="0",
-                        reset_value="", held=[_RESET, _RESET, "1"], late=True)
+    register = NetlistRegister(name="store", data=_DATA, output=_OUTPUT, enable=_ENABLE, reset="0",
+                               reset_value="", held=[_RESET, _RESET, "1"], late=True)
     alone = uncontrolled(netlist, register)
     simulation = Simulation(whole)
     for enable, data, expected in [(1, 2, 0b110), (1, 1, 0b101), (0, 1, 0b111)]:

@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hypercast.proofs.folding.pace import PROOFS, Example
+from hypercast.proofs.folding.pace import PROOFS, PacedExample
 from hypercast.proofs.solver import prove
 from hypercast.rtl.folding import pace as pace_module
 from hypercast.rtl.folding.arrivals import Arrivals
@@ -54,7 +54,7 @@ def test_a_run(proof, tmp_path):
 @pytest.mark.parametrize("levels", [20, 2, 1])
 def test_long_paths_are_cut(levels, monkeypatch):
     monkeypatch.setattr(pace_module, "_LEVELS", levels)
-    paced = convert_changed(Example(), "paced", lambda module: pace(module, slots=8))
+    paced = convert_changed(PacedExample(), "paced", lambda module: pace(module, slots=8))
     assert ("$cut" in paced) == (levels < 20)
 
 
@@ -126,7 +126,7 @@ class Computed(wiring.Component):
 @pytest.mark.parametrize("component, slots, message", [
     (Unregistered, 8, "output o is no register"),
     (Computed, 8, "an address of memory memory.*, which is read at once, takes more than a slot"),
-    (Example, 2, "2 slots are too few"),
+    (PacedExample, 2, "2 slots are too few"),
 ])
 def test_what_cannot_be_paced(component, slots, message, monkeypatch):
     monkeypatch.setattr(pace_module, "_LEVELS", 1)

@@ -10,10 +10,10 @@ from amaranth.lib.wiring import Out, connect, flipped
 
 from hypercast.host.runtime.serial.bridge_model import BridgeModel
 from hypercast.host.runtime.serial.frames import encode
-from hypercast.host.runtime.transport import Port, Transport
+from hypercast.host.runtime.transport import BytePort, Transport
 from hypercast.rtl.control.axi_lite import AxiLiteSubordinate, RegisterBus
 from hypercast.rtl.serial.bridge import Bridge
-from hypercast.rtl.serial.protocol import Access, Kind, access_word, header_word
+from hypercast.rtl.serial.protocol import AccessKind, FrameKind, access_word, header_word
 from hypercast.sim.line_faults import FaultyLine
 from tests.bench import get, run
 
@@ -55,7 +55,7 @@ class Registers(Transport):
         pass
 
 
-class Record(Port):
+class Record(BytePort):
     """Keeps what is sent."""
 
     def __init__(self):
@@ -72,18 +72,18 @@ def bytes_of_commands(rng, rate):
     """What comes over a line with faults from a host that repeats itself."""
     record = Record()
     line = FaultyLine(record, rng, rate)
-    line.send(encode([header_word(Kind.OPEN, 0, 5)]))
+    line.send(encode([header_word(FrameKind.OPEN, 0, 5)]))
     for number in range(40):
         values = [rng.choice([0, 0x7E7D, rng.randrange(1 << 32)]) for _ in range(rng.randrange(5))]
-        words = [access_word(Access.WRITE, 0x44, len(values)), *values,
-                 access_word(Access.READ, 0x30, rng.randrange(9))]
+        words = [access_word(AccessKind.WRITE, 0x44, len(values)), *values,
+                 access_word(AccessKind.READ, 0x30, rng.randrange(9))]
         if number % 20 == 9:
-            words = [access_word(Access.RESET, 0, 1)]
+            words = [access_word(AccessKind.RESET, 0, 1)]
         for _ in range(rng.choice([1, 1, 2])):
-            line.send(encode([header_word(Kind.COMMAND, number, 5), *words]))
+            line.send(encode([header_word(FrameKind.COMMAND, number, 5), *words]))
             line.receive()
     # Garbage may have been left; a flag ends it, and a last frame shows that all is well.
-    record.send(encode([header_word(Kind.OPEN, 0, 6)]))
+    record.send(encode([header_word(FrameKind.OPEN, 0, 6)]))
     return record.data
 
 

@@ -6,7 +6,13 @@ import pytest
 from hypercast.host.runtime.serial.bridge_model import BridgeModel
 from hypercast.host.runtime.transport import Transport, TransportError
 from hypercast.rtl.serial.command_unit import CommandUnit
-from hypercast.rtl.serial.protocol import LONGEST_ACCESS, Access, Kind, access_word, header_word
+from hypercast.rtl.serial.protocol import (
+    LONGEST_ACCESS,
+    AccessKind,
+    FrameKind,
+    access_word,
+    header_word,
+)
 from tests.bench import put, run
 
 #: Registers from here on refuse.
@@ -105,19 +111,19 @@ def expected(frames):
 
 
 def command(sequence, *words, session=SESSION):
-    return [header_word(Kind.COMMAND, sequence, session), *words]
+    return [header_word(FrameKind.COMMAND, sequence, session), *words]
 
 
 def opening(session=SESSION):
-    return [header_word(Kind.OPEN, 0, session)]
+    return [header_word(FrameKind.OPEN, 0, session)]
 
 
 def write(address, *values):
-    return access_word(Access.WRITE, address, len(values)), *values
+    return access_word(AccessKind.WRITE, address, len(values)), *values
 
 
 def read(address, count):
-    return access_word(Access.READ, address, count)
+    return access_word(AccessKind.READ, address, count)
 
 
 CASES = {
@@ -138,8 +144,8 @@ CASES = {
         opening(), command(0, read(4, LONGEST_ACCESS + 1)), command(1, read(4, LONGEST_ACCESS))],
     "no access": [opening(), command(0, 3 << 14 | 1 << 16, *write(8, 1)), command(1, read(4, 1))],
     "reset": [opening(), command(0, *write(8, 1)),
-              command(1, access_word(Access.RESET, 0, 1)), command(2, *write(8, 2)),
-              command(1, access_word(Access.RESET, 0, 1))],
+              command(1, access_word(AccessKind.RESET, 0, 1)), command(2, *write(8, 2)),
+              command(1, access_word(AccessKind.RESET, 0, 1))],
     "another host": [opening(), command(0, read(4, 1)), opening(7), command(1, read(4, 1)),
                      command(0, read(4, 1), session=7)],
     "unknown kinds": [opening(), [header_word(9, 0, SESSION), 1, 2, 3], command(0, read(4, 1))],
@@ -163,7 +169,7 @@ def test_any_frames(delay):
             count, access = int(rng.integers(4)), int(rng.choice(4, p=[0.4, 0.5, 0.05, 0.05]))
             words.append(access_word(access, 4 * int(rng.integers(600)), count))
             words += rng.integers(1 << 18, size=int(rng.integers(4))).tolist() \
-                if rng.random() < 0.2 else list(range(count if access == Access.WRITE else 0))
+                if rng.random() < 0.2 else list(range(count if access == AccessKind.WRITE else 0))
         frames.append(command(sequence, *words))
         move = rng.random()
         sequence = (sequence + (1 if move < 0.7 else 0 if move < 0.9 else -2)) % 256

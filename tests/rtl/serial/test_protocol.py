@@ -3,7 +3,7 @@
 import pytest
 
 from hypercast.rtl.serial import protocol
-from hypercast.rtl.serial.protocol import Access, Kind, access_word, header_word
+from hypercast.rtl.serial.protocol import AccessKind, FrameKind, access_word, header_word
 
 
 def test_the_longest_access_fills_a_frame():
@@ -24,13 +24,13 @@ def test_bytes_of_frames():
 
 
 @pytest.mark.parametrize(("kind", "number"), [
-    (Kind.OPEN, 1), (Kind.COMMAND, 2), (Kind.STATE, 3), (Kind.RESULT, 4)])
+    (FrameKind.OPEN, 1), (FrameKind.COMMAND, 2), (FrameKind.STATE, 3), (FrameKind.RESULT, 4)])
 def test_header(kind, number):
     word = header_word(kind, 0xAB, 0xCDEF)
     assert word == 0xCDEFAB00 | number
 
 
 @pytest.mark.parametrize(("access", "number"), [
-    (Access.READ, 0), (Access.WRITE, 1), (Access.RESET, 2)])
+    (AccessKind.READ, 0), (AccessKind.WRITE, 1), (AccessKind.RESET, 2)])
 def test_access(access, number):
     assert access_word(access, 0xFFC, 0x1234) == 0x12340FFC | number << 14

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hypercast.rtl.serial.protocol import Kind, header_word
+from hypercast.rtl.serial.protocol import FrameKind, header_word
 from hypercast.rtl.serial.result_store import ResultStore
 from tests.bench import get, run
 from tests.rtl.flips import count_cycles
@@ -30,8 +30,9 @@ def test_results(stall):
         ctx.set(dut.write, 0)
 
         for sequence in replies:
-            expected = [header_word(Kind.RESULT, sequence or 33, 5), *results.get(sequence, [])]
-            header = {"kind": Kind.RESULT, "sequence": sequence or 33, "session": 5}
+            expected = [header_word(FrameKind.RESULT, sequence or 33, 5),
+                        *results.get(sequence, [])]
+            header = {"kind": FrameKind.RESULT, "sequence": sequence or 33, "session": 5}
             reply = {"header": header, "length": len(expected) - 1}
             ctx.set(dut.reply.payload, reply)
             ctx.set(dut.reply.valid, 1)

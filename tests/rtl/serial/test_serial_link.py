@@ -4,7 +4,7 @@ import struct
 
 from hypercast.host.runtime.serial.frames import encode
 from hypercast.rtl.config import PRESETS
-from hypercast.rtl.serial.protocol import FLAG, Kind, header_word
+from hypercast.rtl.serial.protocol import FLAG, FrameKind, header_word
 from hypercast.rtl.serial.serial_link import SerialLink
 from tests.bench import run
 from tests.rtl.serial.uart_line import read_bytes, send_byte
@@ -37,13 +37,13 @@ def test_a_session_is_opened():
 
     async def send(ctx):
         await ctx.tick().repeat(50)
-        for byte in encode([header_word(Kind.OPEN, 0, 77)]):
+        for byte in encode([header_word(FrameKind.OPEN, 0, 77)]):
             await send_byte(ctx, dut.rx, byte, PERIOD)
 
     async def receive(ctx):
         frame = bytes(await read_bytes(ctx, dut.tx, 10, PERIOD))
         assert frame[0] == frame[-1] == FLAG
         word, = struct.unpack("<I", frame[1:5])
-        assert word == header_word(Kind.STATE, 0, 77)
+        assert word == header_word(FrameKind.STATE, 0, 77)
 
     run(dut, send, receive, cycles=10_000)

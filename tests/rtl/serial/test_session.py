@@ -1,6 +1,6 @@
 """Session: what is new, what is repeated, what is neither."""
 
-from hypercast.rtl.serial.protocol import WINDOW, Kind
+from hypercast.rtl.serial.protocol import WINDOW, FrameKind
 from hypercast.rtl.serial.session import Session
 from tests.bench import run
 
@@ -18,11 +18,11 @@ def test_a_session():
         ctx.set(signal, 0)
 
     async def bench(ctx):
-        assert await see(ctx, Kind.COMMAND, 0, 0) == (0, 0)  # session 0 is none
-        await see(ctx, Kind.OPEN, 9, 0)
+        assert await see(ctx, FrameKind.COMMAND, 0, 0) == (0, 0)  # session 0 is none
+        await see(ctx, FrameKind.OPEN, 9, 0)
         await strobe(ctx, dut.open)
         assert ctx.get(dut.session) == 0
-        await see(ctx, Kind.OPEN, 9, 5)
+        await see(ctx, FrameKind.OPEN, 9, 5)
         await ctx.tick()
         assert ctx.get(dut.session) == 0  # a header alone opens nothing
         await strobe(ctx, dut.open)
@@ -30,14 +30,14 @@ def test_a_session():
         for expected in [*range(256), *range(20)]:
             for sequence in range(256):
                 behind = (expected - sequence) % 256
-                assert await see(ctx, Kind.COMMAND, sequence, 5) == (
+                assert await see(ctx, FrameKind.COMMAND, sequence, 5) == (
                     behind == 0, 0 < behind <= WINDOW)
-            assert await see(ctx, Kind.COMMAND, expected, 6) == (0, 0)
-            assert await see(ctx, Kind.OPEN, expected, 5) == (0, 0)
+            assert await see(ctx, FrameKind.COMMAND, expected, 6) == (0, 0)
+            assert await see(ctx, FrameKind.OPEN, expected, 5) == (0, 0)
             await strobe(ctx, dut.open)  # once more: nothing changes
             assert ctx.get(dut.sequence) == expected
             await strobe(ctx, dut.advance)
-        await see(ctx, Kind.OPEN, 0, 7)
+        await see(ctx, FrameKind.OPEN, 0, 7)
         await ctx.tick()
         assert ctx.get(dut.session) == 5
         await strobe(ctx, dut.open)

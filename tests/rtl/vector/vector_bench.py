@@ -43,7 +43,7 @@ class VectorBench:
     Parameters
     ----------
     latency, stall
-        Those of ``MemoryModel``; weights are refused as often.
+        As of ``MemoryModel``; weights are refused as often.
     secondary_latency : int or None
         Latency of what is read through ``secondary``, if it is another one.
     blocked : float or None

@@ -3,11 +3,11 @@
 import pytest
 
 from hypercast.host.benches.study.baseline import HP_GNN, Accelerator, like_ours, step_seconds
-from hypercast.host.benches.study.batch import Batch, Block
+from hypercast.host.benches.study.batch import Batch, SampledLayer
 from hypercast.rtl.config import PRESETS
 
-BATCH = Batch(blocks=(Block(sources=1_000, destinations=100, edges=2_000),
-                      Block(sources=100, destinations=10, edges=150)))
+BATCH = Batch(blocks=(SampledLayer(sources=1_000, destinations=100, edges=2_000),
+                      SampledLayer(sources=100, destinations=10, edges=150)))
 WIDTHS = (50, 20, 8)
 
 

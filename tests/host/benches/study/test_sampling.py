@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.host.benches.study.batch import SAMPLINGS, Batch, Block
+from hypercast.host.benches.study.batch import SAMPLINGS, Batch, SampledLayer
 from hypercast.host.benches.study.graphs import power_law
 from hypercast.host.benches.study.sampling import ConfigurationModel
 
@@ -63,5 +63,5 @@ def test_batches_fit_together():
     assert SAMPLINGS["neighbour"].vertices == (102_483, 9_000, 1_024)
     assert SAMPLINGS["subgraph"].vertices == (2_750,) * 3
     with pytest.raises(ValueError, match="layer 1 makes 5 rows, but layer 2 reads 6"):
-        Batch(blocks=(Block(sources=9, destinations=5, edges=20),
-                      Block(sources=6, destinations=2, edges=4)))
+        Batch(blocks=(SampledLayer(sources=9, destinations=5, edges=20),
+                      SampledLayer(sources=6, destinations=2, edges=4)))

@@ -4,7 +4,7 @@ import pytest
 
 from hypercast.host.runtime.serial.command import Command
 from hypercast.host.runtime.transport import TransportError
-from hypercast.rtl.serial.protocol import FRAME_WORDS, LONGEST_ACCESS, Access, access_word
+from hypercast.rtl.serial.protocol import FRAME_WORDS, LONGEST_ACCESS, AccessKind, access_word
 
 
 def test_words():
@@ -12,7 +12,7 @@ def test_words():
     assert command.write(0x44, [1, 2]) == 2
     assert command.read(0x30, 3) == 3
     assert command.words == [
-        access_word(Access.WRITE, 0x44, 2), 1, 2, access_word(Access.READ, 0x30, 3)]
+        access_word(AccessKind.WRITE, 0x44, 2), 1, 2, access_word(AccessKind.READ, 0x30, 3)]
     assert command.check([7, 8, 9, 5]) == [7, 8, 9]
 
 

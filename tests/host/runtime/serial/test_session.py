@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from hypercast.host.runtime.serial.bridge_model import BridgeModel
 from hypercast.host.runtime.serial.session import Session
-from hypercast.host.runtime.transport import Port, Transport, TransportError
-from hypercast.rtl.serial.protocol import WINDOW, Access, access_word
+from hypercast.host.runtime.transport import BytePort, Transport, TransportError
+from hypercast.rtl.serial.protocol import WINDOW, AccessKind, access_word
 from hypercast.sim.line_faults import FaultyLine
 
 REGISTER = 0x44
@@ -33,11 +33,11 @@ class Counting(Transport):
 
 
 def write(*values):
-    return [access_word(Access.WRITE, REGISTER, len(values)), *values]
+    return [access_word(AccessKind.WRITE, REGISTER, len(values)), *values]
 
 
 def read(count):
-    return [access_word(Access.READ, REGISTER, count)]
+    return [access_word(AccessKind.READ, REGISTER, count)]
 
 
 @given(st.integers(0, 2**32), st.sampled_from([0.0, 0.002, 0.01, 0.03]))
@@ -75,7 +75,7 @@ def test_more_commands_than_sequence_numbers():
     assert chip.accesses == list(range(600))
 
 
-class Recorded(Port):
+class Recorded(BytePort):
     """Another port, and how many commands were under way at most."""
 
     def __init__(self, port):
@@ -108,7 +108,7 @@ def test_results_are_given_once():
     assert session.results() == []
 
 
-class Silent(Port):
+class Silent(BytePort):
     """Nobody is there."""
 
     def __init__(self, noise=b""):
