@@ -12,11 +12,13 @@ from hypercast.rtl.limits import BURST
 from hypercast.rtl.memory.axi4 import Axi4Read, Axi4Write, offset_width
 from hypercast.rtl.memory.axi_reader import OUTSTANDING
 
-__all__ = ["BASE", "CLOCK", "MEMORY_ADDRESS_WIDTH", "RESET", "Interface", "Port", "channel_bytes",
-           "interfaces", "ports"]
+__all__ = ["BASE", "CLOCK", "MEMORY_ADDRESS_WIDTH", "RESET", "STRIDE", "Interface", "Port",
+           "channel_bytes", "interfaces", "ports"]
 
 #: Names of clock and reset.
 CLOCK, RESET = "aclk", "aresetn"
+#: Parameter of the top module: bytes from one memory channel to the next in external memory.
+STRIDE = "MEMORY_STRIDE"
 #: Bits of a byte address in external memory.
 MEMORY_ADDRESS_WIDTH = 64
 _CONTROL = "s_axi"

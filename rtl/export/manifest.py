@@ -4,7 +4,13 @@ from typing import Any
 
 from hypercast.rtl.array.left_word import left_word
 from hypercast.rtl.config import INTERFACE_VERSION, Config
-from hypercast.rtl.export.interfaces import BASE, MEMORY_ADDRESS_WIDTH, channel_bytes, ports
+from hypercast.rtl.export.interfaces import (
+    BASE,
+    MEMORY_ADDRESS_WIDTH,
+    STRIDE,
+    channel_bytes,
+    ports,
+)
 from hypercast.rtl.export.options import DEFAULT_OPTIONS, ExportOptions
 from hypercast.rtl.isa import INSTRUCTION_WIDTH, INSTRUCTION_WORDS
 from hypercast.rtl.limits import CLASSES
@@ -78,6 +84,7 @@ def _external(config: Config) -> dict[str, Any]:
     size = channel_bytes(config)
     return {"base_port": BASE.name, "address_width": MEMORY_ADDRESS_WIDTH,
             "data_width": config.word_width, "channel_bytes": size,
+            "stride": {"parameter": STRIDE, "default": size},
             "bytes": 2 * config.cores * size,
             "managers": [{"name": f"m_axi_{number:02}", "core": number // 2,
                           "channel": ("features", "gradients")[number % 2],

@@ -7,6 +7,7 @@ from hypercast.rtl.export.interfaces import (
     BASE,
     CLOCK,
     RESET,
+    STRIDE,
     Interface,
     Port,
     channel_bytes,
@@ -50,7 +51,7 @@ _PARAMETER = """\
 #(
   // Bytes from the beginning of a memory channel to that of the next: a multiple of {size},
   // which a channel takes.
-  parameter [63:0] MEMORY_STRIDE = 64'd{size}
+  parameter [63:0] {stride} = 64'd{size}
 ) """
 
 
@@ -61,8 +62,9 @@ def top_verilog(config: Config, options: ExportOptions) -> str:
     changed = [port for port in everything if port.output and port.inner and _is_changed(port)]
     tied = [port for port in everything if port.output and not port.inner]
     size = channel_bytes(config)
+    parameter = _PARAMETER.format(size=size, stride=STRIDE) if options.external else ""
     return "\n".join((
-        f"module {options.top} {_PARAMETER.format(size=size) if options.external else ''}(",
+        f"module {options.top} {parameter}(",
         ",\n".join(_declarations(found)), ");", _reset_logic(config),
         *(_starts(config, size) if options.external else ()),
         *(f"  wire {_range(port.inner_width)}chip_{port.name};" for port in changed),
@@ -109,7 +111,7 @@ def _starts(config: Config, size: int) -> Iterator[str]:
         yield f"  reg [63:0] start_{number:02};"
     yield f"  always @(posedge {CLOCK}) begin"
     for number in range(2 * config.cores):
-        yield (f"    start_{number:02} <= ({BASE.name} + MEMORY_STRIDE * 64'd{number}) "
+        yield (f"    start_{number:02} <= ({BASE.name} + {STRIDE} * 64'd{number}) "
                f"& ~64'd{size - 1};")
     yield "  end"
 

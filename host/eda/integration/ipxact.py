@@ -8,8 +8,10 @@ from hypercast.rtl.config import INTERFACE_VERSION, Config
 from hypercast.rtl.control.axi_lite import REGISTER_ADDRESS_WIDTH
 from hypercast.rtl.export.interfaces import (
     MEMORY_ADDRESS_WIDTH,
+    STRIDE,
     Interface,
     Port,
+    channel_bytes,
     interfaces,
     ports,
 )
@@ -40,7 +42,7 @@ def ipxact(config: Config, options: ExportOptions = DEFAULT_OPTIONS) -> str:
         _add_interface(buses, interface)
     _add_address_spaces(component, [one.name for one in found if one.manager])
     _add_memory_map(component, config)
-    _add_model(component, options.top, ports(config, external=options.external))
+    _add_model(component, options, config)
     files = add(add(component, "fileSets"), "fileSet")
     add(files, "name", "files")
     for suffix, kind in (("v", "verilogSource"), ("h", "cSource")):
@@ -49,6 +51,8 @@ def ipxact(config: Config, options: ExportOptions = DEFAULT_OPTIONS) -> str:
     parameters = add(component, "parameters")
     for name, value in {**config.to_dict(), "configuration_hash": f"{config.hash:#010x}"}.items():
         _add_parameter(parameters, name, int(value) if isinstance(value, bool) else value)
+    if options.external:
+        _add_parameter(parameters, STRIDE, channel_bytes(config))
     return document(component, config)
 
 
@@ -121,12 +125,16 @@ def _add_register(parent: ElementTree.Element, register: Register, config: Confi
             add(inner, "readAction", "modify")
 
 
-def _add_model(component: ElementTree.Element, top: str, found: Sequence[Port]) -> None:
+def _add_model(component: ElementTree.Element, options: ExportOptions, config: Config) -> None:
+    found: Sequence[Port] = ports(config, external=options.external)
     model = add(component, "model")
     add(model, "views", {"view": {"name": "verilog", "componentInstantiationRef": "verilog"}})
-    add(add(model, "instantiations"), "componentInstantiation", {
-        "name": "verilog", "language": "Verilog", "moduleName": top,
-        "fileSetRef": {"localName": "files"}})
+    module = add(add(model, "instantiations"), "componentInstantiation", {
+        "name": "verilog", "language": "Verilog", "moduleName": options.top})
+    if options.external:
+        add(add(module, "moduleParameters"), "moduleParameter", {
+            "name": STRIDE, "value": STRIDE}, {"parameterId": f"module_{STRIDE}"})
+    add(module, "fileSetRef", {"localName": "files"})
     element = add(model, "ports")
     for port in found:
         wire: dict[str, object] = {"direction": "out" if port.output else "in"}

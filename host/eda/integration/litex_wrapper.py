@@ -9,6 +9,7 @@ from hypercast.rtl.export.interfaces import (
     CLOCK,
     MEMORY_ADDRESS_WIDTH,
     RESET,
+    STRIDE,
     Interface,
     channel_bytes,
     interfaces,
@@ -76,6 +77,9 @@ _MEMORY_EXAMPLE = """\
 _MEMORY_PARAMETERS = """\
     address_width : int
         Bits of an address on the SoC's bus.
+    memory_stride : int
+        Bytes from the beginning of a memory channel to that of the next: a multiple of what a
+        channel takes, which is the default.
 """
 _MEMORY_ATTRIBUTES = """\
     memories : list of AXIInterface
@@ -91,6 +95,7 @@ _MEMORY_OBJECTS = """\
 """
 _MEMORY_PORTS = """\
         ports["i_{base}"] = self.memory_base
+        ports["p_{stride}"] = memory_stride
         for number, memory in enumerate(self.memories):
             awaddr, araddr = Signal({width}), Signal({width})
             self.comb += [memory.aw.addr.eq(awaddr), memory.ar.addr.eq(araddr)]
@@ -107,7 +112,7 @@ def litex_wrapper(config: Config, options: ExportOptions = DEFAULT_OPTIONS) -> s
     managers = [one for one in found if one.manager]
     count, size = len(managers), channel_bytes(config)
     values = {"width": MEMORY_ADDRESS_WIDTH, "data": config.word_width, "count": count,
-              "base": BASE.name}
+              "base": BASE.name, "stride": STRIDE}
     head = "".join(f"# {line}".rstrip() + "\n" for line in notice(config))
     return head + "\n" + _TEXT.format(
         top=options.top, clock=CLOCK, reset=RESET, size=1 << REGISTER_ADDRESS_WIDTH,
@@ -115,7 +120,7 @@ def litex_wrapper(config: Config, options: ExportOptions = DEFAULT_OPTIONS) -> s
         memory_example=_MEMORY_EXAMPLE if managers else "",
         memory_attributes=_MEMORY_ATTRIBUTES if managers else "",
         memory_parameters=_MEMORY_PARAMETERS if managers else "",
-        memory_arguments=", address_width=32" if managers else "",
+        memory_arguments=f", address_width=32, memory_stride={size:#x}" if managers else "",
         memory_constants=f"    #: Bytes that all channels take.\n"
                          f"    MEMORY_SIZE = {count * size:#x}\n" if managers else "",
         memory_objects=_MEMORY_OBJECTS.format(**values) if managers else "",

@@ -12,8 +12,10 @@ from hypercast.rtl.control.axi_lite import REGISTER_ADDRESS_WIDTH
 from hypercast.rtl.export.interfaces import (
     BASE,
     MEMORY_ADDRESS_WIDTH,
+    STRIDE,
     Interface,
     Port,
+    channel_bytes,
     interfaces,
     ports,
 )
@@ -56,14 +58,19 @@ def vivado_component(config: Config, options: ExportOptions = DEFAULT_OPTIONS) -
                     "name": interface.name, "range": 1 << MEMORY_ADDRESS_WIDTH,
                     "width": config.word_width})
     _add_memory_map(component, config)
-    _add_model(component, options.top, ports(config, external=options.external))
+    model = _add_model(component, options.top, ports(config, external=options.external))
+    if options.external:
+        _add_stride(add(model, "modelParameters"), "modelParameter", "generated", config)
     files = add(component, "fileSets")
     for view in _VIEWS:
         add(files, "fileSet", {
             "name": _files(view),
             "file": {"name": f"{options.top}.v", "fileType": "verilogSource"}})
     add(component, "description", f"{_DESCRIPTION}; configuration {config.hash:#010x}")
-    parameter = add(add(component, "parameters"), "parameter")
+    parameters = add(component, "parameters")
+    if options.external:
+        _add_stride(parameters, "parameter", "user", config)
+    parameter = add(parameters, "parameter")
     add(parameter, "name", "Component_Name")
     add(parameter, "value", f"{options.top}_0",
         {"resolve": "user", "id": "PARAM_VALUE.Component_Name"})
@@ -74,6 +81,17 @@ def vivado_component(config: Config, options: ExportOptions = DEFAULT_OPTIONS) -
             element.attrib = {f"spirit:{name}": value for name, value in element.attrib.items()}
     component.attrib = dict(_SPACES)
     return document(component, config)
+
+
+def _add_stride(parent: ElementTree.Element, kind: str, resolve: str, config: Config) -> None:
+    """The top module's parameter: as a user sets it, and as Vivado hands it on."""
+    parameter = add(parent, kind, attributes={"dataType": "std_logic_vector"}
+                    if kind == "modelParameter" else {})
+    add(parameter, "name", STRIDE)
+    place = "MODELPARAM_VALUE" if kind == "modelParameter" else "PARAM_VALUE"
+    add(parameter, "value", f"0x{channel_bytes(config):016X}",
+        {"format": "bitString", "resolve": resolve, "id": f"{place}.{STRIDE}",
+         "bitStringLength": str(MEMORY_ADDRESS_WIDTH)})
 
 
 def _add_interface(parent: ElementTree.Element, interface: Interface) -> None:
@@ -133,7 +151,8 @@ def _files(purpose: str) -> str:
     return f"{_view(purpose)}_view_fileset"
 
 
-def _add_model(component: ElementTree.Element, top: str, found: Iterable[Port]) -> None:
+def _add_model(component: ElementTree.Element, top: str,
+               found: Iterable[Port]) -> ElementTree.Element:
     model = add(component, "model")
     views = add(model, "views")
     for purpose in _VIEWS:
@@ -152,6 +171,7 @@ def _add_model(component: ElementTree.Element, top: str, found: Iterable[Port]) 
             add(kind, "viewNameRef", _view(purpose))
         if port == BASE:
             add(wire, "driver", {"defaultValue": 0})
+    return model
 
 
 def _add_extensions(component: ElementTree.Element, config: Config) -> None:

