@@ -83,6 +83,7 @@ def _writes(progress):
     training = COMPILED["blocks, demo preset"]
     model = training.model()
     device = open_device("rtl", model, training.config, progress=progress).chip
+    assert device
     try:
         device.train_step()
         counters = device.counters
@@ -116,7 +117,8 @@ def run_verilated(training: BenchTraining) -> dict[str, Any]:
             "verilator", to_verilog(training.config), top=TOP_MODULE, block=CORE_MODULE,
             module="hypercast.host.benches.cocotb_training",
             environment={"HYPERCAST_TRAINING": str(path)})
-        return read_json(path.with_suffix(".json"))
+        found: dict[str, Any] = read_json(path.with_suffix(".json"))
+        return found
 
 
 def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:

@@ -63,12 +63,13 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     return figures + _on_chip(graph, progress)
 
 
-def _on_chip(graph, progress):
+def _on_chip(graph: Graph, progress: Callable[[str], None]) -> list[Figure]:
     """A whole training on the simulated chip; its first epochs are compared in all words."""
     config = PRESETS["cora"]
     model = _model(graph, 0, 16)
     oracle = ReferenceDevice(model)
     device = open_device("rtl", model, config, progress=progress).chip
+    assert device
     words = Comparison()
     seconds = 0.0
     try:

@@ -54,7 +54,7 @@ _BAR, _MOST_THREADS = 10_000_000, 8
 _PCIE = 0.8 * 4 * 8e9 / 8 * 128 / 130
 #: Batches that are measured.
 _BATCHES = 40
-_THREADS = os.cpu_count()
+_THREADS = os.cpu_count() or 1
 
 
 def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
@@ -213,7 +213,8 @@ def _others(graph, matrix, targets, sampler, progress):
         if not installed:
             continue
         progress(f"neighbour sampling by {name}")
-        ours, theirs = [], []
+        ours: list[float] = []
+        theirs: list[float] = []
         loaded = iter(batches)
         next(loaded), sampler.batch(1, 0)
         for number in range(_BATCHES):

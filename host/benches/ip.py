@@ -82,6 +82,7 @@ def _lint(folder, top):
     """Warnings: with the waivers, and without them in the module that a user's design is joined to.
     """
     root = verilator_root()
+    assert root
 
     def warnings(*files):
         result = subprocess.run(
@@ -130,12 +131,12 @@ def _training(folder, preset, memory):
         [Path(sysconfig.get_path("scripts"), "fusesoc"), "--cores-root", ".", "run", "--target",
          "sim", core], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     found = re.search(r"PASS: (\d+) reads as expected, (\d+) cycles", result.stdout)
-    passed = found and not result.returncode
+    reads, cycles = map(int, found.groups()) if found and not result.returncode else (0, 0)
     name = f"{preset}, {memory}: FuseSoC's simulation trains karate"
     return [
         Figure(name=f"{name}: reads, all as the reference foresees", unit="reads",
-               value=int(found[1]) if passed else 0, bar=_READS),
-        Figure(name=f"{name}: cycles", value=int(found[2]) if passed else 0, unit="cycles"),
+               value=reads, bar=_READS),
+        Figure(name=f"{name}: cycles", value=cycles, unit="cycles"),
         Figure(name=f"{name}: time", value=time.perf_counter() - started, unit="s"),
     ]
 

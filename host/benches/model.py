@@ -59,6 +59,7 @@ def _compare(shape, order, config, progress):
     model = prepare(graph, network, Recipe(epochs=1, element_width=config.element_width))
     workload = Workload.of_model(model, config)
     device = open_device("rtl", model, config, progress=progress).chip
+    assert device
     try:
         device.train_step()
         return predict(workload).cycles, device.train_cycles

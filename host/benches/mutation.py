@@ -95,7 +95,7 @@ def same_code(source: str, other: str) -> bool:
     return _code(compile(source, "", "exec")) == _code(compile(other, "", "exec"))
 
 
-def _code(code):
+def _code(code: CodeType) -> tuple[object, ...]:
     constants = tuple(_code(value) if isinstance(value, CodeType) else (type(value), repr(value))
                       for value in code.co_consts)
     return code.co_code, constants, code.co_names, code.co_varnames, code.co_exceptiontable

@@ -40,7 +40,7 @@ def lines_and_digest(*, lines: bool) -> dict[str, str | dict[str, list[int]]]:
     dict
         ``digest``, and ``lines``: path within ``rtl`` to the numbers of lines.
     """
-    executed: dict = {}
+    executed: dict[str, set[int]] = {}
 
     def trace_line(frame, event, argument):
         executed[frame.f_code.co_filename].add(frame.f_lineno)

@@ -48,9 +48,9 @@ class _Networks:
 
     def __init__(self, progress: Callable[[str], None]) -> None:
         self._progress = progress
-        self._open = cache(self._open)
+        self._opened = cache(self._open)
 
-    def _open(self, config):
+    def _open(self, config: Config) -> NetworkSimulation:
         self._progress(f"opening a network of {config.cores} cores, eject {config.eject}")
         simulation = NetworkSimulation(config)
         self._progress(f"running {config.cores} cores, eject {config.eject}")
@@ -60,7 +60,7 @@ class _Networks:
                 eject: int = 1) -> Measurement:
         """The measurement of a closed batch."""
         config = narrow(Config(dimensions=dimensions, planes=_PLANES, eject=eject))
-        return measure(self._open(config), traffic, config)
+        return measure(self._opened(config), traffic, config)
 
 
 def _efficiency(networks):

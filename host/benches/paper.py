@@ -37,7 +37,8 @@ _TARGETS, _FAN_OUTS, _SUBGRAPH = 1_024, (10, 25), 2_750
 
 def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     """The figures; ``data`` is not used."""
-    figures, ratios = [], {kind: [] for kind in BARS}
+    figures: list[Figure] = []
+    ratios: dict[str, list[float]] = {kind: [] for kind in BARS}
     for (name, graph), (sampling, batch), hidden in itertools.product(
             GRAPHS.items(), SAMPLINGS.items(), _HIDDEN):
         title = f"{name}, {sampling}, {hidden} hidden"

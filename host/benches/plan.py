@@ -58,7 +58,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
                 figures += _balance(problem, found[name, cluster], f"{name}, {cluster}")
             if name == "deep network, whole graph":
                 figures += _memory(problem, found[name, cluster], f"{name}, {cluster}")
-    slower = []
+    slower: list[float] = []
     for (name, cluster), comparison in found.items():
         figures += _chosen(f"{name}, {cluster}", comparison, slower)
     figures.append(Figure(name="chosen / fastest of a single strategy, the worst of all",

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -17,7 +18,8 @@ from hypercast.rtl.config import Config
 __all__ = ["RandomTraining", "draw_config", "draw_training"]
 
 #: What may be added to a model.
-_ADDITIONS = ({}, {}, {"residual": True}, {"jumping": True}, {"jumping": True, "residual": True})
+_ADDITIONS: tuple[dict[str, bool], ...] = (
+    {}, {}, {"residual": True}, {"jumping": True}, {"jumping": True, "residual": True})
 #: Lanes, and the most dimensions with them: a chip of more takes long to compile.
 _LARGEST = {2: 4, 4: 4, 8: 2, 16: 1}
 
@@ -46,7 +48,7 @@ class RandomTraining:
 
     graph: Graph
     network: Network
-    recipe: dict
+    recipe: dict[str, Any]
     config: Config
     choose: bool = False
     epochs: int = 2

@@ -44,7 +44,7 @@ def micro_f1_figures(*, vertices: int = 512, seeds: int = 3, epochs: int = 100,
         below.
     """
     real, figures = [], []
-    fixed = {width: [] for width in bars}
+    fixed: dict[int, list[float]] = {width: [] for width in bars}
     for seed in range(seeds):
         graph = Graph(**communities(vertices=vertices, seed=seed))
         network = Network.of_widths([graph.features.shape[1], 16, graph.classes], dropout=0.2)

@@ -31,7 +31,9 @@ _CONFIGS, _TRAININGS = 12, 26
 def run(data: Path | None, progress: Callable[[str], None], *, seed: int = 0) -> list[Figure]:
     """The figures; ``data`` is not used."""
     generator = np.random.default_rng(seed)
-    words, seen, most = Comparison(), Counter(), Counter()
+    words = Comparison()
+    seen: Counter[str] = Counter()
+    most: Counter[str] = Counter()
     for number in range(1, _CONFIGS + 1):
         config = draw_config(generator)
         for count in range(1, _TRAININGS + 1):

@@ -14,6 +14,7 @@ from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.comparison import compare
 from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
 from hypercast.host.training.prepare import prepare
+from hypercast.reference.array_types import IntArray
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.tensor import FEATURES
@@ -36,7 +37,7 @@ class _Layer:
     gradient: int
     words: int
     step: int
-    snapshot: dict
+    snapshot: dict[str, IntArray]
 
 
 def _config(lanes):

@@ -61,9 +61,9 @@ class BenchTraining:
     dataset: str
     config: Config
     epochs: int
-    hidden: tuple = (16,)
+    hidden: tuple[int, ...] = (16,)
     dropout: float = 0.5
-    orders: tuple | None = None
+    orders: tuple[str, ...] | None = None
     normalisation: str = "symmetric"
     optimiser: str = "sgd"
     seed: int = 0
@@ -107,6 +107,7 @@ def compare_training(
             words.add(compare(oracle.snapshot(), device.snapshot(), training.config.lanes))
             words.add(_compare_metrics(*metrics))
         words.add(_compare_metrics(oracle.evaluate(), device.evaluate()))
+        assert device.chip
         return words, device.snapshot(), device.chip.train_cycles
     finally:
         device.close()

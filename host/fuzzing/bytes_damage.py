@@ -144,7 +144,7 @@ def damaged(random: Random, name: str, content: bytes) -> tuple[bytes, str]:
     return damaged_bytes(random, content)
 
 
-def _repacked(random, content):
+def _repacked(random: Random, content: bytes) -> tuple[bytes, str]:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = [(name, archive.read(name)) for name in archive.namelist()]
     place = random.randrange(len(members))

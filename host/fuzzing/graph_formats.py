@@ -177,7 +177,7 @@ def _read_npz(path):
                                     for part in ("indices", "indptr", "shape"))))
         data, indices, starts, shape = (
             arrays[f"attr_{part}"] for part in ("data", "indices", "indptr", "shape"))
-        features = collections.defaultdict(float)
+        features: dict[tuple[int, int], float] = collections.defaultdict(float)
         for place, value in zip(_pattern(indices, starts, shape), data.tolist(), strict=True):
             features[place] += value
         return Reading(tuple(shape.tolist()), {place: value for place, value in features.items()

@@ -4,6 +4,7 @@ import functools
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from safetensors.numpy import load
@@ -22,7 +23,7 @@ from hypercast.host.training.trainer import Trainer
 __all__ = ["short_runs", "try_checkpoint", "try_run_folder"]
 
 _CHECKPOINT = "checkpoint.safetensors"
-_RUNS: tuple[dict[str, dict], ...] = (
+_RUNS: tuple[dict[str, dict[str, Any]], ...] = (
     {"model": {"hidden": 3}},
     {"model": {"hidden": 2, "name": "sage"}, "recipe": {"optimiser": "adam"},
      "stopping": {"patience": 2}},
@@ -49,7 +50,7 @@ def short_runs(kept: Path) -> list[Path]:
     return folders
 
 
-def _copied(trial):
+def _copied(trial: Trial) -> tuple[Path, Path]:
     folder = trial.folder / "run"
     original = trial.random.choice(short_runs(trial.kept))
     shutil.copytree(original, folder)
@@ -99,7 +100,7 @@ def try_run_folder(trial: Trial) -> str:
     return _resume(original, folder, names, whole)
 
 
-def _report(folder, names, whole):
+def _report(folder: Path, names: list[str], whole: bool) -> str:
     found = run_command(names, "report", folder)
     require(found is not None or not whole, "a run that is not damaged is refused")
     if found is None:
@@ -114,7 +115,7 @@ def _report(folder, names, whole):
     return READ
 
 
-def _description(folder):
+def _description(folder: Path) -> bytes:
     path = folder / "run.toml"
     small = path.is_file() and path.stat().st_size < 1 << 20
     return path.read_bytes() if small else b""
@@ -129,7 +130,7 @@ def _gone_on_with(original):
     return load_checkpoint(folder / _CHECKPOINT)
 
 
-def _resume(original, folder, names, whole):
+def _resume(original: Path, folder: Path, names: list[str], whole: bool) -> str:
     before = _description(folder)
     printed = run_command([*names, "--"], "train", "--resume", "--run", folder, "--epochs", 3,
                           "--json")

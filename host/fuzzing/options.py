@@ -1,6 +1,7 @@
 """Damaged options of commands."""
 
 import tomllib
+from random import Random
 
 from hypercast.host.fuzzing.bytes_damage import NUMBERS
 from hypercast.host.fuzzing.command import run_command
@@ -49,7 +50,7 @@ _TEXTS = ("x", "ä", "karate", "1,2,3", ",", "1,", "50/50", "60/20/20/0", "100/0
 _TOO_LONG = ("2147483648", "4294967295")
 
 
-def _damaged_value(random, option):
+def _damaged_value(random: Random, option: str) -> str:
     values = [value for value in (*NUMBERS, *_TEXTS) if len(value) < 100]
     if option in ("--epochs", "--walk", "--coverage", "--layers", "--batch"):
         values = [value for value in values if value not in _TOO_LONG]
@@ -62,7 +63,7 @@ def try_options(trial: Trial) -> str:
     return command(trial)
 
 
-def _train(trial):
+def _train(trial: Trial) -> str:
     random = trial.random
     damaged = random.choice(list(_TRAINING))
     options = {damaged: _damaged_value(random, damaged), "--epochs": "1"} | {
@@ -107,14 +108,14 @@ def _says(text, taken):
     return type(taken)(text) == taken
 
 
-def _config(trial):
+def _config(trial: Trial) -> str:
     field, value = trial.random.choice(_FIELDS), _damaged_value(trial.random, "-P")
     trial.note(f"config show -P {field}={value[:40]}")
     printed = run_command(["-P", field], "config", "show", "--json", "-P", f"{field}={value}")
     return REFUSED if printed is None else READ
 
 
-def _model(trial):
+def _model(trial: Trial) -> str:
     options = {"--vertices": "20", "--edges": "50", "--layers": "8,4,2"}
     damaged = trial.random.choice(list(options))
     options[damaged] = _damaged_value(trial.random, damaged)
@@ -125,7 +126,7 @@ def _model(trial):
     return REFUSED if printed is None else READ
 
 
-def _output(trial):
+def _output(trial: Trial) -> str:
     """A file that cannot be written, or a name that says nothing of its kind."""
     random = trial.random
     run = random.choice(short_runs(trial.kept))

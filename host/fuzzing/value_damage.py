@@ -10,9 +10,10 @@ import scipy.sparse
 __all__ = ["EDGES", "damaged_array", "damaged_tree"]
 
 #: Values that a check has to think about.
-EDGES = (-1, 0, 1, 2, 1 << 31, 1 << 32, 1 << 63, -(1 << 63) - 1, 10**400, 0.0, -0.0, 0.5, 1.0, -1.5,
-         1e-300, 1e300, 1e308, float("nan"), float("inf"), -float("inf"), "", "x", "1", "\0", True,
-         False, None, [], {}, [[]], [1, 2, 3], {"x": 1})
+EDGES: tuple[Any, ...] = (
+    -1, 0, 1, 2, 1 << 31, 1 << 32, 1 << 63, -(1 << 63) - 1, 10**400, 0.0, -0.0, 0.5, 1.0, -1.5,
+    1e-300, 1e300, 1e308, float("nan"), float("inf"), -float("inf"), "", "x", "1", "\0", True,
+    False, None, [], {}, [[]], [1, 2, 3], {"x": 1})
 _NAMES = ("", "x", "Epochs", "source ", "a.b", "__class__", "ä", "\0")
 _REALS = (np.nan, np.inf, -np.inf, 1e308, 1e-320, -1.0, 0.5, 2.0**31, 2.0**63, 1e30, -0.0)
 _INTEGERS = (-1, -(1 << 63), 1 << 31, (1 << 63) - 1, 1 << 13, 7)

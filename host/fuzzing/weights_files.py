@@ -74,7 +74,8 @@ def try_weights_file(trial: Trial) -> str:
     model = Model(name=name, hidden=(hidden,), jumping=trial.chance(0.3))
     network = model.network(Graph.load("karate"))
     generator = np.random.default_rng(random.getrandbits(32))
-    shapes = {weight.name: weight.shape for number in range(1, len(network.layers) + 1)
+    shapes: dict[Tensor, tuple[int, ...]] = {
+        weight.name: weight.shape for number in range(1, len(network.layers) + 1)
               for weight in network.weights(number)}
     shapes |= {Tensor(Kind.BIAS, number): (layer.features_out,)
                for number, layer in enumerate(network.layers, 1)}
