@@ -15,10 +15,12 @@ from hypercast.host.fuzzing.file_damage import damage_file, replace_file
 from hypercast.host.fuzzing.trial import READ, REFUSED, SAME, Trial, WrongError, refused, require
 from hypercast.host.fuzzing.value_damage import damaged_tree
 from hypercast.host.report.folder import load_run
+from hypercast.host.training.checkpoint import Checkpoint
 from hypercast.host.training.checkpoint_file import load_checkpoint
 from hypercast.host.training.description.description import Description
 from hypercast.host.training.run_folder import EPOCHS, RUN
 from hypercast.host.training.trainer import Trainer
+from hypercast.reference.training_state import TrainingState
 
 __all__ = ["short_runs", "try_checkpoint", "try_run_folder"]
 
@@ -58,7 +60,7 @@ def _copied(trial: Trial) -> tuple[Path, Path]:
 
 
 @functools.cache
-def _found(command, folder):
+def _found(command: str, folder: Path) -> Any:
     """What a command finds in a run."""
     options, file = _COMMANDS[command]
     output = folder.with_name(f"{folder.name}-{file}") if file else None
@@ -69,7 +71,7 @@ def _found(command, folder):
     return printed if output is None else _content(output)
 
 
-def _content(path):
+def _content(path: Path) -> dict[str, Any]:
     if path.suffix == ".npz":
         with np.load(path) as arrays:
             return {name: arrays[name].tolist() for name in arrays}
@@ -122,7 +124,7 @@ def _description(folder: Path) -> bytes:
 
 
 @functools.cache
-def _gone_on_with(original):
+def _gone_on_with(original: Path) -> Checkpoint:
     """The checkpoint after one more epoch of a run that is not damaged."""
     folder = original.with_name(f"{original.name}-gone-on-with")
     shutil.copytree(original, folder)
@@ -185,13 +187,13 @@ def try_checkpoint(trial: Trial) -> str:
     return SAME
 
 
-def _plain(checkpoint):
+def _plain(checkpoint: Checkpoint) -> tuple[Any, ...]:
     """All of a checkpoint, to be compared."""
     return (checkpoint.identity, checkpoint.records, _tensors(checkpoint.state),
             checkpoint.best and _tensors(checkpoint.best))
 
 
-def _tensors(state):
+def _tensors(state: TrainingState) -> tuple[Any, ...]:
     return (state.step, state.exponents, state.momentum_exponents, {
         (name, kind): values.tolist() for name, arrays in state.parameters.items()
         for kind, values in arrays.items()})

@@ -2,6 +2,7 @@
 
 import tomllib
 from random import Random
+from typing import Any
 
 from hypercast.host.fuzzing.bytes_damage import NUMBERS
 from hypercast.host.fuzzing.command import run_command
@@ -98,14 +99,14 @@ _KEYS = ("learning_rate", "learning rate", "dropout", "weight_decay", "momentum"
          "serial", "xdma", "layers", "micro_batches", "[sampling]", "gradient", "/dev/null")
 
 
-def _says(text, taken):
+def _says(text: str, taken: Any) -> bool:
     """Whether a text means a value, or a list of them."""
     if isinstance(taken, list):
         parts = text.replace("/", ",").split(",")
         return len(parts) == len(taken) and all(map(_says, parts, taken))
     if isinstance(taken, str):
         return text == taken
-    return type(taken)(text) == taken
+    return bool(type(taken)(text) == taken)
 
 
 def _config(trial: Trial) -> str:

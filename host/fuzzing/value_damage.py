@@ -1,10 +1,12 @@
 """Damage to values: what JSON, TOML and YAML files say, and arrays."""
 
 import copy
+from collections.abc import Iterator
 from random import Random
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse
 
 __all__ = ["EDGES", "damaged_array", "damaged_tree"]
@@ -47,7 +49,7 @@ def damaged_tree(random: Random, value: Any) -> tuple[Any, str]:
     return value, f"{key!r}: {kind}"
 
 
-def _places(value):
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
     """(holder, key) of everything in it."""
     items = value.items() if isinstance(value, dict) else enumerate(value)
     for key, inner in items:
@@ -87,13 +89,13 @@ def damaged_array(random: Random, values: Any) -> tuple[Any, str]:
     return random.choice((None, 3, "x", [], {}, np.zeros(0), np.array(1), np.nan)), "something else"
 
 
-def _cast(values, new):
+def _cast(values: npt.NDArray[Any], new: str) -> npt.NDArray[Any]:
     try:
         return values.astype(new)
     except (TypeError, ValueError):
         return values.astype("O")
 
 
-def _sparse(values):
+def _sparse(values: npt.NDArray[Any]) -> Any:
     return scipy.sparse.coo_array(values) if values.ndim == 2 and values.dtype.kind in "iuf" \
         else values
