@@ -65,7 +65,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     return figures + on_chip_figures(progress)
 
 
-def _on_cora(graph, model, progress):
+def _on_cora(graph: Graph, model: str, progress: Callable[[str], None]) -> list[Figure]:
     """Means over the seeds of float64 and of each element width."""
     network = model_network(model, graph.features.shape[1], (16,), graph.classes, dropout=0.5)
     trainings = [
@@ -76,7 +76,7 @@ def _on_cora(graph, model, progress):
     return against_float_figures(f"Cora, {model}", trainings, BELOW)
 
 
-def _on_facebook(folder, progress):
+def _on_facebook(folder: str, progress: Callable[[str], None]) -> list[Figure]:
     """GCN on a random split, on the whole graph and on samples of neighbours."""
     graph = Graph.load(folder)
     graph = graph.with_splits(**random_split(graph.labels, seed=0))

@@ -69,7 +69,7 @@ def micro_f1_figures(*, vertices: int = 512, seeds: int = 3, epochs: int = 100,
     return figures
 
 
-def _trained(model, epochs):
+def _trained(model: FloatGnn | FixedGnn, epochs: int) -> float:
     for _ in range(epochs):
         model.train_step()
     return model.evaluate().micro_f1(Split.TEST)

@@ -10,6 +10,7 @@ from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.initial_model import InitialModel
+from hypercast.reference.metrics import Metrics
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import Config
@@ -113,9 +114,9 @@ def compare_training(
         device.close()
 
 
-def _compare_metrics(expected, found):
+def _compare_metrics(expected: Metrics, found: Metrics) -> Comparison:
     """Losses, hits and misses of one pass: three words each."""
-    expected, found = (
+    one, other = (
         {name: getattr(metrics, name)[None, 1:] for name in ("loss", "correct", "wrong")}
         for metrics in (expected, found))
-    return compare(expected, found, lanes=1)
+    return compare(one, other, lanes=1)
