@@ -2,12 +2,12 @@
 
 from amaranth.hdl import Module, Value
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import Flow, In, Out
 
 __all__ = ["Free", "inputs"]
 
 
-def _ports(component, flow):
+def _ports(component: wiring.Component, flow: Flow) -> list[Value]:
     return [Value.cast(value) for _, member, value in component.signature.flatten(component)
             if member.flow is flow]
 

@@ -4,6 +4,7 @@ import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from amaranth.back import rtlil
 from amaranth.hdl import ClockDomain, Module, Signal, Value
@@ -43,8 +44,8 @@ class Bench:
     """
 
     module: Module
-    inputs: list
-    reach: list
+    inputs: list[Any]
+    reach: list[Any]
     parts: str = ""
 
 

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from hypercast.host.benches.against_float import (
     against_float_figures,
@@ -28,13 +29,15 @@ EPOCHS = 200
 #: Points that test accuracy may be below float64's, by element width.
 BELOW = {16: 0.5, 8: 1.0}
 #: Of all trainings on Cora: Kipf's, by Adam.
-CORA: dict = {"optimiser": "adam", "learning_rates": (0.01,), "bias_learning_rates": (0.01,),
-              "weight_decays": (5e-4, 0.0)}
+CORA: dict[str, Any] = {
+    "optimiser": "adam", "learning_rates": (0.01,), "bias_learning_rates": (0.01,),
+    "weight_decays": (5e-4, 0.0)}
 FACEBOOK = "HYPERCAST_FACEBOOK"
 #: Test accuracy demanded on the Facebook graph, and points that sampling may cost.
 FACEBOOK_BAR, SAMPLING_BAR = 94.0, 1.0
-_FACEBOOK: dict = {"optimiser": "adam", "learning_rate": 0.01, "bias_learning_rate": 0.01,
-                   "weight_decay": 0.0, "seed": 0}
+_FACEBOOK: dict[str, Any] = {
+    "optimiser": "adam", "learning_rate": 0.01, "bias_learning_rate": 0.01, "weight_decay": 0.0,
+    "seed": 0}
 _MODEL = Model(hidden=(64,), dropout=(0.2,))
 
 
@@ -62,7 +65,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     return figures + on_chip_figures(progress)
 
 
-def _on_cora(graph, model, progress):
+def _on_cora(graph: Graph, model: str, progress: Callable[[str], None]) -> list[Figure]:
     """Means over the seeds of float64 and of each element width."""
     network = model_network(model, graph.features.shape[1], (16,), graph.classes, dropout=0.5)
     trainings = [
@@ -73,7 +76,7 @@ def _on_cora(graph, model, progress):
     return against_float_figures(f"Cora, {model}", trainings, BELOW)
 
 
-def _on_facebook(folder, progress):
+def _on_facebook(folder: str, progress: Callable[[str], None]) -> list[Figure]:
     """GCN on a random split, on the whole graph and on samples of neighbours."""
     graph = Graph.load(folder)
     graph = graph.with_splits(**random_split(graph.labels, seed=0))

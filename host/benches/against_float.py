@@ -33,7 +33,7 @@ def best_validated(model: Any, epochs: int) -> float:
     epochs : int
         Training steps.
     """
-    found = []
+    found: list[tuple[float, float]] = []
     for epoch in range(1, epochs + 1):
         model.train_step()
         if epoch % _EVERY == 0:

@@ -1,6 +1,6 @@
 """Estimated area against synthesis, and the area of one router."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from hypercast.host.benches.figure import Figure
 from hypercast.host.eda.area_cache import cached_areas
 from hypercast.host.eda.area_model import estimated_area
 from hypercast.host.eda.chip_area import chip_area
-from hypercast.host.eda.families import FAMILIES
+from hypercast.host.eda.families import FAMILIES, Area
 from hypercast.host.eda.module_texts import ModuleTexts
 from hypercast.rtl.config import PRESETS, Config
 from hypercast.rtl.export.rtlil import to_rtlil
@@ -35,7 +35,7 @@ _COMPARED = {"LUT": 1_000, "flip-flop": 1_000, "DSP": 10, "block RAM": 10, "Ultr
 _ROUTER_FAMILIES = ("ecp5", "7series", "ultrascale+")
 
 
-def _figures(name, area):
+def _figures(name: str, area: Area) -> list[Figure]:
     return [
         Figure(name=f"{name}: logic", value=area.luts, unit="LUT"),
         Figure(name=f"{name}: distributed RAM", value=area.ram_luts, unit="LUT"),
@@ -51,14 +51,18 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     return [*_estimates(progress), *_routers(progress)]
 
 
-def _estimates(progress):
+def _titled(progress: Callable[[str], None], title: str) -> Callable[[str], None]:
+    return lambda text: progress(f"{title}: {text}")
+
+
+def _estimates(progress: Callable[[str], None]) -> Iterator[Figure]:
     for family, configs in TESTED.items():
         worst = 0.0
         for number, config in enumerate(configs, 1):
             title = f"{FAMILIES[family].title}, chip {number}"
             estimate = estimated_area(config, family, external=False).total.tally
-            found = chip_area(config, family, external=False, progress=lambda text, title=title: (
-                progress(f"{title}: {text}"))).total.tally
+            found = chip_area(config, family, external=False,
+                              progress=_titled(progress, title)).total.tally
             for kind, least in _COMPARED.items():
                 if max(found[kind], estimate[kind]) >= least:
                     error = abs(estimate[kind] / max(found[kind], 0.5) - 1)
@@ -71,7 +75,7 @@ def _estimates(progress):
                      bar=_ERROR, relation="<=")
 
 
-def _routers(progress):
+def _routers(progress: Callable[[str], None]) -> Iterator[Figure]:
     from hypercast.rtl.network.router import Router
 
     progress("converting the routers to RTLIL")

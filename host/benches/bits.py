@@ -3,15 +3,17 @@
 import hashlib
 import pickle
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from hypercast.host.benches.figure import Figure
 from hypercast.host.benches.trainings import BenchTraining, compare_training
 from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.compiler.job import Job
 from hypercast.host.files.reading.json_file import read_json
 from hypercast.host.training.prepare import open_device
+from hypercast.reference.array_types import IntArray
 from hypercast.reference.tensor import Kind
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.placement import rows_of
@@ -48,7 +50,7 @@ VERILATED = {
 }
 
 
-def _figures(name, words, cycles):
+def _figures(name: str, words: Mapping[str, int], cycles: int) -> list[Figure]:
     return [
         Figure(name=f"{name}: words compared", value=words["words"]),
         Figure(name=f"{name}: equal", value=words["equal"], bar=words["words"], relation="="),
@@ -56,13 +58,14 @@ def _figures(name, words, cycles):
     ]
 
 
-def _compiled(training, progress):
+def _compiled(training: BenchTraining,
+              progress: Callable[[str], None]) -> tuple[dict[str, int], dict[str, IntArray], int]:
     words, snapshot, cycles = compare_training(
         training, lambda model: open_device("rtl", model, training.config, progress=progress))
     return {"words": words.words, "equal": words.equal}, snapshot, cycles
 
 
-def _words_of_tensors(job):
+def _words_of_tensors(job: Job) -> int:
     """Words that the tensors of one training step occupy, each stored once, over all cores."""
     config, total = job.config, 0
     for core in range(config.cores):
@@ -78,11 +81,12 @@ def _words_of_tensors(job):
     return total
 
 
-def _writes(progress):
+def _writes(progress: Callable[[str], None]) -> Figure:
     """No transposed or other copy is written: the words written are those of the tensors."""
     training = COMPILED["blocks, demo preset"]
     model = training.model()
     device = open_device("rtl", model, training.config, progress=progress).chip
+    assert device
     try:
         device.train_step()
         counters = device.counters
@@ -94,7 +98,7 @@ def _writes(progress):
                   bar=_words_of_tensors(compile_job(training.model(), training.config)))
 
 
-def _digest(snapshot):
+def _digest(snapshot: Mapping[str, IntArray]) -> str:
     digest = hashlib.sha256()
     for name in sorted(snapshot):
         digest.update(name.encode())
@@ -116,7 +120,8 @@ def run_verilated(training: BenchTraining) -> dict[str, Any]:
             "verilator", to_verilog(training.config), top=TOP_MODULE, block=CORE_MODULE,
             module="hypercast.host.benches.cocotb_training",
             environment={"HYPERCAST_TRAINING": str(path)})
-        return read_json(path.with_suffix(".json"))
+        found: dict[str, Any] = read_json(path.with_suffix(".json"))
+        return found
 
 
 def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:

@@ -12,7 +12,7 @@ from hypercast.host.benches.figure import Figure
 from hypercast.host.eda.board_build import build_bitstream
 from hypercast.host.eda.capacity import largest_graph, largest_layer
 from hypercast.host.eda.chip_area import chip_area
-from hypercast.host.eda.place_and_route import block_clock
+from hypercast.host.eda.place_and_route import ClockTiming, block_clock
 from hypercast.host.graphs.graph import Graph
 from hypercast.rtl.config import PRESETS, Config
 
@@ -45,7 +45,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
             *hbm_resources.run(progress)]
 
 
-def _clock(name, clock, bar):
+def _clock(name: str, clock: ClockTiming, bar: float | None) -> list[Figure]:
     return [
         Figure(name=f"{name}: clock", value=round(clock.reached, 1), unit="MHz", bar=bar),
         Figure(name=f"{name}: slowest path, {clock.begin} to {clock.end}", value=clock.cells,
@@ -53,7 +53,7 @@ def _clock(name, clock, bar):
     ]
 
 
-def _bitstream(progress):
+def _bitstream(progress: Callable[[str], None]) -> list[Figure]:
     from hypercast.boards.serial_board import SERIAL_BOARDS
     from hypercast.boards.serial_project import PROJECT, chip_source, project
 
@@ -79,7 +79,7 @@ def _bitstream(progress):
     ]
 
 
-def _blocks(progress):
+def _blocks(progress: Callable[[str], None]) -> list[Figure]:
     """Area of each block of a core, not folded."""
     blocks = chip_area(_CONFIG, "ecp5", external=False, progress=progress).blocks
     return [Figure(name=f"{_BOARD}, a core by itself, {name}: {kind}", value=block.tally[kind])
@@ -87,7 +87,7 @@ def _blocks(progress):
             for kind in ("LUT", "flip-flop", "DSP", "block RAM")]
 
 
-def _capacity():
+def _capacity() -> list[Figure]:
     return [
         Figure(name=f"{_BOARD}: largest graph of degree 4, layers 16-16-4",
                value=largest_graph(_CONFIG), unit="vertices"),

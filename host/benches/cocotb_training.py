@@ -16,6 +16,7 @@ from cocotb.task import bridge
 from hypercast.host.benches.trainings import compare_training
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.runtime.devices import ChipDevice
+from hypercast.reference.initial_model import InitialModel
 from hypercast.sim.cocotb_transport import CocotbTransport
 
 __all__ = ["training"]
@@ -29,7 +30,7 @@ async def training(dut: Any) -> None:
     transport = CocotbTransport(dut)
     await transport.reset()
 
-    def chip(model):
+    def chip(model: InitialModel) -> ChipDevice:
         return ChipDevice(transport, compile_job(model, job.config), model)
 
     words, _, cycles = await bridge(compare_training)(job, chip)

@@ -6,8 +6,9 @@ thread for all of this.
 
 import time
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -17,6 +18,7 @@ from hypercast.host.benches.huge_graph import huge_graph
 from hypercast.host.compiler.messages import compile_messages
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.rank_order import rank_order
+from hypercast.reference.array_types import IntArray, SparseArray
 from hypercast.reference.quantization import quantize
 from hypercast.rtl.config import Config
 from hypercast.rtl.placement import rows_of
@@ -49,42 +51,42 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
 class _Stopwatch:
     """Processor time of calls."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.seconds = 0.0
 
-    def __call__(self, function, *arguments):
+    def __call__(self, function: Callable[..., Any], *arguments: Any) -> Any:
         start = time.process_time()
         result = function(*arguments)
         self.seconds += time.process_time() - start
         return result
 
 
-def _ends(vertices, count, generator):
+def _ends(vertices: int, count: int, generator: np.random.Generator) -> IntArray:
     """Vertices drawn with a power law, numbered in no particular order."""
     drawn = (vertices * generator.random(count)**_POWER).astype(np.int64)
     return generator.permutation(vertices)[drawn]
 
 
-def _pairs(vertices, edges, generator):
+def _pairs(vertices: int, edges: int, generator: np.random.Generator) -> IntArray:
     """About ``edges`` edges, both directions counted, as pairs."""
     ends = _ends(vertices, edges, generator)
     return ends.reshape(-1, 2)
 
 
-def _graph(vertices, pairs):
+def _graph(vertices: int, pairs: IntArray) -> Graph:
     return Graph.from_edges(pairs, np.ones((vertices, 1)), np.zeros(vertices, dtype=np.int64),
                             train=[0])
 
 
-def _ranked(graph):
+def _ranked(graph: Graph) -> Graph:
     return graph.permuted(rank_order(graph))
 
 
-def _weighted(graph):
+def _weighted(graph: Graph) -> SparseArray:
     return quantize(graph.normalised("symmetric"), _CONFIG.element_width)[0]
 
 
-def _compile(matrix):
+def _compile(matrix: SparseArray) -> int:
     """All strips of a matrix; returns the number of edges compiled."""
     rows = rows_of(0, matrix.shape[0], _CONFIG.cores)
     return sum(
@@ -93,7 +95,7 @@ def _compile(matrix):
         for first in range(0, max(rows, 1), _CONFIG.accumulator_rows))
 
 
-def _peak(function, *arguments):
+def _peak(function: Callable[..., object], *arguments: object) -> int:
     """Bytes that a call allocates at most, beyond what it was given."""
     tracemalloc.start()
     function(*arguments)
@@ -102,7 +104,7 @@ def _peak(function, *arguments):
     return peak
 
 
-def _large_graph(progress):
+def _large_graph(progress: Callable[[str], None]) -> list[Figure]:
     progress("building the large graph")
     reading, ranking, weighting, compiling = (_Stopwatch() for _ in range(4))
     pairs = _pairs(_VERTICES, _EDGES, np.random.default_rng(0))
@@ -138,17 +140,17 @@ def _large_graph(progress):
                unit="MB")]
 
 
-def _median(batches):
-    """Median time of a batch in ms, of calls that each compile one."""
+def _median(function: Callable[[Any], object], batches: Iterable[Any]) -> float:
+    """Median time in ms of a function that compiles a batch."""
     times = []
     for batch in batches:
         watch = _Stopwatch()
-        watch(batch)
+        watch(function, batch)
         times.append(watch.seconds * 1e3)
     return float(np.median(times))
 
 
-def _subgraph_batches(progress):
+def _subgraph_batches(progress: Callable[[str], None]) -> list[Figure]:
     progress("compiling batches by subgraph sampling")
     vertices, edges = _SUBGRAPH
     graphs = [_graph(vertices, _pairs(vertices, edges, np.random.default_rng(seed)))
@@ -159,19 +161,20 @@ def _subgraph_batches(progress):
         Figure(name=f"{title}edges", unit="edges",
                value=float(np.median([graph.edges.nnz for graph in graphs]))),
         Figure(name=f"{title}messages", unit="ms",
-               value=_median([lambda m=matrix: _compile(m) for matrix in matrices])),
+               value=_median(_compile, matrices)),
         Figure(name=f"{title}ranking, weights and messages", unit="ms", value=_median(
-            [lambda g=graph: _compile(_weighted(_ranked(g))) for graph in graphs]))]
+            lambda graph: _compile(_weighted(_ranked(graph))), graphs))]
 
 
-def _neighbour_layer(targets, sources, edges, generator):
+def _neighbour_layer(targets: int, sources: int, edges: int,
+                     generator: np.random.Generator) -> SparseArray:
     """A layer's (targets, sources) matrix, a power law over the sources."""
     entries = (generator.integers(0, targets, edges), _ends(sources, edges, generator))
     values = np.ones(edges, dtype=np.int64)
     return scipy.sparse.coo_array((values, entries), shape=(targets, sources)).tocsr()
 
 
-def _neighbour_batches(progress):
+def _neighbour_batches(progress: Callable[[str], None]) -> list[Figure]:
     progress("compiling batches by neighbour sampling")
     batches = [[_neighbour_layer(*shape, np.random.default_rng(seed)) for shape in _NEIGHBOURS]
                for seed in range(_BATCHES)]
@@ -181,5 +184,5 @@ def _neighbour_batches(progress):
         Figure(name=f"{title}edges", unit="edges",
                value=float(np.median([sum(layer.nnz for layer in batch) for batch in batches]))),
         Figure(name=f"{title}messages, and the last layer's backward", unit="ms", value=_median(
-            [lambda b=batch: [_compile(layer) for layer in (*b, b[-1].T.tocsr())]
-             for batch in batches]))]
+            lambda batch: [_compile(layer) for layer in (*batch, batch[-1].T.tocsr())],
+            batches))]

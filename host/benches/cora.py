@@ -13,6 +13,7 @@ from hypercast.host.runtime.comparison import Comparison, compare
 from hypercast.host.runtime.devices import ReferenceDevice
 from hypercast.host.training.prepare import open_device, prepare
 from hypercast.reference.fixed_gnn import FixedGnn
+from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import PRESETS
@@ -28,7 +29,7 @@ COMPARED_EPOCHS = 20
 BARS = {16: 81.0, 8: 80.5}
 
 
-def _model(graph, seed, element_width):
+def _model(graph: Graph, seed: int, element_width: int) -> InitialModel:
     network = Network.of_widths([graph.features.shape[1], 16, graph.classes], dropout=0.5)
     recipe = Recipe(epochs=EPOCHS, seed=seed, element_width=element_width)
     return prepare(graph, network, recipe)
@@ -63,12 +64,13 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     return figures + _on_chip(graph, progress)
 
 
-def _on_chip(graph, progress):
+def _on_chip(graph: Graph, progress: Callable[[str], None]) -> list[Figure]:
     """A whole training on the simulated chip; its first epochs are compared in all words."""
     config = PRESETS["cora"]
     model = _model(graph, 0, 16)
     oracle = ReferenceDevice(model)
     device = open_device("rtl", model, config, progress=progress).chip
+    assert device
     words = Comparison()
     seconds = 0.0
     try:

@@ -1,14 +1,14 @@
 """What the chip of the boards with HBM takes of their FPGA, by open synthesis, block by block."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from hypercast.boards.fpga import FPGAS
 from hypercast.boards.hbm_board import HBM_BOARDS
 from hypercast.host.benches.figure import Figure
 from hypercast.host.eda.area_cache import cached_areas
-from hypercast.host.eda.chip_area import chip_area
+from hypercast.host.eda.chip_area import ChipArea, chip_area
 from hypercast.host.eda.chip_parts import SYSTOLIC
-from hypercast.host.eda.families import FAMILIES
+from hypercast.host.eda.families import FAMILIES, Area
 from hypercast.host.eda.module_texts import ModuleTexts
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.export.rtlil import to_rtlil
@@ -40,7 +40,7 @@ def run(progress: Callable[[str], None]) -> list[Figure]:
               for name, block in blocks.items() for kind, value in block.tally.items())]
 
 
-def _aggregator_accumulators(progress):
+def _aggregator_accumulators(progress: Callable[[str], None]) -> Area:
     from hypercast.rtl.lib.accumulator_memory import AccumulatorMemory
 
     texts = ModuleTexts(to_rtlil(
@@ -49,21 +49,21 @@ def _aggregator_accumulators(progress):
     return area
 
 
-def _shares(area):
+def _shares(area: ChipArea) -> Iterator[Figure]:
     for kind, available in _AVAILABLE.items():
         yield Figure(name=f"{_PART}: {kind} of {available}, share of {_CONFIG.cores} cores and the "
                           f"control unit",
                      value=area.total.tally[kind] / available, bar=_BAR, relation="<=")
 
 
-def _bulk_shares(area):
+def _bulk_shares(area: ChipArea) -> Iterator[Figure]:
     """Without a bar: boards have the port only if asked for."""
     for kind, available in _AVAILABLE.items():
         yield Figure(name=f"{_PART}, with a bulk port: {kind}, share",
                      value=area.total.tally[kind] / available)
 
 
-def _mapping(area, accumulators):
+def _mapping(area: ChipArea, accumulators: Area) -> Iterator[Figure]:
     yield Figure(name=f"{_PART}: DSPs of the systolic array per multiply-accumulate",
                  value=area.blocks[SYSTOLIC].dsps / _CONFIG.lanes**2, bar=1, relation="=")
     yield Figure(name=f"{_PART}: accumulator memories' LUTs and memories in flip-flops",

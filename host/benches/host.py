@@ -9,28 +9,33 @@ vertices.
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse
 
 from hypercast.host.benches.figure import Figure
 from hypercast.host.compiler.compiled_edges import CompiledEdges
+from hypercast.host.compiler.messages import Messages
 from hypercast.host.cycle_model.orders import choose_orders
 from hypercast.host.cycle_model.prediction import predict
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.sampling.edge import EdgeDraw
+from hypercast.host.graphs.sampling.minibatch import MiniBatch
 from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
 from hypercast.host.graphs.sampling.node import NodeDraw
 from hypercast.host.graphs.sampling.prefetch import prefetched
 from hypercast.host.graphs.sampling.random_walk import RandomWalkDraw
 from hypercast.host.graphs.sampling.saint import SaintSampler
 from hypercast.host.graphs.sampling.samples import SampleMaker
+from hypercast.reference.array_types import IntArray, SparseArray
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
+from hypercast.reference.sample import Sample
 from hypercast.rtl.config import PRESETS
 
 __all__ = ["run"]
@@ -54,7 +59,7 @@ _BAR, _MOST_THREADS = 10_000_000, 8
 _PCIE = 0.8 * 4 * 8e9 / 8 * 128 / 130
 #: Batches that are measured.
 _BATCHES = 40
-_THREADS = os.cpu_count()
+_THREADS = os.cpu_count() or 1
 
 
 def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
@@ -81,7 +86,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     return figures
 
 
-def _graph():
+def _graph() -> Graph:
     generator = np.random.default_rng(0)
     ends = (_VERTICES * generator.random(_EDGES)**2).astype(np.int64)
     pairs = generator.permutation(_VERTICES)[ends].reshape(-1, 2)
@@ -93,14 +98,14 @@ def _graph():
 class _Neighbours:
     """A ``NeighbourSampler``, and what it looks at."""
 
-    def __init__(self, sampler):
+    def __init__(self, sampler: NeighbourSampler | SaintSampler) -> None:
         self._sampler = sampler
         self.batch, self.heaviest = sampler.batch, sampler.heaviest
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._sampler)
 
-    def looked_at(self, batch):
+    def looked_at(self, batch: MiniBatch) -> int:
         """Edges that are drawn, and loops."""
         return sum(matrix.nnz for matrix in batch.matrices)
 
@@ -108,16 +113,17 @@ class _Neighbours:
 class _Subgraphs(_Neighbours):
     """A ``SaintSampler``, and what it looks at."""
 
-    def __init__(self, sampler, matrix):
+    def __init__(self, sampler: SaintSampler, matrix: SparseArray) -> None:
         super().__init__(sampler)
         self._degrees = np.diff(matrix.indptr)
 
-    def looked_at(self, batch):
+    def looked_at(self, batch: MiniBatch) -> int:
         """All edges towards the vertices, and loops."""
         return int(self._degrees[batch.targets].sum())
 
 
-def _case(title, graph, sampler, progress):
+def _case(title: str, graph: Graph, sampler: _Neighbours,
+          progress: Callable[[str], None]) -> list[Figure]:
     """A sampler's sizes and speeds, and its batches on the device."""
     progress(title)
     count = min(_BATCHES, len(sampler))
@@ -164,7 +170,8 @@ def _case(title, graph, sampler, progress):
                unit="ms/batch")]
 
 
-def _processor_time(function, arguments):
+def _processor_time(function: Callable[..., Any],
+                    arguments: Iterable[tuple[Any, ...]]) -> tuple[list[Any], float]:
     """Results of calls, and the mean of the processor time of each in s."""
     arguments = list(arguments)
     function(*arguments[0])  # the first call is slower
@@ -173,7 +180,7 @@ def _processor_time(function, arguments):
     return results, (time.process_time() - start) / len(arguments)
 
 
-def _times(function, count):
+def _times(function: Callable[[int], Any], count: int) -> tuple[float, float]:
     """Mean processor time of a result, and time from one to the next, in s, with all threads."""
     busy, start = time.process_time(), time.perf_counter()
     for _ in prefetched(function, range(count), workers=_THREADS):
@@ -181,26 +188,27 @@ def _times(function, count):
     return (time.process_time() - busy) / count, (time.perf_counter() - start) / count
 
 
-def _compile(network, sample):
+def _compile(network: Network, sample: Sample) -> CompiledEdges:
     return CompiledEdges.of(network, sample.edges, sample.root_weight, _CONFIG, symmetric=False)
 
 
-def _messages(compiled):
+def _messages(compiled: CompiledEdges) -> list[Messages]:
     return [messages for matrix in compiled.matrices for _, messages in matrix.strips]
 
 
-def _sent(compiled):
+def _sent(compiled: CompiledEdges) -> int:
     """Edges of all matrices, forward and backward."""
     return sum(int(messages.edges.sum()) for messages in _messages(compiled))
 
 
-def _octets(compiled):
+def _octets(compiled: CompiledEdges) -> int:
     """Bytes of edge sets and send lists of all cores."""
     return sum(words.nbytes for messages in _messages(compiled)
                for words in (*messages.edge_sets, *messages.send_lists))
 
 
-def _others(graph, matrix, targets, sampler, progress):
+def _others(graph: Graph, matrix: SparseArray, targets: IntArray, sampler: NeighbourSampler,
+            progress: Callable[[str], None]) -> list[Figure]:
     """Batches of other samplers, drawn in turn with ours."""
     figures = []
     for title, name, batches in (
@@ -213,7 +221,8 @@ def _others(graph, matrix, targets, sampler, progress):
         if not installed:
             continue
         progress(f"neighbour sampling by {name}")
-        ours, theirs = [], []
+        ours: list[float] = []
+        theirs: list[float] = []
         loaded = iter(batches)
         next(loaded), sampler.batch(1, 0)
         for number in range(_BATCHES):
@@ -229,7 +238,7 @@ def _others(graph, matrix, targets, sampler, progress):
     return figures
 
 
-def _scipy_batches(matrix, targets):
+def _scipy_batches(matrix: SparseArray, targets: IntArray) -> Iterator[Any]:
     """Batches without end by array operations: of rows in random order, the first entries."""
     generator = np.random.default_rng(0)
     while True:
@@ -251,7 +260,7 @@ def _scipy_batches(matrix, targets):
         yield layers
 
 
-def _loader(graph, targets):
+def _loader(graph: Graph, targets: IntArray) -> Any:
     """A NeighborLoader without features or labels to collect; None if it is not installed."""
     try:
         import torch

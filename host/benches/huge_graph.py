@@ -4,10 +4,11 @@ So its peak of memory is that of the graph alone.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -17,6 +18,7 @@ from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.rank_order import rank_order
 from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
+from hypercast.reference.array_types import IntArray
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.sample import Sample
@@ -68,11 +70,12 @@ def huge_graph(vertices: int, edges: int, widths: tuple[int, ...], config: Confi
 _COMPILING = "messages, planes chosen, and their images"
 
 
-def _measure(vertices, edges, widths, config):
+def _measure(vertices: int, edges: int, widths: Sequence[int],
+             config: Config) -> tuple[int, int, list[tuple[str, float, float]]]:
     """Edges, those that were compiled, and name, processor time and peak memory of each part."""
-    parts = []
+    parts: list[tuple[str, float, float]] = []
 
-    def timed(name, function, *arguments, **named):
+    def timed(name: str, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         Path("/proc/self/clear_refs").write_text("5")  # the peak is counted anew
         start = time.process_time()
         result = function(*arguments, **named)
@@ -105,7 +108,7 @@ def _measure(vertices, edges, widths, config):
     return graph.edges.nnz, count, parts
 
 
-def _pairs(vertices, count):
+def _pairs(vertices: int, count: int) -> IntArray:
     """Edges whose ends' degrees fall with the root of the rank."""
     generator = np.random.default_rng(0)
     numbers = generator.permutation(vertices)

@@ -7,7 +7,7 @@ import subprocess
 import sysconfig
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 
@@ -58,7 +58,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     return figures
 
 
-def _require_tools():
+def _require_tools() -> None:
     reasons = [missing(simulator) for simulator in ("icarus", "verilator")]
     if not importlib.util.find_spec("fusesoc"):
         reasons.append("FuseSoC is not installed; make setup, or pip install fusesoc")
@@ -66,7 +66,7 @@ def _require_tools():
         raise FileNotFoundError("; ".join(found))
 
 
-def _export(preset, memory, folder):
+def _export(preset: str, memory: str, folder: Path) -> str:
     """Export a chip to a folder; returns the name of its top."""
     from hypercast.host.eda.integration.export_files import export_files
     from hypercast.rtl.export.options import ExportOptions
@@ -78,12 +78,13 @@ def _export(preset, memory, folder):
     return options.top
 
 
-def _lint(folder, top):
+def _lint(folder: Path, top: str) -> Iterator[tuple[str, int]]:
     """Warnings: with the waivers, and without them in the module that a user's design is joined to.
     """
     root = verilator_root()
+    assert root
 
-    def warnings(*files):
+    def warnings(*files: str) -> tuple[list[int], subprocess.CompletedProcess[str]]:
         result = subprocess.run(
             [root / "bin" / "verilator_bin", "--lint-only", "-Wall", "-Wno-fatal", "--quiet-stats",
              "--top-module", top, *files], cwd=folder, capture_output=True, text=True,
@@ -100,7 +101,7 @@ def _lint(folder, top):
         line <= end for line in found)
 
 
-def _icarus(folder, top):
+def _icarus(folder: Path, top: str) -> Iterator[tuple[str, int]]:
     for standard in _STANDARDS:
         result = subprocess.run(
             ["iverilog", f"-g{standard}", "-t", "null", "-s", top, f"{top}.v"], cwd=folder,
@@ -109,7 +110,7 @@ def _icarus(folder, top):
             len(result.stdout.splitlines()) or result.returncode
 
 
-def _yosys(folder, top):
+def _yosys(folder: Path, top: str) -> Iterator[tuple[str, int]]:
     from hypercast.rtl.export.yosys import run_yosys
 
     try:
@@ -119,7 +120,7 @@ def _yosys(folder, top):
         yield "errors of Yosys", 1
 
 
-def _training(folder, preset, memory):
+def _training(folder: Path, preset: str, memory: str) -> list[Figure]:
     """FuseSoC's target ``sim``: what was compared, or 0 if something differed."""
     from hypercast.host.eda.integration.fusesoc_core import core_name
     from hypercast.rtl.export.options import ExportOptions
@@ -130,17 +131,17 @@ def _training(folder, preset, memory):
         [Path(sysconfig.get_path("scripts"), "fusesoc"), "--cores-root", ".", "run", "--target",
          "sim", core], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     found = re.search(r"PASS: (\d+) reads as expected, (\d+) cycles", result.stdout)
-    passed = found and not result.returncode
+    reads, cycles = map(int, found.groups()) if found and not result.returncode else (0, 0)
     name = f"{preset}, {memory}: FuseSoC's simulation trains karate"
     return [
         Figure(name=f"{name}: reads, all as the reference foresees", unit="reads",
-               value=int(found[1]) if passed else 0, bar=_READS),
-        Figure(name=f"{name}: cycles", value=int(found[2]) if passed else 0, unit="cycles"),
+               value=reads, bar=_READS),
+        Figure(name=f"{name}: cycles", value=cycles, unit="cycles"),
         Figure(name=f"{name}: time", value=time.perf_counter() - started, unit="s"),
     ]
 
 
-def _largest(folder):
+def _largest(folder: Path) -> list[Figure]:
     """Time and memory of the largest preset's export, in a process of its own."""
     started = time.perf_counter()
     process = subprocess.Popen(

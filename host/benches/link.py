@@ -2,8 +2,10 @@
 
 import hashlib
 import random
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +17,7 @@ from hypercast.host.runtime.driver import Driver
 from hypercast.host.runtime.serial.serial_transport import SerialTransport
 from hypercast.host.runtime.transport import TransportError
 from hypercast.host.training.prepare import open_device
+from hypercast.reference.array_types import IntArray
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.registers import Space
 from hypercast.sim.line_faults import FaultyLine
@@ -47,17 +50,17 @@ class _HangError(Exception):
 class _WatchedLine(FaultyLine):
     """A faulty line to a board that has only so many cycles left."""
 
-    def __init__(self, board, rng):
+    def __init__(self, board: SimulatedSerialBoard, rng: random.Random) -> None:
         super().__init__(board, rng, _RATE)
         self._board, self._limit = board, board.cycles + _PATIENCE
 
-    def receive(self):
+    def receive(self) -> bytes:
         if self._board.cycles > self._limit:
             raise _HangError
         return super().receive()
 
 
-def _digest(weights):
+def _digest(weights: Mapping[Any, IntArray]) -> str:
     """Digest of all weights, masters and momenta, given as name to integers."""
     digest = hashlib.sha256()
     for name in sorted(weights):
@@ -66,7 +69,7 @@ def _digest(weights):
     return digest.hexdigest()
 
 
-def _reference(training):
+def _reference(training: BenchTraining) -> str:
     """Digest of the weights that the reference ends with."""
     device = ReferenceDevice(training.model())
     for _ in range(training.epochs):
@@ -76,11 +79,11 @@ def _reference(training):
     return _digest({name: value for name, value in device.snapshot().items() if name in kept})
 
 
-def _train(device, training):
+def _train(device: ChipDevice, training: BenchTraining) -> str:
     """Digest of the weights that a chip ends with; the first core's."""
     for _ in range(training.epochs):
         device.train_step()
-    weights = {}
+    weights: dict[str, IntArray] = {}
     for name in device.job.weights:
         weights[name] = device.driver.operand(device.job, name)
         weights[f"{name}.master"], weights[f"{name}.momentum"] = device.driver.optimiser(
@@ -88,12 +91,13 @@ def _train(device, training):
     return _digest(weights)
 
 
-def _terminal(preset, progress):
+def _terminal(preset: str, progress: Callable[[str], None]) -> Figure:
     training = _KARATE[preset]
     board = SimulatedSerialBoard(training.config, folded=preset == "ulx3s", progress=progress)
     with SerialTerminal(board) as terminal:
         progress(f"karate through {terminal.name}, preset {preset}")
         device = open_device(f"serial:{terminal.name}@{_BAUD}", training.model(), training.config)
+        assert isinstance(device, ChipDevice)
         try:
             digest = _train(device, training)
         finally:
@@ -103,7 +107,7 @@ def _terminal(preset, progress):
                   value=int(digest == _reference(training)), bar=1, relation="=")
 
 
-def _throughput(progress):
+def _throughput(progress: Callable[[str], None]) -> list[Figure]:
     progress("throughput")
     board = SimulatedSerialBoard(_SMALL.config, progress=progress)
     transport = SerialTransport(board, number=1)
@@ -127,7 +131,8 @@ def _throughput(progress):
             for what, cycles in (("writing", seconds[:2]), ("reading", seconds[2:]))]
 
 
-def _one(board, rng, expected):
+def _one(board: SimulatedSerialBoard, rng: random.Random,
+         expected: str) -> tuple[str, Counter[str]]:
     """A training over a bad line: how it ended, and the faults."""
     line = _WatchedLine(board, rng)
     try:
@@ -143,7 +148,7 @@ def _one(board, rng, expected):
     return "right" if right else "wrong", line.injected
 
 
-def _faults(progress):
+def _faults(progress: Callable[[str], None]) -> list[Figure]:
     board = SimulatedSerialBoard(_SMALL.config, progress=progress)
     expected = _reference(_SMALL)
     rng = random.Random(1)

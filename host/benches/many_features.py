@@ -18,6 +18,7 @@ from hypercast.host.benches.against_float import (
 from hypercast.host.benches.figure import Figure
 from hypercast.host.graphs.datasets import random_split
 from hypercast.host.graphs.graph import Graph
+from hypercast.reference.array_types import FloatArray
 from hypercast.reference.network import Network
 
 __all__ = ["many_features_figures", "many_features_graph"]
@@ -106,7 +107,8 @@ def many_features_figures(progress: Callable[[str], None], *, seeds: int, epochs
     return against_float_figures("Many features and hubs, GCN", trainings, bars)
 
 
-def _falling(generator, count, power):
+def _falling(generator: np.random.Generator, count: int, power: float) -> FloatArray:
     """Probabilities that fall by a power of their rank, in random order."""
     weights = (generator.permutation(count) + 10.0) ** -power
-    return weights / weights.sum()
+    falling: FloatArray = weights / weights.sum()
+    return falling

@@ -30,7 +30,7 @@ def mirrored_tests(root: Path, modules: Collection[Path]) -> dict[Path, tuple[Pa
         it has any.
     """
     names = {_name(module): module for module in modules}
-    users = {module: set() for module in modules}
+    users: dict[Path, set[Path]] = {module: set() for module in modules}
     for module in modules:
         for name in _imports(root / module) & names.keys():
             users[names[name]].add(module)
@@ -48,7 +48,7 @@ def mirrored_tests(root: Path, modules: Collection[Path]) -> dict[Path, tuple[Pa
     return found
 
 
-def _name(module):
+def _name(module: Path) -> str:
     return ".".join(["hypercast", *module.with_suffix("").parts])
 
 
@@ -57,7 +57,7 @@ def own_test(module: Path) -> Path:
     return Path("tests") / module.with_name(f"test_{module.name}")
 
 
-def _imports(path):
+def _imports(path: Path) -> set[str]:
     """Full names of what a module imports, ``from a import b`` as ``a`` and ``a.b``."""
     return {name for node in ast.walk(ast.parse(read_text(path)))
             if isinstance(node, ast.ImportFrom) and node.module

@@ -1,7 +1,7 @@
 """The cycle model against the simulated chip."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -51,7 +51,8 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
             Figure(name="mean error", value=float(np.mean(errors)), bar=_MEAN_BAR, relation="<=")]
 
 
-def _compare(shape, order, config, progress):
+def _compare(shape: tuple[int, int, int, int, int], order: Sequence[str], config: Config,
+             progress: Callable[[str], None]) -> tuple[int, int]:
     """Predicted and simulated cycles of the first training step."""
     vertices, edges, features, hidden, classes = shape
     graph = synthetic_graph(vertices, edges, features, classes)
@@ -59,6 +60,7 @@ def _compare(shape, order, config, progress):
     model = prepare(graph, network, Recipe(epochs=1, element_width=config.element_width))
     workload = Workload.of_model(model, config)
     device = open_device("rtl", model, config, progress=progress).chip
+    assert device
     try:
         device.train_step()
         return predict(workload).cycles, device.train_cycles

@@ -11,10 +11,11 @@ import queue
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from hypercast.host.benches.figure import Figure
 from hypercast.host.benches.mirrored_tests import mirrored_tests, own_test
@@ -23,6 +24,9 @@ from hypercast.host.benches.source_copy import SourceCopy, checkout
 from hypercast.host.files.reading.regular_file import read_text
 
 __all__ = ["run"]
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 #: Mutants that count.
 _MUTANTS = 220
@@ -44,16 +48,18 @@ class _Trial:
     source: str
     mutant: Mutant
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.module}:{self.mutant.line}: {self.mutant.describe(self.source)}"
 
     @property
-    def text(self):
+    def text(self) -> str:
         return self.mutant.apply(self.source)
 
     @property
-    def folder(self):
-        return _folder(self.module)
+    def folder(self) -> str:
+        folder = _folder(self.module)
+        assert folder
+        return folder
 
 
 def run(data: Path | None, progress: Callable[[str], None], *, seed: int = 0) -> list[Figure]:
@@ -74,7 +80,7 @@ def run(data: Path | None, progress: Callable[[str], None], *, seed: int = 0) ->
     trials = _draw(root, mutated, seed)
     with tempfile.TemporaryDirectory(prefix="hypercast-mutants-") as folder:
         laboratory = _Laboratory(root, Path(folder), tests, progress)
-        counted = []  # trials and whether they were caught
+        counted: list[tuple[_Trial, bool]] = []  # trials and whether they were caught
         while len(counted) < _MUTANTS:
             some = [trial for trial, _ in zip(trials, range(_MUTANTS - len(counted)), strict=False)]
             if not some:
@@ -83,14 +89,15 @@ def run(data: Path | None, progress: Callable[[str], None], *, seed: int = 0) ->
     return _figures(counted, tests)
 
 
-def _folder(module):
+def _folder(module: Path) -> str | None:
     """Which of ``_FOLDERS`` a module is in, or None."""
     return next((folder for folder in _FOLDERS if module.is_relative_to(folder)), None)
 
 
-def _draw(root, modules, seed):
+def _draw(root: Path, modules: Sequence[Path], seed: int) -> Iterator[_Trial]:
     """All trials, in random order: that of digests, which a change elsewhere leaves as it is."""
-    found, seen = {}, Counter()
+    found: dict[bytes, _Trial] = {}
+    seen: Counter[str] = Counter()
     for module in modules:
         source = read_text(root / module)
         for mutant in mutants(source):
@@ -104,18 +111,20 @@ def _draw(root, modules, seed):
 class _Laboratory:
     """Copies of the project, one for each processor, and what tests take in them."""
 
-    def __init__(self, root, folder, tests, progress):
+    def __init__(self, root: Path, folder: Path, tests: Mapping[Path, tuple[Path, ...]],
+                 progress: Callable[[str], None]) -> None:
         self._tests, self._progress = tests, progress
-        self._copies = queue.SimpleQueue()
+        self._copies: queue.SimpleQueue[SourceCopy] = queue.SimpleQueue()
         self._processors = len(os.sched_getaffinity(0))
         for number in range(self._processors):
             self._copies.put(SourceCopy(root, folder / str(number), folder / "cache"))
-        self._seconds = {}
-        self._netlists = None
+        self._seconds: dict[tuple[Path, ...], float] = {}
+        self._netlists: dict[str, Any] | None = None
 
-    def _each(self, function, items, text):
+    def _each(self, function: Callable[[SourceCopy, Item], Result], items: Sequence[Item],
+              text: str) -> list[Result]:
         """Results of a function of copies and items, as many at once as there are processors."""
-        def call(item):
+        def call(item: Item) -> Result:
             copy = self._copies.get()
             try:
                 return function(copy, item)
@@ -132,7 +141,7 @@ class _Laboratory:
                 pool.shutdown(wait=False, cancel_futures=True)
         return results
 
-    def judge(self, trials):
+    def judge(self, trials: Sequence[_Trial]) -> list[tuple[_Trial, bool]]:
         """The trials that count, each with whether it was caught."""
         known = self._seconds.keys()
         new = sorted({self._tests[trial.module] for trial in trials} - known)
@@ -149,7 +158,7 @@ class _Laboratory:
         return [(trial, found) for trial, found in zip(trials, caught, strict=True)
                 if trial not in ineffective]
 
-    def _catch(self, copy, trial):
+    def _catch(self, copy: SourceCopy, trial: _Trial) -> bool:
         tests = self._tests[trial.module]
         copy.write(trial.module, trial.text)
         try:
@@ -158,23 +167,26 @@ class _Laboratory:
             copy.restore(trial.module)
         return status != 0
 
-    def _changes_nothing(self, copy, trial):
+    def _changes_nothing(self, copy: SourceCopy, trial: _Trial) -> bool:
         """Whether the code is the same, or is hardware's and makes the same netlists."""
         if same_code(trial.source, trial.text):
             return True
-        lines = self._netlists and self._netlists["lines"].get("/".join(trial.module.parts[1:]), ())
-        if trial.folder != "rtl" or trial.mutant.line not in lines:
+        if trial.folder != "rtl":
+            return False
+        assert self._netlists
+        lines = self._netlists["lines"].get("/".join(trial.module.parts[1:]), ())
+        if trial.mutant.line not in lines:
             return False
         copy.write(trial.module, trial.text)
         try:
-            return _netlists(copy)["digest"] == self._netlists["digest"]
+            return bool(_netlists(copy)["digest"] == self._netlists["digest"])
         except RuntimeError:
             return False
         finally:
             copy.restore(trial.module)
 
 
-def _time(copy, tests):
+def _time(copy: SourceCopy, tests: tuple[Path, ...]) -> float:
     """Seconds that tests take without any mutant."""
     start = time.monotonic()
     status, printed = copy.test(tests)
@@ -183,15 +195,17 @@ def _time(copy, tests):
     return time.monotonic() - start
 
 
-def _netlists(copy, *options):
+def _netlists(copy: SourceCopy, *options: str) -> dict[str, Any]:
     """What ``netlists`` prints."""
     status, printed = copy.run("-m", "hypercast.host.benches.netlists", *options)
     if status:
         raise RuntimeError(f"the netlists cannot be made:\n{printed}")
-    return json.loads(printed.splitlines()[-1])
+    found: dict[str, Any] = json.loads(printed.splitlines()[-1])
+    return found
 
 
-def _figures(counted, tests):
+def _figures(counted: Sequence[tuple[_Trial, bool]],
+             tests: Mapping[Path, tuple[Path, ...]]) -> list[Figure]:
     total = Counter(trial.folder for trial, _ in counted)
     caught = Counter(trial.folder for trial, found in counted if found)
     borrowed = {trial.module for trial, _ in counted

@@ -9,8 +9,10 @@ import ast
 import io
 import token
 import tokenize
+from collections.abc import Iterable
 from dataclasses import dataclass
 from types import CodeType
+from typing import TypeAlias
 
 __all__ = ["Mutant", "mutants", "same_code"]
 
@@ -95,19 +97,23 @@ def same_code(source: str, other: str) -> bool:
     return _code(compile(source, "", "exec")) == _code(compile(other, "", "exec"))
 
 
-def _code(code):
+def _code(code: CodeType) -> tuple[object, ...]:
     constants = tuple(_code(value) if isinstance(value, CodeType) else (type(value), repr(value))
                       for value in code.co_consts)
     return code.co_code, constants, code.co_names, code.co_varnames, code.co_exceptiontable
 
 
+#: What has a place in a source.
+Located: TypeAlias = ast.expr | ast.stmt
+
+
 class _Visitor(ast.NodeVisitor):
     """Collects mutants in ``found``."""
 
-    def __init__(self, source):
-        self.found = []
+    def __init__(self, source: str) -> None:
+        self.found: list[Mutant] = []
         self._source = source
-        self._shapes = set()  # identities of the nodes in shapes
+        self._shapes: set[int] = set()  # identities of the nodes in shapes
         lines = source.splitlines(keepends=True)
         self._lines = [line.encode() for line in lines]
         self._begins = [0]
@@ -118,27 +124,28 @@ class _Visitor(ast.NodeVisitor):
             for one in tokenize.generate_tokens(io.StringIO(source).readline)
             if one.type in (token.OP, token.NAME)]
 
-    def _offset(self, line, column):
+    def _offset(self, line: int, column: int) -> int:
         """Characters before a place of the syntax tree, whose columns are bytes of UTF-8."""
         return self._begins[line - 1] + len(self._lines[line - 1][:column].decode())
 
-    def _start(self, node):
+    def _start(self, node: Located) -> int:
         return self._offset(node.lineno, node.col_offset)
 
-    def _end(self, node):
+    def _end(self, node: Located) -> int:
+        assert node.end_lineno is not None and node.end_col_offset is not None
         return self._offset(node.end_lineno, node.end_col_offset)
 
-    def _text(self, node):
+    def _text(self, node: Located) -> str:
         return self._source[self._start(node):self._end(node)]
 
-    def _add(self, start, end, text):
+    def _add(self, start: int, end: int, text: str) -> None:
         line = self._source.count("\n", 0, start) + 1
         self.found.append(Mutant(start=start, end=end, text=text, line=line))
 
-    def _replace(self, node, text):
+    def _replace(self, node: Located, text: str) -> None:
         self._add(self._start(node), self._end(node), text)
 
-    def _swap(self, operator, left, right):
+    def _swap(self, operator: ast.AST, left: Located, right: Located) -> None:
         """An operator between two operands is another one."""
         if type(operator) not in _SWAPS:
             return
@@ -153,56 +160,56 @@ class _Visitor(ast.NodeVisitor):
             end = second + len(word)
         self._add(start, end, text)
 
-    def _forget(self, node, operands):
+    def _forget(self, node: Located, operands: Iterable[Located]) -> None:
         """Leave one operand only."""
         for operand in operands:
             self._replace(node, f"({self._text(operand)})")
 
-    def _constant(self, condition):
+    def _constant(self, condition: Located) -> None:
         """Make a condition hold always, or never."""
         for value in ("True", "False"):
             self._replace(condition, value)
 
-    def _remove(self, statement):
+    def _remove(self, statement: Located) -> None:
         self._replace(statement, "pass")
 
-    def visit_Module(self, node):
+    def visit_Module(self, node: ast.Module) -> None:
         self._body(node)
 
-    def visit_ClassDef(self, node):
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
         for decorator in node.decorator_list:
             self.visit(decorator)
         self._body(node)
 
-    def visit_FunctionDef(self, node):
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         if node.name not in _TEXTS:
             for default in (*node.args.defaults, *filter(None, node.args.kw_defaults)):
                 self.visit(default)
             self._body(node)
 
-    def _body(self, node):
+    def _body(self, node: ast.Module | ast.ClassDef | ast.FunctionDef) -> None:
         for statement in node.body:
             self.visit(statement)
 
-    def visit(self, node):
+    def visit(self, node: ast.AST) -> None:
         if not isinstance(node, _UNTOUCHED):
             super().visit(node)
 
-    def visit_Assert(self, node):
+    def visit_Assert(self, node: ast.Assert) -> None:
         self.visit(node.test)
 
-    def visit_Assign(self, node):
+    def visit_Assign(self, node: ast.Assign) -> None:
         if any(isinstance(target, ast.Name) and target.id == "__all__" for target in node.targets):
             return
         if all(isinstance(target, ast.Subscript) for target in node.targets):
             self._remove(node)
         self.generic_visit(node)
 
-    def visit_AnnAssign(self, node):
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value and ast.unparse(node.annotation) != "TypeAlias":
             self.visit(node.value)
 
-    def visit_AugAssign(self, node):
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
         if isinstance(node.value, ast.List) and isinstance(node.op, ast.Add):
             for element in node.value.elts:  # statements of a domain, say
                 self._replace(element, "[]")
@@ -211,30 +218,30 @@ class _Visitor(ast.NodeVisitor):
         if not isinstance(node.target, ast.Attribute):
             start = next(start for start, string in self._tokens
                          if start >= self._end(node.target) and string.endswith("="))
-            word, text = _SWAPS.get(type(node.op), (None, None))
-            if word:
+            if type(node.op) in _SWAPS:
+                word, text = _SWAPS[type(node.op)]
                 self._add(start, start + len(word), text)
         self.generic_visit(node)
 
-    def visit_Expr(self, node):
+    def visit_Expr(self, node: ast.Expr) -> None:
         if isinstance(node.value, ast.Call):
             self._remove(node)
         if not isinstance(node.value, ast.Constant):
             self.generic_visit(node)
 
-    def visit_If(self, node):
+    def visit_If(self, node: ast.If | ast.IfExp) -> None:
         self._constant(node.test)
         self.generic_visit(node)
 
-    def visit_IfExp(self, node):
+    def visit_IfExp(self, node: ast.IfExp) -> None:
         self.visit_If(node)
 
-    def visit_comprehension(self, node):
+    def visit_comprehension(self, node: ast.comprehension) -> None:
         for condition in node.ifs:
             self._constant(condition)
         self.generic_visit(node)
 
-    def visit_Call(self, node):
+    def visit_Call(self, node: ast.Call) -> None:
         name = getattr(node.func, "attr", getattr(node.func, "id", ""))
         if name in _BRANCHES and len(node.args) == 1:
             for value in "10":
@@ -250,31 +257,31 @@ class _Visitor(ast.NodeVisitor):
                 id(size.operand) for size in node.args if isinstance(size, ast.UnaryOp)}
         self.generic_visit(node)
 
-    def visit_Compare(self, node):
+    def visit_Compare(self, node: ast.Compare) -> None:
         for operator, left, right in zip(node.ops, [node.left, *node.comparators],
                                          node.comparators, strict=False):
             self._swap(operator, left, right)
         self.generic_visit(node)
 
-    def visit_BinOp(self, node):
+    def visit_BinOp(self, node: ast.BinOp) -> None:
         self._swap(node.op, node.left, node.right)
         if isinstance(node.op, _TERMS):
             self._forget(node, [node.left, node.right])
         self.generic_visit(node)
 
-    def visit_BoolOp(self, node):
+    def visit_BoolOp(self, node: ast.BoolOp) -> None:
         for left, right in zip(node.values, node.values[1:], strict=False):
             self._swap(node.op, left, right)
         if len(node.values) == 2:
             self._forget(node, node.values)
         self.generic_visit(node)
 
-    def visit_UnaryOp(self, node):
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
         if isinstance(node.op, (ast.Not, ast.Invert)):
             self._forget(node, [node.operand])
         self.generic_visit(node)
 
-    def visit_Constant(self, node):
+    def visit_Constant(self, node: ast.Constant) -> None:
         if type(node.value) is int:
             if id(node) not in self._shapes:
                 self._replace(node, str(node.value + 1))

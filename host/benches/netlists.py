@@ -7,7 +7,10 @@ modules of ``rtl`` made them.
 import hashlib
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 from hypercast import rtl
 from hypercast.rtl.config import PRESETS
@@ -40,13 +43,13 @@ def lines_and_digest(*, lines: bool) -> dict[str, str | dict[str, list[int]]]:
     dict
         ``digest``, and ``lines``: path within ``rtl`` to the numbers of lines.
     """
-    executed: dict = {}
+    executed: dict[str, set[int]] = {}
 
-    def trace_line(frame, event, argument):
+    def trace_line(frame: FrameType, event: str, argument: Any) -> Any:
         executed[frame.f_code.co_filename].add(frame.f_lineno)
         return trace_line
 
-    def trace(frame, event, argument):
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
         name = frame.f_code.co_filename
         if not name.startswith(_RTL):
             return None
@@ -66,7 +69,7 @@ def lines_and_digest(*, lines: bool) -> dict[str, str | dict[str, list[int]]]:
                       for name, numbers in executed.items()}}
 
 
-def _texts():
+def _texts() -> Iterator[str]:
     for config, external in _CONFIGS:
         yield to_rtlil(Core(config, external=external), "top")
         yield to_rtlil(ControlUnit(config), "top")

@@ -48,9 +48,9 @@ class _Networks:
 
     def __init__(self, progress: Callable[[str], None]) -> None:
         self._progress = progress
-        self._open = cache(self._open)
+        self._opened = cache(self._open)
 
-    def _open(self, config):
+    def _open(self, config: Config) -> NetworkSimulation:
         self._progress(f"opening a network of {config.cores} cores, eject {config.eject}")
         simulation = NetworkSimulation(config)
         self._progress(f"running {config.cores} cores, eject {config.eject}")
@@ -60,10 +60,10 @@ class _Networks:
                 eject: int = 1) -> Measurement:
         """The measurement of a closed batch."""
         config = narrow(Config(dimensions=dimensions, planes=_PLANES, eject=eject))
-        return measure(self._open(config), traffic, config)
+        return measure(self._opened(config), traffic, config)
 
 
-def _efficiency(networks):
+def _efficiency(networks: _Networks) -> list[Figure]:
     means, cycles = {}, {}
     for eject in _BARS:
         for name in (*_RANDOM, "broadcast"):
@@ -86,7 +86,7 @@ def _efficiency(networks):
         Figure(name="BookSim2's efficiency there (measured apart)", value=_BOOKSIM_EFFICIENCY)]
 
 
-def _imbalance(traffic):
+def _imbalance(traffic: Traffic) -> float:
     """Busiest link over mean link load."""
     config = Config(dimensions=_DIMENSIONS, planes=_PLANES)
     source, destinations = traffic
@@ -95,7 +95,7 @@ def _imbalance(traffic):
     return float(loads.max() / loads.mean())
 
 
-def _balance(data):
+def _balance(data: Path | None) -> list[Figure]:
     name = "busiest link over mean link load: "
     figures = [
         Figure(name=name + pattern, bar=bar, relation="<=", value=max(
@@ -112,7 +112,7 @@ def _balance(data):
                              relation="<=")]
 
 
-def _batches(networks):
+def _batches(networks: _Networks) -> list[Figure]:
     figures = []
     for each in (1, 4, 16):
         cycles = [networks.measure(pattern_traffic("unicast", _DIMENSIONS, each, seed)).run.cycles
@@ -127,14 +127,14 @@ def _batches(networks):
     return figures
 
 
-def _as_unicasts(traffic):
+def _as_unicasts(traffic: Traffic) -> Traffic:
     """Traffic with a message for each delivery, in the same order."""
     relative = np.arange(1 << _DIMENSIONS, dtype=np.uint64)
     message, destination = np.nonzero(traffic.destinations[:, None] >> relative & np.uint64(1))
     return Traffic(traffic.source[message], np.uint64(1) << destination.astype(np.uint64))
 
 
-def _multicast(networks):
+def _multicast(networks: _Networks) -> list[Figure]:
     figures = []
     for name in (*_RANDOM[1:], "broadcast"):
         traffic = pattern_traffic(name, _DIMENSIONS, _MESSAGES)
@@ -149,7 +149,7 @@ def _multicast(networks):
     return figures
 
 
-def _scaling(networks):
+def _scaling(networks: _Networks) -> list[Figure]:
     figures = []
     for dimensions in range(1, _LARGEST + 1):
         for name in ("unicast", "broadcast"):
@@ -163,7 +163,7 @@ def _scaling(networks):
     return figures
 
 
-def _fairness(networks):
+def _fairness(networks: _Networks) -> list[Figure]:
     """Throughput of the slowest source over the mean, until the first has sent everything."""
     shares = []
     for seed in range(_SEEDS):

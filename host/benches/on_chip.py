@@ -1,6 +1,7 @@
 """Every model, loss, optimiser and sampler on the simulated sixteen-core chip, in every word."""
 
 from collections.abc import Callable
+from typing import Any
 
 from hypercast.host.benches.figure import Figure
 from hypercast.host.graphs.datasets import random_split
@@ -16,7 +17,7 @@ _DEVICE = Device("rtl", preset="demo", program_rows=2048, weight_rows=1024, chan
 #: What trainings have in common.
 _EPOCHS, _SEED, _HIDDEN, _DROPOUT = 2, 0, (8, 8), 0.5
 #: Name to data set, model, sampling and recipe.
-_TRAININGS: dict = {
+_TRAININGS: dict[str, tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "gcn, sgd, cross-entropy": ("blocks", {}, {}, {}),
     "sage": ("blocks", {"name": "sage"}, {}, {}),
     "gin": ("blocks", {"name": "gin"}, {}, {}),

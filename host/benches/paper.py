@@ -6,18 +6,18 @@ lanes, our bandwidth, clock and element width. ``docs/full-size-study.md`` expla
 
 import itertools
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from hypercast.host.benches.figure import Figure
 from hypercast.host.benches.study.baseline import HP_GNN, like_ours, step_seconds
 from hypercast.host.benches.study.batch import SAMPLINGS, Batch
-from hypercast.host.benches.study.graphs import GRAPHS
+from hypercast.host.benches.study.graphs import GRAPHS, GraphStatistics
 from hypercast.host.benches.study.sampling import ConfigurationModel
 from hypercast.host.benches.study.traffic import gathering_cycles, ours, textbook
 from hypercast.host.cycle_model.orders import choose_orders
-from hypercast.host.cycle_model.prediction import predict
+from hypercast.host.cycle_model.prediction import Prediction, predict
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.reference.network import Network
 from hypercast.rtl.config import PRESETS
@@ -37,7 +37,8 @@ _TARGETS, _FAN_OUTS, _SUBGRAPH = 1_024, (10, 25), 2_750
 
 def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     """The figures; ``data`` is not used."""
-    figures, ratios = [], {kind: [] for kind in BARS}
+    figures: list[Figure] = []
+    ratios: dict[str, list[float]] = {kind: [] for kind in BARS}
     for (name, graph), (sampling, batch), hidden in itertools.product(
             GRAPHS.items(), SAMPLINGS.items(), _HIDDEN):
         title = f"{name}, {sampling}, {hidden} hidden"
@@ -66,14 +67,14 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     return figures
 
 
-def _baselines(sampling, batch, widths):
+def _baselines(sampling: str, batch: Batch, widths: Sequence[int]) -> dict[str, float]:
     """What each of the two would take, in our cycles."""
     machines = {"(a)": HP_GNN[sampling], "(b)": like_ours(_CONFIG, _CLOCK)}
     return {kind: step_seconds(batch, widths, machine) * _CLOCK
             for kind, machine in machines.items()}
 
 
-def _step(title, workload, step):
+def _step(title: str, workload: Workload, step: Prediction) -> list[Figure]:
     orders = " and ".join(layer.order.replace("_", " ") for layer in workload.network.layers)
     alone = choose_orders(replace(workload, pipelined=False))
     return [
@@ -85,7 +86,8 @@ def _step(title, workload, step):
         Figure(name=f"{title}: step", value=step.cycles / _CLOCK * 1e3, unit="ms")]
 
 
-def _words(title, workload, step, *, symmetric):
+def _words(title: str, workload: Workload, step: Prediction, *,
+           symmetric: bool) -> Iterator[Figure]:
     own, book = (traffic(workload, step, symmetric=symmetric) for traffic in (ours, textbook))
     for what in ("moved", "stored"):
         words, more = getattr(own, what), getattr(book, what)
@@ -94,7 +96,7 @@ def _words(title, workload, step, *, symmetric):
         yield Figure(name=f"{title}: {what}, textbook / ours", value=more / words, unit="x")
 
 
-def _samples(name, graph):
+def _samples(name: str, graph: GraphStatistics) -> Iterator[Figure]:
     """Real samples: their sizes, the speed-ups with these, and a check of expected loads."""
     model = ConfigurationModel(graph.degrees())
     samples = model.neighbours(_TARGETS, _FAN_OUTS)

@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from hypercast.host.benches.figure import Figure
 from hypercast.host.benches.plan_trainings import TRAININGS, measured
@@ -15,6 +16,7 @@ from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.search import PlanComparison, search
 from hypercast.host.planner.strategies import bapipe, graphpipe, piper
 from hypercast.host.planner.strategies.equal_layers import equal_stages
+from hypercast.host.schedules.execution import PipelineTimeline
 from hypercast.host.schedules.execution import run as simulated
 from hypercast.host.schedules.pipeline import Pipeline, Stage
 from hypercast.host.schedules.schedule import SCHEDULES
@@ -58,7 +60,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
                 figures += _balance(problem, found[name, cluster], f"{name}, {cluster}")
             if name == "deep network, whole graph":
                 figures += _memory(problem, found[name, cluster], f"{name}, {cluster}")
-    slower = []
+    slower: list[float] = []
     for (name, cluster), comparison in found.items():
         figures += _chosen(f"{name}, {cluster}", comparison, slower)
     figures.append(Figure(name="chosen / fastest of a single strategy, the worst of all",
@@ -83,7 +85,7 @@ def _schedules() -> Iterator[Figure]:
     yield Figure(name="values of schedules as derived", value=agree, bar=total, relation="=")
 
 
-def _worked(stages, batches, name, sent, **settings):
+def _worked(stages: int, batches: int, name: str, sent: float, **settings: Any) -> PipelineTimeline:
     stage = Stage(name="", forward=1, backward=2)
     pipeline = Pipeline.chain([stage] * stages, [sent] * (stages - 1))
     return simulated(pipeline, SCHEDULES[name], batches, **settings)

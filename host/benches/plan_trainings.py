@@ -205,6 +205,7 @@ def seconds_of(training: PlannedTrial, group: Group) -> Iterator[tuple[float, fl
         problem = problem_of(description, cluster, graph, [group.size])
         plan = training.plan(problem)
         assert isinstance(plan, Plan), plan
+        planned = plan.seconds
         description, assignment = (planned_description(description, problem, plan),
                                    assignment_of(plan))
         group.tell((description, assignment))
@@ -224,4 +225,4 @@ def seconds_of(training: PlannedTrial, group: Group) -> Iterator[tuple[float, fl
         trainer.fit()
         time = trainer.virtual_time()
     assert begun and time
-    yield plan.seconds, (time.seconds - begun.seconds) / (time.steps - begun.steps)
+    yield planned, (time.seconds - begun.seconds) / (time.steps - begun.steps)

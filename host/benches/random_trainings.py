@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -17,7 +18,8 @@ from hypercast.rtl.config import Config
 __all__ = ["RandomTraining", "draw_config", "draw_training"]
 
 #: What may be added to a model.
-_ADDITIONS = ({}, {}, {"residual": True}, {"jumping": True}, {"jumping": True, "residual": True})
+_ADDITIONS: tuple[dict[str, bool], ...] = (
+    {}, {}, {"residual": True}, {"jumping": True}, {"jumping": True, "residual": True})
 #: Lanes, and the most dimensions with them: a chip of more takes long to compile.
 _LARGEST = {2: 4, 4: 4, 8: 2, 16: 1}
 
@@ -46,13 +48,13 @@ class RandomTraining:
 
     graph: Graph
     network: Network
-    recipe: dict
+    recipe: dict[str, Any]
     config: Config
     choose: bool = False
     epochs: int = 2
     loss_weights: np.ndarray | None = None
 
-    def __str__(self):
+    def __str__(self) -> str:
         widths = [self.network.features, *(layer.features_out for layer in self.network.layers)]
         return f"{self.graph.vertices} vertices, {'-'.join(map(str, widths))}"
 
@@ -66,10 +68,10 @@ class RandomTraining:
 
 def draw_config(generator: np.random.Generator) -> Config:
     """A random configuration: any field but those that only bound what fits."""
-    def choose(*values):
+    def choose(*values: Any) -> Any:
         return values[generator.integers(len(values))]
 
-    def power(low, high):
+    def power(low: int, high: int) -> int:
         return 1 << int(generator.integers(low, high + 1))
 
     lanes = choose(*_LARGEST)
@@ -103,11 +105,11 @@ def draw_training(generator: np.random.Generator, config: Config, *, vertices: i
         Words that enter a core's array in a step, about, at most; sizes are drawn again until they
         are fewer.
     """
-    def choose(*values):
+    def choose(*values: Any) -> Any:
         return values[generator.integers(len(values))]
 
-    def size(most, least=1):
-        return round(np.exp(generator.uniform(np.log(least), np.log(most))))
+    def size(most: int, least: int = 1) -> int:
+        return round(float(np.exp(generator.uniform(np.log(least), np.log(most)))))
 
     model, additions = choose(*MODELS), dict(choose(*_ADDITIONS))
     if model == "sage":
@@ -144,7 +146,8 @@ def draw_training(generator: np.random.Generator, config: Config, *, vertices: i
                           choose=choose(False, True), loss_weights=weights)
 
 
-def _graph(generator, vertices, features, classes, density):
+def _graph(generator: np.random.Generator, vertices: int, features: int, classes: int,
+           density: float) -> Graph:
     """Random edges, some vertices without any, some with many; classes, or several labels."""
     degree = np.exp(generator.uniform(np.log(0.2), np.log(40)))
     edges = min(int(vertices * degree), 60_000)

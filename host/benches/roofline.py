@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hypercast.host.benches.figure import Figure
-from hypercast.host.benches.steps import chip, measure, predicted, synthetic_graph
+from hypercast.host.benches.steps import Step, chip, measure, predicted, synthetic_graph
 from hypercast.host.graphs.datasets import DatasetError
 from hypercast.host.graphs.graph import Graph
 from hypercast.rtl.config import PRESETS
@@ -63,7 +63,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
             *_weak_scaling(cycles[SCALED], progress)]
 
 
-def _efficiency(name, step, bar):
+def _efficiency(name: str, step: Step, bar: float | None) -> list[Figure]:
     """Share of the cycles that the busiest resource needs if its work is spread evenly."""
     busiest = step.busiest
     return [
@@ -72,7 +72,7 @@ def _efficiency(name, step, bar):
     ]
 
 
-def _strong_scaling(graph, sixteen, progress):
+def _strong_scaling(graph: Graph, sixteen: int, progress: Callable[[str], None]) -> list[Figure]:
     """Speed-ups on the synthetic graph, of which 16 cores take ``sixteen`` cycles."""
     figures, single = [], None
     for dimensions in range(5):
@@ -87,7 +87,7 @@ def _strong_scaling(graph, sixteen, progress):
     return figures
 
 
-def _weak_scaling(sixteen, progress):
+def _weak_scaling(sixteen: int, progress: Callable[[str], None]) -> list[Figure]:
     """Predicted cycles on graphs that grow with the chip, to that of 16 cores; 64 cores at most."""
     config, figures, single = chip(_CHIP, SCALED), [], None
     for dimensions in range(7):

@@ -44,7 +44,7 @@ def micro_f1_figures(*, vertices: int = 512, seeds: int = 3, epochs: int = 100,
         below.
     """
     real, figures = [], []
-    fixed = {width: [] for width in bars}
+    fixed: dict[int, list[float]] = {width: [] for width in bars}
     for seed in range(seeds):
         graph = Graph(**communities(vertices=vertices, seed=seed))
         network = Network.of_widths([graph.features.shape[1], 16, graph.classes], dropout=0.2)
@@ -69,7 +69,7 @@ def micro_f1_figures(*, vertices: int = 512, seeds: int = 3, epochs: int = 100,
     return figures
 
 
-def _trained(model, epochs):
+def _trained(model: FloatGnn | FixedGnn, epochs: int) -> float:
     for _ in range(epochs):
         model.train_step()
     return model.evaluate().micro_f1(Split.TEST)

@@ -10,16 +10,19 @@ from pathlib import Path
 import numpy as np
 
 from hypercast.host.benches.figure import Figure
-from hypercast.host.benches.random_trainings import draw_config, draw_training
+from hypercast.host.benches.random_trainings import RandomTraining, draw_config, draw_training
 from hypercast.host.benches.trainings import compare_training
 from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.runtime.comparison import Comparison
-from hypercast.host.runtime.devices import ReferenceDevice
+from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
 from hypercast.host.runtime.driver import DeviceError
 from hypercast.host.training.prepare import open_device
 from hypercast.reference.exponents import AlignmentError, ExponentError
+from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.quantization import ConstantError
+from hypercast.rtl.config import Config
 from hypercast.rtl.isa import OperandSource, decode
 
 __all__ = ["run"]
@@ -31,7 +34,9 @@ _CONFIGS, _TRAININGS = 12, 26
 def run(data: Path | None, progress: Callable[[str], None], *, seed: int = 0) -> list[Figure]:
     """The figures; ``data`` is not used."""
     generator = np.random.default_rng(seed)
-    words, seen, most = Comparison(), Counter(), Counter()
+    words = Comparison()
+    seen: Counter[str] = Counter()
+    most: Counter[str] = Counter()
     for number in range(1, _CONFIGS + 1):
         config = draw_config(generator)
         for count in range(1, _TRAININGS + 1):
@@ -61,7 +66,7 @@ def run(data: Path | None, progress: Callable[[str], None], *, seed: int = 0) ->
     ]
 
 
-def _draw(generator, config):
+def _draw(generator: np.random.Generator, config: Config) -> tuple[RandomTraining, Job, int]:
     """A training that can be trained, its job, and how many were drawn in vain before it."""
     for refused in itertools.count():
         training = draw_training(generator, config)
@@ -73,13 +78,14 @@ def _draw(generator, config):
                 oracle.train_step()
             oracle.evaluate()
             return training, job, refused
+    raise AssertionError("drawing has no end")
 
 
-def _open(config, progress, model):
+def _open(config: Config, progress: Callable[[str], None], model: InitialModel) -> TrainingDevice:
     return open_device("rtl", model, config, progress=progress)
 
 
-def _sizes(training):
+def _sizes(training: RandomTraining) -> Counter[str]:
     network = training.network
     return Counter({
         "vertices": training.graph.vertices, "features": network.features,
@@ -88,7 +94,7 @@ def _sizes(training):
         "lanes": training.config.lanes})
 
 
-def _kinds(training, job):
+def _kinds(training: RandomTraining, job: Job) -> list[str]:
     """What is special about a training."""
     products = [decode(word) for word in job.program]
     sparse = [entry["operand"] for entry in products if entry.get("sparse")]

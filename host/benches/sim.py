@@ -5,7 +5,7 @@ import resource
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from hypercast.host.benches.figure import Figure
@@ -76,29 +76,30 @@ def _program(config: Config) -> list[int]:
 class _Stopwatch(Transport):
     """Another transport, and the time that the cycles it let pass took."""
 
-    def __init__(self, transport):
+    def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self.cycles, self.seconds = 0, 0.0
 
-    def read(self, address):
+    def read(self, address: int) -> int:
         return self._transport.read(address)
 
-    def write(self, address, value):
+    def write(self, address: int, value: int) -> None:
         self._transport.write(address, value)
 
-    def wait(self, cycles):
+    def wait(self, cycles: int) -> None:
         start = time.perf_counter()
         self._transport.wait(cycles)
         self.seconds += time.perf_counter() - start
         self.cycles += cycles
 
 
-def _select(transport, core, space, address):
+def _select(transport: Transport, core: int, space: int, address: int) -> None:
     for name, value in (("core", core), ("space", space), ("address", address)):
         transport.write(register(name), value)
 
 
-def _write(transport, core, space, address, values):
+def _write(transport: Transport, core: int, space: int, address: int,
+           values: Iterable[int]) -> None:
     """Write through the window; the memories were zero, so zeros at the end are left out."""
     _select(transport, core, space, address)
     for value in values:

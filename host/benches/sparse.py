@@ -4,20 +4,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from hypercast.host.benches.figure import Figure
 from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.memory_map import Listing
 from hypercast.host.graphs.datasets import DatasetError
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.comparison import compare
 from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
 from hypercast.host.training.prepare import prepare
+from hypercast.reference.array_types import IntArray
+from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.tensor import FEATURES
-from hypercast.rtl.config import PRESETS
+from hypercast.rtl.config import PRESETS, Config
 from hypercast.rtl.isa import Engine, Opcode, decode, encode
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport
 
@@ -36,10 +37,10 @@ class _Layer:
     gradient: int
     words: int
     step: int
-    snapshot: dict
+    snapshot: dict[str, IntArray]
 
 
-def _config(lanes):
+def _config(lanes: int) -> Config:
     """Preset ``cora`` with other lanes, and as much memory."""
     preset = PRESETS["cora"]
     factor = preset.lanes // lanes
@@ -47,12 +48,12 @@ def _config(lanes):
                           channel_words=factor * preset.channel_words)
 
 
-def _model(graph):
+def _model(graph: Graph) -> InitialModel:
     network = Network.of_widths([graph.features.shape[1], 16, graph.classes], dropout=0.5)
     return prepare(graph, network, Recipe(epochs=1))
 
 
-def _alone(device, job, opcode):
+def _alone(device: ChipDevice, job: Job, opcode: Opcode) -> tuple[int, int]:
     """Cycles and array words of a training step's instructions that read the input features."""
     region = job.regions[FEATURES]
     indices = {place.address for place in job.regions.values() if place.listing == Listing.INDEX}
@@ -72,7 +73,8 @@ def _alone(device, job, opcode):
     return cycles, sum(device.driver.counters()["array_words"])
 
 
-def _measure(graph, config, word_sparse, progress):
+def _measure(graph: Graph, config: Config, word_sparse: bool,
+             progress: Callable[[str], None]) -> _Layer:
     model = _model(graph)
     job = compile_job(model, config, word_sparse=word_sparse)
     device = ChipDevice(CxxrtlTransport(config, progress=progress), job, model)
@@ -115,11 +117,11 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     return figures
 
 
-def _figures(name, dense, sparse, bar):
-    total = [layer.forward + layer.gradient for layer in (dense, sparse)]
+def _figures(name: str, dense: _Layer, sparse: _Layer, bar: float) -> list[Figure]:
+    ratio = (dense.forward + dense.gradient) / (sparse.forward + sparse.gradient)
     figures = [
         Figure(name=f"{name}: array cycles of the first layer, dense / word-sparse",
-               value=float(np.divide(*total)), unit="x", bar=bar),
+               value=ratio, unit="x", bar=bar),
         Figure(name=f"{name}: words into the array, dense / word-sparse",
                value=dense.words / sparse.words, unit="x"),
     ]

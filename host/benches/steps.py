@@ -11,6 +11,7 @@ from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.timeline import Profile
 from hypercast.host.runtime.utilisation import Utilisation, utilisation
 from hypercast.host.training.prepare import open_device, prepare
+from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import Config
@@ -77,7 +78,7 @@ class Step(NamedTuple):
         _, engine, start, end, _ = self.profile.slices
         own = engine == Engine.ARRAY
         words = sum(sum(phase.counters["array_words"]) for phase in self.profile.phases)
-        return words / (end - start)[own].sum()
+        return words / int((end - start)[own].sum())
 
     def exposed(self, engine: Engine) -> float:
         """Share of the step in which some core's ``engine`` is busy, and no other of any core."""
@@ -96,8 +97,10 @@ def measure(graph: Graph, widths: Sequence[int], config: Config,
     """The first training step of a network of ``widths`` hidden features on a graph."""
     model = _model(graph, widths, config)
     device = open_device("rtl", model, config, progress=progress).chip
+    assert device
     try:
         device.train_step(record=True)
+        assert device.profile
         return Step(device.train_cycles, device.profile,
                     utilisation(device.counters, device.train_cycles, config))
     finally:
@@ -110,6 +113,6 @@ def predicted(graph: Graph, widths: Sequence[int], config: Config) -> int:
     return predict(Workload.of_model(model, config)).cycles
 
 
-def _model(graph, widths, config):
+def _model(graph: Graph, widths: Sequence[int], config: Config) -> InitialModel:
     network = Network.of_widths([graph.features.shape[1], *widths, graph.classes], dropout=0.5)
     return prepare(graph, network, Recipe(epochs=1, element_width=config.element_width))

@@ -10,6 +10,7 @@ from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.initial_model import InitialModel
+from hypercast.reference.metrics import Metrics
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import Config
@@ -61,9 +62,9 @@ class BenchTraining:
     dataset: str
     config: Config
     epochs: int
-    hidden: tuple = (16,)
+    hidden: tuple[int, ...] = (16,)
     dropout: float = 0.5
-    orders: tuple | None = None
+    orders: tuple[str, ...] | None = None
     normalisation: str = "symmetric"
     optimiser: str = "sgd"
     seed: int = 0
@@ -107,14 +108,15 @@ def compare_training(
             words.add(compare(oracle.snapshot(), device.snapshot(), training.config.lanes))
             words.add(_compare_metrics(*metrics))
         words.add(_compare_metrics(oracle.evaluate(), device.evaluate()))
+        assert device.chip
         return words, device.snapshot(), device.chip.train_cycles
     finally:
         device.close()
 
 
-def _compare_metrics(expected, found):
+def _compare_metrics(expected: Metrics, found: Metrics) -> Comparison:
     """Losses, hits and misses of one pass: three words each."""
-    expected, found = (
+    one, other = (
         {name: getattr(metrics, name)[None, 1:] for name in ("loss", "correct", "wrong")}
         for metrics in (expected, found))
-    return compare(expected, found, lanes=1)
+    return compare(one, other, lanes=1)

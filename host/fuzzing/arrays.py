@@ -1,5 +1,6 @@
 """Damaged arrays, as graphs are made of in Python."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,7 @@ def try_arrays(trial: Trial) -> str:
     return SAME if same else READ
 
 
-def _reading(parts):
+def _reading(parts: Mapping[str, Any]) -> Reading:
     labels = labels_of(parts["labels"])
     edges = parts["edges"].reshape(-1, 2) if isinstance(parts["edges"], np.ndarray) else \
         parts["edges"]

@@ -3,6 +3,8 @@
 import math
 import tomllib
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 import tomli_w
 
@@ -57,12 +59,12 @@ def try_plan(trial: Trial) -> str:
     return SAME if whole else READ
 
 
-def _listed(value):
+def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
 @cache
-def _plans():
+def _plans() -> tuple[Problem, list[str]]:
     """A small problem, and its plans as texts."""
     problem = Problem.of_network(
         load_cluster("u50-4"), Network.of_widths([24, 8, 8, 8, 4]),
@@ -70,7 +72,7 @@ def _plans():
     return problem, [plan_text(problem, plan) for plan in search(problem).plans]
 
 
-def _damaged(trial, sections):
+def _damaged(trial: Trial, sections: dict[str, Any]) -> tuple[Path, bool]:
     """A file with sections after some damage, and whether there was none."""
     path, random = trial.folder / "boards.toml", trial.random
     whole = trial.chance(0.05)

@@ -18,42 +18,42 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?")
 _ENCODINGS = ("utf-8-sig", "utf-16", "utf-32", "utf-7", "latin-1")
 
 
-def _span(random, length):
+def _span(random: Random, length: int) -> tuple[int, int]:
     begin = random.randrange(length + 1)
     return begin, min(length, begin + random.choice((1, 1, 2, 4, 8, 60)))
 
 
-def _flip(random, content):
-    content = bytearray(content)
+def _flip(random: Random, content: bytes) -> tuple[bytes, str]:
+    changed = bytearray(content)
     for _ in range(random.choice((1, 1, 1, 2, 8))):
-        bit = random.randrange(8 * len(content))
-        content[bit // 8] ^= 1 << bit % 8
-    return content, "flipped bits"
+        bit = random.randrange(8 * len(changed))
+        changed[bit // 8] ^= 1 << bit % 8
+    return bytes(changed), "flipped bits"
 
 
-def _truncate(random, content):
+def _truncate(random: Random, content: bytes) -> tuple[bytes, str]:
     length = random.choice((random.randrange(len(content)), len(content) - 1, 0))
     return content[:length], f"cut after {length} bytes"
 
 
-def _delete(random, content):
+def _delete(random: Random, content: bytes) -> tuple[bytes, str]:
     begin, end = _span(random, len(content))
     return content[:begin] + content[end:], f"deleted bytes {begin} to {end}"
 
 
-def _repeat(random, content):
+def _repeat(random: Random, content: bytes) -> tuple[bytes, str]:
     begin, end = _span(random, len(content))
     return content[:end] + content[begin:], f"repeated bytes {begin} to {end}"
 
 
-def _swap(random, content):
+def _swap(random: Random, content: bytes) -> tuple[bytes, str]:
     begin, middle = sorted((random.randrange(len(content)), random.randrange(len(content))))
     end = min(len(content), 2 * middle - begin)
     swapped = content[:begin] + content[middle:end] + content[begin:middle] + content[end:]
     return swapped, f"swapped bytes {begin} to {middle} with those to {end}"
 
 
-def _overwrite(random, content):
+def _overwrite(random: Random, content: bytes) -> tuple[bytes, str]:
     """Overwrite some bytes, sometimes by the numbers that headers give lengths in."""
     begin, _ = _span(random, len(content))
     if random.random() < 0.3:
@@ -64,7 +64,7 @@ def _overwrite(random, content):
     return content[:begin] + written + content[begin + width:], f"wrote {value} at byte {begin}"
 
 
-def _insert(random, content):
+def _insert(random: Random, content: bytes) -> tuple[bytes, str]:
     begin, _ = _span(random, len(content))
     more = random.choice((b"\0", b"\n", b"\r", b"\xff", b"\x1a", random.randbytes(9), b" "))
     return content[:begin] + more + content[begin:], f"inserted {more!r} at byte {begin}"
@@ -74,11 +74,10 @@ def damaged_bytes(random: Random, content: bytes) -> tuple[bytes, str]:
     """Bytes after some damage, and what it was."""
     content = bytes(content) or b"\0"
     change = random.choice((_flip, _flip, _truncate, _delete, _repeat, _swap, _overwrite, _insert))
-    changed, text = change(random, content)
-    return bytes(changed), text
+    return change(random, content)
 
 
-def _number(random, text):
+def _number(random: Random, text: str) -> tuple[str, str]:
     found = list(_NUMBER.finditer(text))
     if not found:
         return text + random.choice(NUMBERS), "added a number"
@@ -87,7 +86,7 @@ def _number(random, text):
             f"{place[0]} at character {place.start()} became {value[:40]!r}")
 
 
-def _lines(random, text):
+def _lines(random: Random, text: str) -> tuple[str, str]:
     lines = text.splitlines(keepends=True) or [""]
     place, other = random.randrange(len(lines)), random.randrange(len(lines))
     kind = random.choice(("delete", "repeat", "swap", "comment", "empty", "join"))
@@ -107,7 +106,7 @@ def _lines(random, text):
     return "".join(lines), f"{kind} line {place + 1}"
 
 
-def _word(random, text):
+def _word(random: Random, text: str) -> tuple[str, str]:
     words = list(re.finditer(r"[A-Za-z_]\w*", text))
     if not words:
         return text + "x", "added a word"
@@ -144,7 +143,7 @@ def damaged(random: Random, name: str, content: bytes) -> tuple[bytes, str]:
     return damaged_bytes(random, content)
 
 
-def _repacked(random, content):
+def _repacked(random: Random, content: bytes) -> tuple[bytes, str]:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = [(name, archive.read(name)) for name in archive.namelist()]
     place = random.randrange(len(members))

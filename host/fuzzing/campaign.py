@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
 from hypercast.host.fuzzing.catalogue import kind_of
@@ -82,11 +83,11 @@ def run_trials(seed: int, numbers: Sequence[int],
     outcomes = []
     with tempfile.TemporaryDirectory(prefix="hypercast-fuzz-") as root:
         workers = [_Worker(seed, Path(root), patience, make) for _ in os.sched_getaffinity(0)]
-        idle = queue.SimpleQueue()
+        idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
         for worker in workers:
             idle.put(worker)
 
-        def outcome(number):
+        def outcome(number: int) -> Outcome:
             worker = idle.get()
             try:
                 return Outcome(number, kind_of(number), *worker.make(number))
@@ -108,11 +109,12 @@ def run_trials(seed: int, numbers: Sequence[int],
 class _Worker:
     """A process that makes trials; another one when it has crashed or hangs."""
 
-    def __init__(self, seed, root, patience, make):
+    def __init__(self, seed: int, root: Path, patience: float,
+                 make: Make) -> None:
         self._seed, self._root, self._patience, self._make = seed, root, patience, make
-        self._process = None
+        self._process: SpawnProcess | None = None
 
-    def _begin(self):
+    def _begin(self) -> None:
         context = multiprocessing.get_context("spawn")
         self._connection, other = context.Pipe()
         self._process = context.Process(target=work, daemon=True, args=(
@@ -123,7 +125,7 @@ class _Worker:
             raise RuntimeError(f"a process did not begin within {_START} s")
         self._connection.recv()
 
-    def make(self, number):
+    def make(self, number: int) -> tuple[str, str, str]:
         """Result of a trial, what was done in it, and an error's text."""
         if self._process is None:
             self._begin()
@@ -137,6 +139,7 @@ class _Worker:
                     return result, done, text
                 done = text
         except (EOFError, OSError):
+            assert self._process
             self._process.join()
             status = self._process.exitcode
             self._process = None
@@ -144,7 +147,7 @@ class _Worker:
         self.end()
         return HANG, done, f"took more than {self._patience} s"
 
-    def end(self):
+    def end(self) -> None:
         """Kill the process, whatever it does."""
         if self._process is not None:
             self._process.kill()

@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -44,7 +45,7 @@ def draw_sections(random: Random) -> dict[str, dict[str, Any]]:
     return sections
 
 
-def _texts(sections):
+def _texts(sections: dict[str, Any]) -> dict[str, str]:
     """Texts of a description, by the suffix of their file."""
     return {".toml": tomli_w.dumps(sections), ".yaml": yaml.safe_dump(sections)}
 
@@ -53,7 +54,7 @@ def quick(sections: Mapping[str, Any]) -> bool:
     """Whether what a description asks for takes no time; only what was read tells."""
     graph, recipe, model, sampling, device = (
         sections.get(name) or {} for name in ("graph", "recipe", "model", "sampling", "device"))
-    def small(value, most):
+    def small(value: Any, most: int) -> bool:
         values = value if isinstance(value, list) else [value]
         return all(type(one) in (int, float) and one <= most for one in values)
     return (small(recipe.get("epochs", 1000), 20) and small(model.get("hidden", 1), 64)
@@ -63,12 +64,12 @@ def quick(sections: Mapping[str, Any]) -> bool:
             and device.get("name", "reference") == "reference")
 
 
-def _read(path):
+def _read(path: Path) -> Any:
     text = path.read_text(encoding="utf-8-sig")
     return tomllib.loads(text) if path.suffix == ".toml" else yaml.safe_load(text)
 
 
-def _equal(given, taken):
+def _equal(given: Any, taken: Any) -> bool:
     """Whether a value is what a file gives: a number for a list of it alone, 1 for 1.0."""
     if isinstance(given, list) or isinstance(taken, (list, tuple)):
         given = given if isinstance(given, list) else [given]
@@ -79,7 +80,7 @@ def _equal(given, taken):
     return given == taken and isinstance(given, bool) == isinstance(taken, bool)
 
 
-def _difference(given, taken):
+def _difference(given: dict[str, Any], taken: dict[str, Any]) -> str:
     """What a file gives and a description has not; also what it has, and the file does not give,
     but for defaults."""
     default = Description.of_sections({"graph": {"source": "karate"}}).sections()

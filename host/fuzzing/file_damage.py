@@ -5,8 +5,10 @@ import json
 import os
 import pickle
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -17,36 +19,36 @@ from hypercast.host.fuzzing.value_damage import damaged_array, damaged_tree
 __all__ = ["damage_file", "replace_file"]
 
 
-def _folder(path):
+def _folder(path: Path) -> None:
     path.mkdir()
 
 
-def _fifo(path):
+def _fifo(path: Path) -> None:
     os.mkfifo(path)
 
 
-def _empty(path):
+def _empty(path: Path) -> None:
     path.touch()
 
 
-def _link_to_itself(path):
+def _link_to_itself(path: Path) -> None:
     path.symlink_to(path.name)
 
 
-def _dangling_link(path):
+def _dangling_link(path: Path) -> None:
     path.symlink_to(path.name + ".gone")
 
 
-def _endless(path):
+def _endless(path: Path) -> None:
     path.symlink_to("/dev/zero")
 
 
-def _sparse(path):
+def _sparse(path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(1 << 42)
 
 
-def _missing(path):
+def _missing(path: Path) -> None:
     pass
 
 
@@ -67,17 +69,17 @@ def replace_file(random: Random, path: Path) -> str:
     return f"{path.name} is {kind}"
 
 
-def _json(random, content):
+def _json(random: Random, content: bytes) -> tuple[bytes, str]:
     value, text = damaged_tree(random, json.loads(content))
     return json.dumps(value).encode(), text
 
 
-def _array(random, content):
+def _array(random: Random, content: bytes) -> tuple[bytes, str]:
     value, text = damaged_array(random, np.load(io.BytesIO(content)))
     return _saved(np.save, value), text
 
 
-def _arrays(random, content):
+def _arrays(random: Random, content: bytes) -> tuple[bytes, str]:
     with np.load(io.BytesIO(content)) as archive:
         arrays = dict(archive)
     name = random.choice(list(arrays))
@@ -85,13 +87,13 @@ def _arrays(random, content):
     return _saved(np.savez, **arrays), f"{name}: {text}"
 
 
-def _saved(save, *arrays, **named):
+def _saved(save: Callable[..., None], *arrays: Any, **named: Any) -> bytes:
     file = io.BytesIO()
     save(file, *arrays, **named)
     return file.getvalue()
 
 
-def _pickle(random, content):
+def _pickle(random: Random, content: bytes) -> tuple[bytes, str]:
     value = pickle.loads(content.replace(b"scipy.sparse.csr\n", b"scipy.sparse._csr\n"),
                          encoding="latin1")
     if isinstance(value, dict):
@@ -107,7 +109,7 @@ def _pickle(random, content):
     return pickle.dumps(value, protocol=2), text
 
 
-def _values(name):
+def _values(name: str) -> Callable[[Random, bytes], tuple[bytes, str]] | None:
     """What damages the values in a file, by its name; None if nothing does."""
     if name.startswith("ind.") and not name.endswith(".index"):
         return _pickle

@@ -8,7 +8,10 @@ import csv
 import gzip
 import json
 import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -42,7 +45,8 @@ def draw_graph(random: Random) -> tuple[IntArray, FloatArray, IntArray, dict[str
     return edges, features, labels, splits
 
 
-def _write_musae(folder, random, edges, features, labels, splits):
+def _write_musae(folder: Path, random: Random, edges: IntArray, features: FloatArray,
+                 labels: IntArray, splits: dict[str, list[int]]) -> Path:
     lines = [f"{source},{target}\n" for source, target in edges]
     names = ["id_1,id_2\n"] if random.random() < 0.7 else []
     (folder / "tiny_edges.csv").write_text("".join(names + lines), encoding="utf-8")
@@ -55,7 +59,7 @@ def _write_musae(folder, random, edges, features, labels, splits):
     return folder
 
 
-def _read_musae(folder):
+def _read_musae(folder: Path) -> Reading:
     with (folder / "tiny_edges.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = [row for row in csv.reader(file) if row]
     if rows and not any(field.strip().lstrip("-").isdecimal() for field in rows[0]):
@@ -78,7 +82,7 @@ def _read_musae(folder):
         None)
 
 
-def _matrix(random, edges, vertices):
+def _matrix(random: Random, edges: IntArray, vertices: int) -> scipy.sparse.csr_matrix:
     """Matrix of the edges, both ways; every edge once."""
     matrix = scipy.sparse.csr_matrix((vertices, vertices), dtype=random.choice((bool, np.float32)))
     matrix = matrix.tolil()
@@ -87,7 +91,8 @@ def _matrix(random, edges, vertices):
     return matrix.tocsr()
 
 
-def _write_saint(folder, random, edges, features, labels, splits):
+def _write_saint(folder: Path, random: Random, edges: IntArray, features: FloatArray,
+                 labels: IntArray, splits: dict[str, list[int]]) -> Path:
     matrix = _matrix(random, edges, len(labels))
     scipy.sparse.save_npz(folder / "adj_full.npz", matrix, compressed=random.random() < 0.5)
     np.save(folder / "feats.npy", features.astype(random.choice(("f4", "f8", "i4"))))
@@ -100,13 +105,14 @@ def _write_saint(folder, random, edges, features, labels, splits):
     return folder
 
 
-def _pattern(indices, starts, shape):
+def _pattern(indices: IntArray, starts: IntArray,
+             shape: Sequence[int]) -> Iterator[tuple[int, int]]:
     """(row, column) of each entry of a sparse matrix."""
     rows = np.repeat(np.arange(shape[0]), np.diff(starts))
     return zip(rows.tolist(), indices.tolist(), strict=True)
 
 
-def _read_saint(folder):
+def _read_saint(folder: Path) -> Reading:
     with np.load(folder / "adj_full.npz") as parts:
         edges = edges_of(_pattern(*(parts[name] for name in ("indices", "indptr", "shape"))))
     features = np.load(folder / "feats.npy")
@@ -117,18 +123,19 @@ def _read_saint(folder):
         name: sorted(roles[role]) for name, role in zip(_SPLITS, ("tr", "va", "te"), strict=True)})
 
 
-def _write_table(path, rows):
+def _write_table(path: Path, rows: Iterable[Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     text = "".join(",".join(f"{value:.7g}" for value in np.atleast_1d(row)) + "\n" for row in rows)
     path.write_bytes(gzip.compress(text.encode()))
 
 
-def _read_table(path, kind):
+def _read_table(path: Path, kind: Callable[[str], Any]) -> list[list[Any]]:
     text = gzip.decompress(path.read_bytes()).decode("utf-8-sig")
     return [[kind(field) for field in line.split(",")] for line in text.splitlines() if line]
 
 
-def _write_ogb(folder, random, edges, features, labels, splits):
+def _write_ogb(folder: Path, random: Random, edges: IntArray, features: FloatArray,
+               labels: IntArray, splits: dict[str, list[int]]) -> Path:
     for name, members in zip(("train", "valid", "test"), splits.values(), strict=True):
         _write_table(folder / "split" / "time" / f"{name}.csv.gz", members)
     if random.random() < 0.5:
@@ -143,7 +150,7 @@ def _write_ogb(folder, random, edges, features, labels, splits):
     return folder
 
 
-def _read_ogb(folder):
+def _read_ogb(folder: Path) -> Reading:
     if (folder / "raw" / "data.npz").exists():
         with np.load(folder / "raw" / "data.npz") as arrays:
             edges, features = arrays["edge_index"].T, arrays["node_feat"]
@@ -161,8 +168,10 @@ def _read_ogb(folder):
         for name, file in zip(_SPLITS, ("train", "valid", "test"), strict=True)})
 
 
-def _write_npz(folder, random, edges, features, labels, splits):
-    path, parts = folder / "tiny.npz", {"labels": labels}
+def _write_npz(folder: Path, random: Random, edges: IntArray, features: FloatArray,
+               labels: IntArray, splits: dict[str, list[int]]) -> Path:
+    path = folder / "tiny.npz"
+    parts: dict[str, Any] = {"labels": labels}
     for name, matrix in (("adj", _matrix(random, edges, len(labels))),
                          ("attr", scipy.sparse.csr_matrix(features))):
         parts |= {f"{name}_{part}": getattr(matrix, part)
@@ -171,20 +180,21 @@ def _write_npz(folder, random, edges, features, labels, splits):
     return path
 
 
-def _read_npz(path):
+def _read_npz(path: Path) -> Reading:
     with np.load(path) as arrays:
         edges = edges_of(_pattern(*(arrays[f"adj_{part}"]
                                     for part in ("indices", "indptr", "shape"))))
         data, indices, starts, shape = (
             arrays[f"attr_{part}"] for part in ("data", "indices", "indptr", "shape"))
-        features = collections.defaultdict(float)
+        features: dict[tuple[int, int], float] = collections.defaultdict(float)
         for place, value in zip(_pattern(indices, starts, shape), data.tolist(), strict=True):
             features[place] += value
         return Reading(tuple(shape.tolist()), {place: value for place, value in features.items()
                                                if value}, edges, labels_of(arrays["labels"]), None)
 
 
-def _write_edge_list(folder, random, edges, features, labels, splits):
+def _write_edge_list(folder: Path, random: Random, edges: IntArray, features: FloatArray,
+                     labels: IntArray, splits: dict[str, list[int]]) -> Path:
     path = folder / "tiny.npz"
     if random.random() < 0.3:
         labels = np.stack([labels == one for one in range(3)], axis=1)
@@ -193,7 +203,7 @@ def _write_edge_list(folder, random, edges, features, labels, splits):
     return path
 
 
-def _read_edge_list(path):
+def _read_edge_list(path: Path) -> Reading:
     with np.load(path) as arrays:
         features = arrays["features"]
         labels = arrays["labels" if "labels" in arrays else "target"]
@@ -204,7 +214,8 @@ def _read_edge_list(path):
                        labels_of(labels), splits if "train" in arrays else None)
 
 
-def _write_planetoid(folder, random, edges, features, labels, splits):
+def _write_planetoid(folder: Path, random: Random, edges: IntArray, features: FloatArray,
+                     labels: IntArray, splits: dict[str, list[int]]) -> Path:
     first = len(labels) - 3
     test = random.sample(range(first, len(labels)), 3)
     train = random.randint(1, 3)
@@ -212,7 +223,7 @@ def _write_planetoid(folder, random, edges, features, labels, splits):
     graph = collections.defaultdict(list)
     for source, target in edges.tolist():
         graph[source].append(target)
-    parts = {"graph": graph}
+    parts: dict[str, Any] = {"graph": graph}
     for prefix, members in (("", range(train)), ("all", range(first)), ("t", test)):
         parts[f"{prefix}x"] = scipy.sparse.csr_matrix(features[list(members)].astype(np.float32))
         parts[f"{prefix}y"] = onehot[list(members)]
@@ -227,7 +238,7 @@ def _write_planetoid(folder, random, edges, features, labels, splits):
     return folder
 
 
-def _read_planetoid(folder):
+def _read_planetoid(folder: Path) -> Reading:
     """What is unpickled was accepted before, so that there is nothing to be executed in it."""
     parts = {}
     for name in ("x", "y", "tx", "ty", "allx", "ally", "graph"):

@@ -4,6 +4,7 @@ import functools
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from safetensors.numpy import load
@@ -14,15 +15,17 @@ from hypercast.host.fuzzing.file_damage import damage_file, replace_file
 from hypercast.host.fuzzing.trial import READ, REFUSED, SAME, Trial, WrongError, refused, require
 from hypercast.host.fuzzing.value_damage import damaged_tree
 from hypercast.host.report.folder import load_run
+from hypercast.host.training.checkpoint import Checkpoint
 from hypercast.host.training.checkpoint_file import load_checkpoint
 from hypercast.host.training.description.description import Description
 from hypercast.host.training.run_folder import EPOCHS, RUN
 from hypercast.host.training.trainer import Trainer
+from hypercast.reference.training_state import TrainingState
 
 __all__ = ["short_runs", "try_checkpoint", "try_run_folder"]
 
 _CHECKPOINT = "checkpoint.safetensors"
-_RUNS: tuple[dict[str, dict], ...] = (
+_RUNS: tuple[dict[str, dict[str, Any]], ...] = (
     {"model": {"hidden": 3}},
     {"model": {"hidden": 2, "name": "sage"}, "recipe": {"optimiser": "adam"},
      "stopping": {"patience": 2}},
@@ -49,7 +52,7 @@ def short_runs(kept: Path) -> list[Path]:
     return folders
 
 
-def _copied(trial):
+def _copied(trial: Trial) -> tuple[Path, Path]:
     folder = trial.folder / "run"
     original = trial.random.choice(short_runs(trial.kept))
     shutil.copytree(original, folder)
@@ -57,7 +60,7 @@ def _copied(trial):
 
 
 @functools.cache
-def _found(command, folder):
+def _found(command: str, folder: Path) -> Any:
     """What a command finds in a run."""
     options, file = _COMMANDS[command]
     output = folder.with_name(f"{folder.name}-{file}") if file else None
@@ -68,7 +71,7 @@ def _found(command, folder):
     return printed if output is None else _content(output)
 
 
-def _content(path):
+def _content(path: Path) -> dict[str, Any]:
     if path.suffix == ".npz":
         with np.load(path) as arrays:
             return {name: arrays[name].tolist() for name in arrays}
@@ -99,7 +102,7 @@ def try_run_folder(trial: Trial) -> str:
     return _resume(original, folder, names, whole)
 
 
-def _report(folder, names, whole):
+def _report(folder: Path, names: list[str], whole: bool) -> str:
     found = run_command(names, "report", folder)
     require(found is not None or not whole, "a run that is not damaged is refused")
     if found is None:
@@ -114,14 +117,14 @@ def _report(folder, names, whole):
     return READ
 
 
-def _description(folder):
+def _description(folder: Path) -> bytes:
     path = folder / "run.toml"
     small = path.is_file() and path.stat().st_size < 1 << 20
     return path.read_bytes() if small else b""
 
 
 @functools.cache
-def _gone_on_with(original):
+def _gone_on_with(original: Path) -> Checkpoint:
     """The checkpoint after one more epoch of a run that is not damaged."""
     folder = original.with_name(f"{original.name}-gone-on-with")
     shutil.copytree(original, folder)
@@ -129,7 +132,7 @@ def _gone_on_with(original):
     return load_checkpoint(folder / _CHECKPOINT)
 
 
-def _resume(original, folder, names, whole):
+def _resume(original: Path, folder: Path, names: list[str], whole: bool) -> str:
     before = _description(folder)
     printed = run_command([*names, "--"], "train", "--resume", "--run", folder, "--epochs", 3,
                           "--json")
@@ -184,13 +187,13 @@ def try_checkpoint(trial: Trial) -> str:
     return SAME
 
 
-def _plain(checkpoint):
+def _plain(checkpoint: Checkpoint) -> tuple[Any, ...]:
     """All of a checkpoint, to be compared."""
     return (checkpoint.identity, checkpoint.records, _tensors(checkpoint.state),
             checkpoint.best and _tensors(checkpoint.best))
 
 
-def _tensors(state):
+def _tensors(state: TrainingState) -> tuple[Any, ...]:
     return (state.step, state.exponents, state.momentum_exponents, {
         (name, kind): values.tolist() for name, arrays in state.parameters.items()
         for kind, values in arrays.items()})

@@ -1,5 +1,7 @@
 """Damaged frames of the serial link, in both directions, and such as no board sends."""
 
+from random import Random
+
 from hypercast.host.fuzzing.bytes_damage import damaged_bytes
 from hypercast.host.fuzzing.trial import (
     READ,
@@ -26,20 +28,20 @@ _WORDS = (0, 1, 2, 3, 255, 256, 1 << 16, (1 << 31) - 1, 1 << 31, (1 << 32) - 1)
 class _Registers(Transport):
     """Every register holds what was written last; reading one counts it up."""
 
-    def __init__(self):
-        self.values = {}
+    def __init__(self) -> None:
+        self.values: dict[int, int] = {}
 
-    def read(self, address):
+    def read(self, address: int) -> int:
         self.values[address] = (self.values.get(address, 0) + 1) % (1 << 32)
         return self.values[address]
 
-    def write(self, address, value):
+    def write(self, address: int, value: int) -> None:
         self.values[address] = value
 
-    def wait(self, cycles):
+    def wait(self, cycles: int) -> None:
         pass
 
-    def reset(self):
+    def reset(self) -> None:
         self.values.clear()
 
 
@@ -58,19 +60,19 @@ class _DamagedLine(BytePort):
         Whether what comes may be frames that the board did not send.
     """
 
-    def __init__(self, board, random, rate, forged):
+    def __init__(self, board: BytePort, random: Random, rate: float, forged: bool) -> None:
         self._board, self._random, self._rate, self._forged = board, random, rate, forged
         self.received = self.damaged = 0
 
-    def _some(self):
+    def _some(self) -> bool:
         happens = self._random.random() < self._rate
         self.damaged += happens
         return happens
 
-    def send(self, data):
+    def send(self, data: bytes) -> None:
         self._board.send(damaged_bytes(self._random, data)[0] if self._some() else data)
 
-    def receive(self):
+    def receive(self) -> bytes:
         self.received += 1
         if self.received > _MOST_RECEIVED:
             raise WrongError("the host asks again and again, and never gives up")
@@ -81,7 +83,7 @@ class _DamagedLine(BytePort):
             return self._forgery(data)
         return damaged_bytes(self._random, data)[0]
 
-    def _forgery(self, data):
+    def _forgery(self, data: bytes) -> bytes:
         """A frame with the right check sequence, before what came, or of what came."""
         frames = FrameDecoder().feed(data)
         random = self._random
@@ -120,7 +122,8 @@ def try_link_frames(trial: Trial) -> str:
     return READ if line.damaged else SAME
 
 
-def _access(random, transport, expected, forged):
+def _access(random: Random, transport: SerialTransport, expected: _Registers,
+            forged: bool) -> None:
     address = 4 * random.randrange(64)
     count = random.choice((1, 2, 20, LONGEST_ACCESS, LONGEST_ACCESS + 1))
     if random.random() < 0.1:

@@ -1,6 +1,8 @@
 """Damaged options of commands."""
 
 import tomllib
+from random import Random
+from typing import Any
 
 from hypercast.host.fuzzing.bytes_damage import NUMBERS
 from hypercast.host.fuzzing.command import run_command
@@ -50,7 +52,7 @@ _TEXTS = ("x", "ä", "karate", "1,2,3", ",", "1,", "50/50", "60/20/20/0", "100/0
 _TOO_LONG = ("2147483648", "4294967295")
 
 
-def _damaged_value(random, option):
+def _damaged_value(random: Random, option: str) -> str:
     values = [value for value in (*NUMBERS, *_TEXTS) if len(value) < 100]
     if option in ("--epochs", "--walk", "--coverage", "--layers", "--batch"):
         values = [value for value in values if value not in _TOO_LONG]
@@ -63,7 +65,7 @@ def try_options(trial: Trial) -> str:
     return command(trial)
 
 
-def _train(trial):
+def _train(trial: Trial) -> str:
     random = trial.random
     damaged = random.choice(list(_TRAINING))
     options = {damaged: _damaged_value(random, damaged), "--epochs": "1"} | {
@@ -98,24 +100,24 @@ _KEYS = ("learning_rate", "learning rate", "dropout", "weight_decay", "momentum"
          "serial", "xdma", "layers", "micro_batches", "[sampling]", "gradient", "/dev/null")
 
 
-def _says(text, taken):
+def _says(text: str, taken: Any) -> bool:
     """Whether a text means a value, or a list of them."""
     if isinstance(taken, list):
         parts = text.replace("/", ",").split(",")
         return len(parts) == len(taken) and all(map(_says, parts, taken))
     if isinstance(taken, str):
         return text == taken
-    return type(taken)(text) == taken
+    return bool(type(taken)(text) == taken)
 
 
-def _config(trial):
+def _config(trial: Trial) -> str:
     field, value = trial.random.choice(_FIELDS), _damaged_value(trial.random, "-P")
     trial.note(f"config show -P {field}={value[:40]}")
     printed = run_command(["-P", field], "config", "show", "--json", "-P", f"{field}={value}")
     return REFUSED if printed is None else READ
 
 
-def _model(trial):
+def _model(trial: Trial) -> str:
     options = {"--vertices": "20", "--edges": "50", "--layers": "8,4,2"}
     damaged = trial.random.choice(list(options))
     options[damaged] = _damaged_value(trial.random, damaged)
@@ -126,7 +128,7 @@ def _model(trial):
     return REFUSED if printed is None else READ
 
 
-def _noc(trial):
+def _noc(trial: Trial) -> str:
     """Few messages through the smallest network, the same in all trials."""
     options = {"--seed": "1", "--rate": "0.5", "--stalls": "0.5"}
     damaged = trial.random.choice(list(options))
@@ -138,7 +140,7 @@ def _noc(trial):
     return REFUSED if printed is None else READ
 
 
-def _area(trial):
+def _area(trial: Trial) -> str:
     options = {"--family": "ecp5", "--preset": "tiny", "--memory": "sram"}
     damaged = trial.random.choice([*options, "-P"])
     value = _damaged_value(trial.random, damaged)
@@ -149,7 +151,7 @@ def _area(trial):
     return REFUSED if printed is None else READ
 
 
-def _output(trial):
+def _output(trial: Trial) -> str:
     """A file that cannot be written, or a name that says nothing of its kind."""
     random = trial.random
     run = random.choice(short_runs(trial.kept))

@@ -30,11 +30,11 @@ class Reading(NamedTuple):
         Name to a sorted list of vertices; None if the format has none.
     """
 
-    shape: tuple
-    features: dict
-    edges: set
-    labels: list
-    splits: dict | None
+    shape: tuple[int, ...]
+    features: dict[tuple[int, int], float]
+    edges: set[tuple[int, int]]
+    labels: list[Any]
+    splits: dict[str, list[int]] | None
 
     def difference(self, other: Self) -> list[str]:
         """Names of what is not the same in another one; ``splits`` only if both have them."""

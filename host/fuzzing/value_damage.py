@@ -1,18 +1,21 @@
 """Damage to values: what JSON, TOML and YAML files say, and arrays."""
 
 import copy
+from collections.abc import Iterator
 from random import Random
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse
 
 __all__ = ["EDGES", "damaged_array", "damaged_tree"]
 
 #: Values that a check has to think about.
-EDGES = (-1, 0, 1, 2, 1 << 31, 1 << 32, 1 << 63, -(1 << 63) - 1, 10**400, 0.0, -0.0, 0.5, 1.0, -1.5,
-         1e-300, 1e300, 1e308, float("nan"), float("inf"), -float("inf"), "", "x", "1", "\0", True,
-         False, None, [], {}, [[]], [1, 2, 3], {"x": 1})
+EDGES: tuple[Any, ...] = (
+    -1, 0, 1, 2, 1 << 31, 1 << 32, 1 << 63, -(1 << 63) - 1, 10**400, 0.0, -0.0, 0.5, 1.0, -1.5,
+    1e-300, 1e300, 1e308, float("nan"), float("inf"), -float("inf"), "", "x", "1", "\0", True,
+    False, None, [], {}, [[]], [1, 2, 3], {"x": 1})
 _NAMES = ("", "x", "Epochs", "source ", "a.b", "__class__", "ä", "\0")
 _REALS = (np.nan, np.inf, -np.inf, 1e308, 1e-320, -1.0, 0.5, 2.0**31, 2.0**63, 1e30, -0.0)
 _INTEGERS = (-1, -(1 << 63), 1 << 31, (1 << 63) - 1, 1 << 13, 7)
@@ -46,7 +49,7 @@ def damaged_tree(random: Random, value: Any) -> tuple[Any, str]:
     return value, f"{key!r}: {kind}"
 
 
-def _places(value):
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
     """(holder, key) of everything in it."""
     items = value.items() if isinstance(value, dict) else enumerate(value)
     for key, inner in items:
@@ -86,13 +89,13 @@ def damaged_array(random: Random, values: Any) -> tuple[Any, str]:
     return random.choice((None, 3, "x", [], {}, np.zeros(0), np.array(1), np.nan)), "something else"
 
 
-def _cast(values, new):
+def _cast(values: npt.NDArray[Any], new: str) -> npt.NDArray[Any]:
     try:
         return values.astype(new)
     except (TypeError, ValueError):
         return values.astype("O")
 
 
-def _sparse(values):
+def _sparse(values: npt.NDArray[Any]) -> Any:
     return scipy.sparse.coo_array(values) if values.ndim == 2 and values.dtype.kind in "iuf" \
         else values

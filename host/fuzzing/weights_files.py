@@ -1,8 +1,13 @@
 """Damaged files of weights."""
 
 import json
+from collections.abc import Mapping
+from pathlib import Path
+from random import Random
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hypercast.host.fuzzing.bytes_damage import damaged_bytes
 from hypercast.host.fuzzing.command import run_command
@@ -22,7 +27,7 @@ _TYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I8": "<i1", "I16": "<i2", "
 _CODES = {np.dtype(text): name for name, text in _TYPES.items()} | {np.dtype(bool): "BOOL"}
 
 
-def _read(content):
+def _read(content: bytes) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     """Header and tensors of safetensors, by their definition."""
     length = int.from_bytes(content[:8], "little")
     header = json.loads(content[8:8 + length])
@@ -35,12 +40,12 @@ def _read(content):
     return header, tensors
 
 
-def _written(header, body):
+def _written(header: Any, body: bytes) -> bytes:
     text = json.dumps(header).encode()
     return len(text).to_bytes(8, "little") + text + body
 
 
-def _damage(random, path):
+def _damage(random: Random, path: Path) -> str:
     """Damage a file of safetensors: its bytes, its header or its tensors; says what was done."""
     kind = random.choice(("file", "header", "tensor", "tensor", "body"))
     if kind == "file":
@@ -74,7 +79,8 @@ def try_weights_file(trial: Trial) -> str:
     model = Model(name=name, hidden=(hidden,), jumping=trial.chance(0.3))
     network = model.network(Graph.load("karate"))
     generator = np.random.default_rng(random.getrandbits(32))
-    shapes = {weight.name: weight.shape for number in range(1, len(network.layers) + 1)
+    shapes: dict[Tensor, tuple[int, ...]] = {
+        weight.name: weight.shape for number in range(1, len(network.layers) + 1)
               for weight in network.weights(number)}
     shapes |= {Tensor(Kind.BIAS, number): (layer.features_out,)
                for number, layer in enumerate(network.layers, 1)}
@@ -102,6 +108,6 @@ def try_weights_file(trial: Trial) -> str:
     return READ
 
 
-def _equal(one, other):
+def _equal(one: Mapping[str, npt.NDArray[Any]], other: Mapping[str, npt.NDArray[Any]]) -> bool:
     return all(name in other and np.array_equal(values, other[name].astype(np.float32))
                for name, values in one.items())

@@ -57,7 +57,7 @@ def make_trial(seed: int, number: int, folder: Path,
     return outcome, ""
 
 
-def _peak():
+def _peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 

@@ -111,11 +111,12 @@ def _bench(levels):
         m.d.comb += Assert(~begun | (value == outputs[slot]))
         m.d.comb += Assert(~past(m, begun) | (then[name] == outputs[before]))
     with patch.object(stages, "_LEVELS", levels):
-        part = convert_changed(
+        folded_text = convert_changed(
             FoldedExample(), "folded",
             lambda module: fold(module, slots=_SLOTS, index="core", private=("own",)))
     return Bench(m, [own, following, again],
-                 [(rounds == 3) & (now["kept"] == 3), now["step"] == 1], part)
+                 [(rounds == 3) & (now["kept"] == 3), now["step"] == 1],
+                 folded_text)
 
 
 PROOFS = [

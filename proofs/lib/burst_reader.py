@@ -13,8 +13,8 @@ from hypercast.proofs.proof import Proof
 from hypercast.proofs.requested import Requested
 from hypercast.proofs.solver import Bench
 from hypercast.proofs.words import held
-from hypercast.rtl.layouts import BURST
 from hypercast.rtl.lib.burst_reader import BurstReader, read_command
+from hypercast.rtl.limits import BURST
 
 __all__ = ["PROOFS"]
 

@@ -12,7 +12,7 @@ from hypercast.proofs.proof import Proof
 from hypercast.proofs.requested import Requested
 from hypercast.proofs.solver import Bench
 from hypercast.proofs.words import constant, held, past
-from hypercast.rtl.layouts import BURST
+from hypercast.rtl.limits import BURST
 from hypercast.rtl.memory import axi_reader
 from hypercast.rtl.memory.axi4 import BOUNDARY, Response, offset_width
 from hypercast.rtl.memory.axi_reader import AxiReader

@@ -14,9 +14,10 @@ from hypercast.proofs.proof import Proof
 from hypercast.proofs.requested import Requested
 from hypercast.proofs.solver import Bench
 from hypercast.proofs.words import constant, held, past
-from hypercast.rtl.layouts import BURST
+from hypercast.rtl.limits import BURST
 from hypercast.rtl.memory import axi_writer
 from hypercast.rtl.memory.axi4 import BOUNDARY, Response, offset_width
+from hypercast.rtl.memory.axi_reader import OUTSTANDING
 
 __all__ = ["PROOFS"]
 
@@ -32,7 +33,7 @@ def _bench():
     dut = axi_writer.AxiWriter(_CONFIG, offset_width(_CONFIG) + 2)
     with patch.multiple(axi_writer, _DEPTH=_DEPTH, _PATIENCE=2):
         inside = Inside(m, dut)
-    write, axi, most = dut.write, dut.axi, axi_writer.OUTSTANDING
+    write, axi, most = dut.write, dut.axi, OUTSTANDING
     constant(m, dut.base)
     size = (_CONFIG.word_width // 8).bit_length() - 1
     words = BOUNDARY >> size

@@ -10,7 +10,7 @@ from hypercast.proofs.inside import Inside
 from hypercast.proofs.proof import Proof
 from hypercast.proofs.solver import Bench
 from hypercast.proofs.words import held
-from hypercast.rtl.layouts import BURST
+from hypercast.rtl.limits import BURST
 from hypercast.rtl.memory import read_crossbar
 
 __all__ = ["PROOFS"]
@@ -43,12 +43,12 @@ def _bench(client):
     with patch.object(read_crossbar, "_outstanding", lambda config: 2):
         Inside(m, dut)
     inputs = []
-    for one, own in zip(dut.clients, _CHANNELS, strict=True):
+    for one, channels in zip(dut.clients, _CHANNELS, strict=True):
         request = one.request
         m.d.comb += [Assume(held(m, request)),
                      Assume((request.p.length != 0) & (request.p.length <= BURST))]
-        if len(own) == 1:
-            m.d.comb += Assume(~request.valid | (request.p.channel == own[0]))
+        if len(channels) == 1:
+            m.d.comb += Assume(~request.valid | (request.p.channel == channels[0]))
         m.d.comb += Assert(held(m, one.data))
         inputs += [request.valid, request.payload, one.data.ready]
     memories = []

@@ -46,7 +46,7 @@ class Batch:
 
     blocks: tuple[SampledLayer, ...]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for number, (block, above) in enumerate(itertools.pairwise(self.blocks), 1):
             if block.destinations != above.sources:
                 raise ValueError(

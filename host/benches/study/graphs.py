@@ -29,7 +29,8 @@ def power_law(count: int, total: int) -> IntArray:
         (count,) int64, of the largest to the smallest but for rounding.
     """
     sums = np.cumsum(np.arange(1, count + 1) ** _RANK_EXPONENT)
-    return np.diff(np.rint(sums * (total / sums[-1])).astype(np.int64), prepend=0)
+    found: IntArray = np.diff(np.rint(sums * (total / sums[-1])).astype(np.int64), prepend=0)
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -111,7 +111,7 @@ class ConfigurationModel:
         return LayerSample(vertices=chosen, destinations=vertices, source=source,
                            destination=destination)
 
-    def _layer(self, vertices, fan_out):
+    def _layer(self, vertices: IntArray, fan_out: int) -> LayerSample:
         count = np.minimum(self._degrees[vertices], fan_out)
         row = np.repeat(np.arange(len(vertices)), count)
         stub = self._random.integers(self._ends[-1], size=len(row))

@@ -44,12 +44,12 @@ class _Shape:
     combines: bool
 
     @property
-    def left(self):
+    def left(self) -> int:
         """Words of the left operand of its weight gradient."""
         return self.inputs * (self.sources if self.combines else self.targets)
 
     @property
-    def aggregates_backwards(self):
+    def aggregates_backwards(self) -> bool:
         return self.number > 1 or self.combines
 
 
@@ -88,7 +88,7 @@ def ours(workload: Workload, prediction: Prediction, *, symmetric: bool) -> Memo
 def textbook(workload: Workload, prediction: Prediction, *, symmetric: bool) -> MemoryTraffic:
     """Our traffic and the transposes that the step's orders need."""
     own = ours(workload, prediction, symmetric=symmetric)
-    copies = 0
+    copies = 0.0
     for shape in _shapes(workload):
         copies += shape.left
         if shape.number > 1:
@@ -107,7 +107,7 @@ def gathering_cycles(workload: Workload) -> float:
     return words / (2 * workload.config.cores) * (1 / RANDOM_EFFICIENCY + 1 / EFFICIENCY_AFTER)
 
 
-def _shapes(workload):
+def _shapes(workload: Workload) -> list[_Shape]:
     lanes, vertices = workload.config.lanes, workload.vertices
     return [_Shape(
         number=number, sources=vertices[number - 1], targets=vertices[number],
@@ -116,7 +116,7 @@ def _shapes(workload):
         for number, layer in enumerate(workload.network.layers, 1)]
 
 
-def _lists(workload, layer, backward):
+def _lists(workload: Workload, layer: int, backward: bool) -> float:
     """Words of the edge sets and send lists of an aggregation."""
     record = workload.config.send_record_width / workload.config.word_width
     return sum(load.total_words + load.total_rows * record
