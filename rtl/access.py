@@ -55,7 +55,7 @@ class Access:
     when : dict
         Operands to the values with which the place is used; it takes all of them.
     channel : str or int
-        Of places in memory, the channel, or the operand that says which.
+        The channel of places in memory, or the operand that says which.
     opposite : bool
         Whether it is the other channel than that.
     panels : bool

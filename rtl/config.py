@@ -21,7 +21,7 @@ from hypercast.rtl.isa import (
 __all__ = ["PRESETS", "Config", "ConfigurationError"]
 
 #: Changes whenever registers, instructions or memory formats change meaning.
-INTERFACE_VERSION = 11
+INTERFACE_VERSION = 12
 
 
 class ConfigurationError(ValueError):

@@ -92,7 +92,8 @@ class SamplePlan:
     vertices : tuple of Vertices
         Vertices of the input, and of every layer's output.
     following : tuple of Vertices
-        Those of the next sample's input, and of its first layer's output; empty unless ``ahead``.
+        Vertices of the next sample's input, and of its first layer's output; empty unless
+        ``ahead``.
     messages, roots : dict
         (layer, backward) to the ``emitter.PlacedMessages`` of each strip of rows that are
         aggregated, and of rows that are added to those sums. Made by ``place``.

@@ -31,7 +31,7 @@ class MemoryAccess:
     transport : Transport
         How to reach the chip.
     config : Config
-        Its configuration.
+        The configuration of the chip.
     """
 
     def __init__(self, transport: Transport, config: Config) -> None:

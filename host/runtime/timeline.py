@@ -30,7 +30,7 @@ class IssuedInstruction(NamedTuple):
     name : str
         Opcode and what it works on.
     phase : PhaseName
-        Its phase.
+        The phase that it belongs to.
     fields : dict
         All its fields, as ``isa.decode`` gives them.
     counters : dict

@@ -129,23 +129,28 @@ class Pipeline:
                    + [edge.seconds for edge in self.edges])
 
     def in_flight(self, hidden: bool) -> list[int]:
-        """How many micro-batches each stage has begun, and not done, at most.
+        """How many micro-batches a board of each stage has begun, and not done, at most.
 
         A micro-batch comes back to a stage after it went through the stages behind it. Meanwhile
-        the stage begins one in every period.
+        the stage begins one in every period. Its boards share what the stage has in flight.
 
         Parameters
         ----------
         hidden : bool
             Whether transfers take place while rows are made, and so take no time of their own.
         """
-        found = [1] * len(self.stages)
+        found = [len(stage.boards) for stage in self.stages]
         for number in reversed(self.order):
             stage = self.stages[number]
             for edge in self.out_of(number):
                 trip = stage.forward + stage.backward
                 if not hidden:
                     trip += 2 * (edge.seconds + edge.latency)
-                turns = math.ceil(trip / (self.period * len(stage.boards)) - 1e-9)
+                turns = math.ceil(trip / self.period - 1e-9)
                 found[number] = max(found[number], found[edge.target] + max(turns, 1))
-        return found
+        return self.per_board(found)
+
+    def per_board(self, counts: Sequence[int]) -> list[int]:
+        """What a board of each stage has at most of ``counts`` micro-batches that the stage has."""
+        return [math.ceil(count / len(stage.boards))
+                for count, stage in zip(counts, self.stages, strict=True)]

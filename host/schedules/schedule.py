@@ -17,8 +17,8 @@ class PipelineSchedule:
     title : str
         What it is, in a line.
     in_flight : callable
-        Micro-batches that each stage may have in flight: a list of numbers, from a ``Pipeline`` and
-        the number of micro-batches.
+        Micro-batches that a board of each stage may have in flight: a list of numbers, from a
+        ``Pipeline`` and the number of micro-batches.
     hidden : bool
         Whether a transfer begins with what makes its rows, and goes on beside it. Else it begins
         after that.
@@ -37,13 +37,18 @@ class PipelineSchedule:
 
 
 def _behind(factor: int, more: int) -> Callable[[Pipeline, int], list[int]]:
-    """``factor`` for each of the stages behind, and ``more``."""
+    """``factor`` for each board of the stages behind, and ``more`` for each board of the stage.
+
+    The boards of a stage share them (Narayanan et al., PipeDream, 2019).
+    """
     def count(pipeline: Pipeline, micro_batches: int) -> list[int]:
-        depth = [0] * len(pipeline.stages)
+        boards = [len(stage.boards) for stage in pipeline.stages]
+        behind = [0] * len(boards)
         for number in reversed(pipeline.order):
             for edge in pipeline.out_of(number):
-                depth[number] = max(depth[number], depth[edge.target] + 1)
-        return [factor * one + more for one in depth]
+                behind[number] = max(behind[number], behind[edge.target] + boards[edge.target])
+        return pipeline.per_board([factor * one + more * own
+                                   for one, own in zip(behind, boards, strict=True)])
     return count
 
 

@@ -60,7 +60,7 @@ def test_plot(tmp_path):
     (["transpose", "--dimensions", "3"], "transpose needs an even number of dimensions, not 3"),
     (["--dimensions", "7"], "dimensions must be 0 to 6, not 7"),
     (["--eject", "4", "--planes", "2"], "eject must be at most planes (2)"),
-    (["--rate", "2"], "rate must be above 0 and at most 1"),
+    (["--rate", "2"], "rate must be 1e-06 to 1 messages per core and cycle, not 2.0"),
     (["--graph", "nosuch"], "nosuch is neither a bundled data set"),
 ])
 def test_refusals(arguments, message):

@@ -68,7 +68,7 @@ def test_next_batch(after):
 
     def touched(opcode, **fields):
         return [entry["address"] for entry in of(opcode, program, **fields)
-                if left_channel(entry) == own.channel
+                if left_channel(entry) == own.channel and not entry.get("ones")
                 and entry.get("operand") != OperandSource.BUFFER]
 
     def inside(addresses, region):

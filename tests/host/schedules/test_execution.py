@@ -4,7 +4,7 @@
 import math
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from hypercast.host.schedules.execution import BACKWARD, FORWARD, run
@@ -80,7 +80,7 @@ def pipelines(draw):
     stages = tuple(Stage(name=f"stage {number}", forward=draw(st.integers(1, 4)),
                          backward=draw(st.integers(1, 4)),
                          boards=tuple(f"board {number}.{one}"
-                                      for one in range(draw(st.integers(1, 2)))))
+                                      for one in range(draw(st.integers(1, 3)))))
                    for number in range(count))
     return Pipeline(stages, tuple(
         Edge(source=source, target=target, seconds=draw(st.integers(0, 4)),
@@ -90,6 +90,13 @@ def pipelines(draw):
         for source in sorted(draw(st.sets(st.integers(0, target - 1), min_size=1, max_size=2)))))
 
 
+#: Several boards in the middle, that have in flight together what one board would have.
+_SHARED = Pipeline.chain([Stage(name="", forward=1, backward=1, boards=tuple(map(str, boards)))
+                          for boards in ([0], [1, 2, 3], [4], [5], [6])])
+
+
+@example(_SHARED, 9, "1F1B", False)
+@example(_SHARED, 9, "paths", False)
 @given(pipelines(), st.integers(1, 7), st.sampled_from(sorted(SCHEDULES)), st.booleans())
 def test_any_pipeline_is_worked_off_in_order(pipeline, batches, name, waits):
     waiting = {board for stage in pipeline.stages for board in stage.boards} if waits else ()

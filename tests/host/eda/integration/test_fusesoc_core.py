@@ -11,7 +11,7 @@ import yaml
 from hypercast.host.eda.integration.fusesoc_core import core_name, fusesoc_core
 from hypercast.host.eda.integration.training_bench import training_bench
 from hypercast.host.eda.integration.yosys_command import missing_tcl, write_yosys_command
-from hypercast.rtl.config import PRESETS
+from hypercast.rtl.config import INTERFACE_VERSION, PRESETS
 from hypercast.rtl.export.chip_conversion import lint_waivers, to_verilog
 from hypercast.rtl.export.options import ExportOptions
 from tests.cocotb.benches import require
@@ -51,7 +51,7 @@ def test_files_and_targets():
     head, _, text = fusesoc_core(CONFIG, OPTIONS).partition("\n")
     assert head == "CAPI=2:" and f"configuration hash {CONFIG.hash:#010x}" in text
     core = yaml.safe_load(text)
-    assert core["name"] == "hypercast:accelerators:mine:11"
+    assert core["name"] == f"hypercast:accelerators:mine:{INTERFACE_VERSION}"
     assert set(core["targets"]) == {"default", "lint", "synth", "sim"}
     assert core["targets"]["synth"]["toplevel"] == "mine"
     assert core["targets"]["sim"]["toplevel"] == "mine_bench"
