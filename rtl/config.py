@@ -221,6 +221,11 @@ class Config:
         return width
 
     @property
+    def skip_width(self) -> int:
+        """Bits of a send-list record above destinations and plane: rows to be skipped."""
+        return min(self.send_record_width - self.cores - 2, 30)
+
+    @property
     def mask_rows(self) -> int:
         """Rows of ReLU mask (``lanes`` bits each) packed in one memory word."""
         return self.word_width // self.lanes

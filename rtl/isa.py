@@ -259,7 +259,7 @@ OPERATIONS = {
         operands=(
             ("vertices", VERTICES_WIDTH), ("buffer", 1), ("channel", 1), ("address", ADDRESS_WIDTH),
             ("send_list", ADDRESS_WIDTH), ("edge_set", ADDRESS_WIDTH), ("prefetch", 1),
-            *_BYPASSED),
+            *_BYPASSED, ("indexed", 1)),
         accesses=(
             _EDGES,
             Access(mode=Mode.READ, store=Store.SEND_LIST, field="send_list",

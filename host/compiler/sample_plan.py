@@ -14,6 +14,7 @@ from hypercast.host.compiler.emitter import PlacedMessages
 from hypercast.host.compiler.images import Image
 from hypercast.host.compiler.memory_map import CapacityError, Listing, MemoryMap, Region
 from hypercast.host.compiler.messages import Messages
+from hypercast.host.compiler.resident_rows import ResidentRows
 from hypercast.host.compiler.vertices import RowTable, Vertices
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.network import Network
@@ -84,6 +85,8 @@ class SamplePlan:
     ahead : bool
         Whether a step aggregates the next sample's input features: the edges of that aggregation,
         and the numbers of its rows, lie apart from those of the sample that it trains on.
+    resident : bool
+        Whether the features of the whole graph stay in memory, and send lists name rows of them.
 
     Attributes
     ----------
@@ -104,15 +107,23 @@ class SamplePlan:
 
     def __init__(self, network: Network, config: Config, sample: Sample,
                  capacity: Capacity | None = None,
-                 edges: CompiledEdges | None = None, *, ahead: bool = False) -> None:
+                 edges: CompiledEdges | None = None, *, ahead: bool = False,
+                 resident: bool = False) -> None:
         self._network = network
         self._ahead = ahead
+        self._resident = resident
         self._config = config
         self.capacity = capacity
         self._table = RowTable()
         # Levels with the same vertices share their entries of the row table.
-        self._levels = [0 if sample.square else level for level in range(len(sample.rows))]
+        self._levels: list[Hashable] = [
+            0 if sample.square else level for level in range(len(sample.rows))]
         rows = capacity.rows if capacity else sample.rows
+        #: What was listed of the last samples that are in use at once.
+        self._listed: list[tuple[Sample, ResidentRows]] = []
+        if resident:
+            self._levels[0] = "listed"
+            rows = self._most_records(sample, rows[0]), *rows[1:]
         self._next_levels = [("next", level) for level in self._levels[:2]] if ahead else []
         vertices = Vertices.of_layers([*rows, *rows[:len(self._next_levels)]], config, self._table,
                                       [*self._levels, *self._next_levels])
@@ -122,7 +133,7 @@ class SamplePlan:
         self._compiled: list[tuple[Sample, CompiledEdges]] = []
         if edges and not edges.of_matrices(sample.edges, config):
             raise ValueError("edges were compiled for another sample or configuration")
-        self._known = edges if capacity else None
+        self._known = edges if capacity and not resident else None
         if edges and not capacity:
             self._compiled = [(sample, edges.used_by(network))]
         self.messages: dict[tuple[int, bool], list[PlacedMessages]] = {}
@@ -143,7 +154,7 @@ class SamplePlan:
                                  listing) for listing, count in sizes.items())
                 self._regions[edges.name, strip.first] = lists, sets
                 places.append(PlacedMessages(lists.address, sets.address, messages.load,
-                                             rows[edges.source].entry))
+                                             rows[edges.source].entry, self._names_rows(edges)))
             users = self.roots if edges.root else self.messages
             users.update(dict.fromkeys(edges.uses, places))
             if not edges.root and not self.traffic:
@@ -168,12 +179,42 @@ class SamplePlan:
                 "deliveries": sum(messages.deliveries for messages in strips), "edges": edges,
                 "imbalance": float(by_core.max() * self._config.cores / edges) if edges else 1.0}
 
+    def _names_rows(self, edges: EdgeMatrix) -> bool:
+        """Whether the send lists of a matrix name the rows that they are of."""
+        return self._resident and _FIRST in edges.uses
+
+    def _records(self, sample: Sample) -> ResidentRows:
+        """Where the send lists name the rows of a sample's input."""
+        for known, listed in self._listed:
+            if known is sample:
+                return listed
+        assert sample.origin  # what makes samples whose features are resident gives it
+        listed = ResidentRows.of(sample.origin.rows, self._config)
+        self._listed = [*self._listed, (sample, listed)][-1 - self._ahead:]
+        return listed
+
+    def _most_records(self, sample: Sample, rows: int) -> int:
+        """Records of all send lists of samples with so many rows at most, and some more."""
+        assert sample.origin
+        vertices = sample.origin.matrix.values.shape[0]
+        own = math.ceil(self._records(sample).count / self._config.cores * (1 + _SLACK))
+        return self._config.cores * max(own, ResidentRows.most(rows, vertices, self._config))
+
+    def _rows(self, sample: Sample) -> tuple[int, ...]:
+        """Records or rows of a sample's input, and rows of every layer's output."""
+        if not self._resident:
+            return sample.rows
+        return self._records(sample).count, *sample.rows[1:]
+
     def _edges(self, sample: Sample) -> CompiledEdges:
         for known, edges in self._compiled:
             if known is sample:
                 return edges
+        matrices = sample.edges
+        if self._resident:
+            matrices = self._records(sample).columns(matrices[0]), *matrices[1:]
         edges = CompiledEdges.of(
-            self._network, sample.edges, sample.root_weight, self._config,
+            self._network, matrices, sample.root_weight, self._config,
             strips=[level.strips for level in self.vertices], symmetric=not self.capacity,
             known=self._known if sample is self._first else None)
         self._known = None
@@ -204,6 +245,19 @@ class SamplePlan:
         return Capacity(rows=tuple(map(max, self.capacity.rows, own.rows)),
                     edges=max(own.edges, (1 + _SLACK) * edges))
 
+    @property
+    def resident(self) -> bool:
+        """Whether the whole graph's features stay in memory."""
+        return self._resident
+
+    @property
+    def feature_rows(self) -> int:
+        """Rows of input features that the largest core holds."""
+        if not self._resident:
+            return self.vertices[0].rows
+        assert self._first.origin
+        return -(-self._first.origin.matrix.values.shape[0] // self._config.cores)
+
     def rows_of(self, entry: int) -> range:
         """Range of rows, of the largest core, that an entry of the row table is of."""
         return self._table.rows(entry)
@@ -218,11 +272,12 @@ class SamplePlan:
         """
         most = tuple(level.count for level in self.vertices)
         for one in (sample, following):
-            if any(count > limit for count, limit in zip(one.rows, most, strict=True)):
-                raise CapacityError(f"a sample has {one.rows} rows of input and layers, but there "
+            found = self._rows(one)
+            if any(count > limit for count, limit in zip(found, most, strict=True)):
+                raise CapacityError(f"a sample has {found} rows of input and layers, but there "
                                     f"are {most} in the job at most; compile it with more capacity")
-        rows: dict[Hashable, int] = dict(zip(self._levels, sample.rows, strict=True))
-        rows.update(zip(self._next_levels, following.rows, strict=False))
+        rows: dict[Hashable, int] = dict(zip(self._levels, self._rows(sample), strict=True))
+        rows.update(zip(self._next_levels, self._rows(following), strict=False))
         return [self._table.counts(core, self._config.cores, rows)
                 for core in range(self._config.cores)]
 
@@ -238,11 +293,15 @@ class SamplePlan:
         for edges, strips in self._matrices(sample, following):
             for strip, messages in strips:
                 lists, sets = self._regions[edges.name, strip.first]
+                send_lists = messages.send_lists
+                if self._names_rows(edges):
+                    send_lists = self._records(
+                        following if self._ahead else sample).named(send_lists)
                 for core, image in enumerate(images):
                     words = relocate(messages.edge_sets[core], sets.address, self._config)
                     if len(words) > sets.words:
                         raise CapacityError(
                             f"{sets.name} takes {len(words)} words, but has {sets.words} in the "
                             f"job; compile it with more capacity")
-                    image += [(lists.name, messages.send_lists[core]), (sets.name, words)]
+                    image += [(lists.name, send_lists[core]), (sets.name, words)]
         return images

@@ -163,23 +163,27 @@ class Timing:
             return np.maximum(words / rate, least).sum(axis=1).max(), int(words.sum())
         return count * max(rows / rate, least), self._share(vertices, rows) * count
 
-    def aggregate(self, load: Load, channel: int, *, bypassed: bool = False) -> Duration:
+    def aggregate(self, load: Load, channel: int, *, bypassed: bool = False,
+                  indexed: bool = False) -> Duration:
         """AGGREGATE: the busiest of rows, injection, links, aggregators and edge words.
 
         The first edges are there; a stream that has been used up begins again. Rows that were
-        ``bypassed`` are not read from memory.
+        ``bypassed`` are not read from memory. Of a list that is ``indexed``, only rows that are
+        sent are read, after their records.
         """
         rows, total = (0, 0) if bypassed else (load.rows, load.total_rows)
+        if indexed:
+            rows, total = load.sent, load.messages
         config = self._config
         records = load.rows * config.send_record_width / config.word_width
         added = load.arrivals * self._unevenness
-        busiest = max(self._words(rows), load.sent, load.links, load.ejected, added,
+        busiest = max(self._words(rows), load.rows if indexed else 0, load.sent, load.links, load.ejected, added,
                       self._words(load.words))
         reads = {"features_read": 0, "gradients_read": load.total_words + math.ceil(
             load.total_rows * config.send_record_width / config.word_width)}
         reads[self._channel(channel, "read")] += total
         return self._duration(
-            (1 if bypassed else 2) * self._read + _AGGREGATE + self._network + busiest,
+            (1 if bypassed else 3 if indexed else 2) * self._read + _AGGREGATE + self._network + busiest,
             fill=self._fill(), words=self._on(channel, rows, load.words + records),
             demands={"injection": load.sent, "ejection": load.ejected, "aggregators": added},
             work={"sent": load.messages, "edges": load.edges, **reads})

@@ -57,7 +57,8 @@ def network_of(name, *, order=COMBINE_FIRST, dropout=0.5, **additions):
                            for layer in network.layers)
 
 
-def check(network, config, samples, recipe, capacity=None, *, ahead=False, foreseen=None):
+def check(network, config, samples, recipe, capacity=None, *, ahead=False, resident=False,
+          foreseen=None):
     """Train on all samples; every word of every step must be equal.
 
     If steps work ahead, they do not at the end of the first half of the samples, nor at that of
@@ -68,7 +69,7 @@ def check(network, config, samples, recipe, capacity=None, *, ahead=False, fores
     reference = ReferenceDevice(reference)
     notices = []
     job = compile_job(model, config, capacity=capacity or Capacity.of(samples),
-                      ahead=ahead)
+                      ahead=ahead, resident=resident)
     chip = ChipDevice(CxxrtlTransport(config), job, model, progress=notices.append)
     total = Comparison()
     try:
@@ -114,6 +115,17 @@ def test_steps_that_work_ahead(config, draw):
         for (inputs, outputs), order, dropout in zip(widths, orders, (0, 0.5, 0.5), strict=True)))
     recipe = Recipe(element_width=config.element_width)
     check(network, config, samples_of(network, recipe, "gcn", draw=draw), recipe, ahead=True)
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+@pytest.mark.parametrize("config", CHIPS.values(), ids=CHIPS.keys())
+@pytest.mark.parametrize("draw", [None, "nodes"])
+def test_features_that_stay(config, draw, ahead):
+    """The whole graph's features are loaded once; a batch names rows of them."""
+    network = Network.of_widths([7, 6, 5], orders=AGGREGATE_FIRST)
+    recipe = Recipe(element_width=config.element_width)
+    samples = samples_of(network, recipe, "gcn", draw=draw)
+    check(network, config, samples, recipe, ahead=ahead, resident=True)
 
 
 class Source:
