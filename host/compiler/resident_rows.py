@@ -50,7 +50,7 @@ class ResidentRows:
         config : Config
             Configuration of the chip.
         """
-        limit, cores = (1 << config.skip_width) - 1, config.cores
+        limit, cores = _limit(config), config.cores
         owners, own = core_of(rows, cores), row_of(rows, cores)
         order = np.lexsort((own, owners))
         owners, own = owners[order], own[order]
@@ -85,7 +85,7 @@ class ResidentRows:
         own = -(-vertices // config.cores)
         mean = rows / config.cores
         # Four standard deviations of a core's share.
-        return min(own, int(mean + 4 * mean ** 0.5) + 1) + own // ((1 << config.skip_width) - 1)
+        return min(own, int(mean + 4 * mean ** 0.5) + 1) + own // _limit(config)
 
     @property
     def count(self) -> int:
@@ -110,3 +110,8 @@ class ResidentRows:
             words.reshape(-1)[place:count * width:width] |= self.skips[core, :count] << shift
             found.append(words)
         return found
+
+
+def _limit(config: Config) -> int:
+    """Rows that a record skips at most: as many as fit a 32-bit part of it, too."""
+    return (1 << min(config.skip_width, 30)) - 1
