@@ -218,11 +218,11 @@ def test_rows_without_destinations_are_not_read():
 
 @pytest.mark.parametrize("lanes", [4, 16])
 def test_a_row_of_an_indexed_list_per_cycle(lanes):
-    """Without stalls, if a word comes within ``read_buffer`` - 4 cycles."""
+    """Without stalls, if a word comes within ``read_buffer`` - 3 cycles, as those of a panel."""
     config = configuration(lanes=lanes, read_buffer=16)
     rng = np.random.default_rng(8)
     dut = Sender(config)
-    memory = MemoryModel(config, latency=12)
+    memory = MemoryModel(config, latency=13)
     rows = 200
     words = store_panel(memory, config, 0, 0, 1000, rng)
     records = random_records(config, rows, rng, empty=0.0)
