@@ -28,7 +28,7 @@ async def start(ctx, dut, rows=0, **operands):
     f"{config.planes} planes")
 @pytest.mark.parametrize(("idle", "stall"), [(0.0, 0.0), (0.4, 0.0), (0.0, 0.4), (0.2, 0.2)])
 def test_each_row_named_is_asked_for(config, idle, stall):
-    """With fillers, repeated rows and gaps; lists follow each other, in both channels."""
+    """Lists have fillers, repeated rows and gaps; they follow each other, in both channels."""
     rng = np.random.default_rng(7)
     dut = RowRequests(config)
     lists = [(number % 2, int(rng.integers(200)), random_records(config, count, rng, empty=empty))
@@ -81,7 +81,7 @@ def test_without_an_index_all_rows_are_one_command(fields, count):
 
 
 def test_a_record_per_cycle():
-    """Those without destinations included; of each, something can be asked for at once."""
+    """Records without destinations take a cycle, too; a row is asked for in the next cycle."""
     dut = RowRequests(CONFIG)
     records = random_records(CONFIG, 100, np.random.default_rng(1), empty=0.5)
 
@@ -101,7 +101,7 @@ def test_a_record_per_cycle():
 
 @pytest.mark.parametrize("read_buffer", [4, 16])
 def test_as_many_wait_as_the_reader_asks_for(read_buffer):
-    """Three more than the words of ``read_buffer``; records without destinations take no room."""
+    """They are three more than ``read_buffer``; records without destinations take no room."""
     config = CONFIG.replace(read_buffer=read_buffer)
     dut = RowRequests(config)
 
