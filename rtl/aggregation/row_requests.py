@@ -31,9 +31,9 @@ class RowRequests(wiring.Component):
     word there, and its destinations and plane wait in a queue for the word. One that has none is
     dropped. A record is taken per cycle.
 
-    The queue has room for ``config.read_buffer`` + 1 records, and a record is in it two cycles
-    longer than the reader has room reserved for its word. So rows are read without a gap if a
-    word comes within ``config.read_buffer`` - 4 cycles from its request.
+    The queue has room for all rows that the reader can have asked for, and for the command that it
+    has and the one that it is offered. So it holds up no row: rows come as fast as those of a
+    panel, if a word comes within ``config.read_buffer`` - 3 cycles from its request.
 
     Parameters
     ----------
@@ -73,9 +73,10 @@ class RowRequests(wiring.Component):
         m = Module()
         records, command, wanted = self.records, self.command, self.wanted
         layout = wanted_row(self._config)
-        # As many rows in memory as are a power of two; the queue's output holds one more.
+        # A reader of single words asks for one more than its buffer, and has a command; there is
+        # one on the way to it.
         m.submodules.queue = queue = SyncFIFOBuffered(
-            width=layout.size, depth=self._config.read_buffer + 1)
+            width=layout.size, depth=self._config.read_buffer + 3)
         entry = data.View(layout, queue.w_data)
         has_destinations = records.p.destinations.any()
         m.d.comb += [

@@ -20,7 +20,8 @@ class AxiReader(wiring.Component):
 
     One burst is issued per cycle, up to 64 are under way, and one word moves per cycle; latency
     is that of the memory plus two cycles. All bursts have the same ID, so that their words come in
-    order.
+    order. A request for a single word is a burst, too, so at most 64 single words come in the time
+    of a round trip.
 
     Parameters
     ----------

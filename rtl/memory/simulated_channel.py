@@ -14,7 +14,7 @@ __all__ = ["SimulatedChannel", "memory_channel"]
 #: Bursts that can wait for their first word at a time.
 _OUTSTANDING = 32
 #: Cycles of a refresh, and from one refresh to the next: tRFC = 350 ns (8 Gb per channel) and
-#: tREFI = 3.9 us of HBM2 (Ramulator 2, ``HBM2.cpp``) at 250 MHz.
+#: tREFI = 3.9 us of HBM2 (Ramulator 2, ``src/dram/impl/HBM2.cpp``) at 250 MHz.
 _REFRESH = 88
 _REFRESH_INTERVAL = 975
 
@@ -37,6 +37,18 @@ class SimulatedChannel(wiring.Component):
     With ``config.memory_stalls``, nothing moves for 88 cycles in every 975, as while an HBM2 at 250
     MHz refreshes all banks. In the other cycles, at random, requests are held up in one of four,
     as by bank conflicts, and words, read or written, in one of sixteen.
+
+    Requests of single words pay no more than others, wherever they read. Each may open a row of a
+    bank, and HBM2 lasts that: Ramulator 2 allows four activations in 15 ns (nFAW), 2 ns apart
+    (nRRDS), or 3 ns in a bank group (nRRDL). So a cycle of 4 ns has time for one activation, and
+    the channel takes no more than one request per cycle. What random words meet are bank conflicts:
+    a bank that has opened a row opens the next one 19 ns later (nRC), which is 4.75 cycles. Of the
+    16 banks of a pseudo-channel, the four requests before may have taken four, so one request in
+    four finds its bank busy. That is what is charged. It is not charged that it may then wait for
+    more than a cycle, that nRC is longer in slow devices, or that reads and writes take turns. A
+    controller that changes the order of requests, which would avoid most conflicts, has no
+    advantage here. More than all this, the 32 bursts that can wait bound the pace of single words:
+    they come at one per cycle only if the latency is shorter.
 
     Parameters
     ----------

@@ -143,7 +143,7 @@ def test_bypassed_rows_become_flits(idle, stall):
 
 @CONFIGURATIONS
 def test_rows_of_indexed_lists_become_flits(changes, latency, stall):
-    """Between panels of other kinds, with and without records, from both channels."""
+    """Indexed lists, some without records, take turns with other panels, from both channels."""
     config = configuration(**changes)
     rng = np.random.default_rng(6)
     dut = Sender(config)
@@ -218,11 +218,11 @@ def test_rows_without_destinations_are_not_read():
 
 @pytest.mark.parametrize("lanes", [4, 16])
 def test_a_row_of_an_indexed_list_per_cycle(lanes):
-    """Without stalls, if a word comes within ``read_buffer`` - 4 cycles."""
+    """A row is sent in every cycle if its word comes within ``read_buffer`` - 3, as of a panel."""
     config = configuration(lanes=lanes, read_buffer=16)
     rng = np.random.default_rng(8)
     dut = Sender(config)
-    memory = MemoryModel(config, latency=12)
+    memory = MemoryModel(config, latency=13)
     rows = 200
     words = store_panel(memory, config, 0, 0, 1000, rng)
     records = random_records(config, rows, rng, empty=0.0)

@@ -77,6 +77,15 @@ def test_stalls():
         assert 1.15 * words < total < 1.2 * words
 
 
+@pytest.mark.parametrize("seed", [1, 9])
+def test_single_words_meet_bank_conflicts(seed):
+    """One request in four waits, and refreshes come on top."""
+    config = SMALL.replace(memory_stalls=True, memory_latency=8)
+    words = 4 * 975
+    _, last = time_bursts(SimulatedChannel(config, seed), [1] * words)
+    assert 1.4 * words < last < 1.5 * words
+
+
 @pytest.mark.parametrize("stream", ["read", "write"])
 def test_refresh(stream):
     """Nothing moves for 88 cycles in every 975."""
