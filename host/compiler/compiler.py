@@ -12,7 +12,7 @@ from hypercast.host.compiler.features import Features, fill_dense
 from hypercast.host.compiler.images import Image
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.label_list import LabelFormat, fill_labels
-from hypercast.host.compiler.layout import NEXT_ENTRIES, Layout
+from hypercast.host.compiler.layout import NEXT_ENTRIES, SUMS, SUMS_AHEAD, Layout
 from hypercast.host.compiler.lowering import Program
 from hypercast.host.compiler.memory_map import CapacityError, require_capacity
 from hypercast.host.compiler.packing import pack_rows
@@ -81,12 +81,12 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
                         resident=origin.matrix if origin else None)
     layout = Layout.of(model.network, config, plan.vertices, labels, words=features.words,
                        edges=plan.place, adam=model.recipe.optimiser == "adam", ahead=ahead,
-                       feature_rows=plan.feature_rows)
+                       twice=plan.twice, feature_rows=plan.feature_rows)
     memory, weights = layout.memory, layout.weights
     features.place(memory, layout.first_panels)
     memory.check(dict.fromkeys(memory.regions, _SMALLER_SAMPLES) if capacity else features.remedies)
 
-    images = plan.images(model.sample, model.sample)
+    images = plan.images(model.sample, model.sample, memory.regions)
     features.fill(memory, images)
     fill_labels(model.sample, labels, images, config)
     bank, parameters = np.zeros((layout.weight_rows, config.lanes), np.int64), model.operands()
@@ -114,9 +114,12 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
             entries[entry] = row
     words = schedule.words
     require_capacity(config, "program_rows", len(words), "the program has that many instructions")
+    pairs = ((SUMS, SUMS_AHEAD), *plan.pairs) if ahead else ()
     job = Job(
         config=config, plan=plan, labels=labels, rows=model.sample.rows, program=words,
-        exchanged=exchanged(words, layout.memory, tensors) if ahead else [],
+        exchanged=exchanged(words, [(memory[one], memory[other]) for one, other in pairs],
+                            tensors) if ahead else [],
+        pairs=pairs,
         row_table=plan.row_table(model.sample, model.sample),
         entries=entries, phases=program.phases,
         updates=tuple(schedule.labels), tensors=tensors, exponents=exponents,
@@ -174,7 +177,8 @@ def with_sample(job: Job, sample: Sample, following: Sample | None = None) -> Jo
         If there is not enough memory for it.
     """
     following = following if job.ahead and following else sample
-    row_table, images = job.plan.row_table(sample, following), job.plan.images(sample, following)
+    row_table = job.plan.row_table(sample, following)
+    images = job.plan.images(sample, following, job.regions)
     if not job.plan.resident:
         fill_dense(following.features.values, job.regions[FEATURES], images, job.config)
     fill_labels(sample, job.labels, images, job.config)

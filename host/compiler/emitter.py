@@ -14,7 +14,7 @@ from typing import NamedTuple, TypedDict, Unpack
 from hypercast.host.compiler.instruction import Accumulators, Name
 from hypercast.host.compiler.label_list import LabelFormat
 from hypercast.host.compiler.load import Load
-from hypercast.host.compiler.memory_map import Region
+from hypercast.host.compiler.memory_map import LABELS, Region
 from hypercast.host.compiler.operands import Operands, Use
 from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.timing import Timing
@@ -258,7 +258,7 @@ class Emitter:
             writes=written.writes if train else (),
             vertices=vertices.entry, channel=region.channel, address=region.address,
             stride=region.stride, panels=panels, classes=classes,
-            info=self.regions["labels"].address, destination=self.regions[gradient].address,
+            info=self.regions[LABELS].address, destination=self.regions[gradient].address,
             a=self.tensor(logits), o=self.tensor(gradient), peak_of=self.tensor(gradient),
             open=train, headroom=self.headroom(gradient), train=train)
 

@@ -1,7 +1,7 @@
 """Where what a sample brings lies in memory: its edges, and how many rows of each kind it has."""
 
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self, TypedDict
 
@@ -12,7 +12,14 @@ from hypercast.host.compiler.edge_matrices import EdgeMatrix
 from hypercast.host.compiler.edge_sets import relocate
 from hypercast.host.compiler.emitter import PlacedMessages
 from hypercast.host.compiler.images import Image
-from hypercast.host.compiler.memory_map import CapacityError, Listing, MemoryMap, Region
+from hypercast.host.compiler.memory_map import (
+    LABELS,
+    CapacityError,
+    Listing,
+    MemoryMap,
+    Region,
+    second,
+)
 from hypercast.host.compiler.messages import Messages
 from hypercast.host.compiler.resident_rows import ResidentRows
 from hypercast.host.compiler.vertices import RowTable, Vertices
@@ -97,6 +104,8 @@ class SamplePlan:
     following : tuple of Vertices
         Vertices of the next sample's input, and of its first layer's output; empty unless
         ``ahead``.
+    pairs : list of (str, str)
+        Names of both regions of each list that there is twice. Made by ``place``.
     messages, roots : dict
         (layer, backward) to the ``emitter.PlacedMessages`` of each strip of rows that are
         aggregated, and of rows that are added to those sums. Made by ``place``.
@@ -128,7 +137,8 @@ class SamplePlan:
         vertices = Vertices.of_layers([*rows, *rows[:len(self._next_levels)]], config, self._table,
                                       [*self._levels, *self._next_levels])
         self.vertices, self.following = vertices[:len(rows)], vertices[len(rows):]
-        self._regions: dict[tuple[str, int], tuple[Region, Region]] = {}
+        self._regions: dict[tuple[str, int], tuple[str, str]] = {}
+        self.pairs: list[tuple[str, str]] = [(LABELS, second(LABELS))] if self.twice else []
         #: The last samples that are in use at once, and what was compiled of them.
         self._compiled: list[tuple[Sample, CompiledEdges]] = []
         if edges and not edges.of_matrices(sample.edges, config):
@@ -142,7 +152,8 @@ class SamplePlan:
         self._first = sample
 
     def place(self, memory: MemoryMap) -> None:
-        """Allocate regions for edges in a ``MemoryMap``."""
+        """Allocate regions for edges in a ``MemoryMap``: two for each list if there are two places.
+        """
         for edges, strips in self._matrices(self._first, self._first):
             rows = self.following if edges.uses == (_FIRST,) and self._ahead else self.vertices
             places = []
@@ -150,15 +161,21 @@ class SamplePlan:
                 sizes = {Listing.SEND_LIST: self._list_words(edges, messages),
                          Listing.EDGE_SET: self._set_words(messages)}
                 lists, sets = (
-                    memory.words(f"{listing} of {edges.name}, rows from {strip.first}", 1, count,
-                                 listing) for listing, count in sizes.items())
-                self._regions[edges.name, strip.first] = lists, sets
+                    self._place(memory, f"{listing} of {edges.name}, rows from {strip.first}",
+                                count, listing) for listing, count in sizes.items())
+                self._regions[edges.name, strip.first] = lists.name, sets.name
                 places.append(PlacedMessages(lists.address, sets.address, messages.load,
                                              rows[edges.source].entry, self._names_rows(edges)))
             users = self.roots if edges.root else self.messages
             users.update(dict.fromkeys(edges.uses, places))
             if not edges.root and not self.traffic:
                 self.traffic = self._traffic([messages for _, messages in strips])
+
+    def _place(self, memory: MemoryMap, name: str, count: int, listing: Listing) -> Region:
+        if self.twice:
+            self.pairs.append((name, second(name)))
+            memory.words(second(name), 1, count, listing)
+        return memory.words(name, 1, count, listing)
 
     def _list_words(self, edges: EdgeMatrix, messages: Messages) -> int:
         if not self.capacity:
@@ -251,6 +268,14 @@ class SamplePlan:
         return self._resident
 
     @property
+    def twice(self) -> bool:
+        """Whether there are two places for what a batch brings: one for each of steps in turn.
+
+        Features that a batch brings are too large for that.
+        """
+        return self._ahead and self._resident
+
+    @property
     def feature_rows(self) -> int:
         """Rows of input features that the largest core holds."""
         if not self._resident:
@@ -281,8 +306,16 @@ class SamplePlan:
         return [self._table.counts(core, self._config.cores, rows)
                 for core in range(self._config.cores)]
 
-    def images(self, sample: Sample, following: Sample) -> list[Image]:
+    def images(self, sample: Sample, following: Sample,
+               regions: Mapping[str, Region]) -> list[Image]:
         """For each core, (region name, words) pairs of the edges, as ``row_table``.
+
+        Parameters
+        ----------
+        sample, following : Sample
+            What a step trains on, and works ahead for.
+        regions : dict
+            Where everything lies in that step.
 
         Raises
         ------
@@ -292,7 +325,7 @@ class SamplePlan:
         images: list[Image] = [[] for _ in range(self._config.cores)]
         for edges, strips in self._matrices(sample, following):
             for strip, messages in strips:
-                lists, sets = self._regions[edges.name, strip.first]
+                lists, sets = (regions[name] for name in self._regions[edges.name, strip.first])
                 send_lists = messages.send_lists
                 if self._names_rows(edges):
                     send_lists = self._records(
