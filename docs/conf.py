@@ -20,8 +20,6 @@ copybutton_prompt_text = "$ "  # what a console prints before a command is not p
 
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
-# Pages are read on code hosts, too: links to files that are no pages of the site stay as they are.
-suppress_warnings = ["myst.xref_missing"]
 
 autodoc_default_options = {"members": True, "member-order": "bysource"}
 autodoc_class_signature = "separated"

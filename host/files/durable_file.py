@@ -24,8 +24,8 @@ def write_durably(path: Path, content: bytes) -> None:
     OSError
         If it cannot be written, or is a device, a pipe or a folder; the old one stays.
     """
+    _require_regular(path)
     given, path = path, path.resolve()
-    _require_regular(given)
     written = _beside(path)
     try:
         with written.open("wb") as file:
@@ -64,6 +64,8 @@ def require_folder(folder: Path) -> None:
 
 def _require_regular(path: Path) -> None:
     """Raise ``OSError`` if there is something at ``path`` that is no regular file."""
+    if os.path.islink(os.path.realpath(path)):
+        raise OSError(errno.ELOOP, "it is a link that leads back to itself", str(path))
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "it is no regular file, so it cannot be replaced", str(path))
 

@@ -12,6 +12,7 @@ from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
 from hypercast.host.fuzzing.catalogue import kind_of
+from hypercast.host.fuzzing.options import build_network_of_trials
 from hypercast.host.fuzzing.trial import READ, REFUSED, SAME
 from hypercast.host.fuzzing.worker import NOTE, TRACEBACK, WRONG, Make, make_trial, work
 
@@ -80,6 +81,9 @@ def run_trials(seed: int, numbers: Sequence[int],
     make : callable
         Makes a trial, as ``make_trial`` does.
     """
+    if make is make_trial:
+        progress("building the network that trials simulate")
+        build_network_of_trials()
     outcomes = []
     with tempfile.TemporaryDirectory(prefix="hypercast-fuzz-") as root:
         workers = [_Worker(seed, Path(root), patience, make) for _ in os.sched_getaffinity(0)]

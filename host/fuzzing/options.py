@@ -9,7 +9,7 @@ from hypercast.host.fuzzing.command import run_command
 from hypercast.host.fuzzing.kept_runs import short_runs
 from hypercast.host.fuzzing.trial import READ, REFUSED, Trial, require
 
-__all__ = ["try_options"]
+__all__ = ["build_network_of_trials", "try_options"]
 
 #: Options of a short training to values that make sense, and to the description's section and key.
 _TRAINING = {
@@ -42,6 +42,8 @@ _NEEDS = {"--split-seed": ("--split",), "--batch": ("--sampler",),
           "--parts": ("--sampler=cut",),
           "--betas": ("--optimiser=adam",), "--epsilon": ("--optimiser=adam",),
           "--gin-epsilon": ("--model=gin",)}
+#: The smallest network, and few messages: all trials simulate the same.
+_NETWORK = "--dimensions=1", "--planes=1", "--messages=20"
 _FIELDS = ("dimensions", "lanes", "planes", "eject", "buffer_depth", "element_width", "weight_rows",
            "channel_words", "operand_words", "bypass_rows", "adam", "program_rows", "tensors", "x")
 _TEXTS = ("x", "ä", "karate", "1,2,3", ",", "1,", "50/50", "60/20/20/0", "100/0/0", "1e-320",
@@ -57,6 +59,11 @@ def _damaged_value(random: Random, option: str) -> str:
     if option in ("--epochs", "--walk", "--coverage", "--layers", "--batch"):
         values = [value for value in values if value not in _TOO_LONG]
     return random.choice(values)
+
+
+def build_network_of_trials() -> None:
+    """Build the network that trials simulate: they have too little memory and time for that."""
+    run_command([], "noc", *_NETWORK, "--json")
 
 
 def try_options(trial: Trial) -> str:
@@ -129,14 +136,13 @@ def _model(trial: Trial) -> str:
 
 
 def _noc(trial: Trial) -> str:
-    """Few messages through the smallest network, the same in all trials."""
+    """Messages through a network."""
     options = {"--seed": "1", "--rate": "0.5", "--stalls": "0.5"}
     damaged = trial.random.choice(list(options))
     options[damaged] = _damaged_value(trial.random, damaged)
     arguments = [f"{option}={value}" for option, value in options.items()]
     trial.note(f"noc {' '.join(arguments)[:300]}")
-    printed = run_command(["--", "rate"], "noc", "--dimensions=1", "--planes=1", "--messages=20",
-                          *arguments, "--json")
+    printed = run_command(["--", "rate"], "noc", *_NETWORK, *arguments, "--json")
     return REFUSED if printed is None else READ
 
 

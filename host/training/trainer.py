@@ -196,9 +196,12 @@ class Trainer:
                 raise DescriptionError("[graph] needs source, the name of a bundled graph or a "
                                        "path; give a graph that was made in Python itself")
             graph = source.load()
-        return cls(graph, description.model, description.device,
-                   sampling=description.sampling, source=source,
-                   **description.stopping.values(), **recipe_values(description.recipe), **options)
+        try:
+            return cls(graph, description.model, description.device, source=source,
+                       sampling=description.sampling, **description.stopping.values(),
+                       **recipe_values(description.recipe), **options)
+        except DescriptionError as error:
+            raise description.named(error) from error
 
     @classmethod
     def of_run(cls, folder: str | PathLike[str], device: str = "reference", *,

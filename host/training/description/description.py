@@ -2,7 +2,7 @@
 
 import difflib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from os import PathLike
 from pathlib import Path
@@ -43,6 +43,8 @@ class Description:
     sampling : Sampling
     device : Device
     stopping : Stopping
+    name : callable
+        Names the file and the line of a section's key, if that was read from a file.
     """
 
     graph: Source | None = None
@@ -51,6 +53,8 @@ class Description:
     sampling: Sampling = field(default_factory=Sampling)
     device: Device = field(default_factory=Device)
     stopping: Stopping = field(default_factory=Stopping)
+    name: Callable[[str, str], str] = field(
+        default=lambda section, key: "", repr=False, compare=False)
 
     @classmethod
     def of_sections(cls, sections: Mapping[str, Any]) -> Self:
@@ -100,6 +104,11 @@ class Description:
         """This description on another device, given by its name."""
         return replace(self, device=self.device.named(device))
 
+    def named(self, error: DescriptionError) -> DescriptionError:
+        """An error that was found later, with the file and the line of what is wrong."""
+        name = self.name(error.section, error.key)
+        return DescriptionError(f"{name}: {error}", error.section, error.key) if name else error
+
     def text(self) -> str:
         """The description as a TOML file, which ``load_description`` reads."""
         return tomli_w.dumps({name: {key: _short(value) for key, value in keys.items()}
@@ -143,8 +152,13 @@ def load_description(path: Path,
                          else value for key, value in keys.items()}
                for section, keys in (changes or {}).items()}
     merged = _merged(document.sections, changes)
+
+    def name(section: str, key: str) -> str:
+        given = key in changes.get(section, {}) or key not in document.sections.get(section, {})
+        return "" if given else f"{path}{document.place(section, key)}"
+
     try:
-        description = Description.of_sections(merged)
+        description = replace(Description.of_sections(merged), name=name)
     except DescriptionError as error:
         if error.key in changes.get(error.section, {}):
             raise

@@ -63,6 +63,16 @@ def test_what_is_no_regular_file_is_not_replaced(tmp_path):
     assert pipe.is_fifo() and [*tmp_path.iterdir()] == [pipe]
 
 
+@pytest.mark.parametrize("names", [("itself", "itself"), ("one", "other")])
+def test_links_in_a_circle_are_refused(tmp_path, names):
+    for name, target in dict.fromkeys([names, names[::-1]]):
+        (tmp_path / name).symlink_to(target)
+    for write in (lambda path: write_durably(path, b"new"), require_writable):
+        with pytest.raises(OSError, match="leads back to itself"):
+            write(tmp_path / names[0])
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == sorted(set(names))
+
+
 def test_a_link_stays_and_a_file_keeps_its_mode(tmp_path):
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_bytes(b"old")
