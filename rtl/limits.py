@@ -6,7 +6,7 @@ from hypercast.rtl.isa import CLASSES_WIDTH
 __all__ = [
     "ADAM_CYCLES", "BIAS_GROUPS", "BURST", "CLASSES", "DRAIN_CYCLES", "ISSUE_CYCLES", "PEAK_WIDTH",
     "QUOTIENT_CYCLES", "UPDATE_CYCLES", "VECTOR_ISSUE_CYCLES", "VECTOR_TURNAROUND", "array_cycles",
-    "group_size", "row_interval",
+    "bursts_under_way", "group_size", "row_interval",
 ]
 
 #: Most words a read or write burst can have.
@@ -36,6 +36,12 @@ BIAS_GROUPS = 8
 def array_cycles(config: Config) -> int:
     """Cycles from a word to its result in the systolic array, but for its multiplexers."""
     return 2 * config.lanes + 2
+
+
+def bursts_under_way(config: Config) -> int:
+    """Bursts that each memory channel can have under way; of two words each they hide its latency.
+    """
+    return max(16, config.memory_latency // 2 + 4)
 
 
 def group_size(config: Config) -> int:

@@ -26,6 +26,7 @@ from hypercast.rtl.limits import (
     VECTOR_ISSUE_CYCLES,
     VECTOR_TURNAROUND,
     array_cycles,
+    bursts_under_way,
     group_size,
     row_interval,
 )
@@ -53,8 +54,12 @@ _DRAIN_START, _MASK_HIDDEN = 14, 6
 _LOSS_STAGES = 40
 #: Cycles of an UPDATE from its state to its first element, and from the last one to its write.
 _UPDATE_ENDS = 9
-#: Share of cycles in which a channel that stalls moves a word: no refresh, and no other stall.
-_STALLED_RATE = (1 - 88 / 975) * 15 / 16
+#: Share of cycles in which a channel that stalls moves a word: no refresh, and no other stall; and
+#: in which it takes a request.
+_REFRESHED = 1 - 88 / 975
+_STALLED_RATE, _STALLED_REQUESTS = _REFRESHED * 15 / 16, _REFRESHED * 3 / 4
+#: Bursts that wait for their first word in a simulated channel.
+_WAITING = 32
 
 
 def _of_vector_unit(opcode: Opcode) -> bool:
@@ -126,6 +131,15 @@ class Timing:
         # Idleness is registered, and reduced over cores.
         self._control = _CONTROL + max(1, (config.dimensions + 1) // 2)
 
+    def _singles(self, count: float) -> float:
+        """Cycles for ``count`` words of a channel, each read by a burst of its own."""
+        config = self._config
+        rate = min(1, bursts_under_way(config) / (config.memory_latency + 1),
+                   _WAITING / config.memory_latency)
+        if config.memory_stalls:
+            rate = min(rate * _REFRESHED, _STALLED_REQUESTS)
+        return count / rate
+
     def _words(self, count: float) -> float:
         """Cycles for ``count`` consecutive words of a channel."""
         return count / self._rate
@@ -177,7 +191,8 @@ class Timing:
         config = self._config
         records = load.rows * config.send_record_width / config.word_width
         added = load.arrivals * self._unevenness
-        busiest = max(self._words(rows), load.rows if indexed else 0, load.sent, load.links, load.ejected, added,
+        busiest = max(self._singles(rows) if indexed else self._words(rows),
+                      load.rows if indexed else 0, load.sent, load.links, load.ejected, added,
                       self._words(load.words))
         reads = {"features_read": 0, "gradients_read": load.total_words + math.ceil(
             load.total_rows * config.send_record_width / config.word_width)}
