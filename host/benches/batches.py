@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -150,4 +151,4 @@ def _brought(job: Job, samples: Sequence[Sample]) -> float:
     """Values of 32 bits that are written for a batch, in the mean."""
     return float(np.mean([sum(len(block.words) for blocks in (count_blocks, memory_blocks)
                               for block in blocks(with_sample(job, sample, following)))
-                          for sample, following in zip(samples, samples[1:], strict=False)]))
+                          for sample, following in pairwise(samples)]))

@@ -46,7 +46,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
         widths = (graph.features, hidden, graph.classes)
         workload = choose_orders(Workload.of_statistics(
             batch.vertices, [block.entries for block in batch.blocks], Network.of_widths(widths),
-            _CONFIG, sampled=True, pipelined=True))
+            _CONFIG, sampled=True, pipelined=True, resident=True))
         step = predict(workload)
         figures += _step(title, workload, step)
         gathered = step.cycles + gathering_cycles(workload)
@@ -116,7 +116,7 @@ def _samples(name: str, graph: GraphStatistics) -> Iterator[Figure]:
     for hidden in _HIDDEN:
         widths = (graph.features, hidden, graph.classes)
         counted = choose_orders(Workload.of_batch(
-            matrices, Network.of_widths(widths), _CONFIG, pipelined=True))
+            matrices, Network.of_widths(widths), _CONFIG, pipelined=True, resident=True))
         step = predict(counted)
         for kind, cycles in _baselines("neighbour", batch, widths).items():
             yield Figure(name=f"{title}, {hidden} hidden: {kind} {_NAMES[kind]}",

@@ -112,7 +112,8 @@ class Layout:
                 else int(words.sum(axis=1).max()))
         weights, weight_rows = place_weights(network, memory, config, read, adam=adam)
         return cls(network=network, config=config, vertices=vertices, labels=labels,
-                   memory=memory, weights=weights, weight_rows=weight_rows, words=words, ahead=ahead)
+                   memory=memory, weights=weights, weight_rows=weight_rows, words=words,
+                   ahead=ahead)
 
     @property
     def first_panels(self) -> list[int]:

@@ -33,8 +33,9 @@ from hypercast.rtl.limits import (
 
 __all__ = ["Duration", "Timing", "issue_interval", "turnaround"]
 
-#: Cycles from a request to its word, on top of the memory's: reader, crossbar, queue.
-_READER = 5
+#: Cycles from a request to its word, on top of the memory's: reader, crossbar, queue; and in the
+#: crossbar alone, which has a place for each burst under way.
+_READER, _CROSSBAR = 5, 2
 #: Cycles from issue to the engine's start, and from its end until all cores know.
 _CONTROL = 4
 #: Cycles of a router, and of all that a flit passes besides: injection and ejection.
@@ -58,8 +59,6 @@ _UPDATE_ENDS = 9
 #: in which it takes a request.
 _REFRESHED = 1 - 88 / 975
 _STALLED_RATE, _STALLED_REQUESTS = _REFRESHED * 15 / 16, _REFRESHED * 3 / 4
-#: Bursts that wait for their first word in a simulated channel.
-_WAITING = 32
 
 
 def _of_vector_unit(opcode: Opcode) -> bool:
@@ -134,8 +133,7 @@ class Timing:
     def _singles(self, count: float) -> float:
         """Cycles for ``count`` words of a channel, each read by a burst of its own."""
         config = self._config
-        rate = min(1, bursts_under_way(config) / (config.memory_latency + 1),
-                   _WAITING / config.memory_latency)
+        rate = min(1, bursts_under_way(config) / (config.memory_latency + _CROSSBAR))
         if config.memory_stalls:
             rate = min(rate * _REFRESHED, _STALLED_REQUESTS)
         return count / rate
@@ -197,8 +195,9 @@ class Timing:
         reads = {"features_read": 0, "gradients_read": load.total_words + math.ceil(
             load.total_rows * config.send_record_width / config.word_width)}
         reads[self._channel(channel, "read")] += total
+        reads_in_turn = 1 if bypassed else 3 if indexed else 2
         return self._duration(
-            (1 if bypassed else 3 if indexed else 2) * self._read + _AGGREGATE + self._network + busiest,
+            reads_in_turn * self._read + _AGGREGATE + self._network + busiest,
             fill=self._fill(), words=self._on(channel, rows, load.words + records),
             demands={"injection": load.sent, "ejection": load.ejected, "aggregators": added},
             work={"sent": load.messages, "edges": load.edges, **reads})

@@ -7,12 +7,10 @@ from amaranth.lib.wiring import In, Out
 from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import Channel
 from hypercast.rtl.lib.skid_buffer import SkidBuffer
+from hypercast.rtl.limits import OUTSTANDING
 from hypercast.rtl.memory.axi4 import BOUNDARY, Axi4Read, Response, byte_address
 
-__all__ = ["OUTSTANDING", "AxiReader"]
-
-#: Bursts that can be under way.
-OUTSTANDING = 64
+__all__ = ["AxiReader"]
 
 
 class AxiReader(wiring.Component):

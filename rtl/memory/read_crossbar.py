@@ -20,10 +20,9 @@ class ReadCrossbar(wiring.Component):
 
     Both channels work at the same time, for different clients: a client that changes channels
     waits until all its words from the other one have arrived. Each channel moves a word per cycle
-    and has up to 16 bursts under way, more if a ``memory_latency`` above 24 asks for it. That is
-    enough for bursts of two words; if the latency is long, bursts of one word come at half the
-    pace. Requests and words pass a register each: together they add two cycles to the memory's
-    latency.
+    and has up to 16 bursts under way, or up to 64 if a ``memory_latency`` above 8 asks for them.
+    That is enough for bursts of a word each, unless the latency is longer than 56 cycles. Requests
+    and words pass a register each: together they add two cycles to the memory's latency.
 
     Parameters
     ----------
