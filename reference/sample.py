@@ -70,7 +70,7 @@ class GraphRows(NamedTuple):
 
     @property
     def chosen(self) -> Mantissas:
-        """Those rows alone."""
+        """The rows alone."""
         return Mantissas(self.matrix.values[self.rows], self.matrix.exponent)
 
 

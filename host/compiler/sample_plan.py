@@ -281,7 +281,8 @@ class SamplePlan:
         if not self._resident:
             return self.vertices[0].rows
         assert self._first.origin
-        return -(-self._first.origin.matrix.values.shape[0] // self._config.cores)
+        vertices: int = self._first.origin.matrix.values.shape[0]
+        return -(-vertices // self._config.cores)
 
     def rows_of(self, entry: int) -> range:
         """Range of rows, of the largest core, that an entry of the row table is of."""

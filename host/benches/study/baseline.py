@@ -14,7 +14,7 @@ from hypercast.host.benches.study.batch import Batch
 from hypercast.rtl.config import Config
 
 __all__ = [
-    "EFFICIENCY_AFTER", "HP_GNN", "RANDOM_EFFICIENCY", "Accelerator", "like_ours", "step_seconds",
+    "HP_GNN", "Accelerator", "like_ours", "step_seconds",
 ]
 
 #: Elements that an aggregation unit takes in a cycle.
