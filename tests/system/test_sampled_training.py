@@ -24,6 +24,7 @@ from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, 
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.tensor import Kind, Tensor
 from hypercast.rtl.isa import Split
+from hypercast.rtl.registers import Status, register
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport
 from tests.system.chips import CHIPS, WIDE, random_graph
 
@@ -58,7 +59,7 @@ def network_of(name, *, order=COMBINE_FIRST, dropout=0.5, **additions):
 
 
 def check(network, config, samples, recipe, capacity=None, *, ahead=False, resident=False,
-          foreseen=None):
+          foreseen=None, open_chip=CxxrtlTransport):
     """Train on all samples; every word of every step must be equal.
 
     If steps work ahead, they do not at the end of the first half of the samples, nor at that of
@@ -70,7 +71,7 @@ def check(network, config, samples, recipe, capacity=None, *, ahead=False, resid
     notices = []
     job = compile_job(model, config, capacity=capacity or Capacity.of(samples),
                       ahead=ahead, resident=resident)
-    chip = ChipDevice(CxxrtlTransport(config), job, model, progress=notices.append)
+    chip = ChipDevice(open_chip(config), job, model, progress=notices.append)
     total = Comparison()
     try:
         ends = len(samples) // 2, len(samples)
@@ -127,6 +128,62 @@ def test_features_that_stay(config, draw, ahead):
     recipe = Recipe(element_width=config.element_width)
     samples = samples_of(network, recipe, "gcn", draw=draw)
     check(network, config, samples, recipe, ahead=ahead, resident=True)
+
+
+class Watched(CxxrtlTransport):
+    """A chip with a bulk port that counts the bytes it is brought, by whether a program runs."""
+
+    def __init__(self, config):
+        super().__init__(config, bulk=True)
+        self.brought = {True: [], False: []}
+
+    def write_bulk(self, address, data):
+        running = bool(Status(self.read(register("status"))) & Status.RUNNING)
+        self.brought[running].append(len(data))
+        super().write_bulk(address, data)
+
+
+@pytest.mark.parametrize("draw", [None, "nodes"])
+def test_lists_come_while_a_step_runs(draw):
+    """Of all steps but the first of an epoch, and those before which nobody knew what comes."""
+    network, recipe = network_of("gcn", order=AGGREGATE_FIRST, dropout=0.0), Recipe()
+    samples, chips = samples_of(network, recipe, "gcn", draw=draw), []
+
+    def open_chip(config):
+        chips.append(Watched(config))
+        return chips[-1]
+
+    assert not check(network, WIDE, samples, recipe, ahead=True, resident=True,
+                     open_chip=open_chip)
+    [chip] = chips
+    # Two lists of three matrices, and labels, for each step but the last of an epoch; some come
+    # when a step this short has ended.
+    most = (2 * 3 + 1) * WIDE.cores * (len(samples) - 2)
+    assert most / 2 < len(chip.brought[True]) <= most
+
+
+def test_a_batch_that_nobody_announced():
+    """Another sample than was brought, the same one again, and one that is too large."""
+    network, recipe = network_of("gcn", order=AGGREGATE_FIRST, dropout=0.0), Recipe()
+    small, large, *others = sorted(samples_of(network, recipe, "gcn"),
+                                   key=lambda sample: sample.edges[0].nnz, reverse=True)[::-1]
+    model = model_of(network, recipe, small)
+    reference = ReferenceDevice(model_of(network, recipe, small))
+    job = compile_job(model, WIDE, capacity=Capacity(rows=small.rows, edges=1.0), ahead=True,
+                      resident=True)
+    chip, total = ChipDevice(CxxrtlTransport(WIDE), job, model), Comparison()
+    try:
+        for taken in ((small, small, small), (small, small, large), (small, large, small),
+                      (others[-1], small, large), (small,), (), (), (large, small, others[0])):
+            if taken:
+                reference.take(taken[0])
+                chip.take(*taken)
+            reference.train_step()
+            chip.train_step()
+            total.add(compare(reference.snapshot(), chip.snapshot(), WIDE.lanes))
+    finally:
+        chip.close()
+    assert total.words and total.equal == total.words, str(total)
 
 
 class Source:
