@@ -1,5 +1,6 @@
 """All proofs."""
 
+from hypercast.proofs.aggregation import row_requests
 from hypercast.proofs.control import axi_lite, controller, window
 from hypercast.proofs.folding import fold, pace
 from hypercast.proofs.lib import (
@@ -20,7 +21,7 @@ __all__ = ["BLOCKS", "PROOFS"]
 
 _MODULES = (
     fifo, skid_buffer, round_robin_arbiter, priority_arbiter, stream_merge, unpacker,
-    burst_reader,
+    burst_reader, row_requests,
     ejection_port, input_buffer, link_output, router,
     axi_reader, axi_writer, read_crossbar, write_crossbar,
     credit_fifo,

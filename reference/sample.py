@@ -28,7 +28,7 @@ from hypercast.reference.recipe import Recipe
 from hypercast.reference.rows import AllRows
 from hypercast.rtl.isa import MINIMUM_EXPONENT, Split
 
-__all__ = ["Mantissas", "Sample"]
+__all__ = ["GraphRows", "Mantissas", "Sample"]
 
 
 class Mantissas(NamedTuple):
@@ -52,6 +52,26 @@ class Mantissas(NamedTuple):
         Smaller mantissas have smaller sums: fewer digits of them are sent.
         """
         return cls(*without_common_factor(*quantize(matrix, width)))
+
+
+class GraphRows(NamedTuple):
+    """Some rows of a whole graph's features.
+
+    Attributes
+    ----------
+    matrix : Mantissas
+        Features of the whole graph.
+    rows : (rows,) array of int64
+        Which rows, in order; each at most once.
+    """
+
+    matrix: Mantissas
+    rows: IntArray
+
+    @property
+    def chosen(self) -> Mantissas:
+        """The rows alone."""
+        return Mantissas(self.matrix.values[self.rows], self.matrix.exponent)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -87,6 +107,8 @@ class Sample:
         The weight that ``LOSS_WEIGHT_ONE`` stands for.
     place : AllRows
         Which rows these are, where several processes share a sample.
+    origin : GraphRows or None
+        Which rows of a whole graph the features are, if they are of one.
     """
 
     edges: tuple[SparseArray, ...]
@@ -100,10 +122,11 @@ class Sample:
     loss_weights: IntArray
     loss_unit: float
     place: AllRows = field(default_factory=AllRows)
+    origin: GraphRows | None = None
 
     @classmethod
     def of(cls, network: Network, recipe: Recipe, adjacency: SparseArray | Sequence[SparseArray],
-           features: FloatMatrix | Mantissas, labels: npt.ArrayLike, splits: npt.ArrayLike,
+           features: FloatMatrix | Mantissas | GraphRows, labels: npt.ArrayLike, splits: npt.ArrayLike,
            loss_weights: npt.ArrayLike | None = None, loss_unit: float | None = None) -> Self:
         """Round real matrices.
 
@@ -116,7 +139,7 @@ class Sample:
         adjacency : scipy.sparse array, or a sequence of them
             Edge weights, row i holding the edges towards vertex i: of all layers, or of each. Those
             of layers may have fewer rows than columns.
-        features : array, scipy.sparse array or Mantissas
+        features : array, scipy.sparse array, Mantissas or GraphRows
             Rows of the input.
         labels : (T,) array of int, or (T, C) array of bool
             As the recipe's loss takes them.
@@ -136,7 +159,10 @@ class Sample:
         """
         layers = len(network.layers)
         matrices = list(adjacency) if isinstance(adjacency, Sequence) else [adjacency] * layers
-        if not isinstance(features, Mantissas):
+        origin = features if isinstance(features, GraphRows) else None
+        if origin:
+            features = origin.chosen
+        elif not isinstance(features, Mantissas):
             features = Mantissas.of_features(features, recipe.element_width)
         labels = checked_labels(labels, recipe.loss, network.classes)
         splits = np.asarray(splits, dtype=np.int64)
@@ -154,7 +180,7 @@ class Sample:
         return cls(edges=edges, edge_exponent=rounded.exponent, edge_error=rounded.error,
                    root_weight=root_weight, element_width=recipe.element_width,
                    features=features, labels=labels, splits=splits, loss_weights=weights,
-                   loss_unit=unit)
+                   loss_unit=unit, origin=origin)
 
     @property
     def loss_scale(self) -> float:

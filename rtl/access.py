@@ -60,6 +60,9 @@ class Access:
         Whether it is the other channel than that.
     panels : bool
         Whether it has the operand ``panels`` of them, ``stride`` words apart; else one.
+    anywhere : bool
+        Whether a list in memory says which rows are used, from the one that ``field`` says on; else
+        they follow each other.
     """
 
     mode: Mode
@@ -69,6 +72,7 @@ class Access:
     channel: str | int = 1
     opposite: bool = False
     panels: bool = False
+    anywhere: bool = False
 
     def applies(self, fields: Mapping[str, int]) -> bool:
         """Whether a decoded instruction uses the place."""

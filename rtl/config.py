@@ -21,7 +21,7 @@ from hypercast.rtl.isa import (
 __all__ = ["PRESETS", "Config", "ConfigurationError"]
 
 #: Changes whenever registers, instructions or memory formats change meaning.
-INTERFACE_VERSION = 12
+INTERFACE_VERSION = 13
 
 
 class ConfigurationError(ValueError):
@@ -214,11 +214,19 @@ class Config:
 
     @property
     def send_record_width(self) -> int:
-        """Bits of a send-list record: the destinations, then two bits of plane, padded."""
+        """Bits of a send-list record: the destinations, the plane, then ``skip_width`` of skip."""
         width = 32
         while width < self.cores + 2:
             width *= 2
         return width
+
+    @property
+    def skip_width(self) -> int:
+        """Highest bits of a send-list record: how far an indexed list's position moves on.
+
+        They are what the destinations and two bits of plane leave: 14 bits with 16 cores.
+        """
+        return self.send_record_width - self.cores - 2
 
     @property
     def mask_rows(self) -> int:

@@ -259,12 +259,14 @@ OPERATIONS = {
         operands=(
             ("vertices", VERTICES_WIDTH), ("buffer", 1), ("channel", 1), ("address", ADDRESS_WIDTH),
             ("send_list", ADDRESS_WIDTH), ("edge_set", ADDRESS_WIDTH), ("prefetch", 1),
-            *_BYPASSED),
+            *_BYPASSED, ("indexed", 1)),
         accesses=(
             _EDGES,
             Access(mode=Mode.READ, store=Store.SEND_LIST, field="send_list",
                    when={"prefetch": _OFF}),
-            replace(_SENT, when={"prefetch": _OFF, "bypassed": _OFF}),
+            replace(_SENT, when={"prefetch": _OFF, "bypassed": _OFF, "indexed": _OFF}),
+            replace(_SENT, when={"prefetch": _OFF, "bypassed": _OFF, "indexed": _ON},
+                    anywhere=True),
             Access(mode=Mode.READ, store=Store.SEND, field="bypass_base",
                    when={"prefetch": _OFF, "bypassed": _ON}),
             Access(mode=Mode.ADD, store=Store.AGGREGATION, field="", when={"prefetch": _OFF})),

@@ -21,7 +21,7 @@ from hypercast.rtl.network.age import FRAME_WIDTH
 __all__ = [
     "BEAT_WIDTH", "CONTROL", "OPERANDS", "AccumulatorPort", "BypassPort", "Channel", "FlitKind",
     "HostRequest", "Issue", "Link", "ReadPort", "WeightPort", "WritePort", "accumulator_row",
-    "bulk_request", "bulk_width", "flit", "operands", "weight_row",
+    "bulk_request", "bulk_width", "flit", "operands", "send_record", "weight_row",
 ]
 
 #: Bits of a beat of the bulk port.
@@ -53,6 +53,19 @@ def flit(config: Config) -> data.StructLayout:
         "digit": unsigned(DIGITS_WIDTH),
         "index": unsigned(config.index_width),
         "payload": unsigned(config.data_width),
+    })
+
+
+def send_record(config: Config) -> data.StructLayout:
+    """Layout of a send list's record, ``config.send_record_width`` bits.
+
+    ``destinations`` is relative to the sender, as a flit's. ``skip`` is what an indexed list's
+    record adds to the position; it is zero in other lists.
+    """
+    return data.StructLayout({
+        "destinations": unsigned(config.cores),
+        "plane": unsigned(2),
+        "skip": unsigned(config.skip_width),
     })
 
 

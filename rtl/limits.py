@@ -4,13 +4,15 @@ from hypercast.rtl.config import Config
 from hypercast.rtl.isa import CLASSES_WIDTH
 
 __all__ = [
-    "ADAM_CYCLES", "BIAS_GROUPS", "BURST", "CLASSES", "DRAIN_CYCLES", "ISSUE_CYCLES", "PEAK_WIDTH",
-    "QUOTIENT_CYCLES", "UPDATE_CYCLES", "VECTOR_ISSUE_CYCLES", "VECTOR_TURNAROUND", "array_cycles",
-    "group_size", "row_interval",
+    "ADAM_CYCLES", "BIAS_GROUPS", "BURST", "CLASSES", "DRAIN_CYCLES", "ISSUE_CYCLES", "OUTSTANDING",
+    "PEAK_WIDTH", "QUOTIENT_CYCLES", "UPDATE_CYCLES", "VECTOR_ISSUE_CYCLES", "VECTOR_TURNAROUND",
+    "array_cycles", "bursts_under_way", "group_size", "row_interval",
 ]
 
 #: Most words a read or write burst can have.
 BURST = 16
+#: Bursts that an AXI4 manager, or a simulated memory channel, can have under way.
+OUTSTANDING = 64
 #: Most classes a row of logits can have.
 CLASSES = 1 << CLASSES_WIDTH - 1
 #: Bits of a peak: of the bit length of a magnitude.
@@ -36,6 +38,15 @@ BIAS_GROUPS = 8
 def array_cycles(config: Config) -> int:
     """Cycles from a word to its result in the systolic array, but for its multiplexers."""
     return 2 * config.lanes + 2
+
+
+def bursts_under_way(config: Config) -> int:
+    """Bursts that each memory channel can have under way.
+
+    They hide the latency even if they are of a word each, unless that takes more than an AXI4
+    manager has under way.
+    """
+    return max(16, min(OUTSTANDING, config.memory_latency + 8))
 
 
 def group_size(config: Config) -> int:

@@ -12,6 +12,7 @@ __all__ = ["BENCHES", "SEEDED", "run"]
 BENCHES = {
     "accuracy": "accuracy of models, losses and samplers, next to float64",
     "area": "estimated area against synthesis, and area of one router, by open synthesis",
+    "batches": "trainings on samples: features stay on the chip, lists come while a step runs",
     "bits": "whole trainings on the simulated chip, word for word equal to the reference",
     "board": "the bitstream of a ULX3S by open tools, what fits, and clocks of router and array",
     "boards": "several boards train together: the bits of one, kills, division, memory",

@@ -1,5 +1,6 @@
 """Compiles a training job: memory map, images and program for one configuration."""
 
+import itertools
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ from hypercast.host.compiler.features import Features, fill_dense
 from hypercast.host.compiler.images import Image
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.label_list import LabelFormat, fill_labels
-from hypercast.host.compiler.layout import NEXT_ENTRIES, Layout
+from hypercast.host.compiler.layout import NEXT_ENTRIES, SUMS, SUMS_AHEAD, Layout
 from hypercast.host.compiler.lowering import Program
 from hypercast.host.compiler.memory_map import CapacityError, require_capacity
 from hypercast.host.compiler.packing import pack_rows
@@ -38,7 +39,7 @@ _SMALLER_SAMPLES = "take smaller samples: --batch, --fan-outs"
 
 def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True,
                 capacity: Capacity | None = None, edges: CompiledEdges | None = None,
-                ahead: bool = False) -> Job:
+                ahead: bool = False, resident: bool = False) -> Job:
     """Compile a model, as it stands before its first step.
 
     Parameters
@@ -56,26 +57,36 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
     ahead : bool
         Whether a step aggregates the input features of the next sample, at first of this one. There
         is no program for evaluations then: they would aggregate the next one's, too.
+    resident : bool
+        Whether the features of the whole graph, which the sample is of, are loaded once and stay:
+        send lists name the rows of them that a sample has.
 
     Raises
     ------
     CapacityError
         If something does not fit the configuration; names what, and which field to raise.
     ValueError
-        If a step is to work ahead, but the first layer does not aggregate first.
+        If a step is to work ahead, or features are to stay, but the first layer does not aggregate
+        first; or if they are to stay, but the sample does not say of what it is.
     """
     _check(model, config)
-    plan = SamplePlan(model.network, config, model.sample, capacity, edges, ahead=ahead)
+    origin = model.sample.origin if resident else None
+    if resident:
+        _check_resident(model)
+    plan = SamplePlan(model.network, config, model.sample, capacity, edges, ahead=ahead,
+                      resident=resident)
     labels = LabelFormat.of(model, several_samples=bool(capacity))
-    features = Features(model, plan.vertices[0].rows, config,
-                        word_sparse=word_sparse and not capacity)
+    features = Features(model, plan.feature_rows, config,
+                        word_sparse=word_sparse and not capacity,
+                        resident=origin.matrix if origin else None)
     layout = Layout.of(model.network, config, plan.vertices, labels, words=features.words,
-                       edges=plan.place, adam=model.recipe.optimiser == "adam", ahead=ahead)
+                       edges=plan.place, adam=model.recipe.optimiser == "adam", ahead=ahead,
+                       twice=plan.twice, feature_rows=plan.feature_rows)
     memory, weights = layout.memory, layout.weights
     features.place(memory, layout.first_panels)
     memory.check(dict.fromkeys(memory.regions, _SMALLER_SAMPLES) if capacity else features.remedies)
 
-    images = plan.images(model.sample, model.sample)
+    images = plan.images(model.sample, model.sample, memory.regions)
     features.fill(memory, images)
     fill_labels(model.sample, labels, images, config)
     bank, parameters = np.zeros((layout.weight_rows, config.lanes), np.int64), model.operands()
@@ -103,9 +114,12 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
             entries[entry] = row
     words = schedule.words
     require_capacity(config, "program_rows", len(words), "the program has that many instructions")
+    pairs = ((SUMS, SUMS_AHEAD), *plan.pairs) if ahead else ()
     job = Job(
         config=config, plan=plan, labels=labels, rows=model.sample.rows, program=words,
-        exchanged=exchanged(words, layout.memory, tensors) if ahead else [],
+        exchanged=exchanged(words, [(memory[one], memory[other]) for one, other in pairs],
+                            tensors) if ahead else [],
+        pairs=pairs,
         row_table=plan.row_table(model.sample, model.sample),
         entries=entries, phases=program.phases,
         updates=tuple(schedule.labels), tensors=tensors, exponents=exponents,
@@ -134,14 +148,22 @@ def compile_sampled(model: InitialModel, config: Config, capacity: Capacity,
     Raises
     ------
     CapacityError
-        If something does not fit the configuration, even if steps do not work ahead.
+        If something does not fit the configuration, even if steps do not work ahead and features
+        are brought by every sample.
     """
-    if ahead and model.network.layers[0].order == AGGREGATE_FIRST:
+    summed = model.network.layers[0].order == AGGREGATE_FIRST
+    *wanted, plain = itertools.product(
+        (True, False) if ahead and summed else (False,),
+        (True, False) if model.sample.origin and summed else (False,))
+    for early, resident in wanted:
         try:
-            return compile_job(model, config, capacity=capacity, edges=edges, ahead=True)
+            return compile_job(model, config, capacity=capacity, edges=edges, ahead=early,
+                               resident=resident)
         except CapacityError:
-            pass  # sums, lists, row counts or entries of the exponent file are too many
-    return compile_job(model, config, capacity=capacity, edges=edges)
+            pass  # features, sums, lists, row counts or entries of the exponent file are too many
+    early, resident = plain
+    return compile_job(model, config, capacity=capacity, edges=edges, ahead=early,
+                       resident=resident)
 
 
 def with_sample(job: Job, sample: Sample, following: Sample | None = None) -> Job:
@@ -155,8 +177,10 @@ def with_sample(job: Job, sample: Sample, following: Sample | None = None) -> Jo
         If there is not enough memory for it.
     """
     following = following if job.ahead and following else sample
-    row_table, images = job.plan.row_table(sample, following), job.plan.images(sample, following)
-    fill_dense(following.features.values, job.regions[FEATURES], images, job.config)
+    row_table = job.plan.row_table(sample, following)
+    images = job.plan.images(sample, following, job.regions)
+    if not job.plan.resident:
+        fill_dense(following.features.values, job.regions[FEATURES], images, job.config)
     fill_labels(sample, job.labels, images, job.config)
     return replace(job, rows=sample.rows, row_table=row_table, images=images,
                    exponents=job.exponents | _exponents(sample, following, job.exponents),
@@ -181,6 +205,16 @@ def _check(model: InitialModel, config: Config) -> None:
         raise CapacityError("the recipe's optimiser is adam, but the configuration's adam is "
                             "False: its chip has no unit for it; set adam to True, or train with "
                             "sgd")
+
+
+def _check_resident(model: InitialModel) -> None:
+    order = model.network.layers[0].order
+    if order != AGGREGATE_FIRST:
+        raise ValueError(f"the whole graph's features can stay in memory if the first layer is "
+                         f"{AGGREGATE_FIRST}, not {order}")
+    if model.sample.origin is None:
+        raise ValueError("the whole graph's features can stay in memory if the sample says which "
+                         "rows of them it has")
 
 
 def _matrix(values: IntArray) -> IntArray:

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypedDict, Unpack
 from hypercast.host.compiler.instruction import Accumulators, Name
 from hypercast.host.compiler.label_list import LabelFormat
 from hypercast.host.compiler.load import Load
-from hypercast.host.compiler.memory_map import Region
+from hypercast.host.compiler.memory_map import LABELS, Region
 from hypercast.host.compiler.operands import Operands, Use
 from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.timing import Timing
@@ -42,13 +42,15 @@ class Finish(TypedDict, total=False):
 class PlacedMessages(NamedTuple):
     """What brings a strip of rows their sums.
 
-    Addresses of send list and edge set, the load, and the row table entry of the rows walked.
+    Addresses of send list and edge set, the load, and the row table entry of the records walked:
+    one for each row, or those of a list that names rows if it is ``indexed``.
     """
 
     send_list: int
     edge_set: int
     load: Load
     entry: int = 0
+    indexed: bool = False
 
 
 @dataclass(kw_only=True)
@@ -177,10 +179,11 @@ class Emitter:
         self.schedule.add(
             Opcode.AGGREGATE, sent.fields, phase=phase,
             duration=self.timing.aggregate(
-                messages.load, region.channel, bypassed=not sent.memory),
+                messages.load, region.channel, bypassed=not sent.memory,
+                indexed=messages.indexed),
             reads=[*sent.reads, ("edges", messages.edge_set)], follows=sent.follows,
             accumulators=accumulators, vertices=messages.entry, channel=region.channel,
-            send_list=messages.send_list, edge_set=messages.edge_set)
+            send_list=messages.send_list, edge_set=messages.edge_set, indexed=messages.indexed)
 
     def _prefetch(self, phase: int, edge_set: int) -> None:
         """Before the first AGGREGATE of a program: its edges come while others are at work."""
@@ -255,7 +258,7 @@ class Emitter:
             writes=written.writes if train else (),
             vertices=vertices.entry, channel=region.channel, address=region.address,
             stride=region.stride, panels=panels, classes=classes,
-            info=self.regions["labels"].address, destination=self.regions[gradient].address,
+            info=self.regions[LABELS].address, destination=self.regions[gradient].address,
             a=self.tensor(logits), o=self.tensor(gradient), peak_of=self.tensor(gradient),
             open=train, headroom=self.headroom(gradient), train=train)
 

@@ -1,41 +1,47 @@
-"""Exchanges the places of the input features' sums, of a batch and of the next one, in a program.
+"""Exchanges places in a program: those of a batch, and those of the next one.
 
 A step that works ahead leaves the next batch's sums beside its own, which it still reads. So the
-next step finds its own where this one left them, and leaves others where this one's were.
+next step finds its own where this one left them, and leaves others where this one's were. Lists can
+lie in two places likewise: a step reads those in one of them, while the next batch's are brought to
+the other.
 """
 
 from collections.abc import Mapping, Sequence
 
 from hypercast.host.compiler.layout import SUMS, SUMS_AHEAD
-from hypercast.host.compiler.memory_map import MemoryMap
+from hypercast.host.compiler.memory_map import Region
 from hypercast.reference.tensor import Tensor
-from hypercast.rtl.isa import Opcode, decode, encode
+from hypercast.rtl.access import Store
+from hypercast.rtl.isa import OPERATIONS, Opcode, decode, encode
 
 __all__ = ["exchanged"]
 
 #: Fields that name entries of the exponent file.
 _ENTRIES = ("a", "b", "o", "peak_of", "bias_tensor")
+#: What lies in the memory channels and can have two places.
+_STORES = (Store.MATRIX, Store.EDGE_SET, Store.SEND_LIST, Store.LABELS)
 
 
-def exchanged(words: Sequence[int], memory: MemoryMap, tensors: Mapping[Tensor, int]) -> list[int]:
-    """The program with both places, and both entries of the exponent file, exchanged.
+def exchanged(words: Sequence[int], pairs: Sequence[tuple[Region, Region]],
+              tensors: Mapping[Tensor, int]) -> list[int]:
+    """The program with the places of each pair, and both entries of the sums, exchanged.
 
     Parameters
     ----------
     words : sequence of int
         Encoded instructions.
-    memory : MemoryMap
-        Where both lie: in one channel.
+    pairs : sequence of (Region, Region)
+        Places, both of each pair in one channel.
     tensors : dict
         Entry of the exponent file to its number.
     """
-    pair = memory[SUMS], memory[SUMS_AHEAD]
+    places = [(one, other) for pair in pairs for one, other in (pair, pair[::-1])]
     entries = [tensors[name] for name in (SUMS, SUMS_AHEAD)]
     numbers = dict(zip(entries, reversed(entries), strict=True))
 
-    def moved(address: int) -> int:
-        for one, other in (pair, pair[::-1]):
-            if one.address <= address < one.address + one.words:
+    def moved(channel: int, address: int) -> int:
+        for one, other in places:
+            if one.channel == channel and one.address <= address < one.address + one.words:
                 return address - one.address + other.address
         return address
 
@@ -43,12 +49,10 @@ def exchanged(words: Sequence[int], memory: MemoryMap, tensors: Mapping[Tensor, 
     for word in words:
         fields = decode(word)
         opcode = Opcode(fields.pop("opcode"))
-        fields |= {name: numbers.get(fields[name], fields[name])
-                   for name in _ENTRIES if name in fields}
-        # A GRADIENT reads its operands from both channels.
-        channel = 1 - fields["gradient_channel"] if opcode == Opcode.GRADIENT \
-            else fields.get("channel")
-        if channel == pair[0].channel and not fields.get("ones"):
-            fields["address"] = moved(fields["address"])
-        found.append(encode(opcode, **fields))
+        new = {name: numbers.get(fields[name], fields[name])
+               for name in _ENTRIES if name in fields}
+        for access in OPERATIONS[opcode].uses(fields):
+            if access.store in _STORES:
+                new[access.field] = moved(access.channel_of(fields), fields[access.field])
+        found.append(encode(opcode, **fields | new))
     return found

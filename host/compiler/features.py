@@ -14,6 +14,7 @@ from hypercast.host.compiler.sparse_words import MAXIMUM_ROWS, SparseWords, inde
 from hypercast.reference.array_types import IntArray, IntMatrix
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import AGGREGATE_FIRST
+from hypercast.reference.sample import Mantissas
 from hypercast.reference.tensor import FEATURES
 from hypercast.rtl.config import Config
 
@@ -34,6 +35,8 @@ class Features:
         Configuration of the chip.
     word_sparse : bool
         False to store all words in any case.
+    resident : Mantissas, optional
+        Features of the whole graph, if they are to be stored instead of the sample's.
 
     Attributes
     ----------
@@ -42,12 +45,13 @@ class Features:
     """
 
     def __init__(self, model: InitialModel, rows: int, config: Config, *,
-                 word_sparse: bool = True) -> None:
+                 word_sparse: bool = True, resident: Mantissas | None = None) -> None:
+        matrix = resident or model.sample.features
         self._config = config
         self._columns = model.network.features
         self._rows = rows
         self._panels = -(-self._columns // config.lanes)
-        self._parts = [deal(_rows(model.sample.features.values), core, config)
+        self._parts = [deal(_rows(matrix.values), core, config)
                        for core in range(config.cores)]
         self._sparse: list[SparseWords] | None = None
         combined = model.network.layers[0].order != AGGREGATE_FIRST

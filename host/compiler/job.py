@@ -35,8 +35,11 @@ class Job:
     program : list of int
         Encoded instructions.
     exchanged : list of int
-        If a step works ahead, the program of the next one: this one with the places of the input
-        features' sums, of this batch and of the next, exchanged. Else empty.
+        If a step works ahead, the program of the next one: this one with ``pairs`` exchanged. Else
+        empty.
+    pairs : tuple of (str, str)
+        Names of regions that steps in turn use the other way round: sums of the input features, of
+        this batch and of the next; and the two places of what a batch brings, if there are two.
     entries : dict
         Program rows at which ``load`` (if there is one, it has to run first), ``aggregate_ahead``
         (before a ``train`` that none has worked ahead for), ``train`` and ``evaluate`` start.
@@ -71,6 +74,7 @@ class Job:
     row_table: list[list[int]]
     program: list[int]
     exchanged: list[int]
+    pairs: tuple[tuple[str, str], ...]
     entries: dict[str, int]
     phases: list[PhaseName]
     updates: tuple[tuple[int, Tensor], ...]
@@ -103,11 +107,15 @@ class Job:
         """Whether a step aggregates the next sample's input features."""
         return bool(self.exchanged)
 
+    @property
+    def brought_early(self) -> bool:
+        """Whether the lists of a sample can be brought while the step before it runs."""
+        return len(self.pairs) > 1
+
     def after_step(self) -> Self:
         """The job of the step after one that worked ahead: what that left for it is its own."""
-        own, following = (self.regions[name] for name in (SUMS, SUMS_AHEAD))
-        regions = {SUMS: replace(own, address=following.address),
-                   SUMS_AHEAD: replace(following, address=own.address)}
+        regions = {one: replace(self.regions[one], address=self.regions[other].address)
+                   for pair in self.pairs for one, other in (pair, pair[::-1])}
         tensors = {SUMS: self.tensors[SUMS_AHEAD], SUMS_AHEAD: self.tensors[SUMS]}
         return replace(self, program=self.exchanged, exchanged=self.program,
                        regions=self.regions | regions, tensors=self.tensors | tensors)

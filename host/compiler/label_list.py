@@ -6,6 +6,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from hypercast.host.compiler.images import Image, Words
+from hypercast.host.compiler.memory_map import LABELS
 from hypercast.host.compiler.packing import deal, pack_records
 from hypercast.reference.array_types import BoolArray, IntArray
 from hypercast.reference.initial_model import InitialModel
@@ -47,7 +48,7 @@ def fill_labels(sample: Sample, layout: LabelFormat, images: Sequence[Image],
                 config: Config) -> None:
     """Append the list to every core's image."""
     for core, image in enumerate(images):
-        image.append(("labels", label_words(sample, layout, core, config)))
+        image.append((LABELS, label_words(sample, layout, core, config)))
 
 
 def label_words(sample: Sample, layout: LabelFormat, core: int, config: Config) -> Words:

@@ -7,7 +7,7 @@ from typing import Self, TypeAlias
 from hypercast.host.compiler.bypass_map import BypassMap
 from hypercast.host.compiler.emitter import Emitter, PlacedMessages
 from hypercast.host.compiler.label_list import LabelFormat
-from hypercast.host.compiler.memory_map import MemoryMap, require_capacity
+from hypercast.host.compiler.memory_map import LABELS, MemoryMap, require_capacity, second
 from hypercast.host.compiler.operand_map import OperandMap, Parts
 from hypercast.host.compiler.operands import Operands
 from hypercast.host.compiler.reduction import plan_reductions
@@ -73,7 +73,8 @@ class Layout:
     def of(cls, network: Network, config: Config, vertices: Sequence[Vertices],
            labels: LabelFormat, *, words: IntArray | None = None,
            edges: Callable[[MemoryMap], None] = lambda memory: None, adam: bool = False,
-           ahead: bool = False) -> Self:
+           ahead: bool = False, twice: bool = False,
+           feature_rows: int | None = None) -> Self:
         """Place everything but the input features.
 
         Parameters
@@ -84,6 +85,10 @@ class Layout:
             Allocates the regions of edges in a ``MemoryMap``.
         adam : bool
             Whether the optimiser's state has second moments.
+        twice : bool
+            Whether there are two places for labels.
+        feature_rows : int, optional
+            Rows of input features that the largest core holds, if they are not those of the input.
 
         Raises
         ------
@@ -95,17 +100,20 @@ class Layout:
         if ahead and network.layers[0].order != AGGREGATE_FIRST:
             raise ValueError(f"a step can work ahead if the first layer is {AGGREGATE_FIRST}, not "
                              f"{network.layers[0].order}")
-        memory = MemoryMap(config, [level.rows for level in vertices])
+        rows = [level.rows for level in vertices]
+        memory = MemoryMap(config, [feature_rows or rows[0], *rows[1:]])
         place_tensors(network, memory, config)
         if ahead:
             memory.matrix(SUMS_AHEAD, memory[SUMS].channel, network.features)
         edges(memory)
-        memory.labels(labels.records(network.classes, config))
+        for name in (LABELS, second(LABELS)) if twice else (LABELS,):
+            memory.labels(labels.records(network.classes, config), name)
         read = (vertices[0].rows * -(-network.features // config.lanes) if words is None
                 else int(words.sum(axis=1).max()))
-        weights, rows = place_weights(network, memory, config, read, adam=adam)
+        weights, weight_rows = place_weights(network, memory, config, read, adam=adam)
         return cls(network=network, config=config, vertices=vertices, labels=labels,
-                   memory=memory, weights=weights, weight_rows=rows, words=words, ahead=ahead)
+                   memory=memory, weights=weights, weight_rows=weight_rows, words=words,
+                   ahead=ahead)
 
     @property
     def first_panels(self) -> list[int]:

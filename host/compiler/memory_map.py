@@ -11,9 +11,11 @@ from hypercast.reference.tensor import Tensor
 from hypercast.rtl.config import Config, ConfigurationError
 from hypercast.rtl.registers import Space
 
-__all__ = ["CapacityError", "Listing", "MemoryMap", "Region", "index_name", "raising",
-           "require_capacity"]
+__all__ = ["LABELS", "CapacityError", "Listing", "MemoryMap", "Region", "index_name", "raising",
+           "require_capacity", "second"]
 
+#: Name of the region of labels.
+LABELS = "labels"
 _CHANNELS = (Space.FEATURES, Space.GRADIENTS)
 
 
@@ -72,6 +74,11 @@ class Listing(StrEnum):
 def index_name(matrix: Tensor, panel: int) -> str:
     """Name of the index of a word-sparse matrix, from a panel on."""
     return f"{Listing.INDEX} of {matrix}, panels from {panel}"
+
+
+def second(name: str) -> str:
+    """Name of the other place for what a batch brings."""
+    return f"{name}, second place"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,10 +161,10 @@ class MemoryMap:
         panels, rows = -(-columns // self._config.lanes), self._rows[tensor.level]
         return self._add(tensor, channel, panels * -(-rows // per_word), tensor=tensor, stride=rows)
 
-    def labels(self, records: int) -> Region:
+    def labels(self, records: int, name: str = LABELS) -> Region:
         """Labels of the last layer's output, in channel 1: ``records`` of 16 bits a row."""
         words = records * -(-self._rows[-1] // self._config.info_rows)
-        return self._add("labels", 1, words, stride=self._rows[-1])
+        return self._add(name, 1, words, stride=self._rows[-1])
 
     def _add(self, name: str, channel: int, words: int, *, tensor: Tensor | None = None,
              listing: Listing | None = None, stride: int = 0, columns: int = 0) -> Region:

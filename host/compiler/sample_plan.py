@@ -1,7 +1,7 @@
 """Where what a sample brings lies in memory: its edges, and how many rows of each kind it has."""
 
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self, TypedDict
 
@@ -12,8 +12,16 @@ from hypercast.host.compiler.edge_matrices import EdgeMatrix
 from hypercast.host.compiler.edge_sets import relocate
 from hypercast.host.compiler.emitter import PlacedMessages
 from hypercast.host.compiler.images import Image
-from hypercast.host.compiler.memory_map import CapacityError, Listing, MemoryMap, Region
+from hypercast.host.compiler.memory_map import (
+    LABELS,
+    CapacityError,
+    Listing,
+    MemoryMap,
+    Region,
+    second,
+)
 from hypercast.host.compiler.messages import Messages
+from hypercast.host.compiler.resident_rows import ResidentRows
 from hypercast.host.compiler.vertices import RowTable, Vertices
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.network import Network
@@ -84,6 +92,8 @@ class SamplePlan:
     ahead : bool
         Whether a step aggregates the next sample's input features: the edges of that aggregation,
         and the numbers of its rows, lie apart from those of the sample that it trains on.
+    resident : bool
+        Whether the features of the whole graph stay in memory, and send lists name rows of them.
 
     Attributes
     ----------
@@ -94,6 +104,8 @@ class SamplePlan:
     following : tuple of Vertices
         Vertices of the next sample's input, and of its first layer's output; empty unless
         ``ahead``.
+    pairs : list of (str, str)
+        Names of both regions of each list that there is twice. Made by ``place``.
     messages, roots : dict
         (layer, backward) to the ``emitter.PlacedMessages`` of each strip of rows that are
         aggregated, and of rows that are added to those sums. Made by ``place``.
@@ -104,25 +116,34 @@ class SamplePlan:
 
     def __init__(self, network: Network, config: Config, sample: Sample,
                  capacity: Capacity | None = None,
-                 edges: CompiledEdges | None = None, *, ahead: bool = False) -> None:
+                 edges: CompiledEdges | None = None, *, ahead: bool = False,
+                 resident: bool = False) -> None:
         self._network = network
         self._ahead = ahead
+        self._resident = resident
         self._config = config
         self.capacity = capacity
         self._table = RowTable()
         # Levels with the same vertices share their entries of the row table.
-        self._levels = [0 if sample.square else level for level in range(len(sample.rows))]
+        self._levels: list[Hashable] = [
+            0 if sample.square else level for level in range(len(sample.rows))]
         rows = capacity.rows if capacity else sample.rows
+        #: What was listed of the last samples that are in use at once.
+        self._listed: list[tuple[Sample, ResidentRows]] = []
+        if resident:
+            self._levels[0] = "listed"
+            rows = self._most_records(sample, rows[0]), *rows[1:]
         self._next_levels = [("next", level) for level in self._levels[:2]] if ahead else []
         vertices = Vertices.of_layers([*rows, *rows[:len(self._next_levels)]], config, self._table,
                                       [*self._levels, *self._next_levels])
         self.vertices, self.following = vertices[:len(rows)], vertices[len(rows):]
-        self._regions: dict[tuple[str, int], tuple[Region, Region]] = {}
+        self._regions: dict[tuple[str, int], tuple[str, str]] = {}
+        self.pairs: list[tuple[str, str]] = [(LABELS, second(LABELS))] if self.twice else []
         #: The last samples that are in use at once, and what was compiled of them.
         self._compiled: list[tuple[Sample, CompiledEdges]] = []
         if edges and not edges.of_matrices(sample.edges, config):
             raise ValueError("edges were compiled for another sample or configuration")
-        self._known = edges if capacity else None
+        self._known = edges if capacity and not resident else None
         if edges and not capacity:
             self._compiled = [(sample, edges.used_by(network))]
         self.messages: dict[tuple[int, bool], list[PlacedMessages]] = {}
@@ -131,7 +152,8 @@ class SamplePlan:
         self._first = sample
 
     def place(self, memory: MemoryMap) -> None:
-        """Allocate regions for edges in a ``MemoryMap``."""
+        """Allocate regions for edges in a ``MemoryMap``: two for each list if there are two places.
+        """
         for edges, strips in self._matrices(self._first, self._first):
             rows = self.following if edges.uses == (_FIRST,) and self._ahead else self.vertices
             places = []
@@ -139,15 +161,21 @@ class SamplePlan:
                 sizes = {Listing.SEND_LIST: self._list_words(edges, messages),
                          Listing.EDGE_SET: self._set_words(messages)}
                 lists, sets = (
-                    memory.words(f"{listing} of {edges.name}, rows from {strip.first}", 1, count,
-                                 listing) for listing, count in sizes.items())
-                self._regions[edges.name, strip.first] = lists, sets
+                    self._place(memory, f"{listing} of {edges.name}, rows from {strip.first}",
+                                count, listing) for listing, count in sizes.items())
+                self._regions[edges.name, strip.first] = lists.name, sets.name
                 places.append(PlacedMessages(lists.address, sets.address, messages.load,
-                                             rows[edges.source].entry))
+                                             rows[edges.source].entry, self._names_rows(edges)))
             users = self.roots if edges.root else self.messages
             users.update(dict.fromkeys(edges.uses, places))
             if not edges.root and not self.traffic:
                 self.traffic = self._traffic([messages for _, messages in strips])
+
+    def _place(self, memory: MemoryMap, name: str, count: int, listing: Listing) -> Region:
+        if self.twice:
+            self.pairs.append((name, second(name)))
+            memory.words(second(name), 1, count, listing)
+        return memory.words(name, 1, count, listing)
 
     def _list_words(self, edges: EdgeMatrix, messages: Messages) -> int:
         if not self.capacity:
@@ -168,12 +196,42 @@ class SamplePlan:
                 "deliveries": sum(messages.deliveries for messages in strips), "edges": edges,
                 "imbalance": float(by_core.max() * self._config.cores / edges) if edges else 1.0}
 
+    def _names_rows(self, edges: EdgeMatrix) -> bool:
+        """Whether the send lists of a matrix name the rows that they are of."""
+        return self._resident and _FIRST in edges.uses
+
+    def _records(self, sample: Sample) -> ResidentRows:
+        """Where the send lists name the rows of a sample's input."""
+        for known, listed in self._listed:
+            if known is sample:
+                return listed
+        assert sample.origin  # what makes samples whose features are resident gives it
+        listed = ResidentRows.of(sample.origin.rows, self._config)
+        self._listed = [*self._listed, (sample, listed)][-1 - self._ahead:]
+        return listed
+
+    def _most_records(self, sample: Sample, rows: int) -> int:
+        """Records of all send lists of samples with so many rows at most, and some more."""
+        assert sample.origin
+        vertices = sample.origin.matrix.values.shape[0]
+        own = math.ceil(self._records(sample).count / self._config.cores * (1 + _SLACK))
+        return self._config.cores * max(own, ResidentRows.most(rows, vertices, self._config))
+
+    def _rows(self, sample: Sample) -> tuple[int, ...]:
+        """Records or rows of a sample's input, and rows of every layer's output."""
+        if not self._resident:
+            return sample.rows
+        return self._records(sample).count, *sample.rows[1:]
+
     def _edges(self, sample: Sample) -> CompiledEdges:
         for known, edges in self._compiled:
             if known is sample:
                 return edges
+        matrices = sample.edges
+        if self._resident:
+            matrices = self._records(sample).columns(matrices[0]), *matrices[1:]
         edges = CompiledEdges.of(
-            self._network, sample.edges, sample.root_weight, self._config,
+            self._network, matrices, sample.root_weight, self._config,
             strips=[level.strips for level in self.vertices], symmetric=not self.capacity,
             known=self._known if sample is self._first else None)
         self._known = None
@@ -204,6 +262,28 @@ class SamplePlan:
         return Capacity(rows=tuple(map(max, self.capacity.rows, own.rows)),
                     edges=max(own.edges, (1 + _SLACK) * edges))
 
+    @property
+    def resident(self) -> bool:
+        """Whether the whole graph's features stay in memory."""
+        return self._resident
+
+    @property
+    def twice(self) -> bool:
+        """Whether there are two places for what a batch brings: one for each of steps in turn.
+
+        Features that a batch brings are too large for that.
+        """
+        return self._ahead and self._resident
+
+    @property
+    def feature_rows(self) -> int:
+        """Rows of input features that the largest core holds."""
+        if not self._resident:
+            return self.vertices[0].rows
+        assert self._first.origin
+        vertices: int = self._first.origin.matrix.values.shape[0]
+        return -(-vertices // self._config.cores)
+
     def rows_of(self, entry: int) -> range:
         """Range of rows, of the largest core, that an entry of the row table is of."""
         return self._table.rows(entry)
@@ -218,16 +298,25 @@ class SamplePlan:
         """
         most = tuple(level.count for level in self.vertices)
         for one in (sample, following):
-            if any(count > limit for count, limit in zip(one.rows, most, strict=True)):
-                raise CapacityError(f"a sample has {one.rows} rows of input and layers, but there "
+            found = self._rows(one)
+            if any(count > limit for count, limit in zip(found, most, strict=True)):
+                raise CapacityError(f"a sample has {found} rows of input and layers, but there "
                                     f"are {most} in the job at most; compile it with more capacity")
-        rows: dict[Hashable, int] = dict(zip(self._levels, sample.rows, strict=True))
-        rows.update(zip(self._next_levels, following.rows, strict=False))
+        rows: dict[Hashable, int] = dict(zip(self._levels, self._rows(sample), strict=True))
+        rows.update(zip(self._next_levels, self._rows(following), strict=False))
         return [self._table.counts(core, self._config.cores, rows)
                 for core in range(self._config.cores)]
 
-    def images(self, sample: Sample, following: Sample) -> list[Image]:
+    def images(self, sample: Sample, following: Sample,
+               regions: Mapping[str, Region]) -> list[Image]:
         """For each core, (region name, words) pairs of the edges, as ``row_table``.
+
+        Parameters
+        ----------
+        sample, following : Sample
+            What a step trains on, and works ahead for.
+        regions : dict
+            Where everything lies in that step.
 
         Raises
         ------
@@ -237,12 +326,16 @@ class SamplePlan:
         images: list[Image] = [[] for _ in range(self._config.cores)]
         for edges, strips in self._matrices(sample, following):
             for strip, messages in strips:
-                lists, sets = self._regions[edges.name, strip.first]
+                lists, sets = (regions[name] for name in self._regions[edges.name, strip.first])
+                send_lists = messages.send_lists
+                if self._names_rows(edges):
+                    send_lists = self._records(
+                        following if self._ahead else sample).named(send_lists)
                 for core, image in enumerate(images):
                     words = relocate(messages.edge_sets[core], sets.address, self._config)
                     if len(words) > sets.words:
                         raise CapacityError(
                             f"{sets.name} takes {len(words)} words, but has {sets.words} in the "
                             f"job; compile it with more capacity")
-                    image += [(lists.name, messages.send_lists[core]), (sets.name, words)]
+                    image += [(lists.name, send_lists[core]), (sets.name, words)]
         return images

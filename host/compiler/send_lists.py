@@ -11,6 +11,9 @@ from hypercast.rtl.placement import rows_of
 
 __all__ = ["make_send_lists", "read_send_list"]
 
+#: The bits of a plane; above them is what ``resident_rows`` writes.
+_PLANE = 3
+
 
 def make_send_lists(destinations: npt.NDArray[np.uint64], planes: npt.NDArray[np.uint8],
                     config: Config) -> list[Words]:
@@ -29,7 +32,7 @@ def read_send_list(words: Words, rows: int, config: Config) -> tuple[Integers, I
     parts = words.reshape(-1).view(f"<u{width // 8}").reshape(
         -1, config.send_record_width // width)[:rows]
     if parts.shape[1] == 2:
-        return parts[:, 0], parts[:, 1].astype(np.int64)
+        return parts[:, 0], parts[:, 1].astype(np.int64) & _PLANE
     records = parts[:, 0].astype(np.uint64)
     return (records & np.uint64((1 << config.cores) - 1),
-            (records >> np.uint64(config.cores)).astype(np.int64))
+            (records >> np.uint64(config.cores)).astype(np.int64) & _PLANE)

@@ -26,14 +26,16 @@ from hypercast.rtl.limits import (
     VECTOR_ISSUE_CYCLES,
     VECTOR_TURNAROUND,
     array_cycles,
+    bursts_under_way,
     group_size,
     row_interval,
 )
 
 __all__ = ["Duration", "Timing", "issue_interval", "turnaround"]
 
-#: Cycles from a request to its word, on top of the memory's: reader, crossbar, queue.
-_READER = 5
+#: Cycles from a request to its word, on top of the memory's: reader, crossbar, queue; and in the
+#: crossbar alone, which has a place for each burst under way.
+_READER, _CROSSBAR = 5, 2
 #: Cycles from issue to the engine's start, and from its end until all cores know.
 _CONTROL = 4
 #: Cycles of a router, and of all that a flit passes besides: injection and ejection.
@@ -53,8 +55,10 @@ _DRAIN_START, _MASK_HIDDEN = 14, 6
 _LOSS_STAGES = 40
 #: Cycles of an UPDATE from its state to its first element, and from the last one to its write.
 _UPDATE_ENDS = 9
-#: Share of cycles in which a channel that stalls moves a word: no refresh, and no other stall.
-_STALLED_RATE = (1 - 88 / 975) * 15 / 16
+#: Share of cycles in which a channel that stalls moves a word: no refresh, and no other stall; and
+#: in which it takes a request.
+_REFRESHED = 1 - 88 / 975
+_STALLED_RATE, _STALLED_REQUESTS = _REFRESHED * 15 / 16, _REFRESHED * 3 / 4
 
 
 def _of_vector_unit(opcode: Opcode) -> bool:
@@ -126,6 +130,14 @@ class Timing:
         # Idleness is registered, and reduced over cores.
         self._control = _CONTROL + max(1, (config.dimensions + 1) // 2)
 
+    def _singles(self, count: float) -> float:
+        """Cycles for ``count`` words of a channel, each read by a burst of its own."""
+        config = self._config
+        rate = min(1, bursts_under_way(config) / (config.memory_latency + _CROSSBAR))
+        if config.memory_stalls:
+            rate = min(rate * _REFRESHED, _STALLED_REQUESTS)
+        return count / rate
+
     def _words(self, count: float) -> float:
         """Cycles for ``count`` consecutive words of a channel."""
         return count / self._rate
@@ -163,23 +175,29 @@ class Timing:
             return np.maximum(words / rate, least).sum(axis=1).max(), int(words.sum())
         return count * max(rows / rate, least), self._share(vertices, rows) * count
 
-    def aggregate(self, load: Load, channel: int, *, bypassed: bool = False) -> Duration:
+    def aggregate(self, load: Load, channel: int, *, bypassed: bool = False,
+                  indexed: bool = False) -> Duration:
         """AGGREGATE: the busiest of rows, injection, links, aggregators and edge words.
 
         The first edges are there; a stream that has been used up begins again. Rows that were
-        ``bypassed`` are not read from memory.
+        ``bypassed`` are not read from memory. Of a list that is ``indexed``, only rows that are
+        sent are read, after their records.
         """
         rows, total = (0, 0) if bypassed else (load.rows, load.total_rows)
+        if indexed:
+            rows, total = load.sent, load.messages
         config = self._config
         records = load.rows * config.send_record_width / config.word_width
         added = load.arrivals * self._unevenness
-        busiest = max(self._words(rows), load.sent, load.links, load.ejected, added,
+        busiest = max(self._singles(rows) if indexed else self._words(rows),
+                      load.rows if indexed else 0, load.sent, load.links, load.ejected, added,
                       self._words(load.words))
         reads = {"features_read": 0, "gradients_read": load.total_words + math.ceil(
             load.total_rows * config.send_record_width / config.word_width)}
         reads[self._channel(channel, "read")] += total
+        reads_in_turn = 1 if bypassed else 3 if indexed else 2
         return self._duration(
-            (1 if bypassed else 2) * self._read + _AGGREGATE + self._network + busiest,
+            reads_in_turn * self._read + _AGGREGATE + self._network + busiest,
             fill=self._fill(), words=self._on(channel, rows, load.words + records),
             demands={"injection": load.sent, "ejection": load.ejected, "aggregators": added},
             work={"sent": load.messages, "edges": load.edges, **reads})

@@ -107,9 +107,11 @@ class _Checks:
                     -(-entry["rows"] // config.cores) * words)
 
     def _matrix(self, entry: dict[str, int], access: Access) -> None:
-        """Check a range of rows of one panel, or of each of ``panels``."""
+        """Check a range of rows of one panel, or of each of ``panels``; or any rows of one."""
         rows, channel, address = (
             self._rows(entry), access.channel_of(entry), entry[access.field])
+        if access.anywhere:
+            rows = range(1)  # the panel begins there; which rows of it, the list says
         stride, panels = (entry["stride"], entry["panels"]) if access.panels else (0, 1)
         region = self._words("row", channel, address, len(rows))
         panel, row = divmod(address - region.address, region.stride)

@@ -167,9 +167,11 @@ def _messages(workload: Workload, vertices: Sequence[Vertices], *,
             # Strips of the same load have the same edges: those of a symmetric matrix, both ways,
             # unless they are of different batches.
             ahead = workload.ahead and layer == 1
+            indexed = workload.indexed and layer == 1
             keys = [(strip, load, ahead) for strip, load in enumerate(loads(layer, backward))]
             found[layer, backward] = [
-                PlacedMessages(0, 2 * sets.setdefault(key, len(sets)) + roots, key[1], entry)
+                PlacedMessages(0, 2 * sets.setdefault(key, len(sets)) + roots, key[1], entry,
+                               indexed)
                 for key in keys]
     return found
 

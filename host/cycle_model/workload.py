@@ -36,6 +36,9 @@ class Workload:
     pipelined : bool
         Whether a step of sampled batches aggregates the next batch's input features, if the first
         layer aggregates first: that depends on nothing that the step computes.
+    resident : bool
+        Whether the whole graph's features stay in memory, if the first layer aggregates first: the
+        send lists of sampled batches name rows of them.
     words : (cores, panels) array of int, optional
         Words of the input features, if they are word-sparse where the first layer combines first.
     digits : callable
@@ -48,6 +51,7 @@ class Workload:
     aggregations: CompiledEdges | Expected
     sampled: bool = False
     pipelined: bool = False
+    resident: bool = False
     words: IntArray | None = None
     digits: Callable[[Network], Mapping[Tensor, int]] = lambda network: {}
 
@@ -72,7 +76,7 @@ class Workload:
     def of_batch(cls, matrices: Sequence[SparseArray], network: Network, config: Config,
                  root_weight: int = 1, **known: Any) -> Self:
         """A step on a sampled batch: like ``of_graph``, with a matrix (targets, sources) a layer;
-        ``known`` also ``pipelined``.
+        ``known`` also ``pipelined`` and ``resident``.
         """
         return cls(config=config, network=network, aggregations=CompiledEdges.of_any_order(
             network, matrices, root_weight, config), sampled=True, **known)
@@ -105,7 +109,7 @@ class Workload:
         law : str
             One of ``DEGREE_LAWS``: how edges are distributed over the vertices they come from.
         **known
-            ``words``, ``digits``, ``sampled`` and ``pipelined``.
+            ``words``, ``digits``, ``sampled``, ``pipelined`` and ``resident``.
         """
         return cls(config=config, network=network,
                    aggregations=Expected(vertices, edges, config, law), **known)
@@ -141,3 +145,8 @@ class Workload:
     def ahead(self) -> bool:
         """Whether a step aggregates the next batch's input features."""
         return self.sampled and self.pipelined and not self.combines_first
+
+    @property
+    def indexed(self) -> bool:
+        """Whether send lists name the rows of input features that are sent."""
+        return self.sampled and self.resident and not self.combines_first

@@ -40,8 +40,8 @@ class CheckedDevice(WrappedDevice):
         self.words.add(compare(self._reference.snapshot(), self.snapshot(), self._lanes))
         return metrics
 
-    def take(self, sample: Sample, following: Sample | None = None) -> None:
-        super().take(sample, following)
+    def take(self, sample: Sample, *following: Sample) -> None:
+        super().take(sample, *following)
         self._reference.take(sample)
 
     def load_state(self, state: TrainingState) -> None:

@@ -47,8 +47,11 @@ class TrainingDevice(abc.ABC):
         """
 
     @abc.abstractmethod
-    def take(self, sample: Sample, following: Sample | None = None) -> None:
-        """Go on with another ``Sample``; the one ``following`` it may be given, if it is known.
+    def take(self, sample: Sample, *following: Sample) -> None:
+        """Go on with another ``Sample``; those ``following`` it may be given, if they are known.
+
+        Two of them are of use: a step can aggregate for the next one, and meanwhile the host can
+        bring what that one will read.
 
         Raises
         ------
@@ -150,7 +153,7 @@ class ReferenceDevice(TrainingDevice):
         self.oracle.update(sums)
         self.saturations = sums.saturations + self.oracle.saturations.total() - before
 
-    def take(self, sample: Sample, following: Sample | None = None) -> None:
+    def take(self, sample: Sample, *following: Sample) -> None:
         self.oracle.take(sample)
 
     def evaluate(self) -> Metrics:
@@ -187,7 +190,8 @@ class ChipDevice(TrainingDevice):
 
     If a step works ahead, it finds the sums of its sample's input features where the step before
     left them. Those that none has left are made by a program of their own, whose cycles count. Sums
-    that saturate are counted when they are made.
+    that saturate are counted when they are made. While it runs, lists of the next step are brought,
+    if the job has two places for them.
 
     Parameters
     ----------
@@ -224,6 +228,11 @@ class ChipDevice(TrainingDevice):
         self._progress = progress
         self._step = 0
         self._sample = self._following = model.sample
+        # What a step trains on and works ahead for, after this one, if it is known.
+        self._later: tuple[Sample, Sample] | None = None
+        # The job of the step to come, and what was brought for it while the last one ran.
+        self._coming: Job | None = None
+        self._brought: tuple[Job, tuple[Sample, Sample]] | None = None
         # What the sums are of that a step which works ahead left.
         self._summed: Sample | None = None
         self.train_cycles = 0
@@ -239,7 +248,7 @@ class ChipDevice(TrainingDevice):
     def _load(self, job: Job) -> None:
         self.job = job
         self._program = list(job.program)  # as it stands in the device
-        self._summed = None
+        self._summed = self._coming = self._brought = None
         self.driver.load(job)
         if "load" in job.entries:
             self.driver.run(job.entries["load"], limit=self._limit)
@@ -254,18 +263,21 @@ class ChipDevice(TrainingDevice):
         cannot record.
         """
         before, saturations = 0, 0
+        if self._coming is None and self.job.brought_early:
+            self.take(self._sample)
+        coming = self._coming or (self.job.after_step() if self.job.ahead else self.job)
         if self.job.ahead and self._summed is not self._sample:
-            before, saturations = self._aggregate()
+            before, saturations = self._aggregate(coming)
         self._summed = None
         self._rules.begin_step(self._step, self.driver.exponent_file(self.job))
         self.driver.set_exponents(self.job, self._rules.raised)
+        self.job, self._coming = coming, None
         if self.job.ahead:
-            self.job = self.job.after_step()
             self._open_ahead(self._step + 1)
         self._patch()
         if record:
             self._transport.record()
-        metrics, cycles = self._run("train")
+        metrics, cycles = self._run("train", meanwhile=self._bring)
         if record:
             self.profile = profile(self._transport.timeline(), self.job,
                                    self.job.entries["train"], cycles, self.counters)
@@ -285,17 +297,30 @@ class ChipDevice(TrainingDevice):
                 self.driver.patch(row, instruction)
         self._program = wanted
 
-    def _aggregate(self) -> tuple[int, int]:
-        """Make the sums that the next step begins with; returns cycles and saturations."""
-        alone = self._following is self._sample
+    def _aggregate(self, coming: Job) -> tuple[int, int]:
+        """Make the sums that the step of a job begins with; returns cycles and saturations."""
+        alone = self._following is self._sample and not coming.brought_early
         if not alone:
             self.driver.load_sample(with_sample(self.job, self._sample))
         self._open_ahead(self._step)
         cycles = self.driver.run(self.job.entries["aggregate_ahead"], limit=self._limit)
         saturations = sum(self.driver.counters()["saturations"])
-        if not alone:
-            self.driver.load_sample(self.job)
+        if coming.brought_early:
+            self.driver.load_counts(coming)
+        elif not alone:
+            self.driver.load_sample(coming)
         return cycles, saturations
+
+    def _bring(self) -> None:
+        """Bring what the next step reads, while this one runs, where that can be done."""
+        self._brought = None
+        if self._later and self.job.brought_early and self.driver.beside:
+            try:
+                job = with_sample(self.job.after_step(), *self._later)
+            except CapacityError:
+                return  # ``take`` makes room for it
+            self.driver.load_beside(job)
+            self._brought = job, self._later
 
     def _open_ahead(self, step: int) -> None:
         """Let sums that are made ahead have the exponent that ``step`` would have given them."""
@@ -308,20 +333,38 @@ class ChipDevice(TrainingDevice):
         """Count cycles from those of a training that this one goes on with."""
         self.train_cycles, self.evaluate_cycles = train_cycles, evaluate_cycles
 
-    def take(self, sample: Sample, following: Sample | None = None) -> None:
-        following = following if self.job.ahead and following else sample
+    def take(self, sample: Sample, *following: Sample) -> None:
+        after, later = [*following, sample, sample][:2] if self.job.ahead else (sample, sample)
+        self._later = (after, later if len(following) > 1 else after) if following else None
+        self._sample, self._following = sample, after
+        if self._brought and self._is_brought():
+            self._coming, _ = self._brought
+            self.driver.load_counts(self._coming)
+            return
         job = None
-        for larger in dict.fromkeys((sample, following)):
+        for larger in dict.fromkeys((sample, after)):
             try:
-                job = with_sample(self.job, sample, following)
+                job = self._step_on(sample, after)
                 break
             except CapacityError:
                 if self.job.plan.capacity is None:
                     raise
                 self._compile_larger(larger)
-        self.job = job or with_sample(self.job, sample, following)
-        self._sample, self._following = sample, following
-        self.driver.load_sample(self.job)
+        self._coming = job or self._step_on(sample, after)
+        if not self.job.ahead:
+            self.job, self._coming = self._coming, None
+        self.driver.load_sample(self._coming or self.job)
+
+    def _is_brought(self) -> bool:
+        """Whether what the step to come reads was brought while the last one ran."""
+        assert self._brought
+        return all(one is other for one, other in zip(
+            self._brought[1], (self._sample, self._following), strict=True))
+
+    def _step_on(self, sample: Sample, following: Sample) -> Job:
+        """The job of the step to come, on a sample."""
+        job = self.job.after_step() if self.job.ahead else self.job
+        return with_sample(job, sample, following)
 
     def _compile_larger(self, sample: Sample) -> None:
         """Go on with a program that has memory for ``sample``, in the same state."""
@@ -338,8 +381,9 @@ class ChipDevice(TrainingDevice):
         self.evaluate_cycles += cycles
         return metrics
 
-    def _run(self, entry: str) -> tuple[Metrics, int]:
-        cycles = self.driver.run(self.job.entries[entry], limit=self._limit)
+    def _run(self, entry: str,
+             meanwhile: Callable[[], None] = lambda: None) -> tuple[Metrics, int]:
+        cycles = self.driver.run(self.job.entries[entry], limit=self._limit, meanwhile=meanwhile)
         phases = self.driver.phase_cycles()
         self.phase_cycles = dict(zip(map(str, self.job.phases), phases, strict=False))
         self.counters = counters = self.driver.counters()

@@ -1,6 +1,6 @@
 """Drives a chip through its AXI4-Lite port: identify, load, run with a limit, read back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +12,12 @@ from hypercast.host.compiler.state import load_state, matrix_of
 from hypercast.host.runtime.chip_reset import reset_chip
 from hypercast.host.runtime.image import (
     Block,
+    count_blocks,
     entry_blocks,
     exponent_blocks,
     instruction_block,
     load_blocks,
-    sample_blocks,
+    memory_blocks,
 )
 from hypercast.host.runtime.loaded_program import LoadedProgram
 from hypercast.host.runtime.memory_access import MemoryAccess
@@ -225,9 +226,25 @@ class Driver:
 
     def load_sample(self, job: Job) -> None:
         """Load what differs in a job with another sample: row counts, edges, features, labels."""
-        self._require_idle()
-        for block in sample_blocks(job):
+        self.load_counts(job)
+        for block in memory_blocks(job):
             self._write_block(block)
+
+    def load_counts(self, job: Job) -> None:
+        """Load what differs besides memories: exponents of the sample, and row counts."""
+        self._require_idle()
+        for block in count_blocks(job):
+            self._write_block(block)
+
+    @property
+    def beside(self) -> bool:
+        """Whether ``load_beside`` can be done."""
+        return self._memories.beside
+
+    def load_beside(self, job: Job) -> None:
+        """Load what differs in the memories, while a program runs that does not use it."""
+        for block in memory_blocks(job):
+            self._memories.write_beside(block)
 
     def set_step(self, step: int, key: int) -> None:
         """Set the number of training steps done, and the key that dropout gets from it."""
@@ -240,13 +257,16 @@ class Driver:
         """Replace one instruction of the loaded program."""
         self.write(instruction_block(row, instruction))
 
-    def run(self, entry: int, *, repeat: int = 1, limit: int) -> int:
+    def run(self, entry: int, *, repeat: int = 1, limit: int,
+            meanwhile: Callable[[], None] = lambda: None) -> int:
         """Run the program from row ``entry`` to HALT, ``repeat`` times.
 
         Parameters
         ----------
         limit : int
             Cycles after which the device is given up.
+        meanwhile : callable
+            Called once, when it has begun.
 
         Returns
         -------
@@ -267,6 +287,7 @@ class Driver:
         self._write("repeat", repeat)
         self._broken_off = True
         self._write("control", Control.START)
+        meanwhile()
         while True:
             status = Status(self._read("status"))
             if not status & Status.RUNNING:

@@ -25,9 +25,9 @@ from hypercast.rtl.config import INTERFACE_VERSION
 from hypercast.rtl.isa import INSTRUCTION_WORDS
 from hypercast.rtl.registers import CoreSpace, Space
 
-__all__ = ["BLOCK", "HEADER", "MAGIC", "NO_ENTRY", "PARAMETER", "Block", "entry_blocks",
-           "exponent_blocks", "instruction_block", "load_blocks", "sample_blocks", "step_blocks",
-           "write_image"]
+__all__ = ["BLOCK", "HEADER", "MAGIC", "NO_ENTRY", "PARAMETER", "Block", "count_blocks",
+           "entry_blocks", "exponent_blocks", "instruction_block", "load_blocks", "memory_blocks",
+           "step_blocks", "write_image"]
 
 #: First word of an image: "HCIM".
 MAGIC = 0x4843494D
@@ -83,7 +83,8 @@ def load_blocks(job: Job) -> Iterator[Block]:
         exponents[number] = pack_entry(job.exponents[name], None)
     yield Block(0, Space.TENSORS, 0, exponents)
     for core in range(job.config.cores):
-        yield from _core_blocks(job, core)
+        yield _row_counts(job, core)
+        yield from _images(job, core)
         yield Block(core, Space.WEIGHTS, 0, job.weight_bank.ravel())
 
 
@@ -99,18 +100,27 @@ def entry_blocks(job: Job, entries: Mapping[Tensor, tuple[int, int | None]]) -> 
                     np.array([pack_entry(*entry)], dtype=np.uint32))
 
 
-def sample_blocks(job: Job) -> Iterator[Block]:
-    """What has to be written of a job that goes on with another sample (``with_sample``)."""
+def count_blocks(job: Job) -> Iterator[Block]:
+    """Exponents and row counts of a job that goes on with another sample (``with_sample``)."""
     yield from exponent_blocks(job, {
         name: exponent for name, exponent in job.exponents.items()
         if name.kind in (Kind.EDGES, Kind.FEATURES)})
     for core in range(job.config.cores):
-        yield from _core_blocks(job, core)
+        yield _row_counts(job, core)
 
 
-def _core_blocks(job: Job, core: int) -> Iterator[Block]:
-    """Row counts and memory channels of a core."""
-    yield Block(core, Space.CORE, CoreSpace.ROWS, np.array(job.row_table[core], dtype=np.uint32))
+def memory_blocks(job: Job) -> Iterator[Block]:
+    """What goes to the memory channels of such a job."""
+    for core in range(job.config.cores):
+        yield from _images(job, core)
+
+
+def _row_counts(job: Job, core: int) -> Block:
+    return Block(core, Space.CORE, CoreSpace.ROWS, np.array(job.row_table[core], dtype=np.uint32))
+
+
+def _images(job: Job, core: int) -> Iterator[Block]:
+    """Memory channels of a core."""
     for name, words in job.images[core]:
         region = job.regions[name]
         yield Block(core, region.space, region.address * job.config.chunks, words.ravel())

@@ -57,11 +57,26 @@ class MemoryAccess:
         if memory := self._back_door(block.core, block.space):
             memory.write(block.address // self._chunks, block.words.reshape(-1, self._chunks))
         elif self._in_bulk(block.space, len(block.words)):
-            self._transport.write_bulk(
-                bulk_address(block.core, block.space, block.address * _BYTES),
-                block.words.astype("<u4").tobytes())
+            self._write_bulk(block)
         else:
             self.write_window(*block)
+
+    @property
+    def beside(self) -> bool:
+        """Whether memories can be written while a program runs: the window refuses that."""
+        return self._transport.bulk or self._back_door(0, Space.GRADIENTS) is not None
+
+    def write_beside(self, block: Block) -> None:
+        """Write a ``Block`` of a memory that may be in use, however short, where it can be done."""
+        if self._back_door(block.core, block.space):
+            self.write(block)
+        elif block.words.size:
+            self._write_bulk(block)
+
+    def _write_bulk(self, block: Block) -> None:
+        self._transport.write_bulk(
+            bulk_address(block.core, block.space, block.address * _BYTES),
+            block.words.astype("<u4").tobytes())
 
     def read(self, core: int, space: Space, address: int, count: int) -> Words:
         """Read (count, chunks) ``uint32``: words of a memory, from word ``address`` on."""

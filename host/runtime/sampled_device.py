@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, reduce
-from itertools import chain, islice, pairwise
+from itertools import chain, islice, tee
 from typing import Protocol
 
 from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
@@ -40,8 +40,8 @@ class Samples(Protocol):
 class SampledDevice(WrappedDevice):
     """Presents a training on samples like one on the whole graph, an epoch as a step.
 
-    A step on one sample is the device's own; it is told the epoch's next sample, too. A step on
-    several adds up their ``StepSums``.
+    A step on one sample is the device's own; it is told the epoch's next two samples, too. A step
+    on several adds up their ``StepSums``.
 
     Parameters
     ----------
@@ -77,16 +77,18 @@ class SampledDevice(WrappedDevice):
         own = [self._share(part) for part in parts]
         samples = self._source.epoch(self._epoch, [number for part in own for number in part])
         steps: Iterator[list[Sample]] = (list(islice(samples, len(part))) for part in own)
-        for last, (step, following) in zip(
-                range(1 - self._steps, 1), pairwise(chain(steps, [[]])), strict=True):
-            found.append(self._step(step, following, record=record and not last))
+        coming = [islice(copy, first, None) for first, copy in
+                  enumerate(tee(chain(steps, [[], []]), 3))]
+        for last, (step, *following) in zip(
+                range(1 - self._steps, 1), zip(*coming, strict=False), strict=True):
+            found.append(self._step(step, [*chain(*following)], record=record and not last))
             self.saturations += self._device.saturations
         self._epoch += 1
         return reduce(Metrics.__add__, found)
 
     def _step(self, samples: Sequence[Sample], following: Sequence[Sample], *,
               record: bool) -> Metrics:
-        """A step of which this device has these samples, and of the epoch's next one those."""
+        """A step of which this device has these samples, and of the epoch's next two those."""
         if self._micro_batches == 1:
             [sample] = samples
             self._device.take(sample, *following)

@@ -30,8 +30,8 @@ class WrappedDevice(TrainingDevice):
     def train_step(self, *, record: bool = False) -> Metrics:
         return self._device.train_step(record=record)
 
-    def take(self, sample: Sample, following: Sample | None = None) -> None:
-        self._device.take(sample, following)
+    def take(self, sample: Sample, *following: Sample) -> None:
+        self._device.take(sample, *following)
 
     def evaluate(self) -> Metrics:
         return self._device.evaluate()

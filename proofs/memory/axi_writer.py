@@ -14,10 +14,9 @@ from hypercast.proofs.proof import Proof
 from hypercast.proofs.requested import Requested
 from hypercast.proofs.solver import Bench
 from hypercast.proofs.words import constant, held, past
-from hypercast.rtl.limits import BURST
+from hypercast.rtl.limits import BURST, OUTSTANDING
 from hypercast.rtl.memory import axi_writer
 from hypercast.rtl.memory.axi4 import BOUNDARY, Response, offset_width
-from hypercast.rtl.memory.axi_reader import OUTSTANDING
 
 __all__ = ["PROOFS"]
 

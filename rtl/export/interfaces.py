@@ -8,9 +8,8 @@ from amaranth.lib.wiring import Member, Out
 
 from hypercast.rtl.config import Config
 from hypercast.rtl.control.axi_lite import REGISTER_ADDRESS_WIDTH, AxiLite
-from hypercast.rtl.limits import BURST
+from hypercast.rtl.limits import BURST, OUTSTANDING
 from hypercast.rtl.memory.axi4 import Axi4Read, Axi4Write, offset_width
-from hypercast.rtl.memory.axi_reader import OUTSTANDING
 
 __all__ = ["BASE", "CLOCK", "MEMORY_ADDRESS_WIDTH", "RESET", "STRIDE", "Interface", "Port",
            "channel_bytes", "interfaces", "ports"]

@@ -7,12 +7,10 @@ from amaranth.lib.wiring import In, Out
 from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import Channel
 from hypercast.rtl.lib.skid_buffer import SkidBuffer
+from hypercast.rtl.limits import OUTSTANDING
 from hypercast.rtl.memory.axi4 import BOUNDARY, Axi4Read, Response, byte_address
 
-__all__ = ["OUTSTANDING", "AxiReader"]
-
-#: Bursts that can be under way.
-OUTSTANDING = 64
+__all__ = ["AxiReader"]
 
 
 class AxiReader(wiring.Component):
@@ -20,7 +18,8 @@ class AxiReader(wiring.Component):
 
     One burst is issued per cycle, up to 64 are under way, and one word moves per cycle; latency
     is that of the memory plus two cycles. All bursts have the same ID, so that their words come in
-    order.
+    order. A request for a single word is a burst, too, so at most 64 single words come in the time
+    of a round trip.
 
     Parameters
     ----------

@@ -7,9 +7,8 @@ from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import Channel
-from hypercast.rtl.limits import BURST
+from hypercast.rtl.limits import BURST, OUTSTANDING
 from hypercast.rtl.memory.axi4 import BOUNDARY, Axi4Write, Response, byte_address
-from hypercast.rtl.memory.axi_reader import OUTSTANDING
 
 __all__ = ["AxiWriter"]
 

@@ -10,14 +10,9 @@ from amaranth.lib.wiring import In, Out
 from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import Channel, ReadPort
 from hypercast.rtl.lib.stream_merge import StreamMerge
-from hypercast.rtl.limits import BURST
+from hypercast.rtl.limits import BURST, bursts_under_way
 
 __all__ = ["ReadCrossbar"]
-
-
-def _outstanding(config):
-    """Bursts each channel can have under way; with two words each they hide the latency."""
-    return max(16, config.memory_latency // 2 + 4)
 
 
 class ReadCrossbar(wiring.Component):
@@ -25,7 +20,8 @@ class ReadCrossbar(wiring.Component):
 
     Both channels work at the same time, for different clients: a client that changes channels
     waits until all its words from the other one have arrived. Each channel moves a word per cycle
-    and has up to 16 bursts under way, more if a ``memory_latency`` above 24 asks for it. Requests
+    and has up to 16 bursts under way, or up to 64 if a ``memory_latency`` above 8 asks for them.
+    That is enough for bursts of a word each, unless the latency is longer than 56 cycles. Requests
     and words pass a register each: together they add two cycles to the memory's latency.
 
     Parameters
@@ -105,7 +101,7 @@ class ReadCrossbar(wiring.Component):
         """Let a client use either channel, one at a time."""
         current = Signal(name=f"current_{index}")  # the channel last used
         # Its bursts under way.
-        pending = Signal(range(_outstanding(self._config) + 3), name=f"pending_{index}")
+        pending = Signal(range(bursts_under_way(self._config) + 3), name=f"pending_{index}")
         requested = Signal(name=f"requested_{index}")
         completed = Signal(name=f"completed_{index}")
         m.d.comb += [
@@ -162,7 +158,7 @@ class _Scheduler(wiring.Component):
 
     def __init__(self, config, clients, readers):
         self._readers = readers
-        self._outstanding = _outstanding(config)
+        self._outstanding = bursts_under_way(config)
         channel = Channel(config).members
         client = range(clients)
         self._request = data.StructLayout({

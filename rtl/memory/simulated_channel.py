@@ -7,14 +7,13 @@ from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import Channel
+from hypercast.rtl.limits import OUTSTANDING
 from hypercast.rtl.memory.sram_bank import SramBank
 
 __all__ = ["SimulatedChannel", "memory_channel"]
 
-#: Bursts that can wait for their first word at a time.
-_OUTSTANDING = 32
 #: Cycles of a refresh, and from one refresh to the next: tRFC = 350 ns (8 Gb per channel) and
-#: tREFI = 3.9 us of HBM2 (Ramulator 2, ``HBM2.cpp``) at 250 MHz.
+#: tREFI = 3.9 us of HBM2 (Ramulator 2, ``src/dram/impl/HBM2.cpp``) at 250 MHz.
 _REFRESH = 88
 _REFRESH_INTERVAL = 975
 
@@ -30,13 +29,25 @@ class SimulatedChannel(wiring.Component):
     """An ``SramBank`` far away.
 
     The first word of a burst arrives ``config.memory_latency`` cycles (but at least 2) after its
-    request was accepted, or later if other bursts or writes are before it; up to 32 bursts wait
+    request was accepted, or later if other bursts or writes are before it; up to 64 bursts wait
     for theirs. Words are as they were when the request was accepted, and a write takes as long as
     a read to become visible: a client that reads without waiting for ``idle`` gets old data.
 
     With ``config.memory_stalls``, nothing moves for 88 cycles in every 975, as while an HBM2 at 250
     MHz refreshes all banks. In the other cycles, at random, requests are held up in one of four,
     as by bank conflicts, and words, read or written, in one of sixteen.
+
+    Requests of single words pay no more than others, wherever they read. Each may open a row of a
+    bank, and HBM2 lasts that: Ramulator 2 allows four activations in 15 ns (nFAW), 2 ns apart
+    (nRRDS), or 3 ns in a bank group (nRRDL). So a cycle of 4 ns has time for one activation, and
+    the channel takes no more than one request per cycle. What random words meet are bank conflicts:
+    a bank that has opened a row opens the next one 19 ns later (nRC), which is 4.75 cycles. Of the
+    16 banks of a pseudo-channel, the four requests before may have taken four, so one request in
+    four finds its bank busy. That is what is charged. It is not charged that it may then wait for
+    more than a cycle, that nRC is longer in slow devices, or that reads and writes take turns. A
+    controller that changes the order of requests, which would avoid most conflicts, has no
+    advantage here. More than all this, the 64 bursts that can wait bound the pace of single words:
+    they come at one per cycle only if the latency is shorter.
 
     Parameters
     ----------
@@ -73,14 +84,14 @@ class SimulatedChannel(wiring.Component):
         request, words, write = (
             self.channel.read_request, self.channel.read_data, self.channel.write)
         reply = data.StructLayout({"first": 1, "word": words.payload.shape()})
-        m.submodules.replies = replies = _Delay(reply, self._delay + 2 * _OUTSTANDING, self._delay)
+        m.submodules.replies = replies = _Delay(reply, self._delay + 2 * OUTSTANDING, self._delay)
         m.submodules.writes = writes = _Delay(
             write.p.shape(), self._delay + 1, self._delay)
         wiring.connect(m, writes.o, bank.channel.write)
         m.d.comb += [self.channel.idle.eq(writes.empty), self.fault.eq(bank.fault)]
 
         # A burst waits until its first word is offered.
-        waiting = Signal(range(_OUTSTANDING + 1))
+        waiting = Signal(range(OUTSTANDING + 1))
         shown = Signal()  # the word offered has been offered before
         accepted, begins, first = Signal(), Signal(), Signal()
         requested, answered = bank.channel.read_request, bank.channel.read_data
@@ -105,9 +116,9 @@ class SimulatedChannel(wiring.Component):
 
         bounded = stream.Signature(request.p.shape()).create()
         m.d.comb += [
-            requested.valid.eq(bounded.valid & (waiting != _OUTSTANDING)),
+            requested.valid.eq(bounded.valid & (waiting != OUTSTANDING)),
             requested.payload.eq(bounded.payload),
-            bounded.ready.eq(requested.ready & (waiting != _OUTSTANDING)),
+            bounded.ready.eq(requested.ready & (waiting != OUTSTANDING)),
         ]
         stalls = self._random_stalls(m) if self._stalls else [Const(0)] * 3
         for source, target, stall in zip(

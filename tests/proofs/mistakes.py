@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from amaranth.lib import fifo as amaranth_fifo
 
-from hypercast.proofs import control, folding, lib, memory, network, vector
+from hypercast.proofs import aggregation, control, folding, lib, memory, network, vector
 from hypercast.proofs import serial as link
 from hypercast.proofs.catalogue import PROOFS
+from hypercast.rtl.aggregation import row_requests
 from hypercast.rtl.control import axi_lite, controller, window
 from hypercast.rtl.folding import fold, pace, slots
 from hypercast.rtl.lib import (
@@ -102,6 +103,16 @@ MISTAKES = [
             "(reserved <= depth - burst)", "queue.w_rdy"),
     Mistake("burst_reader", "asks", lib.burst_reader, "BurstReader", burst_reader,
             "length.eq(Mux(last, todo.count, burst))", "length.eq(burst)"),
+    # Forgets that the position moves on; asks for rows that nobody needs; loses what a row is for;
+    # has room for one row less than the reader asks for.
+    *(Mistake("row_requests", "asks", aggregation.row_requests, "RowRequests", row_requests,
+              old, new) for old, new in (
+        ("command.p.address + records.p.skip", "aggregate.address + records.p.skip"),
+        ("command.valid.eq(has_destinations)", "command.valid.eq(1)"),
+        ("queue.w_rdy & (~command.valid", "(~command.valid"),
+    )),
+    Mistake("row_requests", "holds up", aggregation.row_requests, "RowRequests", row_requests,
+            "read_buffer + 3", "read_buffer + 2"),
     # Starves all but the first.
     Mistake("round_robin_arbiter", "grants", lib.round_robin_arbiter, "RoundRobinArbiter",
             round_robin_arbiter, "later[one] | ~later[other] if one < other else "

@@ -124,12 +124,13 @@ def test_figures_are_of_these_presets():
     (Config(lanes=2, element_width=8, dimensions=0, accumulator_rows=32, weight_rows=16), {
         "word_width": 32, "data_width": 16, "chunks": 1, "digits": 5, "accumulator_width": 40,
         "reset_cycles": 65, "state_words": 2, "send_record_width": 32, "mask_rows": 16,
-        "info_rows": 2, "index_width": 5}),
+        "info_rows": 2, "index_width": 5, "skip_width": 29}),
     (Config(lanes=16, dimensions=5, channel_words=128), {
         "word_width": 256, "data_width": 256, "chunks": 8, "digits": 3, "accumulator_width": 48,
         "state_words": 2, "send_record_width": 64, "mask_rows": 16, "info_rows": 16,
         "index_width": 11, "address_width": 7, "streams": 128}),
-    (Config(dimensions=6), {"send_record_width": 128, "cores": 64})])
+    (Config(dimensions=4), {"send_record_width": 32, "skip_width": 14}),
+    (Config(dimensions=6), {"send_record_width": 128, "cores": 64, "skip_width": 62})])
 def test_derived(config, derived):
     assert {name: getattr(config, name) for name in derived} == derived
 
@@ -150,7 +151,8 @@ def test_derived_widths(config):
     assert config.accumulator_width >= 2 * config.element_width
     assert config.state_words * config.word_width >= 32 * config.lanes
     assert config.streams == config.planes * config.cores
-    assert config.send_record_width >= config.cores + 2
+    assert config.send_record_width == config.cores + 2 + config.skip_width
+    assert config.skip_width > 0
     for packed, bits in ((config.mask_rows, config.lanes), (config.info_rows, 16)):
         assert packed * bits == config.word_width
     assert 2 ** config.index_width == max(config.accumulator_rows, config.weight_rows)

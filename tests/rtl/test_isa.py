@@ -120,6 +120,13 @@ def test_every_place_is_an_operand():
     (Opcode.AGGREGATE, {"bypassed": 1}, {
         ("edge_set", Mode.READ), ("send_list", Mode.READ), ("bypass_base", Mode.READ),
         ("", Mode.ADD)}),
+    (Opcode.AGGREGATE, {}, {
+        ("edge_set", Mode.READ), ("send_list", Mode.READ), ("address", Mode.READ),
+        ("", Mode.ADD)}),
+    (Opcode.AGGREGATE, {"indexed": 1}, {
+        ("edge_set", Mode.READ), ("send_list", Mode.READ), ("address", Mode.READ),
+        ("", Mode.ADD)}),
+    (Opcode.AGGREGATE, {"indexed": 1, "prefetch": 1}, {("edge_set", Mode.READ)}),
     (Opcode.MATMUL, {"operand": 1, "sparse": 1}, {
         ("address", Mode.READ), ("operand_base", Mode.WRITE), ("weights", Mode.READ),
         ("", Mode.ADD)}),
@@ -147,9 +154,19 @@ def test_uses(opcode, fields, used):
             if access.store != Store.EXPONENT} == used
 
 
+@pytest.mark.parametrize("indexed", [0, 1])
+def test_rows_of_indexed_lists_are_anywhere(indexed):
+    """All others are consecutive, from the place named on."""
+    for opcode, operation in isa.OPERATIONS.items():
+        fields = decode(encode(opcode)) | {"indexed": indexed}
+        assert [access.field for access in operation.uses(fields) if access.anywhere] == (
+            ["address"] if indexed and opcode == Opcode.AGGREGATE else [])
+
+
 @pytest.mark.parametrize(("opcode", "fields", "subject"), [
     (Opcode.AGGREGATE, {}, "address"), (Opcode.AGGREGATE, {"prefetch": 1}, "edge_set"),
-    (Opcode.AGGREGATE, {"bypassed": 1}, "address"), (Opcode.MATMUL, {}, "weights"),
+    (Opcode.AGGREGATE, {"bypassed": 1}, "address"), (Opcode.AGGREGATE, {"indexed": 1}, "address"),
+    (Opcode.MATMUL, {}, "weights"),
     (Opcode.GRADIENT, {}, "gradient_address"), (Opcode.DRAIN, {}, "o"), (Opcode.LOSS, {}, "o"),
     (Opcode.UPDATE, {}, "o")])
 def test_subject(opcode, fields, subject):
@@ -173,7 +190,7 @@ def test_largest(opcode, field, most):
 
 
 #: Interface version, and the digest of what `_interface` gives in it.
-_DIGEST = 12, "4779fa71f1861684"
+_DIGEST = 13, "158b544a05aeb387"
 
 
 def _interface():

@@ -20,6 +20,7 @@ from hypercast.rtl.layouts import (
     WritePort,
     accumulator_row,
     flit,
+    send_record,
 )
 from tests.rtl.test_isa import instructions
 
@@ -50,6 +51,14 @@ def test_issue_views_its_instruction(instruction, aux_shift):
         "instruction": isa.encode(opcode, **fields), "aux_shift": aux_shift})).value)
     assert issue.aux_shift == aux_shift
     assert issue.instruction == isa.encode(opcode, **fields)
+
+
+@pytest.mark.parametrize("config", SHAPES, ids=str)
+def test_a_send_record_is_as_wide_as_the_compiler_writes_it(config):
+    layout = send_record(config)
+    assert layout.size == config.send_record_width
+    assert [layout[name].offset for name in ("destinations", "plane", "skip")] == [
+        0, config.cores, config.cores + 2]
 
 
 def test_flit_kinds_are_those_of_the_instruction_set():

@@ -24,6 +24,7 @@ from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, 
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.tensor import Kind, Tensor
 from hypercast.rtl.isa import Split
+from hypercast.rtl.registers import Status, register
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport
 from tests.system.chips import CHIPS, WIDE, random_graph
 
@@ -57,7 +58,8 @@ def network_of(name, *, order=COMBINE_FIRST, dropout=0.5, **additions):
                            for layer in network.layers)
 
 
-def check(network, config, samples, recipe, capacity=None, *, ahead=False, foreseen=None):
+def check(network, config, samples, recipe, capacity=None, *, ahead=False, resident=False,
+          foreseen=None, open_chip=CxxrtlTransport):
     """Train on all samples; every word of every step must be equal.
 
     If steps work ahead, they do not at the end of the first half of the samples, nor at that of
@@ -68,14 +70,15 @@ def check(network, config, samples, recipe, capacity=None, *, ahead=False, fores
     reference = ReferenceDevice(reference)
     notices = []
     job = compile_job(model, config, capacity=capacity or Capacity.of(samples),
-                      ahead=ahead)
-    chip = ChipDevice(CxxrtlTransport(config), job, model, progress=notices.append)
+                      ahead=ahead, resident=resident)
+    chip = ChipDevice(open_chip(config), job, model, progress=notices.append)
     total = Comparison()
     try:
         ends = len(samples) // 2, len(samples)
         for number, sample in enumerate(samples, 1):
             reference.take(sample)
-            chip.take(sample, samples[number] if ahead and number not in ends else None)
+            epoch = samples[:ends[0]] if number <= ends[0] else samples
+            chip.take(sample, *epoch[number:number + 2] if ahead else ())
             for expected, found in zip(reference.train_step(), chip.train_step(), strict=True):
                 np.testing.assert_array_equal(found, expected)
             total.add(compare(reference.snapshot(), chip.snapshot(), config.lanes))
@@ -114,6 +117,73 @@ def test_steps_that_work_ahead(config, draw):
         for (inputs, outputs), order, dropout in zip(widths, orders, (0, 0.5, 0.5), strict=True)))
     recipe = Recipe(element_width=config.element_width)
     check(network, config, samples_of(network, recipe, "gcn", draw=draw), recipe, ahead=True)
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+@pytest.mark.parametrize("config", CHIPS.values(), ids=CHIPS.keys())
+@pytest.mark.parametrize("draw", [None, "nodes"])
+def test_features_that_stay(config, draw, ahead):
+    """The whole graph's features are loaded once; a batch names rows of them."""
+    network = Network.of_widths([7, 6, 5], orders=AGGREGATE_FIRST)
+    recipe = Recipe(element_width=config.element_width)
+    samples = samples_of(network, recipe, "gcn", draw=draw)
+    check(network, config, samples, recipe, ahead=ahead, resident=True)
+
+
+class Watched(CxxrtlTransport):
+    """A chip with a bulk port that counts the bytes it is brought, by whether a program runs."""
+
+    def __init__(self, config):
+        super().__init__(config, bulk=True)
+        self.brought = {True: [], False: []}
+
+    def write_bulk(self, address, data):
+        running = bool(Status(self.read(register("status"))) & Status.RUNNING)
+        self.brought[running].append(len(data))
+        super().write_bulk(address, data)
+
+
+@pytest.mark.parametrize("draw", [None, "nodes"])
+def test_lists_come_while_a_step_runs(draw):
+    """Of all steps but the first of an epoch, and those before which nobody knew what comes."""
+    network, recipe = network_of("gcn", order=AGGREGATE_FIRST, dropout=0.0), Recipe()
+    samples, chips = samples_of(network, recipe, "gcn", draw=draw), []
+
+    def open_chip(config):
+        chips.append(Watched(config))
+        return chips[-1]
+
+    assert not check(network, WIDE, samples, recipe, ahead=True, resident=True,
+                     open_chip=open_chip)
+    [chip] = chips
+    # Two lists of three matrices, and labels, for each step but the last of an epoch; some come
+    # when a step this short has ended.
+    most = (2 * 3 + 1) * WIDE.cores * (len(samples) - 2)
+    assert most / 2 < len(chip.brought[True]) <= most
+
+
+def test_a_batch_that_nobody_announced():
+    """Another sample than was brought, the same one again, and one that is too large."""
+    network, recipe = network_of("gcn", order=AGGREGATE_FIRST, dropout=0.0), Recipe()
+    small, large, *others = sorted(samples_of(network, recipe, "gcn"),
+                                   key=lambda sample: sample.edges[0].nnz, reverse=True)[::-1]
+    model = model_of(network, recipe, small)
+    reference = ReferenceDevice(model_of(network, recipe, small))
+    job = compile_job(model, WIDE, capacity=Capacity(rows=small.rows, edges=1.0), ahead=True,
+                      resident=True)
+    chip, total = ChipDevice(CxxrtlTransport(WIDE), job, model), Comparison()
+    try:
+        for taken in ((small, small, small), (small, small, large), (small, large, small),
+                      (others[-1], small, large), (small,), (), (), (large, small, others[0])):
+            if taken:
+                reference.take(taken[0])
+                chip.take(*taken)
+            reference.train_step()
+            chip.train_step()
+            total.add(compare(reference.snapshot(), chip.snapshot(), WIDE.lanes))
+    finally:
+        chip.close()
+    assert total.words and total.equal == total.words, str(total)
 
 
 class Source:

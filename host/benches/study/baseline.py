@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from hypercast.host.benches.study.batch import Batch
 from hypercast.rtl.config import Config
 
-__all__ = [
-    "EFFICIENCY_AFTER", "HP_GNN", "RANDOM_EFFICIENCY", "Accelerator", "like_ours", "step_seconds",
-]
+__all__ = ["HP_GNN", "Accelerator", "like_ours", "step_seconds"]
 
 #: Elements that an aggregation unit takes in a cycle.
 _ELEMENTS = 16

@@ -8,12 +8,11 @@ read once more.
 
 from dataclasses import dataclass
 
-from hypercast.host.benches.study.baseline import EFFICIENCY_AFTER, RANDOM_EFFICIENCY
 from hypercast.host.cycle_model.prediction import Prediction
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.reference.network import COMBINE_FIRST
 
-__all__ = ["MemoryTraffic", "gathering_cycles", "ours", "textbook"]
+__all__ = ["MemoryTraffic", "ours", "textbook"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,15 +95,6 @@ def textbook(workload: Workload, prediction: Prediction, *, symmetric: bool) -> 
         if symmetric and shape.aggregates_backwards:
             copies += _lists(workload, shape.number, False)
     return MemoryTraffic(moved=own.moved + round(2 * copies), stored=own.stored + round(copies))
-
-
-def gathering_cycles(workload: Workload) -> float:
-    """Cycles to copy a batch's features from the whole graph's, if nothing else goes on meanwhile.
-
-    All channels read at random and write in order, with the efficiencies of HP-GNN's formulas.
-    """
-    words = workload.vertices[0] * _shapes(workload)[0].inputs
-    return words / (2 * workload.config.cores) * (1 / RANDOM_EFFICIENCY + 1 / EFFICIENCY_AFTER)
 
 
 def _shapes(workload: Workload) -> list[_Shape]:

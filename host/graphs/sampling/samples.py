@@ -10,7 +10,7 @@ from hypercast.reference.array_types import SparseArray
 from hypercast.reference.labels import quantized_loss_weights
 from hypercast.reference.network import LINEAR, Network
 from hypercast.reference.recipe import Recipe
-from hypercast.reference.sample import Mantissas, Sample
+from hypercast.reference.sample import GraphRows, Mantissas, Sample
 from hypercast.rtl.isa import Split
 
 __all__ = ["SampleMaker"]
@@ -45,11 +45,10 @@ class SampleMaker:
 
     def __call__(self, batch: MiniBatch) -> Sample:
         """The ``Sample`` of a ``MiniBatch``; any thread may ask."""
-        values, exponent = self._features
         targets = batch.targets
         return Sample.of(
             self._network, self._recipe, self._matrices(batch),
-            Mantissas(values[batch.inputs], exponent), self._labels[targets],
+            GraphRows(self._features, batch.inputs), self._labels[targets],
             np.where(batch.loss_weights > 0, Split.TRAIN, Split.NONE),
             batch.loss_weights * self._count, self._unit)
 

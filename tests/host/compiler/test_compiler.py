@@ -10,15 +10,16 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hypercast.host.compiler.compiler import compile_job, with_sample
+from hypercast.host.compiler.compiler import compile_job, compile_sampled, with_sample
 from hypercast.host.compiler.memory_map import CapacityError
-from hypercast.host.compiler.packing import unpack_rows
+from hypercast.host.compiler.packing import unpack_panels, unpack_rows
 from hypercast.host.compiler.sample_plan import Capacity
 from hypercast.host.compiler.state import load_state, matrix_of
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Split, decode
+from hypercast.rtl.placement import core_of, rows_of
 from tests.host.compiler.test_sample_plan import CONFIG as SAMPLED
 from tests.host.compiler.test_sample_plan import RECIPE, samples_of
 from tests.host.models import SMALL, named_model, small_graph, small_model
@@ -314,3 +315,55 @@ def test_words_are_left_out_on_demand(word_sparse):
                       word_sparse=word_sparse)
     assert bool(job.regions["X"].columns) != word_sparse
     assert {entry.get("sparse", 0) for entry in map(decode, job.program)} == {0, word_sparse}
+
+
+def resident_model(*sizes, order=AGGREGATE_FIRST, vertices=300):
+    network, samples = samples_of(*sizes, vertices=vertices)
+    return InitialModel.of(network.ordered([order] * 2), RECIPE, samples[0]), samples
+
+
+def test_features_that_stay_are_the_whole_graphs():
+    model, (small, other) = resident_model(20, 15)
+    jobs = [compile_job(model, SAMPLED, capacity=Capacity.of([small]), ahead=ahead, resident=True)
+            for ahead in (False, True)]
+    matrix = small.origin.matrix.values
+    for job in jobs:
+        region = job.regions["X"]
+        assert region.stride == -(-len(matrix) // SAMPLED.cores)
+        for core, image in enumerate(job.images):
+            found = unpack_panels(dict(image)["X"], rows_of(core, len(matrix), SAMPLED.cores),
+                                  region.columns, region.stride, SAMPLED)
+            assert np.array_equal(found, matrix[core_of(np.arange(len(matrix)), SAMPLED.cores)
+                                                == core])
+        assert all("X" not in dict(image) for image in with_sample(job, other).images)
+    assert not jobs[0].brought_early and jobs[1].brought_early
+    after = jobs[1].after_step()
+    lists = [name for name in after.regions if name.startswith(("send list", "edge set"))]
+    assert len(lists) == 12 and all(
+        after.regions[name].address != jobs[1].regions[name].address for name in lists)
+
+
+@pytest.mark.parametrize(("order", "origin", "message"), [
+    (COMBINE_FIRST, True, "if the first layer is aggregate_first, not combine_first"),
+    (AGGREGATE_FIRST, False, "if the sample says which rows")])
+def test_features_that_cannot_stay(order, origin, message):
+    model, (sample,) = resident_model(20, order=order)
+    if not origin:
+        model = model.with_sample(replace(sample, origin=None))
+    with pytest.raises(ValueError, match=message):
+        compile_job(model, SAMPLED, capacity=Capacity.of([sample]), resident=True)
+
+
+def test_features_stay_if_there_is_room():
+    """Else batches bring them; and else, steps do not work ahead."""
+    model, (sample,) = resident_model(20, vertices=3000)
+    found = {}
+    for words in (1 << bits for bits in range(7, 16)):
+        try:
+            job = compile_sampled(model, SAMPLED.replace(channel_words=words),
+                                  Capacity.of([sample]), ahead=True)
+            found[words] = job.ahead, job.plan.resident
+        except CapacityError:
+            found[words] = None
+    kinds = list(dict.fromkeys(found.values()))
+    assert kinds[0] is None and kinds[-1] == (True, True) and (True, False) in kinds

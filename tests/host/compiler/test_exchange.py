@@ -35,15 +35,21 @@ def memory():
     (Opcode.MATMUL, {"channel": 0, "address": 4}, {}),
     (Opcode.GRADIENT, {"gradient_channel": 0, "gradient_address": 4, "address": 7},
      {"address": 13}),
-    (Opcode.GRADIENT, {"gradient_channel": 1, "gradient_address": 4, "address": 7}, {}),
+    (Opcode.GRADIENT, {"gradient_channel": 1, "gradient_address": 4, "address": 7},
+     {"gradient_address": 10}),
+    (Opcode.AGGREGATE, {"channel": 0, "address": 4, "send_list": 4, "edge_set": 12, "indexed": 1},
+     {"send_list": 10, "edge_set": 6}),
+    (Opcode.AGGREGATE, {"prefetch": 1, "send_list": 4, "edge_set": 10}, {"edge_set": 4}),
+    (Opcode.LOSS, {"channel": 0, "address": 4, "info": 5, "destination": 20}, {"info": 11}),
     (Opcode.GRADIENT, {"gradient_channel": 0, "ones": 1, "address": 4}, {}),
     (Opcode.UPDATE, {"a": 3, "b": 2, "o": 1, "first_row": 4}, {"a": 7}),
     (Opcode.HALT, {"step": 1, "phase": 3}, {}),
 ])
 def test_instructions(memory, opcode, fields, changes):
-    [found] = exchanged([encode(opcode, **fields)], memory, TENSORS)
+    pairs = [(memory[SUMS], memory[SUMS_AHEAD])]
+    [found] = exchanged([encode(opcode, **fields)], pairs, TENSORS)
     assert decode(found) == decode(encode(opcode, **fields | changes))
-    assert exchanged([found], memory, TENSORS) == [encode(opcode, **fields)]
+    assert exchanged([found], pairs, TENSORS) == [encode(opcode, **fields)]
 
 
 def test_jobs_of_steps_in_turn():

@@ -10,6 +10,7 @@ import pytest
 
 from hypercast.host.compiler.compiler import compile_job, compile_sampled, with_sample
 from hypercast.host.compiler.memory_map import CapacityError
+from hypercast.host.compiler.resident_rows import ResidentRows
 from hypercast.host.compiler.sample_plan import _SLACK, Capacity
 from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
 from hypercast.host.graphs.sampling.samples import SampleMaker
@@ -130,9 +131,11 @@ def test_steps_work_ahead_where_they_can(order, change, expected):
     again = with_sample(job, small, other)
     assert (again.exponents.get("A.next") == other.edge_exponent) == expected
     levels = [list(counts) for counts in zip(*again.row_table, strict=True)]
+    assert again.plan.resident == expected
     for one, number in ((small, 0), (small, 1), (other if expected else small, 0)):
-        assert [rows_of(core, one.rows[number], config.cores)
-                for core in range(config.cores)] in levels
+        count = one.rows[number] if number or not expected else \
+            ResidentRows.of(one.origin.rows, config).count
+        assert [rows_of(core, count, config.cores) for core in range(config.cores)] in levels
     device = ChipDevice(FakeChip(config), job, model)
     if expected:
         with pytest.raises(ValueError, match="whose steps work ahead cannot evaluate"):
@@ -147,10 +150,10 @@ def test_sums_that_no_step_has_left_are_made_by_a_program_of_their_own():
     run = device.driver.run
     device.driver.run = lambda entry, **options: runs.append(entry) or run(entry, **options)
 
-    def step(sample=None, following=None):
+    def step(*samples):
         runs.clear()
-        if sample:
-            device.take(sample, following)
+        if samples:
+            device.take(*samples)
         device.train_step()
         return len(runs)
 

@@ -73,6 +73,28 @@ def test_intervals(opcode, interval, after):
     assert (issue_interval(opcode), turnaround(opcode)) == (interval, after)
 
 
+@pytest.mark.parametrize(("changes", "pace"), [
+    ({}, 1), ({"memory_latency": 30}, 1), ({"memory_latency": 62}, 1),
+    ({"memory_latency": 126}, 2), ({"memory_latency": 510}, 8),
+    ({"memory_stalls": True}, 975 / 887 / 0.75),
+    ({"memory_latency": 126, "memory_stalls": True}, 975 / 887 * 2)])
+def test_rows_that_a_list_names(changes, pace):
+    """Those that are sent are read, each by itself; records pass at one a cycle."""
+    timing = Timing(TEST.replace(read_buffer=128, **changes))
+
+    def cycles(**fields):
+        return timing.aggregate(
+            Load(**{**dict.fromkeys(BUSIEST, 7), **COUNTS, **fields}), 0, indexed=True).cycles
+
+    least = cycles()
+    assert cycles(sent=8007) - least == pytest.approx((8007 - 7) * pace, abs=2)
+    assert cycles(rows=8000) - least == pytest.approx(8000 - 7 * pace, abs=2)
+    load = Load(**{**dict.fromkeys(BUSIEST, 7), **COUNTS})
+    dense, listed = (timing.aggregate(load, 0, indexed=indexed).work for indexed in (False, True))
+    assert dense["features_read"] == COUNTS["total_rows"]
+    assert listed["features_read"] == COUNTS["messages"]
+
+
 def test_counted_words():
     """A core has at most 8 of the 30 rows on 4 cores, and a row is a word for each panel."""
     timing = Timing(TEST)

@@ -100,7 +100,7 @@ def test_random_bursts(config, clients, latency, memory_stall, idle, stall):
 
 
 @pytest.mark.parametrize(("latency", "length", "hidden"), [
-    (1, 1, 1), (14, 1, 1), (100, 8, 1), (200, 16, 1), (64, 2, 64), (200, 2, 200)])
+    (1, 1, 1), (14, 1, 1), (100, 8, 1), (200, 16, 1), (56, 1, 56), (100, 2, 100)])
 def test_both_channels_at_full_rate(latency, length, hidden):
     """16 bursts cover the latency, or as many as ``memory_latency`` takes; two clients share."""
     config = CONFIGS[1].replace(memory_latency=hidden)
@@ -159,7 +159,8 @@ def test_a_channel_without_clients_is_refused(channels, missing):
         ReadCrossbar(CONFIGS[0], channels)
 
 
-@pytest.mark.parametrize(("latency", "bursts"), [(2, 16), (24, 16), (26, 17), (64, 36)])
+@pytest.mark.parametrize(("latency", "bursts"), [
+    (2, 16), (8, 16), (9, 17), (24, 32), (56, 64), (500, 64)])
 def test_bursts_under_way(latency, bursts):
     """As many as hide the latency, and no more, are asked for while no word comes."""
     dut = ReadCrossbar(CONFIGS[0].replace(memory_latency=latency), [(0,), (1,)])

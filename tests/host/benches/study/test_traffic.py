@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from hypercast.host.benches.study.traffic import gathering_cycles, ours, textbook
+from hypercast.host.benches.study.traffic import ours, textbook
 from hypercast.host.cycle_model.prediction import predict
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
@@ -55,8 +55,3 @@ def test_transposes(orders):
     copies = 800 * (4 + 2) + 32 * 1 + lists(workload) * (2 if orders[0] == COMBINE_FIRST else 1)
     assert book.stored - own.stored == pytest.approx(copies, abs=1)
     assert book.moved - own.moved == pytest.approx(2 * copies, abs=1)
-
-
-def test_gathering_reads_at_random_and_writes_in_order():
-    words = 800 * 4 / 32
-    assert gathering_cycles(step(ORDERS[0])[0]) == pytest.approx(words / 0.3 + words / 0.9)
