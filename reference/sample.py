@@ -126,8 +126,9 @@ class Sample:
 
     @classmethod
     def of(cls, network: Network, recipe: Recipe, adjacency: SparseArray | Sequence[SparseArray],
-           features: FloatMatrix | Mantissas | GraphRows, labels: npt.ArrayLike, splits: npt.ArrayLike,
-           loss_weights: npt.ArrayLike | None = None, loss_unit: float | None = None) -> Self:
+           features: FloatMatrix | Mantissas | GraphRows, labels: npt.ArrayLike,
+           splits: npt.ArrayLike, loss_weights: npt.ArrayLike | None = None,
+           loss_unit: float | None = None) -> Self:
         """Round real matrices.
 
         Parameters
