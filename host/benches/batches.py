@@ -109,6 +109,8 @@ def _figures(graph: Graph, sampling: Sampling, orders: str | Sequence[str],
         Figure(name="the same of the batch that is predicted worst", value=worst),
         Figure(name="share of cycles in which the chip waits for a batch",
                value=found.waited / found.passed, bar=_WAITING, relation="<="),
+        Figure(name="share of cycles between steps, whatever for",
+               value=1 - sum(found.cycles) / found.passed),
         Figure(name="values of 32 bits that the host writes for a batch", value=round(after)),
         Figure(name="the same if a batch brings its features", value=round(before)),
     ]

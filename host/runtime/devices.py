@@ -24,9 +24,13 @@ from hypercast.reference.step_sums import StepSums
 from hypercast.reference.tensor import EDGES, FEATURES, Kind, Pass, Tensor
 from hypercast.reference.training_state import TrainingState
 from hypercast.rtl.isa import Split
+from hypercast.rtl.registers import COUNTERS
 
 __all__ = ["ChipDevice", "ReferenceDevice", "TrainingDevice"]
 
+#: Counters that are read after every run.
+_SATURATIONS = "saturations"
+_METRICS = tuple(name for name in COUNTERS if name.startswith(("loss_", "correct_", "wrong_")))
 
 class TrainingDevice(abc.ABC):
     """Trains one job, step by step.
@@ -210,10 +214,6 @@ class ChipDevice(TrainingDevice):
     ----------
     train_cycles, evaluate_cycles : int
         Cycles of all training steps and evaluations so far.
-    phase_cycles : dict
-        Phase name to cycles of the last run.
-    counters : dict
-        Counter name to a value per core, of the last run.
     profile : Profile or None
         Profile of the last training step that was recorded.
     """
@@ -237,8 +237,8 @@ class ChipDevice(TrainingDevice):
         self._summed: Sample | None = None
         self.train_cycles = 0
         self.evaluate_cycles = 0
-        self.phase_cycles: dict[str, int] = {}
-        self.counters: dict[str, list[int]] = {}
+        self._counters: dict[str, list[int]] | None = None
+        self._saturated = 0
         self.saturations = 0
         self.profile: Profile | None = None
         self.driver = Driver(transport, job.config)
@@ -281,7 +281,7 @@ class ChipDevice(TrainingDevice):
         if record:
             self.profile = profile(self._transport.timeline(), self.job,
                                    self.job.entries["train"], cycles, self.counters)
-        self.saturations = saturations + sum(self.counters["saturations"])
+        self.saturations = saturations + self._saturated
         self.train_cycles += before + cycles
         self._summed = self._following
         self._step += 1
@@ -304,7 +304,7 @@ class ChipDevice(TrainingDevice):
             self.driver.load_sample(with_sample(self.job, self._sample))
         self._open_ahead(self._step)
         cycles = self.driver.run(self.job.entries["aggregate_ahead"], limit=self._limit)
-        saturations = sum(self.driver.counters()["saturations"])
+        saturations = sum(self.driver.counters([_SATURATIONS])[_SATURATIONS])
         if coming.brought_early:
             self.driver.load_counts(coming)
         elif not alone:
@@ -384,9 +384,9 @@ class ChipDevice(TrainingDevice):
     def _run(self, entry: str,
              meanwhile: Callable[[], None] = lambda: None) -> tuple[Metrics, int]:
         cycles = self.driver.run(self.job.entries[entry], limit=self._limit, meanwhile=meanwhile)
-        phases = self.driver.phase_cycles()
-        self.phase_cycles = dict(zip(map(str, self.job.phases), phases, strict=False))
-        self.counters = counters = self.driver.counters()
+        self._counters = None
+        counters = self.driver.counters([_SATURATIONS, *_METRICS])
+        self._saturated = sum(counters[_SATURATIONS])
         loss, correct, wrong = np.zeros((3, 4), dtype=np.int64)
         for split in (Split.TRAIN, Split.VALIDATION, Split.TEST):
             name = split.name.lower()
@@ -397,6 +397,18 @@ class ChipDevice(TrainingDevice):
         vertices = np.array([self.job.vertices - sum(sizes), *sizes])
         return Metrics(loss=loss, correct=correct, wrong=wrong, vertices=vertices,
                        unit=LOSS_UNIT * self._model.sample.loss_scale), cycles
+
+    @property
+    def counters(self) -> dict[str, list[int]]:
+        """Counter name to a value per core, of the last run; read when they are asked for."""
+        if self._counters is None:
+            self._counters = self.driver.counters()
+        return self._counters
+
+    @property
+    def phase_cycles(self) -> dict[str, int]:
+        """Phase name to cycles of the last run."""
+        return dict(zip(map(str, self.job.phases), self.driver.phase_cycles(), strict=False))
 
     def snapshot(self) -> dict[str, IntArray]:
         job, driver = self.job, self.driver

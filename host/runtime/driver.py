@@ -45,6 +45,8 @@ __all__ = ["DeviceError", "DeviceTimeoutError", "Driver", "MismatchError"]
 _WORD = 0xFFFFFFFF
 #: Registers that count training steps.
 _COUNTING = ("step", "step_key")
+#: Counter name to its number.
+_NUMBERS = {name: number for number, name in enumerate(COUNTERS)}
 #: Cycles between two looks at the status register.
 _POLL = 500
 #: Counters of faults, and the memories that they are of.
@@ -386,12 +388,17 @@ class Driver:
         """Cycles of each phase in the last run."""
         return [self._read(f"phase_{index}") for index in range(PHASES)]
 
-    def counters(self) -> dict[str, list[int]]:
-        """Performance counters of the last run: name to a value for each core."""
-        values = [self.read_window(core, Space.CORE, CoreSpace.COUNTERS, len(COUNTERS))
+    def counters(self, names: Sequence[str] = tuple(COUNTERS)) -> dict[str, list[int]]:
+        """Performance counters of the last run, or some: name to a value for each core.
+
+        Those between the first and the last of them are read, too.
+        """
+        numbers = [_NUMBERS[name] for name in names]
+        first, last = min(numbers), max(numbers)
+        values = [self.read_window(core, Space.CORE, CoreSpace.COUNTERS + first, last - first + 1)
                   for core in range(self.config.cores)]
-        return {name: [row[index] for row in values]
-                for index, name in enumerate(COUNTERS)}
+        return {name: [row[number - first] for row in values]
+                for name, number in zip(names, numbers, strict=True)}
 
     # Tensors.
 
