@@ -145,7 +145,7 @@ class Watched(CxxrtlTransport):
 
 @pytest.mark.parametrize("draw", [None, "nodes"])
 def test_lists_come_while_a_step_runs(draw):
-    """Of all steps but the first of an epoch, and those before which nobody knew what comes."""
+    """For all steps but the first of an epoch, and those before which nobody knew what comes."""
     network, recipe = network_of("gcn", order=AGGREGATE_FIRST, dropout=0.0), Recipe()
     samples, chips = samples_of(network, recipe, "gcn", draw=draw), []
 

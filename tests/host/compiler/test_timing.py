@@ -79,7 +79,7 @@ def test_intervals(opcode, interval, after):
     ({"memory_stalls": True}, 975 / 887 / 0.75),
     ({"memory_latency": 126, "memory_stalls": True}, 975 / 887 * 2)])
 def test_rows_that_a_list_names(changes, pace):
-    """Those that are sent are read, each by itself; records pass at one a cycle."""
+    """Rows that are sent are read, each by itself; records pass at one a cycle."""
     timing = Timing(TEST.replace(read_buffer=128, **changes))
 
     def cycles(**fields):
