@@ -106,6 +106,11 @@ class CompiledEdges:
         return self.config == config and len(self.edges) == len(edges) and all(
             one is other for one, other in zip(self.edges, edges, strict=True))
 
+    def with_first(self, matrix: SparseArray) -> Self:
+        """What was compiled for layers whose matrices are not the first one's, which is another."""
+        return replace(self, edges=(matrix, *self.edges[1:]), matrices=tuple(
+            one for one in self.matrices if all(layer > 1 for layer, _ in one.edges.uses)))
+
     def used_by(self, network: Network) -> Self:
         """What of it a network with other orders of its layers uses."""
         strips = {one.edges.name: one.strips for one in self.matrices}

@@ -143,7 +143,7 @@ class SamplePlan:
         self._compiled: list[tuple[Sample, CompiledEdges]] = []
         if edges and not edges.of_matrices(sample.edges, config):
             raise ValueError("edges were compiled for another sample or configuration")
-        self._known = edges if capacity and not resident else None
+        self._known = edges if capacity else None
         if edges and not capacity:
             self._compiled = [(sample, edges.used_by(network))]
         self.messages: dict[tuple[int, bool], list[PlacedMessages]] = {}
@@ -227,13 +227,15 @@ class SamplePlan:
         for known, edges in self._compiled:
             if known is sample:
                 return edges
-        matrices = sample.edges
+        matrices, compiled = sample.edges, self._known if sample is self._first else None
         if self._resident:
             matrices = self._records(sample).columns(matrices[0]), *matrices[1:]
+            # Matrices of subgraphs are all the same one.
+            compiled = compiled.with_first(matrices[0]) if compiled and not sample.square else None
         edges = CompiledEdges.of(
             self._network, matrices, sample.root_weight, self._config,
             strips=[level.strips for level in self.vertices], symmetric=not self.capacity,
-            known=self._known if sample is self._first else None)
+            known=compiled)
         self._known = None
         self._compiled = [*self._compiled, (sample, edges)][-1 - self._ahead:]
         return edges

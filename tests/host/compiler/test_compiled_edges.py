@@ -111,3 +111,21 @@ def test_what_is_known_is_not_compiled_again(monkeypatch):
                 assert all(map(np.array_equal, getattr(messages, name), getattr(found, name)))
     with pytest.raises(ValueError, match="another sample or configuration"):
         CompiledEdges.of(network, edges[::-1], 0, config, known=known)
+
+
+def test_another_first_matrix(monkeypatch):
+    """What other layers use is not compiled again."""
+    generator = np.random.default_rng(1)
+    dense = generator.integers(-9, 9, (60, 140)) * (generator.random((60, 140)) < 0.1)
+    edges = scipy.sparse.csr_array(dense), scipy.sparse.csr_array(dense[:24, :60])
+    network = Network.of_widths((4, 4, 3), orders=AGGREGATE_FIRST)
+    known = CompiledEdges.of_any_order(network, edges, 0, SMALL)
+    other = scipy.sparse.csr_array(dense[:, ::-1]), edges[1]
+    compiled = []
+    monkeypatch.setattr(compiled_edges, "compile_messages", lambda matrix, *given, **named: (
+        compiled.append(matrix), compile_messages(matrix, *given, **named))[1])
+    found = CompiledEdges.of(network, other, 0, SMALL, symmetric=False,
+                             known=known.with_first(other[0]))
+    assert [one.edges.name for one in found.matrices] == ["A1", "A2", "A2^T"]
+    assert len(compiled) == len(strips_of(60, SMALL)) and all(
+        matrix is other[0] for matrix in compiled)
