@@ -40,7 +40,7 @@ def _bench(client):
     m = Module()
     config = small()
     dut = read_crossbar.ReadCrossbar(config, _CHANNELS)
-    with patch.object(read_crossbar, "_outstanding", lambda config: 2):
+    with patch.object(read_crossbar, "bursts_under_way", lambda config: 2):
         Inside(m, dut)
     inputs = []
     for one, channels in zip(dut.clients, _CHANNELS, strict=True):
