@@ -152,4 +152,4 @@ def test_many_kills(tmp_path, epochs, options):
 def test_many_kills_on_the_chip(tmp_path, monkeypatch):
     monkeypatch.setitem(PRESETS, "tiny", WIDE)
     train_through_kills(
-        tmp_path, ["--epochs", 40, "--device", "rtl", "--preset", "tiny"], random_kills(6, 40))
+        tmp_path, ["--epochs", 400, "--device", "rtl", "--preset", "tiny"], random_kills(6, 40))
