@@ -1,6 +1,7 @@
 """Devices that train: the NumPy reference, and a chip behind a driver. One interface for both."""
 
 import abc
+import operator
 from collections.abc import Callable, Iterable
 
 import numpy as np
@@ -337,8 +338,9 @@ class ChipDevice(TrainingDevice):
         after, later = [*following, sample, sample][:2] if self.job.ahead else (sample, sample)
         self._later = (after, later if len(following) > 1 else after) if following else None
         self._sample, self._following = sample, after
-        if self._brought and self._is_brought():
-            self._coming, _ = self._brought
+        brought, self._brought = self._brought, None  # what is loaded now may take its place
+        if brought and all(map(operator.is_, brought[1], (sample, after))):
+            self._coming = brought[0]
             self.driver.load_counts(self._coming)
             return
         job = None
@@ -354,12 +356,6 @@ class ChipDevice(TrainingDevice):
         if not self.job.ahead:
             self.job, self._coming = self._coming, None
         self.driver.load_sample(self._coming or self.job)
-
-    def _is_brought(self) -> bool:
-        """Whether what the step to come reads was brought while the last one ran."""
-        assert self._brought
-        return all(one is other for one, other in zip(
-            self._brought[1], (self._sample, self._following), strict=True))
 
     def _step_on(self, sample: Sample, following: Sample) -> Job:
         """The job of the step to come, on a sample."""
