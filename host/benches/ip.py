@@ -12,6 +12,7 @@ from itertools import product
 from pathlib import Path
 
 from hypercast.host.benches.figure import Figure
+from hypercast.host.eda.integration.yosys_command import missing_tcl, write_yosys_command
 from hypercast.host.files.reading.regular_file import read_text
 from hypercast.rtl.config import PRESETS
 from hypercast.sim.simulators import missing, verilator_root
@@ -20,7 +21,7 @@ __all__ = ["run"]
 
 #: Presets that are exported, with memory inside and outside.
 _PRESETS, _MEMORIES = ("tiny", "test"), ("sram", "axi")
-#: The preset that FuseSoC simulates.
+#: The preset of which FuseSoC runs all targets.
 _TRAINED = "tiny"
 #: The largest preset, and what its export may take: seconds, and GB of its largest process.
 _LARGEST, _SECONDS, _GIGABYTES = "vcu128", 90, 2
@@ -51,6 +52,8 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
                 figures += [Figure(name=f"{preset}, {memory}: {line}", value=value, bar=0,
                                    relation="=") for line, value in check(folder, top)]
             if preset == _TRAINED:
+                progress(f"{preset}, {memory}: FuseSoC's lint and synthesis, some minutes")
+                figures += _targets(folder, preset, memory)
                 progress(f"{preset}, {memory}: FuseSoC's simulation, some minutes")
                 figures += _training(folder, preset, memory)
         progress(f"exporting {_LARGEST}")
@@ -62,6 +65,7 @@ def _require_tools() -> None:
     reasons = [missing(simulator) for simulator in ("icarus", "verilator")]
     if not importlib.util.find_spec("fusesoc"):
         reasons.append("FuseSoC is not installed; make setup, or pip install fusesoc")
+    reasons.append(missing_tcl())
     if found := [reason for reason in reasons if reason]:
         raise FileNotFoundError("; ".join(found))
 
@@ -120,16 +124,42 @@ def _yosys(folder: Path, top: str) -> Iterator[tuple[str, int]]:
         yield "errors of Yosys", 1
 
 
-def _training(folder: Path, preset: str, memory: str) -> list[Figure]:
-    """FuseSoC's target ``sim``: what was compared, or 0 if something differed."""
+def _run_target(folder: Path, target: str) -> "subprocess.CompletedProcess[str]":
+    """Let FuseSoC run a target of the core in a folder, where commands may be in ``commands``."""
     from hypercast.host.eda.integration.fusesoc_core import core_name
     from hypercast.rtl.export.options import ExportOptions
 
-    core = core_name(ExportOptions(prefix="bench_"))
-    started = time.perf_counter()
-    result = subprocess.run(
+    path = os.pathsep.join((str(folder.absolute() / "commands"), os.environ["PATH"]))
+    return subprocess.run(
         [Path(sysconfig.get_path("scripts"), "fusesoc"), "--cores-root", ".", "run", "--target",
-         "sim", core], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+         target, core_name(ExportOptions(prefix="bench_"))], cwd=folder, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, env={**os.environ, "PATH": path})
+
+
+def _targets(folder: Path, preset: str, memory: str) -> list[Figure]:
+    """FuseSoC's targets ``lint`` and ``synth``."""
+    root = verilator_root()
+    assert root
+    commands = folder / "commands"
+    commands.mkdir()
+    (commands / "verilator").symlink_to(root / "bin" / "verilator")
+    write_yosys_command(commands)
+    figures = []
+    for target, what in (("lint", "lint"), ("synth", "synthesis")):
+        started = time.perf_counter()
+        status = _run_target(folder, target).returncode
+        name = f"{preset}, {memory}: FuseSoC's {what}"
+        figures += [
+            Figure(name=f"{name}: exit status", value=status, bar=0, relation="="),
+            Figure(name=f"{name}: time", value=time.perf_counter() - started, unit="s"),
+        ]
+    return figures
+
+
+def _training(folder: Path, preset: str, memory: str) -> list[Figure]:
+    """FuseSoC's target ``sim``: what was compared, or 0 if something differed."""
+    started = time.perf_counter()
+    result = _run_target(folder, "sim")
     found = re.search(r"PASS: (\d+) reads as expected, (\d+) cycles", result.stdout)
     reads, cycles = map(int, found.groups()) if found and not result.returncode else (0, 0)
     name = f"{preset}, {memory}: FuseSoC's simulation trains karate"

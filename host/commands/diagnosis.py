@@ -101,18 +101,21 @@ def _requirements() -> Iterator[tuple[str, Requirement]]:
             yield extra, one
 
 
-def _command(extra: str, requirement: str) -> str:
-    """What installs a requirement: in a checkout, with the versions that it is tested with."""
-    if not _PROJECT.exists():
-        return f"pip install '{requirement}'"
-    return f"pip install -c constraints.txt -e '.[{extra}]'" if extra else \
-        "pip install -c constraints.txt -e ."
+def _command(extra: str) -> str:
+    """What installs an extra: in a checkout, with the versions that it is tested with.
+
+    Of a package that is installed, pip takes the extras from there, so that none has to be
+    published.
+    """
+    if _PROJECT.exists():
+        return f"pip install -c constraints.txt -e '.[{extra}]'" if extra else \
+            "pip install -c constraints.txt -e ."
+    return f"pip install 'hypercast[{extra}]'" if extra else "pip install hypercast"
 
 
 def _packages() -> Iterator[Check]:
     for extra, one in _requirements():
-        needed = f"{one.name}{one.specifier}"
-        command, purpose = _command(extra, needed), _PURPOSES[extra]
+        command, purpose = _command(extra), _PURPOSES[extra]
         try:
             found = importlib.metadata.version(one.name)
         except importlib.metadata.PackageNotFoundError:
@@ -120,7 +123,7 @@ def _packages() -> Iterator[Check]:
             continue
         good = one.specifier.contains(found, prereleases=True)
         yield Check(one.name, purpose, not extra, "ok" if good else "wrong", found,
-                    "" if good else f"{command} (for {needed})")
+                    "" if good else f"{command} (for {one.name}{one.specifier})")
 
 
 def _compiler() -> Check:
@@ -172,7 +175,7 @@ def _icarus() -> Check:
 def _python_library() -> Check:
     name, purpose = "Python shared library", "tests with cocotb"
     if not importlib.util.find_spec("find_libpython"):
-        return Check(name, purpose, False, "missing", "", _command("cocotb", "cocotb"))
+        return Check(name, purpose, False, "missing", "", _command("cocotb"))
     from find_libpython import find_libpython  # comes with cocotb, not with the chip
 
     if path := find_libpython():

@@ -1,6 +1,7 @@
 """``hypercast doctor``: what is missing, and how to get it."""
 
 import sys
+from collections import defaultdict
 
 import click
 from rich.console import Console
@@ -22,10 +23,14 @@ def doctor(as_json: bool) -> None:
     if as_json:
         print_json([result._asdict() for result in results])
     else:
-        table = Table("what", "for", "state", "found", "remedy")
+        table = Table("what", "for", "state", "found")
+        remedies = defaultdict(list)
         for result in results:
-            table.add_row(result.name, result.purpose, result.state, escape(result.found),
-                          escape(result.remedy))
+            table.add_row(result.name, result.purpose, result.state, escape(result.found))
+            if result.remedy:
+                remedies[result.remedy].append(result.name)
         Console().print(table)
+        for remedy, names in remedies.items():  # not in the table, which would break commands
+            click.echo(f"{', '.join(names)}: {remedy}")
     if any(result.required and result.state != "ok" for result in results):
         sys.exit(1)

@@ -39,6 +39,7 @@ def verilog(config: Config, output: Path, memory: str, top_name: str, prefix: st
     NAME.v             the chip
     NAME.vlt           waivers for Verilator's lint, with reasons
     NAME.core          FuseSoC: targets sim, lint and synth
+    NAME_yosys.tcl     what its target synth does about names
     NAME_bench.sv      test bench, which trains, and
     NAME_training.hex  the accesses that it makes
     NAME_litex.py      the chip as a module of LiteX

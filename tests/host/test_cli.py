@@ -284,7 +284,8 @@ def test_verilog_by_another_name(tmp_path, monkeypatch):
     run("verilog", "--preset", "tiny", "-o", tmp_path, "--prefix", "left_", "--top-name", "mine")
     assert {path.name for path in tmp_path.iterdir()} == {
         "manifest.json", "registers.md", "component.xml", "mine.v", "mine.vlt", "mine.xml",
-        "mine.svd", "mine.h", "mine.core", "mine_bench.sv", "mine_training.hex", "mine_litex.py"}
+        "mine.svd", "mine.h", "mine.core", "mine_bench.sv", "mine_training.hex", "mine_litex.py",
+        "mine_yosys.tcl"}
     texts = {path.suffix: path.read_text() for path in tmp_path.iterdir()
              if path.name != "component.xml"}
     assert texts[".v"] == "module mine;"

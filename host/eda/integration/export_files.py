@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 
 from hypercast.host.eda.integration.c_header import c_header
-from hypercast.host.eda.integration.fusesoc_core import fusesoc_core
+from hypercast.host.eda.integration.fusesoc_core import fusesoc_core, names_file, yosys_names
 from hypercast.host.eda.integration.ipxact import ipxact
 from hypercast.host.eda.integration.litex_wrapper import litex_wrapper
 from hypercast.host.eda.integration.register_page import register_page
@@ -33,6 +33,7 @@ def export_files(config: Config, options: ExportOptions, *,
         **files, f"{top}.vlt": lint_waivers(options), f"{top}.xml": ipxact(config, options),
         COMPONENT_FILE: vivado_component(config, options),
         f"{top}.core": fusesoc_core(config, options, bench=bool(bench)), **bench,
+        names_file(options): yosys_names(config, options),
         f"{top}_litex.py": litex_wrapper(config, options),
         f"{top}.svd": svd(config, options), f"{top}.h": c_header(config, options),
         "registers.md": register_page(),

@@ -1,5 +1,8 @@
 """The bench of exported chips without its tools: its lines, and when they are missed."""
 
+import os
+from pathlib import Path
+
 import pytest
 
 from hypercast.host.benches import ip
@@ -52,24 +55,45 @@ def test_training(code, output, passed, answers, tmp_path):
     assert all(figure.passed for figure in ip._training(tmp_path, "tiny", "axi")) == passed
 
 
+@pytest.mark.parametrize("lint, synthesis", [(0, 0), (1, 0), (0, 2)])
+def test_targets(lint, synthesis, monkeypatch, tmp_path):
+    """They find commands of the wheels that the bench has put beside the chip."""
+    def answer(command, *, cwd, env, **options):
+        target = command[command.index("--target") + 1]
+        folder = Path(env["PATH"].split(os.pathsep)[0])
+        assert (folder / {"lint": "verilator", "synth": "yosys"}[target]).exists()
+        return process({"lint": lint, "synth": synthesis}[target], "")
+
+    monkeypatch.setattr(ip.subprocess, "run", answer)
+    monkeypatch.setattr(ip, "verilator_root", lambda: tmp_path)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "verilator").touch()
+    figures = ip._targets(tmp_path, "tiny", "axi")
+    assert [figure.value for figure in figures if figure.bar == 0] == [lint, synthesis]
+
+
 def test_all_lines(monkeypatch):
     """Two presets with either memory, and the largest preset's export."""
     monkeypatch.setattr(ip, "_require_tools", lambda: None)
     monkeypatch.setattr(ip, "_export", lambda preset, memory, folder: "top")
     for name in ("_lint", "_icarus", "_yosys"):
         monkeypatch.setattr(ip, name, lambda folder, top, name=name: [(name, 0)])
-    monkeypatch.setattr(ip, "_training", lambda folder, preset, memory: [
-        Figure(name=f"training {memory}", value=1)])
+    for name in ("_targets", "_training"):
+        monkeypatch.setattr(ip, name, lambda folder, preset, memory, name=name: [
+            Figure(name=f"{name} {memory}", value=1)])
     monkeypatch.setattr(ip, "_largest", lambda folder: [Figure(name="largest", value=1)])
     figures = ip.run(None, lambda text: None)
     assert [figure.name for figure in figures].count("largest") == 1
     assert {figure.name for figure in figures} >= {
-        "tiny, sram: _lint", "test, axi: _yosys", "training sram", "training axi"}
-    assert len(figures) == 4 * 3 + 2 + 1 and all(figure.passed for figure in figures)
+        "tiny, sram: _lint", "test, axi: _yosys", "_targets sram",
+        "_training sram", "_training axi"}
+    assert len(figures) == 4 * 3 + 2 * 2 + 1 and all(figure.passed for figure in figures)
 
 
 def test_what_is_not_installed(monkeypatch):
     monkeypatch.setattr(ip, "missing", lambda simulator: f"no {simulator}; get it")
     monkeypatch.setattr(ip.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(FileNotFoundError, match="no icarus; get it; no verilator; get it; FuseSoC"):
+    monkeypatch.setattr(ip, "missing_tcl", lambda: "no tclsh; get it")
+    with pytest.raises(FileNotFoundError,
+                       match=r"no icarus; get it; no verilator; get it; FuseSoC.*; no tclsh; get"):
         ip.run(None, lambda text: None)

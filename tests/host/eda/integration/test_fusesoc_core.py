@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hypercast.host.eda.integration.fusesoc_core import core_name, fusesoc_core
+from hypercast.host.eda.integration.fusesoc_core import (
+    core_name,
+    fusesoc_core,
+    names_file,
+    yosys_names,
+)
 from hypercast.host.eda.integration.training_bench import training_bench
 from hypercast.host.eda.integration.yosys_command import missing_tcl, write_yosys_command
 from hypercast.rtl.config import INTERFACE_VERSION, PRESETS
@@ -19,9 +24,11 @@ from tests.cocotb.benches import require
 CONFIG = PRESETS["tiny"]
 OPTIONS = ExportOptions(prefix="small_", top_name="mine")
 FUSESOC = Path(sysconfig.get_path("scripts"), "fusesoc")
-#: A chip that FuseSoC's tools are done with at once.
-STUB = ("module mine(input aclk, input [3:0] a, output reg [3:0] b);\n"
-        "  always @(posedge aclk) b <= a + 4'd1;\nendmodule\n")
+#: A chip that FuseSoC's tools are done with at once; a register is called as a bit of another one.
+STUB = ("module mine(input aclk, input [3:0] a, output [3:0] b);\n"
+        "  reg [3:0] word;\n  reg \\word[0] ;\n  assign b = word ^ {4{\\word[0] }};\n"
+        "  always @(posedge aclk) begin\n    word <= word + a;\n"
+        "    \\word[0] <= a[3] ^ a[2] ^ word[1];\n  end\nendmodule\n")
 STUB_BENCH = ('module mine_bench;\n  reg [47:0] accesses [0:0];\n  initial begin\n'
               '    $readmemh("mine_training.hex", accesses);\n'
               '    if (accesses[0] !== 48\'h1) $fatal(1, "FAIL");\n    $finish;\n  end\n'
@@ -42,6 +49,7 @@ def folder(tmp_path):
     (tmp_path / "mine.core").write_text(fusesoc_core(CONFIG, OPTIONS))
     (tmp_path / "mine.v").write_text(STUB)
     (tmp_path / "mine.vlt").write_text(lint_waivers(OPTIONS))
+    (tmp_path / names_file(OPTIONS)).write_text(yosys_names(CONFIG, OPTIONS))
     (tmp_path / "mine_bench.sv").write_text(STUB_BENCH)
     (tmp_path / "mine_training.hex").write_text("000000000001\n")
     return tmp_path
@@ -57,7 +65,7 @@ def test_files_and_targets():
     assert core["targets"]["sim"]["toplevel"] == "mine_bench"
     listed = {name for fileset in core["filesets"].values() for file in fileset["files"]
               for name in ([file] if isinstance(file, str) else file)}
-    assert listed == {"mine.v", "mine.vlt", *training_bench(CONFIG, OPTIONS)}
+    assert listed == {"mine.v", "mine.vlt", "mine_yosys.tcl", *training_bench(CONFIG, OPTIONS)}
 
 
 def test_no_test_bench():
@@ -95,6 +103,7 @@ def test_training(external, tmp_path):
     (tmp_path / "mine.core").write_text(fusesoc_core(CONFIG, options))
     (tmp_path / "mine.v").write_text(to_verilog(CONFIG, options))
     (tmp_path / "mine.vlt").write_text(lint_waivers(options))
+    (tmp_path / names_file(options)).write_text(yosys_names(CONFIG, options))
     for name, text in training_bench(CONFIG, options).items():
         (tmp_path / name).write_text(text)
     result = fusesoc(tmp_path, "sim")
