@@ -16,6 +16,8 @@ from tests.system.chips import WIDE
 
 ROOT = Path(__file__).parents[2]
 SEED = 3
+#: Seconds after which a training that nothing kills hangs, on a busy machine too.
+WATCHDOG = 500
 #: ``hypercast`` on the chip of other tests, which kills itself before the n-th of the calls that
 #: put something on the disk for good; 0 for never.
 CHILD = """
@@ -71,7 +73,7 @@ def killed(folder, arguments, kill=None):
     with subprocess.Popen([str(word) for word in line], stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE, cwd=ROOT) as process:
         try:
-            _, errors = process.communicate(timeout=seconds or 120)
+            _, errors = process.communicate(timeout=seconds or WATCHDOG)
         except subprocess.TimeoutExpired:
             process.kill()
             _, errors = process.communicate()
