@@ -21,7 +21,7 @@ BENCHES = {
     "explore": "the configuration found for a VCU128 and Reddit, against the board's preset",
     "fuzz": "damaged inputs of all kinds: refused in one line, or what they say",
     "host": "mini-batches per second that the host makes, against the device's steps",
-    "ip": "exported chips in tools: lint, elaboration, FuseSoC's simulation; time of an export",
+    "ip": "exported chips in tools: lint, elaboration, FuseSoC's targets; time of an export",
     "link": "the serial link: a training through a pseudo-terminal, throughput, faults of the line",
     "model": "the cycle model against the simulated chip, on many small workloads",
     "mutants": "small mistakes put into hardware, reference and compiler, and found by tests",

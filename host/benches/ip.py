@@ -8,27 +8,42 @@ import sysconfig
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import product
 from pathlib import Path
+from typing import TypeAlias
 
 from hypercast.host.benches.figure import Figure
+from hypercast.host.eda.integration.verilator_command import write_verilator_command
 from hypercast.host.eda.integration.yosys_command import missing_tcl, write_yosys_command
+from hypercast.host.files.reading.json_file import read_json
 from hypercast.host.files.reading.regular_file import read_text
 from hypercast.rtl.config import PRESETS
 from hypercast.sim.simulators import missing, verilator_root
 
 __all__ = ["run"]
 
-#: Presets that are exported, with memory inside and outside.
+#: Checks an exported folder, whose top has the name; gives lines and values.
+_Check: TypeAlias = Callable[[Path, str], Iterator[tuple[str, int]]]
+#: Presets that are exported, with memory inside and outside, and one whose weights and operands
+#: ask for UltraRAM, as an FPGA takes it.
 _PRESETS, _MEMORIES = ("tiny", "test"), ("sram", "axi")
-#: The preset of which FuseSoC runs all targets.
-_TRAINED = "tiny"
+_DEEP = ("kv260", "axi")
+#: The preset that FuseSoC simulates, and what of it FuseSoC synthesises.
+_TRAINED, _SYNTHESISED = "tiny", ("tiny", "axi")
 #: The largest preset, and what its export may take: seconds, and GB of its largest process.
 _LARGEST, _SECONDS, _GIGABYTES = "vcu128", 90, 2
 #: Reads that are compared at least, most of them of what was learnt.
 _READS = 500
 _STANDARDS = ("2005", "2012")
-_YOSYS = "read_verilog {top}.v; hierarchy -check -top {top}; proc; check -assert"
+_READ = "read_verilog {top}.v; hierarchy -check -top {top}; "
+_YOSYS = _READ + "proc; check -assert"
+#: As far as memories are mapped; every one that asks for UltraRAM is then some.
+_ULTRA_RAM = _READ + (
+    r"rename -hide w:*\[*; synth_xilinx -family xcup -uram -top {top} -run :map_ffram; "
+    "select -assert-min 1 t:URAM288; select -assert-none a:ram_style=ultra t:$mem_v2 %i")
+#: What Yosys keeps names in, and attributes of what a netlist only refers to.
+_SCOPE, _LIBRARY = "$scopeinfo", {"blackbox", "whitebox"}
 
 
 def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
@@ -42,23 +57,40 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     _require_tools()
     figures = []
     with tempfile.TemporaryDirectory() as name:
-        for preset, memory in product(_PRESETS, _MEMORIES):
+        commands = Path(name, "commands")
+        commands.mkdir()
+        write_verilator_command(commands)
+        write_yosys_command(commands)
+        for preset, memory in (*product(_PRESETS, _MEMORIES), _DEEP):
             folder = Path(name, f"{preset}-{memory}")
             progress(f"exporting {preset} with memory {memory}")
             top = _export(preset, memory, folder)
-            for what, check in (("lint by Verilator", _lint), ("elaboration by Icarus", _icarus),
-                                ("elaboration by Yosys", _yosys)):
+            for what, check in _checks(preset, memory, commands):
                 progress(f"{preset}, {memory}: {what}")
                 figures += [Figure(name=f"{preset}, {memory}: {line}", value=value, bar=0,
                                    relation="=") for line, value in check(folder, top)]
             if preset == _TRAINED:
-                progress(f"{preset}, {memory}: FuseSoC's lint and synthesis, some minutes")
-                figures += _targets(folder, preset, memory)
                 progress(f"{preset}, {memory}: FuseSoC's simulation, some minutes")
-                figures += _training(folder, preset, memory)
+                figures += _training(folder, top, preset, memory, commands)
         progress(f"exporting {_LARGEST}")
-        figures += _largest(Path(name, _LARGEST))
+        folder = Path(name, _LARGEST)
+        figures += _largest(folder)
+        progress(f"{_LARGEST}: lint by FuseSoC, some minutes")
+        figures += [Figure(name=f"{_LARGEST}: {line}", value=value, bar=0, relation="=")
+                    for line, value in _target_lint(folder, "hypercast", commands)]
     return figures
+
+
+def _checks(preset: str, memory: str, commands: Path) -> Iterator[tuple[str, _Check]]:
+    """What an export goes through; every value that it gives has to be 0."""
+    yield "lint by Verilator", _lint
+    yield "elaboration by Icarus", _icarus
+    yield "elaboration by Yosys", _yosys
+    yield "lint by FuseSoC", partial(_target_lint, commands=commands)
+    if (preset, memory) == _SYNTHESISED:
+        yield "synthesis by FuseSoC, some minutes", partial(_target_synth, commands=commands)
+    if (preset, memory) == _DEEP:
+        yield "memories by Yosys", _ultra_ram
 
 
 def _require_tools() -> None:
@@ -115,51 +147,56 @@ def _icarus(folder: Path, top: str) -> Iterator[tuple[str, int]]:
 
 
 def _yosys(folder: Path, top: str) -> Iterator[tuple[str, int]]:
+    yield "errors of Yosys", _errors(_YOSYS, folder, top)
+
+
+def _ultra_ram(folder: Path, top: str) -> Iterator[tuple[str, int]]:
+    yield "errors of Yosys that makes UltraRAM of what asks for it", \
+        _errors(_ULTRA_RAM, folder, top)
+
+
+def _errors(script: str, folder: Path, top: str) -> int:
     from hypercast.rtl.export.yosys import run_yosys
 
     try:
-        run_yosys(_YOSYS.format(top=top), folder)
-        yield "errors of Yosys", 0
+        run_yosys(script.format(top=top), folder)
     except RuntimeError:
-        yield "errors of Yosys", 1
+        return 1
+    return 0
 
 
-def _run_target(folder: Path, target: str) -> "subprocess.CompletedProcess[str]":
-    """Let FuseSoC run a target of the core in a folder, where commands may be in ``commands``."""
+def _target_lint(folder: Path, top: str, commands: Path) -> Iterator[tuple[str, int]]:
+    yield "exit status of FuseSoC's lint", _fusesoc(folder, top, "lint", commands).returncode
+
+
+def _target_synth(folder: Path, top: str, commands: Path) -> Iterator[tuple[str, int]]:
+    """Exit status, and cells of the netlist that no FPGA has."""
+    yield "exit status of FuseSoC's synthesis", _fusesoc(folder, top, "synth", commands).returncode
+    netlists = list(folder.glob("build/*/synth/*.json"))
+    yield "netlists of FuseSoC's synthesis that are missing", 1 - len(netlists)
+    yield "cells of the netlist that are not the FPGA's", sum(
+        cell["type"].startswith("$") and cell["type"] != _SCOPE
+        for netlist in netlists for module in read_json(netlist)["modules"].values()
+        if not module["attributes"].keys() & _LIBRARY for cell in module["cells"].values())
+
+
+def _fusesoc(folder: Path, top: str, target: str,
+             commands: Path) -> subprocess.CompletedProcess[str]:
+    """Run a target of the exported core, with commands of a folder."""
     from hypercast.host.eda.integration.fusesoc_core import core_name
     from hypercast.rtl.export.options import ExportOptions
 
-    path = os.pathsep.join((str(folder.absolute() / "commands"), os.environ["PATH"]))
     return subprocess.run(
         [Path(sysconfig.get_path("scripts"), "fusesoc"), "--cores-root", ".", "run", "--target",
-         target, core_name(ExportOptions(prefix="bench_"))], cwd=folder, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True, env={**os.environ, "PATH": path})
+         target, core_name(ExportOptions(top_name=top))], cwd=folder, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True,
+        env={**os.environ, "PATH": os.pathsep.join((str(commands), os.environ["PATH"]))})
 
 
-def _targets(folder: Path, preset: str, memory: str) -> list[Figure]:
-    """FuseSoC's targets ``lint`` and ``synth``."""
-    root = verilator_root()
-    assert root
-    commands = folder / "commands"
-    commands.mkdir()
-    (commands / "verilator").symlink_to(root / "bin" / "verilator")
-    write_yosys_command(commands)
-    figures = []
-    for target, what in (("lint", "lint"), ("synth", "synthesis")):
-        started = time.perf_counter()
-        status = _run_target(folder, target).returncode
-        name = f"{preset}, {memory}: FuseSoC's {what}"
-        figures += [
-            Figure(name=f"{name}: exit status", value=status, bar=0, relation="="),
-            Figure(name=f"{name}: time", value=time.perf_counter() - started, unit="s"),
-        ]
-    return figures
-
-
-def _training(folder: Path, preset: str, memory: str) -> list[Figure]:
+def _training(folder: Path, top: str, preset: str, memory: str, commands: Path) -> list[Figure]:
     """FuseSoC's target ``sim``: what was compared, or 0 if something differed."""
     started = time.perf_counter()
-    result = _run_target(folder, "sim")
+    result = _fusesoc(folder, top, "sim", commands)
     found = re.search(r"PASS: (\d+) reads as expected, (\d+) cycles", result.stdout)
     reads, cycles = map(int, found.groups()) if found and not result.returncode else (0, 0)
     name = f"{preset}, {memory}: FuseSoC's simulation trains karate"

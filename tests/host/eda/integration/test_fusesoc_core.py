@@ -15,6 +15,7 @@ from hypercast.host.eda.integration.fusesoc_core import (
     yosys_names,
 )
 from hypercast.host.eda.integration.training_bench import training_bench
+from hypercast.host.eda.integration.verilator_command import write_verilator_command
 from hypercast.host.eda.integration.yosys_command import missing_tcl, write_yosys_command
 from hypercast.rtl.config import INTERFACE_VERSION, PRESETS
 from hypercast.rtl.export.chip_conversion import lint_waivers, to_verilog
@@ -81,6 +82,17 @@ def test_simulation_target(folder):
     assert not result.returncode, result.stderr
     (folder / "mine_training.hex").write_text("000000000002\n")
     assert fusesoc(folder, "sim").returncode
+
+
+def test_lint_target(folder, tmp_path_factory):
+    """A warning is an error."""
+    require("verilator")
+    commands = tmp_path_factory.mktemp("commands")
+    write_verilator_command(commands)
+    result = fusesoc(folder, "lint", commands)
+    assert not result.returncode, result.stderr
+    (folder / "mine.v").write_text(STUB.replace("reg [3:0] word;", "reg [8:0] word;"))
+    assert fusesoc(folder, "lint", commands).returncode
 
 
 def test_synthesis_target(folder, tmp_path_factory):
