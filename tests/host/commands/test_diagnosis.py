@@ -8,7 +8,9 @@ import shutil
 from collections import namedtuple
 
 import pytest
+from click.testing import CliRunner
 
+from hypercast.host.cli import main
 from hypercast.host.commands import diagnosis as doctor
 from hypercast.host.commands.diagnosis import examine
 from tests.packaging.source_tree import ROOT
@@ -74,11 +76,29 @@ def test_remedies_in_a_checkout_and_in_a_wheel(monkeypatch, tmp_path):
         return real(name)
 
     monkeypatch.setattr(importlib.metadata, "version", version)
+    monkeypatch.setattr(doctor, "_PROJECT", ROOT / "pyproject.toml")
     assert find("numpy").remedy == "pip install -c constraints.txt -e ."
     assert find("pytest").remedy == "pip install -c constraints.txt -e '.[dev]'"
     monkeypatch.setattr(doctor, "_PROJECT", tmp_path / "pyproject.toml")
     assert find("numpy").remedy == "pip install hypercast"
     assert find("pytest").remedy == "pip install 'hypercast[dev]'"
+
+
+@pytest.mark.parametrize("project", [ROOT / "pyproject.toml", ROOT / "none"])
+def test_all_that_is_said_is_shown(project, monkeypatch):
+    """Brackets are no markup, and commands are on one line, however narrow the terminal is."""
+    def version(name):
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr(doctor, "_PROJECT", project)
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    monkeypatch.setattr(doctor, "verilator_root", lambda: None)
+    lines = CliRunner().invoke(main, ["doctor"]).stdout.splitlines()
+    remedies = [check.remedy for check in examine() if check.remedy]
+    assert any("[cocotb]'" in remedy for remedy in remedies)
+    for remedy in remedies:
+        assert sum(line.endswith(f": {remedy}") for line in lines) == 1
 
 
 def test_requirements_of_an_installed_package(monkeypatch, tmp_path):
