@@ -1,9 +1,12 @@
-"""Writes waveforms of the network: a VCD or FST file, and a save file of GTKWave."""
+"""Writes waveforms of the network: a VCD or FST file, and files for GTKWave and Surfer."""
+
+from collections.abc import Iterator
 
 from vcd.gtkw import GTKWSave
 
 from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import flit
+from hypercast.sim.surfer_commands import SurferCommands
 from hypercast.sim.waves import Waves
 
 __all__ = ["write_waves"]
@@ -28,19 +31,47 @@ def write_waves(waves: Waves, text: bytes, config: Config) -> None:
     """
     waves.vcd_file.write_bytes(text)
     waves.finish()
+    with waves.save_file.open("w") as file:
+        _save(GTKWSave(file), waves, config)
+    waves.command_file.write_text(_commands(waves, config))
+
+
+def _streams(config: Config) -> Iterator[str]:
+    """Names of a router's ports that a core is at."""
+    yield "inject"
+    for number in range(config.eject):
+        yield f"eject__{number}"
+
+
+def _links(config: Config) -> Iterator[str]:
+    """Names of a router's ports that links are at."""
+    for dimension in range(config.dimensions):
+        for direction in ("outgoing", "incoming"):
+            yield f"{direction}__{dimension}"
+
+
+def _save(save: GTKWSave, waves: Waves, config: Config) -> None:
     bits = flit(config).size - 1
     credits = f"credit[{config.planes - 1}:0]" if config.planes > 1 else "credit"
-    with waves.save_file.open("w") as file:
-        save = GTKWSave(file)
-        save.dumpfile(str(waves.file.resolve()))
-        save.timestart(waves.first)
-        for core in waves.cores:
-            with save.group(f"router of core {core}"):
-                for port in ("inject", *(f"eject__{number}" for number in range(config.eject))):
-                    for name in ("valid", "ready", f"payload[{bits}:0]"):
+    save.dumpfile(str(waves.file.resolve()))
+    save.timestart(waves.first)
+    for core in waves.cores:
+        with save.group(f"router of core {core}"):
+            for port in _streams(config):
+                for name in ("valid", "ready", f"payload[{bits}:0]"):
+                    save.trace(f"router_{core}.{port}__{name}")
+            for port in _links(config):
+                with save.group(port, closed=True):
+                    for name in ("valid", f"flit[{bits}:0]", credits):
                         save.trace(f"router_{core}.{port}__{name}")
-                for port in (f"{direction}__{dimension}" for dimension in range(config.dimensions)
-                             for direction in ("outgoing", "incoming")):
-                    with save.group(port, closed=True):
-                        for name in ("valid", f"flit[{bits}:0]", credits):
-                            save.trace(f"router_{core}.{port}__{name}")
+
+
+def _commands(waves: Waves, config: Config) -> str:
+    commands = SurferCommands()
+    for core in waves.cores:
+        commands.divider(f"router_{core}")
+        commands.variables(f"router_{core}.{port}__{name}" for port in _streams(config)
+                           for name in ("valid", "ready", "payload"))
+        commands.variables(f"router_{core}.{port}__{name}" for port in _links(config)
+                           for name in ("valid", "flit", "credit"))
+    return commands.text

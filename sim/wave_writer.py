@@ -1,4 +1,7 @@
-"""Writes waveforms: a VCD or FST file with the names of the sources, and a save file of GTKWave."""
+"""Writes waveforms: a VCD or FST file with the names of the sources, and files for viewers.
+
+The files say what GTKWave and Surfer show to begin with.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -11,6 +14,7 @@ from vcd.gtkw import GTKWSave
 from vcd.writer import Variable
 
 from hypercast.rtl.isa import INSTRUCTION_WIDTH, Engine, decode
+from hypercast.sim.surfer_commands import SurferCommands
 from hypercast.sim.wave_signals import Changes, Places, changes, columns
 from hypercast.sim.waves import Waves
 
@@ -18,7 +22,7 @@ __all__ = ["WaveWriter", "instruction_text"]
 
 #: Scope of what is made from signals, for reading.
 _DECODED = "decoded"
-#: Blocks of a core, as groups of the save file.
+#: Blocks of a core, as groups that viewers show.
 _BLOCKS = ("sender", "receiver", "array", "vector", "router", "weights", "host")
 
 
@@ -74,7 +78,7 @@ class WaveWriter:
     Raises
     ------
     OSError
-        If the file cannot be written.
+        If a file cannot be written.
     """
 
     def __init__(self, waves: Waves, signals: Mapping[str, Places],
@@ -96,6 +100,7 @@ class WaveWriter:
         self.cycles = 0
         with waves.save_file.open("w") as file:
             self._save(GTKWSave(file), signals)
+        waves.command_file.write_text(self._commands(signals))
 
     def _core(self, core: int, signals: Mapping[str, Places]) -> Iterator[_Signal]:
         """All signals of a core; those that are the same net are one variable with many names."""
@@ -184,6 +189,19 @@ class WaveWriter:
                                 bits = sum(run[3] for run in places)
                                 save.trace(f"core_{core}.{name}"
                                            + (f"[{bits - 1}:0]" if bits > 1 else ""))
+
+    def _commands(self, signals: Mapping[str, Places]) -> str:
+        """What Surfer shows: the same as GTKWave, with dividers where that has groups of groups."""
+        commands = SurferCommands()
+        commands.variables([f"{_DECODED}.instruction"])
+        scopes = {name.rpartition(".")[0] for name in signals}
+        for core in self._waves.cores:
+            commands.divider(f"core_{core}")
+            commands.variables(f"{_DECODED}.core_{core}.{engine.name.lower()}" for engine in Engine)
+            for block in _BLOCKS:
+                if block in scopes:
+                    commands.group(f"core_{core}.{block}")
+        return commands.text
 
 
 def _of_core(core: int, places: Places, samples: _Samples) -> Changes:

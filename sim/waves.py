@@ -16,7 +16,7 @@ class Waves:
     Parameters
     ----------
     file : pathlib.Path
-        The file. A save file for GTKWave is written beside it.
+        The file. A save file for GTKWave and a command file for Surfer are written beside it.
     compressed : bool
         Whether it is an FST file instead of a VCD file.
     first, last : int
@@ -57,3 +57,8 @@ class Waves:
     def save_file(self) -> Path:
         """The save file for GTKWave."""
         return self.file.with_suffix(".gtkw")
+
+    @property
+    def command_file(self) -> Path:
+        """The command file for Surfer."""
+        return self.file.with_suffix(".sucl")

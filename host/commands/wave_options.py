@@ -75,7 +75,8 @@ def wave_options(command: Command, *, of_step: bool, since: str) -> Command:
             click.option("--fst", type=OUTPUT, metavar="FILE.fst",
                          help="The same as a file many times smaller, for GTKWave or Surfer."),
             click.option("--vcd", type=OUTPUT, metavar="FILE.vcd",
-                         help="Write waveforms of the simulated chip, and a save file of GTKWave "
-                              "beside them; needs a slower chip, which is compiled first.")):
+                         help="Write waveforms of the simulated chip, and files beside them "
+                              "with which GTKWave (.gtkw) and Surfer (.sucl) show them; needs a "
+                              "slower chip, which is compiled first.")):
         wrapped = option(wrapped)
     return wrapped

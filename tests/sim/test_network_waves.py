@@ -67,6 +67,10 @@ def test_ports_do_what_the_run_says(network, tmp_path):
     assert len(named) == CONFIG.cores * (6 + 3 * 2 * CONFIG.dimensions)
     assert all(f" {name.partition('.')[2]} $end" in scope
                or f" {name.partition('.')[2]} [" in scope for name in named)
+    commands = [line.split() for line in waves.command_file.read_text().splitlines()]
+    assert {name for command, name, *_ in commands[:-2] if command == "variable_add"} == named
+    assert [name for command, name, *_ in commands[:-2] if command == "divider_add"] == [
+        f"router_{core}" for core in range(CONFIG.cores)]
 
 
 def test_only_the_cycles_and_cores_that_were_asked_for(network, tmp_path):

@@ -138,6 +138,19 @@ def test_the_save_file_names_signals_that_are_there(waves):
     assert {"-core 1", "-array", "-router"} <= set(lines)
 
 
+def test_the_commands_for_surfer_name_what_is_there(waves):
+    names = {name for name, _ in read(waves)}
+    scopes = {name.rpartition(".")[0] for name in names}
+    lines = [line.split() for line in waves.with_suffix(".sucl").read_text().splitlines()]
+    assert {name for command, name, *_ in lines[:-2] if command == "variable_add"} == {
+        "decoded.instruction",
+        *(f"decoded.core_1.{engine.name.lower()}" for engine in Engine)} <= names
+    groups = {name for command, name, *_ in lines[:-2] if command == "scope_add_as_group"}
+    assert {"core_1.array", "core_1.router", "core_1.vector"} <= groups <= scopes
+    assert ["divider_add", "core_1"] in lines
+    assert lines[-2:] == [["group_fold_all"], ["zoom_fit"]]
+
+
 def test_text_of_an_instruction():
     word = encode(Opcode.MATMUL, phase=3, panels=5, address=1024)
     assert instruction_text(word) == "MATMUL,phase=3,address=1024,panels=5"

@@ -88,7 +88,7 @@ def test_waveforms(tmp_path):
     assert "router_3" in file.read_text() and file.with_suffix(".gtkw").exists()
     pytest.importorskip("pylibfst")
     run("broadcast", *SMALL, "--messages", "2", "--fst", str(tmp_path / "n.fst"))
-    assert {path.name for path in tmp_path.iterdir()} == {"n.vcd", "n.gtkw", "n.fst"}
+    assert {path.name for path in tmp_path.iterdir()} == {"n.vcd", "n.gtkw", "n.sucl", "n.fst"}
 
 
 def test_waveforms_of_a_core_that_is_not_there(tmp_path):

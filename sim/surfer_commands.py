@@ -1,0 +1,70 @@
+"""Command files of the viewer Surfer, which say what is shown of a waveform file.
+
+Commands are those that Surfer 0.4 and later document (docs/commands/README.md of its sources). A
+line is a command. ``#`` begins a comment, and ``;`` ends a command, so no name may contain them.
+"""
+
+import re
+from collections.abc import Iterable
+
+__all__ = ["SurferCommands"]
+
+#: What Surfer takes for the name of a divider: one word.
+_WORD = re.compile(r"\w+")
+#: What ends a command, or a line of them.
+_END = re.compile(r"[#;\s]")
+
+
+class SurferCommands:
+    """The text of a command file, line by line.
+
+    Names are those of the waveform file: scopes and the signal, joined by dots, without bits.
+    """
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+
+    def divider(self, name: str) -> None:
+        """Show a line with a name.
+
+        Raises
+        ------
+        ValueError
+            If the name is not one word of letters, digits and underscores.
+        """
+        if not _WORD.fullmatch(name):
+            raise ValueError(f"the divider's name {name!r} is not one word, which is all that "
+                             f"Surfer takes; use letters, digits and underscores")
+        self._lines.append(f"divider_add {name}")
+
+    def variables(self, names: Iterable[str]) -> None:
+        """Show signals.
+
+        Raises
+        ------
+        ValueError
+            If a name would end the command.
+        """
+        self._lines += [f"variable_add {_checked(name)}" for name in names]
+
+    def group(self, scope: str) -> None:
+        """Show a closed group of all signals that are in a scope itself, named as the scope.
+
+        Raises
+        ------
+        ValueError
+            If the name would end the command.
+        """
+        self._lines.append(f"scope_add_as_group {_checked(scope)}")
+
+    @property
+    def text(self) -> str:
+        """The file: what was added, groups closed, all cycles in view."""
+        return "\n".join([*self._lines, "group_fold_all", "zoom_fit", ""])
+
+
+def _checked(name: str) -> str:
+    if _END.search(name):
+        raise ValueError(f"the name {name!r} has a character that ends a command of Surfer; use "
+                         f"names without spaces, # and ;")
+    return name
