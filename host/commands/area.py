@@ -9,6 +9,7 @@ from rich.table import Table
 
 from hypercast.host.commands.number_types import NumberRange
 from hypercast.host.commands.options import OUTPUT, configuration, json_option, print_json
+from hypercast.host.commands.progress_text import ProgressText
 from hypercast.host.eda.families import FAMILIES, Area
 from hypercast.rtl.config import Config
 
@@ -49,15 +50,14 @@ def area(config: Config, family: str, memory: str | None, estimate: bool, clock:
         raise click.UsageError(f"--clock needs --family ecp5, not {family}, for which there is no "
                                f"open place and route; leave --clock out")
     external = has_memory_outside(config) if memory is None else memory == "axi"
-    console = Console(stderr=True)
     reached = None
-    with console.status("area") as status:
+    with ProgressText("area") as progress:
         if estimate:
             found = estimated_area(config, family, external=external)
         else:
-            found = chip_area(config, family, external=external, progress=status.update)
+            found = chip_area(config, family, external=external, progress=progress.update)
         if clock:
-            status.update("placing and routing a core and the control unit")
+            progress.update("placing and routing a core and the control unit")
             reached = core_clock(config, asked=clock, external=external)
     title = f"{FAMILIES[family].title}, memory {'outside' if external else 'inside'}"
     if treemap:

@@ -11,6 +11,7 @@ from rich.table import Table
 from hypercast.host import benches
 from hypercast.host.commands.number_types import WholeRange
 from hypercast.host.commands.options import json_option, print_json
+from hypercast.host.commands.progress_text import ProgressText
 
 __all__ = ["bench"]
 
@@ -41,10 +42,9 @@ def bench(name: str | None, data: Path | None, seed: int | None, as_json: bool) 
     if seed is not None and name not in benches.SEEDED:
         raise click.BadOptionUsage("seed", f"bench {name} draws nothing at random; leave --seed "
                                            f"out, or take one of {', '.join(benches.SEEDED)}")
-    console = Console(stderr=True)
-    with console.status(name) as status:
+    with ProgressText(name) as progress:
         figures = benches.run(name, data=data, seed=seed,
-                              progress=lambda text: status.update(escape(f"{name}: {text}")))
+                              progress=lambda text: progress.update(f"{name}: {text}"))
     if as_json:
         print_json([figure.to_dict() for figure in figures])
     else:

@@ -15,6 +15,7 @@ from hypercast.boards.serial_board import SERIAL_BOARDS
 from hypercast.boards.zynq_board import ZYNQ_BOARDS
 from hypercast.host.commands.description_options import describe, description_options
 from hypercast.host.commands.options import OUTPUT, json_option, print_json
+from hypercast.host.commands.progress_text import ProgressText
 from hypercast.host.commands.statistics_options import counted, either, statistics_options
 from hypercast.host.files.durable_file import write_durably
 from hypercast.host.training.description.device import Device
@@ -62,8 +63,7 @@ def explore(dataset: str | None, board: str, vertices: tuple[int, ...] | None,
     target = replace(target_of(board), preset=device["preset"])
     if "elements" in device:
         fixed["element_width"] = device["elements"]
-    console = Console(stderr=True)
-    with console.status("explore") as status:
+    with ProgressText("explore") as progress:
         description = describe(dataset, changes)
         if description.sampling.sampler:
             raise click.UsageError("a training on samples is explored by its batches' numbers: "
@@ -71,14 +71,14 @@ def explore(dataset: str | None, board: str, vertices: tuple[int, ...] | None,
         steps: GraphSteps | StatisticSteps
         if vertices is None:
             assert description.graph  # as there is a dataset
-            status.update("reading the graph")
+            progress.update("reading the graph")
             graph = description.graph.load()
             steps = GraphSteps(graph, description.model.network(graph), description.recipe)
         else:
             numbers = counted(description, vertices, edges, features, classes)
             steps = StatisticSteps(numbers.vertices, numbers.edges, numbers.network,
                                    law=degree_law, sampled=numbers.sampled)
-        found = search(target, steps, fixed, status.update)
+        found = search(target, steps, fixed, progress.update)
     best = pareto(found)
     if output:
         write_durably(output, _training(description, best[0].config, device["preset"],

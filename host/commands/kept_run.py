@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
+from hypercast.host.commands.progress_text import ProgressText
 from hypercast.host.training.trainer import Trainer
 
 __all__ = ["kept_run"]
@@ -20,8 +20,8 @@ def kept_run(function: Callable[..., None]) -> Callable[..., None]:
                   help="As for train; the bits are the same.")
     @functools.wraps(function)
     def wrapped(*args: Any, folder: Path, device: str, **kwargs: Any) -> None:
-        with Console(stderr=True).status("opening the run") as status:
-            trainer = Trainer.of_run(folder, device, progress=status.update)
+        with ProgressText("opening the run") as progress:
+            trainer = Trainer.of_run(folder, device, progress=progress.update)
             with trainer:
                 return function(*args, trainer=trainer, **kwargs)
     return wrapped

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from hypercast.host.commands.number_types import NumberRange, WholeRange
 from hypercast.host.commands.options import OUTPUT, json_option, print_json
+from hypercast.host.commands.progress_text import ProgressText
 from hypercast.host.commands.wave_options import wave_options
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.rank_order import rank_order
@@ -78,9 +79,9 @@ def noc(pattern: str | None, graph: str | None, panels: int | None, dimensions: 
                else pattern_traffic(pattern, dimensions, messages or 400, seed))
     created = None if rate is None else creation_cycles(traffic.source, rate, seed)
     options = {"ready": 1 - stalls, "seed": seed}
-    with Console(stderr=True).status("opening the network") as status:
-        simulation = NetworkSimulation(config, watched=waves is not None, progress=status.update)
-        status.update("sending")
+    with ProgressText("opening the network") as progress:
+        simulation = NetworkSimulation(config, watched=waves is not None, progress=progress.update)
+        progress.update("sending")
         result = measure(simulation, traffic, config, created=created, waves=waves, **options)
         if plot:
             from hypercast.host.noc.plot import draw

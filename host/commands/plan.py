@@ -9,6 +9,7 @@ from rich.table import Table
 
 from hypercast.host.commands.description_options import describe, description_options
 from hypercast.host.commands.options import OUTPUT, json_option, print_json
+from hypercast.host.commands.progress_text import ProgressText
 from hypercast.host.commands.statistics_options import counted, either, statistics_options
 from hypercast.host.files.durable_file import write_durably
 
@@ -60,21 +61,20 @@ def plan(dataset: str | None, source: str, staleness: bool, vertices: tuple[int,
         raise click.UsageError("--evaluate looks for no plan that -o could write; leave one out")
     cluster = load_cluster(source)
     cluster.require_joined()
-    console = Console(stderr=True)
-    with console.status("plan") as status:
+    with ProgressText("plan") as progress:
         description = describe(dataset, changes)
         if vertices is None:
-            status.update("reading the graph")
+            progress.update("reading the graph")
             assert description.graph  # as there is a dataset
             problem = problem_of(description, cluster, description.graph.load(),
-                                 progress=status.update)
+                                 progress=progress.update)
         else:
             problem = _of_numbers(description, cluster, vertices, edges, features, classes,
                                   degree_law)
         if evaluate:
             chosen, found = load_plan(Path(evaluate), problem), None
         else:
-            found = search(problem, status.update)
+            found = search(problem, progress.update)
             chosen = found.best(staleness)
     if output:
         write_durably(output, plan_text(problem, chosen).encode())

@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 
 from hypercast.host.commands.options import configuration, json_option, print_json
+from hypercast.host.commands.progress_text import ProgressText
 from hypercast.host.commands.wave_options import wave_options
 from hypercast.host.runtime.chip_transport import RTL, open_transport
 from hypercast.host.selftest.run import SECTIONS, Section, self_test
@@ -33,11 +34,11 @@ def selftest(config: Config, device: str, sections: tuple[str, ...], quick: bool
              waves: Waves | None, as_json: bool) -> None:
     """Test memories, links and arithmetic of a chip; exit status 1 if something is broken."""
     console = Console(stderr=as_json)
-    with console.status("opening the device") as status, contextlib.closing(
-            open_transport(device, config, waves=waves, progress=status.update)) as transport:
+    with ProgressText("opening the device", console) as progress, contextlib.closing(
+            open_transport(device, config, waves=waves, progress=progress.update)) as transport:
         sound = True
         for section in self_test(transport, config, sections=sections or tuple(SECTIONS),
-                                 quick=quick, progress=status.update):
+                                 quick=quick, progress=progress.update):
             sound &= not section.findings
             if as_json:
                 print_json({"section": section.name, "omitted": section.omitted,

@@ -10,6 +10,7 @@ import click
 from rich.console import Console
 
 from hypercast.host.commands.options import OUTPUT, configuration, json_option, print_json
+from hypercast.host.commands.progress_text import ProgressText
 from hypercast.rtl.config import Config
 
 __all__ = ["simulate"]
@@ -46,8 +47,8 @@ def simulate(config: Config, pty: bool, link: Path | None, as_json: bool) -> Non
     console = Console(stderr=as_json)
     with contextlib.ExitStack() as stack:
         stack.enter_context(_ended_by_signals())
-        with console.status("opening the simulated chip") as status:
-            chip = CxxrtlTransport(config, progress=status.update)
+        with ProgressText("opening the simulated chip", console) as progress:
+            chip = CxxrtlTransport(config, progress=progress.update)
         stack.callback(chip.close)
         terminal = SerialTerminal(BridgedChip(chip))
         stack.callback(terminal.close)

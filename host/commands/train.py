@@ -11,7 +11,6 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.status import Status
 from rich.table import Table
 
 from hypercast.host.cluster.assignment import Assignment
@@ -31,6 +30,7 @@ from hypercast.host.commands.options import (
     scores,
 )
 from hypercast.host.commands.planned_training import follow_plan, lead_plan, written_plan
+from hypercast.host.commands.progress_text import ProgressText
 from hypercast.host.commands.report import write_report
 from hypercast.host.commands.wave_options import wave_options
 from hypercast.host.compiler.compiler import compile_job
@@ -127,7 +127,7 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
     described = load_cluster(cluster) if cluster else None
     description = describe(dataset, changes, folder if resume else None)
     with contextlib.ExitStack() as stack:
-        status = stack.enter_context(console.status("plan"))
+        status = stack.enter_context(ProgressText("plan", console))
         if described and started_ranks()[1] == 1:
             plan = _started(stack, status, description, described, plan, staleness,
                             boards or scheme)
@@ -158,7 +158,7 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
     recorded = _recorded_step(device, description.recipe.epochs, folder, trace or waves,
                               trace_step)
     check = device != "reference" if check is None else check
-    with console.status("reading the graph") as status, Trainer.of_description(
+    with ProgressText("reading the graph", console) as status, Trainer.of_description(
             description, run=folder, every=every or 1, resume=resume, check=check,
             record_step=recorded, waves=waves, group=group,
             graph=followed.graph if followed else None, assignment=assignment,
@@ -217,7 +217,7 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
         raise click.exceptions.Exit(1)
 
 
-def _started(stack: contextlib.ExitStack, status: Status, description: Description,
+def _started(stack: contextlib.ExitStack, status: ProgressText, description: Description,
              cluster: Cluster, plan: Path | None, staleness: bool,
              otherwise: object) -> Path | None:
     """Start a process for each board of a plan, which is looked for if there is none.

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from hypercast.host.commands.options import json_option, print_json
+from hypercast.host.commands.progress_text import ProgressText
 
 if TYPE_CHECKING:
     from hypercast.proofs.check import Verdict
@@ -35,10 +36,10 @@ def verify(blocks: tuple[str, ...], as_json: bool) -> None:
                                      f"{', '.join(BLOCKS)}")
     chosen = [proof for proof in PROOFS if not blocks or proof.block in blocks]
     verdicts = []
-    with Console(stderr=True).status("elaborating") as status:
+    with ProgressText("elaborating") as progress:
         for verdict in check(chosen):
             verdicts.append(verdict)
-            status.update(f"{len(verdicts)} of {len(chosen)}")
+            progress.update(f"{len(verdicts)} of {len(chosen)}")
     if as_json:
         print_json([verdict.to_dict() for verdict in verdicts])
     else:

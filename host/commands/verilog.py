@@ -3,10 +3,9 @@
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.markup import escape
 
 from hypercast.host.commands.options import FOLDER, configuration, json_option, print_json
+from hypercast.host.commands.progress_text import ProgressText
 from hypercast.host.files.durable_file import require_folder, write_durably
 from hypercast.rtl.config import Config
 
@@ -62,8 +61,8 @@ def verilog(config: Config, output: Path, memory: str, top_name: str, prefix: st
         raise click.UsageError(str(error)) from error
     description = manifest(config, options)
     require_folder(output)
-    with Console(stderr=True).status("exporting") as status:
-        files = export_files(config, options, progress=lambda text: status.update(escape(text)))
+    with ProgressText("exporting") as progress:
+        files = export_files(config, options, progress=progress.update)
     for name, content in files.items():
         write_durably(output / name, content.encode())
     if as_json:

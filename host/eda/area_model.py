@@ -176,7 +176,7 @@ def estimated_area(config: Config, family: str, *, external: bool, folded: bool 
     fit = _fit()
     if family not in fit:
         raise ValueError(f"there is no estimate for {family}, only for {', '.join(fit)}; leave out "
-                         f"--estimate")
+                         f"--estimate, and it is synthesised")
     known = fit[family]
     counts = chip_counts(config, external=external, shape=shape)
     if folded:

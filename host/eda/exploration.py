@@ -37,6 +37,9 @@ BUFFERS = ("operand_words", "accumulator_rows", "bypass_rows", "edge_buffer")
 _CAPACITIES = ("weight_rows", "channel_words")
 #: Fields of which memories' sizes follow.
 _SIZES = (*BUFFERS, *_CAPACITIES)
+#: What the estimates grow with, whatever a configuration is: memories may become another kind of
+#: RAM where they are larger.
+_LOGIC = ("LUT", "flip-flop", "DSP")
 #: Shapes whose buffers are varied.
 _BEST = 3
 #: A change that gains less is none.
@@ -145,6 +148,7 @@ class _Search:
         self._base = target.config.replace(**fixed)
         self._progress = progress
         self._tried = 0
+        self._too_large: list[Config] = []
         self.found: dict[int, Candidate] = {}
         self.reason = ""
 
@@ -162,11 +166,15 @@ class _Search:
             return None
         self._progress(f"{self._tried} tried, {len(self.found)} fit: {config.lanes} lanes, "
                        f"{config.cores} cores, {config.planes} planes, {config.eject} ports")
+        if any(self._contains(config, small) for small in self._too_large):
+            return None
         shape = config.replace(**{name: getattr(self._base, name) for name in _SIZES})
         shares = self._target.shares(config, None if shape == config else shape)
         if not self._target.fits(shares):
             self.reason = self.reason or "taken: " + ", ".join(
                 f"{share:.0%} of {kind}" for kind, share in shares.items())
+            if not self._target.fits({kind: shares[kind] for kind in _LOGIC if kind in shares}):
+                self._too_large.append(config)
             return None
         try:
             candidate = self._evaluated(config, shares)
@@ -175,6 +183,11 @@ class _Search:
             return self._raised(config, str(error))
         self.found[config.hash] = candidate
         return candidate
+
+    def _contains(self, large: Config, small: Config) -> bool:
+        """Whether a configuration has at least as much of everything as another one."""
+        return self._target.is_folded(large) == self._target.is_folded(small) and all(
+            getattr(large, name) >= getattr(small, name) for name in (*_SHAPES, *_SIZES))
 
     def _raised(self, config: Config, reason: str) -> Candidate | None:
         for name in _CAPACITIES:

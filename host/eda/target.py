@@ -101,9 +101,7 @@ def target_of(name: str) -> Target:
     families = {family.title: key for key, family in FAMILIES.items()}
     family = families.get(fpga.family, "")
     if family not in fitted_families():
-        known = ", ".join(FAMILIES[key].title for key in fitted_families())
-        raise ValueError(f"there is no estimate of area for {fpga.family}, the FPGA of {name}; "
-                         f"choose a board with {known}")
+        raise ValueError(_without_estimate(name, fpga.family, family))
     check, clock = _anything, float(CLOCK)
     if name in HBM_BOARDS:
         check = functools.partial(check_channels, HBM_BOARDS[name])
@@ -114,6 +112,19 @@ def target_of(name: str) -> Target:
     return Target(name=name, fpga=fpga, family=family, clock=clock, preset=board.preset,
                   external=name not in SERIAL_BOARDS, folds=name in SERIAL_BOARDS, check=check,
                   room=_HBM_ROOM if name in HBM_BOARDS else _ROOM)
+
+
+def _without_estimate(name: str, maker: str, family: str) -> str:
+    """What is known of a board without estimates, and what to do."""
+    boards = HBM_BOARDS | SERIAL_BOARDS | ZYNQ_BOARDS
+    titles = {FAMILIES[key].title for key in fitted_families()}
+    known = ", ".join(sorted(one for one, board in boards.items()
+                             if FPGAS[board.fpga].family in titles))
+    remedy = (f"synthesise one: hypercast area --family {family} -P FIELD=VALUE" if family else
+              "let its maker's tools say what one takes: hypercast build")
+    return (f"there is no estimate of area for {maker}, the FPGA of {name}, so its configurations "
+            f"cannot be compared; take a board that has one ({known}), or {remedy}. "
+            f"hypercast model predicts the cycles of a configuration on any board")
 
 
 def _anything(config: Config) -> None:

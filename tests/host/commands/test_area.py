@@ -71,6 +71,12 @@ def test_estimate(asked, monkeypatch):
     assert asked == []
 
 
+def test_estimates_that_there_are_none_of(asked):
+    text = _run("--family", "7series", "--estimate", status=2).stderr
+    assert "no estimate for 7series, only for ecp5, ultrascale+; leave out --estimate" in text
+    assert asked == []
+
+
 def test_clock(asked, monkeypatch):
     monkeypatch.setattr(place_and_route, "core_clock", lambda config, asked, external: ClockTiming(
         asked=asked, reached=71.5, begin="a", end="b", cells=3, wires=0.5))

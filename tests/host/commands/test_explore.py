@@ -1,6 +1,7 @@
 """``hypercast explore``: table, JSON, the file for train, and what it refuses."""
 
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
@@ -89,6 +90,12 @@ def test_refusals(asked, arguments, message):
     assert not asked
 
 
-def test_boards_without_estimates(asked):
-    assert "no estimate of area for Cyclone V" in _run(
-        "karate", "--board", "de10-nano", status=2).stderr
+@pytest.mark.parametrize(("board", "message"), [
+    ("de10-nano", "Cyclone V, the FPGA of de10-nano, .*maker's tools .*hypercast build"),
+    ("arty-a7", r"7 series, the FPGA of arty-a7, .*hypercast area --family 7series -P"),
+    ("tang-mega", "of tang-mega, .*maker's tools"),
+])
+def test_boards_without_estimates(board, message):
+    text = " ".join(_run("karate", "--board", board, status=2).stderr.split())
+    assert re.search(f"no estimate of area for .*{message}", text)
+    assert "(ecp5-evn, kv260, u280, u50, ulx3s, vcu128)" in text and "hypercast model" in text

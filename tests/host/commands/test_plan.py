@@ -28,11 +28,11 @@ def test_a_plan_is_written_edited_and_evaluated(tmp_path):
     command = ("--cluster", "u50-2", *NUMBERS, "--sampler", "nodes", "--micro-batches", "4")
     result = plan(*command, "--json", "-o", path)
     assert result.exit_code == 0, result.output
-    document = json.loads(result.output)
+    document = json.loads(result.stdout)
     assert document["chosen"]["strategy"] in {one["strategy"] for one in document["plans"]}
     assert document["refused"]["GNNPipe"]
     result = plan(*command, "--json", "--evaluate", path)
-    assert json.loads(result.output)["chosen"] == document["chosen"]
+    assert json.loads(result.stdout)["chosen"] == document["chosen"]
     sections = path.read_text().split("[shares")[0].splitlines()
     pipelined = "\n".join(
         'strategy = "BaPipe"\nschedule = "SO"' if line.startswith("strategy") else line

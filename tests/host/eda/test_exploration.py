@@ -55,6 +55,24 @@ def test_the_fastest_is_found(machine):
     assert all(one.config.planes > 1 and one.taken <= 0.8 for one in found)
 
 
+def test_what_contains_a_chip_that_is_too_large_is_not_estimated(machine, monkeypatch):
+    asked, plain = [], _Target.shares
+
+    def shares(self, config, shape=None):
+        asked.append(config)
+        return plain(self, config, shape)
+
+    expected = {one.config for one in explore(TARGET, machine, {})}
+    monkeypatch.setattr(exploration, "_LOGIC", ())
+    everything = {one.config for one in explore(TARGET, machine, {})}
+    monkeypatch.undo()
+    assert expected == everything
+    monkeypatch.setattr(_Target, "shares", shares)
+    with pytest.raises(CapacityError, match="no configuration fits"):
+        explore(TARGET, machine, {"lanes": 16, "dimensions": 3, "planes": 2})
+    assert [(one.lanes, one.cores, one.planes, one.eject) for one in asked] == [(16, 8, 2, 1)]
+
+
 def test_what_is_fixed_stays(machine):
     found = explore(TARGET, machine, {"lanes": 4, "dimensions": 1, "operand_words": 64})
     assert {(one.config.lanes, one.config.cores, one.config.operand_words)
