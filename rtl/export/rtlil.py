@@ -9,6 +9,8 @@ from unittest import mock
 from amaranth.back import rtlil
 from amaranth.hdl import Elaboratable
 
+from hypercast.rtl.export.variable_names import named_by_variables
+
 __all__ = ["to_rtlil"]
 
 
@@ -47,7 +49,7 @@ def to_rtlil(component: Elaboratable, name: str, *, zeros: bool = True) -> str:
     enabled = gc.isenabled()
     gc.disable()
     try:
-        with contextlib.nullcontext() if zeros else _implied_zeros():
+        with named_by_variables(), contextlib.nullcontext() if zeros else _implied_zeros():
             return str(rtlil.convert(component, name=name))
     finally:
         if enabled:
