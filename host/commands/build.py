@@ -14,6 +14,7 @@ from hypercast.boards.hbm_board import HBM_BOARDS
 from hypercast.boards.serial_board import SERIAL_BOARDS
 from hypercast.boards.zynq_board import ZYNQ_BOARDS
 from hypercast.host.commands.options import FOLDER, configuration, json_option, print_json
+from hypercast.host.commands.progress_text import ProgressText
 from hypercast.host.files.durable_file import require_folder, write_durably
 from hypercast.rtl.config import Config
 
@@ -147,7 +148,9 @@ def _vivado(name: str, config: Config, folder: Path, run: bool, as_json: bool, *
         raise FileNotFoundError(
             "--run needs Vivado, but there is no vivado on the PATH; source its settings64.sh, or "
             "leave out --run and build on another machine")
-    files = {**_vivado_files(name, config, debug=debug, bulk=bulk), **_descriptions(name, config)}
+    with ProgressText("converting the chip"):
+        files = {**_vivado_files(name, config, debug=debug, bulk=bulk),
+                 **_descriptions(name, config)}
     _write(folder, files)
     if run and subprocess.run(_VIVADO, cwd=folder).returncode:
         raise click.ClickException(f"Vivado failed; see {folder / 'vivado.log'}")
@@ -167,12 +170,14 @@ def _serial(name: str, config: Config, folder: Path, run: bool, as_json: bool) -
     from hypercast.host.eda.board_build import build_bitstream
 
     board = SERIAL_BOARDS[name]
-    plan = project(board, config, chip_source(board, config))
-    files = {**plan.files, **_descriptions(name, config)}
+    with ProgressText("converting the chip"):
+        plan = project(board, config, chip_source(board, config))
+        files = {**plan.files, **_descriptions(name, config)}
     _write(folder, files)
     report: BoardReport | None = None
     if run:
-        report = build_bitstream(folder)
+        with ProgressText("building the bitstream, which takes many minutes"):
+            report = build_bitstream(folder)
         _write(folder, {"report.json": json.dumps(report.to_dict(), indent=1) + "\n"})
     if as_json:
         print_json({"board": name, "built": run,

@@ -5,6 +5,7 @@ the sizes of buffers are doubled and halved as long as that gains something. Cyc
 model's, area is the area model's.
 """
 
+import contextlib
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from hypercast.host.compiler.label_list import LabelFormat
 from hypercast.host.compiler.layout import Layout
 from hypercast.host.compiler.memory_map import CapacityError, require_capacity
 from hypercast.host.compiler.vertices import RowTable, Vertices
-from hypercast.host.cycle_model.prediction import predict
+from hypercast.host.cycle_model.prediction import Prediction, predict
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.eda.energy import step_energy
 from hypercast.host.eda.fit import check_fit
@@ -95,7 +96,7 @@ def pareto(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 def explore(target: Target, workload: MakeWorkload, fixed: Mapping[str, int],
             progress: Callable[[str], None] = lambda text: None) -> list[Candidate]:
-    """All configurations that were tried and fit.
+    """Configurations that fit, but for those that contain one which is as fast.
 
     Parameters
     ----------
@@ -153,7 +154,11 @@ class _Search:
         self.reason = ""
 
     def consider(self, config: Config) -> Candidate | None:
-        """The candidate that a configuration is, with capacities raised as far as needed."""
+        """The candidate that a configuration is, with capacities raised as far as needed.
+
+        None if it does not fit, or if a candidate that it contains is as fast. That is known before
+        its area, which takes seconds of conversion.
+        """
         if config.hash in self.found:
             return self.found[config.hash]
         self._tried += 1
@@ -168,6 +173,13 @@ class _Search:
                        f"{config.cores} cores, {config.planes} planes, {config.eject} ports")
         if any(self._contains(config, small) for small in self._too_large):
             return None
+        try:
+            workload, prediction, seconds = self._predicted(config)
+        except CapacityError as error:
+            return self._raised(config, str(error))
+        if any(one.seconds <= seconds and self._contains(config, one.config)
+               for one in self.found.values()):
+            return None
         shape = config.replace(**{name: getattr(self._base, name) for name in _SIZES})
         shares = self._target.shares(config, None if shape == config else shape)
         if not self._target.fits(shares):
@@ -176,11 +188,11 @@ class _Search:
             if not self._target.fits({kind: shares[kind] for kind in _LOGIC if kind in shares}):
                 self._too_large.append(config)
             return None
-        try:
-            candidate = self._evaluated(config, shares)
-        except CapacityError as error:
-            self.reason = str(error)
-            return self._raised(config, str(error))
+        candidate = Candidate(
+            config=config, cycles=prediction.cycles, seconds=seconds, shares=shares,
+            orders=workload.orders,
+            energy=step_energy(prediction.work, _hops(workload), config,
+                               external=self._target.external))
         self.found[config.hash] = candidate
         return candidate
 
@@ -190,24 +202,19 @@ class _Search:
             getattr(large, name) >= getattr(small, name) for name in (*_SHAPES, *_SIZES))
 
     def _raised(self, config: Config, reason: str) -> Candidate | None:
+        """The candidate with twice as much of what there is too little of."""
         for name in _CAPACITIES:
             if name not in self._fixed and reason.startswith(f"{name} is "):
-                try:
+                with contextlib.suppress(ConfigurationError):
                     return self.consider(config.replace(**{name: 2 * getattr(config, name)}))
-                except ConfigurationError:
-                    return None
+        self.reason = reason
         return None
 
-    def _evaluated(self, config: Config, shares: dict[str, float]) -> Candidate:
+    def _predicted(self, config: Config) -> tuple[Workload, Prediction, float]:
         workload = self._workload(config)
         require_channels(workload)
         prediction = predict(workload)
-        return Candidate(
-            config=config, cycles=prediction.cycles,
-            seconds=self._target.seconds(prediction.cycles, config), shares=shares,
-            orders=workload.orders,
-            energy=step_energy(prediction.work, _hops(workload), config,
-                               external=self._target.external))
+        return workload, prediction, self._target.seconds(prediction.cycles, config)
 
     def improve(self, best: Candidate) -> None:
         """Double and halve buffers as long as a step takes less time, or the same in less room."""

@@ -62,15 +62,20 @@ def test_what_contains_a_chip_that_is_too_large_is_not_estimated(machine, monkey
         asked.append(config)
         return plain(self, config, shape)
 
-    expected = {one.config for one in explore(TARGET, machine, {})}
-    monkeypatch.setattr(exploration, "_LOGIC", ())
-    everything = {one.config for one in explore(TARGET, machine, {})}
-    monkeypatch.undo()
-    assert expected == everything
     monkeypatch.setattr(_Target, "shares", shares)
     with pytest.raises(CapacityError, match="no configuration fits"):
         explore(TARGET, machine, {"lanes": 16, "dimensions": 3, "planes": 2})
     assert [(one.lanes, one.cores, one.planes, one.eject) for one in asked] == [(16, 8, 2, 1)]
+
+
+def test_what_contains_a_candidate_that_is_as_fast_is_left_out(machine, monkeypatch):
+    found = explore(TARGET, machine, {})
+    assert {(one.config.planes, one.config.eject) for one in found} <= {(2, 1), (2, 2)}
+    monkeypatch.setattr(exploration._Search, "_contains", lambda *_: False)
+    everything = explore(TARGET, machine, {})
+    assert len(everything) > len(found)
+    assert [(one.seconds, one.taken) for one in pareto(everything)] == [
+        (one.seconds, one.taken) for one in pareto(found)]
 
 
 def test_what_is_fixed_stays(machine):
