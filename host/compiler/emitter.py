@@ -174,7 +174,7 @@ class Emitter:
               messages: PlacedMessages) -> None:
         """Add a panel's rows to the rows that messages lead to."""
         region = self.regions[source]
-        self._prefetch(phase, messages.edge_set)
+        self._prefetch(phase, messages)
         sent = self.operands.sent(source, panel, region.panel(panel))
         self.schedule.add(
             Opcode.AGGREGATE, sent.fields, phase=phase,
@@ -185,11 +185,12 @@ class Emitter:
             accumulators=accumulators, vertices=messages.entry, channel=region.channel,
             send_list=messages.send_list, edge_set=messages.edge_set, indexed=messages.indexed)
 
-    def _prefetch(self, phase: int, edge_set: int) -> None:
+    def _prefetch(self, phase: int, messages: PlacedMessages) -> None:
         """Before the first AGGREGATE of a program: its edges come while others are at work."""
         if not self._prefetched:
-            self.schedule.add(Opcode.AGGREGATE, phase=phase, duration=self.timing.prefetch(),
-                              writes=[("edges", edge_set)], edge_set=edge_set, prefetch=1)
+            self.schedule.add(
+                Opcode.AGGREGATE, phase=phase, duration=self.timing.prefetch(messages.load),
+                writes=[("edges", messages.edge_set)], edge_set=messages.edge_set, prefetch=1)
             self._prefetched = True
 
     def _drain(self, phase: int, source: DrainSource, accumulators: Accumulators,

@@ -6,9 +6,9 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from hypercast.rtl.aggregation.edge_buffer import refill_words
 from hypercast.rtl.aggregation.edge_header import descriptor
 from hypercast.rtl.config import Config
+from hypercast.rtl.limits import refill_words
 
 __all__ = ["EdgeRequests", "stream_request"]
 

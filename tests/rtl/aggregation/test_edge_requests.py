@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from hypercast.rtl.aggregation.edge_buffer import refill_words
 from hypercast.rtl.aggregation.edge_requests import EdgeRequests
 from hypercast.rtl.config import Config
+from hypercast.rtl.limits import refill_words
 from tests.bench import get, put, run
 
 
