@@ -93,7 +93,8 @@ class Duration:
     begin : int
         From its issue until it needs the first edge.
     ahead : float
-        Cycles of channel 1 for all that edge buffers hold, if they held another set.
+        Cycles of channel 1 for edges of later uses, which edge buffers have room for if they held
+        another set.
     visible : int
         How many of ``cycles`` pass from the last write until all writes are visible to reads.
     work : dict
@@ -203,18 +204,19 @@ class Timing:
         config = self._config
         records = load.rows * config.send_record_width / config.word_width
         added = load.arrivals * self._unevenness
-        flow = max(load.rows if indexed else 0, load.sent, load.links, load.ejected, added)
-        # The first refresh interrupts it: it finds buffers empty, and later ones do not.
-        flow += min(flow / self._refreshed - flow, _REFRESH)
-        busiest = max(self._singles(rows) if indexed else self._words(rows), flow,
+        busiest = max(self._words(rows), load.sent, load.links, load.ejected, added,
                       self._words(load.words))
+        if indexed:
+            # Single rows hardly come ahead of their use, so a refresh interrupts all the rest.
+            flow = max(busiest, load.rows)
+            busiest = max(self._singles(rows), min(flow / self._refreshed, flow + _REFRESH))
         reads = {"features_read": 0, "gradients_read": load.total_words + math.ceil(
             load.total_rows * config.send_record_width / config.word_width)}
         reads[self._channel(channel, "read")] += total
         first = (1 if bypassed else 3 if indexed else 2) * self._read + self._network
         return self._duration(
             (first + _AGGREGATE) / self._refreshed + busiest, begin=first / self._refreshed,
-            ahead=load.streams * config.edge_buffer,
+            ahead=max(0, load.streams * config.edge_buffer - load.words),
             fill=self._fill(load, min(records, config.read_buffer)),
             words=self._on(channel, rows, load.words + records),
             demands={"injection": load.sent, "ejection": load.ejected, "aggregators": added},
