@@ -6,7 +6,7 @@ from hypercast.rtl.isa import CLASSES_WIDTH
 __all__ = [
     "ADAM_CYCLES", "BIAS_GROUPS", "BURST", "CLASSES", "DRAIN_CYCLES", "ISSUE_CYCLES", "OUTSTANDING",
     "PEAK_WIDTH", "QUOTIENT_CYCLES", "UPDATE_CYCLES", "VECTOR_ISSUE_CYCLES", "VECTOR_TURNAROUND",
-    "array_cycles", "bursts_under_way", "group_size", "row_interval",
+    "array_cycles", "bursts_under_way", "group_size", "refill_words", "row_interval",
 ]
 
 #: Most words a read or write burst can have.
@@ -55,6 +55,11 @@ def group_size(config: Config) -> int:
     A lane takes much area, and few steps wait for LOSS.
     """
     return min(config.lanes, 4)
+
+
+def refill_words(config: Config) -> int:
+    """Words of an edge stream that are requested at a time, while the rest of its buffer lasts."""
+    return max(1, config.edge_buffer // 4)
 
 
 def row_interval(config: Config) -> int:

@@ -16,6 +16,7 @@ from hypercast.host.compiler.label_list import LabelFormat
 from hypercast.host.compiler.load import Load
 from hypercast.host.compiler.memory_map import LABELS, Region
 from hypercast.host.compiler.operands import Operands, Use
+from hypercast.host.compiler.row_windows import Piece, pieces_of
 from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.timing import Timing
 from hypercast.host.compiler.vertices import Strip
@@ -117,38 +118,61 @@ class Emitter:
         All panels of it, or the first ``panels``. The products of the pairs of source and weights
         in ``also`` are added.
         """
-        weights, vertices = self.weights[name], self.operands.vertices_of(source)
-        outer = weights.height // self.config.lanes if transposed else weights.panels
-        for panel in range(outer if panels is None else panels):
-            for strip in vertices.strips:
-                accumulators = Accumulators(DrainSource.ARRAY)
-                for factor, other in ((source, name), *also):
-                    self._multiply(phase, accumulators, factor, self.weights[other], panel, strip,
-                                   transposed=transposed, feed=feed)
-                self._drain(phase, DrainSource.ARRAY, accumulators, (source, name), result, strip,
-                            panel, **finish)
+        weights = self.weights[name]
+        inner = weights.height // self.config.lanes
+        outer, inner = (inner, weights.panels) if transposed else (weights.panels, inner)
+        factors = [(source, name), *also]
+        for piece in self._pieces(source, outer if panels is None else panels, inner,
+                                  alone=len(factors) == 1):
+            accumulators = Accumulators(DrainSource.ARRAY)
+            for factor, other in factors:
+                self._multiply(phase, accumulators, factor, self.weights[other], piece,
+                               transposed=transposed, feed=feed)
+            self._drain(phase, DrainSource.ARRAY, accumulators, (source, name), result, piece,
+                        **finish)
+
+    def _pieces(self, source: Tensor, outer: int, inner: int, *, alone: bool) -> list[Piece]:
+        """The pieces of a product with ``outer`` panels, each a sum over ``inner`` panels."""
+        vertices, channel = self.operands.vertices_of(source), self.regions[source].channel
+        cut = (self.operands.cuts(source) or (0,))[-1]  # panels before it are in the buffer
+
+        def cycles(rows: Strip, first: int, last: int, *, reading: bool) -> int:
+            return self.timing.matmul(source, vertices.count, rows.rows, first, last - first,
+                                      channel, reading=reading).cycles
+
+        return pieces_of(
+            vertices.strips, outer, inner,
+            self.operands.held(source) * self.regions[source].stride if alone else 0, self.config,
+            # What is drained in this program comes panel by panel, of all rows.
+            whole=int(source in self._drained),
+            plain=lambda strip: cycles(strip, 0, cut, reading=False) + cycles(
+                strip, cut, inner, reading=True),
+            windowed=lambda rows, fill: cycles(rows, 0, inner, reading=fill))
 
     def _multiply(self, phase: int, accumulators: Accumulators, source: Tensor, weights: Weights,
-                  panel: int, strip: Strip, *, transposed: bool, feed: Dropout | None) -> None:
+                  piece: Piece, *, transposed: bool, feed: Dropout | None) -> None:
         """Add a panel of a product: MATMULs on the runs of panels that it sums over."""
         lanes, vertices = self.config.lanes, self.operands.vertices_of(source)
+        panel, strip, window, _ = piece
         inner = weights.height // lanes
         stride, step = lanes, inner * lanes
         if transposed:
             inner, stride, step = weights.panels, step, stride
-        for first, count in self._parts_of_sum(source, panel, inner):
+        for first, count in [(0, inner)] if window else self._parts_of_sum(source, panel, inner):
             read = range(first, first + count) if transposed else [panel]
-            left = self.operands.left(source, first, count, strip)
+            left = self.operands.window(source, count, piece) if window else \
+                self.operands.left(source, first, count, strip)
             self.schedule.add(
                 Opcode.MATMUL, left.fields | dropout_fields(feed), phase=phase,
                 duration=self.timing.matmul(
-                    source, vertices.count, strip.rows, first, count,
+                    source, vertices.count_of(piece.rows), piece.rows.rows, first, count,
                     self.regions[source].channel, reading=left.memory),
                 reads=[*left.reads, *self._weights(weights, read)], writes=left.writes,
                 follows=left.follows, accumulators=accumulators, vertices=vertices.entry,
-                row_start=strip.first, row_limit=strip.rows, channel=self.regions[source].channel,
-                panels=count, panel=first, weights=weights.base + panel * step + first * stride,
-                weight_stride=stride, transposed=transposed)
+                row_start=piece.rows.first, row_limit=piece.rows.rows,
+                channel=self.regions[source].channel, panels=count, panel=first,
+                weights=weights.base + panel * step + first * stride, weight_stride=stride,
+                transposed=transposed)
 
     def aggregate(self, phase: int, source: Tensor, layer: int, result: Tensor, *,
                   backward: bool = False, linear: bool = False, roots: Iterable[Tensor] = (),
@@ -167,14 +191,14 @@ class Emitter:
             for name, messages in terms:
                 self._send(phase, accumulators, name, panel, messages[index])
             factors = EDGES.made(result.during), source.made(result.during)
-            self._drain(phase, DrainSource.AGGREGATION, accumulators, factors, result, strip,
-                        panel, **finish)
+            self._drain(phase, DrainSource.AGGREGATION, accumulators, factors, result,
+                        Piece(panel, strip), **finish)
 
     def _send(self, phase: int, accumulators: Accumulators, source: Tensor, panel: int,
               messages: PlacedMessages) -> None:
         """Add a panel's rows to the rows that messages lead to."""
         region = self.regions[source]
-        self._prefetch(phase, messages.edge_set)
+        self._prefetch(phase, messages)
         sent = self.operands.sent(source, panel, region.panel(panel))
         self.schedule.add(
             Opcode.AGGREGATE, sent.fields, phase=phase,
@@ -185,21 +209,23 @@ class Emitter:
             accumulators=accumulators, vertices=messages.entry, channel=region.channel,
             send_list=messages.send_list, edge_set=messages.edge_set, indexed=messages.indexed)
 
-    def _prefetch(self, phase: int, edge_set: int) -> None:
+    def _prefetch(self, phase: int, messages: PlacedMessages) -> None:
         """Before the first AGGREGATE of a program: its edges come while others are at work."""
         if not self._prefetched:
-            self.schedule.add(Opcode.AGGREGATE, phase=phase, duration=self.timing.prefetch(),
-                              writes=[("edges", edge_set)], edge_set=edge_set, prefetch=1)
+            self.schedule.add(
+                Opcode.AGGREGATE, phase=phase, duration=self.timing.prefetch(messages.load),
+                writes=[("edges", messages.edge_set)], edge_set=messages.edge_set, prefetch=1)
             self._prefetched = True
 
     def _drain(self, phase: int, source: DrainSource, accumulators: Accumulators,
-               factors: tuple[Tensor, Tensor], result: Tensor, strip: Strip, panel: int, *,
+               factors: tuple[Tensor, Tensor], result: Tensor, piece: Piece, *,
                scale: Dropout | None = None, dropout: Dropout | None = None,
                bias: Tensor | None = None, relu: bool = False, mask_write: Tensor | None = None,
                mask_read: Tensor | None = None) -> None:
         region, vertices = self.regions[result], self.operands.vertices_of(result)
+        panel, strip, rows = piece.panel, piece.strip, piece.rows
         self._drained.add(result)
-        written = self.operands.result(result, panel, strip)
+        written = self.operands.result(result, piece)
         reads, writes, operands = [], list(written.writes), dict(written.fields)
         if source == DrainSource.ARRAY:
             # The exponent of the weights, which their update changes.
@@ -222,19 +248,19 @@ class Emitter:
         if mask_read:
             reads += self.operands.parts(mask_read, [panel], strip)
         if mask := mask_write or mask_read:
-            operands["mask_address"] = self._mask_address(mask, strip, panel)
+            operands["mask_address"] = self._mask_address(mask, rows, panel)
         if scale:
             operands |= {"exponent_bias": scale.exponent, "scale": scale.multiplier}
         a, b = factors
         self.schedule.add(
             Opcode.DRAIN, dropout_fields(dropout) | operands, phase=phase,
             duration=self.timing.drain(
-                vertices.count, strip.rows, region.channel,
+                vertices.count_of(rows), rows.rows, region.channel,
                 aggregation=source == DrainSource.AGGREGATION, bias=bool(bias),
                 mask_read=bool(mask_read), mask_write=bool(mask_write)),
             reads=reads, writes=writes, accumulators=accumulators, opens=entry,
-            vertices=vertices.entry, row_start=strip.first, row_limit=strip.rows, source=source,
-            channel=region.channel, address=region.panel(panel, strip.first), a=self.tensor(a),
+            vertices=vertices.entry, row_start=rows.first, row_limit=rows.rows, source=source,
+            channel=region.channel, address=region.panel(panel, rows.first), a=self.tensor(a),
             b=self.tensor(b), o=self.tensor(result),
             peak_of=self.tensor(
                 result.of_training if result.during == Pass.EVALUATION else result),
@@ -248,7 +274,7 @@ class Emitter:
         panels = region.panels
         # It writes all strips of rows, and can keep a single panel.
         whole = panels == len(vertices.strips) == 1
-        written = self.operands.result(gradient, 0, vertices.strips[0]) if whole else Use(
+        written = self.operands.result(gradient, Piece(0, vertices.strips[0])) if whole else Use(
             {}, writes=self.operands.parts(gradient, range(panels)))
         fields = written.fields if train else {}
         self.schedule.add(
@@ -266,10 +292,11 @@ class Emitter:
         """Bring a matrix into the operand buffer, to stay there for all programs that follow.
 
         It is read by a product with a panel of weights, which goes to ``result``. Without effect,
-        and False, if it has no place or is only read in strips of rows.
+        and False, if it has no place or is only read in strips or windows of rows.
         """
-        strips = self.operands.vertices_of(source).strips
-        if len(strips) > 1 or not self.operands.buffer.holds(source):
+        strips, weights = self.operands.vertices_of(source).strips, self.weights[name]
+        if len(strips) > 1 or not self.operands.buffer.holds(source) or self._pieces(
+                source, weights.panels, weights.height // self.config.lanes, alone=True)[0].window:
             return False
         self.combine(phase, source, name, result, panels=1)
         self.operands.stay()
@@ -307,10 +334,10 @@ class Emitter:
                 if panels is None
                 or any(panel in panels for panel, _ in weights.parts(portion.rows))]
 
-    def _mask_address(self, name: Tensor, strip: Strip, panel: int) -> int:
+    def _mask_address(self, name: Tensor, rows: Strip, panel: int) -> int:
         region = self.regions[name]
         words = -(-region.stride // self.config.mask_rows)
-        return region.address + panel * words + strip.first // self.config.mask_rows
+        return region.address + panel * words + rows.first // self.config.mask_rows
 
 
 def dropout_fields(dropout: Dropout | None) -> dict[str, int]:

@@ -6,6 +6,7 @@ can serve all of them.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from hypercast.host.compiler.instruction import Issued
 from hypercast.host.compiler.issue_order import CHAINED
@@ -48,33 +49,58 @@ def execute(issued: Iterable[Issued], phases: int) -> tuple[int, list[int]]:
     return round(last), spent
 
 
+@dataclass
+class _Work:
+    """What is left of an instruction.
+
+    Attributes
+    ----------
+    instruction : Issued
+        The instruction.
+    left : float
+        Cycles at full rate.
+    shares : dict
+        Of each resource, what it takes of it at full rate.
+    """
+
+    instruction: Issued
+    left: float
+    shares: dict[str, float]
+
+
 class _Engines:
     """What is under way."""
 
     def __init__(self) -> None:
         self._edges: int | None = None  # the set that the edge buffers are being filled from
-        self._filled = 0.0  # when they are
+        self._filled = 0.0  # when each stream has its first words
         self._time = 0.0
-        self._running: dict[Engine, tuple[Issued, float]] = {}  # and cycles left at full rate
+        self._running: dict[Engine, _Work] = {}
         self._idle = dict.fromkeys(Engine, 0.0)
 
     def begin(self, engine: Engine, instruction: Issued) -> None:
-        left = float(instruction.duration.cycles)
+        duration = instruction.duration
+        left, demands = float(duration.cycles), dict(duration.demands)
         if instruction.opcode == Opcode.AGGREGATE:
+            fetching = not instruction.operands.get("prefetch")
             if instruction.operands.get("edge_set") != self._edges:
                 self._edges = instruction.operands.get("edge_set")
-                self._filled = self._time + instruction.duration.fill
-            if not instruction.operands.get("prefetch"):
-                left = max(left, self._filled - self._time)
+                self._filled = self._time + duration.fill
+                if fetching:
+                    demands["channel 1"] = demands.get("channel 1", 0.0) + duration.ahead
+            if fetching:
+                left += max(0.0, self._filled - self._time - duration.begin)
         if instruction.operands.get("chained") and Engine.VECTOR in self._running:
-            stores, rest = self._running[Engine.VECTOR]
-            left = max(left, rest - stores.duration.visible + CHAINED)
-        self._running[engine] = instruction, left
+            stores = self._running[Engine.VECTOR]
+            left = max(left, stores.left - stores.instruction.duration.visible + CHAINED)
+        self._running[engine] = _Work(
+            instruction, left, {name: cycles / left for name, cycles in demands.items()})
 
     def wait(self, engine: Engine) -> float:
         """When an engine is idle; everything is brought forward to where that is known."""
         while engine in self._running or any(
-                OPERATIONS[one.opcode].arrivals == engine for one, _ in self._running.values()):
+                OPERATIONS[work.instruction.opcode].arrivals == engine
+                for work in self._running.values()):
             self._finish_next()
         return self._idle[engine]
 
@@ -87,16 +113,15 @@ class _Engines:
     def _finish_next(self, limit: float | None = None) -> None:
         """Go on until an instruction ends, or until ``limit``."""
         rates = self._rates()
-        length = min(left / rates[engine] for engine, (_, left) in self._running.items())
+        length = min(work.left / rates[engine] for engine, work in self._running.items())
         if limit is not None:
             length = min(length, limit - self._time)
         self._time += length
-        for engine, (instruction, left) in list(self._running.items()):
-            left -= length * rates[engine]
-            self._running[engine] = instruction, left
-            if left <= 1e-6:
+        for engine, work in list(self._running.items()):
+            work.left -= length * rates[engine]
+            if work.left <= 1e-6:
                 del self._running[engine]
-                self._end(engine, instruction)
+                self._end(engine, work.instruction)
 
     def _end(self, engine: Engine, instruction: Issued) -> None:
         self._idle[engine] = self._time
@@ -107,8 +132,8 @@ class _Engines:
     def _rates(self) -> dict[Engine, float]:
         """How fast each instruction goes on, 1 if nothing is in its way."""
         used: dict[str, float] = {}
-        for one, _ in self._running.values():
-            for resource, cycles in one.duration.demands.items():
-                used[resource] = used.get(resource, 0.0) + cycles / one.duration.cycles
-        return {engine: 1.0 / max([1.0, *(used[resource] for resource in one.duration.demands)])
-                for engine, (one, _) in self._running.items()}
+        for work in self._running.values():
+            for resource, share in work.shares.items():
+                used[resource] = used.get(resource, 0.0) + share
+        return {engine: 1.0 / max([1.0, *(used[resource] for resource in work.shares)])
+                for engine, work in self._running.items()}

@@ -1,13 +1,13 @@
 """Emits the instructions that reduce gradients and update parameters."""
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 from hypercast.host.compiler.emitter import Emitter, dropout_fields
 from hypercast.host.compiler.instruction import Accumulators, Name
 from hypercast.host.compiler.memory_map import index_name
+from hypercast.host.compiler.panel_groups import Run, runs_of
 from hypercast.host.compiler.reduction import Portion
 from hypercast.host.compiler.timing import Duration
 from hypercast.host.compiler.vertices import Strip
@@ -36,7 +36,7 @@ class GradientEmitter:
     _reduction_groups: dict[int, Accumulators] = field(default_factory=dict)
 
     def gradients(self, phase: int, number: int,
-                  factors: Mapping[Tensor, tuple[Tensor, Tensor, Dropout | None]]) -> None:
+                  factors: dict[Tensor, tuple[Tensor, Tensor, Dropout | None]]) -> None:
         """Reduce the gradients of a layer's weights and bias. Their UPDATEs follow with ``update``.
 
         Parameters
@@ -55,7 +55,9 @@ class GradientEmitter:
                         and index_name(rows, 0) not in self.emitter.regions), None)
         sums = self._passing_sums(bias, carrier) if carrier else {}
         self._bias_gradient(phase, bias, outputs, without=sums)
-        for name, (rows, columns, dropout) in factors.items():
+        # In the order of reduction groups, so that what fills the operand buffer for another one
+        # never has to wait for it.
+        for name, (rows, columns, dropout) in reversed(factors.items()):
             self._weight_gradient(phase, name, rows, columns, dropout, bias,
                                   sums if name == carrier else {})
 
@@ -104,23 +106,24 @@ class GradientEmitter:
         if dropout or len(strips) < len(vertices.strips):
             strips = [(None, vertices.entry)]
         for portion in weights.portions:
-            pieces = self._pieces(weights, portion, rows)
+            runs = self._runs(weights, portion, rows, columns, grouped=len(vertices.strips) == 1)
             # A strip can stay in the operand buffer, and its right panel is read once.
-            for (panel, first, count, row), (strip, entry) in itertools.product(pieces, strips):
-                left = operands.left(rows, first, count, strip)
-                right = operands.right(columns, panel, strip)
-                with_sums = first == 0 and panel in sums
+            for run, (strip, entry) in itertools.product(runs, strips):
+                left = operands.left(rows, run.first, run.tiles, strip) if run.start is None else \
+                    operands.group(rows, run)
+                right = operands.right(columns, run.panel, strip)
+                with_sums = run.first == 0 and run.panel in sums
                 digits = max(self.digits[each] for each in (name, *[bias] * with_sums))
                 self._reduce(
                     portion.reduction_group,
-                    {"phase": phase, "vertices": entry, "digits": digits, "panels": count,
-                     "panel": first, "first_row": row, **left.fields, **right.fields,
-                     **({"sums": 1, "sums_row": sums[panel]} if with_sums else {}),
+                    {"phase": phase, "vertices": entry, "digits": digits, "panels": run.tiles,
+                     "panel": run.first, "first_row": run.row, **left.fields, **right.fields,
+                     **({"sums": 1, "sums_row": sums[run.panel]} if with_sums else {}),
                      **dropout_fields(dropout)},
                     reads=[*left.reads, *right.reads], writes=left.writes, follows=right.follows,
                     duration=emitter.timing.gradient(
-                        rows, vertices.count_of(strip) if strip else vertices.count, first, count,
-                        digits, emitter.regions[columns].channel, reading=left.memory,
+                        rows, vertices.count_of(strip) if strip else vertices.count, run.first,
+                        run.tiles, digits, emitter.regions[columns].channel, reading=left.memory,
                         bypassed=not right.memory, sums=with_sums))
 
     def _bias_gradient(self, phase: int, name: Tensor, columns: Tensor,
@@ -153,16 +156,24 @@ class GradientEmitter:
             Opcode.GRADIENT, fields, duration=duration, reads=reads, writes=writes,
             follows=follows, accumulators=self._reduction_group(group))
 
-    def _pieces(self, weights: Weights, portion: Portion,
-                rows: Tensor) -> Iterator[tuple[int, int, int, int]]:
-        """(panel, first tile, tiles, reduction row) of the GRADIENTs of a portion."""
-        tile = min(self.emitter.config.lanes, weights.height)
-        for panel, part in weights.parts(portion.rows):
-            cuts = [cut for cut in self.emitter.operands.starts(rows)
-                    if part.start < cut * tile < part.stop]
-            row = portion.first_row + panel * weights.height - portion.rows.start
-            for first, last in pairwise([part.start // tile, *cuts, part.stop // tile]):
-                yield panel, first, last - first, row + first * tile
+    def _runs(self, weights: Weights, portion: Portion, rows: Tensor, columns: Tensor, *,
+              grouped: bool) -> list[Run]:
+        """The GRADIENTs of a portion; ``grouped`` if groups of left panels may take turns."""
+        emitter, operands = self.emitter, self.emitter.operands
+        vertices, channel = operands.vertices_of(columns), emitter.regions[columns].channel
+        tile = min(emitter.config.lanes, weights.height)
+        parts = [
+            Run(panel, part.start // tile, (part.stop - part.start) // tile,
+                portion.first_row + panel * weights.height - portion.rows.start + part.start)
+            for panel, part in weights.parts(portion.rows)]
+
+        def cycles(run: Run, *, reading: bool) -> int:
+            return emitter.timing.gradient(
+                rows, vertices.count, run.first, run.tiles, self.digits[weights.name], channel,
+                reading=reading, bypassed=not operands.right(columns, run.panel).memory).cycles
+
+        return runs_of(parts, operands.starts(rows), operands.held(rows) if grouped else 0, tile,
+                       cycles)
 
     def _reduction_group(self, number: int) -> Accumulators:
         """Accumulators of a reduction group."""

@@ -22,10 +22,10 @@ class Load:
     ----------
     rows : int
         Rows that the largest core walks.
-    sent, links, ejected, arrivals, words : int
+    sent, links, ejected, arrivals, words, streams : int
         Flits of the core that sends most, of the busiest link and of the busiest ejection port,
-        edges of the aggregator that adds most, and words of the longest edge set
-        without its header.
+        edges of the aggregator that adds most, words of the longest edge set without its header,
+        and the most streams of a core that have edges.
     total_rows, messages, edges, total_words : int
         Rows, flits, edges and words of edges of all cores.
     """
@@ -36,6 +36,7 @@ class Load:
     ejected: int
     arrivals: int
     words: int
+    streams: int
     total_rows: int
     messages: int
     edges: int
@@ -65,5 +66,5 @@ class Load:
             links=int(link_loads(*messages, config.dimensions).max(initial=0)),
             ejected=int(ejection_loads(*messages, config).max(initial=0)),
             arrivals=int(added.max(initial=0)), words=int(words.sum(axis=1).max(initial=0)),
-            total_rows=len(sender), messages=len(sent), edges=int(sizes.sum()),
-            total_words=int(words.sum()))
+            streams=int((sizes > 0).sum(axis=1).max(initial=0)), total_rows=len(sender),
+            messages=len(sent), edges=int(sizes.sum()), total_words=int(words.sum()))

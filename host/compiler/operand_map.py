@@ -107,6 +107,27 @@ class OperandMap:
         parts, _, held = self._places[name]
         return not parts.stride or first + count <= held
 
+    def held(self, name: Tensor) -> int:
+        """How many of the first panels of a dense matrix have a place, if not all have."""
+        cuts = self.cuts(name)
+        return cuts[1] if cuts and self._places[name][0].stride else 0
+
+    def shared(self, name: Tensor, offset: int, stride: int, *, fill: bool) -> dict[str, int]:
+        """Operands of an instruction on a part of a matrix that shares the matrix' place.
+
+        Parameters
+        ----------
+        name : Tensor
+            The matrix, which does not fit.
+        offset, stride : int
+            First entry of the place, and entries from panel to panel.
+        fill : bool
+            Whether the part is read from memory to fill the buffer, or there already.
+        """
+        _, base, _ = self._places[name]
+        return {"operand": OperandSource.FILL if fill else OperandSource.BUFFER,
+                "operand_base": base + offset, "operand_stride": stride}
+
     def entry(self, name: Tensor, panel: int, row: int) -> int:
         """Entry of a row of a dense matrix' panel that has a place."""
         parts, base, _ = self._places[name]

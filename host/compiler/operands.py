@@ -8,6 +8,8 @@ from hypercast.host.compiler.bypass_map import BypassMap
 from hypercast.host.compiler.instruction import Name
 from hypercast.host.compiler.memory_map import Region, index_name
 from hypercast.host.compiler.operand_map import OperandMap
+from hypercast.host.compiler.panel_groups import Run
+from hypercast.host.compiler.row_windows import Piece
 from hypercast.host.compiler.vertices import Strip, Vertices
 from hypercast.reference.tensor import Pass, Tensor
 from hypercast.rtl.isa import Bypass
@@ -65,6 +67,8 @@ class Operands:
     # Parts in the operand buffer, to their rows.
     _present: dict[Part, tuple[int, int]] = field(default_factory=dict)
     _resident: dict[Part, tuple[int, int]] = field(default_factory=dict)
+    # What was written window by window: nothing follows the last of them.
+    _windowed: set[Name] = field(default_factory=set)
 
     def parts(self, name: Tensor, panels: Iterable[int],
               strip: Strip | None = None) -> tuple[Part, ...]:
@@ -80,6 +84,13 @@ class Operands:
     def cuts(self, name: Tensor) -> tuple[int, ...]:
         """Where a left operand's panels have to be parted, as ``OperandMap.cuts``."""
         return self.buffer.cuts(name.of_training)
+
+    def held(self, name: Tensor) -> int:
+        """Panels for which the operand buffer has a place, of a dense left operand that does not
+        fit; else 0. What stays there for all programs leaves none.
+        """
+        stays = any(part[0].of_training == name.of_training for part in self._resident)
+        return 0 if stays else self.buffer.held(name.of_training)
 
     def starts(self, name: Tensor) -> tuple[int, ...]:
         """Where panels that are not the whole matrix have to be parted."""
@@ -106,7 +117,39 @@ class Operands:
         entries = _entries(parts)
         if fill:
             return Use(fields, parts, entries, memory=True)
-        return Use(fields, entries, follows=entries if count == 1 and region.stride else ())
+        return Use(fields, entries,
+                   follows=self._followed(entries) if count == 1 and region.stride else ())
+
+    def window(self, name: Tensor, count: int, piece: Piece) -> Use:
+        """The left operand of a MATMUL: the first ``count`` panels of a window of rows."""
+        fields = {"address": self.regions[name].panel(0, piece.rows.first)}
+        parts = self.parts(name, range(count), piece.strip)
+        return self._sharing(name, fields, parts, 0, piece.rows.rows, fill=piece.fill)
+
+    def group(self, name: Tensor, run: Run) -> Use:
+        """The left operand of a GRADIENT of a group of panels, of all rows."""
+        region = self.regions[name]
+        fields = {"address": region.panel(run.first, 0)}
+        parts = self.parts(name, range(run.first, run.first + run.tiles))
+        assert run.start is not None
+        offset = (run.first - run.start) * region.stride
+        return self._sharing(name, fields, parts, offset, region.stride, fill=run.fill)
+
+    def _sharing(self, name: Tensor, fields: dict[str, int], parts: tuple[Part, ...], offset: int,
+                 stride: int, *, fill: bool) -> Use:
+        """A part of a left operand that does not fit, in the operand buffer.
+
+        Whatever else of the matrix was there is not there any more.
+        """
+        place = name.of_training
+        fields |= {"stride": self.regions[name].stride,
+                   **self.buffer.shared(place, offset, stride, fill=fill)}
+        entries = _entries(self.parts(name, range(self.buffer.held(place))))
+        for part in [part for part in self._present if part[0].of_training == place]:
+            del self._present[part]
+        if fill:
+            return Use(fields, parts, entries, memory=True)
+        return Use(fields, entries)
 
     def sent(self, name: Tensor, panel: int, address: int) -> Use:
         """The rows of an AGGREGATE, from an address on."""
@@ -120,23 +163,26 @@ class Operands:
             {"gradient_channel": region.channel, "gradient_address": region.panel(panel, row)},
             strip)
 
-    def result(self, name: Tensor, panel: int, strip: Strip) -> Use:
+    def result(self, name: Tensor, piece: Piece) -> Use:
         """What DRAIN, or LOSS with one panel, writes: to memory, and past it."""
+        panel, strip, window, _ = piece
+        first = piece.rows.first
         parts, place = self.parts(name, [panel], strip), name.of_training
         if name.during == Pass.NEXT:
             return Use({}, writes=parts)  # its place close to the engines is this batch's
         fields, names = {"bypass": 0}, list[Name](parts)
         if self.buffer.holds(place, panel):
             fields["bypass"] |= 1 << Bypass.LEFT
-            fields["left_base"] = self.buffer.entry(place, panel, strip.first)
+            fields["left_base"] = self.buffer.entry(place, panel, first)
             names += _entries(parts)
             self._present.update(dict.fromkeys(parts, (strip.first, strip.rows)))
         for target, base in ((Bypass.RIGHT, "right_base"), (Bypass.SEND, "send_base")):
             entry = self.bypass.base(target, place, panel)
             if entry is not None:
                 fields["bypass"] |= 1 << target
-                fields[base] = entry
+                fields[base] = entry + first
                 names.append((target, name, panel))
+        (self._windowed.update if window else self._windowed.difference_update)(names)
         return Use(fields if fields["bypass"] else {}, writes=tuple(names))
 
     def stay(self) -> None:
@@ -154,7 +200,11 @@ class Operands:
         if base is None:
             return Use(fields, self.parts(name, [panel], strip), memory=True)
         names = ((target, name, panel),)
-        return Use(fields | {"bypassed": 1, "bypass_base": base}, names, follows=names)
+        return Use(fields | {"bypassed": 1, "bypass_base": base}, names,
+                   follows=self._followed(names))
+
+    def _followed(self, names: tuple[Name, ...]) -> tuple[Name, ...]:
+        return () if self._windowed.intersection(names) else names
 
 
 def _entries(parts: Iterable[Part]) -> tuple[Name, ...]:

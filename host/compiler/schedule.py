@@ -163,8 +163,9 @@ def _order_users(sharing: Sequence[Instruction], preceding: Sequence[Instruction
 
     The schedule must not get stuck with all buffers in use, so nothing may need another buffer
     between the additions and the taking. Reductions may: they take a single buffer at a time, and
-    the next one begins when nothing of that kind is left to do. (Nothing that a GRADIENT reads may
-    be written later in the program, and of its buffers' other users each has one addition.)
+    the next one begins when nothing of that kind is left to do. (What a GRADIENT reads may be
+    written later in the program by GRADIENTs only, which are in the order of their buffers; and of
+    these buffers' other users each has one addition.)
     """
     adding = {one for one in sharing if one.operation.adds}
     others = set().union(*(one.before for one in sharing if one not in adding)) - adding

@@ -28,6 +28,7 @@ from hypercast.rtl.limits import (
     array_cycles,
     bursts_under_way,
     group_size,
+    refill_words,
     row_interval,
 )
 
@@ -55,9 +56,10 @@ _DRAIN_START, _MASK_HIDDEN = 14, 6
 _LOSS_STAGES = 40
 #: Cycles of an UPDATE from its state to its first element, and from the last one to its write.
 _UPDATE_ENDS = 9
-#: Share of cycles in which a channel that stalls moves a word: no refresh, and no other stall; and
-#: in which it takes a request.
-_REFRESHED = 1 - 88 / 975
+#: Cycles of a refresh of a channel that stalls, share of those without one, share in which it moves
+#: a word, and in which it takes a request.
+_REFRESH = 88
+_REFRESHED = 1 - _REFRESH / 975
 _STALLED_RATE, _STALLED_REQUESTS = _REFRESHED * 15 / 16, _REFRESHED * 3 / 4
 
 
@@ -86,7 +88,13 @@ class Duration:
     tail : int
         From then on, until what it announced has arrived (REDUCTION, WEIGHTS).
     fill : int
-        From its issue until the edge buffers are full, if they held another set.
+        From its issue until every edge stream has its first words, if the buffers held another
+        set.
+    begin : int
+        From its issue until it needs the first edge.
+    ahead : float
+        Cycles of channel 1 for edges of later uses, which edge buffers have room for if they held
+        another set.
     visible : int
         How many of ``cycles`` pass from the last write until all writes are visible to reads.
     work : dict
@@ -99,6 +107,8 @@ class Duration:
     cycles: int = 0
     tail: int = 0
     fill: int = 0
+    begin: int = 0
+    ahead: float = 0.0
     visible: int = 0
     work: dict[str, int] = field(default_factory=dict)
     demands: dict[str, float] = field(default_factory=dict)
@@ -119,6 +129,8 @@ class Timing:
         self._config = config
         self._sparse = sparse or {}
         self._rate = _STALLED_RATE if config.memory_stalls else 1.0
+        # Share of cycles in which no channel refreshes.
+        self._refreshed = _REFRESHED if config.memory_stalls else 1.0
         simulated = config.memory_latency > 1 or config.memory_stalls
         self._read = (max(config.memory_latency, 2) if simulated else 1) + _READER
         self._write = max(config.memory_latency, 2) if simulated else 1
@@ -142,16 +154,19 @@ class Timing:
         """Cycles for ``count`` consecutive words of a channel."""
         return count / self._rate
 
-    def _duration(self, cycles: float, tail: float = 0, *, fill: float = 0, visible: int = 0,
-                  demands: Mapping[str, float] | None = None, words: tuple[float, float] = (0, 0),
-                  work: dict[str, int] | None = None) -> Duration:
+    def _duration(self, cycles: float, tail: float = 0, *, fill: float = 0, begin: float = 0,
+                  ahead: float = 0, visible: int = 0, demands: Mapping[str, float] | None = None,
+                  words: tuple[float, float] = (0, 0), work: dict[str, int] | None = None,
+                  ) -> Duration:
         """``words`` are those of the two channels, in the busiest core."""
         demands = dict(demands or {})
         for channel, count in enumerate(words):
             if count:
                 demands[f"channel {channel}"] = self._words(count)
-        return Duration(cycles=math.ceil(self._control + cycles), tail=math.ceil(tail),
-                        fill=math.ceil(fill), visible=visible, work=work or {}, demands=demands)
+        return Duration(
+            cycles=math.ceil(self._control + cycles), tail=math.ceil(tail), fill=math.ceil(fill),
+            begin=math.ceil(begin), ahead=self._words(ahead), visible=visible, work=work or {},
+            demands=demands)
 
     @staticmethod
     def _on(channel: int, count: float, other: float = 0) -> tuple[float, float]:
@@ -189,28 +204,38 @@ class Timing:
         config = self._config
         records = load.rows * config.send_record_width / config.word_width
         added = load.arrivals * self._unevenness
-        busiest = max(self._singles(rows) if indexed else self._words(rows),
-                      load.rows if indexed else 0, load.sent, load.links, load.ejected, added,
+        busiest = max(self._words(rows), load.sent, load.links, load.ejected, added,
                       self._words(load.words))
+        if indexed:
+            # Single rows hardly come ahead of their use, so a refresh interrupts all the rest.
+            flow = max(busiest, load.rows)
+            busiest = max(self._singles(rows), min(flow / self._refreshed, flow + _REFRESH))
         reads = {"features_read": 0, "gradients_read": load.total_words + math.ceil(
             load.total_rows * config.send_record_width / config.word_width)}
         reads[self._channel(channel, "read")] += total
-        reads_in_turn = 1 if bypassed else 3 if indexed else 2
+        first = (1 if bypassed else 3 if indexed else 2) * self._read + self._network
         return self._duration(
-            reads_in_turn * self._read + _AGGREGATE + self._network + busiest,
-            fill=self._fill(), words=self._on(channel, rows, load.words + records),
+            (first + _AGGREGATE) / self._refreshed + busiest, begin=first / self._refreshed,
+            ahead=max(0, load.streams * config.edge_buffer - load.words),
+            fill=self._fill(load, min(records, config.read_buffer)),
+            words=self._on(channel, rows, load.words + records),
             demands={"injection": load.sent, "ejection": load.ejected, "aggregators": added},
             work={"sent": load.messages, "edges": load.edges, **reads})
 
-    def prefetch(self) -> Duration:
+    def prefetch(self, load: Load) -> Duration:
         """AGGREGATE with ``prefetch``: the engine is idle again, words come while others work."""
-        return self._duration(_PREFETCH, fill=self._fill())
+        return self._duration(_PREFETCH, fill=self._fill(load))
 
-    def _fill(self) -> float:
-        """Cycles until all edge buffers are full, from the header on."""
+    def _fill(self, load: Load, others: float = 0) -> float:
+        """Cycles until every stream has its first words, from the header on.
+
+        They come after what is still under way for the set before, which takes half a read in the
+        mean, and beside ``others``, words that the sender reads of the same channel.
+        """
         config = self._config
         header = (2 + 2 * config.streams) / config.chunks
-        return 3 * self._read + self._words(header + config.streams * config.edge_buffer)
+        return 2.5 * self._read / self._refreshed + self._words(
+            header + others + load.streams * refill_words(config))
 
     def matmul(self, name: Tensor, vertices: int, rows: int, first: int, count: int, channel: int,
                *, reading: bool) -> Duration:

@@ -87,13 +87,15 @@ class Expected:
         orders = min(config.planes, config.dimensions)
         for plane in range(orders):
             flits[list(dimension_order(plane, config.dimensions))] += steps
-        words = edges / config.chunks + cores * config.streams / 2  # a stream's last is half full
+        streams = -config.streams * np.expm1(-edges / cores / config.streams)
+        words = edges / config.chunks + cores * streams / 2  # a stream's last is half full
         return Load(
             rows=-(-rows // cores), sent=-(-messages // cores),
             links=round(flits.max(initial=0) / max(orders, 1) / cores),
             ejected=_busiest(cores * reached(1 / cores) / cores / config.eject),
             arrivals=_busiest(edges / cores / config.eject), words=round(words / cores),
-            total_rows=rows, messages=messages, edges=edges, total_words=round(words))
+            streams=round(streams), total_rows=rows, messages=messages, edges=edges,
+            total_words=round(words))
 
 
 class Thinned(Expected):

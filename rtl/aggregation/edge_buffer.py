@@ -7,8 +7,9 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from hypercast.rtl.config import Config
+from hypercast.rtl.limits import refill_words
 
-__all__ = ["EdgeBuffer", "aggregator_streams", "edge", "edge_word", "refill_words"]
+__all__ = ["EdgeBuffer", "aggregator_streams", "edge", "edge_word"]
 
 
 def edge(config: Config) -> data.StructLayout:
@@ -42,11 +43,6 @@ def edge_word(config: Config, streams: int) -> data.StructLayout:
         "stream": range(streams),
         "word": unsigned(config.word_width),
     })
-
-
-def refill_words(config: Config) -> int:
-    """Words of a stream that are requested at a time, while the rest of the buffer lasts."""
-    return max(1, config.edge_buffer // 4)
 
 
 class EdgeBuffer(wiring.Component):

@@ -6,13 +6,14 @@ from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
-from hypercast.rtl.aggregation.edge_buffer import aggregator_streams, edge_word, refill_words
+from hypercast.rtl.aggregation.edge_buffer import aggregator_streams, edge_word
 from hypercast.rtl.aggregation.edge_header import EdgeHeader, edge_count
 from hypercast.rtl.aggregation.edge_requests import EdgeRequests
 from hypercast.rtl.aggregation.tagged_reader import TaggedReader, tagged_request
 from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import ReadPort
 from hypercast.rtl.lib.stream_merge import StreamMerge
+from hypercast.rtl.limits import refill_words
 
 __all__ = ["EdgeFetch"]
 

@@ -6,9 +6,9 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from hypercast.rtl.aggregation.edge_buffer import refill_words
 from hypercast.rtl.aggregation.edge_header import descriptor
 from hypercast.rtl.config import Config
+from hypercast.rtl.limits import refill_words
 
 __all__ = ["EdgeRequests", "stream_request"]
 
@@ -27,8 +27,9 @@ class EdgeRequests(wiring.Component):
 
     Room comes as tokens, one for ``refill_words`` words of a stream. At first all buffers are
     empty: that is a round of a token for every stream, then another round, and so on until
-    ``edge_buffer`` words of each have been asked for. Then come the tokens of words used up. After
-    its last word a stream begins again, so buffers fill for the next use while this one ends.
+    ``edge_buffer`` words of each have been asked for. Tokens of words used up go before all rounds
+    but the first: somebody waits for more words of that stream. After its last word a stream begins
+    again, so buffers fill for the next use while this one ends.
 
     Parameters
     ----------
@@ -82,11 +83,12 @@ class EdgeRequests(wiring.Component):
         rounds_bits = exact_log2(config.edge_buffer // refill)
         position = Signal(stream_bits + rounds_bits + 1)
         first_round = Signal()
-        turn = Signal()  # of the rounds; else of ``tokens``
+        turn, last_turn = Signal(), Signal()  # of the rounds; else of ``tokens``
+        begun = Signal()  # a token, of which bursts are left
         number = Signal(range(config.streams))
         m.d.comb += [
             first_round.eq(position[stream_bits:] == 0),
-            turn.eq(~position[-1]),
+            turn.eq(Mux(begun, last_turn, ~position[-1] & (first_round | ~self.tokens.valid))),
             number.eq(Mux(turn, position[:stream_bits], self.tokens.payload)),
             origin.addr.eq(number),
             old_rest.addr.eq(number),
@@ -97,8 +99,9 @@ class EdgeRequests(wiring.Component):
         rest = Signal(descriptor(config))
         wanted = Signal(range(refill + 1), init=refill)
         length = Signal.like(wanted)
+        m.d.comb += begun.eq(wanted != refill)
         available, step, complete = Signal(), Signal(), Signal()
-        begin = (turn & first_round & (wanted == refill)) | (old_rest.data.words == 0)
+        begin = (turn & first_round & ~begun) | (old_rest.data.words == 0)
         m.d.comb += [
             available.eq(Mux(
                 turn, ~first_round | (position[:stream_bits] < described), self.tokens.valid)),
@@ -121,6 +124,7 @@ class EdgeRequests(wiring.Component):
                 request.p.address.eq(rest.address),
                 request.p.length.eq(length),
                 wanted.eq(Mux(complete, refill, wanted - length)),
+                last_turn.eq(turn),
                 position.eq(position + (turn & complete)),
             ]
         with m.If(self.restart):

@@ -26,9 +26,9 @@ WIDE = Config(dimensions=2, lanes=4, planes=2, eject=2, accumulator_rows=16,
               channel_words=4096, operand_words=256, program_rows=1024, read_buffer=16,
               weight_rows=512)
 #: Memory that answers late and stalls at random.
-SLOW_MEMORY = Config(dimensions=1, lanes=4, planes=2, accumulator_rows=32, channel_words=4096,
-                     operand_words=512, program_rows=512, read_buffer=32, memory_latency=20,
-                     memory_stalls=True, weight_rows=512)
+SLOW_MEMORY = Config(dimensions=1, lanes=4, planes=2, accumulator_rows=32, channel_words=8192,
+                     operand_words=512, program_rows=1024, read_buffer=32, memory_latency=20,
+                     memory_stalls=True, weight_rows=4096)
 #: No network at all; memory words that hold several records of every kind.
 ONE_CORE = Config(dimensions=0, lanes=8, planes=1, accumulator_rows=64, channel_words=8192,
                   operand_words=128, program_rows=512, read_buffer=8, weight_rows=1024)

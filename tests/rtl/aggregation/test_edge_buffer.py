@@ -8,9 +8,9 @@ from hypercast.rtl.aggregation.edge_buffer import (
     EdgeBuffer,
     aggregator_streams,
     edge,
-    refill_words,
 )
 from hypercast.rtl.config import Config
+from hypercast.rtl.limits import refill_words
 from tests.bench import run
 
 

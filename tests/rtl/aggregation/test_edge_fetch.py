@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from hypercast.rtl.aggregation.edge_buffer import refill_words
 from hypercast.rtl.aggregation.edge_fetch import EdgeFetch
 from hypercast.rtl.config import Config
+from hypercast.rtl.limits import refill_words
 from tests.bench import MemoryModel, run
 from tests.rtl.aggregation.edge_sets import EdgeSet, random_edge_set
 

@@ -1,0 +1,98 @@
+"""Windows of rows in which a product finds its left operand in the operand buffer.
+
+A matrix that does not fit the buffer would be read again for every panel of the product. A few rows
+of it fit with all their panels. So these are read once, and all panels of the product are made of
+them before the next rows take their place.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from hypercast.host.compiler.vertices import Strip
+from hypercast.rtl.config import Config
+
+__all__ = ["Piece", "pieces_of"]
+
+#: Most windows of a strip; each takes instructions for every panel of the product.
+_MOST = 8
+#: What they have to take less cycles by.
+_GAIN = 0.97
+
+
+class Piece(NamedTuple):
+    """Rows and a panel of a product that are made and drained together.
+
+    Attributes
+    ----------
+    panel : int
+        The panel.
+    strip : Strip
+        The strip that the rows are of.
+    window : Strip or None
+        The rows, if they are not the whole strip.
+    fill : bool
+        Whether a window's left operand is read from memory, or in the operand buffer.
+    """
+
+    panel: int
+    strip: Strip
+    window: Strip | None = None
+    fill: bool = False
+
+    @property
+    def rows(self) -> Strip:
+        """The rows."""
+        return self.window or self.strip
+
+
+def pieces_of(strips: Sequence[Strip], results: int, panels: int, entries: int, config: Config, *,
+              whole: int, plain: Callable[[Strip], int],
+              windowed: Callable[[Strip, bool], int]) -> list[Piece]:
+    """The pieces of a product, in the order in which they are made.
+
+    Parameters
+    ----------
+    strips : sequence of Strip
+        Rows of the largest core.
+    results, panels : int
+        Panels of the product, and of its left operand.
+    entries : int
+        Entries of the operand buffer that a left operand has which does not fit; else 0.
+    config : Config
+        Configuration of the chip.
+    whole : int
+        First panels of the product that are made of whole strips in any case.
+    plain : callable
+        Cycles of a panel of the product, of a whole strip.
+    windowed : callable
+        Cycles of a panel of the product, of all of a window's rows; read from memory or not.
+    """
+    rest = range(min(whole, results), results)
+    windows = [(strip, window) for strip in strips for window in _windows(
+        strip, entries // panels // config.mask_rows * config.mask_rows, config)]
+    if not _gain(windows, strips, len(rest), plain, windowed):
+        return [Piece(panel, strip) for panel in range(results) for strip in strips]
+    return [*(Piece(panel, strip) for panel in range(rest.start) for strip in strips),
+            *(Piece(panel, strip, window, panel == rest.start)
+              for strip, window in windows for panel in rest)]
+
+
+def _gain(windows: Sequence[tuple[Strip, Strip]], strips: Sequence[Strip], results: int,
+          plain: Callable[[Strip], int], windowed: Callable[[Strip, bool], int]) -> bool:
+    """Whether windows take less cycles than strips, and are not too many."""
+    if not windows or len(windows) > _MOST * len(strips):
+        return False
+    before = results * sum(map(plain, strips))
+    after = sum(windowed(window, True) + (results - 1) * windowed(window, False)
+                for _, window in windows)
+    return after < _GAIN * before
+
+
+def _windows(strip: Strip, most: int, config: Config) -> list[Strip]:
+    """Windows of nearly the same size, at most so many rows; of whole words of masks."""
+    if not most:
+        return []
+    count = -(-strip.rows // most)
+    rows = -(-strip.rows // (count * config.mask_rows)) * config.mask_rows
+    return [Strip(first=first, rows=min(rows, strip.first + strip.rows - first))
+            for first in range(strip.first, strip.first + strip.rows, rows)]

@@ -1,0 +1,67 @@
+"""Windows of rows: all rows and panels, once each, and only where they gain something."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hypercast.host.compiler.row_windows import Piece, pieces_of
+from hypercast.host.compiler.vertices import Strip
+from tests.host.models import SMALL
+
+MASK = SMALL.mask_rows
+
+
+def pieces(strips, results, panels, entries, *, whole=0, memory=2):
+    """Of a memory that takes ``memory`` cycles for a word."""
+    return pieces_of(
+        strips, results, panels, entries, SMALL, whole=whole,
+        plain=lambda strip: memory * strip.rows * panels,
+        windowed=lambda rows, reading: (memory if reading else 1) * rows.rows * panels)
+
+
+def test_rows_that_fit_take_turns():
+    """Two windows of 4 panels, each read for the first panel of the product."""
+    strip = Strip(first=0, rows=2 * MASK)
+    low, high = Strip(first=0, rows=MASK), Strip(first=MASK, rows=MASK)
+    assert pieces([strip], 3, 4, 4 * MASK) == [
+        Piece(panel, strip, window, panel == 0) for window in (low, high) for panel in range(3)]
+
+
+def test_what_is_drained_meanwhile_is_taken_whole():
+    strip = Strip(first=0, rows=2 * MASK)
+    first, *rest = pieces([strip], 3, 4, 4 * MASK, whole=1)
+    assert first == Piece(0, strip) and first.rows == strip
+    assert [(one.panel, one.fill) for one in rest] == [(1, True), (2, False)] * 2
+
+
+@pytest.mark.parametrize("case", [
+    {"results": 1},  # nothing is read twice
+    {"entries": 0},  # it fits, or has no place
+    {"entries": 4 * MASK - 1},  # less than a word of masks
+    {"memory": 1},  # memory is as fast
+    {"strip": 9 * MASK},  # more instructions than it is worth
+])
+def test_none_without_a_gain(case):
+    strip = Strip(first=0, rows=case.get("strip", 2 * MASK))
+    results = case.get("results", 3)
+    assert pieces([strip], results, 4, case.get("entries", 4 * MASK),
+                  memory=case.get("memory", 2)) == [
+        Piece(panel, strip) for panel in range(results)]
+
+
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=3), st.integers(1, 5), st.integers(1, 6),
+       st.integers(0, 200), st.integers(0, 1))
+def test_every_row_of_every_panel_once(sizes, results, panels, entries, whole):
+    strips = [Strip(first=sum(sizes[:index]), rows=rows) for index, rows in enumerate(sizes)]
+    found = pieces(strips, results, panels, entries, whole=whole)
+    made = [(piece.panel, row) for piece in found
+            for row in range(piece.rows.first, piece.rows.first + piece.rows.rows)]
+    assert sorted(made) == [(panel, row) for panel in range(results) for row in range(sum(sizes))]
+    held = None
+    for piece in found:
+        assert piece.strip.first <= piece.rows.first
+        if piece.window:
+            assert piece.rows.rows * panels <= entries
+            assert (piece.rows.first - piece.strip.first) % MASK == 0
+            held = piece.window if piece.fill else held
+            assert held == piece.window

@@ -1,0 +1,68 @@
+"""Left operands that do not fit the operand buffer: parts of them take turns there, bit for bit."""
+
+import numpy as np
+import pytest
+
+from hypercast.host.compiler import panel_groups, row_windows
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.graphs.graph import Graph
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
+from hypercast.rtl.isa import Opcode, OperandSource, decode
+from tests.system.chips import SLOW_MEMORY, GraphTraining, ModelTraining
+
+#: Compiled for other tests, too.
+CONFIG = SLOW_MEMORY
+
+
+def graph(vertices, features, seed=3):
+    generator = np.random.default_rng(seed)
+    return Graph.from_edges(
+        generator.integers(0, vertices, (3 * vertices, 2)),
+        generator.normal(size=(vertices, features)), np.arange(vertices) % 5,
+        train=range(0, vertices, 2))
+
+
+def refilled(training, opcode):
+    """Places of the operand buffer that are filled with several parts of a matrix."""
+    places = {}
+    for word in compile_job(training.model(), CONFIG).program:
+        fields = decode(word)
+        if fields["opcode"] == opcode and fields["operand"] == OperandSource.FILL:
+            places.setdefault(fields["operand_base"], set()).add(fields["address"])
+    return sum(len(addresses) > 1 for addresses in places.values())
+
+
+@pytest.fixture(autouse=True)
+def however_little_they_gain(monkeypatch):
+    for module in (row_windows, panel_groups):
+        monkeypatch.setattr(module, "_GAIN", 2.0)
+
+
+@pytest.mark.parametrize("orders", [COMBINE_FIRST, AGGREGATE_FIRST])
+@pytest.mark.parametrize("vertices, features, hidden", [
+    (64, 100, 24),  # all rows of the accumulators
+    (61, 120, 17),  # rows that end within a word of masks, and panels that are not full
+    (40, 110, 24),
+    (100, 100, 20),  # more rows than the accumulators have
+])
+def test_windows_of_rows(vertices, features, hidden, orders):
+    training = GraphTraining(graph=graph(vertices, features), config=CONFIG, orders=orders,
+                             hidden=(hidden,), dropout=0.4 if orders == COMBINE_FIRST else 0.0)
+    assert refilled(training, Opcode.MATMUL)
+    training.check()
+
+
+@pytest.mark.parametrize("orders", [COMBINE_FIRST, AGGREGATE_FIRST])
+@pytest.mark.parametrize("vertices, features, hidden", [(64, 120, 40), (57, 110, 41)])
+def test_groups_of_panels(vertices, features, hidden, orders):
+    training = GraphTraining(graph=graph(vertices, features), config=CONFIG, orders=orders,
+                             hidden=(hidden,))
+    assert refilled(training, Opcode.GRADIENT)
+    training.check()
+
+
+@pytest.mark.parametrize("model", ["sage", "gin"])
+@pytest.mark.parametrize("hidden", [(20,), (40, 33)])
+def test_other_models(model, hidden):
+    ModelTraining(graph=graph(60, 90), config=CONFIG, variant=(model, {}), hidden=hidden,
+                  dropout=0.3).check()
