@@ -20,12 +20,12 @@ BUSIEST = ("rows", "sent", "links", "ejected", "arrivals", "words")
 COUNTS = {"total_rows": 600, "messages": 550, "edges": 900, "total_words": 450}
 #: Digests of the durations below; after a change, run the bench and note the new ones.
 NOTED = {
-    "test": "6452cc9e1b7b",
-    "one core": "299f8ecf2d12",
-    "wide": "12bb5912d60b",
-    "slow": "cf019e0fdc5b",
-    "stalls": "6849fec706d9",
-    "large": "642414e9e120",
+    "test": "9c1d5c75c27b",
+    "one core": "3870cac8f28d",
+    "wide": "f50f443d2dd9",
+    "slow": "4859fd1fe03e",
+    "stalls": "d78bffc3c82c",
+    "large": "72dcd1066279",
 }
 
 
@@ -55,7 +55,9 @@ def durations(config):
             yield timing.drain(300, rows, 0, bias=bias, **masks)
             yield timing.drain(300, 3, 1, aggregation=True, bias=bias, **masks)
     yield from (timing.loss(300, rows, panels, classes) for panels, classes in ((1, 3), (3, 40)))
-    yield from (timing.update(count, values) for count in (5, 100) for values in (2, 3))
+    yield from (timing.update(count, adam=adam, kept=kept)
+                for count in (5, 100) for adam in (False, True) for kept in (False, True))
+    yield from (timing.keep(count) for count in (5, 100))
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -103,5 +105,10 @@ def test_counted_words():
     assert "features_read" not in timing.matmul("H", 30, 8, 0, 3, 0, reading=False).work
     work = timing.drain(30, 8, 1, mask_write=True).work
     assert (work["gradients_written"], work["features_written"]) == (30 + 4, 0)
-    work = timing.update(10, 3).work
+    work = timing.update(10, adam=True).work
     assert work["sent"] == 10 and work["gradients_read"] == 10 * 3 * TEST.state_words
+    work = timing.update(10, kept=True).work
+    assert (work["gradients_read"], work["gradients_written"]) == (
+        10 * 4 * TEST.state_words, 10 * 2 * TEST.state_words)
+    assert timing.keep(10).work == {"vector_words": 20 * TEST.state_words,
+                                    "gradients_written": 20 * TEST.state_words}

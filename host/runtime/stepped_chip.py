@@ -1,0 +1,76 @@
+"""A chip whose training steps are in pieces: sums of gradients pass the host on their way."""
+
+from hypercast.host.runtime.devices import ChipDevice
+from hypercast.host.runtime.state_transfer import read_sums, write_sums
+from hypercast.reference.metrics import Metrics
+from hypercast.reference.step_sums import StepSums
+from hypercast.reference.tensor import EDGES, FEATURES, Tensor
+
+__all__ = ["SteppedChip"]
+
+
+class SteppedChip(ChipDevice):
+    """A chip that takes several samples a step, or shares a step with other devices.
+
+    A step begins with ``begin_step``. For each of its samples, ``take`` and ``step_sums`` follow.
+    It ends with ``update``, by the sums over all samples, wherever they were computed. The sums are
+    exact, so the bits are those of any other device that does the same.
+
+    Parameters
+    ----------
+    transport, job, model, limit, progress
+        As those of ``ChipDevice``; the job's steps are in pieces.
+    """
+
+    _begun: dict[Tensor, tuple[int, int | None]]
+
+    def train_step(self, *, record: bool = False) -> Metrics:
+        """A step on the present sample; returns the ``Metrics`` of its forward pass.
+
+        Raises
+        ------
+        ValueError
+            If it is to be recorded.
+        """
+        if record:
+            raise ValueError("a step in pieces is several programs, of which no timeline is kept; "
+                             "train with one sample a step, on one board")
+        self.begin_step()
+        sums = self.step_sums()
+        self.update(sums)
+        return sums.metrics
+
+    def begin_step(self) -> None:
+        """Begin a step: exponents of momenta and of what is foreseen are raised."""
+        self._rules.begin_step(self._step, self.driver.exponent_file(self.job))
+        self.driver.set_exponents(self.job, self._rules.raised)
+        self._begun = self.driver.exponent_file(self.job)
+
+    def step_sums(self) -> StepSums:
+        """The ``StepSums`` of the present sample, from where the step began."""
+        sample = self._sample
+        self.driver.set_entries(self.job, self._begun | {
+            EDGES: (sample.edge_exponent, None), FEATURES: (sample.features.exponent, None)})
+        metrics, cycles = self._run("step_sums")
+        self.train_cycles += cycles
+        return StepSums(
+            gradients=read_sums(self.driver, self.job, self._model.state),
+            entries=self.driver.exponent_file(self.job), metrics=metrics,
+            saturations=self._saturated)
+
+    def update(self, sums: StepSums) -> None:
+        """End the step, by the sums over all its samples.
+
+        Raises
+        ------
+        AccumulatorError
+            If a sum does not fit an accumulator; nothing is changed then.
+        """
+        sums.check(self.job.config.accumulator_width)
+        self.driver.set_entries(self.job, sums.entries)
+        write_sums(self.driver, self.job, sums.gradients)
+        self._patch()
+        _, cycles = self._run("update")
+        self.saturations = sums.saturations + self._saturated
+        self.train_cycles += cycles
+        self._step += 1
