@@ -23,6 +23,8 @@ class SteppedChip(ChipDevice):
     """
 
     _begun: dict[Tensor, tuple[int, int | None]]
+    _of_step: dict[str, list[int]]
+    _phases_of_step: dict[str, int]
 
     def train_step(self, *, record: bool = False) -> Metrics:
         """A step on the present sample; returns the ``Metrics`` of its forward pass.
@@ -45,14 +47,14 @@ class SteppedChip(ChipDevice):
         self._rules.begin_step(self._step, self.driver.exponent_file(self.job))
         self.driver.set_exponents(self.job, self._rules.raised)
         self._begun = self.driver.exponent_file(self.job)
+        self._of_step, self._phases_of_step = {}, {}
 
     def step_sums(self) -> StepSums:
         """The ``StepSums`` of the present sample, from where the step began."""
         sample = self._sample
         self.driver.set_entries(self.job, self._begun | {
             EDGES: (sample.edge_exponent, None), FEATURES: (sample.features.exponent, None)})
-        metrics, cycles = self._run("step_sums")
-        self.train_cycles += cycles
+        metrics = self._piece("step_sums")
         return StepSums(
             gradients=read_sums(self.driver, self.job, self._model.state),
             entries=self.driver.exponent_file(self.job), metrics=metrics,
@@ -70,7 +72,27 @@ class SteppedChip(ChipDevice):
         self.driver.set_entries(self.job, sums.entries)
         write_sums(self.driver, self.job, sums.gradients)
         self._patch()
-        _, cycles = self._run("update")
+        self._piece("update")
         self.saturations = sums.saturations + self._saturated
-        self.train_cycles += cycles
         self._step += 1
+
+    @property
+    def counters(self) -> dict[str, list[int]]:
+        """Counter name to a value per core, of all programs of the last step here."""
+        return self._of_step
+
+    @property
+    def phase_cycles(self) -> dict[str, int]:
+        """Phase name to cycles of all programs of the last step here."""
+        return self._phases_of_step
+
+    def _piece(self, entry: str) -> Metrics:
+        """Run a program of a step."""
+        metrics, cycles = self._run(entry)
+        self.train_cycles += cycles
+        for name, values in super().counters.items():
+            before = self._of_step.get(name, [0] * len(values))
+            self._of_step[name] = [sum(pair) for pair in zip(before, values, strict=True)]
+        for phase, spent in super().phase_cycles.items():
+            self._phases_of_step[phase] = self._phases_of_step.get(phase, 0) + spent
+        return metrics

@@ -70,6 +70,7 @@ def test_bits_are_those_of_the_reference(optimiser):
     reference = ReferenceDevice(fresh())
     job = compile_job(model, TINY, capacity=Capacity.of([model.sample]), pieces=True)
     chip = SteppedChip(CxxrtlTransport(TINY), job, model)
+    done = 0
     try:
         for step in range(4):
             found = []
@@ -79,6 +80,11 @@ def test_bits_are_those_of_the_reference(optimiser):
                 device.update(StepSums.total(parts))
                 found.append((parts, device.saturations, device.state(), device.snapshot()))
             (parts, saturations, state, tensors), others = found
+            cycles, done = chip.train_cycles - done, chip.train_cycles
+            assert sum(chip.phase_cycles.values()) == cycles
+            assert sum(chip.counters["vector_words"]) == sum(chip.counters["features_written"]) \
+                + sum(chip.counters["gradients_written"])
+            assert all(chip.counters["array_words"])
             for one, other in zip(parts, others[0], strict=True):
                 assert one.entries == other.entries and one.saturations == other.saturations
                 assert np.array_equal(one.metrics.loss, other.metrics.loss)
