@@ -5,9 +5,7 @@ from typing import Any, Self, overload
 
 import numpy.typing as npt
 
-from hypercast.reference.arithmetic import bit_length
 from hypercast.reference.array_types import FloatMatrix, IntArray, SparseArray
-from hypercast.reference.exponents import AccumulatorError
 from hypercast.reference.fixed_passes import FixedPasses
 from hypercast.reference.gradient_factors import gradient_factors
 from hypercast.reference.initial_model import InitialModel
@@ -126,6 +124,7 @@ class FixedGnn(FixedPasses):
         AccumulatorError
             If a sum does not fit an accumulator.
         """
+        sums.check(self.exponents.accumulator_width)
         self.exponents.load(sums.entries)
         self._file.begin()
         for name, gradient in sums.gradients.items():
@@ -179,11 +178,6 @@ class FixedGnn(FixedPasses):
 
     def _update(self, name: Tensor, gradient: IntArray) -> None:
         exponents = self.exponents
-        if bit_length(gradient) >= exponents.accumulator_width:
-            raise AccumulatorError(
-                f"the gradient of {name} takes more than the {exponents.accumulator_width} bits "
-                f"of an accumulator, summed over the samples of a step; take fewer micro_batches, "
-                f"or smaller samples")
         if self._file.opens(name):
             exponents.open(name, MASTER_EXPONENT)
         shift = exponents.gradient_shift(

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Self
 
+from hypercast.reference.arithmetic import bit_length
 from hypercast.reference.array_types import IntArray
+from hypercast.reference.exponents import AccumulatorError
 from hypercast.reference.metrics import Metrics
 from hypercast.reference.tensor import Tensor
 
@@ -45,6 +47,15 @@ class StepSums:
                      for name, entry in self.entries.items()},
             metrics=self.metrics + other.metrics,
             saturations=self.saturations + other.saturations)
+
+    def check(self, accumulator_width: int) -> None:
+        """Raise ``AccumulatorError`` if a gradient does not fit an accumulator of so many bits."""
+        for name, gradient in self.gradients.items():
+            if bit_length(gradient) >= accumulator_width:
+                raise AccumulatorError(
+                    f"the gradient of {name} takes more than the {accumulator_width} bits of an "
+                    f"accumulator, summed over the samples of a step; take fewer micro_batches, "
+                    f"or smaller samples")
 
     @staticmethod
     def total(parts: Iterable["StepSums"]) -> "StepSums":

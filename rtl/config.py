@@ -21,7 +21,7 @@ from hypercast.rtl.isa import (
 __all__ = ["PRESETS", "Config", "ConfigurationError"]
 
 #: Changes whenever registers, instructions or memory formats change meaning.
-INTERFACE_VERSION = 13
+INTERFACE_VERSION = 14
 
 
 class ConfigurationError(ValueError):

@@ -1,6 +1,6 @@
 """One core: engines, memory channels, router, and the wires between them."""
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -243,7 +243,7 @@ class Core(wiring.Component):
             array.start.eq(starts(isa.Engine.ARRAY)),
             vector.start.eq(starts(isa.Engine.VECTOR)),
             weights.expect_valid.eq(starts(isa.Engine.WEIGHTS)),
-            weights.expect.eq(update.rows),
+            weights.expect.eq(Mux(update.keep, 0, update.rows)),
         ]
         for engine in (sender, receiver, array, vector):
             m.d.comb += engine.issue.eq(issue)

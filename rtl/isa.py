@@ -345,11 +345,14 @@ OPERATIONS = {
             ("decay", FACTOR_WIDTH), ("decay_shift", SHIFT_WIDTH), ("rate", FACTOR_WIDTH),
             ("rate_shift", SHIFT_WIDTH), ("adam", 1), ("second_decay", FACTOR_WIDTH),
             ("second_decay_shift", SHIFT_WIDTH), ("epsilon", EPSILON_WIDTH),
-            ("epsilon_exponent", EPSILON_EXPONENT_WIDTH)),
+            ("epsilon_exponent", EPSILON_EXPONENT_WIDTH), ("keep", 1), ("kept", 1)),
         accesses=(
-            Access(mode=Mode.TAKE, store=Store.AGGREGATION, field="first_row"),
-            replace(_WEIGHTS, mode=Mode.WRITE),
-            Access(mode=Mode.CHANGE, store=Store.STATE, field="state"), *_FACTORS, *_RESULTS),
+            Access(mode=Mode.TAKE, store=Store.AGGREGATION, field="first_row",
+                   when={"kept": _OFF}),
+            replace(_WEIGHTS, mode=Mode.WRITE, when={"keep": _OFF}),
+            Access(mode=Mode.CHANGE, store=Store.STATE, field="state", when={"keep": _OFF}),
+            Access(mode=Mode.WRITE, store=Store.STATE, field="state", when={"keep": _ON}),
+            *_FACTORS, *_RESULTS),
         subjects=_RESULTS),
 }
 #: Operand fields of each opcode, as ``Operation.operands``.

@@ -13,6 +13,7 @@ from hypercast.host.cluster.launcher import environment, mpirun
 from hypercast.host.cluster.mpi_group import world
 from hypercast.host.graphs.datasets import communities
 from hypercast.host.graphs.graph import Graph
+from hypercast.host.training.description.device import Device
 from hypercast.host.training.description.model import Model
 from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.trainer import Trainer
@@ -25,6 +26,9 @@ SCHEMES = {"samples in parallel": "samples", "graph in parallel": "graph",
            "layers in a pipeline": "layers"}
 _MAIN = "from hypercast.host.benches.board_trainings import main; main()"
 _SECONDS = 600
+#: The chip that boards have, if it is one, with room for these trainings.
+_PRESET = "test"
+_ROOM = {"channel_words": 16384, "program_rows": 1024, "weight_rows": 1024, "tensors": 64}
 
 
 def state_digest(state: TrainingState) -> str:
@@ -38,15 +42,20 @@ def state_digest(state: TrainingState) -> str:
     return digest.hexdigest()
 
 
-def digests(boards: int) -> dict[str, list[str]]:
+def digests(boards: int, devices: str = "reference") -> dict[str, list[str]]:
     """What trainings of each scheme end with on so many boards: three models, both losses and
-    optimisers."""
+    optimisers.
+
+    ``devices`` are those of the boards; if there is a chip among them, they share samples only.
+    """
     if boards == 1:
-        return dict(_trained(None))
-    found = subprocess.run([*mpirun(boards), "-n", str(boards), sys.executable, "-c", _MAIN],
-                           capture_output=True, text=True, env=environment(boards))
+        return dict(_trained(None, devices))
+    found = subprocess.run(
+        [*mpirun(boards), "-n", str(boards), sys.executable, "-c", _MAIN, devices],
+        capture_output=True, text=True, env=environment(boards))
     if found.returncode:
-        raise RuntimeError(f"trainings on {boards} boards failed: {found.stderr[-2000:]}")
+        raise RuntimeError(f"trainings on {boards} boards ({devices}) failed: "
+                           f"{found.stderr[-2000:]}")
     *_, last = found.stdout.strip().splitlines()
     kept: dict[str, list[str]] = json.loads(last)
     return kept
@@ -54,14 +63,17 @@ def digests(boards: int) -> dict[str, list[str]]:
 
 def main() -> None:
     """What each process runs."""
-    found = dict(_trained(world(_SECONDS)))
+    found = dict(_trained(world(_SECONDS), *sys.argv[1:]))
     if found:
         print(json.dumps(found))
 
 
-def _trained(group: Group | None) -> Iterator[tuple[str, list[str]]]:
+def _trained(group: Group | None, devices: str) -> Iterator[tuple[str, list[str]]]:
     graphs = Graph.load("blocks"), Graph(**communities(vertices=160))
+    device = Device(devices, preset=_PRESET, **_ROOM)
     for title, scheme in SCHEMES.items():
+        if devices != "reference" and scheme != "samples":
+            continue
         layers = 8 if scheme == "layers" else 2
         given: dict[str, Any] = {"epochs": 3, "group": group,
                                  "assignment": Assignment(scheme=scheme)}
@@ -75,7 +87,7 @@ def _trained(group: Group | None) -> Iterator[tuple[str, list[str]]]:
             trainer = Trainer(
                 graph, Model(model, hidden=(6,) * (layers - 1), dropout=dropout,
                              order=("combine_first",)),
-                optimiser=optimiser, **given)
+                device, optimiser=optimiser, **given)
             if group and group.rank:
                 trainer.follow()
                 continue

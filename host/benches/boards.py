@@ -22,6 +22,9 @@ __all__ = ["run"]
 
 #: Numbers of boards whose weights are compared with those of one.
 _BOARDS = (2, 4, 8)
+#: Boards of which some are simulated chips: what they are called, how many, and their devices.
+_CHIPS = {"2 simulated chips": (2, "rtl"), "4 simulated chips": (4, "rtl"),
+          "a reference and a simulated chip": (2, "reference,rtl")}
 #: Kills, and epochs of the training that they interrupt.
 _KILLS, _KILLED_EPOCHS = 20, 2000
 #: Vertices and edges of the graph whose memory is measured, and the share that a board may need.
@@ -69,6 +72,14 @@ def _equal(progress: Callable[[str], None]) -> Iterator[Figure]:
         yield Figure(name=f"{scheme}: trainings on {', '.join(map(str, _BOARDS))} boards that end "
                           f"in the weights and state of one, of {bar}",
                      value=count, bar=bar, relation="=")
+    samples = "samples in parallel"
+    for title, (boards, devices) in _CHIPS.items():
+        progress(f"trainings on {title}")
+        together = digests(boards, devices)[samples]
+        yield Figure(name=f"{samples}: trainings on {title} that end in the weights and state of "
+                          f"one reference, of {len(together)}",
+                     value=sum(map(str.__eq__, together, expected[samples])), bar=len(together),
+                     relation="=")
 
 
 def _killed(folder: Path, progress: Callable[[str], None]) -> Iterator[Figure]:

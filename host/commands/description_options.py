@@ -130,7 +130,8 @@ _OPTIONS = (
     _option("device", "name", "--device", metavar="DEVICE",
             help="reference: NumPy. rtl: the whole chip, simulated. serial[:PORT][@BAUD]: a board "
                  "on a serial port, found if PORT is left out. xdma:FILE: a board on PCIe. "
-                 "mapped:FILE[@ADDRESS]: a board whose processor this is."),
+                 "mapped:FILE[@ADDRESS]: a board whose processor this is. With --boards, one for "
+                 "all of them, or one for each, with commas between them."),
     _option("device", "preset", type=click.Choice(list(PRESETS)),
             help="Configuration of the chip."),
     _option("device", "elements", type=click.Choice([8, 16]),

@@ -58,7 +58,7 @@ _TIMEOUT = 600.0
 @description_options
 @click.option("--check/--no-check", default=None,
               help="Compare every tensor with the reference after every step.  "
-                   "[default: but with --device reference]")
+                   "[default: but with --device reference, several boards or micro-batches]")
 @click.option("--run", "folder", type=FOLDER, metavar="FOLDER",
               help="Keep description, metrics, checkpoint and report.")
 @click.option("--every", type=WholeRange(1), default=None,
@@ -155,9 +155,10 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
     trace = None if cluster else trace
     if timeline:
         require_writable(timeline)
+    pieces = group is not None or description.recipe.micro_batches > 1
     recorded = _recorded_step(device, description.recipe.epochs, folder, trace or waves,
-                              trace_step)
-    check = device != "reference" if check is None else check
+                              trace_step, pieces=pieces)
+    check = device != "reference" and not pieces if check is None else check
     with ProgressText("reading the graph", console) as status, Trainer.of_description(
             description, run=folder, every=every or 1, resume=resume, check=check,
             record_step=recorded, waves=waves, group=group,
@@ -280,13 +281,23 @@ def _group(boards: int | None, timeout: float | None, scheme: str | None,
 
 
 def _recorded_step(device: str, epochs: int, folder: Path | None, trace: Path | Waves | None,
-                   trace_step: int | None) -> int | None:
-    """Number of the epoch of which a step is recorded, from 1; None for none."""
+                   trace_step: int | None, *, pieces: bool) -> int | None:
+    """Number of the epoch of which a step is recorded, from 1; None for none.
+
+    A step in ``pieces``, on several samples or of several boards, is not recorded.
+    """
     if device != "rtl":
         if trace or trace_step:
             what = "the reference has no cycles to trace" if device == "reference" \
                 else "a board keeps no timeline"
             raise click.UsageError(f"{what}; add --device rtl")
+        return None
+    if pieces:
+        if trace or trace_step:
+            raise click.UsageError("a step on several samples, or of several boards, is several "
+                                   "programs, of which no timeline is kept; leave out --trace, "
+                                   "--vcd and --trace-step, or train on one board, with one "
+                                   "sample a step")
         return None
     if not (trace or folder):
         if trace_step:

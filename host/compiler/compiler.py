@@ -39,7 +39,7 @@ _SMALLER_SAMPLES = "take smaller samples: --batch, --fan-outs"
 
 def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True,
                 capacity: Capacity | None = None, edges: CompiledEdges | None = None,
-                ahead: bool = False, resident: bool = False) -> Job:
+                ahead: bool = False, resident: bool = False, pieces: bool = False) -> Job:
     """Compile a model, as it stands before its first step.
 
     Parameters
@@ -60,6 +60,9 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
     resident : bool
         Whether the features of the whole graph, which the sample is of, are loaded once and stay:
         send lists name the rows of them that a sample has.
+    pieces : bool
+        Whether a step is in pieces: a program that keeps the sums of gradients, where the host
+        reads and writes them, and one that updates parameters by them. It does not work ahead then.
 
     Raises
     ------
@@ -67,9 +70,12 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
         If something does not fit the configuration; names what, and which field to raise.
     ValueError
         If a step is to work ahead, or features are to stay, but the first layer does not aggregate
-        first; or if they are to stay, but the sample does not say of what it is.
+        first; or if they are to stay, but the sample does not say of what it is; or if a step in
+        pieces is to work ahead.
     """
     _check(model, config)
+    if pieces and ahead:
+        raise ValueError("a step in pieces does not work ahead; leave out pieces or ahead")
     origin = model.sample.origin if resident else None
     if resident:
         _check_resident(model)
@@ -81,7 +87,7 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
                         resident=origin.matrix if origin else None)
     layout = Layout.of(model.network, config, plan.vertices, labels, words=features.words,
                        edges=plan.place, adam=model.recipe.optimiser == "adam", ahead=ahead,
-                       twice=plan.twice, feature_rows=plan.feature_rows)
+                       twice=plan.twice, kept=pieces, feature_rows=plan.feature_rows)
     memory, weights = layout.memory, layout.weights
     features.place(memory, layout.first_panels)
     memory.check(dict.fromkeys(memory.regions, _SMALLER_SAMPLES) if capacity else features.remedies)
@@ -107,7 +113,7 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
         digits={} if capacity else gradient_digits(model, config),
         headroom=model.recipe.headroom_of, schedule=schedule, following=plan.following)
     entries: dict[str, int] = {}
-    for entry in _entries(sampled=bool(capacity), ahead=ahead):
+    for entry in _entries(sampled=bool(capacity), ahead=ahead, pieces=pieces):
         row = len(schedule.issued)
         getattr(program, entry)()
         if row < len(schedule.issued):
@@ -135,15 +141,17 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
 
 
 def compile_sampled(model: InitialModel, config: Config, capacity: Capacity,
-                    edges: CompiledEdges | None = None, *, ahead: bool) -> Job:
+                    edges: CompiledEdges | None = None, *, ahead: bool,
+                    pieces: bool = False) -> Job:
     """Compile a training on samples, whose steps work ahead where they can.
 
     Parameters
     ----------
-    model, config, capacity, edges
+    model, config, capacity, edges, pieces
         As of ``compile_job``.
     ahead : bool
-        Whether steps are to work ahead if the first layer aggregates first and there is room.
+        Whether steps are to work ahead if the first layer aggregates first, there is room, and they
+        are not in pieces.
 
     Raises
     ------
@@ -153,17 +161,17 @@ def compile_sampled(model: InitialModel, config: Config, capacity: Capacity,
     """
     summed = model.network.layers[0].order == AGGREGATE_FIRST
     *wanted, plain = itertools.product(
-        (True, False) if ahead and summed else (False,),
+        (True, False) if ahead and summed and not pieces else (False,),
         (True, False) if model.sample.origin and summed else (False,))
     for early, resident in wanted:
         try:
             return compile_job(model, config, capacity=capacity, edges=edges, ahead=early,
-                               resident=resident)
+                               resident=resident, pieces=pieces)
         except CapacityError:
             pass  # features, sums, lists, row counts or entries of the exponent file are too many
     early, resident = plain
     return compile_job(model, config, capacity=capacity, edges=edges, ahead=early,
-                       resident=resident)
+                       resident=resident, pieces=pieces)
 
 
 def with_sample(job: Job, sample: Sample, following: Sample | None = None) -> Job:
@@ -221,11 +229,12 @@ def _matrix(values: IntArray) -> IntArray:
     return np.atleast_2d(values)
 
 
-def _entries(*, sampled: bool, ahead: bool) -> tuple[str, ...]:
+def _entries(*, sampled: bool, ahead: bool, pieces: bool) -> tuple[str, ...]:
     """Programs of a job, as ``Program`` emits them."""
     if ahead:
         return "aggregate_ahead", "train"
-    return ("train", "evaluate") if sampled else ("load", "train", "evaluate")
+    step = ("step_sums", "update") if pieces else ("train",)
+    return (*step, "evaluate") if sampled else ("load", *step, "evaluate")
 
 
 def _exponents(sample: Sample, following: Sample, names: Container[Tensor]) -> dict[Tensor, int]:

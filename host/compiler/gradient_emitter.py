@@ -13,7 +13,7 @@ from hypercast.host.compiler.timing import Duration
 from hypercast.host.compiler.vertices import Strip
 from hypercast.host.compiler.weights import Weights
 from hypercast.reference.dropout import Dropout
-from hypercast.reference.tensor import Kind, Tensor
+from hypercast.reference.tensor import ONE, Kind, Tensor
 from hypercast.rtl.isa import DrainSource, Opcode
 
 __all__ = ["GradientEmitter"]
@@ -62,28 +62,48 @@ class GradientEmitter:
                                   sums if name == carrier else {})
 
     def update(self, phase: int, name: Tensor, rows: Tensor, columns: Tensor) -> None:
-        """Update a parameter whose gradient has been reduced, with constants of the step."""
-        emitter = self.emitter
-        weights = emitter.weights[name]
-        for portion in weights.portions:
-            own = weights.state_values * emitter.config.state_words
-            state = portion.rows.start // emitter.config.cores * own
-            emitter.schedule.add(
-                Opcode.UPDATE, phase=phase,
-                duration=emitter.timing.update(len(portion.rows), weights.state_values),
-                writes=[("weights", name, portion.rows.start)],
-                accumulators=self._reduction_group(portion.reduction_group),
-                first_row=portion.first_row,
-                rows=len(portion.rows), weights=weights.base + portion.rows.start,
-                state=weights.state.address + state, a=emitter.tensor(rows),
-                b=emitter.tensor(columns), o=emitter.tensor(name), peak_of=emitter.tensor(name),
-                opens=emitter.exponent_entry(name), label=name, headroom=emitter.headroom(name),
-                adam=weights.adam)
+        """Update a parameter with constants of the step.
 
-    def halt(self, *, phase: int) -> None:
-        """End the program, and the training step."""
-        self.emitter.halt(phase=phase, step=1)
+        Its gradient has been reduced in this program, or, if sums are kept, in an earlier one.
+        """
+        emitter, weights = self.emitter, self.emitter.weights[name]
+        for portion in weights.portions:
+            emitter.schedule.add(
+                Opcode.UPDATE, self._portion(weights, portion), phase=phase,
+                duration=emitter.timing.update(
+                    len(portion.rows), adam=weights.adam, kept=weights.kept),
+                writes=[("weights", name, portion.rows.start)],
+                accumulators=None if weights.kept else self._reduction_group(
+                    portion.reduction_group),
+                a=emitter.tensor(rows), b=emitter.tensor(columns), o=emitter.tensor(name),
+                peak_of=emitter.tensor(name), opens=emitter.exponent_entry(name), label=name,
+                headroom=emitter.headroom(name), kept=weights.kept)
+
+    def keep(self, phase: int, name: Tensor) -> None:
+        """Keep the sums of a gradient that has been reduced, beside the parameter's state."""
+        emitter, weights = self.emitter, self.emitter.weights[name]
+        for portion in weights.portions:
+            emitter.schedule.add(
+                Opcode.UPDATE, self._portion(weights, portion), phase=phase,
+                duration=emitter.timing.keep(len(portion.rows)),
+                accumulators=self._reduction_group(portion.reduction_group), keep=1,
+                # Nothing has an exponent here: factors are ones, and the result's stays.
+                a=emitter.tensor(ONE), b=emitter.tensor(ONE), o=emitter.tensor(name),
+                peak_of=emitter.tensor(name))
+
+    def halt(self, *, phase: int, step: int = 1) -> None:
+        """End the program, and with ``step`` the training step."""
+        self.emitter.halt(phase=phase, step=step)
         self._reduction_groups.clear()
+
+    def _portion(self, weights: Weights, portion: Portion) -> dict[str, int]:
+        """Fields of an UPDATE that say what it works on."""
+        config = self.emitter.config
+        own = weights.state_values * config.state_words
+        state = portion.rows.start // config.cores * own
+        return {"first_row": portion.first_row, "rows": len(portion.rows),
+                "weights": weights.base + portion.rows.start,
+                "state": weights.state.address + state, "adam": weights.adam}
 
     def _passing_sums(self, bias: Tensor, carrier: Tensor) -> dict[int, int]:
         """Panels of a bias, to their reduction rows, whose sums can be taken while the first tile

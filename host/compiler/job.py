@@ -42,7 +42,8 @@ class Job:
         this batch and of the next; and the two places of what a batch brings, if there are two.
     entries : dict
         Program rows at which ``load`` (if there is one, it has to run first), ``aggregate_ahead``
-        (before a ``train`` that none has worked ahead for), ``train`` and ``evaluate`` start.
+        (before a ``train`` that none has worked ahead for), ``train`` and ``evaluate`` start. If a
+        step is in pieces, ``step_sums`` and ``update`` instead of ``train``.
     phases : list of PhaseName
         Names of the phase counters.
     updates : tuple of (int, Tensor)
@@ -106,6 +107,11 @@ class Job:
     def ahead(self) -> bool:
         """Whether a step aggregates the next sample's input features."""
         return bool(self.exchanged)
+
+    @property
+    def pieces(self) -> bool:
+        """Whether a step is in pieces: sums of gradients are kept for the host between them."""
+        return "step_sums" in self.entries
 
     @property
     def brought_early(self) -> bool:

@@ -73,7 +73,7 @@ class Layout:
     def of(cls, network: Network, config: Config, vertices: Sequence[Vertices],
            labels: LabelFormat, *, words: IntArray | None = None,
            edges: Callable[[MemoryMap], None] = lambda memory: None, adam: bool = False,
-           ahead: bool = False, twice: bool = False,
+           ahead: bool = False, twice: bool = False, kept: bool = False,
            feature_rows: int | None = None) -> Self:
         """Place everything but the input features.
 
@@ -87,6 +87,8 @@ class Layout:
             Whether the optimiser's state has second moments.
         twice : bool
             Whether there are two places for labels.
+        kept : bool
+            Whether there is room for sums of gradients, beside the optimiser's state.
         feature_rows : int, optional
             Rows of input features that the largest core holds, if they are not those of the input.
 
@@ -110,7 +112,7 @@ class Layout:
             memory.labels(labels.records(network.classes, config), name)
         read = (vertices[0].rows * -(-network.features // config.lanes) if words is None
                 else int(words.sum(axis=1).max()))
-        weights, weight_rows = place_weights(network, memory, config, read, adam=adam)
+        weights, weight_rows = place_weights(network, memory, config, read, adam=adam, kept=kept)
         return cls(network=network, config=config, vertices=vertices, labels=labels,
                    memory=memory, weights=weights, weight_rows=weight_rows, words=words,
                    ahead=ahead)
@@ -196,10 +198,11 @@ def _products(network: Network, number: int) -> tuple[Shapes, Shapes]:
 
 
 def place_weights(network: Network, memory: MemoryMap, config: Config, words: int, *,
-                  adam: bool = False) -> tuple[dict[Tensor, Weights], int]:
+                  adam: bool = False, kept: bool = False) -> tuple[dict[Tensor, Weights], int]:
     """Give every parameter its weight bank rows and its state's region; returns rows used.
 
-    ``words`` as in ``plan_reductions``. With ``adam``, state has second moments.
+    ``words`` as in ``plan_reductions``. With ``adam``, state has second moments. With ``kept``,
+    there is room for sums of gradients beside it.
     """
     weights: dict[Tensor, Weights] = {}
     base = 0
@@ -210,12 +213,12 @@ def place_weights(network: Network, memory: MemoryMap, config: Config, words: in
                   for weight in network.weights(number)]
         for name, features, height in (*shapes, (Tensor(Kind.BIAS, number), 1, 1)):
             rows = panels * height
-            values = 3 if adam else 2
+            values = (3 if adam else 2) + (2 if kept else 0)
             state = memory.words(f"state of {name}", 1,
                                  -(-rows // config.cores) * values * config.state_words)
             weights[name] = Weights(
                 name=name, shape=(features, layer.features_out), base=base, height=height,
-                panels=panels, state=state, portions=tuple(portions[name]), adam=adam)
+                panels=panels, state=state, portions=tuple(portions[name]), adam=adam, kept=kept)
             base += rows
     require_capacity(config, "weight_rows", base,
                      "the network's weights take that many rows of the weight bank")

@@ -106,6 +106,25 @@ class Program:
             self._update(number)
         self.gradient_emitter.halt(phase=self._phase(PhaseKind.UPDATE))
 
+    def step_sums(self) -> None:
+        """A training step without its update: sums of gradients are kept."""
+        last = len(self.network.layers)
+        self._forward(Pass.TRAINING)
+        self._loss()
+        for number in range(last, 0, -1):
+            self._backward(number)
+        for number in range(last, 0, -1):
+            for name in (Tensor(Kind.BIAS, number),
+                         *(weight.name for weight in self.network.weights(number))):
+                self.gradient_emitter.keep(self._phase(PhaseKind.UPDATE, number), name)
+        self.gradient_emitter.halt(phase=self._phase(PhaseKind.UPDATE), step=0)
+
+    def update(self) -> None:
+        """The rest of a training step: parameters are updated by the sums that were kept."""
+        for number in range(len(self.network.layers), 0, -1):
+            self._update(number)
+        self.gradient_emitter.halt(phase=self._phase(PhaseKind.UPDATE))
+
     def layer_alone(self, number: int) -> None:
         """Two programs: a layer forward, the last one with the loss, and backward with its update.
         """

@@ -2,6 +2,8 @@
 
 Row ``r`` of a parameter in the weight bank belongs to core ``r mod N`` as its row ``r div N``. Each
 row is ``lanes`` int32 masters, then as many momenta; with Adam, as many second moments precede.
+Where sums of gradients are kept, a row begins with the lower 32 bits of its sums, and their higher
+ones.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +15,8 @@ from hypercast.host.compiler.weights import Weights
 from hypercast.reference.array_types import IntArray
 from hypercast.rtl.config import Config
 
-__all__ = ["STATE", "load_state", "matrix_of", "store_state", "weight_rows"]
+__all__ = ["STATE", "load_state", "load_sums", "matrix_of", "store_state", "store_sums",
+           "weight_rows"]
 
 #: What a weight's state consists of; second moments only with Adam.
 STATE = ("master", "momentum", "second_moment")
@@ -47,8 +50,10 @@ def store_state(state: Mapping[str, IntArray], weights: Weights, config: Config,
     images : list of numpy.ndarray
         For each core, (words, chunks) ``uint32`` of the region.
     """
-    rows = np.stack([weight_rows(state[kind], weights, config) for kind in _IN_MEMORY
-                     if kind in state], axis=1)
+    rows = np.zeros((weights.rows, weights.state_values, config.lanes), dtype=np.int64)
+    kinds = [kind for kind in _IN_MEMORY if kind in state]
+    for place, kind in enumerate(kinds, weights.state_values - len(kinds)):
+        rows[:, place] = weight_rows(state[kind], weights, config)
     for core, image in enumerate(images):
         words = rows[core::config.cores].astype("<i4").view("<u4").reshape(-1, config.chunks)
         image[:len(words)] = words
@@ -56,11 +61,35 @@ def store_state(state: Mapping[str, IntArray], weights: Weights, config: Config,
 
 def load_state(weights: Weights, config: Config, images: Sequence[Words]) -> tuple[IntArray, ...]:
     """The inverse of ``store_state``: a tuple of unpadded matrices, in the order of ``STATE``."""
-    count = weights.state_values
-    rows = np.zeros((weights.rows, count, config.lanes), dtype=np.int64)
+    rows = _rows(weights, config, images)
+    matrices = [matrix_of(rows[:, index], weights, config)
+                for index in range(2 * weights.kept, weights.state_values)]
+    return (*matrices[-2:], *matrices[:-2])
+
+
+def store_sums(sums: IntArray, weights: Weights, config: Config, images: Sequence[Words]) -> None:
+    """Write kept sums, an unpadded matrix, into images of a region that has a place for them."""
+    rows = weight_rows(sums, weights, config)
     for core, image in enumerate(images):
         owned = rows[core::config.cores]
-        values = np.ascontiguousarray(image).view("<i4").reshape(-1, count, config.lanes)
+        size = len(owned) * weights.state_values * config.lanes
+        values = image.reshape(-1)[:size].reshape(-1, weights.state_values, config.lanes)
+        values[:, 0] = owned & 0xFFFFFFFF
+        values[:, 1] = owned >> 32 & 0xFFFFFFFF
+
+
+def load_sums(weights: Weights, config: Config, images: Sequence[Words]) -> IntArray:
+    """The inverse of ``store_sums``."""
+    rows = _rows(weights, config, images)
+    return matrix_of((rows[:, 0] & 0xFFFFFFFF) + (rows[:, 1] << 32), weights, config)
+
+
+def _rows(weights: Weights, config: Config, images: Sequence[Words]) -> IntArray:
+    """(rows, values, lanes) of what the cores' images have of the rows of the weight bank."""
+    rows = np.zeros((weights.rows, weights.state_values, config.lanes), dtype=np.int64)
+    for core, image in enumerate(images):
+        owned = rows[core::config.cores]
+        values = np.ascontiguousarray(image).view("<i4").reshape(
+            -1, weights.state_values, config.lanes)
         owned[:] = values[:len(owned)]
-    matrices = [matrix_of(rows[:, index], weights, config) for index in range(count)]
-    return (*matrices[-2:], *matrices[:-2])
+    return rows

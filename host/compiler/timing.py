@@ -343,20 +343,31 @@ class Timing:
             words=(rows * panels, rows * panels),
             work={"vector_words": words, "features_read": words, "gradients_written": words})
 
-    def update(self, count: int, values: int = 2) -> Duration:
-        """UPDATE: a weight per cycle, or as long as one channel takes for the owned state, of so
-        many 32-bit values a weight; all cores get all new rows.
+    def update(self, count: int, *, adam: bool = False, kept: bool = False) -> Duration:
+        """UPDATE: a weight per cycle, or as long as one channel takes for the owned state, and for
+        sums that were kept; all cores get all new rows.
         """
         config = self._config
+        values = 3 if adam else 2
+        reading, writing = ((values + 2 * kept) * config.state_words, values * config.state_words)
         rows = math.ceil(count / config.cores)
-        own = rows * max(self._words(values * config.state_words) + 1, config.lanes)
+        own = rows * max(self._words(reading) + 1, config.lanes)
         arriving = count / config.eject
-        state = count * values * config.state_words
-        start = self._read + UPDATE_CYCLES + _UPDATE_ENDS + (
-            ADAM_CYCLES if values == 3 else 0)
+        start = self._read + UPDATE_CYCLES + _UPDATE_ENDS + (ADAM_CYCLES if adam else 0)
         return self._duration(
             start + max(own, arriving) + self._write, tail=_BROADCAST + self._network,
-            words=(0, rows * 2 * values * config.state_words),
-            demands={"injection": rows, "ejection": arriving, "aggregators": rows},
-            work={"sent": count, "vector_words": state, "gradients_read": state,
-                  "gradients_written": state})
+            words=(0, rows * (reading + writing)),
+            demands={"injection": rows, "ejection": arriving,
+                     **({} if kept else {"aggregators": rows})},
+            work={"sent": count, "vector_words": count * writing,
+                  "gradients_read": count * reading, "gradients_written": count * writing})
+
+    def keep(self, count: int) -> Duration:
+        """UPDATE with ``keep``: a sum per cycle, or as long as one channel takes to write them."""
+        config = self._config
+        words = 2 * config.state_words
+        rows = math.ceil(count / config.cores)
+        return self._duration(
+            _UPDATE_ENDS + rows * max(self._words(words) + 1, config.lanes) + self._write,
+            visible=self._write, words=(0, rows * words), demands={"aggregators": rows},
+            work={"vector_words": count * words, "gradients_written": count * words})

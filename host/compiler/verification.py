@@ -102,7 +102,8 @@ class _Checks:
 
     def _state(self, entry: dict[str, int], access: Access) -> None:
         config = self._config
-        words = (3 if entry["adam"] else 2) * config.state_words
+        values = (3 if entry["adam"] else 2) + (2 if entry["keep"] or entry["kept"] else 0)
+        words = values * config.state_words
         self._words(access.store.value, access.channel_of(entry), entry[access.field],
                     -(-entry["rows"] // config.cores) * words)
 

@@ -30,11 +30,14 @@ class Weights:
         from ``base`` on.
     state : Region
         Masters and momenta, and Adam's second moments, sharded over the cores by bank rows: row
-        ``r`` is with core ``r mod cores``, as its row ``r div cores``.
+        ``r`` is with core ``r mod cores``, as its row ``r div cores``. With ``kept``, sums of
+        gradients precede them.
     portions : tuple of Portion
         What every UPDATE works on, in order of rows.
     adam : bool
         Whether there are second moments.
+    kept : bool
+        Whether sums of gradients are kept beside the state.
     """
 
     name: Tensor
@@ -45,6 +48,7 @@ class Weights:
     state: Region
     portions: tuple[Portion, ...]
     adam: bool = False
+    kept: bool = False
 
     @property
     def rows(self) -> int:
@@ -53,8 +57,8 @@ class Weights:
 
     @property
     def state_values(self) -> int:
-        """32-bit values of state that a weight has."""
-        return 3 if self.adam else 2
+        """32-bit values of state that a weight has, of kept sums besides."""
+        return (3 if self.adam else 2) + (2 if self.kept else 0)
 
     def parts(self, rows: range) -> Iterator[tuple[int, range]]:
         """(panel, its rows) of every panel that a range of bank rows has rows of."""

@@ -367,7 +367,8 @@ class ChipDevice(TrainingDevice):
         self._progress("a sample takes more memory than those before; compiling the program again")
         state = self.state()
         self._load(compile_sampled(self._model.with_sample(sample), self.job.config,
-                                   self.job.plan.capacity_for(sample), ahead=self.job.ahead))
+                                   self.job.plan.capacity_for(sample), ahead=self.job.ahead,
+                                   pieces=self.job.pieces))
         self.load_state(state)
 
     def evaluate(self) -> Metrics:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, reduce
 from itertools import chain, islice, tee
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
-from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
+from hypercast.host.runtime.devices import TrainingDevice
 from hypercast.host.runtime.wrapped_device import WrappedDevice
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.judge import Judge
@@ -16,7 +16,7 @@ from hypercast.reference.step_sums import StepSums
 from hypercast.reference.tensor import Kind, Pass, Tensor
 from hypercast.reference.training_state import TrainingState
 
-__all__ = ["AHEAD_STEPS", "SampledDevice"]
+__all__ = ["AHEAD_STEPS", "SampledDevice", "SteppedDevice"]
 
 #: Steps that an epoch has at least if they are to work ahead: it takes some to make up for the
 #: first one, whose sums are made alone.
@@ -37,6 +37,20 @@ class Samples(Protocol):
         """The samples of an epoch (from 0) with these numbers, in order; all if none are given."""
 
 
+@runtime_checkable
+class SteppedDevice(Protocol):
+    """A device whose steps are in pieces: a reference, or a chip whose job is compiled so."""
+
+    def begin_step(self) -> None:
+        """Begin a step; for each of its samples, ``take`` and ``step_sums`` follow."""
+
+    def step_sums(self) -> StepSums:
+        """The ``StepSums`` of the present sample."""
+
+    def update(self, sums: StepSums) -> None:
+        """End the step, by the sums over all its samples."""
+
+
 class SampledDevice(WrappedDevice):
     """Presents a training on samples like one on the whole graph, an epoch as a step.
 
@@ -46,7 +60,7 @@ class SampledDevice(WrappedDevice):
     Parameters
     ----------
     device : TrainingDevice
-        Trains; it has not begun. With several samples a step, it is a reference.
+        Trains; it has not begun. With several samples a step, it is a ``SteppedDevice``.
     source : Samples
         Where samples come from.
     judge : callable
@@ -94,7 +108,7 @@ class SampledDevice(WrappedDevice):
             self._device.take(sample, *following)
             return self._device.train_step(record=record)
         device = self._device
-        assert isinstance(device, ReferenceDevice)
+        assert isinstance(device, SteppedDevice)
         exponent = self._largest(max((sample.edge_exponent for sample in samples), default=None))
         device.begin_step()
         parts = []

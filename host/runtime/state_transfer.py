@@ -1,10 +1,14 @@
-"""Moves a training's state between a chip and the host."""
+"""Moves a training's state between a chip and the host, and sums of gradients that are kept."""
+
+from collections.abc import Mapping
 
 import numpy as np
 
+from hypercast.host.compiler.images import Words
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.packing import pack_entry, pack_rows
-from hypercast.host.compiler.state import STATE, store_state, weight_rows
+from hypercast.host.compiler.state import STATE, load_sums, store_state, store_sums, weight_rows
+from hypercast.host.compiler.weights import Weights
 from hypercast.host.runtime.driver import Driver
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.network import Network
@@ -13,7 +17,7 @@ from hypercast.reference.training_state import TrainingState
 from hypercast.reference.weight_operands import weight_operands
 from hypercast.rtl.registers import Space
 
-__all__ = ["read_parameters", "write_state"]
+__all__ = ["read_parameters", "read_sums", "write_state", "write_sums"]
 
 
 def read_parameters(driver: Driver, job: Job,
@@ -69,3 +73,41 @@ def write_state(driver: Driver, job: Job, network: Network, state: TrainingState
         # What a step has made of the next sample is no part of a state.
         entries[number] = pack_entry(*state.exponents.get(name, (job.exponents[name], None)))
     driver.write_window(0, Space.TENSORS, 0, entries)
+
+
+def read_sums(driver: Driver, job: Job, like: TrainingState) -> dict[Tensor, IntArray]:
+    """The sums of gradients that a ``step_sums`` has kept, in full width.
+
+    Parameters
+    ----------
+    driver, job, like
+        As those of ``read_parameters``; steps of the job are in pieces.
+    """
+    return {name: load_sums(weights, job.config, _images(driver, job, weights)).reshape(
+        like.parameters[name]["master"].shape) for name, weights in job.weights.items()}
+
+
+def write_sums(driver: Driver, job: Job, sums: Mapping[Tensor, IntArray]) -> None:
+    """Write sums of gradients to where the next ``update`` takes them from.
+
+    Parameters
+    ----------
+    driver : Driver
+        Reaches the chip.
+    job : Job
+        What the chip holds; its steps are in pieces.
+    sums : dict
+        Parameter to sums; each fits an accumulator.
+    """
+    for name, weights in job.weights.items():
+        images = _images(driver, job, weights)
+        store_sums(np.atleast_2d(sums[name]), weights, job.config, images)
+        for core, image in enumerate(images):
+            driver.write_words(core, weights.state.space, weights.state.address, image)
+
+
+def _images(driver: Driver, job: Job, weights: Weights) -> list[Words]:
+    """What lies beside each other of a parameter, of each core."""
+    region = weights.state
+    return [driver.read_words(core, region.space, region.address, region.words)
+            for core in range(job.config.cores)]

@@ -17,6 +17,7 @@ from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.rank_order import rank_order
 from hypercast.host.runtime.chip_transport import open_transport
 from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice, TrainingDevice
+from hypercast.host.runtime.stepped_chip import SteppedChip
 from hypercast.host.runtime.transport import Transport
 from hypercast.host.training.sample_source import SampleSource
 from hypercast.reference.array_types import (
@@ -190,6 +191,7 @@ def training_data(graph: Graph, recipe: Recipe,
 def open_device(name: str, model: InitialModel, config: Config, *,
                 capacity: Capacity | None = None,
                 edges: CompiledEdges | None = None, ahead: bool = False,
+                pieces: bool = False,
                 waves: Waves | None = None, transport: Transport | None = None,
                 progress: Callable[[str], None] = lambda text: None) -> TrainingDevice:
     """A device that trains ``model``.
@@ -208,6 +210,8 @@ def open_device(name: str, model: InitialModel, config: Config, *,
         The model's, if they have been compiled.
     ahead : bool
         Whether steps on samples are to work ahead where they can.
+    pieces : bool
+        Whether steps are in pieces, so that they take several samples. They do not work ahead then.
     transport : Transport, optional
         To a chip, whatever the name is.
     waves : Waves, optional
@@ -224,8 +228,8 @@ def open_device(name: str, model: InitialModel, config: Config, *,
     """
     if transport is None and name == "reference":
         return ReferenceDevice(model)
-    job = compile_sampled(model, config, capacity, edges, ahead=ahead) if capacity \
-        else compile_job(model, config, edges=edges)
+    job = compile_sampled(model, config, capacity, edges, ahead=ahead, pieces=pieces) \
+        if capacity else compile_job(model, config, edges=edges, pieces=pieces)
     if transport is None:
         transport = open_transport(name, config, waves=waves, progress=progress)
-    return ChipDevice(transport, job, model, progress=progress)
+    return (SteppedChip if pieces else ChipDevice)(transport, job, model, progress=progress)

@@ -18,6 +18,7 @@ from hypercast.host.cluster.layers_in_pipeline import (
     runs_of_layers,
 )
 from hypercast.host.cluster.led_device import LedDevice, follow
+from hypercast.host.cluster.paced_chip import PacedChip
 from hypercast.host.cluster.paced_gnn import PacedGnn
 from hypercast.host.cluster.samples_in_parallel import SamplesInParallel
 from hypercast.host.cluster.shared_rows import SharedRows
@@ -51,6 +52,8 @@ class Share:
         How they share it; its scheme is given.
     cluster : Cluster, optional
         The boards that they stand for, or among which these are.
+    chip : callable, optional
+        Opens this rank's chip, whose steps are in pieces; else the rank is a reference.
 
     Attributes
     ----------
@@ -59,8 +62,10 @@ class Share:
     """
 
     def __init__(self, group: Group, assignment: Assignment,
-                 cluster: Cluster | None = None) -> None:
+                 cluster: Cluster | None = None,
+                 chip: Callable[[], TrainingDevice] | None = None) -> None:
         self._group = group
+        self._chip = chip
         self._assignment = assignment
         self._scheme = assignment.scheme
         self._cluster = cluster.only(assignment.boards) if cluster and assignment.boards \
@@ -124,7 +129,8 @@ class Share:
             stale = self._assignment.stale
             return (SampledTwoVersionsPipeline if stale else SampledPipeline)(
                 self._pipeline(model, group), *parts), group
-        device = ReferenceDevice(model, PacedGnn(model, group))
+        device = PacedChip(self._chip(), model.network, group) if self._chip \
+            else ReferenceDevice(model, PacedGnn(model, group))
         return SamplesInParallel(device, *parts, group, self._assignment.micro_batches), group
 
     def _of_graph(self, model: InitialModel, group: Group) -> TrainingDevice:

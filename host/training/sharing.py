@@ -15,11 +15,12 @@ from hypercast.host.training.description.sampling import Sampling
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.stale_rows import SMOOTHING_ONE
 
-__all__ = ["GRAPH", "LAYERS", "SCHEMES", "agree", "check_micro_batches", "check_sharing",
-           "completed", "smoothing_of"]
+__all__ = ["GRAPH", "LAYERS", "SCHEMES", "agree", "check_device_names", "check_micro_batches",
+           "check_sharing", "completed", "smoothing_of"]
 
 #: Ways to share a training: what each board has its own of.
 SCHEMES = (SAMPLES, GRAPH, LAYERS) = ("samples", "graph", "layers")
+_SHARED = {GRAPH: "a graph", LAYERS: "layers"}
 
 
 def completed(assignment: Assignment, sampling: Sampling) -> Assignment:
@@ -66,10 +67,12 @@ def smoothing_of(assignment: Assignment) -> int | None:
 def check_sharing(boards: int, scheme: str | None, device: Device, recipe: Recipe, *,
                   check: bool) -> None:
     """Raise ``DescriptionError`` if so many boards cannot share a training; says what to do."""
-    if device.name != "reference":
-        raise DescriptionError(f"[device] {boards} boards train together, but each of them is a "
-                               f"reference so far, not {device.name}; leave the device out, or "
-                               f"train on one board", "device", "name")
+    if scheme != SAMPLES and (chips := sorted({*device.names} - {"reference"})):
+        raise DescriptionError(
+            f"[device] {boards} boards share {_SHARED.get(scheme or '', 'a training')}, and each "
+            f"of them is a reference so far, not {' or '.join(chips)}; leave the device out, share "
+            f"samples (a sampler, micro-batches, and --scheme samples), or train on one board",
+            "device", "name")
     if check:
         raise DescriptionError(f"--check compares one board with the reference, but {boards} train "
                                f"together; leave it out")
@@ -80,14 +83,21 @@ def check_sharing(boards: int, scheme: str | None, device: Device, recipe: Recip
             "recipe", "micro_batches")
 
 
-def check_micro_batches(recipe: Recipe, sampling: Sampling, *, chip: bool, check: bool) -> None:
+def check_device_names(device: Device, boards: int) -> None:
+    """Raise ``DescriptionError`` if so many boards cannot be the devices that are named."""
+    if len(device.names) not in (1, boards):
+        raise DescriptionError(
+            f"[device] name has {len(device.names)} devices, {device.name}, but {boards} "
+            f"board{'s train' if boards > 1 else ' trains'}; name one for all boards, or one for "
+            f"each (--boards {len(device.names)})", "device", "name")
+
+
+def check_micro_batches(recipe: Recipe, sampling: Sampling, *, check: bool) -> None:
     """Raise ``DescriptionError`` if steps are to be on several samples, and cannot be."""
     if recipe.micro_batches == 1:
         return
     if not sampling.sampler:
         reason = "but steps work on the whole graph; give a sampler, or leave it out"
-    elif chip:
-        reason = "but a chip takes one sample a step; train on the device reference"
     elif check:
         reason = "but one sample a step can be compared with the reference; leave out --check"
     else:

@@ -151,7 +151,7 @@ class Trainer:
         self.progress = progress
         self._training = Training(
             graph, self.model, self.device, self.sampling, recipe, check=check,
-            chip=transport is not None or self.device.name != "reference", group=group,
+            group=group,
             assignment=assignment, cluster=cluster, progress=progress)
         self.recipe, self.network = self._training.recipe, self._training.network
         self.initial, self.edges = self._training.initial, self._training.edges

@@ -35,6 +35,7 @@ from hypercast.host.training.rounding import check_edges, check_features, check_
 from hypercast.host.training.sample_source import SampleSource
 from hypercast.host.training.share import Share
 from hypercast.host.training.sharing import (
+    check_device_names,
     check_micro_batches,
     check_sharing,
     completed,
@@ -59,8 +60,6 @@ class Training:
         How to train, as ``Trainer`` takes it.
     check : bool
         Whether its device compares every tensor with the reference.
-    chip : bool
-        Whether a chip trains it.
     group, assignment, cluster
         As those of ``Trainer``.
     progress : callable
@@ -89,10 +88,11 @@ class Training:
     """
 
     def __init__(self, graph: Graph, model: Model, device: Device, sampling: Sampling,
-                 recipe: dict[str, Any], *, check: bool, chip: bool, group: Group | None,
+                 recipe: dict[str, Any], *, check: bool, group: Group | None,
                  assignment: Assignment | None, cluster: Cluster | None,
                  progress: Callable[[str], None]) -> None:
         self._graph, self._device, self._sampling, self._check = graph, device, sampling, check
+        self._progress = progress
         self.recipe = make_recipe(recipe, model, device.config, loss_of(graph)).explicit()
         check_features((graph.with_normalised_features() if self.recipe.normalise_features
                         else graph).features, self.recipe.element_width)
@@ -102,7 +102,8 @@ class Training:
             if model.weights else None
         if self._weights and model.weights:
             check_weights(self._weights, model.weights)
-        check_micro_batches(self.recipe, sampling, check=check, chip=chip)
+        check_micro_batches(self.recipe, sampling, check=check)
+        check_device_names(device, group.size if group else 1)
         self._share: Share | None = None
         assignment = completed(assignment or Assignment(), sampling)
         #: With stale halos, how they are; in one process, too.
@@ -111,7 +112,7 @@ class Training:
         self._versions = assignment.versions
         if group:
             check_sharing(group.size, assignment.scheme, device, self.recipe, check=check)
-            self._share = Share(group, assignment, cluster)
+            self._share = Share(group, assignment, cluster, self._chip_of(group))
         self.samples = SampleSource(graph, network, self.recipe, sampling, progress=progress) \
             if sampling.sampler else None
         config = device.config if model.chosen else None
@@ -167,13 +168,27 @@ class Training:
                                  edges=self.edges, waves=waves, transport=transport,
                                  ahead=self.samples is not None
                                  and len(self.samples) >= AHEAD_STEPS,
-                                 progress=progress)
+                                 pieces=self.recipe.micro_batches > 1, progress=progress)
             if self._check:
                 device = CheckedDevice(
                     device, ReferenceDevice(self.initial), self._device.config.lanes)
         if self.samples:
             device = SampledDevice(device, self.samples, self._judge, self.recipe.micro_batches)
         return device
+
+    def _chip_of(self, group: Group) -> Callable[[], TrainingDevice] | None:
+        """What opens the chip of a rank; None if it is a reference."""
+        name = self._device.names[group.rank % len(self._device.names)]
+        if name == "reference":
+            return None
+
+        def opened() -> TrainingDevice:
+            assert self.samples
+            return open_device(name, self.initial, self._device.config,
+                               capacity=self.samples.capacity(), edges=self.edges, pieces=True,
+                               progress=self._progress)
+
+        return opened
 
     def follow(self) -> None:
         """On all ranks of the group but the leader's: train until the leader's device is closed."""

@@ -21,6 +21,9 @@ __all__ = ["Update"]
 class Update(wiring.Component):
     """Engine of the UPDATE instruction.
 
+    With ``keep``, it writes the summed gradients to memory, as two parts of 32 bits, and does no
+    more.
+
     An element passes per cycle, so that a row takes as many cycles as there are lanes, or as long
     as a channel that moves one word per cycle takes for its state, and one more for its flit.
 
@@ -95,6 +98,8 @@ class Update(wiring.Component):
                 block.start.eq(self.start),
                 block.rows.eq(owned),
                 block.address.eq(operands.state),
+                block.keep.eq(operands.keep),
+                block.kept.eq(operands.kept),
             ]
         adam = operands.adam if config.adam else C(0, 1)
         m.d.comb += [
@@ -112,10 +117,11 @@ class Update(wiring.Component):
         m.submodules.lane = lane = UpdateLane(config)
         per_group = config.word_width // 32
         entering, leaving = Signal(range(per_group)), Signal(range(per_group))
-        go = Signal()
-        done = delayed(m, go, UpdateLane.LATENCY)
+        go, updated, done = Signal(), Signal(), Signal()
+        computed = delayed(m, go & ~operands.keep, UpdateLane.LATENCY)
         if config.adam:
-            done = Mux(adam, delayed(m, done & adam, AdamStep.LATENCY), done)
+            computed = Mux(adam, delayed(m, computed & adam, AdamStep.LATENCY), computed)
+        m.d.comb += [updated.eq(computed), done.eq(updated | (go & operands.keep))]
         m.d.comb += [
             reader.o.ready.eq(output.credit | (entering != 0)),
             go.eq(reader.o.valid & reader.o.ready),
@@ -138,15 +144,20 @@ class Update(wiring.Component):
         ]
         m.d.comb += [getattr(lane, name).eq(reader.o.p[name])
                      for name in reader.o.p.shape().members]
+        gradient = reader.o.p.gradient
+        sums = {"master": gradient[:32],
+                "momentum": Cat(gradient[32:], gradient[-1].replicate(64 - len(gradient)))}
         for name in output.i.shape().members:
             collected = output.i[name].as_value()
             new = Value.cast(getattr(lane, name if name == "operand" else f"new_{name}"))
+            if name in sums:
+                new = Mux(operands.keep, sums[name], new.as_unsigned())
             earlier = Signal(len(collected) - len(new))  # empty if an element makes a group
             m.d.comb += collected.eq(Cat(earlier, new))
             with m.If(done):
                 m.d.sync += earlier.eq(collected >> len(new))
 
-        with m.If(done):
+        with m.If(updated):
             m.d.sync += [self.magnitude.eq(lane.magnitude), self.saturations.eq(lane.saturations)]
         with m.Else():
             m.d.sync += [self.magnitude.eq(0), self.saturations.eq(0)]

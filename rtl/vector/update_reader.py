@@ -27,6 +27,9 @@ def update_element(config: Config) -> data.StructLayout:
 class UpdateReader(wiring.Component):
     """Reads rows of state and of accumulators, and gives out their elements.
 
+    With ``keep`` it reads no state, and what it gives out besides gradients means nothing. With
+    ``kept`` it reads no accumulators: a row's gradients lie in memory, before its state.
+
     Parameters
     ----------
     config : Config
@@ -41,6 +44,8 @@ class UpdateReader(wiring.Component):
         with ``start``.
     buffer : In(1), adam : In(1)
         Accumulator buffer, and whether second moments are part of the state; held during the run.
+    keep, kept : In(1)
+        As in the instruction, not both; held during the run.
     source : Out(WordSource(config))
         Brings the state.
     aggregation : Out(AccumulatorPort(config))
@@ -48,7 +53,7 @@ class UpdateReader(wiring.Component):
     o : Out(stream of update_element(config))
         Elements of the rows, lane 0 first.
     starved : Out(1)
-        The state of a row is awaited.
+        The state of a row whose gradients are there is awaited.
     """
 
     def __init__(self, config: Config) -> None:
@@ -60,6 +65,8 @@ class UpdateReader(wiring.Component):
             "row": In(range(config.accumulator_rows)),
             "buffer": In(1),
             "adam": In(1),
+            "keep": In(1),
+            "kept": In(1),
             "source": Out(WordSource(config)),
             "aggregation": Out(AccumulatorPort(config)),
             "o": Out(stream.Signature(update_element(config))),
@@ -73,24 +80,26 @@ class UpdateReader(wiring.Component):
         m.submodules.unpacker = unpacker = Unpacker(config.word_width, values.size)
         connect(m, flipped(self.source.words), unpacker.i)
 
-        # All rows' state is one run of words: of a row second moments (Adam's), masters, momenta.
+        # All rows' state is one run of words: of a row sums that were kept, of which all low parts
+        # precede the high ones; then second moments (Adam's), masters, momenta.
         command = self.source.command
         with m.If(command.ready):
             m.d.sync += command.valid.eq(0)
         with m.If(self.start):
             m.d.sync += [
-                command.valid.eq(self.rows != 0),
+                command.valid.eq((self.rows != 0) & ~self.keep),
                 command.p.channel.eq(1),
                 command.p.address.eq(self.address),
                 command.p.count.eq(self.rows * (2 * config.state_words)
-                                   + Mux(self.adam, self.rows * config.state_words, 0)),
+                                   + Mux(self.adam, self.rows * config.state_words, 0)
+                                   + Mux(self.kept, self.rows * (2 * config.state_words), 0)),
             ]
 
         # The earlier ones are set aside until the last one comes.
         second_moments, masters = Signal(values), Signal(values)
-        part, last, complete = Signal(2), Signal(), Signal()
+        part, last, complete = Signal(3), Signal(), Signal()
         m.d.comb += [
-            last.eq(part == Mux(self.adam, 2, 1)),
+            last.eq(part == 1 + self.adam + Mux(self.kept, 2, 0)),
             complete.eq(unpacker.o.valid & last),
         ]
         with m.If(unpacker.o.valid & ~last):
@@ -117,7 +126,13 @@ class UpdateReader(wiring.Component):
         with m.If(port.valid):
             m.d.sync += [gradient.eq(port.data), fetching.eq(0), fetched.eq(1)]
         with m.If(self.start):
-            m.d.sync += [row.eq(self.row), unfetched.eq(self.rows)]
+            m.d.sync += [row.eq(self.row), unfetched.eq(Mux(self.kept, 0, self.rows))]
+        with m.If(unpacker.o.valid & self.kept):
+            for value, kept in zip(gradient, values(unpacker.o.payload), strict=True):
+                with m.If(part == 0):
+                    m.d.sync += value[:32].eq(kept)
+                with m.If(part == 1):
+                    m.d.sync += [value[32:].eq(kept), fetched.eq(1)]
 
         # A whole row is taken, and leaves element by element.
         parts = {"master": masters, "momentum": values(unpacker.o.payload),
@@ -127,9 +142,9 @@ class UpdateReader(wiring.Component):
         m.d.comb += [
             self.o.valid.eq(leaving),
             free.eq(~leaving | (self.o.ready & (lane == config.lanes - 1))),
-            taken.eq(free & complete & fetched),
+            taken.eq(free & (complete | self.keep) & fetched),
             unpacker.o.ready.eq(~last | (free & fetched)),
-            self.starved.eq(free & fetched & ~complete),
+            self.starved.eq(free & fetched & ~complete & ~self.keep),
         ]
         with m.If(self.o.valid & self.o.ready):
             m.d.sync += lane.eq(lane + 1)

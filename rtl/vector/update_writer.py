@@ -27,7 +27,8 @@ def update_group(config: Config) -> data.StructLayout:
 class UpdateWriter(wiring.Component):
     """Writes each group's two words, or Adam's three.
 
-    After a row's last group, it sends the row of operands.
+    After a row's last group, it sends the row of operands. With ``keep``, it writes two words to
+    where a row's kept sums lie, and sends nothing.
 
     Parameters
     ----------
@@ -45,6 +46,9 @@ class UpdateWriter(wiring.Component):
         This core's address.
     adam : In(1)
         Second moments are part of the state; held while ``busy``.
+    keep, kept : In(1)
+        As in the instruction, not both; held while ``busy``. With either, a row begins with kept
+        sums.
     i : In(stream of update_group(config))
         The groups.
     write : Out(stream of writes)
@@ -65,6 +69,8 @@ class UpdateWriter(wiring.Component):
             "index": In(config.index_width),
             "core": In(config.dimensions),
             "adam": In(1),
+            "keep": In(1),
+            "kept": In(1),
             "i": In(stream.Signature(update_group(config))),
             "write": Out(write_request(config)),
             "flits": Out(stream.Signature(flit(config))),
@@ -77,7 +83,7 @@ class UpdateWriter(wiring.Component):
         groups = config.state_words
         left = Signal.like(self.rows)
         group = Signal(range(groups))
-        address = Signal.like(self.address)  # of the group's master weights
+        address = Signal.like(self.address)  # of the group's master weights, or lower parts
         index = Signal.like(self.index)
         operands = Signal(config.data_width)
 
@@ -99,7 +105,7 @@ class UpdateWriter(wiring.Component):
                 with m.If(self.write.valid & self.write.ready):
                     m.next = "MOMENTUM"
                     if config.adam:
-                        with m.If(self.adam):
+                        with m.If(self.adam & ~self.keep):
                             m.next = "SECOND MOMENT"
             if config.adam:
                 with m.State("SECOND MOMENT"):
@@ -128,19 +134,21 @@ class UpdateWriter(wiring.Component):
                     m.next = "MASTER"
                     with m.If(group == groups - 1):
                         m.d.sync += [
-                            address.eq(address + 1 + Mux(self.adam, 2 * groups, groups)),
+                            address.eq(address + 1 + Mux(self.adam, 2 * groups, groups)
+                                       + Mux(self.keep | self.kept, 2 * groups, 0)),
                             group.eq(0),
                         ]
                         m.next = "SEND"
             with m.State("SEND"):
-                m.d.comb += self.flits.valid.eq(1)
-                with m.If(self.flits.ready):
+                m.d.comb += self.flits.valid.eq(~self.keep)
+                with m.If(self.flits.ready | self.keep):
                     m.d.sync += [left.eq(left - 1), index.eq(index + config.cores)]
                     m.next = "MASTER"
         with m.If(self.start):
             m.d.sync += [
                 left.eq(self.rows),
-                address.eq(self.address + Mux(self.adam, groups, 0)),
+                address.eq(self.address + Mux(self.adam & ~self.keep, groups, 0)
+                           + Mux(self.kept, 2 * groups, 0)),
                 index.eq(self.index),
             ]
         return m

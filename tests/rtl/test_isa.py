@@ -146,6 +146,8 @@ def test_every_place_is_an_operand():
         ("right_base", Mode.WRITE)}),
     (Opcode.UPDATE, {}, {
         ("first_row", Mode.TAKE), ("weights", Mode.WRITE), ("state", Mode.CHANGE)}),
+    (Opcode.UPDATE, {"keep": 1}, {("first_row", Mode.TAKE), ("state", Mode.WRITE)}),
+    (Opcode.UPDATE, {"kept": 1}, {("weights", Mode.WRITE), ("state", Mode.CHANGE)}),
 ], ids=lambda value: "" if isinstance(value, set) else str(value))
 def test_uses(opcode, fields, used):
     """As ``docs/instructions.md`` has it; the exponent file is aside."""
@@ -190,7 +192,7 @@ def test_largest(opcode, field, most):
 
 
 #: Interface version, and the digest of what `_interface` gives in it.
-_DIGEST = 13, "158b544a05aeb387"
+_DIGEST = 14, "7d25edf5c7fc577a"
 
 
 def _interface():

@@ -86,6 +86,15 @@ def test_many_kills(tmp_path, training):
     check_kills(tmp_path, [*training, "--epochs", 600, "--optimiser", "adam"], kills)
 
 
+def test_a_reference_and_a_chip(tmp_path):
+    training = ["karate", "--sampler", "neighbours", "--batch", 1, "--fan-outs", 4, "--hidden", 4,
+                "--micro-batches", 3, "--preset", "tiny", "--order", "combine_first",
+                "--epochs", 2]
+    run("train", *training, "--run", tmp_path / "alone")
+    on_boards(*training, "--boards", 2, "--device", "reference,rtl", "--run", tmp_path / "boards")
+    assert kept(tmp_path / "boards") == kept(tmp_path / "alone")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("rank", "message"), [
     (1, "error: board 1 did not answer for 3 seconds; see what that process does"),

@@ -10,7 +10,7 @@ from hypercast.host.planner.pipelines import (
     reduced_seconds,
     stage_footprint,
 )
-from hypercast.host.planner.plan import REFERENCES, Plan, PlannedShare, Refusal
+from hypercast.host.planner.plan import ANYTHING, Plan, PlannedShare, Refusal
 from hypercast.host.planner.problem import Problem
 
 __all__ = ["NAME", "evaluated_samples", "plans"]
@@ -65,7 +65,7 @@ def evaluated_samples(problem: Problem, boards: Sequence[Board],
     computing = max(count * seconds for count, seconds in zip(counts, each, strict=True))
     return Plan(
         strategy=NAME, scheme=NAME, pieces=problem.micro_batches, memory=memory,
-        trains=REFERENCES,
+        trains=ANYTHING,
         seconds=computing + reduced_seconds(problem, boards, problem.weights)
         + agreed_seconds(problem, boards),
         traffic=16.0 * (len(boards) - 1) * problem.weights,

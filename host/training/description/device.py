@@ -26,7 +26,8 @@ class Device:
     name : str
         ``reference``: NumPy. ``rtl``: the whole chip, simulated. ``serial[:PORT][@BAUD]``: a board
         on a serial port, found if PORT is left out. ``xdma:FILE``: a board on PCIe.
-        ``mapped:FILE[@ADDRESS]``: a board whose processor this is.
+        ``mapped:FILE[@ADDRESS]``: a board whose processor this is. Of several boards, one for all
+        of them, or one for each, with commas between them.
     preset : str
         One of ``PRESETS``.
     elements : int, optional
@@ -38,6 +39,8 @@ class Device:
     ----------
     config : Config
         The chip's configuration.
+    names : tuple of str
+        The devices of ``name``.
 
     Raises
     ------
@@ -54,7 +57,9 @@ class Device:
             "name": name, "preset": preset, "elements": elements, **changes}, self.HINTS)
         self.name, self.preset = given.pop("name"), given.pop("preset")
         elements = given.pop("elements")
-        self._check_name()
+        self.names = tuple(self.name.split(","))
+        for one in self.names:
+            _check_name(one)
         if self.preset not in PRESETS:
             raise DescriptionError(f"[device] preset must be one of {', '.join(PRESETS)}, not "
                                    f"{self.preset!r}", "device", "preset")
@@ -64,20 +69,6 @@ class Device:
             self.config = PRESETS[self.preset].replace(**given)
         except ConfigurationError as error:
             raise DescriptionError(f"[device] {error}", "device") from error
-
-    def _check_name(self) -> None:
-        if self.name not in DEVICES:
-            try:
-                if self.name.startswith(XDMA):
-                    xdma_path(self.name)
-                elif self.name.startswith(MAPPED):
-                    mapped_place(self.name)
-                else:
-                    serial_address(self.name)
-            except ValueError as error:
-                others = "xdma:FILE", "mapped:FILE[@ADDRESS]", *DEVICES
-                raise DescriptionError(f"{error}; or {' or '.join(others)}",
-                                       "device", "name") from None
 
     def named(self, name: str) -> "Device":
         """This configuration on another device."""
@@ -89,3 +80,18 @@ class Device:
         return {"name": self.name, "preset": self.preset, **{
             key: value for key, value in self.config.to_dict().items()
             if value != getattr(preset, key)}}
+
+
+def _check_name(name: str) -> None:
+    if name in DEVICES:
+        return
+    try:
+        if name.startswith(XDMA):
+            xdma_path(name)
+        elif name.startswith(MAPPED):
+            mapped_place(name)
+        else:
+            serial_address(name)
+    except ValueError as error:
+        others = "xdma:FILE", "mapped:FILE[@ADDRESS]", *DEVICES
+        raise DescriptionError(f"{error}; or {' or '.join(others)}", "device", "name") from None

@@ -27,18 +27,24 @@ def test_a_digest_is_of_everything():
 
 
 def test_trainings_that_differ_are_counted(monkeypatch):
-    """On four boards, one training of the graph in parallel differs."""
-    def digests(count):
+    """On four boards, one training of the graph in parallel differs, and one on four chips."""
+    def digests(count, devices="reference"):
+        if devices != "reference":
+            return {"samples in parallel": ["a", "x" if count == 4 else "b", "c"]}
         found = {scheme: ["a", "b", "c"] for scheme in SCHEMES}
         if count == 4:
             found["graph in parallel"] = ["a", "x", "c"]
         return found
 
     monkeypatch.setattr(boards, "digests", digests)
-    figures = {figure.name.partition(":")[0]: figure for figure in boards._equal(lambda text: None)}
+    figures = {figure.name.partition(" that end")[0]: figure
+               for figure in boards._equal(lambda text: None)}
+    samples, several = "samples in parallel: trainings on", "trainings on 2, 4, 8 boards"
     assert {name: (figure.value, figure.passed) for name, figure in figures.items()} == {
-        "samples in parallel": (9, True), "graph in parallel": (8, False),
-        "layers in a pipeline": (9, True)}
+        f"samples in parallel: {several}": (9, True), f"graph in parallel: {several}": (8, False),
+        f"layers in a pipeline: {several}": (9, True), f"{samples} 2 simulated chips": (3, True),
+        f"{samples} 4 simulated chips": (2, False),
+        f"{samples} a reference and a simulated chip": (3, True)}
 
 
 def test_a_divided_graph_reads_fewer_rows_than_a_dealt_one():

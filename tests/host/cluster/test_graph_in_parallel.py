@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.graphs.datasets import communities
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.description.conversion import DescriptionError
@@ -63,7 +64,11 @@ def test_predictions_are_in_the_order_of_the_graph():
 
 
 @pytest.mark.parametrize(("options", "message"), [
-    ({"device": Device("rtl")}, "3 boards train together, but each of them is a reference so far"),
+    ({"device": Device("rtl")}, "3 boards share a graph, and each of them is a reference so far, "
+     "not rtl; leave the device out, share samples"),
+    ({"device": Device("reference,rtl,rtl"), "assignment": Assignment(scheme="layers")},
+     "3 boards share layers, and each of them is a reference so far, not rtl"),
+    ({"device": Device("reference,rtl")}, "name has 2 devices, reference,rtl, but 3 boards train"),
     ({"check": True}, "--check compares one board with the reference, but 3 train together"),
 ])
 def test_what_boards_cannot_share(options, message):

@@ -4,9 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hypercast.host.cluster.description import load_cluster
 from hypercast.host.graphs.datasets import communities
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.description.conversion import DescriptionError
+from hypercast.host.training.description.device import Device
 from hypercast.host.training.description.model import Model
 from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.trainer import Trainer
@@ -45,6 +47,62 @@ def test_resumed_on_another_number_of_boards(tmp_path):
     for record in found[0]:
         del record["exponents"]
     assert found == whole
+
+
+KARATE = (Graph.load("karate"), Model(hidden=(4,), dropout=(0.5,), order="combine_first"))
+ON_KARATE = {"sampling": Sampling(sampler="neighbours", batch=1, fan_outs=(4,)),
+             "micro_batches": 3, "epochs": 2}
+
+
+def of_bits(found):
+    """What a training ends with, but for what the leader's chip counted."""
+    history, *rest = found
+    return [{name: value for name, value in record.items() if "_cycles" not in name}
+            for record in history], *rest
+
+
+@pytest.mark.parametrize("optimiser", OPTIMISERS)
+@pytest.mark.parametrize("devices", ["rtl", "reference,rtl"])
+def test_chips_train_the_bits_of_a_reference(devices, optimiser):
+    options = {"optimiser": optimiser, **ON_KARATE}
+    expected = train_on(1, *KARATE, **options)
+    found = train_on(2, *KARATE, Device(devices, preset="tiny"), **options)
+    assert of_bits(found) == of_bits(expected)
+
+
+@pytest.mark.parametrize(("boards", "devices", "graph", "model", "order", "optimiser"), [
+    (1, "rtl", "classes", "gcn", "aggregate_first", "sgd"),
+    (2, "rtl", "several labels", "sage", "combine_first", "adam"),
+    (3, "rtl,reference,rtl", "classes", "gin", "combine_first", "adam"),
+    (4, "rtl", "several labels", "gcn", "combine_first", "sgd")])
+def test_models_and_losses_on_chips(boards, devices, graph, model, order, optimiser):
+    dropout = 0.3 if order == "combine_first" else 0.0
+    arguments = GRAPHS[graph], Model(model, hidden=(6,), dropout=(dropout,), order=order)
+    options = {"sampling": SAMPLINGS[1], "optimiser": optimiser, "epochs": 2, "micro_batches": 4}
+    chip = Device(devices, preset="test", channel_words=16384, program_rows=1024,
+                  weight_rows=1024, tensors=64)
+    assert of_bits(train_on(boards, *arguments, chip, **options)) == of_bits(
+        train_on(1, *arguments, **options))
+
+
+def test_chips_go_on_with_what_others_trained(tmp_path):
+    whole = of_bits(train_on(1, *KARATE, **ON_KARATE | {"epochs": 5}))
+    for epochs, boards, devices in ((2, 2, "rtl"), (3, 3, "reference"), (4, 1, "rtl"),
+                                    (5, 2, "reference,rtl")):
+        found = train_on(boards, *KARATE, Device(devices, preset="tiny"), resume=True,
+                         run=tmp_path / "run", **ON_KARATE | {"epochs": epochs})
+    history, *rest = of_bits(found)
+    for record in history:
+        del record["exponents"]
+    assert (history, *rest) == whole
+
+
+def test_chips_of_a_cluster_have_its_clock():
+    """Virtual time is positive, and the bits are the same (``train_on`` looks at the time)."""
+    expected = train_on(1, *KARATE, **ON_KARATE)
+    found = train_on(2, *KARATE, Device("rtl,reference", preset="tiny"),
+                     cluster=load_cluster("vcu128-2"), **ON_KARATE)
+    assert of_bits(found) == of_bits(expected)
 
 
 @pytest.mark.parametrize(("options", "message"), [

@@ -250,6 +250,61 @@ def test_reductions_in_portions(features, optimiser, state_values):
     assert len(job.weights["W1"].portions) > 1 or features == 4
 
 
+@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
+@pytest.mark.parametrize("orders", [COMBINE_FIRST, AGGREGATE_FIRST])
+@pytest.mark.parametrize("features", [4, 17, 40])
+def test_steps_in_pieces(features, orders, optimiser):
+    """What is reduced is kept at once, and the update of the same rows takes it from there."""
+    model = small_model(small_graph(features=features, classes=2), hidden=(3,), orders=orders,
+                        dropout=0.0, optimiser=optimiser)
+    job = compile_job(model, CONFIG, pieces=True)
+    assert job.pieces and "train" not in job.entries
+    sums, update = (list(map(decode, job.instructions(entry))) for entry in (
+        "step_sums", "update"))
+    assert [entry["opcode"] for entry in update[:-1]] == [Opcode.UPDATE] * (len(update) - 1)
+    assert (sums[-1]["step"], update[-1]["step"]) == (0, 1)
+    assert [job.program[row] for row, _ in job.updates] == job.instructions("update")[:-1]
+
+    def work(program):
+        return Counter((entry["weights"], entry["rows"], entry["state"], entry["adam"])
+                       for entry in of(Opcode.UPDATE, program))
+
+    assert work(sums) == work(update) and len(work(sums)) == len(update) - 1
+    values = 5 if optimiser == "adam" else 4
+    for entry in update[:-1]:
+        assert (entry["keep"], entry["kept"]) == (0, 1)
+        name, weights = next((name, weights) for name, weights in job.weights.items()
+                             if weights.base <= entry["weights"] < weights.base + weights.rows)
+        assert entry["o"] == job.tensors[name]
+        assert entry["state"] == weights.state.address + (
+            entry["weights"] - weights.base) // 2 * values * CONFIG.state_words
+    for number in job.weights:
+        assert [entry["open"] for entry in of(
+            Opcode.UPDATE, update, o=job.tensors[number])].count(1) == 1
+    one = job.tensors["one"]
+    for entry in of(Opcode.UPDATE, sums):
+        assert (entry["keep"], entry["kept"], entry["open"]) == (1, 0, 0)
+        assert (entry["a"], entry["b"]) == (one, one)
+    groups = {}
+    for entry in sums:
+        if entry["opcode"] == Opcode.GRADIENT:
+            weights, portion, _ = piece_of(entry, job)
+            groups[weights.base + portion.rows.start] = entry["buffer"], portion.first_row
+    for entry in of(Opcode.UPDATE, sums):
+        if entry["weights"] in groups:
+            assert groups[entry["weights"]] == (entry["buffer"], entry["first_row"])
+    plain = compile_job(model, CONFIG)
+    assert not plain.pieces and all(
+        not entry["keep"] and not entry["kept"]
+        for entry in of(Opcode.UPDATE, map(decode, plain.program)))
+
+
+def test_a_step_in_pieces_does_not_work_ahead():
+    model = small_model(orders=AGGREGATE_FIRST, dropout=0.0)
+    with pytest.raises(ValueError, match="a step in pieces does not work ahead"):
+        compile_job(model, CONFIG, ahead=True, pieces=True)
+
+
 def test_pieces_of_a_group_follow_each_other():
     """Digits of several GRADIENTs may be under way if they go to the same buffer."""
     model = small_model(small_graph(features=40, classes=2), hidden=(3,))

@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.host.compiler.state import STATE, load_state, matrix_of, store_state, weight_rows
+from hypercast.host.compiler.state import (
+    STATE,
+    load_state,
+    load_sums,
+    matrix_of,
+    store_state,
+    store_sums,
+    weight_rows,
+)
 from hypercast.host.compiler.weights import Weights
 from tests.host.models import SMALL
 
@@ -21,10 +29,11 @@ def cases(draw):
     bias = rows == 1 and draw(st.booleans())
     weights = Weights(name="W1", shape=(rows, columns), base=0,
                       height=1 if bias else -(-rows // lanes) * lanes,
-                      panels=-(-columns // lanes), state=None, portions=(), adam=adam)
+                      panels=-(-columns // lanes), state=None, portions=(), adam=adam,
+                      kept=draw(st.booleans()))
     generator = np.random.default_rng(draw(st.integers(0, 99)))
     state = {kind: generator.integers(-2**31, 2**31, (rows, columns))
-             for kind in STATE[:weights.state_values]}
+             for kind in STATE[:3 if adam else 2]}
     return config, weights, state
 
 
@@ -36,14 +45,15 @@ def images_of(config, weights):
 
 @given(cases())
 def test_where_every_value_lies(case):
-    """Second moments first, then masters and momenta, of a row of the weight bank; else zeros."""
+    """Second moments, then masters and momenta, of a row of the weight bank; else zeros, as where
+    sums are kept before them."""
     config, weights, state = case
     images = images_of(config, weights)
     store_state(state, weights, config, images)
     expected = [np.zeros((-(-(weights.rows - core) // config.cores), weights.state_values,
                           config.lanes), dtype=np.int64) for core in range(config.cores)]
     kinds = [kind for kind in ("second_moment", "master", "momentum") if kind in state]
-    for index, kind in enumerate(kinds):
+    for index, kind in enumerate(kinds, 2 * weights.kept):
         for (row, column), value in np.ndenumerate(state[kind]):
             panel, lane = divmod(column, config.lanes)
             place, core = divmod(panel * weights.height + row, config.cores)
@@ -61,7 +71,26 @@ def test_what_was_stored_is_loaded(case):
     store_state(state, weights, config, images)
     loaded = load_state(weights, config, [image[:-1] for image in images])
     assert [matrix.tolist() for matrix in loaded] == [
-        state[kind].tolist() for kind in STATE[:weights.state_values]]
+        state[kind].tolist() for kind in STATE[:3 if weights.adam else 2]]
+
+
+@given(cases(), st.integers(0, 99))
+def test_sums_beside_the_state(case, seed):
+    """The lower 32 bits of a row, and the higher ones; they change no state."""
+    config, weights, state = case
+    weights = Weights(**{**vars(weights), "kept": True})
+    images = images_of(config, weights)
+    store_state(state, weights, config, images)
+    sums = np.random.default_rng(seed).integers(-1 << 47, 1 << 47, weights.shape)
+    store_sums(sums, weights, config, images)
+    whole = [image[:-1] for image in images]
+    assert {*images[0][-1].tolist()} == {77}
+    assert load_sums(weights, config, whole).tolist() == sums.tolist()
+    assert [matrix.tolist() for matrix in load_state(weights, config, whole)] == [
+        state[kind].tolist() for kind in STATE[:3 if weights.adam else 2]]
+    first = whole[0].ravel()
+    assert first[0] == sums[0, 0] & 0xFFFFFFFF
+    assert first[config.lanes] == sums[0, 0] >> 32 & 0xFFFFFFFF
 
 
 @pytest.mark.parametrize(("height", "panels", "shape"), [(4, 2, (3, 3)), (1, 3, (1, 5))])

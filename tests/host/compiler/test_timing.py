@@ -20,12 +20,12 @@ BUSIEST = ("rows", "sent", "links", "ejected", "arrivals", "words")
 COUNTS = {"streams": 5, "total_rows": 600, "messages": 550, "edges": 900, "total_words": 450}
 #: Digests of the durations below; after a change, run the bench and note the new ones.
 NOTED = {
-    "test": "723e1410c17c",
-    "one core": "fac4ee561809",
-    "wide": "0559209f5273",
-    "slow": "eb0c2a96e95a",
-    "stalls": "1b62a2c1f7e7",
-    "large": "df4add21468a",
+    "test": "523bc3e3c455",
+    "one core": "d3ecb934118f",
+    "wide": "956f87983d9b",
+    "slow": "546c55407474",
+    "stalls": "7b6b1cf9e6e8",
+    "large": "4e5dafc0ed83",
 }
 
 
@@ -55,7 +55,9 @@ def durations(config):
             yield timing.drain(300, rows, 0, bias=bias, **masks)
             yield timing.drain(300, 3, 1, aggregation=True, bias=bias, **masks)
     yield from (timing.loss(300, rows, panels, classes) for panels, classes in ((1, 3), (3, 40)))
-    yield from (timing.update(count, values) for count in (5, 100) for values in (2, 3))
+    yield from (timing.update(count, adam=adam, kept=kept)
+                for count in (5, 100) for adam in (False, True) for kept in (False, True))
+    yield from (timing.keep(count) for count in (5, 100))
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -108,5 +110,10 @@ def test_counted_words():
     assert "features_read" not in timing.matmul("H", 30, 8, 0, 3, 0, reading=False).work
     work = timing.drain(30, 8, 1, mask_write=True).work
     assert (work["gradients_written"], work["features_written"]) == (30 + 4, 0)
-    work = timing.update(10, 3).work
+    work = timing.update(10, adam=True).work
     assert work["sent"] == 10 and work["gradients_read"] == 10 * 3 * TEST.state_words
+    work = timing.update(10, kept=True).work
+    assert (work["gradients_read"], work["gradients_written"]) == (
+        10 * 4 * TEST.state_words, 10 * 2 * TEST.state_words)
+    assert timing.keep(10).work == {"vector_words": 20 * TEST.state_words,
+                                    "gradients_written": 20 * TEST.state_words}

@@ -340,7 +340,7 @@ def fits(job, entry):
             entry["info"], -(-len(rows) // config.info_rows)) and (not entry["train"] or (
                 matrix(1, entry["destination"], entry["stride"], panels) and bypass()))
     if opcode == Opcode.UPDATE:
-        values = (3 if entry["adam"] else 2) * config.state_words
+        values = (2 + entry["adam"] + 2 * (entry["keep"] | entry["kept"])) * config.state_words
         return reduced(entry["first_row"], entry["rows"]) and bank(
             entry["weights"], (0, entry["rows"])) and words(
             entry["state"], -(-entry["rows"] // cores) * values)

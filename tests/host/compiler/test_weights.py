@@ -24,6 +24,7 @@ def test_parts_of_panels():
     assert (weights.rows, weights.state_values) == (12, 2)
     adam = Weights(**{**vars(weights), "adam": True})
     assert adam.state_values == 3
+    assert Weights(**{**vars(adam), "kept": True}).state_values == 5
 
 
 def test_first_panels_of_parts():

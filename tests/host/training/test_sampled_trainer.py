@@ -187,8 +187,9 @@ def test_steps_on_several_samples(tmp_path):
 
 @pytest.mark.parametrize(("options", "message"), [
     ({"check": True}, "micro_batches is 2, but one sample a step can be compared"),
-    ({"device": Device("rtl", preset="tiny")}, "micro_batches is 2, but a chip takes one "
-                                               "sample a step; train on the device reference"),
+    ({"device": Device("rtl,reference", preset="tiny")},
+     "name has 2 devices, rtl,reference, but 1 board trains; name one for all boards, or one for "
+     "each"),
 ])
 def test_what_takes_one_sample_a_step_only(options, message):
     with pytest.raises(DescriptionError, match=message):

@@ -17,7 +17,7 @@ SAMPLED = Sampling(sampler="neighbours", batch=2, fan_outs=[3])
 
 def training(*, sampling=None, check=False, assignment=None, **recipe):
     return Training(KARATE, Model(hidden=4), Device(), sampling or Sampling(),
-                    {"epochs": 3, **recipe}, check=check, chip=False, group=None,
+                    {"epochs": 3, **recipe}, check=check, group=None,
                     assignment=assignment, cluster=None, progress=lambda text: None)
 
 

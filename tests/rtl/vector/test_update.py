@@ -30,11 +30,11 @@ class _UpdateBench(VectorBench):
 
     saturations = 0
 
-    _adam, _parts = False, 2
+    _adam, _kept, _parts = False, False, 2
 
-    def use(self, *, adam):
-        """Which optimiser the instructions that follow are of."""
-        self._adam, self._parts = adam, 3 if adam else 2
+    def use(self, *, adam, kept=False):
+        """Which optimiser the instructions that follow are of, and whether they find kept sums."""
+        self._adam, self._kept, self._parts = adam, kept, 2 + adam + 2 * kept
 
     def _state_words(self, row, rows):
         words = self._parts * self.config.state_words
@@ -61,12 +61,14 @@ class _UpdateBench(VectorBench):
             32, size=shape)
         special = [-1 << 31, (1 << 31) - 1, 0, -1, -1 << 15, 3 << 14]
         state = np.where(self.rng.random(shape) < 0.1, self.rng.choice(special, size=shape), state)
-        if not self._adam:
-            return state
         shape = (rows, 1, self.config.lanes)
-        moment = adam.pack_second_moment(self.rng.integers(1 << 24, 1 << 26, shape),
-                                         self.rng.integers(31, size=shape))
-        return np.concatenate([moment, state], axis=1)
+        if self._adam:
+            moment = adam.pack_second_moment(self.rng.integers(1 << 24, 1 << 26, shape),
+                                             self.rng.integers(31, size=shape))
+            state = np.concatenate([moment, state], axis=1)
+        if not self._kept:
+            return state
+        return np.concatenate([_halves(self._random_gradient(rows)), state], axis=1)
 
     def _random_gradient(self, rows):
         width = self.config.accumulator_width
@@ -82,30 +84,61 @@ class _UpdateBench(VectorBench):
         owned = len(indices)
         sums = slice(first_row // config.cores, first_row // config.cores + owned)
         state, gradient = self._random_state(owned), self._random_gradient(owned)
+        if self._kept:
+            gradient = (state[:, 1] << 32) + (state[:, 0] & 0xFFFFFFFF)
         self._store(state)
         around = np.concatenate([self.channels[1][:_STATE],
                                  self.channels[1][self._state_words(owned, 1)]])
-        self.aggregation[buffer, sums] = gradient
+        reduced = self._random_gradient(owned) if self._kept else gradient
+        self.aggregation[buffer, sums] = reduced
         self.flits.clear()
 
         cycles, peak = await self.execute(
             ctx, Opcode.UPDATE, shift=operand_shift, aux_shift=gradient_shift, buffer=buffer,
             first_row=first_row, rows=rows, weights=weights, state=_STATE,
-            adam=self._adam, **rates._asdict())
+            adam=self._adam, kept=self._kept, **rates._asdict())
 
         step, order = (adam.adam_update, (1, 2, 0)) if self._adam else (arithmetic.update, (0, 1))
-        expected = step(gradient, *(state[:, part] for part in order), rates, gradient_shift,
-                        operand_shift, config.element_width)
+        first = self._parts - len(order)
+        expected = step(gradient, *(state[:, first + part] for part in order), rates,
+                        gradient_shift, operand_shift, config.element_width)
         self.saturations += expected.saturations
         after = self._load(owned)
+        np.testing.assert_array_equal(after[:, :first], state[:, :first])
         for part, values in zip(order, expected, strict=False):
-            np.testing.assert_array_equal(after[:, part], values)
+            np.testing.assert_array_equal(after[:, first + part], values)
         np.testing.assert_array_equal(around, np.concatenate([
             self.channels[1][:_STATE], self.channels[1][self._state_words(owned, 1)]]))
         assert peak == expected.magnitude.bit_length()
         assert self.counters["saturations"] == self.saturations
-        assert not self.aggregation[buffer, sums].any()
+        if self._kept:
+            np.testing.assert_array_equal(self.aggregation[buffer, sums], reduced)
+        else:
+            assert not self.aggregation[buffer, sums].any()
         self._check_flits(list(indices), expected.operand)
+        return cycles, owned
+
+    async def check_keep(self, ctx, core, first_row, rows):
+        """Run UPDATE with ``keep`` on random data; returns the cycles it took and its rows."""
+        config, buffer = self.config, int(self.rng.integers(2))
+        owned = len(range(core, rows, config.cores))
+        sums = slice(first_row // config.cores, first_row // config.cores + owned)
+        state, gradient = self._random_state(owned), self._random_gradient(owned)
+        self._store(state)
+        around = np.concatenate([self.channels[1][:_STATE],
+                                 self.channels[1][self._state_words(owned, 1)]])
+        self.aggregation[buffer, sums] = gradient
+        self.flits.clear()
+        cycles, peak = await self.execute(
+            ctx, Opcode.UPDATE, shift=30, aux_shift=16, buffer=buffer, first_row=first_row,
+            rows=rows, weights=3, state=_STATE, adam=self._adam, keep=1, rate=(1 << 16) - 1)
+        after = self._load(owned)
+        np.testing.assert_array_equal(after[:, :2], _halves(gradient))
+        np.testing.assert_array_equal(after[:, 2:], state[:, 2:])
+        np.testing.assert_array_equal(around, np.concatenate([
+            self.channels[1][:_STATE], self.channels[1][self._state_words(owned, 1)]]))
+        assert peak == 0 and self.counters["saturations"] == self.saturations
+        assert not self.aggregation[buffer, sums].any() and not self.flits
         return cycles, owned
 
     def _check_flits(self, indices, operands):
@@ -117,6 +150,12 @@ class _UpdateBench(VectorBench):
             assert unpack(flit.payload, config.element_width, config.lanes) == operand.tolist()
         counts = np.bincount([flit.plane for flit in self.flits], minlength=config.planes)
         assert max(counts) - min(counts) <= 1, "links are not used evenly"
+
+
+def _halves(sums):
+    """(rows, lanes) sums as (rows, 2, lanes): the lower 32 bits as signed numbers, and the rest."""
+    low = (sums & 0xFFFFFFFF ^ 1 << 31) - (1 << 31)
+    return np.stack([low, sums >> 32], axis=1)
 
 
 def _random_rates(rng):
@@ -162,6 +201,50 @@ def test_adam_between_sgd(name, stall, latency):
                 ctx, 0, 0, int(rng.integers(1, 8 * config.cores)),
                 gradient_shift=int(rng.choice([5, 16, 22])), operand_shift=16,
                 rates=_ADAM if with_adam else arithmetic.Rates(**_USUAL))
+
+    bench.run(testbench)
+
+
+@pytest.mark.parametrize("name, stall, latency", [
+    *(pytest.param(name, 0.3, 20, marks=sweep(name)) for name in _CONFIGS), ("2x8", 0.0, 1)])
+def test_sums_are_kept_and_used_later(name, stall, latency):
+    """In turn, and with instructions between them that do neither."""
+    config = _CONFIGS[name]
+    core = config.cores // 2
+    bench = _UpdateBench(config, seed=latency, latency=latency, stall=stall, core=core)
+    rng = bench.rng
+
+    async def testbench(ctx):
+        for with_adam in (config.adam, False):
+            rates = _ADAM if with_adam else arithmetic.Rates(**_USUAL)
+            for rows in (3 * config.cores + core + 1, 0, 1, 2 * config.cores):
+                first = int(rng.integers(3)) * config.cores
+                bench.use(adam=with_adam, kept=True)
+                await bench.check_keep(ctx, core, first, rows)
+                await bench.check(ctx, core, first, rows, gradient_shift=int(
+                    rng.choice([5, 16, 40])), operand_shift=16, rates=rates)
+                bench.use(adam=with_adam)
+                await bench.check(ctx, core, first, rows, gradient_shift=20, operand_shift=16,
+                                  rates=rates)
+
+    bench.run(testbench)
+
+
+@pytest.mark.parametrize("name, kept, per_row", [
+    ("2x16", 0, 4), ("4x16", 0, 5), ("2x16", 1, 7), ("4x16", 1, 9), ("16x8", 0, 16),
+    ("16x8", 1, 16)])
+def test_cycles_per_row_of_sums(name, kept, per_row):
+    config = _CONFIGS[name]
+    bench = _UpdateBench(config)
+    bench.use(adam=False, kept=True)
+
+    async def testbench(ctx):
+        count = 2 * config.lanes * config.cores
+        cycles, rows = await (
+            bench.check(ctx, 0, 0, count, gradient_shift=20, operand_shift=16,
+                        rates=arithmetic.Rates(**_USUAL)) if kept
+            else bench.check_keep(ctx, 0, 0, count))
+        assert cycles <= per_row * rows + 50
 
     bench.run(testbench)
 

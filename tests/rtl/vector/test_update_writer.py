@@ -22,8 +22,9 @@ def payload(name, value):
 @pytest.mark.parametrize(("config", "adam"), [
     (PRESETS["test"], False), (PRESETS["test"], True), (NARROW, False), (NARROW, True),
     (WITHOUT, False)])
+@pytest.mark.parametrize(("keep", "kept"), [(0, 0), (1, 0), (0, 1)])
 @pytest.mark.parametrize(("idle", "stall"), [(0.0, 0.0), (0.5, 0.2), (0.1, 0.6)])
-def test_rows(config, adam, idle, stall):
+def test_rows(config, adam, keep, kept, idle, stall):
     rng = np.random.default_rng(3)
     dut = UpdateWriter(config)
     rows, address, index, core = 9, 100, 8, 1
@@ -38,6 +39,11 @@ def test_rows(config, adam, idle, stall):
     # In the order in which they lie in a row, and in which they are written.
     places = ("second_moment", "master", "momentum") if adam else ("master", "momentum")
     turns = ("master", "second_moment", "momentum") if adam else places
+    if keep:  # lower and higher parts, before what is left as it is
+        turns = "master", "momentum"
+        places = *turns, *["left"] * len(places)
+    if kept:
+        places = "left", "left", *places
     payloads = [{name: [payload(name, int(value)) for value in array[number]]
                  for name, array in values.items()} for number in range(len(values["master"]))]
     done = []
@@ -48,7 +54,7 @@ def test_rows(config, adam, idle, stall):
 
     async def control(ctx):
         for name, value in {"rows": rows, "address": address, "index": index, "core": core,
-                            "adam": adam, "start": 1}.items():
+                            "adam": adam, "keep": keep, "kept": kept, "start": 1}.items():
             ctx.set(getattr(dut, name), value)
         await ctx.tick()
         ctx.set(dut.start, 0)
@@ -62,9 +68,9 @@ def test_rows(config, adam, idle, stall):
 
     async def writes(ctx):
         for number, write in enumerate(await get(
-                ctx, dut.write, len(places) * rows * groups, rng, stall)):
-            row, part = divmod(number, len(places) * groups)
-            group, turn = divmod(part, len(places))
+                ctx, dut.write, len(turns) * rows * groups, rng, stall)):
+            row, part = divmod(number, len(turns) * groups)
+            group, turn = divmod(part, len(turns))
             name = turns[turn]
             assert write.channel == 1
             assert write.address == address + groups * (
@@ -72,6 +78,11 @@ def test_rows(config, adam, idle, stall):
             assert write.data == pack(values[name][row * groups + group], 32)
 
     async def flits(ctx):
+        if keep:
+            while ctx.get(dut.busy) or not done:
+                assert not ctx.get(dut.flits.valid)
+                await ctx.tick()
+            return
         for row, flit in enumerate(await get(ctx, dut.flits, rows, rng, stall)):
             assert flit.kind == FlitKind.WEIGHT
             assert flit.destinations == (1 << config.cores) - 1

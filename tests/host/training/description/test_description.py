@@ -156,6 +156,13 @@ def test_a_device_has_the_presets_configuration_but_for_the_changes():
     assert (other.name, other.config) == ("reference", device.config)
 
 
+def test_devices_of_several_boards():
+    assert Device("rtl").names == ("rtl",)
+    assert Device("rtl,xdma:/dev/xdma0,serial").names == ("rtl", "xdma:/dev/xdma0", "serial")
+    with pytest.raises(DescriptionError, match="device 'fpga' is not of the form"):
+        Device("rtl,fpga")
+
+
 @pytest.mark.parametrize(("hint", "value", "result"), [
     (int, 3, 3), (float, 3, 3.0), (bool, False, False), (str, "a", "a"), (int | None, None, None),
     (int | None, 3, 3), (tuple[int, ...], 3, (3,)), (tuple[int, ...], [3, 4], (3, 4)),
