@@ -26,8 +26,9 @@ Entry: TypeAlias = tuple[int, int, Instruction]
 CHAINED = 25
 #: Buffers of each kind of accumulators.
 _BUFFERS = dict.fromkeys(isa.DrainSource, isa.largest(isa.Opcode.DRAIN, "buffer") + 1)
-#: Share of an instruction's cycles for which its engine is kept idle for one of a longer path.
-_PATIENCE = (0.0, 0.2, 0.5, 1.0)
+#: Shares of an instruction's cycles for which its engine is kept idle for one of a longer path: one
+#: that can be issued, and one that waits only for what an engine can do next.
+_PATIENCE = ((0.0, 0.0), (0.2, 0.4), (0.5, 0.4), (1.0, 0.7))
 #: Instructions of an engine, those of longest path, that are compared in each step.
 _CANDIDATES = 8
 #: How many different paths are tried.
@@ -55,15 +56,15 @@ def issue_orders(
     """
     generator = random.Random(0)
     for trial in range(max(1, min(trials, _EFFORT // max(1, len(program))))):
-        for patience in _PATIENCE:
+        for patience, foresight in _PATIENCE:
             paths = {instruction: instruction.path if not trial else
                      instruction.path * generator.randrange(*_CHANGES) for instruction in program}
-            order, controller = _schedule(program, paths, patience)
+            order, controller = _schedule(program, paths, patience, foresight)
             yield order, controller.buffers
 
 
 def _schedule(program: Sequence[Instruction], paths: Mapping[Instruction, int],
-              patience: float) -> tuple[list[Instruction], "_Controller"]:
+              patience: float, foresight: float) -> tuple[list[Instruction], "_Controller"]:
     """The instructions in order, and the controller that issued them."""
     controller = _Controller(program)
     ready: dict[isa.Engine, list[Entry]] = {instruction.engine: [] for instruction in program}
@@ -82,7 +83,7 @@ def _schedule(program: Sequence[Instruction], paths: Mapping[Instruction, int],
     for _ in program:
         choices = [choice for queue in ready.values()
                    if (choice := _choose(queue, controller, patience))]
-        start, entry = min(choices)
+        start, entry = min(_unhurried(choices, controller, paths, missing, foresight) or choices)
         chosen = entry[-1]
         queue = ready[chosen.engine]
         del queue[bisect_left(queue, entry)]
@@ -109,6 +110,23 @@ def _choose(queue: Sequence[Entry], controller: "_Controller",
     earliest, (*_, first) = min(found)
     limit = earliest + math.floor(patience * first.duration.cycles)
     return next(choice for choice in found if choice[0] <= limit)
+
+
+def _unhurried(choices: Sequence[tuple[int, Entry]], controller: "_Controller",
+               paths: Mapping[Instruction, int], missing: Mapping[Instruction, int],
+               foresight: float) -> list[tuple[int, Entry]]:
+    """Those that keep their engine from none of a longer path that another choice soon enables."""
+    coming: dict[isa.Engine, list[tuple[int, int]]] = {}  # paths, and when they can start
+    for start, (*_, one) in choices if foresight else ():
+        for later in one.after:
+            if missing[later] == 1:
+                cycles = one.duration.cycles
+                if later.chain is one:
+                    cycles = max(0, cycles - later.duration.cycles)
+                coming.setdefault(later.engine, []).append((paths[later], start + cycles))
+    return [(start, (rank, number, one)) for start, (rank, number, one) in choices if not any(
+        path > -rank and at < start + foresight * one.duration.cycles
+        for path, at in coming.get(one.engine, ()))]
 
 
 class _Controller:

@@ -21,13 +21,18 @@ def ordered(schedule):
     return [label for _, label in schedule.labels]
 
 
-def add_late_product(schedule):
-    """When the array is free, a long product could begin; soon, one on which much depends."""
+def add_late_product(schedule, between=0):
+    """When the array is free, a long product could begin; soon, one on which much depends.
+
+    Its operand takes a second instruction of so many cycles, if any.
+    """
     filler, short = Accumulators(DrainSource.ARRAY), Accumulators(DrainSource.ARRAY)
     add(schedule, Opcode.MATMUL, 100, "before", writes=["z"])
     add(schedule, Opcode.LOSS, 120, "first", writes=["a"])
     add(schedule, Opcode.MATMUL, 1000, "filler", reads=["z"], accumulators=filler)
     add(schedule, Opcode.DRAIN, 10, "filler out", accumulators=filler)
+    if between:
+        add(schedule, Opcode.LOSS, between, "second", reads=["a"], writes=["a"])
     add(schedule, Opcode.MATMUL, 50, "urgent", reads=["a"], accumulators=short)
     add(schedule, Opcode.DRAIN, 10, "urgent out", writes=["b"], accumulators=short)
     add(schedule, Opcode.LOSS, 1000, "rest", reads=["b"])
@@ -42,11 +47,21 @@ def test_an_engine_waits_for_the_longer_path():
 
 
 def test_without_patience_it_would_not(monkeypatch):
-    monkeypatch.setattr(issue_order, "_PATIENCE", (0.0,))
+    monkeypatch.setattr(issue_order, "_PATIENCE", ((0.0, 0.0),))
     schedule = Schedule()
     add_late_product(schedule)
     order = ordered(schedule)
     assert order.index("filler") < order.index("urgent")
+
+
+@pytest.mark.parametrize("foresight, later", [(0.4, "filler"), (0.0, "urgent")])
+def test_an_engine_waits_for_what_another_is_about_to_do(foresight, later, monkeypatch):
+    """The long product could begin before the one that makes the urgent one's operand is issued."""
+    monkeypatch.setattr(issue_order, "_PATIENCE", ((1.0, foresight),))
+    schedule = Schedule(trials=1)
+    add_late_product(schedule, between=60)
+    order = ordered(schedule)
+    assert max("filler", "urgent", key=order.index) == later
 
 
 @pytest.mark.parametrize("sums", [2, 3, 5])
