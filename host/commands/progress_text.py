@@ -27,10 +27,13 @@ class ProgressText:
         What goes on first.
     console : rich.console.Console, optional
         The terminal that is written to; by default that of standard error.
+    lines : bool
+        Whether lines are written where no terminal is: not by one of several processes.
     """
 
-    def __init__(self, text: str, console: Console | None = None) -> None:
+    def __init__(self, text: str, console: Console | None = None, *, lines: bool = True) -> None:
         console = console or Console(stderr=True)
+        self._lines = lines
         self._status = console.status(escape(text)) if console.is_interactive else None
         self._begin = self._written = time.monotonic()
 
@@ -49,7 +52,7 @@ class ProgressText:
             self._status.update(escape(text))
             return
         now = time.monotonic()
-        if now >= self._written + _INTERVAL:
+        if self._lines and now >= self._written + _INTERVAL:
             self._written = now
             click.echo(f"{now - self._begin:.0f} s: {text}", err=True)
 

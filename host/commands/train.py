@@ -159,7 +159,8 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
     recorded = _recorded_step(device, description.recipe.epochs, folder, trace or waves,
                               trace_step, pieces=pieces)
     check = device != "reference" and not pieces if check is None else check
-    with ProgressText("reading the graph", console) as status, Trainer.of_description(
+    with ProgressText(
+            "reading the graph", console, lines=group is None) as status, Trainer.of_description(
             description, run=folder, every=every or 1, resume=resume, check=check,
             record_step=recorded, waves=waves, group=group,
             graph=followed.graph if followed else None, assignment=assignment,

@@ -60,7 +60,7 @@ class _Work:
     left : float
         Cycles at full rate.
     shares : dict
-        Of each resource, what it takes of it at full rate.
+        Resource to what it takes of it at full rate.
     """
 
     instruction: Issued

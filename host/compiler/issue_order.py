@@ -115,7 +115,7 @@ def _choose(queue: Sequence[Entry], controller: "_Controller",
 def _unhurried(choices: Sequence[tuple[int, Entry]], controller: "_Controller",
                paths: Mapping[Instruction, int], missing: Mapping[Instruction, int],
                foresight: float) -> list[tuple[int, Entry]]:
-    """Those that keep their engine from none of a longer path that another choice soon enables."""
+    """Choices that keep their engine from none of a longer path that another one soon enables."""
     coming: dict[isa.Engine, list[tuple[int, int]]] = {}  # paths, and when they can start
     for start, (*_, one) in choices if foresight else ():
         for later in one.after:

@@ -33,6 +33,13 @@ def test_quick_commands_write_nothing(capsys):
     assert capsys.readouterr() == ("", "")
 
 
+def test_one_of_several_processes_writes_nothing(clock, capsys):
+    with ProgressText("waiting", lines=False) as progress:
+        clock[0] += 60
+        progress.update("tried")
+    assert capsys.readouterr() == ("", "")
+
+
 def test_a_terminal_has_one_line(clock, capsys):
     terminal = io.StringIO()
     with ProgressText("waiting", Console(file=terminal, force_terminal=True,

@@ -17,11 +17,12 @@ def test_programs_are_those_noted(name):
     assert summary(name) == noted(name)
 
 
-def one(opcode, cycles=0, *waits, tail=0, fill=0, visible=0, demands=None, phase=0, **operands):
+def one(opcode, cycles=0, *waits, tail=0, fill=0, begin=0, ahead=0, visible=0, demands=None,
+        phase=0, **operands):
     """An instruction that waits for engines."""
     return Issued(opcode=opcode, waits=sum(1 << engine for engine in waits),
-                  duration=Duration(cycles=cycles, tail=tail, fill=fill, visible=visible,
-                                    demands=demands or {}),
+                  duration=Duration(cycles=cycles, tail=tail, fill=fill, begin=begin, ahead=ahead,
+                                    visible=visible, demands=demands or {}),
                   operands={"phase": phase, **operands})
 
 
@@ -87,20 +88,32 @@ def test_alone_an_instruction_may_need_more_than_its_cycles():
     assert cycles(one(Opcode.MATMUL, 100, demands={"channel 0": 150})) == 154
 
 
-def test_edges_are_there_when_the_buffers_are_full():
-    """Since the instruction that first named their set; another set begins anew."""
+def test_edges_are_awaited():
+    """They come some time after the instruction that first named their set, or another one anew."""
     def aggregate(edge_set, length=50, **others):
         return one(Opcode.AGGREGATE, length, fill=200, edge_set=edge_set, **others)
 
     assert cycles(aggregate(5, 10, prefetch=1)) == 14
-    assert cycles(aggregate(5, 10, prefetch=1), aggregate(5)) == 204
-    assert cycles(aggregate(5)) == 204
-    assert cycles(aggregate(5, 10, prefetch=1), aggregate(5, 300)) == 314
-    assert cycles(aggregate(5, 10, prefetch=1), aggregate(5), aggregate(5)) == 254
-    assert cycles(aggregate(5, 10, prefetch=1), aggregate(6)) == 214
-    assert cycles(aggregate(5), aggregate(6), aggregate(5)) == 604
+    assert cycles(aggregate(5, 10, prefetch=1), aggregate(5)) == 204 + 50
+    assert cycles(aggregate(5, 10, prefetch=1), aggregate(5, begin=30)) == 204 + 50 - 30
+    assert cycles(aggregate(5, 10, prefetch=1), aggregate(5, begin=195)) == 14 + 50
+    assert cycles(aggregate(5)) == 204 + 50
+    assert cycles(aggregate(5, 10, prefetch=1), aggregate(5), aggregate(5)) == 204 + 2 * 50
+    assert cycles(aggregate(5, 10, prefetch=1), aggregate(6)) == 214 + 50
+    assert cycles(aggregate(5), aggregate(6), aggregate(5)) == 4 + 3 * 250
     assert cycles(aggregate(5, 10, prefetch=1), one(Opcode.MATMUL, 100),
-                  aggregate(5, 50, prefetch=0)) == 204
+                  aggregate(5, 50, prefetch=0)) == 204 + 50
+
+
+def test_edges_of_later_uses_take_their_share_of_the_channel():
+    """The next instruction of that set finds them there."""
+    def aggregate(**others):
+        return one(Opcode.AGGREGATE, 100, fill=0, edge_set=5, ahead=150,
+                   demands={"channel 1": 50}, **others)
+
+    assert cycles(aggregate()) == 4 + 200
+    assert cycles(aggregate(), aggregate()) == 4 + 200 + 100
+    assert cycles(aggregate(prefetch=1)) == 4 + 100
 
 
 @pytest.mark.parametrize(("length", "visible", "chained", "end"), [

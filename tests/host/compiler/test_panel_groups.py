@@ -9,7 +9,7 @@ TILE = 4
 
 
 def runs(parts, held, *, cuts=(), memory=2, begin=0):
-    """Of a memory that takes ``memory`` cycles for a tile."""
+    """The runs with a memory that takes ``memory`` cycles for a tile."""
     return runs_of(parts, cuts, held, TILE,
                    lambda run, reading: begin + run.tiles * (memory if reading else 1))
 

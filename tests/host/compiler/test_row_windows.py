@@ -12,7 +12,7 @@ MASK = SMALL.mask_rows
 
 
 def pieces(strips, results, panels, entries, *, whole=0, memory=2):
-    """Of a memory that takes ``memory`` cycles for a word."""
+    """The pieces with a memory that takes ``memory`` cycles for a word."""
     return pieces_of(
         strips, results, panels, entries, SMALL, whole=whole,
         plain=lambda strip: memory * strip.rows * panels,
