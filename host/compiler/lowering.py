@@ -97,23 +97,15 @@ class Program:
 
     def train(self) -> None:
         """A training step: forward, loss, backward, update."""
-        last = len(self.network.layers)
-        self._forward(Pass.TRAINING)
-        self._loss()
-        for number in range(last, 0, -1):
-            self._backward(number)
-        for number in range(last, 0, -1):
+        self._gradients()
+        for number in range(len(self.network.layers), 0, -1):
             self._update(number)
         self.gradient_emitter.halt(phase=self._phase(PhaseKind.UPDATE))
 
     def step_sums(self) -> None:
         """A training step without its update: sums of gradients are kept."""
-        last = len(self.network.layers)
-        self._forward(Pass.TRAINING)
-        self._loss()
-        for number in range(last, 0, -1):
-            self._backward(number)
-        for number in range(last, 0, -1):
+        self._gradients()
+        for number in range(len(self.network.layers), 0, -1):
             for name in (Tensor(Kind.BIAS, number),
                          *(weight.name for weight in self.network.weights(number))):
                 self.gradient_emitter.keep(self._phase(PhaseKind.UPDATE, number), name)
@@ -124,6 +116,13 @@ class Program:
         for number in range(len(self.network.layers), 0, -1):
             self._update(number)
         self.gradient_emitter.halt(phase=self._phase(PhaseKind.UPDATE))
+
+    def _gradients(self) -> None:
+        """A training step up to its reduced gradients."""
+        self._forward(Pass.TRAINING)
+        self._loss()
+        for number in range(len(self.network.layers), 0, -1):
+            self._backward(number)
 
     def layer_alone(self, number: int) -> None:
         """Two programs: a layer forward, the last one with the loss, and backward with its update.
