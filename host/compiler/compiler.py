@@ -106,18 +106,19 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
     exponents |= _exponents(model.sample, model.sample, exponents)
     tensors = {name: number for number, name in enumerate(exponents)}
     require_capacity(config, "tensors", len(tensors), "the network has that many tensors")
-    schedule = Schedule()
-    program = Program.of(
-        layout, inputs=features.operand(layout.first_panels), tensors=tensors,
-        messages=plan.messages, roots=plan.roots,
-        digits={} if capacity else gradient_digits(model, config),
-        headroom=model.recipe.headroom_of, schedule=schedule, following=plan.following)
-    entries: dict[str, int] = {}
-    for entry in _entries(sampled=bool(capacity), ahead=ahead, pieces=pieces):
-        row = len(schedule.issued)
-        getattr(program, entry)()
-        if row < len(schedule.issued):
-            entries[entry] = row
+    named = _entries(sampled=bool(capacity), ahead=ahead, pieces=pieces)
+    digits = {} if capacity else gradient_digits(model, config)
+    # Operands that take turns take more instructions, too.
+    for turns in (True, False):
+        program = Program.of(
+            layout, inputs=features.operand(layout.first_panels), tensors=tensors,
+            messages=plan.messages, roots=plan.roots, digits=digits,
+            headroom=model.recipe.headroom_of, schedule=Schedule(), following=plan.following,
+            turns=turns)
+        entries = program.emit(named)
+        if program.rows <= config.program_rows:
+            break
+    schedule = program.emitter.schedule
     words = schedule.words
     require_capacity(config, "program_rows", len(words), "the program has that many instructions")
     pairs = ((SUMS, SUMS_AHEAD), *plan.pairs) if ahead else ()

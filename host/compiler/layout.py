@@ -127,7 +127,7 @@ class Layout:
                 messages: Mapping[tuple[int, bool], Sequence[PlacedMessages]],
                 roots: Mapping[tuple[int, bool], Sequence[PlacedMessages]],
                 headroom: Callable[[Tensor], int], schedule: Schedule,
-                following: Sequence[Vertices] = ()) -> Emitter:
+                following: Sequence[Vertices] = (), turns: bool = True) -> Emitter:
         """An ``Emitter`` with an empty schedule, once the input features are placed.
 
         Parameters
@@ -136,7 +136,7 @@ class Layout:
             How the array takes the input features.
         tensors, messages, roots, headroom, schedule
             As in ``Emitter``.
-        following : sequence of Vertices
+        following, turns
             As in ``Operands``.
         """
         sparse = {} if self.words is None else {FEATURES: self.words}
@@ -144,8 +144,8 @@ class Layout:
             config=self.config, regions=self.memory.regions, weights=self.weights,
             tensors=tensors, exponent_entry=self.network.exponent_entry, messages=messages,
             roots=roots,
-            operands=place_operands(
-                self.config, self.network, self.memory, self.vertices, inputs, following),
+            operands=place_operands(self.config, self.network, self.memory, self.vertices, inputs,
+                                    following, turns=turns),
             timing=Timing(self.config, sparse), headroom=headroom, labels=self.labels,
             schedule=schedule)
 
@@ -227,10 +227,10 @@ def place_weights(network: Network, memory: MemoryMap, config: Config, words: in
 
 def place_operands(config: Config, network: Network, memory: MemoryMap,
                    vertices: Sequence[Vertices], inputs: Parts,
-                   following: Sequence[Vertices] = ()) -> Operands:
+                   following: Sequence[Vertices] = (), *, turns: bool = True) -> Operands:
     """Choose what stays close to the engines; ``inputs`` are the features' ``Parts``."""
     return Operands(
-        regions=memory.regions, vertices=vertices, following=following,
+        regions=memory.regions, vertices=vertices, following=following, turns=turns,
         buffer=OperandMap(config, _left_operands(network, memory, inputs)),
         bypass=BypassMap(config, _bypassed_panels(network, memory, vertices)))
 

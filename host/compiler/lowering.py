@@ -3,7 +3,7 @@
 Tensors are those of ``reference.fixed_passes``.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Self
@@ -56,7 +56,7 @@ class Program:
            messages: Mapping[tuple[int, bool], Sequence[PlacedMessages]],
            roots: Mapping[tuple[int, bool], Sequence[PlacedMessages]],
            digits: Mapping[Tensor, int], headroom: Callable[[Tensor], int], schedule: Schedule,
-           following: Sequence[Vertices]) -> Self:
+           following: Sequence[Vertices], turns: bool = True) -> Self:
         """A program on a ``Layout`` with the input features placed; nothing is emitted yet.
 
         Parameters
@@ -65,15 +65,36 @@ class Program:
             Where everything lies.
         digits : dict
             As in ``GradientEmitter``; as many as an accumulator has where it says nothing.
-        inputs, tensors, messages, roots, headroom, schedule, following
+        inputs, tensors, messages, roots, headroom, schedule, following, turns
             As in ``Layout.emitter``.
         """
         emitter = layout.emitter(
             inputs=inputs, tensors=tensors, messages=messages, roots=roots, headroom=headroom,
-            schedule=schedule, following=following)
+            schedule=schedule, following=following, turns=turns)
         every = dict.fromkeys(layout.weights, layout.config.digits) | dict(digits)
         return cls(network=layout.network, emitter=emitter, ahead=layout.ahead,
                    gradient_emitter=GradientEmitter(emitter=emitter, digits=every))
+
+    @property
+    def rows(self) -> int:
+        """How many instructions there are."""
+        return len(self.emitter.schedule.issued)
+
+    def emit(self, names: Iterable[str]) -> dict[str, int]:
+        """Emit these of the methods below, one after the other.
+
+        Returns
+        -------
+        dict
+            Name to its first instruction, of those that have any.
+        """
+        entries = {}
+        for name in names:
+            row = self.rows
+            getattr(self, name)()
+            if row < self.rows:
+                entries[name] = row
+        return entries
 
     def load(self) -> bool:
         """What runs once, before all else; False if there is nothing to do."""

@@ -57,6 +57,8 @@ class Operands:
     following : sequence of Vertices
         Vertices of the next batch's input, and of its first layer's output; empty if a step does
         not work on it.
+    turns : bool
+        Whether parts of a left operand that does not fit the buffer take turns there.
     """
 
     regions: dict[str, Region]
@@ -64,6 +66,7 @@ class Operands:
     buffer: OperandMap
     bypass: BypassMap
     following: Sequence[Vertices] = ()
+    turns: bool = True
     # Parts in the operand buffer, to their rows.
     _present: dict[Part, tuple[int, int]] = field(default_factory=dict)
     _resident: dict[Part, tuple[int, int]] = field(default_factory=dict)
@@ -89,6 +92,8 @@ class Operands:
         """Panels for which the operand buffer has a place, of a dense left operand that does not
         fit; else 0. What stays there for all programs leaves none.
         """
+        if not self.turns:
+            return 0
         stays = any(part[0].of_training == name.of_training for part in self._resident)
         return 0 if stays else self.buffer.held(name.of_training)
 

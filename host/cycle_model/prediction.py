@@ -104,15 +104,20 @@ def predict(workload: Workload, *, trials: int = TRIALS) -> Prediction:
     trials : int
         How hard the schedule tries, see ``issue_orders``.
     """
-    program = _program(workload, trials)
-    if not workload.sampled:
-        program.load()
-    loaded = len(program.emitter.schedule.issued)
-    program.train()
-    issued = program.emitter.schedule.issued[loaded:]
-    cycles, spent = execute(issued, len(program.phases))
+    for turns in (True, False):
+        program = _program(workload, trials, turns=turns)
+        first = "aggregate_ahead" if workload.ahead else "load"
+        entries = program.emit(("train",) if workload.sampled and not workload.ahead
+                               else (first, "train"))
+        issued, named = program.emitter.schedule.issued[entries["train"]:], [*program.phases]
+        # An evaluation takes no more instructions than a step; most programs have room for two.
+        if program.rows + len(issued) > workload.config.program_rows and not workload.ahead:
+            program.emit(["evaluate"])
+        if program.rows <= workload.config.program_rows:
+            break  # as the compiler makes it
+    cycles, spent = execute(issued, len(named))
     phases = []
-    for number, name in enumerate(program.phases):
+    for number, name in enumerate(named):
         work = _work(one for one in issued if one.operands["phase"] == number)
         phases.append(PredictedPhase(name=name, cycles=spent[number],
                                      loads=_loads(work, workload.config)))
@@ -133,7 +138,7 @@ def predict_layer(workload: Workload, number: int) -> tuple[int, int]:
     return forward, backward
 
 
-def _program(workload: Workload, trials: int) -> Program:
+def _program(workload: Workload, trials: int, *, turns: bool = True) -> Program:
     """A program on the compiler's layout, but for edges and sparse features."""
     config, network = workload.config, workload.network
     vertices = Vertices.of_layers(workload.vertices, config, RowTable())
@@ -150,7 +155,7 @@ def _program(workload: Workload, trials: int) -> Program:
         messages=_messages(workload, vertices),
         roots=_messages(workload, vertices, roots=True) if network.adds_roots else {},
         digits=workload.digits(network), headroom=Recipe().headroom_of,
-        schedule=Schedule(trials=trials), following=vertices[:2])
+        schedule=Schedule(trials=trials), following=vertices[:2], turns=turns)
 
 
 def _messages(workload: Workload, vertices: Sequence[Vertices], *,

@@ -5,6 +5,8 @@ import pytest
 
 from hypercast.host.compiler import panel_groups, row_windows
 from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.cycle_model.prediction import predict
+from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.graphs.graph import Graph
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.rtl.isa import Opcode, OperandSource, decode
@@ -66,3 +68,20 @@ def test_groups_of_panels(vertices, features, hidden, orders):
 def test_other_models(model, hidden):
     ModelTraining(graph=graph(60, 90), config=CONFIG, variant=(model, {}), hidden=hidden,
                   dropout=0.3).check()
+
+
+def test_a_program_that_would_be_too_long_lets_nothing_take_turns(monkeypatch):
+    """The compiler and the cycle model alike."""
+    model = GraphTraining(graph=graph(64, 120), config=CONFIG, orders=COMBINE_FIRST,
+                          hidden=(40,)).model()
+
+    def made(rows):
+        config = CONFIG.replace(program_rows=rows)
+        return len(compile_job(model, config).program), predict(Workload.of_model(model, config))
+
+    (short, without), (long, turning) = made(256), made(512)
+    assert short <= 256 < long
+    for module in (row_windows, panel_groups):
+        monkeypatch.setattr(module, "_GAIN", 0.0)
+    assert made(512) == (short, without)
+    assert turning.work != without.work
