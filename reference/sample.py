@@ -109,6 +109,9 @@ class Sample:
         Which rows these are, where several processes share a sample.
     origin : GraphRows or None
         Which rows of a whole graph the features are, if they are of one.
+    number : int or None
+        Which of a finite pool of samples it is. Those with the same number and exponent of edge
+        weights have the same edges.
     """
 
     edges: tuple[SparseArray, ...]
@@ -123,12 +126,13 @@ class Sample:
     loss_unit: float
     place: AllRows = field(default_factory=AllRows)
     origin: GraphRows | None = None
+    number: int | None = None
 
     @classmethod
     def of(cls, network: Network, recipe: Recipe, adjacency: SparseArray | Sequence[SparseArray],
            features: FloatMatrix | Mantissas | GraphRows, labels: npt.ArrayLike,
            splits: npt.ArrayLike, loss_weights: npt.ArrayLike | None = None,
-           loss_unit: float | None = None) -> Self:
+           loss_unit: float | None = None, number: int | None = None) -> Self:
         """Round real matrices.
 
         Parameters
@@ -152,6 +156,8 @@ class Sample:
         loss_unit : float, optional
             What ``LOSS_WEIGHT_ONE`` is to stand for, a power of two; by default, what the largest
             weight asks for.
+        number : int, optional
+            Which of a finite pool of samples it is.
 
         Raises
         ------
@@ -181,7 +187,7 @@ class Sample:
         return cls(edges=edges, edge_exponent=rounded.exponent, edge_error=rounded.error,
                    root_weight=root_weight, element_width=recipe.element_width,
                    features=features, labels=labels, splits=splits, loss_weights=weights,
-                   loss_unit=unit, origin=origin)
+                   loss_unit=unit, origin=origin, number=number)
 
     @property
     def loss_scale(self) -> float:

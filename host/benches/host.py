@@ -9,7 +9,7 @@ vertices.
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import scipy.sparse
 
 from hypercast.host.benches.figure import Figure
 from hypercast.host.compiler.compiled_edges import CompiledEdges
+from hypercast.host.compiler.kept_edges import KeptEdges
 from hypercast.host.compiler.messages import Messages
 from hypercast.host.cycle_model.orders import choose_orders
 from hypercast.host.cycle_model.prediction import predict
@@ -155,6 +156,9 @@ def _case(title: str, graph: Graph, sampler: _Neighbours,
                unit="ms/batch"),
         Figure(name=f"{title}: messages compiled, 1 thread", value=compiling * 1e3,
                unit="ms/batch"),
+        *([] if batches[0].number is None else [
+            Figure(name=f"{title}: messages that were kept, 1 thread",
+                   value=_taken_again(compiled) * 1e3, unit="ms/batch")]),
         Figure(name=f"{title}: all of it, {_THREADS} threads", value=together * 1e3,
                unit="ms/batch"),
         Figure(name=f"{title}: all of it, processor time of {_THREADS} threads",
@@ -190,6 +194,18 @@ def _times(function: Callable[[int], Any], count: int) -> tuple[float, float]:
 
 def _compile(network: Network, sample: Sample) -> CompiledEdges:
     return CompiledEdges.of(network, sample.edges, sample.root_weight, _CONFIG, symmetric=False)
+
+
+def _taken_again(compiled: Sequence[CompiledEdges]) -> float:
+    """Mean processor time to take what was kept, in s."""
+    kept = KeptEdges()
+
+    def take(number: int) -> CompiledEdges:
+        return kept.edges_of(number, lambda: compiled[number])
+
+    numbers = [(number,) for number in range(len(compiled))]
+    _processor_time(take, numbers)
+    return _processor_time(take, numbers)[1]
 
 
 def _messages(compiled: CompiledEdges) -> list[Messages]:

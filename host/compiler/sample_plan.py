@@ -3,6 +3,7 @@
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Self, TypedDict
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypercast.host.compiler.edge_matrices import EdgeMatrix
 from hypercast.host.compiler.edge_sets import relocate
 from hypercast.host.compiler.emitter import PlacedMessages
 from hypercast.host.compiler.images import Image
+from hypercast.host.compiler.kept_edges import KeptEdges
 from hypercast.host.compiler.memory_map import (
     LABELS,
     CapacityError,
@@ -144,6 +146,7 @@ class SamplePlan:
         if edges and not edges.of_matrices(sample.edges, config):
             raise ValueError("edges were compiled for another sample or configuration")
         self._known = edges if capacity else None
+        self._kept = KeptEdges()
         if edges and not capacity:
             self._compiled = [(sample, edges.used_by(network))]
         self.messages: dict[tuple[int, bool], list[PlacedMessages]] = {}
@@ -227,6 +230,13 @@ class SamplePlan:
         for known, edges in self._compiled:
             if known is sample:
                 return edges
+        key = (sample.number, sample.edge_exponent)
+        edges = self._compile(sample) if sample.number is None else \
+            self._kept.edges_of(key, partial(self._compile, sample))
+        self._compiled = [*self._compiled, (sample, edges)][-1 - self._ahead:]
+        return edges
+
+    def _compile(self, sample: Sample) -> CompiledEdges:
         matrices, compiled = sample.edges, self._known if sample is self._first else None
         if self._resident:
             matrices = self._records(sample).columns(matrices[0]), *matrices[1:]
@@ -237,7 +247,6 @@ class SamplePlan:
             strips=[level.strips for level in self.vertices], symmetric=not self.capacity,
             known=compiled)
         self._known = None
-        self._compiled = [*self._compiled, (sample, edges)][-1 - self._ahead:]
         return edges
 
     def _matrices(self, sample: Sample, following: Sample) -> Iterator[CompiledMatrix]:

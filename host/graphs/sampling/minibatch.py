@@ -22,11 +22,14 @@ class MiniBatch:
     loss_weights : (T,) numpy.ndarray of float64
         Weight of each vertex of the last level, 0 if it is not to train on; the batch's loss is the
         sum of losses times these.
+    number : int or None
+        Which of a finite pool of samples it is: those with the same number are the same.
     """
 
     levels: tuple[IntArray, ...]
     matrices: tuple[SparseArray, ...]
     loss_weights: FloatArray
+    number: int | None = None
 
     @property
     def inputs(self) -> IntArray:

@@ -91,12 +91,14 @@ class SaintSampler:
     def batch(self, epoch: int, number: int) -> MiniBatch:
         """The ``MiniBatch`` of this number, below ``len``, of an epoch; any thread may ask."""
         turn, place = divmod(epoch * len(self) + number, self.pool)
-        vertices, positions, columns, starts = self._subgraph(int(self._order(turn)[place]))
+        subgraph = int(self._order(turn)[place])
+        vertices, positions, columns, starts = self._subgraph(subgraph)
         visits = np.repeat(self.visits[vertices], np.diff(starts))
         weights = self._matrix.data[positions] * visits / self._edge_visits[positions]
         matrix = scipy.sparse.csr_array((weights, columns, starts), shape=(len(vertices),) * 2)
         return MiniBatch(
             levels=(vertices,) * (self._layers + 1), matrices=(matrix,) * self._layers,
+            number=subgraph,
             loss_weights=self.pool / (self.visits[vertices] * len(self.visits)))
 
     def _shuffle(self, turn: int) -> IntArray:

@@ -50,7 +50,7 @@ class SampleMaker:
             self._network, self._recipe, self._matrices(batch),
             GraphRows(self._features, batch.inputs), self._labels[targets],
             np.where(batch.loss_weights > 0, Split.TRAIN, Split.NONE),
-            batch.loss_weights * self._count, self._unit)
+            batch.loss_weights * self._count, self._unit, number=batch.number)
 
     def _matrices(self, batch: MiniBatch) -> list[SparseArray]:
         """The batch's matrices, one for each layer that aggregates; the others sum nothing."""

@@ -104,6 +104,6 @@ class VertexCut:
         own = replace(graph, edges=edges).among(vertices)
         matrix = own.normalised(self._normalisation, self._epsilon)
         return MiniBatch(
-            levels=(vertices,) * (self._layers + 1), matrices=(matrix,) * self._layers,
+            levels=(vertices,) * (self._layers + 1), matrices=(matrix,) * self._layers, number=part,
             loss_weights=shares[vertices] * self._train[vertices]
             * (self._parts / np.count_nonzero(self._train)))

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.compiler import compile_job, compile_sampled, with_sample
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.compiler.resident_rows import ResidentRows
@@ -244,3 +245,43 @@ def test_capacity_for_what_grows_most(edges, roots, ratio):
     found = Capacity.of(samples)
     assert found.edges == pytest.approx((1 + _SLACK) * ratio)
     assert found.rows == (math.ceil(7 * (1 + _SLACK)), math.ceil(9 * (1 + _SLACK)))
+
+
+@pytest.mark.parametrize("options", [{}, {"ahead": True, "resident": True}])
+def test_samples_of_a_pool_are_compiled_once(options, monkeypatch):
+    """Samples without a number are compiled whenever they come; the images are the same."""
+    network, samples = samples_of(20, 30, 25)
+    network = network.ordered([AGGREGATE_FIRST] * 2)
+    pool = [replace(sample, number=number) for number, sample in enumerate(samples)]
+    counted, of = [], CompiledEdges.of
+    monkeypatch.setattr(CompiledEdges, "of", lambda *arguments, **named: (
+        counted.append(arguments), of(*arguments, **named))[1])
+    capacity, found = Capacity.of(samples), {}
+    for kind, chosen in (("pool", pool), ("plain", samples)):
+        job = compile_job(InitialModel.of(network, RECIPE, chosen[0]), CONFIG, capacity=capacity,
+                          **options)
+        counted.clear()
+        for turn in (0, 1, 2, 1, 0, 2, 0, 1):
+            # Another object each time, as those that make them give it.
+            made = with_sample(job, replace(chosen[turn]), replace(chosen[turn]))
+            found.setdefault(kind, []).append(made.images)
+        assert len(counted) == (2 if kind == "pool" else (16 if options else 8))
+    for one, other in zip(*found.values(), strict=True):
+        for image, expected in zip(one, other, strict=True):
+            assert [name for name, _ in image] == [name for name, _ in expected]
+            for (_, words), (_, expected_words) in zip(image, expected, strict=True):
+                np.testing.assert_array_equal(words, expected_words)
+
+
+def test_another_exponent_of_edge_weights_is_another_sample():
+    network, [sample] = samples_of(20)
+    sample = replace(sample, number=0)
+    job = compile_job(InitialModel.of(network, RECIPE, sample), CONFIG,
+                      capacity=Capacity.of([sample]))
+    rounded = sample.with_edge_exponent(sample.edge_exponent + 3)
+    for one in (sample, rounded):
+        images, plain = with_sample(job, one).images, with_sample(job, replace(
+            one, number=None)).images
+        for image, expected in zip(images, plain, strict=True):
+            for (_, words), (_, expected_words) in zip(image, expected, strict=True):
+                np.testing.assert_array_equal(words, expected_words)

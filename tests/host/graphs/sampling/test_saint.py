@@ -93,6 +93,17 @@ def test_every_turn_has_another_order():
     assert turns[0] != turns[1] and sorted(turns[0]) == sorted(turns[1])
 
 
+def test_batches_of_the_same_number_are_the_same():
+    sampler = sampler_of(coverage=4)
+    found = {}
+    for place in range(2 * sampler.pool):
+        epoch, number = divmod(place, len(sampler))
+        batch = sampler.batch(epoch, number)
+        first = found.setdefault(batch.number, digest(batch))
+        assert digest(batch) == first
+    assert sorted(found) == list(range(sampler.pool))
+
+
 def test_these_bits():
     """The same on every machine, with any number of threads."""
     for workers in (1, 3):

@@ -1,0 +1,72 @@
+"""What was compiled of samples that come again: in memory, then in a file, at most so much of each.
+"""
+
+import pickle
+import tempfile
+from collections.abc import Callable, Hashable
+from typing import BinaryIO
+
+from hypercast.host.compiler.compiled_edges import CompiledEdges
+
+__all__ = ["KeptEdges"]
+
+#: Most bytes that are kept in memory, and in the file.
+_MEMORY, _FILE = 1 << 30, 8 << 30
+
+
+class KeptEdges:
+    """Compiles the edges of a sample the first time that they are asked for.
+
+    Samples of a pool come in another order each time, all of them before one comes again. So what
+    is kept never makes place for others: what there is no room for is compiled every time. The file
+    is a temporary one without a name; it goes with the process. If it cannot be written, there is
+    no room in it.
+
+    Parameters
+    ----------
+    memory, file : int
+        Most bytes that are kept in memory, and in the file.
+    """
+
+    def __init__(self, memory: int = _MEMORY, file: int = _FILE) -> None:
+        self._room, self._file_room = memory, file
+        self._memory: dict[Hashable, bytes] = {}
+        self._places: dict[Hashable, tuple[int, int]] = {}
+        self._file: BinaryIO | None = None
+
+    def edges_of(self, key: Hashable, compiled: Callable[[], CompiledEdges]) -> CompiledEdges:
+        """What ``compiled`` gives, now or when it was first asked for with this key."""
+        octets = self._memory.get(key) or self._read(key)
+        if octets is not None:
+            kept: CompiledEdges = pickle.loads(octets)
+            return kept
+        edges = compiled()
+        self._keep(key, pickle.dumps(edges, protocol=5))
+        return edges
+
+    def _keep(self, key: Hashable, octets: bytes) -> None:
+        if len(octets) <= self._room:
+            self._room -= len(octets)
+            self._memory[key] = octets
+        elif len(octets) <= self._file_room:
+            try:
+                self._file = self._file or tempfile.TemporaryFile()
+                place = self._file.seek(0, 2)
+                self._file.write(octets)
+                self._file.flush()
+            except OSError:  # no folder for it, or a full disk
+                self._file_room = 0
+                return
+            self._file_room -= len(octets)
+            self._places[key] = place, len(octets)
+
+    def _read(self, key: Hashable) -> bytes | None:
+        place, size = self._places.get(key, (0, 0))
+        if not size or not self._file:
+            return None
+        try:
+            self._file.seek(place)
+            octets = self._file.read(size)
+        except OSError:
+            return None
+        return octets if len(octets) == size else None

@@ -1,0 +1,95 @@
+"""What was compiled is kept: the same again, no more than there is room for, and never wrong."""
+
+import tempfile
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hypercast.host.compiler.compiled_edges import CompiledEdges
+from hypercast.host.compiler.kept_edges import KeptEdges
+from hypercast.reference.network import Network
+from tests.host.models import SMALL, small_graph
+
+
+def compiled(vertices):
+    edges = small_graph(vertices).edges.astype(np.int64)
+    network = Network.of_widths([5, 3])
+    return CompiledEdges.of(network, [edges], 1, SMALL, symmetric=False)
+
+
+EDGES = {number: compiled(20 + 3 * number) for number in range(4)}
+#: About what each takes.
+ROOM = 20_000
+
+
+class Calls:
+    """Gives edges, and counts how often."""
+
+    def __init__(self):
+        self.asked = []
+
+    def of(self, kept, number):
+        def give():
+            self.asked.append(number)
+            return EDGES[number]
+
+        found = kept.edges_of((number, -3), give)
+        same(found, EDGES[number])
+
+
+def same(found, expected):
+    assert found.config == expected.config and found.vertices == expected.vertices
+    for one, other in zip(found.matrices, expected.matrices, strict=True):
+        assert one.edges.name == other.edges.name and one.edges.uses == other.edges.uses
+        for (strip, messages), (expected_strip, expected_messages) in zip(
+                one.strips, other.strips, strict=True):
+            assert strip == expected_strip and messages.messages == expected_messages.messages
+            for part in ("send_lists", "edge_sets"):
+                for words, expected_words in zip(getattr(messages, part),
+                                                 getattr(expected_messages, part), strict=True):
+                    np.testing.assert_array_equal(words, expected_words)
+
+
+@given(st.lists(st.sampled_from(sorted(EDGES)), max_size=12), st.integers(0, 5 * ROOM),
+       st.integers(0, 5 * ROOM))
+def test_the_same_as_compiled_wherever_it_is_kept(numbers, memory, file):
+    kept, calls = KeptEdges(memory, file), Calls()
+    for number in numbers:
+        calls.of(kept, number)
+    assert set(calls.asked) == set(numbers)
+
+
+@pytest.mark.parametrize("room", [{"memory": 1 << 20, "file": 0}, {"memory": 0, "file": 1 << 20}])
+def test_compiled_once(room):
+    kept, calls = KeptEdges(**room), Calls()
+    for number in [0, 1, 2, 1, 0, 2, 0]:
+        calls.of(kept, number)
+    assert calls.asked == [0, 1, 2]
+
+
+def test_what_there_is_no_room_for_is_compiled_again():
+    kept, calls = KeptEdges(0, 0), Calls()
+    for number in [0, 1, 0]:
+        calls.of(kept, number)
+    assert calls.asked == [0, 1, 0]
+
+
+def test_a_file_that_cannot_be_written(monkeypatch):
+    def refuse():
+        raise PermissionError("no")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+    kept, calls = KeptEdges(0), Calls()
+    for number in [0, 0]:
+        calls.of(kept, number)
+    assert calls.asked == [0, 0]
+
+
+def test_a_file_that_became_shorter():
+    kept, calls = KeptEdges(0), Calls()
+    calls.of(kept, 0)
+    kept._file.truncate(10)
+    calls.of(kept, 0)
+    assert calls.asked == [0, 0]
