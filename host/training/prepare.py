@@ -17,6 +17,7 @@ from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.rank_order import rank_order
 from hypercast.host.runtime.chip_transport import open_transport
 from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice, TrainingDevice
+from hypercast.host.runtime.sampled_device import AHEAD_STEPS
 from hypercast.host.runtime.stepped_chip import SteppedChip
 from hypercast.host.runtime.transport import Transport
 from hypercast.host.training.sample_source import SampleSource
@@ -152,6 +153,9 @@ def prepare_sampled(source: SampleSource, network: Network, recipe: Recipe,
                     progress: Callable[[str], None] = lambda text: None) -> Prepared:
     """The model of a graph's samples in its initial state; the first one chooses the orders.
 
+    Steps are predicted as they are to run: with features that stay in memory, and ahead of the next
+    sample where there are enough of them.
+
     Parameters
     ----------
     source : SampleSource
@@ -169,7 +173,9 @@ def prepare_sampled(source: SampleSource, network: Network, recipe: Recipe,
             network, source.first.edges, 1, config, progress=progress)
         try:
             network = choose_orders(Workload(
-                config=config, network=network, aggregations=edges, sampled=True)).network
+                config=config, network=network, aggregations=edges, sampled=True,
+                resident=source.first.origin is not None,
+                pipelined=recipe.micro_batches == 1 and len(source) >= AHEAD_STEPS)).network
         except CapacityError:
             network = network.ordered(layer.orders[0] for layer in network.layers)
     progress(_TRYING)

@@ -6,7 +6,10 @@ import pytest
 from hypercast import Device, Model, Trainer
 from hypercast.host.compiler import compiled_edges
 from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.runtime.sampled_device import AHEAD_STEPS
 from hypercast.host.training import prepare
+from hypercast.host.training.description.sampling import Sampling
+from hypercast.host.training.sample_source import SampleSource
 from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.sample import Sample
@@ -72,3 +75,20 @@ def test_a_trainer_hands_it_on(compiled, rounded, monkeypatch):
         image = compile_job(trainer.initial, device.config, edges=trainer.edges)
     assert len(compiled) == len(rounded) == 1
     assert image.program == program
+
+
+@pytest.mark.parametrize(("batch", "micro_batches", "ahead"), [(1, 1, True), (20, 1, False),
+                                                               (1, 2, False)])
+def test_orders_are_chosen_for_the_steps_that_run(monkeypatch, batch, micro_batches, ahead):
+    """As devices compile them: features stay, and enough samples are worked ahead for."""
+    asked, choose_orders = [], prepare.choose_orders
+    monkeypatch.setattr(prepare, "choose_orders", lambda workload: (
+        asked.append(workload), choose_orders(workload))[1])
+    graph, recipe = small_graph(80), Recipe(normalisation="mean", micro_batches=micro_batches)
+    network = model_network("gcn", graph.features.shape[1], (4,), graph.classes)
+    source = SampleSource(graph, network, recipe, Sampling(
+        sampler="neighbours", batch=batch, fan_outs=(2,)))
+    prepare.prepare_sampled(source, network, recipe, CONFIG)
+    [workload] = asked
+    assert workload.resident and workload.pipelined == ahead == (
+        len(source) >= AHEAD_STEPS and micro_batches == 1)
