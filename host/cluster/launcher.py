@@ -20,8 +20,10 @@ _MAIN = "from hypercast.host.cli import main; main()"
 #: mpirun's own notices stand between two of these.
 _RULE = re.compile(r"-{60,}\s*")
 _ABORTING = "Abort is in progress"
-#: What its parts say of a process that is gone before it has made itself known to them.
-_UNREACHABLE = re.compile(r"\[[^\]]+\] PMIX ERROR: PMIX_ERR_UNREACH\b")
+#: What its parts say begins with a machine and a process.
+_INTERNAL = re.compile(r"\[[^\]\s]+:\d+[^\]]*\] ")
+#: They say this of a process that is gone before it has made itself known to them.
+_UNREACHABLE = "PMIX ERROR: PMIX_ERR_UNREACH"
 _KILLED = re.compile(r"process rank (\d+) .* signal (\d+) \((.*?)\)")
 _INSTALL = "install both: pip install 'hypercast[cluster]'"
 
@@ -102,7 +104,7 @@ def _passed_on(lines: Iterable[str], output: TextIO) -> tuple[bool, list[str]]:
     for line in lines:
         if _RULE.fullmatch(line):
             within = not within
-        elif within or line.startswith(_ABORTING) or _UNREACHABLE.match(line):
+        elif within or line.startswith(_ABORTING) or _INTERNAL.match(line):
             notices.append(line.strip())
         else:
             said = said or line.lower().startswith("error")
@@ -118,7 +120,7 @@ def _reason(notices: Sequence[str]) -> str:
         rank, number, name = killed.groups()
         return (f"the process of board {rank} was ended by signal {number} ({name}), and so all "
                 f"were; a run that is kept goes on from its last checkpoint with --resume")
-    if _UNREACHABLE.match(text):
+    if _UNREACHABLE in text:
         return ("a process ended while all of them were starting, and so all did; a run that is "
                 "kept goes on from its last checkpoint with --resume")
     return f"mpirun failed: {text or 'it said nothing'}; try mpirun -n 2 hostname"

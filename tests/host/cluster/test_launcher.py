@@ -46,6 +46,11 @@ def test_as_many_processes_as_boards(mpirun):
     ("[far:7] PMIX ERROR: PMIX_ERR_UNREACH in file ptl_base_connection_hdlr.c at line 121\n",
      "error: a process ended while all of them were starting, and so all did; a run that is kept "
      "goes on from its last checkpoint with --resume\n", 1),
+    (f"[far:7] PRTE ERROR: Broken pipe in file state.c\n[far:00007] [[1,0],2] it is gone\n{KILLED}",
+     "error: the process of board 2 was ended by signal 9 (Killed), and so all were; a run that is "
+     "kept goes on from its last checkpoint with --resume\n", 1),
+    ("[far:7] PRTE ERROR: Not found\n",
+     "error: mpirun failed: [far:7] PRTE ERROR: Not found; try mpirun -n 2 hostname\n", 1),
     (f"{RULE}no slots\n{RULE}", "error: mpirun failed: no slots; try mpirun -n 2 hostname\n", 1),
 ])
 def test_an_error_is_one_line(mpirun, text, printed, status):
