@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse
 
 from hypercast.host.benches.figure import Figure
+from hypercast.host.benches.study.traffic import PCIE
 from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.kept_edges import KeptEdges
 from hypercast.host.compiler.messages import Messages
@@ -56,8 +57,6 @@ _NODES, _ENDS, _ROOTS, _LENGTH = 2_800, 1_400, 950, 2
 _COVERAGE = 0.2
 #: Edges per second demanded of a thread, and most threads for which the device may not wait.
 _BAR, _MOST_THREADS = 10_000_000, 8
-#: Bytes per second of PCIe Gen3 x4, assumed: four fifths of the line's rate.
-_PCIE = 0.8 * 4 * 8e9 / 8 * 128 / 130
 #: Batches that are measured.
 _BATCHES = 40
 _THREADS = os.cpu_count() or 1
@@ -170,7 +169,7 @@ def _case(title: str, graph: Graph, sampler: _Neighbours,
                relation="<="),
         Figure(name=f"{title}: edges and send lists for the board", value=octets / 1e6,
                unit="MB/batch"),
-        Figure(name=f"{title}: their time on PCIe Gen3 x4", value=octets / _PCIE * 1e3,
+        Figure(name=f"{title}: their time on PCIe Gen3 x4", value=octets / PCIE * 1e3,
                unit="ms/batch")]
 
 

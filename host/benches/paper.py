@@ -15,7 +15,7 @@ from hypercast.host.benches.study.baseline import HP_GNN, like_ours, step_second
 from hypercast.host.benches.study.batch import SAMPLINGS, Batch
 from hypercast.host.benches.study.graphs import GRAPHS, GraphStatistics
 from hypercast.host.benches.study.sampling import ConfigurationModel
-from hypercast.host.benches.study.traffic import ours, textbook
+from hypercast.host.benches.study.traffic import PCIE, brought, ours, textbook
 from hypercast.host.cycle_model.orders import choose_orders
 from hypercast.host.cycle_model.prediction import Prediction, predict
 from hypercast.host.cycle_model.workload import Workload
@@ -53,7 +53,13 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
             named = f"{title}: {kind} {_NAMES[kind]}"
             ratios[kind].append(cycles / step.cycles)
             figures.append(Figure(name=named, value=ratios[kind][-1], unit="x", bar=BARS[kind]))
+        figures.append(Figure(
+            name=f"{title}: HP-GNN with our {_CONFIG.element_width} bits / ours", unit="x",
+            value=step_seconds(batch, widths, replace(
+                HP_GNN[sampling], element_bytes=_CONFIG.element_width // 8)) * _CLOCK
+            / step.cycles))
         figures += _words(title, workload, step, symmetric=sampling == "subgraph")
+        figures += _brought(title, workload, step, symmetric=sampling == "subgraph")
     figures += [Figure(name=f"{kind} geometric mean of {len(values)} rows",
                        value=statistics.geometric_mean(values), unit="x")
                 for kind, values in ratios.items()]
@@ -79,7 +85,8 @@ def _step(title: str, workload: Workload, step: Prediction) -> list[Figure]:
                unit="cycles"),
         Figure(name=f"{title}: most that a resource needs, {step.limit}", value=step.bound,
                unit="cycles"),
-        Figure(name=f"{title}: step", value=step.cycles / _CLOCK * 1e3, unit="ms")]
+        Figure(name=f"{title}: step at {_CLOCK / 1e6:.0f} MHz, assumed",
+               value=step.cycles / _CLOCK * 1e3, unit="ms")]
 
 
 def _words(title: str, workload: Workload, step: Prediction, *,
@@ -90,6 +97,15 @@ def _words(title: str, workload: Workload, step: Prediction, *,
         yield Figure(name=f"{title}: {what}", value=words, unit="words")
         yield Figure(name=f"{title}: {what}, textbook", value=more, unit="words")
         yield Figure(name=f"{title}: {what}, textbook / ours", value=more / words, unit="x")
+
+
+def _brought(title: str, workload: Workload, step: Prediction, *,
+             symmetric: bool) -> Iterator[Figure]:
+    """What a board would get for each batch, by PCIe."""
+    octets = brought(workload, symmetric=symmetric) * _CONFIG.word_width / 8
+    yield Figure(name=f"{title}: brought by a batch", value=octets / 1e6, unit="MB")
+    yield Figure(name=f"{title}: its time on PCIe Gen3 x4 / step",
+                 value=octets / PCIE / (step.cycles / _CLOCK))
 
 
 def _samples(name: str, graph: GraphStatistics) -> Iterator[Figure]:

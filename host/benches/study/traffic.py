@@ -12,7 +12,10 @@ from hypercast.host.cycle_model.prediction import Prediction
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.reference.network import COMBINE_FIRST
 
-__all__ = ["MemoryTraffic", "ours", "textbook"]
+__all__ = ["PCIE", "MemoryTraffic", "brought", "ours", "textbook"]
+
+#: Bytes per second of PCIe Gen3 x4, assumed: four fifths of the line's rate.
+PCIE = 0.8 * 4 * 8e9 / 8 * 128 / 130
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +98,26 @@ def textbook(workload: Workload, prediction: Prediction, *, symmetric: bool) -> 
         if symmetric and shape.aggregates_backwards:
             copies += _lists(workload, shape.number, False)
     return MemoryTraffic(moved=own.moved + round(2 * copies), stored=own.stored + round(copies))
+
+
+def brought(workload: Workload, *, symmetric: bool) -> int:
+    """Words that the host writes for a batch: edges, send lists and labels; and features, unless
+    they stay in memory.
+
+    Parameters
+    ----------
+    workload, symmetric
+        As of ``ours``.
+    """
+    config, vertices = workload.config, workload.vertices
+    words = vertices[-1] / config.info_rows
+    for shape in _shapes(workload):
+        words += _lists(workload, shape.number, False)
+        if not symmetric and shape.aggregates_backwards:
+            words += _lists(workload, shape.number, True)
+        if shape.number == 1 and not workload.indexed:
+            words += shape.sources * shape.inputs
+    return round(words)
 
 
 def _shapes(workload: Workload) -> list[_Shape]:
