@@ -52,8 +52,8 @@ _ARRAY_START, _BUFFER_START, _BYPASS_START = 3, 3, 6
 _REDUCE, _BROADCAST = 4, 2
 #: Cycles from DRAIN's start to its first row, and those of a mask's reader that they hide.
 _DRAIN_START, _MASK_HIDDEN = 14, 6
-#: Cycles of LOSS's four stages, but for those that a row's groups take, and its trees: one of maxima
-#: and one of sums, with a register every two levels.
+#: Cycles of LOSS's four stages, but for those that a row's groups take, and its trees: of maxima
+#: and of sums, with a register every two levels.
 _LOSS_STAGES, _LOSS_TREES = 38, 2
 #: Cycles of an UPDATE from its state to its first element, and from the last one to its write.
 _UPDATE_ENDS = 9
