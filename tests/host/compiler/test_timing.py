@@ -22,7 +22,7 @@ COUNTS = {"streams": 5, "total_rows": 600, "messages": 550, "edges": 900, "total
 NOTED = {
     "test": "523bc3e3c455",
     "one core": "d3ecb934118f",
-    "wide": "f68b53f06573",
+    "wide": "26a30f5cfbbc",
     "slow": "546c55407474",
     "stalls": "7b6b1cf9e6e8",
     "large": "a86b58d676c5",
