@@ -50,11 +50,11 @@ def bursts_under_way(config: Config) -> int:
 
 
 def group_size(config: Config) -> int:
-    """Logits that LOSS works on in a cycle: a panel of narrow chips, a part of one of wide ones.
+    """Logits that LOSS works on in a cycle: a panel of narrow chips, half of one of wide ones.
 
-    A lane takes much area, and few steps wait for LOSS.
+    A lane takes much area. Chips with many lanes have little else to do while they wait for LOSS.
     """
-    return min(config.lanes, 4)
+    return max(min(config.lanes, 4), config.lanes // 2)
 
 
 def refill_words(config: Config) -> int:

@@ -22,10 +22,12 @@ from hypercast.host.cycle_model.workload import Workload
 from hypercast.reference.network import Network
 from hypercast.rtl.config import PRESETS
 
-__all__ = ["BARS", "run"]
+__all__ = ["BARS", "MEAN_BARS", "run"]
 
 #: Speed-up demanded on every row: the paper's largest, and 1 less what perfect overlap ignores.
-BARS = {"(a)": 1.81, "(b)": 0.85}
+BARS = {"(a)": 1.81, "(b)": 0.90}
+#: Speed-up demanded in the geometric mean of all rows.
+MEAN_BARS = {"(b)": 1.05}
 _NAMES = {"(a)": "HP-GNN / ours", "(b)": "its formulas with our resources / ours"}
 _CONFIG = PRESETS["vcu128"]
 #: Cycles per second, assumed: no board has run yet.
@@ -61,7 +63,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
         figures += _words(title, workload, step, symmetric=sampling == "subgraph")
         figures += _brought(title, workload, step, symmetric=sampling == "subgraph")
     figures += [Figure(name=f"{kind} geometric mean of {len(values)} rows",
-                       value=statistics.geometric_mean(values), unit="x")
+                       value=statistics.geometric_mean(values), unit="x", bar=MEAN_BARS.get(kind))
                 for kind, values in ratios.items()]
     for name, graph in GRAPHS.items():
         progress(f"sampling {name}")

@@ -16,8 +16,10 @@ __all__ = ["run"]
 GRAPH, HIDDEN = (16_000, 120_000, 128, 16), 128
 #: Lanes whose efficiency is measured, and of the chips whose scaling is.
 LANES, SCALED = (4, 8, 16), 8
-#: The cores of preset vcu128, with more ejection ports and larger buffers than fit its FPGA.
-_CHIP = PRESETS["vcu128"].replace(eject=4, operand_words=32768, bypass_rows=8192, edge_buffer=8)
+#: The cores of preset vcu128, with more planes, more ejection ports and larger buffers than fit its
+#: FPGA.
+_CHIP = PRESETS["vcu128"].replace(
+    planes=4, eject=4, operand_words=32768, bypass_rows=8192, edge_buffer=8)
 #: Efficiency demanded on the synthetic graph and on Cora.
 _BAR, _CORA_BAR = 0.80, 0.60
 _ARRAY_BAR, _REDUCTION_BAR, _SCALING_BAR = 0.95, 0.05, 14.0

@@ -29,6 +29,8 @@ _BUFFERS = dict.fromkeys(isa.DrainSource, isa.largest(isa.Opcode.DRAIN, "buffer"
 #: Shares of an instruction's cycles for which its engine is kept idle for one of a longer path: one
 #: that can be issued, and one that waits only for what an engine can do next.
 _PATIENCE = ((0.0, 0.0), (0.2, 0.4), (0.5, 0.4), (1.0, 0.7))
+#: The same, more patient, that are tried with the paths as they are.
+_MORE_PATIENCE = ((0.2, 1.5), (0.2, 2.0), (2.0, 0.4))
 #: Instructions of an engine, those of longest path, that are compared in each step.
 _CANDIDATES = 8
 #: How many different paths are tried.
@@ -47,7 +49,8 @@ def issue_orders(
     program : list of Instruction
         With dependencies and paths.
     trials : int
-        How many different paths are tried, each with every patience; fewer if the program is long.
+        How many different paths are tried, each with several degrees of patience; fewer if the
+        program is long.
 
     Yields
     ------
@@ -56,7 +59,7 @@ def issue_orders(
     """
     generator = random.Random(0)
     for trial in range(max(1, min(trials, _EFFORT // max(1, len(program))))):
-        for patience, foresight in _PATIENCE:
+        for patience, foresight in (*_PATIENCE, *(() if trial else _MORE_PATIENCE)):
             paths = {instruction: instruction.path if not trial else
                      instruction.path * generator.randrange(*_CHANGES) for instruction in program}
             order, controller = _schedule(program, paths, patience, foresight)

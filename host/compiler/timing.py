@@ -52,8 +52,9 @@ _ARRAY_START, _BUFFER_START, _BYPASS_START = 3, 3, 6
 _REDUCE, _BROADCAST = 4, 2
 #: Cycles from DRAIN's start to its first row, and those of a mask's reader that they hide.
 _DRAIN_START, _MASK_HIDDEN = 14, 6
-#: Cycles of LOSS's four stages, but for those that a row's groups take.
-_LOSS_STAGES = 40
+#: Cycles of LOSS's four stages, but for those that a row's groups take, and its trees: of maxima
+#: and of sums, with a register every two levels.
+_LOSS_STAGES, _LOSS_TREES = 38, 2
 #: Cycles of an UPDATE from its state to its first element, and from the last one to its write.
 _UPDATE_ENDS = 9
 #: Cycles of a refresh of a channel that stalls, share of those without one, share in which it moves
@@ -335,11 +336,13 @@ class Timing:
         its maximum and its sum.
         """
         words = vertices * panels
-        groups = math.ceil(classes / group_size(self._config))
+        size = group_size(self._config)
+        groups = math.ceil(classes / size)
+        stages = _LOSS_STAGES + _LOSS_TREES * (size.bit_length() // 2)
         own = max(self._words(rows * panels), rows * max(groups, row_interval(self._config)))
         first = (panels - 1) * min(rows, BURST) + 2 * groups
         return self._duration(
-            self._read + _LOSS_STAGES + first + own + self._write, visible=self._write,
+            self._read + stages + first + own + self._write, visible=self._write,
             words=(rows * panels, rows * panels),
             work={"vector_words": words, "features_read": words, "gradients_written": words})
 

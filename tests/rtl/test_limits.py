@@ -7,7 +7,7 @@ from hypercast.rtl.limits import BURST, CLASSES, QUOTIENT_CYCLES, group_size, ro
 
 
 @pytest.mark.parametrize(("lanes", "size", "interval"), [
-    (2, 2, QUOTIENT_CYCLES), (4, 4, 1), (8, 4, 1), (16, 4, 1)])
+    (2, 2, QUOTIENT_CYCLES), (4, 4, 1), (8, 4, 1), (16, 8, 1)])
 def test_what_follows_from_lanes(lanes, size, interval):
     config = PRESETS["test"].replace(lanes=lanes)
     assert (group_size(config), row_interval(config)) == (size, interval)

@@ -21,6 +21,12 @@ def test_every_row_has_both_verdicts(figures):
         assert sum(figure.bar == bar for figure in figures) == 2
 
 
+def test_means_have_verdicts(figures):
+    bars = {figure.name.split()[0]: figure.bar for figure in figures
+            if "geometric mean" in figure.name}
+    assert bars == {"(a)": None, "(b)": 1.05}
+
+
 def test_hp_gnn_as_configured_is_beaten(figures):
     assert all(figure.passed for figure in figures if figure.bar == paper.BARS["(a)"])
 

@@ -1,5 +1,7 @@
 """Orders are those of the shortest schedule found, and never run out of buffers."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from hypercast.host.compiler import issue_order
@@ -48,6 +50,7 @@ def test_an_engine_waits_for_the_longer_path():
 
 def test_without_patience_it_would_not(monkeypatch):
     monkeypatch.setattr(issue_order, "_PATIENCE", ((0.0, 0.0),))
+    monkeypatch.setattr(issue_order, "_MORE_PATIENCE", ())
     schedule = Schedule()
     add_late_product(schedule)
     order = ordered(schedule)
@@ -58,10 +61,21 @@ def test_without_patience_it_would_not(monkeypatch):
 def test_an_engine_waits_for_what_another_is_about_to_do(foresight, later, monkeypatch):
     """The long product could begin before the one that makes the urgent one's operand is issued."""
     monkeypatch.setattr(issue_order, "_PATIENCE", ((1.0, foresight),))
+    monkeypatch.setattr(issue_order, "_MORE_PATIENCE", ())
     schedule = Schedule(trials=1)
     add_late_product(schedule, between=60)
     order = ordered(schedule)
     assert max("filler", "urgent", key=order.index) == later
+
+
+@pytest.mark.parametrize(("trials", "orders"), [(1, 7), (3, 15)])
+def test_most_patience_is_tried_with_the_paths_as_they_are(trials, orders, monkeypatch):
+    """Four degrees with each of the paths, and three more with the first."""
+    tried = []
+    monkeypatch.setattr(issue_order, "_schedule", lambda program, paths, patience, foresight: (
+        tried.append((patience, foresight)), SimpleNamespace(buffers={})))
+    assert len(list(issue_order.issue_orders([], trials))) == orders
+    assert all(tried.count(one) == 1 for one in ((0.2, 1.5), (0.2, 2.0), (2.0, 0.4)))
 
 
 @pytest.mark.parametrize("sums", [2, 3, 5])

@@ -22,10 +22,10 @@ COUNTS = {"streams": 5, "total_rows": 600, "messages": 550, "edges": 900, "total
 NOTED = {
     "test": "523bc3e3c455",
     "one core": "d3ecb934118f",
-    "wide": "956f87983d9b",
+    "wide": "26a30f5cfbbc",
     "slow": "546c55407474",
     "stalls": "7b6b1cf9e6e8",
-    "large": "4e5dafc0ed83",
+    "large": "a86b58d676c5",
 }
 
 

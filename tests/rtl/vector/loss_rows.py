@@ -21,7 +21,7 @@ ROWS, _GROUPS = 30, 3
 SHIFT = 18
 CONFIGS = pytest.mark.parametrize("config", [
     PRESETS["test"].replace(lanes=lanes, element_width=width)
-    for lanes, width in ((8, 16), (2, 8), (4, 8))], ids=["8x16", "2x8", "4x8"])
+    for lanes, width in ((8, 16), (2, 8), (4, 8), (16, 8))], ids=["8x16", "2x8", "4x8", "16x8"])
 #: Chances that a source idles and that a sink stalls.
 PRESSURE = pytest.mark.parametrize("idle, stall", [(0.0, 0.0), (0.4, 0.1), (0.1, 0.6)])
 EITHER = pytest.mark.parametrize("sigmoid", [False, True], ids=["softmax", "sigmoid"])

@@ -3,6 +3,7 @@
 import numpy as np
 
 from hypercast.rtl.config import PRESETS
+from hypercast.rtl.limits import group_size
 from hypercast.rtl.vector.gradient_words import GradientWords
 from tests.bench import get, put, run
 from tests.rtl.vector.group_cases import GROUP_SHAPES, IDLES
@@ -16,7 +17,7 @@ _ROWS = 12
 def test_rows(lanes, element_width, groups, idle, stall):
     config = PRESETS["test"].replace(lanes=lanes, element_width=element_width)
     rng = np.random.default_rng(groups)
-    size = min(lanes, 4)
+    size = group_size(config)
     count = groups * size
     panels = -(-count // lanes)
     half = 1 << element_width - 1
