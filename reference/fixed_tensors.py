@@ -112,7 +112,7 @@ class FixedTensors:
         name : Tensor
             The result.
         bits, base : int
-            Its accumulators fit in so many bits and a sign, and have this exponent.
+            How many bits its accumulators fit in, besides a sign, and their exponent.
         """
         entry, first = self._entry_of(name), self.opens(name)
         least = self._least.get(entry, MINIMUM_EXPONENT) if first else self.exponents[name]
