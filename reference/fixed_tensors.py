@@ -90,7 +90,7 @@ class FixedTensors:
         """Requantize accumulators of exponent ``base``, scaled by what ``dropout`` asks for."""
         base += dropout.exponent if dropout else 0
         if self._calibrating:
-            self._calibrate(name, bit_length(sums), base)
+            self.calibrate(name, bit_length(sums), base)
         else:
             self.exponents.settle(name, base, bit_length(sums), name.of_training,
                                   opens=self.opens(name))
@@ -102,8 +102,18 @@ class FixedTensors:
         self.mantissas[name], saturated = requantize(sums, shift, self._width)
         self.saturations[name] += saturated
 
-    def _calibrate(self, name: Tensor, bits: int, base: int) -> None:
-        """Choose the exponent; an entry that others have keeps the largest."""
+    def calibrate(self, name: Tensor, bits: int, base: int) -> None:
+        """Choose the exponent of a result from its own size, in a program that is ``calibrated``.
+
+        An entry that others have keeps the largest.
+
+        Parameters
+        ----------
+        name : Tensor
+            The result.
+        bits, base : int
+            How many bits its accumulators fit in, besides a sign, and their exponent.
+        """
         entry, first = self._entry_of(name), self.opens(name)
         least = self._least.get(entry, MINIMUM_EXPONENT) if first else self.exponents[name]
         self.exponents.calibrate(name, base, bits)

@@ -1,25 +1,41 @@
 """Evaluates parameters that were trained elsewhere."""
 
-from collections.abc import Mapping
-
-from hypercast.reference.array_types import IntArray
 from hypercast.reference.fixed_passes import FixedPasses
 from hypercast.reference.metrics import Metrics
-from hypercast.reference.tensor import Tensor
+from hypercast.reference.network import Network
+from hypercast.reference.recipe import Recipe
+from hypercast.reference.sample import Sample
+from hypercast.reference.training_state import TrainingState
 
 __all__ = ["Judge"]
 
 
 class Judge(FixedPasses):
-    """Forward passes of any parameters, such as those trained on samples, on a whole graph."""
+    """Forward passes of any parameters, such as those trained on samples, on a whole graph.
 
-    def judge(self, masters: Mapping[Tensor, IntArray]) -> Metrics:
+    Parameters
+    ----------
+    network, recipe, sample
+        As of ``FixedPasses``; the sample is the graph.
+    """
+
+    def __init__(self, network: Network, recipe: Recipe, sample: Sample) -> None:
+        super().__init__(network, recipe, sample)
+        self._given = self.exponents.entries()
+
+    def judge(self, state: TrainingState) -> Metrics:
         """``Metrics`` of a pass without dropout, with exponents chosen from the pass itself.
 
         Parameters
         ----------
-        masters : dict
-            Master weights by parameter.
+        state : TrainingState
+            Has the parameters.
         """
-        self.round_weights(masters)
+        self.begin_judging(state)
         return self.metrics(self.calibrated(self.forward))
+
+    def begin_judging(self, state: TrainingState) -> None:
+        """Round the parameters of a state, and forget the exponents of passes before."""
+        self.exponents.load(self._given)
+        self.round_weights({
+            name: arrays["master"] for name, arrays in state.parameters.items()})

@@ -16,8 +16,8 @@ _FIRST, _COLUMN = 404, 64
 
 
 def draw() -> Drawing:
-    """A router of preset ``vcu128``; the paths are those that ``routing`` can use."""
-    config = PRESETS["vcu128"]
+    """A router of preset ``cora``; the paths are those that ``routing`` can use."""
+    config = PRESETS["cora"]
     drawing = Drawing(800, 664, "A router: input buffers, the outputs each can use, an arbiter at "
                                 "each output")
     sides = routing.arrivals(config.dimensions)

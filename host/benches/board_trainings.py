@@ -28,7 +28,8 @@ _MAIN = "from hypercast.host.benches.board_trainings import main; main()"
 _SECONDS = 600
 #: The chip that boards have, if it is one, with room for these trainings.
 _PRESET = "test"
-_ROOM = {"channel_words": 16384, "program_rows": 1024, "weight_rows": 1024, "tensors": 64}
+_ROOM: dict[str, Any] = {"channel_words": 16384, "program_rows": 1024, "weight_rows": 1024,
+                         "tensors": 64}
 
 
 def state_digest(state: TrainingState) -> str:

@@ -11,7 +11,7 @@ from hypercast.host.commands.number_types import COUNTS, REAL, REALS, SPLIT, Num
 from hypercast.host.commands.options import Command, parse_overrides
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.description import Description, load_description
-from hypercast.host.training.description.device import Device
+from hypercast.host.training.description.device import EVALUATORS, ON_HOST, Device
 from hypercast.host.training.description.document import SUFFIXES
 from hypercast.host.training.description.model import ORDERS, Model
 from hypercast.host.training.description.recipe import recipe_values
@@ -136,6 +136,9 @@ _OPTIONS = (
             help="Configuration of the chip."),
     _option("device", "elements", type=click.Choice([8, 16]),
             help="Bits of a tensor element.  [default: the preset's]"),
+    _option("device", "evaluate_on", type=click.Choice(EVALUATORS),
+            help="What evaluates on the whole graph after an epoch, with --sampler and a chip; the "
+                 f"bits are the same.  [default: {ON_HOST}]"),
 )
 
 

@@ -56,13 +56,13 @@ class CompiledEdges:
     @classmethod
     def of(cls, network: Network, edges: Sequence[SparseArray], root_weight: int, config: Config, *,
            strips: Sequence[Sequence[Strip]] | None = None, symmetric: bool = True,
-           known: "CompiledEdges | None" = None,
+           known: "CompiledEdges | None" = None, trained: bool = True,
            progress: Callable[[str], None] = lambda text: None) -> Self:
         """Compile what a network uses of some matrices.
 
         Parameters
         ----------
-        network, edges, root_weight, symmetric
+        network, edges, root_weight, symmetric, trained
             As of ``edge_matrices``.
         config : Config
             Configuration of the chip.
@@ -80,7 +80,8 @@ class CompiledEdges:
                 for one in (known.matrices if known else ()) if not one.edges.root
                 for strip, messages in one.strips}
         found = []
-        for one in edge_matrices(network, edges, root_weight, symmetric=symmetric):
+        for one in edge_matrices(network, edges, root_weight, symmetric=symmetric,
+                                 trained=trained):
             parts = strips[one.result] if strips else strips_of(one.matrix.shape[0], config)
             compiled = []
             for number, strip in enumerate(parts, 1):
@@ -110,6 +111,14 @@ class CompiledEdges:
         """What was compiled for layers whose matrices are not the first one's, which is another."""
         return replace(self, edges=(matrix, *self.edges[1:]), matrices=tuple(
             one for one in self.matrices if all(layer > 1 for layer, _ in one.edges.uses)))
+
+    def forward(self, layers: range) -> Self:
+        """What of it some layers (from 1) use in a forward pass."""
+        found = ((one, tuple((number, way) for number, way in one.edges.uses
+                             if number in layers and not way)) for one in self.matrices)
+        return replace(self, matrices=tuple(
+            CompiledMatrix(one.edges._replace(uses=uses), one.strips)
+            for one, uses in found if uses))
 
     def used_by(self, network: Network) -> Self:
         """What of it a network with other orders of its layers uses."""

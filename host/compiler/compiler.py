@@ -15,12 +15,11 @@ from hypercast.host.compiler.label_list import LabelFormat, fill_labels
 from hypercast.host.compiler.layout import NEXT_ENTRIES, SUMS, SUMS_AHEAD, Layout
 from hypercast.host.compiler.lowering import Program
 from hypercast.host.compiler.memory_map import CapacityError, require_capacity
-from hypercast.host.compiler.packing import pack_rows
 from hypercast.host.compiler.reduction import gradient_digits
 from hypercast.host.compiler.sample_plan import Capacity, SamplePlan
 from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.size_limits import check_sizes
-from hypercast.host.compiler.state import store_state, weight_rows
+from hypercast.host.compiler.state import store_state, weight_bank
 from hypercast.host.compiler.verification import verify
 from hypercast.host.compiler.weights import Weights
 from hypercast.reference.array_types import IntArray
@@ -32,7 +31,8 @@ from hypercast.reference.update_rules import UpdateRules
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Opcode, Split, decode, encode
 
-__all__ = ["compile_job", "compile_sampled", "updates_at", "with_sample"]
+__all__ = ["check_model", "compile_job", "compile_sampled", "split_sizes", "updates_at",
+           "with_sample"]
 
 _SMALLER_SAMPLES = "take smaller samples: --batch, --fan-outs"
 
@@ -73,7 +73,7 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
         first; or if they are to stay, but the sample does not say of what it is; or if a step in
         pieces is to work ahead.
     """
-    _check(model, config)
+    check_model(model, config)
     if pieces and ahead:
         raise ValueError("a step in pieces does not work ahead; leave out pieces or ahead")
     origin = model.sample.origin if resident else None
@@ -95,10 +95,6 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
     images = plan.images(model.sample, model.sample, memory.regions)
     features.fill(memory, images)
     fill_labels(model.sample, labels, images, config)
-    bank, parameters = np.zeros((layout.weight_rows, config.lanes), np.int64), model.operands()
-    for name, place in weights.items():
-        operands = weight_rows(_matrix(parameters[name]), place, config)
-        bank[place.base:place.base + len(operands)] = operands
     _fill_state(model, weights, images, config)
 
     exponents = {name: exponent for name, (exponent, _) in model.state.exponents.items()}
@@ -131,8 +127,8 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
         entries=entries, phases=program.phases,
         updates=tuple(schedule.labels), tensors=tensors, exponents=exponents,
         regions=memory.regions, images=images,
-        weights=weights, weight_bank=pack_rows(bank, config),
-        split_sizes=_split_sizes(model.sample), **plan.traffic)
+        weights=weights, weight_bank=weight_bank(model.operands(), weights, config),
+        split_sizes=split_sizes(model.sample), **plan.traffic)
     for row, word in updates_at(job, model.rules(), 0):
         words[row] = word
     verify(job)
@@ -193,7 +189,7 @@ def with_sample(job: Job, sample: Sample, following: Sample | None = None) -> Jo
     fill_labels(sample, job.labels, images, job.config)
     return replace(job, rows=sample.rows, row_table=row_table, images=images,
                    exponents=job.exponents | _exponents(sample, following, job.exponents),
-                   split_sizes=_split_sizes(sample))
+                   split_sizes=split_sizes(sample))
 
 
 def updates_at(job: Job, rules: UpdateRules, step: int) -> Iterator[tuple[int, int]]:
@@ -204,7 +200,15 @@ def updates_at(job: Job, rules: UpdateRules, step: int) -> Iterator[tuple[int, i
         yield row, encode(Opcode(fields.pop("opcode")), **fields)
 
 
-def _check(model: InitialModel, config: Config) -> None:
+def check_model(model: InitialModel, config: Config) -> None:
+    """Refuse a model that no program of a configuration trains or evaluates.
+
+    Raises
+    ------
+    CapacityError
+        If the sample or the network is too large, or the configuration has other elements, or lacks
+        the optimiser's unit.
+    """
     if model.recipe.element_width != config.element_width:
         raise CapacityError(
             f"the model has {model.recipe.element_width}-bit elements, the configuration "
@@ -246,7 +250,8 @@ def _exponents(sample: Sample, following: Sample, names: Container[Tensor]) -> d
     return {name: exponent for name, exponent in found.items() if name in names}
 
 
-def _split_sizes(sample: Sample) -> tuple[int, ...]:
+def split_sizes(sample: Sample) -> tuple[int, ...]:
+    """Number of training, validation and test vertices."""
     return tuple(int(np.count_nonzero(sample.splits == split))
                  for split in (Split.TRAIN, Split.VALIDATION, Split.TEST))
 

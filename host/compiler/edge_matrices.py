@@ -38,7 +38,7 @@ class EdgeMatrix(NamedTuple):
 
 
 def edge_matrices(network: Network, matrices: Sequence[SparseArray], root_weight: int, *,
-                  symmetric: bool) -> list[EdgeMatrix]:
+                  symmetric: bool, trained: bool = True) -> list[EdgeMatrix]:
     """List the ``EdgeMatrix`` es of a step.
 
     Parameters
@@ -52,6 +52,8 @@ def edge_matrices(network: Network, matrices: Sequence[SparseArray], root_weight
     symmetric : bool
         Whether one matrix serves both ways if it is its own transpose. If not, all samples of a
         training have the same list, but for the matrices.
+    trained : bool
+        Whether there is a backward pass; if not, nothing is used by it.
     """
     layers_of: dict[int, list[int]] = {}
     for number, matrix in enumerate(matrices, 1):
@@ -62,7 +64,8 @@ def edge_matrices(network: Network, matrices: Sequence[SparseArray], root_weight
         tag = str(numbers[0]) if len(layers_of) > 1 else ""
         matrix, below, above = matrices[numbers[0] - 1], numbers[0] - 1, numbers[0]
         forward, backward = (
-            tuple((number, way) for number in numbers if _aggregates(network, number, way))
+            tuple((number, way) for number in numbers
+                  if (trained or not way) and _aggregates(network, number, way))
             for way in (False, True))
         transposed = matrix.T.tocsr() if backward else None
         if backward and symmetric and square and _equal(matrix, transposed):
@@ -72,7 +75,8 @@ def edge_matrices(network: Network, matrices: Sequence[SparseArray], root_weight
         if backward:
             found.append(EdgeMatrix(f"A{tag}^T", transposed, below, above, backward))
         if root_weight:
-            found += _roots(root_weight, matrix.shape, tag, numbers, square=square)
+            found += [one for one in _roots(root_weight, matrix.shape, tag, numbers, square=square)
+                      if trained or not one.uses[0][1]]
     return found
 
 

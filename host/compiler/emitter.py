@@ -269,22 +269,27 @@ class Emitter:
 
     def loss(self, phase: int, logits: Tensor, gradient: Tensor, classes: int, *,
              train: bool) -> None:
-        """Loss and metrics; with ``train``, also the gradient of the logits."""
+        """Loss and metrics; with ``train``, also the gradient of the logits.
+
+        Without, that need not have a place.
+        """
         region, vertices = self.regions[logits], self.operands.vertices_of(logits)
         panels = region.panels
-        # It writes all strips of rows, and can keep a single panel.
-        whole = panels == len(vertices.strips) == 1
-        written = self.operands.result(gradient, Piece(0, vertices.strips[0])) if whole else Use(
-            {}, writes=self.operands.parts(gradient, range(panels)))
-        fields = written.fields if train else {}
+        written = Use({})
+        if train:
+            # It writes all strips of rows, and can keep a single panel.
+            whole = panels == len(vertices.strips) == 1
+            written = self.operands.result(gradient, Piece(0, vertices.strips[0])) if whole else \
+                Use({}, writes=self.operands.parts(gradient, range(panels)))
         self.schedule.add(
-            Opcode.LOSS, self.labels._asdict() | fields, phase=phase,
+            Opcode.LOSS, self.labels._asdict() | written.fields, phase=phase,
             duration=self.timing.loss(vertices.count, vertices.rows, panels, classes),
             reads=self.operands.parts(logits, range(panels)),
-            writes=written.writes if train else (),
+            writes=written.writes,
             vertices=vertices.entry, channel=region.channel, address=region.address,
             stride=region.stride, panels=panels, classes=classes,
-            info=self.regions[LABELS].address, destination=self.regions[gradient].address,
+            info=self.regions[LABELS].address,
+            destination=self.regions[gradient].address if gradient in self.regions else 0,
             a=self.tensor(logits), o=self.tensor(gradient), peak_of=self.tensor(gradient),
             open=train, headroom=self.headroom(gradient), train=train)
 

@@ -74,7 +74,7 @@ class Layout:
            labels: LabelFormat, *, words: IntArray | None = None,
            edges: Callable[[MemoryMap], None] = lambda memory: None, adam: bool = False,
            ahead: bool = False, twice: bool = False, kept: bool = False,
-           feature_rows: int | None = None) -> Self:
+           feature_rows: int | None = None, evaluated: range = range(0)) -> Self:
         """Place everything but the input features.
 
         Parameters
@@ -91,6 +91,9 @@ class Layout:
             Whether there is room for sums of gradients, beside the optimiser's state.
         feature_rows : int, optional
             Rows of input features that the largest core holds, if they are not those of the input.
+        evaluated : range
+            Layers (from 1) that are only evaluated: there is no room for others, for gradients,
+            and for the optimiser's state. If empty, all layers are trained.
 
         Raises
         ------
@@ -104,7 +107,10 @@ class Layout:
                              f"{network.layers[0].order}")
         rows = [level.rows for level in vertices]
         memory = MemoryMap(config, [feature_rows or rows[0], *rows[1:]])
-        place_tensors(network, memory, config)
+        if evaluated:
+            _place_forward(network, memory, evaluated)
+        else:
+            place_tensors(network, memory, config)
         if ahead:
             memory.matrix(SUMS_AHEAD, memory[SUMS].channel, network.features)
         edges(memory)
@@ -112,7 +118,8 @@ class Layout:
             memory.labels(labels.records(network.classes, config), name)
         read = (vertices[0].rows * -(-network.features // config.lanes) if words is None
                 else int(words.sum(axis=1).max()))
-        weights, weight_rows = place_weights(network, memory, config, read, adam=adam, kept=kept)
+        weights, weight_rows = place_weights(
+            network, memory, config, read, adam=adam, kept=kept, evaluated=evaluated)
         return cls(network=network, config=config, vertices=vertices, labels=labels,
                    memory=memory, weights=weights, weight_rows=weight_rows, words=words,
                    ahead=ahead)
@@ -154,21 +161,36 @@ def place_tensors(network: Network, memory: MemoryMap, config: Config) -> None:
     """Allocate matrices and masks: operands that meet lie in different channels."""
     for number, layer in enumerate(network.layers, 1):
         last = number == len(network.layers)
-        forward, backward = _products(network, number)
-        # What is aggregated first is multiplied while more is aggregated. LOSS writes to channel 1.
-        summed = int(layer.order == AGGREGATE_FIRST and not last)
-        for name, columns in forward:
-            _place(memory, name, summed, columns)
-        outputs = Tensor(Kind.LOGITS if last else Kind.HIDDEN, number)
-        _place(memory, outputs, 0, layer.features_out)
-        # Where dZ is only sent, it leaves channel 1 to edges and dT.
+        _place_outputs(network, memory, number)
+        # Where dZ is only sent, it leaves channel 1 to edges and dT. Sums that lie there meet it.
         sent = layer.order == COMBINE_FIRST and not layer.root and not last
+        summed = layer.order == AGGREGATE_FIRST and not last
         memory.matrix(Tensor(Kind.GRADIENT, number), 0 if sent or summed else 1,
                       layer.features_out)
-        for name, columns in backward:
+        for name, columns in _products(network, number)[1]:
             memory.matrix(name, 1, columns)
         if not last:
             memory.packed(Tensor(Kind.MASK, number), 1, config.mask_rows, layer.features_out)
+
+
+def _place_forward(network: Network, memory: MemoryMap, numbers: range) -> None:
+    """Allocate the matrices that some layers make in a forward pass, and what they are made of."""
+    for number in numbers:
+        for weight in network.weights(number):
+            read = Tensor(Kind.HIDDEN, weight.source)
+            if weight.source and read not in memory.regions:
+                _place(memory, read, 0, network.layers[weight.source - 1].features_out)
+        _place_outputs(network, memory, number)
+
+
+def _place_outputs(network: Network, memory: MemoryMap, number: int) -> None:
+    """Allocate the matrices that a layer makes in a forward pass."""
+    layer, last = network.layers[number - 1], number == len(network.layers)
+    # What is aggregated first is multiplied while more is aggregated. LOSS writes to channel 1.
+    summed = int(layer.order == AGGREGATE_FIRST and not last)
+    for name, columns in _products(network, number)[0]:
+        _place(memory, name, summed, columns)
+    _place(memory, Tensor(Kind.LOGITS if last else Kind.HIDDEN, number), 0, layer.features_out)
 
 
 def _place(memory: MemoryMap, name: Tensor, channel: int, columns: int) -> None:
@@ -198,22 +220,26 @@ def _products(network: Network, number: int) -> tuple[Shapes, Shapes]:
 
 
 def place_weights(network: Network, memory: MemoryMap, config: Config, words: int, *,
-                  adam: bool = False, kept: bool = False) -> tuple[dict[Tensor, Weights], int]:
+                  adam: bool = False, kept: bool = False,
+                  evaluated: range = range(0)) -> tuple[dict[Tensor, Weights], int]:
     """Give every parameter its weight bank rows and its state's region; returns rows used.
 
     ``words`` as in ``plan_reductions``. With ``adam``, state has second moments. With ``kept``,
-    there is room for sums of gradients beside it.
+    there is room for sums of gradients beside it. Of layers that are only ``evaluated``, if there
+    are any, parameters have no state, and others have no place.
     """
     weights: dict[Tensor, Weights] = {}
     base = 0
     portions = plan_reductions(network, config, words)
     for number, layer in enumerate(network.layers, 1):
+        if evaluated and number not in evaluated:
+            continue
         panels = -(-layer.features_out // config.lanes)
         shapes = [(weight.name, weight.shape[0], -(-weight.shape[0] // config.lanes) * config.lanes)
                   for weight in network.weights(number)]
         for name, features, height in (*shapes, (Tensor(Kind.BIAS, number), 1, 1)):
             rows = panels * height
-            values = (3 if adam else 2) + (2 if kept else 0)
+            values = 0 if evaluated else (3 if adam else 2) + (2 if kept else 0)
             state = memory.words(f"state of {name}", 1,
                                  -(-rows // config.cores) * values * config.state_words)
             weights[name] = Weights(
@@ -236,7 +262,7 @@ def place_operands(config: Config, network: Network, memory: MemoryMap,
 
 
 def _left_operands(network: Network, memory: MemoryMap, inputs: Parts) -> Iterator[Parts]:
-    """The matrices that the array reads more than once."""
+    """The matrices that the array reads more than once, of those that have a place in memory."""
     if network.layers[0].order != AGGREGATE_FIRST:
         yield inputs
     names: list[Tensor] = []
@@ -249,7 +275,7 @@ def _left_operands(network: Network, memory: MemoryMap, inputs: Parts) -> Iterat
         if number > 1:
             direct = layer.order == COMBINE_FIRST and not network.sums_gradients(number)
             names.append(Tensor(Kind.COMBINED_GRADIENT if direct else Kind.GRADIENT, number))
-    for name in dict.fromkeys(names):
+    for name in dict.fromkeys(name for name in names if name in memory.regions):
         region = memory[name]
         yield Parts.dense(name, region.panels, region.stride)
 
@@ -259,7 +285,8 @@ def _bypassed_panels(network: Network, memory: MemoryMap,
     """Rows to be sent, and right operands of gradients, of matrices that are not tiled.
 
     If not all fit: chaining gains most where a matrix is a panel or two, in the last layers;
-    gradients gain most where the array takes most panels, in the first.
+    gradients gain most where the array takes most panels, in the first. What has no place in
+    memory, as gradients where nothing is trained, takes none here.
     """
     last = len(network.layers)
     combines = [layer.order == COMBINE_FIRST for layer in network.layers]
@@ -280,7 +307,7 @@ def _bypassed_panels(network: Network, memory: MemoryMap,
     if any(len(rows.strips) > 1 for rows in vertices):
         return
     for target, names in ((Bypass.SEND, reversed(sent)), (Bypass.RIGHT, right)):
-        for name in names:
+        for name in filter(memory.regions.__contains__, names):
             # LOSS writes several panels row by row.
             if name != Tensor(Kind.GRADIENT, last) or memory[name].panels == 1:
                 yield target, name, memory[name].panels, memory[name].stride

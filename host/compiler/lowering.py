@@ -3,7 +3,7 @@
 Tensors are those of ``reference.fixed_passes``.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Self
@@ -158,17 +158,35 @@ class Program:
 
     def evaluate(self) -> None:
         """A forward pass without dropout, for its metrics."""
-        last, phase = len(self.network.layers), self._phase(PhaseKind.EVALUATE)
         self._forward(Pass.EVALUATION)
+        self.evaluate_loss()
+
+    def evaluate_loss(self) -> None:
+        """The rest of an evaluation, from its logits to its metrics."""
+        last, phase = len(self.network.layers), self._phase(PhaseKind.EVALUATE)
         self.emitter.loss(phase, Tensor(Kind.LOGITS, last, Pass.EVALUATION),
                           Tensor(Kind.GRADIENT, last), self.network.classes, train=False)
         self.emitter.halt(phase=phase, step=0)
+
+    def evaluate_apart(self, number: int) -> Iterator[Tensor]:
+        """A layer of an evaluation, with a program of its own for each tensor that is stored.
+
+        Each program is emitted when the name of its tensor is asked for.
+        """
+        for name in self._forward_tensors(number, Pass.EVALUATION):
+            self.emitter.halt(phase=self._phase(PhaseKind.EVALUATE), step=0)
+            yield name
 
     def _forward(self, during: Pass) -> None:
         for number, _ in enumerate(self.network.layers, 1):
             self._forward_layer(number, during)
 
     def _forward_layer(self, number: int, during: Pass) -> None:
+        for _ in self._forward_tensors(number, during):
+            pass
+
+    def _forward_tensors(self, number: int, during: Pass) -> Iterator[Tensor]:
+        """Emit a layer; what it stores is named one by one, each when all of it is emitted."""
         training, layer = during == Pass.TRAINING, self.network.layers[number - 1]
         phase = (self._phase(PhaseKind.FORWARD, number) if training
                  else self._phase(PhaseKind.EVALUATE))
@@ -186,7 +204,9 @@ class Program:
             else:
                 self.emitter.aggregate(phase, self._output(number - 1, during), number, middle,
                                        scale=dropout)
+            yield middle
             self.emitter.combine(phase, middle, Tensor(Kind.WEIGHTS, number), result, **finish)
+            yield result
             return
         feed = dropout if number == 1 else None
         (source, name), *others = [
@@ -195,13 +215,17 @@ class Program:
         if layer.order == LINEAR:
             finish["scale"] = dropout
             self.emitter.combine(phase, source, name, result, also=others, feed=feed, **finish)
+            yield result
             return
         middle = Tensor(Kind.COMBINED, number, during)
         roots = [Tensor(Kind.ROOT, number, during)][:len(others)]
         self.emitter.combine(phase, source, name, middle, scale=dropout, feed=feed)
+        yield middle
         for root, factors in zip(roots, others, strict=True):
             self.emitter.combine(phase, *factors, root, scale=dropout, feed=feed)
+            yield root
         self.emitter.aggregate(phase, middle, number, result, roots=roots, **finish)
+        yield result
 
     def _aggregate_features(self, phase: int, during: Pass) -> None:
         """The first layer's sums, if it aggregates first; its input has no dropout then."""

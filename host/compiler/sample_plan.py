@@ -200,8 +200,11 @@ class SamplePlan:
                 "imbalance": float(by_core.max() * self._config.cores / edges) if edges else 1.0}
 
     def _names_rows(self, edges: EdgeMatrix) -> bool:
-        """Whether the send lists of a matrix name the rows that they are of."""
-        return self._resident and _FIRST in edges.uses
+        """Whether the send lists of a matrix name the rows that they are of.
+
+        No rows are added in a layer that aggregates first, whatever lists there are for that.
+        """
+        return self._resident and _FIRST in edges.uses and not edges.root
 
     def _records(self, sample: Sample) -> ResidentRows:
         """Where the send lists name the rows of a sample's input."""

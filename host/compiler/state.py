@@ -11,12 +11,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from hypercast.host.compiler.images import Words
+from hypercast.host.compiler.packing import pack_rows
 from hypercast.host.compiler.weights import Weights
 from hypercast.reference.array_types import IntArray
+from hypercast.reference.tensor import Tensor
 from hypercast.rtl.config import Config
 
 __all__ = ["STATE", "load_state", "load_sums", "matrix_of", "store_state", "store_sums",
-           "weight_rows"]
+           "weight_bank", "weight_rows"]
 
 #: What a weight's state consists of; second moments only with Adam.
 STATE = ("master", "momentum", "second_moment")
@@ -30,6 +32,14 @@ def weight_rows(matrix: IntArray, weights: Weights, config: Config) -> IntArray:
     padded = np.zeros((weights.height, weights.panels * lanes), dtype=np.int64)
     padded[:matrix.shape[0], :matrix.shape[1]] = matrix
     return padded.reshape(-1, weights.panels, lanes).transpose(1, 0, 2).reshape(-1, lanes)
+
+
+def weight_bank(operands: Mapping[Tensor, IntArray], weights: Mapping[Tensor, Weights],
+                config: Config) -> Words:
+    """The weight bank with the mantissas of all parameters: (rows, chunks) ``uint32``."""
+    return pack_rows(np.concatenate([
+        weight_rows(np.atleast_2d(operands[name]), place, config)
+        for name, place in weights.items()]), config)
 
 
 def matrix_of(rows: IntArray, weights: Weights, config: Config) -> IntArray:

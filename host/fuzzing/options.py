@@ -31,6 +31,7 @@ _TRAINING = {
     "--patience": ("2", "stopping.patience"),
     "--monitor": ("validation_loss", "stopping.monitor"), "--device": ("reference", "device.name"),
     "--preset": ("demo", "device.preset"), "--elements": ("8", "device.element_width"),
+    "--evaluate-on": ("host", "device.evaluate_on"),
     "--every": ("1", ""), "--trace-step": ("1", ""), "--smoothing": ("0.5", ""),
     "--timeout": ("60", ""), "--weights": ("none.safetensors", "model.weights")}
 _FLAGS = ("--residual", "--jumping", "--normalise-features", "--resume", "--check", "--trace=x")

@@ -2,7 +2,8 @@
 
 import abc
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -12,26 +13,25 @@ from hypercast.host.compiler.layout import SUMS, SUMS_AHEAD
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.compiler.state import STATE
 from hypercast.host.runtime.driver import DeviceError, Driver
+from hypercast.host.runtime.metric_counters import METRIC_COUNTERS, counted_metrics
 from hypercast.host.runtime.state_transfer import read_parameters, write_state
 from hypercast.host.runtime.timeline import Profile, profile
 from hypercast.host.runtime.transport import Transport
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.initial_model import InitialModel
-from hypercast.reference.metrics import LOSS_UNIT, Metrics
+from hypercast.reference.metrics import Metrics
 from hypercast.reference.network import Network
 from hypercast.reference.sample import Sample
 from hypercast.reference.step_sums import StepSums
 from hypercast.reference.tensor import EDGES, FEATURES, Kind, Pass, Tensor
 from hypercast.reference.training_state import TrainingState
-from hypercast.rtl.isa import Split
-from hypercast.rtl.registers import COUNTERS
 
 __all__ = ["ChipDevice", "ReferenceDevice", "TrainingDevice"]
 
-#: Counters that are read after every run.
+#: Read after every run, besides ``METRIC_COUNTERS``.
 _SATURATIONS = "saturations"
-_METRICS = tuple(name for name in COUNTERS if name.startswith(("loss_", "correct_", "wrong_")))
+
 
 class TrainingDevice(abc.ABC):
     """Trains one job, step by step.
@@ -247,7 +247,7 @@ class ChipDevice(TrainingDevice):
         self._set_step()
 
     def _load(self, job: Job) -> None:
-        self.job = job
+        self.job = self._loaded = job
         self._program = list(job.program)  # as it stands in the device
         self._summed = self._coming = self._brought = None
         self.driver.load(job)
@@ -371,6 +371,27 @@ class ChipDevice(TrainingDevice):
                                    pieces=self.job.pieces))
         self.load_state(state)
 
+    @contextmanager
+    def lent(self, state: TrainingState) -> Iterator[Driver]:
+        """Lend the chip's driver to other programs; then the training is back, on its sample.
+
+        Parameters
+        ----------
+        state : TrainingState
+            What ``state`` gives now.
+        """
+        try:
+            yield self.driver
+        finally:
+            self._load(self._loaded)
+            self.load_state(state)
+            self.take(self._sample, self._following)
+
+    def run_lent(self, entry: int) -> None:
+        """While the chip is lent, run a program of an evaluation, whose cycles count as such."""
+        self.evaluate_cycles += self.driver.run(entry, limit=self._limit)
+        self._counters = None
+
     def evaluate(self) -> Metrics:
         if "evaluate" not in self.job.entries:
             raise ValueError("a program whose steps work ahead cannot evaluate")
@@ -382,18 +403,9 @@ class ChipDevice(TrainingDevice):
              meanwhile: Callable[[], None] = lambda: None) -> tuple[Metrics, int]:
         cycles = self.driver.run(self.job.entries[entry], limit=self._limit, meanwhile=meanwhile)
         self._counters = None
-        counters = self.driver.counters([_SATURATIONS, *_METRICS])
+        counters = self.driver.counters([_SATURATIONS, *METRIC_COUNTERS])
         self._saturated = sum(counters[_SATURATIONS])
-        loss, correct, wrong = np.zeros((3, 4), dtype=np.int64)
-        for split in (Split.TRAIN, Split.VALIDATION, Split.TEST):
-            name = split.name.lower()
-            loss[split] = sum(counters[f"loss_{name}"]) + (sum(counters[f"loss_{name}_high"]) << 32)
-            correct[split] = sum(counters[f"correct_{name}"])
-            wrong[split] = sum(counters[f"wrong_{name}"])
-        sizes = self.job.split_sizes
-        vertices = np.array([self.job.vertices - sum(sizes), *sizes])
-        return Metrics(loss=loss, correct=correct, wrong=wrong, vertices=vertices,
-                       unit=LOSS_UNIT * self._model.sample.loss_scale), cycles
+        return counted_metrics(counters, self.job, self._model.sample), cycles
 
     @property
     def counters(self) -> dict[str, list[int]]:

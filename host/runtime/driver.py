@@ -440,6 +440,11 @@ class Driver:
         for block in entry_blocks(job, entries):
             self.write(block)
 
+    def exponent_entry(self, job: Job, name: Tensor) -> tuple[int, int | None]:
+        """Exponent and peak (``None`` if not valid) of an entry of the exponent file now."""
+        [word] = self.read_window(0, Space.TENSORS, job.tensors[name], 1)
+        return unpack_entry(word)
+
     def exponent_file(self, job: Job) -> dict[Tensor, tuple[int, int | None]]:
         """Exponent and peak (``None`` if not valid) of every tensor now."""
         words = self.read_window(0, Space.TENSORS, 0, self.config.tensors)

@@ -140,8 +140,7 @@ class SampledDevice(WrappedDevice):
         return self._judged(self._device.state())
 
     def _judged(self, state: TrainingState) -> Metrics:
-        return self._judge().judge({
-            name: arrays["master"] for name, arrays in state.parameters.items()})
+        return self._judge().judge(state)
 
     def logits(self) -> tuple[IntArray, int]:
         judge = self._judge()

@@ -10,13 +10,13 @@ from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.group import ClusterError, Group
 from hypercast.host.training.checkpoint import differences, leaves
 from hypercast.host.training.description.conversion import DescriptionError
-from hypercast.host.training.description.device import Device
+from hypercast.host.training.description.device import ON_DEVICE, Device
 from hypercast.host.training.description.sampling import Sampling
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.stale_rows import SMOOTHING_ONE
 
-__all__ = ["GRAPH", "LAYERS", "SCHEMES", "agree", "check_device_names", "check_micro_batches",
-           "check_sharing", "completed", "smoothing_of"]
+__all__ = ["GRAPH", "LAYERS", "SCHEMES", "agree", "check_device_names", "check_evaluator",
+           "check_micro_batches", "check_sharing", "completed", "smoothing_of"]
 
 #: Ways to share a training: what each board has its own of.
 SCHEMES = (SAMPLES, GRAPH, LAYERS) = ("samples", "graph", "layers")
@@ -104,6 +104,33 @@ def check_micro_batches(recipe: Recipe, sampling: Sampling, *, check: bool) -> N
         return
     raise DescriptionError(f"[recipe] micro_batches is {recipe.micro_batches}, {reason}",
                            "recipe", "micro_batches")
+
+
+def check_evaluator(device: Device, sampling: Sampling, boards: int, *, chip: bool) -> None:
+    """Raise ``DescriptionError`` if the device is to evaluate, and does so anyway, or cannot.
+
+    Parameters
+    ----------
+    device, sampling
+        As those of ``Trainer``.
+    boards : int
+        How many train together.
+    chip : bool
+        Whether there is a chip, whatever the device's name is.
+    """
+    if device.evaluate_on != ON_DEVICE:
+        return
+    if not sampling.sampler:
+        reason = ("but steps work on the whole graph, so the device evaluates anyway; give a "
+                  "sampler, or leave it out")
+    elif boards > 1:
+        reason = f"but {boards} boards train together; train on one, or leave it out"
+    elif not chip:
+        reason = "but that is the reference, on the host; name a chip, such as rtl, or leave it out"
+    else:
+        return
+    raise DescriptionError(f"[device] evaluate_on is {ON_DEVICE}, {reason}",
+                           "device", "evaluate_on")
 
 
 def agree(group: Group, identity: dict[str, Any]) -> None:

@@ -32,6 +32,7 @@ from hypercast.host.training.numbers import TensorNumbers, step_numbers
 from hypercast.host.training.predictions import Predictions
 from hypercast.host.training.prepare import training_data
 from hypercast.host.training.run_folder import Record, RunError, RunFolder
+from hypercast.host.training.sharing import check_evaluator
 from hypercast.host.training.trainer_arguments import check_arguments
 from hypercast.host.training.training import Training
 from hypercast.reference.array_types import FloatArray
@@ -148,6 +149,8 @@ class Trainer:
         self.sampling = sampling or Sampling()
         self.stopping = Stopping(patience=patience, monitor=monitor)
         self.stopping.check(graph)
+        check_evaluator(self.device, self.sampling, group.size if group else 1,
+                        chip=transport is not None or self.device.name != "reference")
         self.progress = progress
         self._training = Training(
             graph, self.model, self.device, self.sampling, recipe, check=check,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,16 @@ from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
 from hypercast.host.cluster.graph_parts import in_stale_parts
 from hypercast.host.cluster.group import Group
+from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.interchange.weights import load_weights
 from hypercast.host.runtime.checked_device import CheckedDevice
-from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
+from hypercast.host.runtime.chip_judge import ChipJudge
+from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice, TrainingDevice
 from hypercast.host.runtime.sampled_device import AHEAD_STEPS, SampledDevice
 from hypercast.host.runtime.transport import Transport
 from hypercast.host.training.checkpoint import identity
-from hypercast.host.training.description.device import Device
+from hypercast.host.training.description.device import ON_DEVICE, Device
 from hypercast.host.training.description.model import Model
 from hypercast.host.training.description.recipe import make_recipe
 from hypercast.host.training.description.sampling import Sampling
@@ -173,7 +176,10 @@ class Training:
                 device = CheckedDevice(
                     device, ReferenceDevice(self.initial), self._device.config.lanes)
         if self.samples:
-            device = SampledDevice(device, self.samples, self._judge, self.recipe.micro_batches)
+            chip = device.chip
+            judge = partial(self._judge_on, chip, progress) \
+                if chip and self._device.evaluate_on == ON_DEVICE else self._judge
+            device = SampledDevice(device, self.samples, judge, self.recipe.micro_batches)
         return device
 
     def _chip_of(self, group: Group) -> Callable[[], TrainingDevice] | None:
@@ -203,6 +209,20 @@ class Training:
         return self.initial, self.identity, samples, self._judge
 
     def _judge(self) -> Judge:
-        """What evaluates parameters that are trained on samples."""
-        return Judge(self.network, self.recipe, Sample.of(
-            self.network, self.recipe, *training_data(self._graph, self.recipe)))
+        """What evaluates parameters that are trained on samples, on the host."""
+        return Judge(self.network, self.recipe, self._whole_graph())
+
+    def _judge_on(self, chip: ChipDevice, progress: Callable[[str], None]) -> Judge:
+        """What evaluates parameters on the chip that trains them, or the host if they do not fit.
+        """
+        whole = self._whole_graph()
+        progress("compiling the evaluation of the whole graph")
+        try:
+            return ChipJudge(chip, self.initial.with_sample(whole))
+        except CapacityError as error:
+            progress(f"the host evaluates, as a layer of the whole graph does not fit the device: "
+                     f"{error}")
+            return Judge(self.network, self.recipe, whole)
+
+    def _whole_graph(self) -> Sample:
+        return Sample.of(self.network, self.recipe, *training_data(self._graph, self.recipe))

@@ -1,5 +1,7 @@
 """Evaluations of parameters that were trained elsewhere."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -19,7 +21,7 @@ def test_metrics_are_those_of_real_numbers(loss):
     judge, trained = Judge(network(), recipe, model.sample), FixedGnn(model)
     real = FloatGnn(network(), recipe, *arguments)
     for _ in range(3):
-        found = judge.judge(trained.masters)
+        found = judge.judge(trained.state())
         real.parameters = {name: master * 2.0**MASTER_EXPONENT
                            for name, master in trained.masters.items()}
         for split in (Split.TRAIN, Split.VALIDATION, Split.TEST):
@@ -29,13 +31,28 @@ def test_metrics_are_those_of_real_numbers(loss):
             trained.train_step()
 
 
+def scaled(state, factor):
+    """A state whose parameters are all so many times as large."""
+    return replace(state, parameters={name: {"master": factor * arrays["master"]}
+                                      for name, arrays in state.parameters.items()})
+
+
+def test_zeros_have_no_exponents_of_what_was_judged_before():
+    model = InitialModel.of(network(), Recipe(), *data())
+    used, fresh = (Judge(network(), Recipe(), model.sample) for _ in range(2))
+    used.judge(scaled(model.state, 16))
+    for judge in (used, fresh):
+        judge.judge(scaled(model.state, 0))
+    assert used.exponents.entries() == fresh.exponents.entries()
+
+
 def test_what_was_judged_before_makes_no_difference():
     """Exponents come from the pass itself, also where they fall."""
     model = InitialModel.of(network(), Recipe(), *data())
-    used, masters = Judge(network(), Recipe(), model.sample), FixedGnn(model).masters
-    used.judge({name: 16 * master for name, master in masters.items()})
+    used, state = Judge(network(), Recipe(), model.sample), model.state
+    used.judge(scaled(state, 16))
     assert not +used.saturations
     fresh = Judge(network(), Recipe(), model.sample)
-    assert all(map(np.array_equal, used.judge(masters), fresh.judge(masters)))
+    assert all(map(np.array_equal, used.judge(state), fresh.judge(state)))
     assert np.array_equal(used.tensors["Z2.eval"], fresh.tensors["Z2.eval"])
     assert not +used.saturations

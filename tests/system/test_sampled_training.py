@@ -130,6 +130,17 @@ def test_features_that_stay(config, draw, ahead):
     check(network, config, samples, recipe, ahead=ahead, resident=True)
 
 
+@pytest.mark.parametrize("addition", ["jumping", "residual"])
+def test_rows_that_are_added_while_features_stay(addition):
+    """In other layers than the first; their send lists name no rows."""
+    network = model_network("gcn", 7, (6, 6), 5, dropout=0.0, **{addition: True})
+    network = network.ordered(AGGREGATE_FIRST if AGGREGATE_FIRST in layer.orders
+                              else layer.orders[0] for layer in network.layers)
+    recipe = Recipe(weight_decays=(0.0,))
+    samples = samples_of(network, recipe, "gcn", draw="nodes", vertices=60)[:6]
+    check(network, WIDE, samples, recipe, ahead=True, resident=True)
+
+
 class Watched(CxxrtlTransport):
     """A chip with a bulk port that counts the bytes it is brought, by whether a program runs."""
 

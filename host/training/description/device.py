@@ -9,11 +9,13 @@ from hypercast.host.runtime.xdma_transport import XDMA, xdma_path
 from hypercast.host.training.description.conversion import DescriptionError, checked
 from hypercast.rtl.config import PRESETS, Config, ConfigurationError
 
-__all__ = ["DEVICES", "Device"]
+__all__ = ["DEVICES", "EVALUATORS", "ON_DEVICE", "ON_HOST", "Device"]
 
 #: Names of the devices that every machine has; besides, there are boards on serial ports, on
 #: PCIe, and around the processor.
 DEVICES = ("reference", "rtl")
+#: What can evaluate parameters that are trained on samples.
+EVALUATORS = (ON_HOST, ON_DEVICE) = ("host", "device")
 
 _FIELDS = {field.name: field.type for field in fields(Config)}
 
@@ -32,6 +34,9 @@ class Device:
         One of ``PRESETS``.
     elements : int, optional
         Bits of a tensor element, 8 or 16; the preset's if not given.
+    evaluate_on : str
+        One of ``EVALUATORS``: where parameters that are trained on samples are evaluated on the
+        whole graph.
     **changes
         Fields of ``Config`` that differ from the preset.
 
@@ -45,16 +50,19 @@ class Device:
     Raises
     ------
     DescriptionError
-        If there is no such device, preset or configuration.
+        If there is no such device, preset, evaluator or configuration.
     """
 
     #: Keys of a description, and their types.
-    HINTS = {"name": str, "preset": str, "elements": int | None, **_FIELDS}
+    HINTS = {"name": str, "preset": str, "elements": int | None, "evaluate_on": str, **_FIELDS}
 
     def __init__(self, name: str = "reference", *, preset: str = "demo",
-                 elements: int | None = None, **changes: Any) -> None:
+                 elements: int | None = None, evaluate_on: str = ON_HOST,
+                 **changes: Any) -> None:
         given = checked("device", {
-            "name": name, "preset": preset, "elements": elements, **changes}, self.HINTS)
+            "name": name, "preset": preset, "elements": elements, "evaluate_on": evaluate_on,
+            **changes}, self.HINTS)
+        self.evaluate_on = given.pop("evaluate_on")
         self.name, self.preset = given.pop("name"), given.pop("preset")
         elements = given.pop("elements")
         self.names = tuple(self.name.split(","))
@@ -63,6 +71,9 @@ class Device:
         if self.preset not in PRESETS:
             raise DescriptionError(f"[device] preset must be one of {', '.join(PRESETS)}, not "
                                    f"{self.preset!r}", "device", "preset")
+        if self.evaluate_on not in EVALUATORS:
+            raise DescriptionError(f"[device] evaluate_on must be {' or '.join(EVALUATORS)}, not "
+                                   f"{self.evaluate_on!r}", "device", "evaluate_on")
         if elements is not None:
             given["element_width"] = elements
         try:
@@ -71,13 +82,15 @@ class Device:
             raise DescriptionError(f"[device] {error}", "device") from error
 
     def named(self, name: str) -> "Device":
-        """This configuration on another device."""
-        return Device(name, preset=self.preset, **self.config.to_dict())
+        """This configuration on another device; the host evaluates."""
+        changes: dict[str, Any] = self.config.to_dict()
+        return Device(name, preset=self.preset, **changes)
 
     def values(self) -> dict[str, Any]:
         """What ``Device`` is made from, but for what is the preset's."""
         preset = PRESETS[self.preset]
-        return {"name": self.name, "preset": self.preset, **{
+        evaluator = {} if self.evaluate_on == ON_HOST else {"evaluate_on": self.evaluate_on}
+        return {"name": self.name, "preset": self.preset, **evaluator, **{
             key: value for key, value in self.config.to_dict().items()
             if value != getattr(preset, key)}}
 

@@ -129,3 +129,15 @@ def test_another_first_matrix(monkeypatch):
     assert [one.edges.name for one in found.matrices] == ["A1", "A2", "A2^T"]
     assert len(compiled) == len(strips_of(60, SMALL)) and all(
         matrix is other[0] for matrix in compiled)
+
+
+def test_what_layers_use_forward():
+    """Also of lists that serve both ways."""
+    network = model_network("sage", 3, (3, 3), 3)
+    symmetric = scipy.sparse.csr_array(DIRECTED + DIRECTED.T)
+    edges = CompiledEdges.of(network, [symmetric] * 3, 1, SMALL)
+    found = edges.forward(range(2, 4))
+    assert [(one.edges.name, one.edges.uses) for one in found.matrices] == [
+        ("A", ((2, False), (3, False))), ("I", ((2, False), (3, False)))]
+    assert not edges.forward(range(4, 5)).matrices
+    assert [one.strips for one in found.matrices] == [one.strips for one in edges.matrices]

@@ -128,3 +128,17 @@ def test_stored_zeros_are_zeros():
         assert sample.edges[0].nnz == edges.nnz
         assert [one.name for one in edge_matrices(
             found, sample.edges, sample.root_weight, symmetric=True)] == names
+
+
+@pytest.mark.parametrize("root", [None, ROOT_IDENTITY])
+def test_nothing_is_used_backward_where_nothing_is_trained(root):
+    """Symmetric or not; layers of fewer vertices have lists of rows that are added, too."""
+    for matrices in ([SYMMETRIC] * 2, [DIRECTED] * 2, [DIRECTED, DIRECTED[:2]]):
+        matrices = [scipy.sparse.csr_array(matrix) for matrix in matrices]
+        found, every = (
+            edge_matrices(network(COMBINE_FIRST, COMBINE_FIRST, root=root), matrices,
+                          1 if root else 0, symmetric=True, trained=trained)
+            for trained in (False, True))
+        assert all(not way for one in found for _, way in one.uses if not one.root)
+        assert [one.name for one in found] == [
+            one.name for one in every if not one.name.endswith("^T")]

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hypercast.host.compiler.packing import unpack_rows
 from hypercast.host.compiler.state import (
     STATE,
     load_state,
@@ -14,6 +15,7 @@ from hypercast.host.compiler.state import (
     matrix_of,
     store_state,
     store_sums,
+    weight_bank,
     weight_rows,
 )
 from hypercast.host.compiler.weights import Weights
@@ -106,3 +108,14 @@ def test_rows_of_the_weight_bank(height, panels, shape):
         assert own[:shape[0], :part.shape[1]].tolist() == part.tolist()
         assert own.sum() == part.sum()
     assert matrix_of(rows, weights, SMALL).tolist() == matrix.tolist()
+
+
+def test_parameters_follow_each_other_in_the_weight_bank():
+    shapes = {"W1": ((3, 3), 0, 4, 2), "b1": ((1, 3), 8, 1, 2)}
+    weights = {name: Weights(name=name, shape=shape, base=base, height=height, panels=panels,
+                             state=None, portions=())
+               for name, (shape, base, height, panels) in shapes.items()}
+    operands = {"W1": np.arange(9).reshape(3, 3), "b1": np.array([-1, -2, -3]), "W9": np.ones(1)}
+    rows = unpack_rows(weight_bank(operands, weights, SMALL), SMALL)
+    np.testing.assert_array_equal(rows, [
+        [0, 1], [3, 4], [6, 7], [0, 0], [2, 0], [5, 0], [8, 0], [0, 0], [-1, -2], [-3, 0]])

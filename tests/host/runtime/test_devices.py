@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hypercast.host.compiler.compiler import compile_job, updates_at
+from hypercast.host.compiler.sample_plan import Capacity
 from hypercast.host.runtime.comparison import compare
 from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
 from hypercast.host.runtime.driver import DeviceError, MismatchError
@@ -203,3 +204,33 @@ def test_saturations_are_those_of_the_last_step():
     reference.oracle.saturations["W1"] = 7  # of before
     reference.train_step()
     assert reference.saturations == reference.oracle.saturations.total() - 7
+
+
+def test_what_was_lent_is_as_before():
+    """Program, sample, state and step; cycles of others are those of evaluations."""
+    chip, trained = FakeChip(SMALL), model()
+    device = ChipDevice(chip, compile_job(trained, SMALL, capacity=Capacity.of([trained.sample])),
+                        trained)
+    device.train_step()
+    state, before = device.state(), {place: dict(words) for place, words in chip.window.items()}
+    other = small_model(seed=9)
+    job = compile_job(other, SMALL)
+    with device.lent(state) as driver:
+        driver.load(job)
+        assert program(chip, 0) == job.program[0]
+        device.run_lent(job.entries["evaluate"])
+    assert device.evaluate_cycles == device.train_cycles > 0
+    assert device.state().step == 1
+    for place, words in before.items():
+        assert words.items() <= chip.window[place].items()
+
+
+def test_it_is_back_after_an_error():
+    chip, trained = FakeChip(SMALL), model()
+    device = ChipDevice(chip, compile_job(trained, SMALL), trained)
+    state = device.state()
+    with pytest.raises(ArithmeticError), device.lent(state) as driver:
+        driver.load(compile_job(small_model(seed=9), SMALL))
+        raise ArithmeticError
+    assert program(chip, 0) == device.job.program[0]
+    device.train_step()

@@ -1,7 +1,10 @@
 import pytest
 
 from hypercast.host.cluster.group import ClusterError
-from hypercast.host.training.sharing import agree
+from hypercast.host.training.description.conversion import DescriptionError
+from hypercast.host.training.description.device import Device
+from hypercast.host.training.description.sampling import Sampling
+from hypercast.host.training.sharing import agree, check_evaluator
 from tests.host.cluster.thread_group import on_ranks
 
 
@@ -22,3 +25,18 @@ def test_versions_are_compared(monkeypatch):
 
     with pytest.raises(ClusterError, match=r"version.numpy is 1.0 on board 1, 2"):
         agree(Group(), {})
+
+
+@pytest.mark.parametrize(("sampler", "boards", "chip", "message"), [
+    (None, 1, True, "but steps work on the whole graph, so the device evaluates anyway; give"),
+    ("cut", 2, True, "but 2 boards train together; train on one, or leave it out"),
+    ("cut", 1, False, "but that is the reference, on the host; name a chip, such as rtl, or"),
+])
+def test_evaluations_on_a_device(sampler, boards, chip, message):
+    """What the host does is refused nowhere, nor a chip that trains alone on samples."""
+    sampling = Sampling(sampler=sampler)
+    with pytest.raises(DescriptionError, match="evaluate_on is device, " + message) as error:
+        check_evaluator(Device("rtl", evaluate_on="device"), sampling, boards, chip=chip)
+    assert (error.value.section, error.value.key) == ("device", "evaluate_on")
+    check_evaluator(Device("rtl"), sampling, boards, chip=chip)
+    check_evaluator(Device("rtl", evaluate_on="device"), Sampling(sampler="cut"), 1, chip=True)

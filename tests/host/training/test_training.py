@@ -5,18 +5,22 @@ import pytest
 from hypercast import Device, Graph, Model
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.runtime.checked_device import CheckedDevice
+from hypercast.host.runtime.chip_judge import ChipJudge
 from hypercast.host.runtime.devices import ReferenceDevice
 from hypercast.host.runtime.sampled_device import SampledDevice
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.training import Training
+from hypercast.reference.judge import Judge
+from hypercast.rtl.config import PRESETS
+from tests.host.runtime.fake_chip import FakeChip
 
 KARATE = Graph.load("karate")
 SAMPLED = Sampling(sampler="neighbours", batch=2, fan_outs=[3])
 
 
-def training(*, sampling=None, check=False, assignment=None, **recipe):
-    return Training(KARATE, Model(hidden=4), Device(), sampling or Sampling(),
+def training(graph=KARATE, *, sampling=None, check=False, assignment=None, device=None, **recipe):
+    return Training(graph, Model(hidden=4), device or Device(), sampling or Sampling(),
                     {"epochs": 3, **recipe}, check=check, group=None,
                     assignment=assignment, cluster=None, progress=lambda text: None)
 
@@ -53,3 +57,23 @@ def test_the_device_it_opens_trains_from_its_initial_state(options, kind):
 def test_what_makes_no_sense_is_refused_before_anything_is_prepared():
     with pytest.raises(DescriptionError, match="give a sampler"):
         training(micro_batches=2)
+
+
+@pytest.mark.parametrize(("place", "graph", "kind", "told"), [
+    ("host", KARATE, Judge, ""),
+    ("device", KARATE, ChipJudge, "compiling the evaluation of the whole graph"),
+    ("device", Graph.load("blocks"), Judge, "compiling the evaluation of the whole graph\n"
+     "the host evaluates, as a layer of the whole graph does not fit the device: channel_words "),
+])
+def test_what_evaluates(place, graph, kind, told):
+    """It is made when it is needed first. Where a layer does not fit, one line says so."""
+    changes = {"program_rows": 256, "channel_words": 512}
+    device = Device("rtl", preset="tiny", evaluate_on=place, **changes)
+    lines = []
+    opened = training(graph, sampling=SAMPLED, device=device).open(
+        waves=None, transport=FakeChip(PRESETS["tiny"].replace(**changes)), progress=lines.append)
+    assert not lines
+    for _ in range(2):
+        judge = opened._judge()
+        assert type(judge) is kind and judge.sample.rows == (graph.vertices,) * 3
+    assert "\n".join(lines).startswith(told) and bool(lines) == bool(told)

@@ -1,0 +1,169 @@
+"""Compiles evaluations alone: forward passes whose exponents the host chooses, tensor by tensor."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from hypercast.host.compiler.compiled_edges import CompiledEdges
+from hypercast.host.compiler.compiler import check_model, split_sizes
+from hypercast.host.compiler.features import Features, fill_dense
+from hypercast.host.compiler.job import Job
+from hypercast.host.compiler.label_list import LabelFormat, fill_labels
+from hypercast.host.compiler.layout import Layout
+from hypercast.host.compiler.lowering import Program
+from hypercast.host.compiler.memory_map import CapacityError, require_capacity
+from hypercast.host.compiler.operand_map import Parts
+from hypercast.host.compiler.sample_plan import AggregationCounts, SamplePlan
+from hypercast.host.compiler.schedule import Schedule
+from hypercast.host.compiler.state import weight_bank
+from hypercast.host.compiler.verification import verify
+from hypercast.reference.array_types import IntMatrix
+from hypercast.reference.initial_model import InitialModel
+from hypercast.reference.tensor import FEATURES, Kind, Pass, Tensor
+from hypercast.rtl.config import Config
+from hypercast.rtl.isa import Opcode, decode
+
+__all__ = ["LOSS", "Evaluation", "compile_evaluation"]
+
+#: Entry of the program that ends an evaluation: loss and metrics.
+LOSS = "loss"
+#: What a linear layer aggregates.
+_NOTHING = AggregationCounts(messages=0, deliveries=0, edges=0, imbalance=1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """Layers of an evaluation, as far as a chip holds them at once.
+
+    Parameters
+    ----------
+    job : Job
+        Programs: one for each tensor that the layers store, by its name, and ``LOSS`` behind the
+        last layer. They run in that order. There is room for nothing that trains.
+    inputs : tuple of Tensor
+        Hidden features of layers before, which the layers read.
+    """
+
+    job: Job
+    inputs: tuple[Tensor, ...]
+
+    @property
+    def stored(self) -> tuple[Tensor, ...]:
+        """What the layers store, in order."""
+        return tuple(Tensor.named(entry) for entry in self.job.entries if entry != LOSS)
+
+    def factors(self, name: Tensor) -> tuple[Tensor, Tensor]:
+        """Entries of the exponent file whose sum is the exponent of a tensor's accumulators."""
+        entries = list(self.job.tensors)
+        drain = next(fields for fields in map(decode, self.job.instructions(name))
+                     if fields["opcode"] == Opcode.DRAIN)
+        return entries[drain["a"]], entries[drain["b"]]
+
+    def with_values(self, mantissas: Mapping[Tensor, IntMatrix],
+                    exponents: Mapping[Tensor, int]) -> Job:
+        """The job that loads parameters and inputs.
+
+        Parameters
+        ----------
+        mantissas : dict
+            What they are, by name; there may be others.
+        exponents : dict
+            Exponents of entries that differ from the job's.
+        """
+        images = [list(image) for image in self.job.images]
+        for name in self.inputs:
+            fill_dense(mantissas[name], self.job.regions[name], images, self.job.config)
+        return replace(
+            self.job, images=images,
+            weight_bank=weight_bank(mantissas, self.job.weights, self.job.config),
+            exponents={name: exponents.get(name, exponent)
+                       for name, exponent in self.job.exponents.items()})
+
+
+def compile_evaluation(model: InitialModel, config: Config, *,
+                       progress: Callable[[str], None] = lambda text: None) -> list[Evaluation]:
+    """Compile the evaluation of a model: of all layers at once, or layer by layer.
+
+    Parameters
+    ----------
+    model : InitialModel
+        Network, recipe, sample, and exponents to begin with.
+    config : Config
+        Configuration of the chip.
+    progress : callable
+        Called with a line of text before each strip of messages.
+
+    Returns
+    -------
+    list of Evaluation
+        One if all layers fit, else one for each.
+
+    Raises
+    ------
+    CapacityError
+        If a layer alone does not fit the configuration.
+    """
+    check_model(model, config)
+    sample = model.sample
+    edges = CompiledEdges.of(model.network, sample.edges, sample.root_weight, config,
+                             trained=False, progress=progress)
+    layers = range(1, len(model.network.layers) + 1)
+    try:
+        return [_compile(model, config, layers, edges)]
+    except CapacityError:
+        if len(layers) == 1:
+            raise
+    return [_compile(model, config, range(number, number + 1), edges) for number in layers]
+
+
+def _compile(model: InitialModel, config: Config, layers: range,
+             edges: CompiledEdges) -> Evaluation:
+    """Compile some layers."""
+    network, sample = model.network, model.sample
+    plan = SamplePlan(network, config, sample, edges=edges.forward(layers))
+    labels = LabelFormat.of(model)
+    features = Features(model, plan.feature_rows, config) if 1 in layers else None
+    layout = Layout.of(network, config, plan.vertices, labels,
+                       words=features.words if features else None, edges=plan.place,
+                       evaluated=layers)
+    memory = layout.memory
+    if features:
+        features.place(memory, (0,))
+    memory.check(features.remedies if features else {})
+    images = plan.images(sample, sample, memory.regions)
+    if features:
+        features.fill(memory, images)
+    last = len(network.layers) in layers
+    if last:
+        fill_labels(sample, labels, images, config)
+
+    exponents = {name: exponent for name, (exponent, _) in model.state.exponents.items()}
+    tensors = {name: number for number, name in enumerate(exponents)}
+    require_capacity(config, "tensors", len(tensors), "the network has that many tensors")
+    schedule = Schedule()
+    program = Program.of(
+        layout, inputs=features.operand((0,)) if features else Parts.dense(FEATURES, 0, 0),
+        tensors=tensors, messages=plan.messages, roots=plan.roots, digits={},
+        headroom=model.recipe.headroom_of, schedule=schedule, following=())
+    entries: dict[str, int] = {}
+    for number in layers:
+        row = len(schedule.issued)
+        for name in program.evaluate_apart(number):
+            entries[name] = row
+            row = len(schedule.issued)
+    if last:
+        entries[LOSS] = len(schedule.issued)
+        program.evaluate_loss()
+    words = schedule.words
+    require_capacity(config, "program_rows", len(words), "the program has that many instructions")
+    job = Job(
+        config=config, plan=plan, labels=labels, rows=sample.rows, program=words, exchanged=[],
+        pairs=(), row_table=plan.row_table(sample, sample), entries=entries,
+        phases=program.phases, updates=(), tensors=tensors, exponents=exponents,
+        regions=memory.regions, images=images, weights=layout.weights,
+        weight_bank=weight_bank(model.operands(), layout.weights, config),
+        split_sizes=split_sizes(sample), **_NOTHING | plan.traffic)
+    verify(job)
+    sources = {weight.source for number in layers for weight in network.weights(number)}
+    return Evaluation(job=job, inputs=tuple(
+        Tensor(Kind.HIDDEN, source, Pass.EVALUATION)
+        for source in sorted(sources) if source and source not in layers))

@@ -1,0 +1,41 @@
+"""Loss and hits of a chip's last program, from its counters."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from hypercast.host.compiler.job import Job
+from hypercast.reference.metrics import LOSS_UNIT, Metrics
+from hypercast.reference.sample import Sample
+from hypercast.rtl.isa import Split
+from hypercast.rtl.registers import COUNTERS
+
+__all__ = ["METRIC_COUNTERS", "counted_metrics"]
+
+#: Names of the counters.
+METRIC_COUNTERS = tuple(
+    name for name in COUNTERS if name.startswith(("loss_", "correct_", "wrong_")))
+
+
+def counted_metrics(counters: Mapping[str, Sequence[int]], job: Job, sample: Sample) -> Metrics:
+    """The ``Metrics`` of a forward pass.
+
+    Parameters
+    ----------
+    counters : dict
+        Name to a value per core, of ``METRIC_COUNTERS`` and maybe others.
+    job : Job
+        What ran.
+    sample : Sample
+        One of the training's; all have the same loss scale.
+    """
+    loss, correct, wrong = np.zeros((3, 4), dtype=np.int64)
+    for split in (Split.TRAIN, Split.VALIDATION, Split.TEST):
+        name = split.name.lower()
+        loss[split] = sum(counters[f"loss_{name}"]) + (sum(counters[f"loss_{name}_high"]) << 32)
+        correct[split] = sum(counters[f"correct_{name}"])
+        wrong[split] = sum(counters[f"wrong_{name}"])
+    sizes = job.split_sizes
+    vertices = np.array([job.vertices - sum(sizes), *sizes])
+    return Metrics(loss=loss, correct=correct, wrong=wrong, vertices=vertices,
+                   unit=LOSS_UNIT * sample.loss_scale)
