@@ -13,7 +13,7 @@ from hypercast.host.compiler.images import Image
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.label_list import LabelFormat, fill_labels
 from hypercast.host.compiler.layout import NEXT_ENTRIES, SUMS, SUMS_AHEAD, Layout
-from hypercast.host.compiler.lowering import Program
+from hypercast.host.compiler.lowering import Program, fitting
 from hypercast.host.compiler.memory_map import CapacityError, require_capacity
 from hypercast.host.compiler.reduction import gradient_digits
 from hypercast.host.compiler.sample_plan import Capacity, SamplePlan
@@ -104,16 +104,11 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
     require_capacity(config, "tensors", len(tensors), "the network has that many tensors")
     named = _entries(sampled=bool(capacity), ahead=ahead, pieces=pieces)
     digits = {} if capacity else gradient_digits(model, config)
-    # Operands that take turns take more instructions, too.
-    for turns in (True, False):
-        program = Program.of(
-            layout, inputs=features.operand(layout.first_panels), tensors=tensors,
-            messages=plan.messages, roots=plan.roots, digits=digits,
-            headroom=model.recipe.headroom_of, schedule=Schedule(), following=plan.following,
-            turns=turns)
-        entries = program.emit(named)
-        if program.rows <= config.program_rows:
-            break
+    program, entries = fitting(lambda turns: Program.of(
+        layout, inputs=features.operand(layout.first_panels), tensors=tensors,
+        messages=plan.messages, roots=plan.roots, digits=digits,
+        headroom=model.recipe.headroom_of, schedule=Schedule(), following=plan.following,
+        turns=turns), lambda program: program.emit(named), config.program_rows)
     schedule = program.emitter.schedule
     words = schedule.words
     require_capacity(config, "program_rows", len(words), "the program has that many instructions")

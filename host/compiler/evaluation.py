@@ -9,7 +9,7 @@ from hypercast.host.compiler.features import Features, fill_dense
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.label_list import LabelFormat, fill_labels
 from hypercast.host.compiler.layout import Layout
-from hypercast.host.compiler.lowering import Program
+from hypercast.host.compiler.lowering import Program, fitting
 from hypercast.host.compiler.memory_map import CapacityError, require_capacity
 from hypercast.host.compiler.operand_map import Parts
 from hypercast.host.compiler.sample_plan import AggregationCounts, SamplePlan
@@ -139,21 +139,12 @@ def _compile(model: InitialModel, config: Config, layers: range,
     exponents = {name: exponent for name, (exponent, _) in model.state.exponents.items()}
     tensors = {name: number for number, name in enumerate(exponents)}
     require_capacity(config, "tensors", len(tensors), "the network has that many tensors")
-    schedule = Schedule()
-    program = Program.of(
+    program, entries = fitting(lambda turns: Program.of(
         layout, inputs=features.operand((0,)) if features else Parts.dense(FEATURES, 0, 0),
         tensors=tensors, messages=plan.messages, roots=plan.roots, digits={},
-        headroom=model.recipe.headroom_of, schedule=schedule, following=())
-    entries: dict[str, int] = {}
-    for number in layers:
-        row = len(schedule.issued)
-        for name in program.evaluate_apart(number):
-            entries[name] = row
-            row = len(schedule.issued)
-    if last:
-        entries[LOSS] = len(schedule.issued)
-        program.evaluate_loss()
-    words = schedule.words
+        headroom=model.recipe.headroom_of, schedule=Schedule(), following=(), turns=turns),
+        lambda program: _emitted(program, layers, last=last), config.program_rows)
+    words = program.emitter.schedule.words
     require_capacity(config, "program_rows", len(words), "the program has that many instructions")
     job = Job(
         config=config, plan=plan, labels=labels, rows=sample.rows, program=words, exchanged=[],
@@ -167,3 +158,17 @@ def _compile(model: InitialModel, config: Config, layers: range,
     return Evaluation(job=job, inputs=tuple(
         Tensor(Kind.HIDDEN, source, Pass.EVALUATION)
         for source in sorted(sources) if source and source not in layers))
+
+
+def _emitted(program: Program, layers: range, *, last: bool) -> dict[str, int]:
+    """Entries of a program for each tensor that layers store, and of the ``last`` one's loss."""
+    entries: dict[str, int] = {}
+    for number in layers:
+        row = program.rows
+        for name in program.evaluate_apart(number):
+            entries[name] = row
+            row = program.rows
+    if last:
+        entries[LOSS] = program.rows
+        program.evaluate_loss()
+    return entries

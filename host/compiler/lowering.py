@@ -20,7 +20,7 @@ from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, 
 from hypercast.reference.tensor import FEATURES, ONE, Kind, Pass, Tensor
 from hypercast.rtl.registers import PHASES
 
-__all__ = ["Program"]
+__all__ = ["Program", "fitting"]
 
 
 @dataclass
@@ -306,3 +306,27 @@ class Program:
         if name not in self.phases:
             self.phases.append(name)
         return self.phases.index(name)
+
+
+def fitting(made: Callable[[bool], Program], emitted: Callable[[Program], dict[str, int]],
+            rows: int) -> tuple[Program, dict[str, int]]:
+    """A program of at most ``rows`` instructions, if there is one, and its entries.
+
+    Operands that take turns (``Operands``) take more instructions, so they do only where there is
+    room.
+
+    Parameters
+    ----------
+    made : callable
+        Gives an empty program, whose operands may take turns or not.
+    emitted : callable
+        Emits it, and gives the entries.
+    rows : int
+        Instructions that there is room for.
+    """
+    program = made(True)
+    entries = emitted(program)
+    if program.rows > rows:
+        program = made(False)
+        entries = emitted(program)
+    return program, entries

@@ -11,9 +11,9 @@ from hypercast.host.compiler.issue_order import TRIALS
 from hypercast.host.compiler.label_list import LabelFormat
 from hypercast.host.compiler.layout import NEXT_ENTRIES, Layout
 from hypercast.host.compiler.load import Load
-from hypercast.host.compiler.lowering import Program
+from hypercast.host.compiler.lowering import Program, fitting
 from hypercast.host.compiler.operand_map import Parts
-from hypercast.host.compiler.phase_name import PhaseName
+from hypercast.host.compiler.phase_name import PhaseKind, PhaseName
 from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.vertices import RowTable, Vertices
 from hypercast.host.cycle_model.workload import Workload
@@ -104,17 +104,11 @@ def predict(workload: Workload, *, trials: int = TRIALS) -> Prediction:
     trials : int
         How hard the schedule tries, see ``issue_orders``.
     """
-    for turns in (True, False):
-        program = _program(workload, trials, turns=turns)
-        first = "aggregate_ahead" if workload.ahead else "load"
-        entries = program.emit(("train",) if workload.sampled and not workload.ahead
-                               else (first, "train"))
-        issued, named = program.emitter.schedule.issued[entries["train"]:], [*program.phases]
-        # An evaluation takes no more instructions than a step; most programs have room for two.
-        if program.rows + len(issued) > workload.config.program_rows and not workload.ahead:
-            program.emit(["evaluate"])
-        if program.rows <= workload.config.program_rows:
-            break  # as the compiler makes it
+    program, entries = fitting(lambda turns: _program(workload, trials, turns=turns),
+                               lambda program: _emitted(program, workload),
+                               workload.config.program_rows)
+    issued = program.emitter.schedule.issued[entries["train"]:entries.get("evaluate")]
+    named = [name for name in program.phases if name.kind != PhaseKind.EVALUATE]
     cycles, spent = execute(issued, len(named))
     phases = []
     for number, name in enumerate(named):
@@ -136,6 +130,20 @@ def predict_layer(workload: Workload, number: int) -> tuple[int, int]:
     forward, backward = (execute(part, len(program.phases))[0]
                          for part in (issued[:halts[0]], issued[halts[0]:]))
     return forward, backward
+
+
+def _emitted(program: Program, workload: Workload) -> dict[str, int]:
+    """Entries of the programs that a compiler makes; of an evaluation only if it might be too much.
+
+    An evaluation takes no more instructions than a step.
+    """
+    first = "aggregate_ahead" if workload.ahead else "load"
+    entries = program.emit(("train",) if workload.sampled and not workload.ahead
+                           else (first, "train"))
+    step = program.rows - entries["train"]
+    if program.rows + step > workload.config.program_rows and not workload.ahead:
+        entries |= program.emit(["evaluate"])
+    return entries
 
 
 def _program(workload: Workload, trials: int, *, turns: bool = True) -> Program:
