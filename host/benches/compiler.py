@@ -34,6 +34,8 @@ _BAR = 20_000_000
 _SUBGRAPH = 2_750, 54_510
 #: Targets, sources and edges of each layer of a batch by neighbour sampling.
 _NEIGHBOURS = (9_000, 102_483, 137_420), (1_024, 9_000, 8_505)
+#: How often the large graph is compiled: the least time counts, as other processes only add to it.
+_TRIES = 3
 #: Batches that times are the median of.
 _BATCHES = 9
 #: Vertices, edges in both directions and widths of a graph like ogbn-products.
@@ -112,7 +114,13 @@ def _large_graph(progress: Callable[[str], None]) -> list[Figure]:
     graph = ranking(_ranked, graph)
     matrix = weighting(_weighted, graph)
     progress("compiling the large graph")
-    edges = compiling(_compile, matrix)
+    _compile(matrix[:1000])  # loads the kernels
+    tries = []
+    for _ in range(_TRIES):
+        compiling.seconds = 0.0
+        edges = compiling(_compile, matrix)
+        tries.append(compiling.seconds)
+    compiling.seconds = min(tries)
     progress("measuring the compiler's memory")
     prepared = ranking.seconds + weighting.seconds
     stored = matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes

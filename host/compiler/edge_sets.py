@@ -26,18 +26,17 @@ def empty_edge_sets(sizes: IntArray, config: Config) -> tuple[Words, list[int], 
     ends : (cores * streams,) array of int64
         Where the edges of each stream end, in records.
     """
-    per_word = config.chunks
+    per_word, fields = config.chunks, 2 + 2 * config.streams
     words = -(-sizes // per_word)
-    header = -(-(2 + 2 * config.streams) // per_word)
+    header = -(-fields // per_word)
     streams = header + np.cumsum(words, axis=1) - words
     lengths = header + words.sum(axis=1)
     starts = np.cumsum(lengths) - lengths
     images = np.zeros((int(lengths.sum()), per_word), dtype="<u4")
-    for core, first in enumerate(starts.tolist()):
-        head = images[first:first + header].reshape(-1)
-        head[0] = sizes[core].sum()
-        head[2:2 + 2 * config.streams:2] = streams[core]
-        head[3:3 + 2 * config.streams:2] = words[core]
+    heads = np.zeros((len(sizes), fields), dtype="<u4")
+    heads[:, 0] = sizes.sum(axis=1)
+    heads[:, 2::2], heads[:, 3::2] = streams, words
+    images.reshape(-1)[starts[:, None] * per_word + np.arange(fields)] = heads
     return images, starts, ((starts[:, None] + streams) * per_word + sizes).reshape(-1)
 
 

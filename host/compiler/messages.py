@@ -7,6 +7,7 @@ linear in the number of edges. A weight that is too large for an element becomes
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import scipy.sparse
@@ -94,7 +95,8 @@ def compile_messages(matrix: SparseArray, config: Config, *, first_row: int = 0,
     """
     cores, sources = config.cores, matrix.shape[1]
     top = (1 << config.element_width - 1) - 1
-    matrix = scipy.sparse.csr_array(matrix)
+    if not isinstance(matrix, scipy.sparse.csr_array):
+        matrix = scipy.sparse.csr_array(matrix)
     # Ranks are dealt row by row, so the strip of all cores is a slice of ranks.
     first = min(first_row * cores, matrix.shape[0])
     end = matrix.shape[0] if rows is None else min((first_row + rows) * cores, matrix.shape[0])
@@ -108,7 +110,8 @@ def compile_messages(matrix: SparseArray, config: Config, *, first_row: int = 0,
     destinations = np.zeros(sources, dtype=np.uint64)
     find_destinations(entries, bucket_ends, first, cores, destinations)
     # Ranks are dealt alike every two rows.
-    sender = np.resize(core_of(np.arange(2 * cores), cores).astype(np.uint8), sources)
+    sender = np.tile(core_of(np.arange(2 * cores), cores).astype(np.uint8),
+                     -(-sources // (2 * cores)))[:sources]
     planes = choose_planes(sender, destinations, config).astype(np.uint8)
 
     ordered, ends = np.empty_like(entries), np.empty(sources, dtype=np.int64)
@@ -121,7 +124,8 @@ def compile_messages(matrix: SparseArray, config: Config, *, first_row: int = 0,
     write_records(ordered, ends, planes, first, cores, config.streams, config.element_width, top,
                   places, records)
     return Messages(send_lists=make_send_lists(destinations, planes, config),
-                    edge_sets=np.split(edge_sets, starts[1:]),
+                    edge_sets=[edge_sets[start:end] for start, end in pairwise(
+                        [*starts.tolist(), len(edge_sets)])],
                     messages=int(np.count_nonzero(destinations)),
                     deliveries=int(np.bitwise_count(destinations).sum()), sizes=sizes,
                     sources=sources, config=config)

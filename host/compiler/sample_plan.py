@@ -13,7 +13,6 @@ from hypercast.host.compiler.edge_matrices import EdgeMatrix
 from hypercast.host.compiler.edge_sets import relocate
 from hypercast.host.compiler.emitter import PlacedMessages
 from hypercast.host.compiler.images import Image
-from hypercast.host.compiler.kept_edges import KeptEdges
 from hypercast.host.compiler.memory_map import (
     LABELS,
     CapacityError,
@@ -25,6 +24,7 @@ from hypercast.host.compiler.memory_map import (
 from hypercast.host.compiler.messages import Messages
 from hypercast.host.compiler.resident_rows import ResidentRows
 from hypercast.host.compiler.vertices import RowTable, Vertices
+from hypercast.host.files.kept_values import KeptValues
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.network import Network
 from hypercast.reference.sample import Sample
@@ -146,7 +146,7 @@ class SamplePlan:
         if edges and not edges.of_matrices(sample.edges, config):
             raise ValueError("edges were compiled for another sample or configuration")
         self._known = edges if capacity else None
-        self._kept = KeptEdges()
+        self._kept = KeptValues[CompiledEdges]()
         if edges and not capacity:
             self._compiled = [(sample, edges.used_by(network))]
         self.messages: dict[tuple[int, bool], list[PlacedMessages]] = {}
@@ -235,7 +235,7 @@ class SamplePlan:
                 return edges
         key = (sample.number, sample.edge_exponent)
         edges = self._compile(sample) if sample.number is None else \
-            self._kept.edges_of(key, partial(self._compile, sample))
+            self._kept.value_of(key, partial(self._compile, sample))
         self._compiled = [*self._compiled, (sample, edges)][-1 - self._ahead:]
         return edges
 

@@ -7,7 +7,7 @@ from hypercast.host.compiler.images import Words
 from hypercast.host.compiler.message_kernels import write_send_lists
 from hypercast.host.compiler.network_loads import Integers
 from hypercast.rtl.config import Config
-from hypercast.rtl.placement import rows_of
+from hypercast.rtl.placement import core_of
 
 __all__ = ["make_send_lists", "read_send_list"]
 
@@ -18,12 +18,14 @@ _PLANE = 3
 def make_send_lists(destinations: npt.NDArray[np.uint64], planes: npt.NDArray[np.uint8],
                     config: Config) -> list[Words]:
     """Each core's send list: destinations and plane of each local row."""
-    rows = [rows_of(core, len(destinations), config.cores) for core in range(config.cores)]
-    words = [-(-count * config.send_record_width // config.word_width) for count in rows]
-    lists = np.zeros((config.cores, max(words) * config.chunks), dtype="<u4")
-    write_send_lists(destinations, planes, config.cores, config.send_record_width // 32, lists)
-    return [records.reshape(-1, config.chunks)[:count]
-            for records, count in zip(lists, words, strict=True)]
+    cores, record, chunks = config.cores, config.send_record_width // 32, config.chunks
+    full, rest = divmod(len(destinations), cores)
+    rows = np.full(cores, full)
+    rows[core_of(full * cores + np.arange(rest), cores)] += 1
+    words = (-(-rows * record // chunks)).tolist()
+    lists = np.zeros((cores, max(words), chunks), dtype="<u4")
+    write_send_lists(destinations, planes, cores, record, lists.reshape(cores, -1))
+    return [records[:count] for records, count in zip(lists, words, strict=True)]
 
 
 def read_send_list(words: Words, rows: int, config: Config) -> tuple[Integers, Integers]:

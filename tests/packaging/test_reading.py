@@ -27,7 +27,7 @@ ALLOWED = {
     "host/cluster/group.py": {"pickle.loads"},  # of processes of ours
     "host/cluster/mpi_group.py": {"pickle.loads"},  # of processes of ours
     "host/benches/mutants.py": {"json.loads"},  # what a process of ours printed
-    "host/compiler/kept_edges.py": {"pickle.loads"},  # of our own process
+    "host/files/kept_values.py": {"pickle.loads"},  # of our own process
     "host/commands/diagnosis.py": {"tomllib.loads"},
     "host/training/checkpoint.py": {"json.loads"},
     "host/training/checkpoint_file.py": {"json.loads"},

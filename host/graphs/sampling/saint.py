@@ -5,22 +5,35 @@
 
 import itertools
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from hypercast.host.files.kept_values import KeptValues
 from hypercast.host.graphs.sampling.minibatch import MiniBatch
 from hypercast.host.graphs.sampling.prefetch import prefetched
 from hypercast.host.graphs.sampling.sampling_kernels import find_entries
 from hypercast.host.graphs.sampling.seeds import generator_of
 from hypercast.reference.array_types import IntArray, SparseArray
 
-__all__ = ["SaintSampler"]
+__all__ = ["SaintSampler", "Subgraph"]
 
 #: Subgraphs from one line of progress to the next.
 _ANNOUNCED = 100
+
+
+class Subgraph(NamedTuple):
+    """A subgraph of the pool: its vertices, positions and columns of its entries, and where those
+    of each row start.
+    """
+
+    vertices: IntArray
+    positions: IntArray
+    columns: npt.NDArray[np.int32]
+    starts: npt.NDArray[np.int32]
 
 
 class SaintSampler:
@@ -30,7 +43,8 @@ class SaintSampler:
     Weights of edges are multiplied by ``C(v) / C(u, v)``: the mean of what a vertex aggregates,
     over its subgraphs, is what it aggregates in the graph. Its loss is multiplied by
     ``N / (C(v) V)``: the mean of a batch's loss, over the pool, is the mean loss of the graph's
-    vertices. The pool is not kept; a subgraph is drawn again from the seed of its number.
+    vertices. A subgraph is drawn from the seed of its number, and again if there was no room for
+    it.
 
     Parameters
     ----------
@@ -49,6 +63,8 @@ class SaintSampler:
         Threads that sample the pool; it is the same with any number.
     progress : callable
         Called with a line of text now and then while they do.
+    kept : KeptValues, optional
+        Where subgraphs that were drawn are kept.
 
     Attributes
     ----------
@@ -65,7 +81,8 @@ class SaintSampler:
 
     def __init__(self, matrix: SparseArray, draw: Callable[[np.random.Generator], IntArray], *,
                  layers: int, coverage: float = 50, seed: int = 0, workers: int = 2,
-                 progress: Callable[[str], None] = lambda text: None) -> None:
+                 progress: Callable[[str], None] = lambda text: None,
+                 kept: KeptValues[Subgraph] | None = None) -> None:
         if layers < 1 or not coverage > 0:
             raise ValueError(f"layers must be at least 1 and coverage above 0, not {layers} and "
                              f"{coverage}")
@@ -77,6 +94,7 @@ class SaintSampler:
         self._coverage = coverage
         self._seed = seed
         self._order = lru_cache(maxsize=2)(self._shuffle)
+        self._kept = kept or KeptValues[Subgraph]()
         self._sample_pool(workers, progress)
 
     def __len__(self) -> int:
@@ -121,14 +139,13 @@ class SaintSampler:
             self.pool += 1
         subgraphs.close()
 
-    def _subgraph(
-            self, number: int
-    ) -> tuple[IntArray, IntArray, npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        """Vertices of a subgraph of the pool; positions and columns of its entries, and where those
-        of each row start."""
+    def _subgraph(self, number: int) -> Subgraph:
+        return self._kept.value_of(number, partial(self._drawn, number))
+
+    def _drawn(self, number: int) -> Subgraph:
         vertices = self._draw(generator_of(self._seed, 0, number))
         most = int((self._starts[vertices + 1] - self._starts[vertices]).sum())
         positions, columns = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int32)
         starts = np.empty(len(vertices) + 1, dtype=np.int32)
         found = find_entries(self._starts, self._columns, vertices, positions, columns, starts)
-        return vertices, positions[:found].copy(), columns[:found].copy(), starts
+        return Subgraph(vertices, positions[:found].copy(), columns[:found].copy(), starts)

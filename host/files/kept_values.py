@@ -1,26 +1,26 @@
-"""What was compiled of samples that come again: in memory, then in a file, at most so much of each.
-"""
+"""Values that are asked for again: kept in memory, then in a file, at most so much in each."""
 
 import pickle
 import tempfile
+import threading
 from collections.abc import Callable, Hashable
-from typing import BinaryIO
+from typing import BinaryIO, Generic, TypeVar
 
-from hypercast.host.compiler.compiled_edges import CompiledEdges
+__all__ = ["KeptValues"]
 
-__all__ = ["KeptEdges"]
+Value = TypeVar("Value")
 
 #: Most bytes that are kept in memory, and in the file.
 _MEMORY, _FILE = 1 << 30, 8 << 30
 
 
-class KeptEdges:
-    """Compiles the edges of a sample the first time that they are asked for.
+class KeptValues(Generic[Value]):
+    """Makes a value the first time that it is asked for, and keeps it; any thread may ask.
 
-    Samples of a pool come in another order each time, all of them before one comes again. So what
-    is kept never makes place for others: what there is no room for is compiled every time. The file
-    is a temporary one without a name; it goes with the process. If it cannot be written, there is
-    no room in it.
+    It is for a pool whose members come in another order each time, all of them before one comes
+    again. So what is kept never makes place for others: what there is no room for is made every
+    time. The file is a temporary one without a name; it goes with the process. If it cannot be
+    written, there is no room in it.
 
     Parameters
     ----------
@@ -33,16 +33,21 @@ class KeptEdges:
         self._memory: dict[Hashable, bytes] = {}
         self._places: dict[Hashable, tuple[int, int]] = {}
         self._file: BinaryIO | None = None
+        self._lock = threading.Lock()
 
-    def edges_of(self, key: Hashable, compiled: Callable[[], CompiledEdges]) -> CompiledEdges:
-        """What ``compiled`` gives, now or when it was first asked for with this key."""
-        octets = self._memory.get(key) or self._read(key)
+    def value_of(self, key: Hashable, made: Callable[[], Value]) -> Value:
+        """What ``made`` gives, now or when it was first asked for with this key."""
+        with self._lock:
+            octets = self._memory.get(key) or self._read(key)
         if octets is not None:
-            kept: CompiledEdges = pickle.loads(octets)
+            kept: Value = pickle.loads(octets)
             return kept
-        edges = compiled()
-        self._keep(key, pickle.dumps(edges, protocol=5))
-        return edges
+        value = made()
+        octets = pickle.dumps(value, protocol=5)
+        with self._lock:
+            if key not in self._memory and key not in self._places:
+                self._keep(key, octets)
+        return value
 
     def _keep(self, key: Hashable, octets: bytes) -> None:
         if len(octets) <= self._room:

@@ -1,6 +1,7 @@
-"""What was compiled is kept: the same again, no more than there is room for, and never wrong."""
+"""Values are kept: the same again, no more than there is room for, and never wrong."""
 
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hypercast.host.compiler.compiled_edges import CompiledEdges
-from hypercast.host.compiler.kept_edges import KeptEdges
+from hypercast.host.files.kept_values import KeptValues
 from hypercast.reference.network import Network
 from tests.host.models import SMALL, small_graph
 
@@ -35,7 +36,7 @@ class Calls:
             self.asked.append(number)
             return EDGES[number]
 
-        found = kept.edges_of((number, -3), give)
+        found = kept.value_of((number, -3), give)
         same(found, EDGES[number])
 
 
@@ -55,7 +56,7 @@ def same(found, expected):
 @given(st.lists(st.sampled_from(sorted(EDGES)), max_size=12), st.integers(0, 5 * ROOM),
        st.integers(0, 5 * ROOM))
 def test_the_same_as_compiled_wherever_it_is_kept(numbers, memory, file):
-    kept, calls = KeptEdges(memory, file), Calls()
+    kept, calls = KeptValues(memory, file), Calls()
     for number in numbers:
         calls.of(kept, number)
     assert set(calls.asked) == set(numbers)
@@ -63,14 +64,14 @@ def test_the_same_as_compiled_wherever_it_is_kept(numbers, memory, file):
 
 @pytest.mark.parametrize("room", [{"memory": 1 << 20, "file": 0}, {"memory": 0, "file": 1 << 20}])
 def test_compiled_once(room):
-    kept, calls = KeptEdges(**room), Calls()
+    kept, calls = KeptValues(**room), Calls()
     for number in [0, 1, 2, 1, 0, 2, 0]:
         calls.of(kept, number)
     assert calls.asked == [0, 1, 2]
 
 
 def test_what_there_is_no_room_for_is_compiled_again():
-    kept, calls = KeptEdges(0, 0), Calls()
+    kept, calls = KeptValues(0, 0), Calls()
     for number in [0, 1, 0]:
         calls.of(kept, number)
     assert calls.asked == [0, 1, 0]
@@ -81,15 +82,22 @@ def test_a_file_that_cannot_be_written(monkeypatch):
         raise PermissionError("no")
 
     monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
-    kept, calls = KeptEdges(0), Calls()
+    kept, calls = KeptValues(0), Calls()
     for number in [0, 0]:
         calls.of(kept, number)
     assert calls.asked == [0, 0]
 
 
 def test_a_file_that_became_shorter():
-    kept, calls = KeptEdges(0), Calls()
+    kept, calls = KeptValues(0), Calls()
     calls.of(kept, 0)
     kept._file.truncate(10)
     calls.of(kept, 0)
     assert calls.asked == [0, 0]
+
+
+def test_several_threads():
+    kept, calls = KeptValues(ROOM, ROOM), Calls()
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda number: calls.of(kept, number), [0, 1, 2, 3, 2, 1, 0, 3] * 10))
+    assert set(calls.asked) == set(EDGES)
