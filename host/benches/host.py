@@ -33,7 +33,7 @@ from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
 from hypercast.host.graphs.sampling.node import NodeDraw
 from hypercast.host.graphs.sampling.prefetch import prefetched
 from hypercast.host.graphs.sampling.random_walk import RandomWalkDraw
-from hypercast.host.graphs.sampling.saint import SaintSampler
+from hypercast.host.graphs.sampling.saint import SaintSampler, Subgraph
 from hypercast.host.graphs.sampling.samples import SampleMaker
 from hypercast.reference.array_types import IntArray, SparseArray
 from hypercast.reference.network import Network
@@ -82,7 +82,8 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
         progress(f"{title}: pool")
         start = time.process_time()
         sampler, again = (SaintSampler(matrix, draw, layers=len(_WIDTHS) - 1, coverage=_COVERAGE,
-                                       kept=kept) for kept in (None, KeptValues(0, 0)))
+                                       kept=kept)
+                          for kept in (None, KeptValues[Subgraph](0, 0)))
         pooled = (time.process_time() - start) / (sampler.pool + again.pool)
         figures += _case(title, graph, _Subgraphs(again, matrix), progress,
                          kept=_Subgraphs(sampler, matrix))

@@ -9,7 +9,7 @@ from hypercast.rtl.config import Config
 __all__ = ["empty_edge_sets", "relocate"]
 
 
-def empty_edge_sets(sizes: IntArray, config: Config) -> tuple[Words, list[int], IntArray]:
+def empty_edge_sets(sizes: IntArray, config: Config) -> tuple[Words, IntArray, IntArray]:
     """Edge sets of all cores, one after the other, but for their edges.
 
     Parameters

@@ -16,7 +16,7 @@ PACKAGES = {
     "sim": "boards host/runtime/transport rtl",
     "host/files": "",
     "host/graphs": "host/files reference rtl",
-    "host/compiler": "reference rtl",
+    "host/compiler": "host/files reference rtl",
     "host/cycle_model": "host/compiler reference rtl",
     "host/runtime": "host/compiler host/files host/runtime/transport reference rtl sim",
     "host/training/description":
