@@ -41,6 +41,15 @@ class AllRows:
         """How many vertices all processes train on, if ``count`` are here."""
         return count
 
+    def others(self, *, transposed: bool) -> int:
+        """How many rows of others ``with_neighbours`` gives."""
+        return 0
+
+    @property
+    def shared(self) -> bool:
+        """Whether others have rows of the same matrices."""
+        return False
+
     def forward(self, edges: SparseArray) -> SparseArray:
         """The edges towards the vertices that are here: a row for each."""
         return edges

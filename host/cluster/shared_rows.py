@@ -73,6 +73,13 @@ class SharedRows(AllRows):
     def trained(self, count: int) -> int:
         return self._trained
 
+    def others(self, *, transposed: bool) -> int:
+        return sum(self._halos[transposed].received.values())
+
+    @property
+    def shared(self) -> bool:
+        return True
+
     def transposed(self, edges: SparseArray) -> SparseArray:
         return self._outgoing
 

@@ -3,13 +3,13 @@
 Orders are chosen with them, and the program is made of the very same.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
 import scipy.sparse
 
-from hypercast.host.compiler.edge_matrices import EdgeMatrix, edge_matrices, used_by
+from hypercast.host.compiler.edge_matrices import EdgeMatrix, edge_matrices, of_layers, used_by
 from hypercast.host.compiler.load import Load
 from hypercast.host.compiler.messages import Messages, compile_messages
 from hypercast.host.compiler.vertices import Strip, strips_of
@@ -74,14 +74,24 @@ class CompiledEdges:
         progress : callable
             Called with a line of text before each strip.
         """
+        return cls.of_list(
+            edges, edge_matrices(network, edges, root_weight, symmetric=symmetric,
+                                 trained=trained),
+            config, strips=strips, known=known, progress=progress)
+
+    @classmethod
+    def of_list(cls, edges: Sequence[SparseArray], matrices: Iterable[EdgeMatrix], config: Config,
+                *, strips: Sequence[Sequence[Strip]] | None = None,
+                known: "CompiledEdges | None" = None,
+                progress: Callable[[str], None] = lambda text: None) -> Self:
+        """Compile the matrices of a list, which ``edges`` lead to; the rest as of ``of``."""
         if known and not known.of_matrices(edges, config):
             raise ValueError("edges were compiled for another sample or configuration")
         done = {(one.edges.name, strip.first): messages
                 for one in (known.matrices if known else ()) if not one.edges.root
                 for strip, messages in one.strips}
         found = []
-        for one in edge_matrices(network, edges, root_weight, symmetric=symmetric,
-                                 trained=trained):
+        for one in matrices:
             parts = strips[one.result] if strips else strips_of(one.matrix.shape[0], config)
             compiled = []
             for number, strip in enumerate(parts, 1):
@@ -112,13 +122,11 @@ class CompiledEdges:
         return replace(self, edges=(matrix, *self.edges[1:]), matrices=tuple(
             one for one in self.matrices if all(layer > 1 for layer, _ in one.edges.uses)))
 
-    def forward(self, layers: range) -> Self:
-        """What of it some layers (from 1) use in a forward pass."""
-        found = ((one, tuple((number, way) for number, way in one.edges.uses
-                             if number in layers and not way)) for one in self.matrices)
+    def of_layers(self, layers: range, *, trained: bool = True) -> Self:
+        """What of it some layers (from 1) use, in a forward pass and, if trained, backward."""
         return replace(self, matrices=tuple(
-            CompiledMatrix(one.edges._replace(uses=uses), one.strips)
-            for one, uses in found if uses))
+            CompiledMatrix(edges, one.strips) for one in self.matrices
+            for edges in of_layers([one.edges], layers, trained=trained)))
 
     def used_by(self, network: Network) -> Self:
         """What of it a network with other orders of its layers uses."""

@@ -14,7 +14,7 @@ from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.label_list import LabelFormat, fill_labels
 from hypercast.host.compiler.layout import NEXT_ENTRIES, SUMS, SUMS_AHEAD, Layout
 from hypercast.host.compiler.lowering import Program, fitting
-from hypercast.host.compiler.memory_map import CapacityError, require_capacity
+from hypercast.host.compiler.memory_map import LABELS, CapacityError, require_capacity
 from hypercast.host.compiler.reduction import gradient_digits
 from hypercast.host.compiler.sample_plan import Capacity, SamplePlan
 from hypercast.host.compiler.schedule import Schedule
@@ -31,8 +31,8 @@ from hypercast.reference.update_rules import UpdateRules
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Opcode, Split, decode, encode
 
-__all__ = ["check_model", "compile_job", "compile_sampled", "split_sizes", "updates_at",
-           "with_sample"]
+__all__ = ["check_model", "compile_job", "compile_sampled", "fill_state", "sample_exponents",
+           "split_sizes", "updates_at", "with_sample"]
 
 _SMALLER_SAMPLES = "take smaller samples: --batch, --fan-outs"
 
@@ -95,11 +95,11 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
     images = plan.images(model.sample, model.sample, memory.regions)
     features.fill(memory, images)
     fill_labels(model.sample, labels, images, config)
-    _fill_state(model, weights, images, config)
+    fill_state(model, weights, images, config)
 
     exponents = {name: exponent for name, (exponent, _) in model.state.exponents.items()}
     exponents |= {name: exponents[name.of_training] for name in (NEXT_ENTRIES if ahead else ())}
-    exponents |= _exponents(model.sample, model.sample, exponents)
+    exponents |= sample_exponents(model.sample, model.sample, exponents)
     tensors = {name: number for number, name in enumerate(exponents)}
     require_capacity(config, "tensors", len(tensors), "the network has that many tensors")
     named = _entries(sampled=bool(capacity), ahead=ahead, pieces=pieces)
@@ -179,11 +179,12 @@ def with_sample(job: Job, sample: Sample, following: Sample | None = None) -> Jo
     following = following if job.ahead and following else sample
     row_table = job.plan.row_table(sample, following)
     images = job.plan.images(sample, following, job.regions)
-    if not job.plan.resident:
+    if not job.plan.resident and FEATURES in job.regions:
         fill_dense(following.features.values, job.regions[FEATURES], images, job.config)
-    fill_labels(sample, job.labels, images, job.config)
+    if LABELS in job.regions:
+        fill_labels(sample, job.labels, images, job.config)
     return replace(job, rows=sample.rows, row_table=row_table, images=images,
-                   exponents=job.exponents | _exponents(sample, following, job.exponents),
+                   exponents=job.exponents | sample_exponents(sample, following, job.exponents),
                    split_sizes=split_sizes(sample))
 
 
@@ -237,7 +238,8 @@ def _entries(*, sampled: bool, ahead: bool, pieces: bool) -> tuple[str, ...]:
     return (*step, "evaluate") if sampled else ("load", *step, "evaluate")
 
 
-def _exponents(sample: Sample, following: Sample, names: Container[Tensor]) -> dict[Tensor, int]:
+def sample_exponents(sample: Sample, following: Sample,
+                     names: Container[Tensor]) -> dict[Tensor, int]:
     """Exponents of what samples bring, of those entries that there are."""
     found = {EDGES: sample.edge_exponent, FEATURES: sample.features.exponent,
              EDGES.made(Pass.NEXT): following.edge_exponent,
@@ -251,8 +253,9 @@ def split_sizes(sample: Sample) -> tuple[int, ...]:
                  for split in (Split.TRAIN, Split.VALIDATION, Split.TEST))
 
 
-def _fill_state(model: InitialModel, weights: Mapping[Tensor, Weights], images: Sequence[Image],
-                config: Config) -> None:
+def fill_state(model: InitialModel, weights: Mapping[Tensor, Weights], images: Sequence[Image],
+               config: Config) -> None:
+    """Append the optimiser's state of all parameters to every core's image."""
     for name, place in weights.items():
         parts = [np.zeros((place.state.words, config.chunks), dtype=np.uint32)
                  for _ in range(config.cores)]

@@ -9,7 +9,7 @@ import scipy.sparse
 from hypercast.reference.array_types import SparseArray
 from hypercast.reference.network import AGGREGATE_FIRST, LINEAR, Network
 
-__all__ = ["EdgeMatrix", "edge_matrices", "used_by"]
+__all__ = ["EdgeMatrix", "edge_matrices", "of_layers", "shared_edge_matrices", "used_by"]
 
 
 class EdgeMatrix(NamedTuple):
@@ -78,6 +78,43 @@ def edge_matrices(network: Network, matrices: Sequence[SparseArray], root_weight
             found += [one for one in _roots(root_weight, matrix.shape, tag, numbers, square=square)
                       if trained or not one.uses[0][1]]
     return found
+
+
+def shared_edge_matrices(network: Network, matrix: SparseArray, transposed: SparseArray,
+                         root_weight: int) -> list[EdgeMatrix]:
+    """List the ``EdgeMatrix`` es of a step that devices share: each has the results of some rows.
+
+    Columns are these rows, then those of others. In the list, these are two levels behind the
+    layers: first the sources of ``matrix``, then those of ``transposed``.
+
+    Parameters
+    ----------
+    network, root_weight
+        As of ``edge_matrices``.
+    matrix, transposed : scipy.sparse.csr_array
+        Mantissas of the edges towards the rows here, and of those from them, in all layers.
+    """
+    numbers = range(1, len(network.layers) + 1)
+    found = []
+    for name, edges, backward in (("A", matrix, False), ("A^T", transposed, True)):
+        uses = tuple((number, backward) for number in numbers
+                     if _aggregates(network, number, backward))
+        if uses:
+            found.append(EdgeMatrix(name, edges, 0, len(numbers) + 1 + backward, uses))
+    if root_weight:
+        own = matrix.shape[0]
+        found += _roots(root_weight, (own, own), "", numbers, square=True)
+    return found
+
+
+def of_layers(matrices: Iterable[EdgeMatrix], layers: range, *,
+              trained: bool = True) -> Iterator[EdgeMatrix]:
+    """What of some matrices a few layers use, in a forward pass and, if trained, backward."""
+    for one in matrices:
+        uses = tuple((number, backward) for number, backward in one.uses
+                     if number in layers and (trained or not backward))
+        if uses:
+            yield one._replace(uses=uses)
 
 
 def _equal(matrix: SparseArray, other: SparseArray) -> bool:

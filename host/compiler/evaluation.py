@@ -12,7 +12,7 @@ from hypercast.host.compiler.layout import Layout
 from hypercast.host.compiler.lowering import Program, fitting
 from hypercast.host.compiler.memory_map import CapacityError, require_capacity
 from hypercast.host.compiler.operand_map import Parts
-from hypercast.host.compiler.sample_plan import AggregationCounts, SamplePlan
+from hypercast.host.compiler.sample_plan import NO_TRAFFIC, SamplePlan
 from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.state import weight_bank
 from hypercast.host.compiler.verification import verify
@@ -26,8 +26,6 @@ __all__ = ["LOSS", "Evaluation", "compile_evaluation"]
 
 #: Entry of the program that ends an evaluation: loss and metrics.
 LOSS = "loss"
-#: What a linear layer aggregates.
-_NOTHING = AggregationCounts(messages=0, deliveries=0, edges=0, imbalance=1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,12 +117,12 @@ def _compile(model: InitialModel, config: Config, layers: range,
              edges: CompiledEdges) -> Evaluation:
     """Compile some layers."""
     network, sample = model.network, model.sample
-    plan = SamplePlan(network, config, sample, edges=edges.forward(layers))
+    plan = SamplePlan(network, config, sample, edges=edges.of_layers(layers, trained=False))
     labels = LabelFormat.of(model)
     features = Features(model, plan.feature_rows, config) if 1 in layers else None
     layout = Layout.of(network, config, plan.vertices, labels,
                        words=features.words if features else None, edges=plan.place,
-                       evaluated=layers)
+                       layers=layers, trained=False)
     memory = layout.memory
     if features:
         features.place(memory, (0,))
@@ -152,7 +150,7 @@ def _compile(model: InitialModel, config: Config, layers: range,
         phases=program.phases, updates=(), tensors=tensors, exponents=exponents,
         regions=memory.regions, images=images, weights=layout.weights,
         weight_bank=weight_bank(model.operands(), layout.weights, config),
-        split_sizes=split_sizes(sample), **_NOTHING | plan.traffic)
+        split_sizes=split_sizes(sample), **NO_TRAFFIC | plan.traffic)
     verify(job)
     sources = {weight.source for number in layers for weight in network.weights(number)}
     return Evaluation(job=job, inputs=tuple(

@@ -1,6 +1,6 @@
 """Places a network's tensors and parameters: what programs and predictions begin with alike."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self, TypeAlias
 
@@ -57,6 +57,10 @@ class Layout:
         Words of the input features, if they are word-sparse.
     ahead : bool
         Whether a step aggregates the next batch's input features, too.
+    layers : range
+        Layers (from 1) that it is of; all of them if empty.
+    shared : bool
+        Whether matrices have rows of other devices, too, which come before they are summed.
     """
 
     network: Network
@@ -68,13 +72,16 @@ class Layout:
     weight_rows: int
     words: IntArray | None = None
     ahead: bool = False
+    layers: range = range(0)
+    shared: bool = False
 
     @classmethod
     def of(cls, network: Network, config: Config, vertices: Sequence[Vertices],
            labels: LabelFormat, *, words: IntArray | None = None,
            edges: Callable[[MemoryMap], None] = lambda memory: None, adam: bool = False,
            ahead: bool = False, twice: bool = False, kept: bool = False,
-           feature_rows: int | None = None, evaluated: range = range(0)) -> Self:
+           feature_rows: int | None = None, layers: range = range(0), trained: bool = True,
+           shared_rows: int = 0) -> Self:
         """Place everything but the input features.
 
         Parameters
@@ -91,9 +98,15 @@ class Layout:
             Whether there is room for sums of gradients, beside the optimiser's state.
         feature_rows : int, optional
             Rows of input features that the largest core holds, if they are not those of the input.
-        evaluated : range
-            Layers (from 1) that are only evaluated: there is no room for others, for gradients,
-            and for the optimiser's state. If empty, all layers are trained.
+        layers : range
+            Layers (from 1) that it is of, if it is not of all: there is room for what these read
+            and write, and for no other parameters.
+        trained : bool
+            Whether layers are trained: if not, there is no room for gradients, and for the
+            optimiser's state.
+        shared_rows : int
+            Rows that the largest core holds of each matrix, if others have rows that are summed
+            here.
 
         Raises
         ------
@@ -106,29 +119,32 @@ class Layout:
             raise ValueError(f"a step can work ahead if the first layer is {AGGREGATE_FIRST}, not "
                              f"{network.layers[0].order}")
         rows = [level.rows for level in vertices]
-        memory = MemoryMap(config, [feature_rows or rows[0], *rows[1:]])
-        if evaluated:
-            _place_forward(network, memory, evaluated)
+        memory = MemoryMap(config, [max(shared_rows, feature_rows or rows[0]),
+                                    *(max(shared_rows, count) for count in rows[1:])])
+        if trained:
+            place_tensors(network, memory, config, layers)
         else:
-            place_tensors(network, memory, config)
+            _place_forward(network, memory, layers or range(1, len(rows)))
         if ahead:
             memory.matrix(SUMS_AHEAD, memory[SUMS].channel, network.features)
         edges(memory)
-        for name in (LABELS, second(LABELS)) if twice else (LABELS,):
-            memory.labels(labels.records(network.classes, config), name)
+        if not layers or len(network.layers) in layers:
+            for name in (LABELS, second(LABELS)) if twice else (LABELS,):
+                memory.labels(labels.records(network.classes, config), name)
         read = (vertices[0].rows * -(-network.features // config.lanes) if words is None
                 else int(words.sum(axis=1).max()))
         weights, weight_rows = place_weights(
-            network, memory, config, read, adam=adam, kept=kept, evaluated=evaluated)
+            network, memory, config, read, adam=adam, kept=kept, layers=layers, trained=trained,
+            apart=bool(shared_rows))
         return cls(network=network, config=config, vertices=vertices, labels=labels,
                    memory=memory, weights=weights, weight_rows=weight_rows, words=words,
-                   ahead=ahead)
+                   ahead=ahead, layers=layers, shared=bool(shared_rows))
 
     @property
     def first_panels(self) -> list[int]:
         """First panels of the pieces that the input features are taken in, if word-sparse."""
-        return first_panels(
-            [self.weights[weight.name] for weight in self.network.inputs], self.config)
+        return first_panels([self.weights[weight.name] for weight in self.network.inputs
+                             if weight.name in self.weights], self.config)
 
     def emitter(self, *, inputs: Parts, tensors: Mapping[Tensor, int],
                 messages: Mapping[tuple[int, bool], Sequence[PlacedMessages]],
@@ -152,25 +168,39 @@ class Layout:
             tensors=tensors, exponent_entry=self.network.exponent_entry, messages=messages,
             roots=roots,
             operands=place_operands(self.config, self.network, self.memory, self.vertices, inputs,
-                                    following, turns=turns),
+                                    following, turns=turns, layers=self.layers,
+                                    shared=self.shared),
             timing=Timing(self.config, sparse), headroom=headroom, labels=self.labels,
             schedule=schedule)
 
 
-def place_tensors(network: Network, memory: MemoryMap, config: Config) -> None:
-    """Allocate matrices and masks: operands that meet lie in different channels."""
-    for number, layer in enumerate(network.layers, 1):
-        last = number == len(network.layers)
+def place_tensors(network: Network, memory: MemoryMap, config: Config,
+                  layers: range = range(0)) -> None:
+    """Allocate matrices and masks of some layers, or of all: operands that meet lie in different
+    channels.
+    """
+    layers = layers or range(1, len(network.layers) + 1)
+    if layers[0] > 1:  # what the first of them reads, and the gradient of that
+        _place(memory, Tensor(Kind.HIDDEN, layers[0] - 1), 0,
+               network.layers[layers[0] - 2].features_out)
+        _place_gradients(network, memory, config, layers[0] - 1, ())
+    for number in layers:
         _place_outputs(network, memory, number)
-        # Where dZ is only sent, it leaves channel 1 to edges and dT. Sums that lie there meet it.
-        sent = layer.order == COMBINE_FIRST and not layer.root and not last
-        summed = layer.order == AGGREGATE_FIRST and not last
-        memory.matrix(Tensor(Kind.GRADIENT, number), 0 if sent or summed else 1,
-                      layer.features_out)
-        for name, columns in _products(network, number)[1]:
-            memory.matrix(name, 1, columns)
-        if not last:
-            memory.packed(Tensor(Kind.MASK, number), 1, config.mask_rows, layer.features_out)
+        _place_gradients(network, memory, config, number, _products(network, number)[1])
+
+
+def _place_gradients(network: Network, memory: MemoryMap, config: Config, number: int,
+                     products: Iterable[tuple[Tensor, int]]) -> None:
+    """Allocate the gradient of a layer's output, what is made of it, and the mask."""
+    layer, last = network.layers[number - 1], number == len(network.layers)
+    # Where dZ is only sent, it leaves channel 1 to edges and dT. Sums that lie there meet it.
+    sent = layer.order == COMBINE_FIRST and not layer.root and not last
+    summed = layer.order == AGGREGATE_FIRST and not last
+    memory.matrix(Tensor(Kind.GRADIENT, number), 0 if sent or summed else 1, layer.features_out)
+    for name, columns in products:
+        memory.matrix(name, 1, columns)
+    if not last:
+        memory.packed(Tensor(Kind.MASK, number), 1, config.mask_rows, layer.features_out)
 
 
 def _place_forward(network: Network, memory: MemoryMap, numbers: range) -> None:
@@ -220,26 +250,26 @@ def _products(network: Network, number: int) -> tuple[Shapes, Shapes]:
 
 
 def place_weights(network: Network, memory: MemoryMap, config: Config, words: int, *,
-                  adam: bool = False, kept: bool = False,
-                  evaluated: range = range(0)) -> tuple[dict[Tensor, Weights], int]:
-    """Give every parameter its weight bank rows and its state's region; returns rows used.
+                  adam: bool = False, kept: bool = False, layers: range = range(0),
+                  trained: bool = True, apart: bool = False) -> tuple[dict[Tensor, Weights], int]:
+    """Give parameters their weight bank rows and their state's regions; returns rows used.
 
-    ``words`` as in ``plan_reductions``. With ``adam``, state has second moments. With ``kept``,
-    there is room for sums of gradients beside it. Of layers that are only ``evaluated``, if there
-    are any, parameters have no state, and others have no place.
+    ``words``, ``layers`` and ``apart`` as in ``plan_reductions``. With ``adam``, state has second
+    moments. With ``kept``, there is room for sums of gradients beside it. If nothing is
+    ``trained``, there is no state.
     """
     weights: dict[Tensor, Weights] = {}
     base = 0
-    portions = plan_reductions(network, config, words)
-    for number, layer in enumerate(network.layers, 1):
-        if evaluated and number not in evaluated:
-            continue
+    layers = layers or range(1, len(network.layers) + 1)
+    portions = plan_reductions(network, config, words, layers, apart=apart)
+    for number in layers:
+        layer = network.layers[number - 1]
         panels = -(-layer.features_out // config.lanes)
         shapes = [(weight.name, weight.shape[0], -(-weight.shape[0] // config.lanes) * config.lanes)
                   for weight in network.weights(number)]
         for name, features, height in (*shapes, (Tensor(Kind.BIAS, number), 1, 1)):
             rows = panels * height
-            values = 0 if evaluated else (3 if adam else 2) + (2 if kept else 0)
+            values = (3 if adam else 2) + (2 if kept else 0) if trained else 0
             state = memory.words(f"state of {name}", 1,
                                  -(-rows // config.cores) * values * config.state_words)
             weights[name] = Weights(
@@ -253,20 +283,28 @@ def place_weights(network: Network, memory: MemoryMap, config: Config, words: in
 
 def place_operands(config: Config, network: Network, memory: MemoryMap,
                    vertices: Sequence[Vertices], inputs: Parts,
-                   following: Sequence[Vertices] = (), *, turns: bool = True) -> Operands:
-    """Choose what stays close to the engines; ``inputs`` are the features' ``Parts``."""
+                   following: Sequence[Vertices] = (), *, turns: bool = True,
+                   layers: range = range(0), shared: bool = False) -> Operands:
+    """Choose what stays close to the engines; ``inputs`` are the features' ``Parts``.
+
+    ``layers`` and ``shared`` as in ``Layout``. What comes from outside is in memory only.
+    """
+    layers = layers or range(1, len(network.layers) + 1)
     return Operands(
         regions=memory.regions, vertices=vertices, following=following, turns=turns,
-        buffer=OperandMap(config, _left_operands(network, memory, inputs)),
-        bypass=BypassMap(config, _bypassed_panels(network, memory, vertices)))
+        buffer=OperandMap(config, _left_operands(network, memory, inputs, layers)),
+        bypass=BypassMap(config, _bypassed_panels(network, memory, vertices, layers,
+                                                  shared=shared)))
 
 
-def _left_operands(network: Network, memory: MemoryMap, inputs: Parts) -> Iterator[Parts]:
+def _left_operands(network: Network, memory: MemoryMap, inputs: Parts,
+                   layers: range) -> Iterator[Parts]:
     """The matrices that the array reads more than once, of those that have a place in memory."""
     if network.layers[0].order != AGGREGATE_FIRST:
         yield inputs
     names: list[Tensor] = []
-    for number, layer in enumerate(network.layers, 1):
+    for number in layers:
+        layer = network.layers[number - 1]
         if layer.order == AGGREGATE_FIRST:
             names.append(Tensor(Kind.AGGREGATED, number))
         else:
@@ -280,8 +318,9 @@ def _left_operands(network: Network, memory: MemoryMap, inputs: Parts) -> Iterat
         yield Parts.dense(name, region.panels, region.stride)
 
 
-def _bypassed_panels(network: Network, memory: MemoryMap,
-                     vertices: Sequence[Vertices]) -> Iterator[tuple[Bypass, Tensor, int, int]]:
+def _bypassed_panels(network: Network, memory: MemoryMap, vertices: Sequence[Vertices],
+                     layers: range, *,
+                     shared: bool) -> Iterator[tuple[Bypass, Tensor, int, int]]:
     """Rows to be sent, and right operands of gradients, of matrices that are not tiled.
 
     If not all fit: chaining gains most where a matrix is a panel or two, in the last layers;
@@ -289,25 +328,31 @@ def _bypassed_panels(network: Network, memory: MemoryMap,
     memory, as gradients where nothing is trained, takes none here.
     """
     last = len(network.layers)
-    combines = [layer.order == COMBINE_FIRST for layer in network.layers]
+    given = {Tensor(Kind.HIDDEN, layers[0] - 1)}
+    if layers[-1] < last:
+        given.add(Tensor(Kind.GRADIENT, layers[-1]))
+    combining = [number for number in layers
+                 if network.layers[number - 1].order == COMBINE_FIRST]
     sent: list[Tensor] = []
     right: list[Tensor] = []
-    for number, (layer, combine) in enumerate(zip(network.layers, combines, strict=True), 1):
+    for number in layers:
         outputs = Tensor(Kind.GRADIENT, number)
+        combine = number in combining
         right.append(Tensor(Kind.COMBINED_GRADIENT, number) if combine else outputs)
         if combine:
             sent += [outputs, Tensor(Kind.COMBINED, number)]
         if number > 1 and network.sums_gradients(number):
             sent.append(Tensor(Kind.AGGREGATED_GRADIENT, number))
-        if number > 1 and layer.order == AGGREGATE_FIRST:
+        if number > 1 and network.layers[number - 1].order == AGGREGATE_FIRST:
             sent.append(Tensor(Kind.HIDDEN, number - 1))
     # Biases, and weights of roots, have gradients, too.
-    right += [Tensor(Kind.GRADIENT, number)
-              for number, combine in enumerate(combines, 1) if combine]
+    right += [Tensor(Kind.GRADIENT, number) for number in combining]
+    if shared:
+        sent = []
     if any(len(rows.strips) > 1 for rows in vertices):
         return
     for target, names in ((Bypass.SEND, reversed(sent)), (Bypass.RIGHT, right)):
-        for name in filter(memory.regions.__contains__, names):
+        for name in (one for one in names if one in memory.regions and one not in given):
             # LOSS writes several panels row by row.
             if name != Tensor(Kind.GRADIENT, last) or memory[name].panels == 1:
                 yield target, name, memory[name].panels, memory[name].stride

@@ -6,7 +6,7 @@ Tensors are those of ``reference.fixed_passes``.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Self
+from typing import Self, Unpack
 
 from hypercast.host.compiler.emitter import Emitter, Finish, PlacedMessages
 from hypercast.host.compiler.gradient_emitter import GradientEmitter
@@ -127,9 +127,7 @@ class Program:
         """A training step without its update: sums of gradients are kept."""
         self._gradients()
         for number in range(len(self.network.layers), 0, -1):
-            for name in (Tensor(Kind.BIAS, number),
-                         *(weight.name for weight in self.network.weights(number))):
-                self.gradient_emitter.keep(self._phase(PhaseKind.UPDATE, number), name)
+            self._keep(number)
         self.gradient_emitter.halt(phase=self._phase(PhaseKind.UPDATE), step=0)
 
     def update(self) -> None:
@@ -195,20 +193,18 @@ class Program:
         dropout = self.network.dropouts[number - 1] if training else None
         finish: Finish = {"bias": Tensor(Kind.BIAS, number), "relu": not last}
         if training and not last:
-            finish["mask_write"] = Tensor(Kind.MASK, number)
-            finish["dropout"] = self.network.dropouts[number]
+            finish |= self._dropped(number)
         if layer.order == AGGREGATE_FIRST:
             middle = Tensor(Kind.AGGREGATED, number, during)
             if number == 1:
                 self._aggregate_features(phase, Pass.NEXT if training and self.ahead else during)
             else:
-                self.emitter.aggregate(phase, self._output(number - 1, during), number, middle,
-                                       scale=dropout)
+                self._sum(phase, self._output(number - 1, during), number, middle, scale=dropout)
             yield middle
             self.emitter.combine(phase, middle, Tensor(Kind.WEIGHTS, number), result, **finish)
             yield result
             return
-        feed = dropout if number == 1 else None
+        feed = self._feed() if training and number == 1 else None
         (source, name), *others = [
             (self._output(weight.source, during), weight.name)
             for weight in self.network.weights(number)]
@@ -224,8 +220,25 @@ class Program:
         for root, factors in zip(roots, others, strict=True):
             self.emitter.combine(phase, *factors, root, scale=dropout, feed=feed)
             yield root
-        self.emitter.aggregate(phase, middle, number, result, roots=roots, **finish)
+        self._sum(phase, middle, number, result, roots=roots, **finish)
         yield result
+
+    # What differs where devices share the rows of matrices.
+
+    def _sum(self, phase: int, source: Tensor, number: int, result: Tensor, *,
+             backward: bool = False, linear: bool = False, roots: Iterable[Tensor] = (),
+             **finish: Unpack[Finish]) -> None:
+        """A sum over neighbours with a layer's edges, as ``Emitter.aggregate``."""
+        self.emitter.aggregate(phase, source, number, result, backward=backward, linear=linear,
+                               roots=roots, **finish)
+
+    def _dropped(self, number: int) -> Finish:
+        """What becomes of a layer's outputs in training: dropout, and the mask of what is left."""
+        return {"mask_write": Tensor(Kind.MASK, number), "dropout": self.network.dropouts[number]}
+
+    def _feed(self) -> Dropout | None:
+        """Dropout on input features where they are read."""
+        return self.network.dropouts[0]
 
     def _aggregate_features(self, phase: int, during: Pass) -> None:
         """The first layer's sums, if it aggregates first; its input has no dropout then."""
@@ -244,6 +257,12 @@ class Program:
             weight.name: self._factors(number, weight)
             for weight in self.network.weights(number)})
 
+    def _keep(self, number: int) -> None:
+        """Keep the sums of a layer's gradients, which have been reduced."""
+        for name in (Tensor(Kind.BIAS, number),
+                     *(weight.name for weight in self.network.weights(number))):
+            self.gradient_emitter.keep(self._phase(PhaseKind.UPDATE, number), name)
+
     def _update(self, number: int) -> None:
         """Update a layer's parameters."""
         phase = self._phase(PhaseKind.UPDATE, number)
@@ -258,8 +277,8 @@ class Program:
         gradient, below = Tensor(Kind.GRADIENT, number), Tensor(Kind.GRADIENT, number - 1)
         combine = partial(self.emitter.combine, phase, gradient, transposed=True)
         if layer.order == COMBINE_FIRST:
-            self.emitter.aggregate(phase, gradient, number,
-                                   Tensor(Kind.COMBINED_GRADIENT, number), backward=True)
+            self._sum(phase, gradient, number, Tensor(Kind.COMBINED_GRADIENT, number),
+                      backward=True)
         if number == len(self.network.layers):
             for weight in weights[:-1] if self.network.jumping else ():
                 combine(weight.name, Tensor(Kind.JUMPING_GRADIENT, weight.source))
@@ -279,8 +298,8 @@ class Program:
         if layer.root:
             roots.append(Tensor(Kind.ROOT_GRADIENT, number))
             combine(weights[1].name, roots[-1])
-        self.emitter.aggregate(phase, aggregated, number, below, backward=True,
-                               linear=layer.order == LINEAR, roots=roots, **finish)
+        self._sum(phase, aggregated, number, below, backward=True,
+                  linear=layer.order == LINEAR, roots=roots, **finish)
 
     def _output(self, number: int, during: Pass = Pass.TRAINING) -> Tensor:
         """A layer's output; of layer 0, the input features."""
@@ -297,7 +316,7 @@ class Program:
         combined = order == COMBINE_FIRST and not weight.root
         right = Tensor(Kind.COMBINED_GRADIENT if combined else Kind.GRADIENT, number)
         return (self._output(weight.source), right,
-                None if weight.source else self.network.dropouts[0])
+                None if weight.source else self._feed())
 
     def _phase(self, kind: PhaseKind, layer: int = 0) -> int:
         """Number of a phase's counter; layers share counters if there are not enough."""

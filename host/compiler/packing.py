@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hypercast.host.compiler.images import Words
-from hypercast.reference.array_types import IntArray, SparseArray
+from hypercast.reference.array_types import BoolArray, IntArray, SparseArray
 from hypercast.rtl.config import Config
 from hypercast.rtl.placement import rank_of, rows_of
 
 __all__ = [
-    "deal", "pack_entry", "pack_panels", "pack_records", "pack_rows", "undeal", "unpack_entry",
-    "unpack_panels", "unpack_rows",
+    "deal", "pack_entry", "pack_masks", "pack_panels", "pack_records", "pack_rows", "undeal",
+    "unpack_entry", "unpack_masks", "unpack_panels", "unpack_rows",
 ]
 
 Element = TypeVar("Element", bound=np.generic)
@@ -108,6 +108,30 @@ def unpack_panels(words: Words, rows: int, columns: int, stride: int, config: Co
     """The inverse of ``pack_panels``."""
     elements = unpack_rows(words, config).reshape(-1, stride, config.lanes)[:, :rows]
     return elements.transpose(1, 0, 2).reshape(rows, len(elements) * config.lanes)[:, :columns]
+
+
+def pack_masks(mask: BoolArray, stride: int, config: Config) -> Words:
+    """A core's mask (rows, columns) panel by panel, in the words of ``stride`` rows each."""
+    rows, columns = mask.shape
+    panels, words = -(-columns // config.lanes), -(-stride // config.mask_rows)
+    padded = np.zeros((panels, words * config.mask_rows, config.lanes), dtype=bool)
+    for panel in range(panels):
+        part = mask[:, panel * config.lanes:(panel + 1) * config.lanes]
+        padded[panel, :rows, :part.shape[1]] = part
+    octets = np.zeros((panels * words, config.word_width // 8), dtype=np.uint8)
+    packed = np.packbits(padded.reshape(panels * words, -1), axis=1, bitorder="little")
+    octets[:, :packed.shape[1]] = packed
+    return octets.view("<u4")
+
+
+def unpack_masks(words: Words, rows: int, columns: int, stride: int, config: Config) -> BoolArray:
+    """The inverse of ``pack_masks``."""
+    octets = np.ascontiguousarray(words, dtype="<u4").view(np.uint8)
+    bits = np.unpackbits(octets.reshape(len(words), -1), axis=1, bitorder="little")
+    found = bits[:, :config.mask_rows * config.lanes].reshape(
+        -1, -(-stride // config.mask_rows) * config.mask_rows, config.lanes)[:, :rows]
+    mask: BoolArray = found.transpose(1, 0, 2).reshape(rows, -1)[:, :columns].astype(bool)
+    return mask
 
 
 def pack_entry(exponent: int, peak: int | None) -> int:

@@ -45,7 +45,8 @@ class Portion:
     first_row: int
 
 
-def plan_reductions(network: Network, config: Config, words: int) -> dict[Tensor, list[Portion]]:
+def plan_reductions(network: Network, config: Config, words: int, layers: range = range(0), *,
+                    apart: bool = False) -> dict[Tensor, list[Portion]]:
     """The portions of every parameter.
 
     Parameters
@@ -56,6 +57,10 @@ def plan_reductions(network: Network, config: Config, words: int) -> dict[Tensor
         Configuration of the chip.
     words : int
         Words of the input features that a core reads for a panel of the first layer's outputs.
+    layers : range
+        Layers (from 1) whose parameters there are; all of them if empty.
+    apart : bool
+        Whether no group has parameters of two layers.
 
     Returns
     -------
@@ -66,7 +71,9 @@ def plan_reductions(network: Network, config: Config, words: int) -> dict[Tensor
     capacity, unit = config.accumulator_rows * cores, max(lanes, cores)
     plan: dict[Tensor, list[Portion]] = {}
     group, used = 0, 0
-    for number in range(len(network.layers), 0, -1):
+    for number in reversed(layers or range(1, len(network.layers) + 1)):
+        if apart and used:
+            group, used = group + 1, 0
         layer = network.layers[number - 1]
         panels = -(-layer.features_out // lanes)
         shapes = [(Tensor(Kind.BIAS, number), panels, 1)]

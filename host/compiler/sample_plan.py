@@ -9,7 +9,12 @@ from typing import Self, TypedDict
 import numpy as np
 
 from hypercast.host.compiler.compiled_edges import CompiledEdges, CompiledMatrix
-from hypercast.host.compiler.edge_matrices import EdgeMatrix
+from hypercast.host.compiler.edge_matrices import (
+    EdgeMatrix,
+    edge_matrices,
+    of_layers,
+    shared_edge_matrices,
+)
 from hypercast.host.compiler.edge_sets import relocate
 from hypercast.host.compiler.emitter import PlacedMessages
 from hypercast.host.compiler.images import Image
@@ -30,7 +35,7 @@ from hypercast.reference.network import Network
 from hypercast.reference.sample import Sample
 from hypercast.rtl.config import Config
 
-__all__ = ["Capacity", "SamplePlan"]
+__all__ = ["NO_TRAFFIC", "Capacity", "SamplePlan"]
 
 #: The aggregation of the input features.
 _FIRST = 1, False
@@ -71,6 +76,10 @@ class AggregationCounts(TypedDict, total=False):
     imbalance: float
 
 
+#: What linear layers aggregate.
+NO_TRAFFIC = AggregationCounts(messages=0, deliveries=0, edges=0, imbalance=1.0)
+
+
 def _edges(sample: Sample) -> IntArray:
     """Edges of a sample's largest matrix, and of rows that are added; at least 1 each."""
     return np.array([max(1, *map(sample.sent_edges, sample.edges)), max(1, sample.sent_roots)])
@@ -96,6 +105,8 @@ class SamplePlan:
         and the numbers of its rows, lie apart from those of the sample that it trains on.
     resident : bool
         Whether the features of the whole graph stay in memory, and send lists name rows of them.
+    layers : range
+        Layers (from 1) that there are edges for; all of them if empty.
 
     Attributes
     ----------
@@ -106,6 +117,8 @@ class SamplePlan:
     following : tuple of Vertices
         Vertices of the next sample's input, and of its first layer's output; empty unless
         ``ahead``.
+    sources : tuple of Vertices
+        Rows that edges come from, and transposed ones, if others have some of them; else empty.
     pairs : list of (str, str)
         Names of both regions of each list that there is twice. Made by ``place``.
     messages, roots : dict
@@ -119,8 +132,9 @@ class SamplePlan:
     def __init__(self, network: Network, config: Config, sample: Sample,
                  capacity: Capacity | None = None,
                  edges: CompiledEdges | None = None, *, ahead: bool = False,
-                 resident: bool = False) -> None:
+                 resident: bool = False, layers: range = range(0)) -> None:
         self._network = network
+        self._layers = layers or range(1, len(network.layers) + 1)
         self._ahead = ahead
         self._resident = resident
         self._config = config
@@ -128,8 +142,9 @@ class SamplePlan:
         self._table = RowTable()
         # Levels with the same vertices share their entries of the row table.
         self._levels: list[Hashable] = [
-            0 if sample.square else level for level in range(len(sample.rows))]
-        rows = capacity.rows if capacity else sample.rows
+            0 if sample.square or sample.place.shared else level
+            for level in range(len(sample.rows))]
+        rows = capacity.rows if capacity else self._rows_here(sample)
         #: What was listed of the last samples that are in use at once.
         self._listed: list[tuple[Sample, ResidentRows]] = []
         if resident:
@@ -139,6 +154,10 @@ class SamplePlan:
         vertices = Vertices.of_layers([*rows, *rows[:len(self._next_levels)]], config, self._table,
                                       [*self._levels, *self._next_levels])
         self.vertices, self.following = vertices[:len(rows)], vertices[len(rows):]
+        #: What edges come from, both ways, if others have some of it.
+        self._sources = self._with_others(sample) if sample.place.shared else {}
+        self.sources = tuple(Vertices.of(count, config, self._table, level)
+                             for level, count in self._sources.items())
         self._regions: dict[tuple[str, int], tuple[str, str]] = {}
         self.pairs: list[tuple[str, str]] = [(LABELS, second(LABELS))] if self.twice else []
         #: The last samples that are in use at once, and what was compiled of them.
@@ -148,7 +167,7 @@ class SamplePlan:
         self._known = edges if capacity else None
         self._kept = KeptValues[CompiledEdges]()
         if edges and not capacity:
-            self._compiled = [(sample, edges.used_by(network))]
+            self._compiled = [(sample, edges.used_by(network).of_layers(self._layers))]
         self.messages: dict[tuple[int, bool], list[PlacedMessages]] = {}
         self.roots: dict[tuple[int, bool], list[PlacedMessages]] = {}
         self.traffic: AggregationCounts = {}
@@ -158,7 +177,8 @@ class SamplePlan:
         """Allocate regions for edges in a ``MemoryMap``: two for each list if there are two places.
         """
         for edges, strips in self._matrices(self._first, self._first):
-            rows = self.following if edges.uses == (_FIRST,) and self._ahead else self.vertices
+            rows = self.following if edges.uses == (_FIRST,) and self._ahead else (
+                *self.vertices, *self.sources)
             places = []
             for strip, messages in strips:
                 sizes = {Listing.SEND_LIST: self._list_words(edges, messages),
@@ -226,8 +246,20 @@ class SamplePlan:
     def _rows(self, sample: Sample) -> tuple[int, ...]:
         """Records or rows of a sample's input, and rows of every layer's output."""
         if not self._resident:
-            return sample.rows
+            return self._rows_here(sample)
         return self._records(sample).count, *sample.rows[1:]
+
+    @staticmethod
+    def _rows_here(sample: Sample) -> tuple[int, ...]:
+        """Rows of a sample's input, and of every layer's output, but those of others."""
+        return (sample.rows[-1],) * len(sample.rows) if sample.place.shared else sample.rows
+
+    @staticmethod
+    def _with_others(sample: Sample) -> dict[Hashable, int]:
+        """Rows that edges come from, and transposed ones, with those of others."""
+        return {("with others", transposed):
+                sample.rows[-1] + sample.place.others(transposed=transposed)
+                for transposed in (False, True)}
 
     def _edges(self, sample: Sample) -> CompiledEdges:
         for known, edges in self._compiled:
@@ -245,10 +277,13 @@ class SamplePlan:
             matrices = self._records(sample).columns(matrices[0]), *matrices[1:]
             # Matrices of subgraphs are all the same one.
             compiled = compiled.with_first(matrices[0]) if compiled and not sample.square else None
-        edges = CompiledEdges.of(
-            self._network, matrices, sample.root_weight, self._config,
-            strips=[level.strips for level in self.vertices], symmetric=not self.capacity,
-            known=compiled)
+        found = shared_edge_matrices(
+            self._network, matrices[0], sample.place.transposed(matrices[0]),
+            sample.root_weight) if sample.place.shared else edge_matrices(
+            self._network, matrices, sample.root_weight, symmetric=not self.capacity)
+        edges = CompiledEdges.of_list(
+            matrices, of_layers(found, self._layers), self._config,
+            strips=[level.strips for level in self.vertices], known=compiled)
         self._known = None
         return edges
 
@@ -298,6 +333,11 @@ class SamplePlan:
         vertices: int = self._first.origin.matrix.values.shape[0]
         return -(-vertices // self._config.cores)
 
+    @property
+    def shared_rows(self) -> int:
+        """Rows that the largest core holds of a matrix, if others have some; else 0."""
+        return max((one.rows for one in self.sources), default=0)
+
     def rows_of(self, entry: int) -> range:
         """Range of rows, of the largest core, that an entry of the row table is of."""
         return self._table.rows(entry)
@@ -318,6 +358,7 @@ class SamplePlan:
                                     f"are {most} in the job at most; compile it with more capacity")
         rows: dict[Hashable, int] = dict(zip(self._levels, self._rows(sample), strict=True))
         rows.update(zip(self._next_levels, self._rows(following), strict=False))
+        rows.update(self._sources)
         return [self._table.counts(core, self._config.cores, rows)
                 for core in range(self._config.cores)]
 

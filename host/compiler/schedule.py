@@ -45,6 +45,11 @@ class Schedule:
         self._program: list[Instruction] = []
 
     @property
+    def empty(self) -> bool:
+        """Whether nothing has been added since a program was ended."""
+        return not self._program
+
+    @property
     def words(self) -> list[int]:
         """Encoded instructions."""
         return [instruction.encode() for instruction in self.issued]

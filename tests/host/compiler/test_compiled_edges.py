@@ -136,8 +136,8 @@ def test_what_layers_use_forward():
     network = model_network("sage", 3, (3, 3), 3)
     symmetric = scipy.sparse.csr_array(DIRECTED + DIRECTED.T)
     edges = CompiledEdges.of(network, [symmetric] * 3, 1, SMALL)
-    found = edges.forward(range(2, 4))
+    found = edges.of_layers(range(2, 4), trained=False)
     assert [(one.edges.name, one.edges.uses) for one in found.matrices] == [
         ("A", ((2, False), (3, False))), ("I", ((2, False), (3, False)))]
-    assert not edges.forward(range(4, 5)).matrices
+    assert not edges.of_layers(range(4, 5), trained=False).matrices
     assert [one.strips for one in found.matrices] == [one.strips for one in edges.matrices]

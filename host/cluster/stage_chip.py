@@ -1,0 +1,188 @@
+"""A chip that has a run of layers, forward and backward, of one micro-batch after another."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from hypercast.host.cluster.stage import Rows
+from hypercast.host.compiler.compiler import with_sample
+from hypercast.host.compiler.memory_map import CapacityError
+from hypercast.host.compiler.piece_program import BACKWARD, EVALUATE, FORWARD
+from hypercast.host.compiler.pieces import Pieces, compile_pieces
+from hypercast.host.runtime.row_transfer import read_mask, write_mask, write_rows
+from hypercast.host.runtime.state_transfer import read_sums
+from hypercast.host.runtime.stepped_chip import SteppedChip
+from hypercast.host.runtime.transport import Transport
+from hypercast.reference.initial_model import InitialModel
+from hypercast.reference.metrics import Metrics
+from hypercast.reference.sample import Sample
+from hypercast.reference.step_sums import StepSums
+from hypercast.reference.tensor import EDGES, FEATURES, Kind, Pass, Tensor
+
+__all__ = ["ChipPasses", "StageChip"]
+
+
+class StageChip(SteppedChip):
+    """A chip with a run of layers.
+
+    Its memory holds one micro-batch. If another one has been there since, a micro-batch goes
+    forward again before it goes backward (re-materialisation, as in Huang et al., GPipe, 2019).
+    That takes cycles, and changes no bit.
+
+    Parameters
+    ----------
+    transport : Transport
+        How to reach it.
+    pieces : Pieces
+        What it runs.
+    model : InitialModel
+        The model they were compiled from.
+    progress : callable
+        Called with a line of text before each slow step.
+    """
+
+    def __init__(self, transport: Transport, pieces: Pieces, model: InitialModel, *,
+                 progress: Callable[[str], None] = lambda text: None) -> None:
+        self.pieces = pieces
+        #: Whose tensors are in the memory.
+        self.present: ChipPasses | None = None
+        super().__init__(transport, pieces.job, model, progress=progress)
+
+    def passes(self, sample: Sample, *, training: bool) -> "ChipPasses":
+        """The ``ChipPasses`` of a micro-batch."""
+        return ChipPasses(self, sample, training=training)
+
+    def load(self, sample: Sample) -> None:
+        """Bring a micro-batch, but for what comes from other stages."""
+        self._sample = sample
+        try:
+            job = with_sample(self.job, sample)
+        except CapacityError:
+            if self.job.plan.capacity is None:
+                raise
+            self._compile_larger(sample)
+            job = with_sample(self.job, sample)
+        self.job = job
+        self.driver.load_sample(job)
+
+    def _compile_larger(self, sample: Sample) -> None:
+        self._progress("a sample takes more memory than those before; compiling the program again")
+        state = self.state()
+        self.pieces = compile_pieces(
+            self._model.with_sample(sample), self.job.config, layers=self.pieces.layers,
+            capacity=self.job.plan.capacity_for(sample))
+        self._load(self.pieces.job)
+        self.load_state(state)
+
+    def run(self, piece: str) -> tuple[Metrics, int]:
+        """Run a piece; returns its metrics, and saturations."""
+        metrics = self._piece(piece)
+        return metrics, self._saturated
+
+    @property
+    def begun(self) -> dict[Tensor, tuple[int, int | None]]:
+        """The exponent file as the step began."""
+        return self._begun
+
+    @property
+    def like(self) -> InitialModel:
+        """The model, for names and shapes."""
+        return self._model
+
+
+class ChipPasses:
+    """The passes of a micro-batch through the layers of a ``StageChip``, see ``LayerPasses``.
+
+    Parameters
+    ----------
+    chip : StageChip
+        The chip; it has begun the step.
+    sample : Sample
+        The micro-batch.
+    training : bool
+        Whether it is of a training step; if not, of an evaluation.
+    """
+
+    def __init__(self, chip: StageChip, sample: Sample, *, training: bool) -> None:
+        self._chip = chip
+        self.sample = sample
+        self.training = training
+        self._during = Pass.TRAINING if training else Pass.EVALUATION
+        self._layers = chip.pieces.layers
+        self._last = self._layers[-1] == len(chip.like.network.layers)
+        self._type = np.dtype(f"int{chip.like.recipe.element_width}")
+        self._rows: Rows | None = None
+        self.metrics: Metrics | None = None
+        self._saturated = 0
+
+    def forward(self, rows: Rows | None) -> Rows | None:
+        """All layers, from the features or rows of the stage before; what the next one takes."""
+        self._rows = rows
+        metrics, self._saturated = self._forward()
+        if self._last:
+            self.metrics = metrics
+            return None
+        source = Tensor(Kind.HIDDEN, self._layers[-1], self._during)
+        given = self._given(source)
+        if not self.training:
+            return given
+        driver, job = self._chip.driver, self._chip.job
+        mask = read_mask(driver, job, Tensor(Kind.MASK, source.layer), given.mantissas.shape[1])
+        return given._replace(mask=np.packbits(mask))
+
+    def _forward(self) -> tuple[Metrics, int]:
+        chip, rows = self._chip, self._rows
+        chip.load(self.sample)
+        driver, job = chip.driver, chip.job
+        entries = dict(chip.begun if self.training else driver.exponent_file(job))
+        entries |= {EDGES: (self.sample.edge_exponent, None),
+                    FEATURES: (self.sample.features.exponent, None)}
+        if rows is not None:
+            source = Tensor(Kind.HIDDEN, self._layers[0] - 1, self._during)
+            entries[chip.like.network.exponent_entry(source)] = rows.exponent, None
+            write_rows(driver, job, source, rows.mantissas)
+            if rows.mask is not None:
+                write_mask(driver, job, Tensor(Kind.MASK, source.layer),
+                           np.unpackbits(rows.mask, count=rows.mantissas.size).reshape(
+                               rows.mantissas.shape).astype(bool))
+        driver.set_entries(job, entries)
+        chip.present = self
+        return chip.run(FORWARD if self.training else EVALUATE)
+
+    def backward(self, rows: Rows | None) -> Rows | None:
+        """All layers, from the loss or rows of the next stage; what the stage before takes."""
+        chip = self._chip
+        if chip.present is not self:
+            self._forward()
+        driver, job = chip.driver, chip.job
+        if rows is not None:
+            source = Tensor(Kind.GRADIENT, self._layers[-1])
+            write_rows(driver, job, source, rows.mantissas)
+            driver.set_entries(
+                job, {chip.like.network.exponent_entry(source): (rows.exponent, None)})
+        _, saturated = chip.run(BACKWARD)
+        self._saturated += saturated
+        before = self._layers[0] - 1
+        return self._given(Tensor(Kind.GRADIENT, before)) if before else None
+
+    def sums(self, nothing: Metrics) -> StepSums:
+        """What it leaves here; ``nothing`` are the metrics of stages without the last layer."""
+        chip = self._chip
+        entries = chip.driver.exponent_file(chip.job)
+        opened = chip.pieces.opened(FORWARD, BACKWARD) | {EDGES, FEATURES}
+        return StepSums(
+            gradients=read_sums(chip.driver, chip.job, chip.like.state),
+            entries={name: entries[name] for name in opened},
+            metrics=self.metrics or nothing, saturations=self._saturated)
+
+    @property
+    def opened(self) -> dict[Tensor, tuple[int, int | None]]:
+        """Exponent and peak of every entry that an evaluation opened."""
+        entries = self._chip.driver.exponent_file(self._chip.job)
+        return {name: entries[name] for name in self._chip.pieces.opened(EVALUATE)}
+
+    def _given(self, name: Tensor) -> Rows:
+        driver, job = self._chip.driver, self._chip.job
+        entry = self._chip.like.network.exponent_entry(name)
+        return Rows(driver.matrix(job, name).astype(self._type),
+                    driver.exponent_entry(job, entry)[0])

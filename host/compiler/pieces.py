@@ -1,0 +1,146 @@
+"""Compiles what a device has of a training that several share: a run of layers, or some rows."""
+
+from dataclasses import dataclass
+
+from hypercast.host.compiler.compiled_edges import CompiledEdges
+from hypercast.host.compiler.compiler import (
+    check_model,
+    fill_state,
+    sample_exponents,
+    split_sizes,
+    updates_at,
+)
+from hypercast.host.compiler.features import Features
+from hypercast.host.compiler.job import Job
+from hypercast.host.compiler.label_list import LabelFormat, fill_labels
+from hypercast.host.compiler.layout import Layout
+from hypercast.host.compiler.lowering import fitting
+from hypercast.host.compiler.memory_map import LABELS, require_capacity
+from hypercast.host.compiler.operand_map import Parts
+from hypercast.host.compiler.piece_program import PIECES, PieceProgram, piece_entry
+from hypercast.host.compiler.reduction import gradient_digits
+from hypercast.host.compiler.sample_plan import NO_TRAFFIC, Capacity, SamplePlan
+from hypercast.host.compiler.schedule import Schedule
+from hypercast.host.compiler.state import weight_bank
+from hypercast.host.compiler.verification import verify
+from hypercast.reference.initial_model import InitialModel
+from hypercast.reference.tensor import FEATURES, Tensor
+from hypercast.rtl.config import Config
+from hypercast.rtl.isa import Opcode, decode
+
+__all__ = ["Pieces", "compile_pieces"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pieces:
+    """A compiled share of a training.
+
+    Parameters
+    ----------
+    job : Job
+        Its entries are those of ``PIECES``, and of their parts.
+    layers : range
+        Its layers, from 1.
+    crossing : dict
+        Piece to the tensors of which rows of others have to be there before each of its parts; None
+        where none have to.
+    """
+
+    job: Job
+    layers: range
+    crossing: dict[str, list[Tensor | None]]
+
+    def parts(self, piece: str) -> list[tuple[str, Tensor | None]]:
+        """Entry of each part of a piece, and what has to cross before it."""
+        return [(piece_entry(piece, number), name)
+                for number, name in enumerate(self.crossing[piece])]
+
+    def opened(self, *pieces: str) -> set[Tensor]:
+        """Entries of the exponent file that pieces open."""
+        entries = list(self.job.tensors)
+        words = (word for piece in pieces for entry, _ in self.parts(piece)
+                 for word in self.job.instructions(entry))
+        return {entries[fields["o"]] for fields in map(decode, words)
+                if fields["opcode"] in (Opcode.DRAIN, Opcode.LOSS) and fields["open"]}
+
+
+def compile_pieces(model: InitialModel, config: Config, *, layers: range = range(0),
+                   capacity: Capacity | None = None,
+                   edges: CompiledEdges | None = None) -> Pieces:
+    """Compile a share of a training, as it stands before its first step.
+
+    Parameters
+    ----------
+    model : InitialModel
+        Network, recipe, sample and initial state. If several devices share the rows of the sample,
+        its place says so; its features then are those of the rows here, and of all rows that edges
+        come from if the first layer aggregates first.
+    config : Config
+        Configuration of the chip.
+    layers : range
+        Layers (from 1) of the share; all of them if empty. There is room for no other parameters.
+    capacity : Capacity, optional
+        What other samples take, if the program is to train on others, too.
+    edges : CompiledEdges, optional
+        The sample's, if they have been compiled and all rows are here.
+
+    Raises
+    ------
+    CapacityError
+        If something does not fit the configuration; names what, and which field to raise.
+    """
+    check_model(model, config)
+    network, sample = model.network, model.sample
+    layers = layers or range(1, len(network.layers) + 1)
+    shared = sample.place.shared
+    plan = SamplePlan(network, config, sample, capacity, None if shared else edges, layers=layers)
+    labels = LabelFormat.of(model, several_samples=bool(capacity))
+    rewritten = capacity or (shared and network.dropouts[0].threshold)
+    features = Features(model, max(plan.feature_rows, plan.shared_rows), config,
+                        word_sparse=not rewritten) if 1 in layers else None
+    layout = Layout.of(network, config, plan.vertices, labels,
+                       words=features.words if features else None, edges=plan.place,
+                       adam=model.recipe.optimiser == "adam", kept=True, layers=layers,
+                       shared_rows=plan.shared_rows)
+    memory, firsts = layout.memory, layout.first_panels if features else []
+    if features:
+        features.place(memory, firsts)
+    memory.check(features.remedies if features else {})
+    images = plan.images(sample, sample, memory.regions)
+    if features:
+        features.fill(memory, images)
+    if LABELS in memory.regions:
+        fill_labels(sample, labels, images, config)
+    fill_state(model, layout.weights, images, config)
+
+    exponents = {name: exponent for name, (exponent, _) in model.state.exponents.items()}
+    exponents |= sample_exponents(sample, sample, exponents)
+    tensors = {name: number for number, name in enumerate(exponents)}
+    require_capacity(config, "tensors", len(tensors), "the network has that many tensors")
+
+    def empty(turns: bool) -> PieceProgram:
+        program = PieceProgram.of(
+            layout, inputs=features.operand(firsts) if features else Parts.dense(FEATURES, 0, 0),
+            tensors=tensors, messages=plan.messages, roots=plan.roots,
+            digits={} if capacity else gradient_digits(model, config),
+            headroom=model.recipe.headroom_of, schedule=Schedule(), following=(), turns=turns)
+        program.layers, program.shared = layers, shared
+        return program
+
+    program, entries = fitting(empty, lambda program: program.emit(PIECES), config.program_rows)
+    assert isinstance(program, PieceProgram)
+    schedule = program.emitter.schedule
+    words = schedule.words
+    require_capacity(config, "program_rows", len(words), "the program has that many instructions")
+    job = Job(
+        config=config, plan=plan, labels=labels,
+        rows=(len(sample.labels),) * len(sample.rows) if shared else sample.rows,
+        program=words, exchanged=[], pairs=(), row_table=plan.row_table(sample, sample),
+        entries=entries, phases=program.phases, updates=tuple(schedule.labels), tensors=tensors,
+        exponents=exponents, regions=memory.regions, images=images, weights=layout.weights,
+        weight_bank=weight_bank(model.operands(), layout.weights, config),
+        split_sizes=split_sizes(sample), **NO_TRAFFIC | plan.traffic)
+    for row, word in updates_at(job, model.rules(), 0):
+        words[row] = word
+    verify(job)
+    return Pieces(job=job, layers=layers, crossing=program.crossing)

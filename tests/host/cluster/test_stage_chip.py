@@ -1,0 +1,115 @@
+"""A chip with a run of layers: rows in and out, gradients and state are those of the reference."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from hypercast.host.cluster.layers_in_pipeline import no_metrics
+from hypercast.host.cluster.stage import LayerPasses
+from hypercast.host.cluster.stage_chip import StageChip
+from hypercast.host.compiler.pieces import compile_pieces
+from hypercast.reference.fixed_gnn import FixedGnn
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
+from hypercast.reference.step_sums import StepSums
+from hypercast.reference.tensor import EDGES, FEATURES
+from hypercast.rtl.config import PRESETS
+from hypercast.sim.cxxrtl_transport import CxxrtlTransport
+from tests.host.models import named_model, small_graph, small_model
+
+TINY = PRESETS["tiny"].replace(program_rows=512)
+CUTS = [(1, 3, 4), (1, 2, 3, 4), (1, 2, 4)]
+
+
+def models():
+    for orders in ((COMBINE_FIRST,) * 3, (COMBINE_FIRST, AGGREGATE_FIRST, AGGREGATE_FIRST)):
+        yield small_model(hidden=(4, 5), config=TINY, seed=3, orders=orders)
+    yield named_model("sage", hidden=(4, 5), config=TINY)
+    yield named_model("gin", hidden=(4, 5), config=TINY, dropout=0.0)
+
+
+def same(one, other):
+    assert (one is None) == (other is None)
+    if one is not None:
+        np.testing.assert_array_equal(one.mantissas, other.mantissas)
+        assert one.exponent == other.exponent
+        assert (one.mask is None) == (other.mask is None)
+        if one.mask is not None:
+            np.testing.assert_array_equal(one.mask, other.mask)
+
+
+def equal(one, other):
+    for kind in ("loss", "correct", "wrong", "vertices"):
+        np.testing.assert_array_equal(getattr(one, kind), getattr(other, kind))
+    assert one.unit == other.unit
+
+
+@pytest.mark.parametrize(("model", "cuts"), list(zip(models(), itertools.cycle(CUTS))))
+def test_rows_and_gradients_are_those_of_the_reference(model, cuts):
+    """Two micro-batches, of which the first goes backward when the second is in the memory."""
+    runs = [range(*pair) for pair in itertools.pairwise(cuts)]
+    oracle, sample = FixedGnn(model), model.sample
+    chips = [StageChip(CxxrtlTransport(TINY), compile_pieces(model, TINY, layers=run), model)
+             for run in runs]
+    nothing = no_metrics(sample)
+    for step in range(2):
+        for each in (oracle, *chips):
+            each.begin_step()
+        begun = oracle.exponents.entries()
+        expected = [[LayerPasses(oracle, sample, run, oracle.step_key) for run in runs]
+                    for _ in range(2)]
+        found = [[chip.passes(sample, training=True) for chip in chips] for _ in range(2)]
+        for references, stages in zip(expected, found, strict=True):
+            rows = None
+            for reference, stage in zip(references, stages, strict=True):
+                rows, got = reference.forward(rows), stage.forward(rows)
+                same(rows, got)
+        sums = []
+        for references, stages in zip(expected, found, strict=True):
+            rows, parts = None, []
+            for reference, stage in zip(reversed(references), reversed(stages), strict=True):
+                rows, got = reference.backward(rows), stage.backward(rows)
+                same(rows, got)
+                gradients = {name: gradient.accumulators
+                             for name, gradient in reference.passes.gradients.items()}
+                entries = reference.passes.opened | {
+                    EDGES: (sample.edge_exponent, None),
+                    FEATURES: (sample.features.exponent, None)}
+                own = stage.sums(nothing)
+                assert own.entries == entries
+                assert own.saturations == reference.passes.saturations.total()
+                assert own.gradients.keys() == gradients.keys()
+                for name, values in gradients.items():
+                    np.testing.assert_array_equal(own.gradients[name], values)
+                parts.append(own)
+            sums.append(parts)
+            equal(references[-1].metrics, parts[0].metrics)
+        totals = [StepSums.total(parts) for parts in zip(*sums, strict=True)]
+        gradients = {name: values for part in totals for name, values in part.gradients.items()}
+        entries = begun | {name: entry for part in totals for name, entry in part.entries.items()}
+        oracle.update(StepSums(gradients=gradients, entries=entries, metrics=None, saturations=0))
+        for chip, part in zip(reversed(chips), totals, strict=True):
+            chip.update(StepSums(gradients=part.gradients, entries=entries, metrics=None,
+                                 saturations=0))
+        state = oracle.state()
+        after = {}
+        for chip in chips:
+            own = chip.state()
+            for name, arrays in own.parameters.items():
+                for kind, values in arrays.items():
+                    np.testing.assert_array_equal(values, state.parameters[name][kind])
+                after[oracle.network.exponent_entry(name)] = own.exponents[
+                    oracle.network.exponent_entry(name)]
+        for chip in chips:  # as the boards tell each other
+            chip.driver.set_entries(chip.job, after)
+            assert chip.state().exponents == state.exponents
+        rows = None
+        for run, chip in zip(runs, chips, strict=True):
+            reference = LayerPasses(oracle, sample, run, None)
+            stage = chip.passes(sample, training=False)
+            rows, got = reference.forward(rows), stage.forward(rows)
+            same(rows, got)
+            assert reference.passes.opened == stage.opened
+        equal(reference.metrics, stage.metrics)
+    for chip in chips:
+        chip.close()
