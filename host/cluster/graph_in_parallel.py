@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 
 from hypercast.host.cluster.group import Group
-from hypercast.host.cluster.paced_gnn import PacedGnn
 from hypercast.host.cluster.shared_rows import SharedRows
 from hypercast.host.cluster.stale_shared_rows import StaleSharedRows
 from hypercast.host.cluster.total import Totals
-from hypercast.host.runtime.devices import ReferenceDevice
+from hypercast.host.runtime.devices import TrainingDevice
+from hypercast.host.runtime.sampled_device import SteppedDevice
+from hypercast.host.runtime.wrapped_device import WrappedDevice
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.metrics import LOSS_UNIT, Metrics
@@ -18,7 +19,7 @@ from hypercast.reference.training_state import TrainingState
 __all__ = ["GraphInParallel", "StaleGraphInParallel"]
 
 
-class GraphInParallel(ReferenceDevice):
+class GraphInParallel(WrappedDevice):
     """One of several devices that train on a whole graph together.
 
     Every rank has the rows of its own vertices, and all weights. Before rows are summed over
@@ -27,8 +28,11 @@ class GraphInParallel(ReferenceDevice):
 
     Parameters
     ----------
+    device : TrainingDevice
+        Has this rank's part of the sample, whose place is connected to the group. A
+        ``SteppedDevice``.
     model : InitialModel
-        The model with this rank's part of the sample.
+        The model with that part.
     group : Group
         The ranks.
     """
@@ -36,25 +40,28 @@ class GraphInParallel(ReferenceDevice):
     #: What all ranks have to do at the same time.
     TOGETHER = frozenset({"train_step", "evaluate", "logits", "load_state"})
 
-    def __init__(self, model: InitialModel, group: Group) -> None:
+    def __init__(self, device: TrainingDevice, model: InitialModel, group: Group) -> None:
+        super().__init__(device)
+        assert isinstance(model.sample.place, SharedRows)
         self._place = model.sample.place
-        assert isinstance(self._place, SharedRows)
-        self._place.connect(group)
-        super().__init__(model, PacedGnn(model, group))
         self._group = group
         self._totals = Totals(group, model.state, LOSS_UNIT * model.sample.loss_scale)
 
     def train_step(self, *, record: bool = False) -> Metrics:
         if record:
-            raise ValueError("the reference has no timeline to record; train on a simulated chip")
-        self.begin_step()
-        sums = self._totals.of(self.step_sums())
-        self.update(sums)
+            raise ValueError("a step that boards share is several programs, of which no timeline "
+                             "is kept; train on one board")
+        device = self._device
+        assert isinstance(device, SteppedDevice)
+        device.begin_step()
+        sums = self._totals.of(device.step_sums())
+        device.update(sums)
+        self.saturations = device.saturations
         return sums.metrics
 
     def evaluate(self) -> Metrics:
-        metrics = self.oracle.evaluate()
-        self.oracle.exponents.load(self._totals.entries(self.oracle.exponents.entries()))
+        metrics = self._device.evaluate()
+        self._device.set_entries(self._totals.entries(self._device.entries()))
         return self._totals.metrics(metrics)
 
     def logits(self) -> tuple[IntArray, int]:
@@ -73,7 +80,7 @@ class StaleGraphInParallel(GraphInParallel):
 
     Parameters
     ----------
-    model, group
+    device, model, group
         As of ``GraphInParallel``; the sample's place is ``StaleSharedRows``.
     """
 

@@ -1,6 +1,6 @@
 """A board's part of a graph: the rows of its own vertices, and those of others that it reads."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import scipy.sparse
 from hypercast.host.cluster.group import Group
 from hypercast.reference.array_types import IntArray, IntMatrix, SparseArray
 from hypercast.reference.rows import AllRows, Element
-from hypercast.reference.tensor import Tensor
+from hypercast.reference.tensor import FEATURES, Tensor
 
 __all__ = ["Halo", "SharedRows"]
 
@@ -98,11 +98,35 @@ class SharedRows(AllRows):
             self._all_features = found
         return found
 
+    def bring_features(self, exponent: int) -> IntMatrix:
+        """Features of the rows here, and of those of others that edges come from."""
+        found: IntMatrix = self.with_neighbours(
+            self._features, transposed=False, name=FEATURES, exponent=exponent)
+        return found
+
+    def brought(self, rows_of: Callable[[IntArray], npt.NDArray[Any]], width: int, *,
+                transposed: bool) -> npt.NDArray[Any]:
+        """Rows of others, from them; they send theirs at the same time.
+
+        Parameters
+        ----------
+        rows_of : callable
+            Gives some of the rows here.
+        width : int
+            Columns of them.
+        transposed : bool
+            Whether edges are transposed.
+        """
+        return self._exchanged(rows_of, width, self._halos[transposed])
+
     def _others(self, matrix: npt.NDArray[Any] | SparseArray, halo: Halo, name: Tensor,
                 exponent: int) -> npt.NDArray[Any]:
-        """Rows of others, from them; they send theirs at the same time."""
-        width = matrix.shape[1]
-        sent = {board: np.ascontiguousarray(_dense(matrix[rows]), dtype=self._sent_type)
+        """Rows of others of a matrix."""
+        return self._exchanged(lambda rows: _dense(matrix[rows]), matrix.shape[1], halo)
+
+    def _exchanged(self, rows_of: Callable[[IntArray], npt.NDArray[Any]], width: int,
+                   halo: Halo) -> npt.NDArray[Any]:
+        sent = {board: np.ascontiguousarray(rows_of(rows), dtype=self._sent_type)
                 for board, rows in halo.sent.items()}
         received = {board: np.empty((count, width), dtype=self._sent_type)
                     for board, count in halo.received.items()}

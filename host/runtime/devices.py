@@ -2,7 +2,7 @@
 
 import abc
 import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 import numpy as np
@@ -157,6 +157,14 @@ class ReferenceDevice(TrainingDevice):
         before = self.oracle.saturations.total()
         self.oracle.update(sums)
         self.saturations = sums.saturations + self.oracle.saturations.total() - before
+
+    def entries(self) -> dict[Tensor, tuple[int, int | None]]:
+        """Exponent and peak of every entry of the exponent file."""
+        return self.oracle.exponents.entries()
+
+    def set_entries(self, entries: Mapping[Tensor, tuple[int, int | None]]) -> None:
+        """Go on with other exponents and peaks."""
+        self.oracle.exponents.load(entries)
 
     def take(self, sample: Sample, *following: Sample) -> None:
         self.oracle.take(sample)

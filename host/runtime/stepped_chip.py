@@ -1,5 +1,7 @@
 """A chip whose training steps are in pieces: sums of gradients pass the host on their way."""
 
+from collections.abc import Mapping
+
 from hypercast.host.runtime.devices import ChipDevice
 from hypercast.host.runtime.state_transfer import read_sums, write_sums
 from hypercast.reference.metrics import Metrics
@@ -75,6 +77,14 @@ class SteppedChip(ChipDevice):
         self._piece("update")
         self.saturations = sums.saturations + self._saturated
         self._step += 1
+
+    def entries(self) -> dict[Tensor, tuple[int, int | None]]:
+        """Exponent and peak of every entry of the exponent file."""
+        return self.driver.exponent_file(self.job)
+
+    def set_entries(self, entries: Mapping[Tensor, tuple[int, int | None]]) -> None:
+        """Go on with other exponents and peaks."""
+        self.driver.set_entries(self.job, entries)
 
     @property
     def counters(self) -> dict[str, list[int]]:

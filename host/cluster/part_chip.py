@@ -1,0 +1,110 @@
+"""A chip that has the rows of some vertices of a graph; others have the rest."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from hypercast.host.cluster.shared_rows import SharedRows
+from hypercast.host.compiler.piece_program import BACKWARD, EVALUATE, FORWARD
+from hypercast.host.compiler.pieces import Pieces
+from hypercast.host.runtime.row_transfer import read_rows, write_mask, write_rows
+from hypercast.host.runtime.state_transfer import read_sums
+from hypercast.host.runtime.stepped_chip import SteppedChip
+from hypercast.host.runtime.transport import Transport
+from hypercast.reference.array_types import IntArray
+from hypercast.reference.initial_model import InitialModel
+from hypercast.reference.metrics import Metrics
+from hypercast.reference.step_sums import StepSums
+from hypercast.reference.tensor import EDGES, FEATURES, Kind, Tensor
+
+__all__ = ["PartChip"]
+
+
+class PartChip(SteppedChip):
+    """A chip with some rows of every matrix, and all weights.
+
+    Its programs end before each sum over neighbours. The host reads the rows that others need,
+    writes those of others below, and starts the next program.
+
+    Ranks of the rows are whatever the division of the graph made them, so the host hashes them:
+    before a step it writes what dropout keeps of hidden features, a bit each, to where their masks
+    will be, and input features without what is dropped.
+
+    Parameters
+    ----------
+    transport : Transport
+        How to reach it.
+    pieces : Pieces
+        What it runs.
+    model : InitialModel
+        The model they were compiled from; the sample's place is ``SharedRows`` that are connected.
+    progress : callable
+        Called with a line of text before each slow step.
+    """
+
+    def __init__(self, transport: Transport, pieces: Pieces, model: InitialModel, *,
+                 progress: Callable[[str], None] = lambda text: None) -> None:
+        self._pieces = pieces
+        self._dropouts = model.network.dropouts
+        place = model.sample.place
+        assert isinstance(place, SharedRows)
+        self._place = place
+        super().__init__(transport, pieces.job, model, progress=progress)
+
+    def step_sums(self) -> StepSums:
+        """The ``StepSums`` of the rows here, from where the step began."""
+        sample = self._model.sample
+        self.driver.set_entries(self.job, self._begun | {
+            EDGES: (sample.edge_exponent, None), FEATURES: (sample.features.exponent, None)})
+        key = self._rules.step_key(self._step)
+        self._write_features(key)
+        for number, dropout in enumerate(self._dropouts[1:], 1):
+            if dropout.threshold:
+                columns = self._model.network.layers[number - 1].features_out
+                write_mask(self.driver, self.job, Tensor(Kind.MASK, number), dropout.keep(
+                    key, self._place.ranks[:, None], np.arange(columns)[None, :]))
+        metrics, forward = self._through(FORWARD)
+        _, backward = self._through(BACKWARD)
+        return StepSums(
+            gradients=read_sums(self.driver, self.job, self._model.state),
+            entries=self.driver.exponent_file(self.job), metrics=metrics,
+            saturations=forward + backward)
+
+    def evaluate(self) -> Metrics:
+        self._write_features(None)
+        metrics, _ = self._through(EVALUATE)
+        return metrics
+
+    def _through(self, piece: str) -> tuple[Metrics, int]:
+        """All parts of a piece; returns the last one's metrics, and saturations of all."""
+        saturations = 0
+        for entry, name in self._pieces.parts(piece):
+            if name is not None:
+                self._cross(name, transposed=piece == BACKWARD)
+            if piece == EVALUATE:
+                metrics, cycles = self._run(entry)
+                self.evaluate_cycles += cycles
+            else:
+                metrics = self._piece(entry)
+            saturations += self._saturated
+        return metrics, saturations
+
+    def _cross(self, name: Tensor, *, transposed: bool) -> None:
+        """Rows of a tensor go to those who need them, and theirs come."""
+        driver, job = self.driver, self.job
+
+        def rows_of(rows: IntArray) -> IntArray:
+            return read_rows(driver, job, name, rows)
+
+        found = self._place.brought(rows_of, job.regions[name].columns, transposed=transposed)
+        write_rows(driver, job, name, found, first=len(self._place.ranks))
+
+    def _write_features(self, step_key: int | None) -> None:
+        """Write the input features without what is dropped; all of them in an evaluation."""
+        dropout, features = self._dropouts[0], self._model.sample.features.values
+        if not dropout.threshold:
+            return
+        if step_key is not None:
+            features = dropout.apply(features, step_key, self._place.ranks)
+        dense = features if isinstance(features, np.ndarray) else features.toarray()
+        write_rows(self.driver, self.job, FEATURES, dense)
