@@ -83,7 +83,7 @@ class LayersInPipeline(ReferenceDevice):
         self._in_flight = in_flight[group.rank] if in_flight else group.size - group.rank
         self._evaluated: LayerPasses | None = None
 
-    # What differs where weights have two versions.
+    # What differs where passes take older weights.
 
     def _made(self, model: InitialModel) -> FixedGnn:
         """What holds the parameters, and updates them."""
@@ -178,13 +178,13 @@ class LayersInPipeline(ReferenceDevice):
         """The state of all layers; only the leader has it."""
         own = self.oracle.state()
         found: tuple[dict[Tensor, Any], ...] = (
-            own.parameters, own.momentum_exponents, dict(own.older))
+            own.parameters, own.momentum_exponents, dict(own.versions))
         for parts in self._group.gather(tuple(
                 {name: value for name, value in part.items() if name.layer in self._own}
                 for part in found)):
             for part, more in zip(found, parts, strict=True):
                 part.update(more)
-        return replace(own, older=found[-1])
+        return replace(own, versions=found[-1])
 
     @property
     def leads(self) -> bool:

@@ -244,8 +244,8 @@ def _trains(problem: Problem, discipline: Discipline, stages: Sequence[BoardStag
         return ANYTHING
     kind = SCHEDULES[schedule]
     synchronous = discipline.flush and discipline.versions == 1
-    # Two versions without a flush are what training has, besides one with it.
-    able = (synchronous or discipline.versions == 2) and not discipline.chunked
+    # Without a flush, training has two versions, and one for each micro-batch in flight.
+    able = (synchronous or not discipline.flush) and not discipline.chunked
     layers = [layer for stage in stages for layer in stage.layers]
     chain = (problem.graph.is_chain and layers == sorted(layers)
              and all(len(stage.boards) == 1 for stage in stages))

@@ -18,16 +18,17 @@ from hypercast.host.cluster.layers_in_pipeline import (
     runs_of_layers,
 )
 from hypercast.host.cluster.led_device import LedDevice, follow
+from hypercast.host.cluster.older_weights_pipeline import (
+    OlderWeightsPipeline,
+    SampledOlderWeightsPipeline,
+)
 from hypercast.host.cluster.paced_chip import PacedChip
 from hypercast.host.cluster.paced_gnn import PacedGnn
 from hypercast.host.cluster.samples_in_parallel import SamplesInParallel
 from hypercast.host.cluster.shared_rows import SharedRows
 from hypercast.host.cluster.timed_group import TimedGroup
-from hypercast.host.cluster.two_versions_pipeline import (
-    SampledTwoVersionsPipeline,
-    TwoVersionsPipeline,
-)
 from hypercast.host.cluster.virtual_time import LayerSeconds
+from hypercast.host.cluster.weight_staleness import weight_staleness
 from hypercast.host.planner.layer_costs import layer_cost
 from hypercast.host.planner.statistics import Statistics
 from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
@@ -127,7 +128,7 @@ class Share:
         parts = source, judge, model.recipe.micro_batches
         if self._scheme == LAYERS:
             stale = self._assignment.stale
-            return (SampledTwoVersionsPipeline if stale else SampledPipeline)(
+            return (SampledOlderWeightsPipeline if stale else SampledPipeline)(
                 self._pipeline(model, group), *parts), group
         device = PacedChip(self._chip(), model.network, group) if self._chip \
             else ReferenceDevice(model, PacedGnn(model, group))
@@ -140,9 +141,11 @@ class Share:
         return (StaleGraphInParallel if stale else GraphInParallel)(model, group)
 
     def _pipeline(self, model: InitialModel, group: Group) -> LayersInPipeline:
-        stale = self._assignment.stale
-        return (TwoVersionsPipeline if stale else LayersInPipeline)(
-            model, group, self._assignment.runs, self._assignment.in_flight)
+        staleness = weight_staleness(self._assignment, model)
+        shares = self._assignment.runs, self._assignment.in_flight
+        if staleness:
+            return OlderWeightsPipeline(model, group, staleness, *shares)
+        return LayersInPipeline(model, group, *shares)
 
     def _check_memory(self, model: InitialModel) -> None:
         """Refuse what boards cannot share, or do not hold."""
@@ -153,7 +156,8 @@ class Share:
         if self._cluster:
             check_board_memory(model, self._cluster, boards=self._group.size, runs=runs,
                                in_flight=self._assignment.in_flight, division=self.division,
-                               stale=self._assignment.stale)
+                               stale=self._assignment.stale,
+                               staleness=weight_staleness(self._assignment, model))
 
     def _on_cluster(self, model: InitialModel) -> Group:
         """The group, with clocks if it stands for the boards of a cluster."""

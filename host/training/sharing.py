@@ -41,9 +41,12 @@ def completed(assignment: Assignment, sampling: Sampling) -> Assignment:
     if assignment.smoothing is not None and (sampling.sampler or scheme in (SAMPLES, LAYERS)):
         raise DescriptionError("stale halos are those of boards that share a whole graph; leave "
                                "the sampler out, or train without staleness")
-    if assignment.versions > 1 and scheme != LAYERS:
-        raise DescriptionError("weights have two versions where boards have a run of layers each; "
-                               "give the scheme layers, or train without staleness")
+    if assignment.older_weights and scheme != LAYERS:
+        raise DescriptionError("weights are older where boards have a run of layers each; give "
+                               "the scheme layers, or train without staleness")
+    if assignment.versions > 1 and assignment.stages:
+        raise DescriptionError("weights have two versions, or they are stashed for each stage; "
+                               "give one of the two")
     return replace(assignment, scheme=scheme or (SAMPLES if sampling.sampler else GRAPH))
 
 

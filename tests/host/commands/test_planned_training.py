@@ -58,6 +58,8 @@ def test_one_board_may_be_best():
      "--scheme and --plan both say"),
     (("--plan", "plan.toml", "--cluster", "vcu128-2"), "is no plan"),
     (("--smoothing", "0.5"), "give --staleness as well"),
+    (("--stages", "2"), "give --scheme layers and --staleness as well"),
+    (("--stages", "2", "--staleness", "--scheme", "graph"), "give --scheme layers and --staleness"),
     (("--staleness",), "--staleness says how boards train together; give --boards as well"),
     (("--cluster", "vcu128-3"), "did you mean vcu128-"),
     (("--cluster", "ulx3s-2"), "give --elements 8"),
