@@ -21,6 +21,7 @@ from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.ranges import Ranges
 from hypercast.host.planner.strategies.bapipe import DISCIPLINE
 from hypercast.host.planner.strategies.equal_layers import GPIPE, equal_stages
+from hypercast.host.planner.strategies.gnnpipe import DISCIPLINE as GNNPIPE
 from hypercast.host.planner.strategies.graph_parts import evaluated_parts
 from hypercast.host.planner.strategies.pipedream import DISCIPLINE as STASHING
 from hypercast.host.planner.strategies.pipedream import TWO_VERSIONS
@@ -121,6 +122,12 @@ def _stashing(problem: Problem) -> Plan | str:
     return evaluated(problem, STASHING, equal_stages(problem, problem.boards), "SNO")
 
 
+def _chunks(problem: Problem) -> Plan | str:
+    stages = Ranges(problem).balanced(problem.boards, single=True)
+    assert stages
+    return evaluated(problem, GNNPIPE, stages, "GPipe", chunks=8)
+
+
 def _equal(problem: Problem) -> Plan | str:
     return evaluated(problem, GPIPE, equal_stages(problem, problem.boards), "GPipe")
 
@@ -177,6 +184,9 @@ TRAININGS = (
           sampling=Sampling(sampler="walks", batch=2, coverage=6.0),
           recipe={"micro_batches": 8, "epochs": 3})
       for name, plan in (("two versions", _two_versions), ("stashed weights", _stashing))
+      for cluster in ("vcu128-4", _SLOW)),
+    *(_of("layers, chunks of the graph", cluster, _whole(4800), _DEEP, _chunks,
+          recipe={"epochs": 3})
       for cluster in ("vcu128-4", _SLOW)),
     _of("layers, GPipe", "vcu128-4", _whole(900), _DEEP, _equal, **_DEEP_WALKS),
 )

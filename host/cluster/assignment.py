@@ -38,6 +38,10 @@ class Assignment:
         With layers: if it is not 0, weights are stashed as by so many boards, so that gradients of
         layers in stage ``i`` are of weights ``stages - i`` steps older. The bits are those of so
         many stages, on any number of boards.
+    chunks : int
+        With layers of a whole graph: if it is not 0, the vertices go through them in so many
+        chunks. Each takes rows of the step before of those to come. The bits are those of so many
+        chunks, on any number of boards.
     """
 
     scheme: str | None = None
@@ -49,11 +53,12 @@ class Assignment:
     smoothing: float | None = None
     versions: int = 1
     stages: int = 0
+    chunks: int = 0
 
     @property
     def stale(self) -> bool:
         """Whether something is older than on one board."""
-        return self.smoothing is not None or self.older_weights
+        return self.smoothing is not None or self.older_weights or self.chunks > 0
 
     @property
     def older_weights(self) -> bool:

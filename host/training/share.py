@@ -7,10 +7,12 @@ from typing import Any
 
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.board import Board
+from hypercast.host.cluster.chunk_rows import ChunkRows
+from hypercast.host.cluster.chunks_in_pipeline import ChunksInPipeline
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
 from hypercast.host.cluster.graph_in_parallel import GraphInParallel, StaleGraphInParallel
-from hypercast.host.cluster.graph_parts import parts_of
+from hypercast.host.cluster.graph_parts import in_chunks, parts_of
 from hypercast.host.cluster.group import Group
 from hypercast.host.cluster.layers_in_pipeline import (
     LayersInPipeline,
@@ -81,7 +83,7 @@ class Share:
                                         self._assignment.parts)
         self._check_memory(model)
         if self._scheme == LAYERS:
-            own: InitialModel = self._group.tell(model)
+            own: InitialModel = self._group.tell(self._in_chunks(model))
         else:
             assert self.division
             own = self._group.deal(
@@ -91,6 +93,12 @@ class Share:
         if self._scheme == GRAPH:
             group.divide(model.sample)
         return LedDevice(self._of_graph(own, group), group)
+
+    def _in_chunks(self, model: InitialModel) -> InitialModel:
+        """The model, whose graph is in chunks if boards are to take them one after another."""
+        if not self._assignment.chunks:
+            return model
+        return model.with_sample(in_chunks(model.sample, self._assignment.chunks))
 
     def follow_graph(self) -> None:
         """On other ranks: train with the leader until its device is closed."""
@@ -141,6 +149,8 @@ class Share:
         return (StaleGraphInParallel if stale else GraphInParallel)(model, group)
 
     def _pipeline(self, model: InitialModel, group: Group) -> LayersInPipeline:
+        if self._assignment.chunks:
+            return ChunksInPipeline(model, group, self._assignment.runs)
         staleness = weight_staleness(self._assignment, model)
         shares = self._assignment.runs, self._assignment.in_flight
         if staleness:
@@ -180,7 +190,7 @@ def _layer_seconds(model: InitialModel,
         return [LayerSeconds(cost.forward, cost.backward) for cost in costs]
 
     def seconds(sample: Sample, board: int) -> list[LayerSeconds]:
-        whole = sample.square or isinstance(sample.place, SharedRows)
+        whole = sample.square or isinstance(sample.place, SharedRows | ChunkRows)
         own = len(sample.labels)
         rows = (own,) * len(sample.rows) if whole else sample.rows
         # Samples are much alike: counts are rounded to a fiftieth of themselves.

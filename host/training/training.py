@@ -9,7 +9,7 @@ from typing import Any
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
-from hypercast.host.cluster.graph_parts import in_stale_parts
+from hypercast.host.cluster.graph_parts import in_chunks, in_stale_parts
 from hypercast.host.cluster.group import Group
 from hypercast.host.cluster.weight_staleness import weight_staleness
 from hypercast.host.compiler.memory_map import CapacityError
@@ -143,7 +143,9 @@ class Training:
 
     @property
     def _staleness(self) -> dict[str, object]:
-        """What decides the bits of a training with stale halos, or older weights."""
+        """What decides the bits of a training with stale rows, or older weights."""
+        if self._assignment.chunks:
+            return {"chunks": self._assignment.chunks}
         if self._assignment.stages:
             return {"steps": self._older}
         if self._older:
@@ -167,6 +169,9 @@ class Training:
             assert smoothing is not None
             return ReferenceDevice(self.initial.with_sample(in_stale_parts(
                 self.initial.sample, self._stale.parts, smoothing)))
+        if self._assignment.chunks:
+            return ReferenceDevice(self.initial.with_sample(in_chunks(
+                self.initial.sample, self._assignment.chunks)))
         device: TrainingDevice
         if self._older:
             device = ReferenceDevice(self.initial, OlderWeightsGnn(self.initial, self._older))

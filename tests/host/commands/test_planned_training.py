@@ -60,6 +60,8 @@ def test_one_board_may_be_best():
     (("--smoothing", "0.5"), "give --staleness as well"),
     (("--stages", "2"), "give --scheme layers and --staleness as well"),
     (("--stages", "2", "--staleness", "--scheme", "graph"), "give --scheme layers and --staleness"),
+    (("--chunks", "2", "--staleness"), "--chunks says what is older where boards have a run of"),
+    (("--chunks", "2", "--stages", "2", "--staleness", "--scheme", "layers"), "leave one of them"),
     (("--staleness",), "--staleness says how boards train together; give --boards as well"),
     (("--cluster", "vcu128-3"), "did you mean vcu128-"),
     (("--cluster", "ulx3s-2"), "give --elements 8"),

@@ -13,7 +13,7 @@ from hypercast.host.planner.pipelines import BoardStage, evaluated
 from hypercast.host.planner.plan import NOT_YET, REFERENCES
 from hypercast.host.planner.plan_file import plan_boards, plan_text
 from hypercast.host.planner.search import search
-from hypercast.host.planner.strategies import pipedream
+from hypercast.host.planner.strategies import gnnpipe, pipedream
 from hypercast.host.planner.strategies.vertex_cut import evaluated_cut
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.description import Description
@@ -121,6 +121,27 @@ def test_a_plan_is_read_with_its_orders(sampled, tmp_path):
     with pytest.raises(DescriptionError, match=r"plan.toml, line \d+: \[training\] .* is for "
                                                r"another"):
         read_plan(path, other)
+
+
+def test_chunks_go_through_layers(tmp_path):
+    problem = problem_of(description(), BOARDS, GRAPH, counts=[])
+    path, stages = tmp_path / "plan.toml", [
+        BoardStage((0,), problem.boards[1:2]), BoardStage((1, 2, 3), problem.boards[:1])]
+    path.write_text(plan_text(problem, evaluated(
+        problem, gnnpipe.DISCIPLINE, stages, "GPipe", chunks=8)))
+    _, assignment = read_plan(path, problem)
+    assert (assignment.scheme, assignment.chunks, assignment.versions) == ("layers", 8, 1)
+    assert assignment.runs == (range(1, 2), range(2, 5))
+    for old, new, text in (
+            ('"GPipe"', '"SNO"', r"GNNPipe .* cannot be trained"),
+            ("pieces = 8", f"pieces = {GRAPH.vertices + 1}", "pieces must be 1 to "),
+            ("pieces = 8", "pieces = 0", "pieces must be 1 to ")):
+        content = plan_text(problem, evaluated(
+            problem, gnnpipe.DISCIPLINE, stages, "GPipe", chunks=8))
+        assert old in content
+        path.write_text(content.replace(old, new))
+        with pytest.raises(DescriptionError, match=text):
+            read_plan(path, problem)
 
 
 def test_stages_of_one_board_each_stash_weights(sampled, tmp_path):
