@@ -197,7 +197,8 @@ def evaluated(problem: Problem, discipline: Discipline, stages: Sequence[BoardSt
     chunks : int
         Number of chunks, if the discipline has such.
     """
-    pipeline = pipeline_of(problem, stages, chain=discipline.chain, chunks=chunks)
+    pipeline = pipeline_of(problem, stages, chain=discipline.chain,
+                           chunks=chunks if discipline.chunked else 1)
     pieces = chunks if discipline.chunked else problem.micro_batches
     waiting = [board.name for stage in stages for board in stage.boards
                if board.transfers == NO_OVERLAP]
