@@ -4,6 +4,10 @@ The graph's vertices are in parts. Sums over neighbours take the rows of a verte
 are, and those of other parts as they were in the step before (Wan et al., PipeGCN: Efficient
 Full-Graph Training of Graph Convolutional Networks with Pipelined Feature Communication, ICLR
 2022). So boards that have a part each need not wait for them.
+
+Or the vertices are in chunks, which follow each other through the layers of a pipeline. Then sums
+take rows of the chunks that went before as they are, and of those to come as they were in the step
+before (Chen et al., GNNPipe: Scaling Deep GNN Training with Pipelined Model Parallelism, 2023).
 """
 
 from collections.abc import Mapping
@@ -13,11 +17,12 @@ import numpy.typing as npt
 import scipy.sparse
 
 from hypercast.reference.arithmetic import requantize, rounded_shift
-from hypercast.reference.array_types import IntArray, SparseArray
+from hypercast.reference.array_types import BoolArray, IntArray, SparseArray
 from hypercast.reference.rows import AllRows, Element, Older
 from hypercast.reference.tensor import FEATURES, Pass, Tensor
 
-__all__ = ["SMOOTHING_ONE", "KeptRows", "StaleParts", "is_exact"]
+__all__ = ["SMOOTHING_ONE", "KeptRows", "StaleChunks", "StaleParts", "aligned", "is_exact",
+           "kept_rows", "named_rows", "to_come"]
 
 #: The smoothing that would keep everything as it is.
 SMOOTHING_ONE = 1 << 16
@@ -55,16 +60,16 @@ class KeptRows:
 
         In the first step, that is the rows themselves.
         """
-        old, unit = self._kept.get(name), exponent - _FRACTION
-        new = rows.astype(np.int64) << _FRACTION
+        old = self._kept.get(name)
+        new, unit = kept_rows(rows, exponent)
         if old is None:
             self._kept[name] = Older(new, unit)
             return rows
-        mean = _aligned(old, unit, _KEPT_WIDTH)
+        mean = aligned(old, unit, _KEPT_WIDTH)
         new = rounded_shift(
             self._smoothing * mean + (SMOOTHING_ONE - self._smoothing) * new, 16)
         self._kept[name] = Older(new, unit)
-        return _aligned(old, exponent, self._width)
+        return aligned(old, exponent, self._width)
 
     @property
     def kept(self) -> dict[Tensor, Older]:
@@ -76,14 +81,19 @@ class KeptRows:
         self._kept = dict(kept)
 
 
-def _aligned(halo: Older, exponent: int, width: int) -> IntArray:
+def kept_rows(rows: IntArray, exponent: int) -> Older:
+    """Rows as they are kept."""
+    return Older(rows.astype(np.int64) << _FRACTION, exponent - _FRACTION)
+
+
+def aligned(kept: Older, exponent: int, width: int) -> IntArray:
     """Rows with another exponent: rounded, or saturated."""
-    shift = exponent - halo.exponent
+    shift = exponent - kept.exponent
     if shift < 0:
         # More would saturate whatever is not zero.
-        values, shift = halo.values << min(-shift, 31), 0
+        values, shift = kept.values << min(-shift, 31), 0
         return requantize(values, 0, width)[0]
-    return requantize(halo.values, min(shift, 63), width)[0]
+    return requantize(kept.values, min(shift, 63), width)[0]
 
 
 class StaleParts(AllRows):
@@ -97,15 +107,26 @@ class StaleParts(AllRows):
         The graph's edges, row i holding those towards vertex i.
     element_width, smoothing : int
         As of ``KeptRows``.
+
+    Attributes
+    ----------
+    parts
+        As given.
     """
 
     def __init__(self, parts: IntArray, edges: SparseArray, element_width: int,
                  smoothing: int) -> None:
-        self._parts = parts
+        self.parts = parts
         self._rows = KeptRows(element_width, smoothing)
         #: Whether edges are transposed, to the vertices that other parts read.
-        self._read = {transposed: _read(matrix, parts)
+        self._read = {transposed: named_rows(matrix, self._crossing(matrix, transposed=transposed))
                       for transposed, matrix in ((False, edges), (True, edges.T.tocsr()))}
+
+    def _crossing(self, edges: SparseArray, *, transposed: bool) -> BoolArray:
+        """Whether each edge takes the row of the step before."""
+        owner, source = _ends(edges, self.parts)
+        found: BoolArray = owner != source
+        return found
 
     def forward(self, edges: SparseArray) -> SparseArray:
         """Edges within parts, then those from the vertices that other parts read."""
@@ -116,7 +137,7 @@ class StaleParts(AllRows):
         return self._split(edges.T.tocsr(), transposed=True)
 
     def _split(self, edges: SparseArray, *, transposed: bool) -> SparseArray:
-        crossing = _crossing(edges, self._parts)
+        crossing = self._crossing(edges, transposed=transposed)
         targets, sources = edges.tocoo().coords
         inside, outside = (scipy.sparse.csr_array(
             (edges.data[chosen], (targets[chosen], sources[chosen])), shape=edges.shape)
@@ -144,13 +165,42 @@ class StaleParts(AllRows):
         self._rows.load(kept)
 
 
-def _crossing(edges: SparseArray, parts: IntArray) -> npt.NDArray[np.bool_]:
-    """Whether each edge is between two parts."""
-    targets = np.repeat(np.arange(edges.shape[0]), np.diff(edges.indptr))
-    found: npt.NDArray[np.bool_] = parts[targets] != parts[edges.indices]
+class StaleChunks(StaleParts):
+    """All rows of a graph in chunks, which go through layers in order, and back in reverse.
+
+    On the way there, a chunk takes rows of the step before of later chunks; on the way back, of
+    those before it. So the gradient of what it took of this step is of this step.
+
+    Parameters
+    ----------
+    chunks : (V,) array of int
+        Chunk of each vertex: its place in the order.
+    edges : scipy.sparse.csr_array
+        The graph's edges, row i holding those towards vertex i.
+    element_width : int
+        Bits of a mantissa.
+    """
+
+    def __init__(self, chunks: IntArray, edges: SparseArray, element_width: int) -> None:
+        super().__init__(chunks, edges, element_width, 0)
+
+    def _crossing(self, edges: SparseArray, *, transposed: bool) -> BoolArray:
+        return to_come(edges, self.parts, transposed=transposed)
+
+
+def to_come(edges: SparseArray, chunks: IntArray, *, transposed: bool) -> BoolArray:
+    """Whether each edge takes the row of a chunk that has not been yet when it is needed."""
+    target, source = _ends(edges, chunks)
+    found: BoolArray = source < target if transposed else source > target
     return found
 
 
-def _read(edges: SparseArray, parts: IntArray) -> IntArray:
-    """The vertices that other parts read, in order."""
-    return np.unique(edges.indices[_crossing(edges, parts)]).astype(np.int64)
+def _ends(edges: SparseArray, parts: IntArray) -> tuple[IntArray, IntArray]:
+    """The part of each edge's target, and of its source."""
+    targets = np.repeat(np.arange(edges.shape[0]), np.diff(edges.indptr))
+    return parts[targets], parts[edges.indices]
+
+
+def named_rows(edges: SparseArray, chosen: BoolArray) -> IntArray:
+    """The sources of some edges, in order."""
+    return np.unique(edges.indices[chosen]).astype(np.int64)

@@ -26,8 +26,9 @@ class TrainingState:
     momentum_exponents : dict
         Parameter to the exponent of its momenta.
     older : dict
-        What the next step takes of older ones: with stale halos, tensor to some of its rows, see
-        ``StaleParts``; with two weight versions, parameter to its operand, see ``TwoVersionsGnn``.
+        With stale rows, tensor to some of its rows in the last step, see ``StaleParts``.
+    versions : dict
+        With older weights, parameter to its older operands, oldest first, see ``OlderWeightsGnn``.
     """
 
     step: int
@@ -35,3 +36,4 @@ class TrainingState:
     exponents: dict[Tensor, tuple[int, int | None]]
     momentum_exponents: dict[Tensor, int]
     older: Mapping[Tensor, Older] = field(default_factory=dict)
+    versions: Mapping[Tensor, tuple[Older, ...]] = field(default_factory=dict)

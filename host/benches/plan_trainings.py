@@ -21,7 +21,9 @@ from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.ranges import Ranges
 from hypercast.host.planner.strategies.bapipe import DISCIPLINE
 from hypercast.host.planner.strategies.equal_layers import GPIPE, equal_stages
+from hypercast.host.planner.strategies.gnnpipe import DISCIPLINE as GNNPIPE
 from hypercast.host.planner.strategies.graph_parts import evaluated_parts
+from hypercast.host.planner.strategies.pipedream import DISCIPLINE as STASHING
 from hypercast.host.planner.strategies.pipedream import TWO_VERSIONS
 from hypercast.host.planner.strategies.samples import evaluated_samples
 from hypercast.host.planner.strategies.vertex_cut import evaluated_cut
@@ -116,6 +118,16 @@ def _two_versions(problem: Problem) -> Plan | str:
     return evaluated(problem, TWO_VERSIONS, equal_stages(problem, problem.boards), "SNO")
 
 
+def _stashing(problem: Problem) -> Plan | str:
+    return evaluated(problem, STASHING, equal_stages(problem, problem.boards), "SNO")
+
+
+def _chunks(problem: Problem) -> Plan | str:
+    stages = Ranges(problem).balanced(problem.boards, single=True)
+    assert stages
+    return evaluated(problem, GNNPIPE, stages, "GPipe", chunks=8)
+
+
 def _equal(problem: Problem) -> Plan | str:
     return evaluated(problem, GPIPE, equal_stages(problem, problem.boards), "GPipe")
 
@@ -168,9 +180,13 @@ TRAININGS = (
     *(_of(f"layers, {schedule}", cluster, _whole(900), _DEEP, _pipeline(schedule), **_DEEP_WALKS)
       for cluster, schedule in (("vcu128-4", "SNO"), ("vcu128-4", "SO"), (_SLOW, "SNO"),
                                 (_SLOW, "SO"), ("mixed", "SO"))),
-    *(_of("layers, two versions", cluster, _whole(900), _DEEP, _two_versions,
+    *(_of(f"layers, {name}", cluster, _whole(1800), _DEEP, plan,
           sampling=Sampling(sampler="walks", batch=2, coverage=6.0),
           recipe={"micro_batches": 8, "epochs": 3})
+      for name, plan in (("two versions", _two_versions), ("stashed weights", _stashing))
+      for cluster in ("vcu128-4", _SLOW)),
+    *(_of("layers, chunks of the graph", cluster, _whole(4800), _DEEP, _chunks,
+          recipe={"epochs": 3})
       for cluster in ("vcu128-4", _SLOW)),
     _of("layers, GPipe", "vcu128-4", _whole(900), _DEEP, _equal, **_DEEP_WALKS),
 )

@@ -25,7 +25,9 @@ SCHEMES: dict[str, Assignment | None] = {"exact": None} | {
     name: Assignment(scheme="graph", parts=(1.0,) * _PARTS, smoothing=smoothing)
     for name, smoothing in (("stale halos", 0.0), ("stale halos, smoothing 0.5", 0.5),
                             ("stale halos, smoothing 0.95", 0.95))} | {
-    "two weight versions": Assignment(scheme="layers", versions=2)}
+    "two weight versions": Assignment(scheme="layers", versions=2),
+    "stashed weights, 2 stages": Assignment(scheme="layers", stages=2),
+    "chunks through layers": Assignment(scheme="layers", chunks=_PARTS)}
 _MODEL = Model(hidden=(64,), order=("combine_first",))
 #: The least that exact training is better than stale halos on the graph that tells them apart.
 _APART = 10.0

@@ -34,6 +34,14 @@ class Assignment:
         With layers: versions of the weights. With 2, gradients are of weights one step older, so
         that a step begins while the one before is under way. The bits are not those of exact
         training.
+    stages : int
+        With layers: if it is not 0, weights are stashed as by so many boards, so that gradients of
+        layers in stage ``i`` are of weights ``stages - i`` steps older. The bits are those of so
+        many stages, on any number of boards.
+    chunks : int
+        With layers of a whole graph: if it is not 0, the vertices go through them in so many
+        chunks. Each takes rows of the step before of those to come. The bits are those of so many
+        chunks, on any number of boards.
     """
 
     scheme: str | None = None
@@ -44,11 +52,18 @@ class Assignment:
     in_flight: tuple[int, ...] = ()
     smoothing: float | None = None
     versions: int = 1
+    stages: int = 0
+    chunks: int = 0
 
     @property
     def stale(self) -> bool:
         """Whether something is older than on one board."""
-        return self.smoothing is not None or self.versions > 1
+        return self.smoothing is not None or self.older_weights or self.chunks > 0
+
+    @property
+    def older_weights(self) -> bool:
+        """Whether gradients are of older weights."""
+        return self.versions > 1 or self.stages > 0
 
 
 def turns(counts: Sequence[int]) -> list[int]:

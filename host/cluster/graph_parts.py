@@ -9,11 +9,12 @@ import scipy.sparse
 from hypercast.host.cluster.division import Division
 from hypercast.host.cluster.shared_rows import Halo, SharedRows
 from hypercast.host.cluster.stale_shared_rows import StaleSharedRows
+from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.reference.array_types import IntArray, SparseArray
 from hypercast.reference.sample import Sample
-from hypercast.reference.stale_rows import StaleParts
+from hypercast.reference.stale_rows import StaleChunks, StaleParts
 
-__all__ = ["in_stale_parts", "parts_of"]
+__all__ = ["in_chunks", "in_stale_parts", "parts_of"]
 
 
 def parts_of(sample: Sample, division: Division,
@@ -78,6 +79,24 @@ def in_stale_parts(sample: Sample, parts: Sequence[float], smoothing: int) -> Sa
     division = Division.of(edges, len(parts), parts)
     return replace(sample, place=StaleParts(division.boards, edges, sample.element_width,
                                             smoothing))
+
+
+def in_chunks(sample: Sample, count: int) -> Sample:
+    """A whole graph's sample in chunks that follow each other, for one process.
+
+    They have about as many edges each.
+
+    Raises
+    ------
+    DescriptionError
+        If there are more chunks than vertices.
+    """
+    edges, vertices = sample.edges[0], len(sample.labels)
+    if count > vertices:
+        raise DescriptionError(f"{count} chunks share {vertices} vertices, but each needs one; "
+                               f"take {vertices} chunks or fewer")
+    return replace(sample, place=StaleChunks(
+        Division.of(edges, count).boards, edges, sample.element_width))
 
 
 def _outside(part: SparseArray, owner: IntArray, board: int) -> IntArray:

@@ -1,6 +1,6 @@
 """Each board has a run of layers; activations and gradients of micro-batches cross between them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -83,7 +83,7 @@ class LayersInPipeline(ReferenceDevice):
         self._in_flight = in_flight[group.rank] if in_flight else group.size - group.rank
         self._evaluated: LayerPasses | None = None
 
-    # What differs where weights have two versions.
+    # What differs where passes take older weights or rows.
 
     def _made(self, model: InitialModel) -> FixedGnn:
         """What holds the parameters, and updates them."""
@@ -93,6 +93,10 @@ class LayersInPipeline(ReferenceDevice):
     def _weights(self) -> Mapping[Tensor, Older] | None:
         """What passes of a training step take instead of the newest parameters."""
         return None
+
+    def _turns(self, count: int) -> Iterator[tuple[bool, int]]:
+        """In which order micro-batches go forward and back."""
+        return one_forward_one_backward(self._in_flight, count)
 
     def train_step(self, *, record: bool = False) -> Metrics:
         if record:
@@ -107,7 +111,7 @@ class LayersInPipeline(ReferenceDevice):
         begun = oracle.exponents.entries()
         stages: dict[int, LayerPasses] = {}
         found = None
-        for forward, number in one_forward_one_backward(self._in_flight, len(samples)):
+        for forward, number in self._turns(len(samples)):
             if forward:
                 stages[number] = LayerPasses(oracle, samples[number], self._own, oracle.step_key,
                                              weights=self._weights)
@@ -178,13 +182,13 @@ class LayersInPipeline(ReferenceDevice):
         """The state of all layers; only the leader has it."""
         own = self.oracle.state()
         found: tuple[dict[Tensor, Any], ...] = (
-            own.parameters, own.momentum_exponents, dict(own.older))
+            own.parameters, own.momentum_exponents, dict(own.versions))
         for parts in self._group.gather(tuple(
                 {name: value for name, value in part.items() if name.layer in self._own}
                 for part in found)):
             for part, more in zip(found, parts, strict=True):
                 part.update(more)
-        return replace(own, older=found[-1])
+        return replace(own, versions=found[-1])
 
     @property
     def leads(self) -> bool:

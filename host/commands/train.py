@@ -91,11 +91,21 @@ _TIMEOUT = 600.0
               help="Train on the boards of --cluster by a plan that hypercast plan -o wrote.")
 @click.option("--staleness", is_flag=True,
               help="Boards that share a graph take each other's rows of the step before, and do "
-                   "not wait for them; those that have a run of layers, weights one step older. "
-                   "With --cluster, if that is fastest. The bits are not those of one board.")
+                   "not wait for them; those that have a run of layers, older weights, or with "
+                   "--chunks older rows. With --cluster, if that is fastest. The bits are not "
+                   "those of one board.")
 @click.option("--smoothing", type=NumberRange(0, 1, max_open=True), default=None,
               help="With --staleness: rows of others are a running mean that keeps this share of "
                    "itself in each step.  [default: 0]")
+@click.option("--stages", type=WholeRange(1, 1024), default=None,
+              help="With --scheme layers and --staleness: weights are stashed for so many stages "
+                   "of layers, and those of stage i are as many steps old as there are stages "
+                   "after it. The bits are the same on any number of boards.  "
+                   "[default: all weights are one step old]")
+@click.option("--chunks", type=WholeRange(1), default=None,
+              help="With --scheme layers and --staleness, on a whole graph: so many chunks of "
+                   "vertices follow each other through the layers; rows of those to come are "
+                   "those of the step before, and weights are not older.")
 @click.option("--timeout", type=NumberRange(0, min_open=True), default=None,
               help="Seconds that a board waits for another.  [default: 600]")
 @json_option
@@ -103,8 +113,8 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
           folder: Path | None, every: int | None, resume: bool, trace: Path | None,
           trace_step: int | None, waves: Waves | None, image: Path | None,
           boards: int | None, scheme: str | None, cluster: str | None, plan: Path | None,
-          staleness: bool, smoothing: float | None, timeout: float | None,
-          as_json: bool) -> None:
+          staleness: bool, smoothing: float | None, stages: int | None, chunks: int | None,
+          timeout: float | None, as_json: bool) -> None:
     """Train DATASET: blocks (the default), karate, or a file or folder of graphs in a format of
     others; or what FILE.toml or FILE.yaml describes, see docs/tutorial.md.
 
@@ -121,6 +131,13 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
     if smoothing is not None and not (staleness or plan):
         raise click.UsageError("--smoothing is of rows that are a step old; give --staleness as "
                                "well")
+    for option, given in (("--stages", stages), ("--chunks", chunks)):
+        if given and not (staleness and scheme == LAYERS):
+            raise click.UsageError(f"{option} says what is older where boards have a run of layers "
+                                   f"each; give --scheme layers and --staleness as well")
+    if stages and chunks:
+        raise click.UsageError("--stages are of older weights, --chunks of older rows; leave one "
+                               "of them out")
     if boards and boards > 1 and started_ranks()[1] == 1:
         raise click.exceptions.Exit(launch(boards, sys.argv[1:]))
     console = Console(stderr=as_json)
@@ -137,7 +154,8 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
             followed = follow_plan(group) if group and group.rank else lead_plan(
                 plan, description, described, group, smoothing or 0.0, status.update)
             description = followed.description
-    assignment = followed.assignment if followed else _assignment(scheme, staleness, smoothing)
+    assignment = followed.assignment if followed else _assignment(
+        scheme, staleness, smoothing, stages or 0, chunks or 0)
     if group and group.rank:
         if description.sampling.sampler:
             Trainer.of_description(description, group=group, assignment=assignment,
@@ -239,7 +257,8 @@ def _started(stack: contextlib.ExitStack, status: ProgressText, description: Des
     return plan
 
 
-def _assignment(scheme: str | None, staleness: bool, smoothing: float | None) -> Assignment:
+def _assignment(scheme: str | None, staleness: bool, smoothing: float | None,
+                stages: int, chunks: int) -> Assignment:
     """What options say of how boards share a training."""
     if not staleness:
         return Assignment(scheme=scheme)
@@ -247,7 +266,8 @@ def _assignment(scheme: str | None, staleness: bool, smoothing: float | None) ->
         if smoothing is not None:
             raise click.UsageError("--smoothing is of rows that are a step old; with --scheme "
                                    "layers, it is weights that are; leave it out")
-        return Assignment(scheme=scheme, versions=2)
+        return Assignment(scheme=scheme, stages=stages, chunks=chunks,
+                          versions=1 if stages or chunks else 2)
     return Assignment(scheme=scheme, smoothing=smoothing or 0.0)
 
 

@@ -1,7 +1,7 @@
 """Evaluates pipelines: stages of layers on boards, worked off by a schedule."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hypercast.host.cluster.board import NO_OVERLAP, ROWS, Board
 from hypercast.host.cluster.link import ClusterLink
@@ -73,12 +73,14 @@ def schedules_for(stages: Sequence[BoardStage]) -> tuple[str, ...]:
 
 
 def pipeline_of(problem: Problem, stages: Sequence[BoardStage], *,
-                chain: bool = False) -> Pipeline:
+                chain: bool = False, chunks: int = 1) -> Pipeline:
     """The ``Pipeline`` of some stages, whose transfers take the cluster's links.
 
-    In a ``chain``, each stage follows the one before, whether it reads from it or not.
+    In a ``chain``, each stage follows the one before, whether it reads from it or not. What goes
+    through it is one of so many ``chunks`` of a micro-batch.
     """
-    graph, made = problem.graph, []
+    graph = problem.operators(problem.statistics.part(chunks)) if chunks > 1 else problem.graph
+    made = []
     for number, stage in enumerate(stages):
         # Of several boards, the slowest sets the pace.
         costs = [[graph.operators[layer].on(board) for layer in stage.layers]
@@ -195,10 +197,9 @@ def evaluated(problem: Problem, discipline: Discipline, stages: Sequence[BoardSt
     chunks : int
         Number of chunks, if the discipline has such.
     """
-    pipeline = pipeline_of(problem, stages, chain=discipline.chain)
-    pieces = problem.micro_batches
-    if discipline.chunked:
-        pipeline, pieces = _chunked(pipeline, chunks), chunks
+    pipeline = pipeline_of(problem, stages, chain=discipline.chain,
+                           chunks=chunks if discipline.chunked else 1)
+    pieces = chunks if discipline.chunked else problem.micro_batches
     waiting = [board.name for stage in stages for board in stage.boards
                if board.transfers == NO_OVERLAP]
 
@@ -244,20 +245,12 @@ def _trains(problem: Problem, discipline: Discipline, stages: Sequence[BoardStag
         return ANYTHING
     kind = SCHEDULES[schedule]
     synchronous = discipline.flush and discipline.versions == 1
-    # Two versions without a flush are what training has, besides one with it.
-    able = (synchronous or discipline.versions == 2) and not discipline.chunked
+    # Without a flush, training has two versions, and one for each micro-batch in flight.
+    able = (synchronous or not discipline.flush) and kind.forward_first >= discipline.chunked
     layers = [layer for stage in stages for layer in stage.layers]
     chain = (problem.graph.is_chain and layers == sorted(layers)
              and all(len(stage.boards) == 1 for stage in stages))
     return REFERENCES if able and chain and not (kind.hidden or kind.two_engines) else NOT_YET
-
-
-def _chunked(pipeline: Pipeline, chunks: int) -> Pipeline:
-    """A pipeline for chunks of what it was for."""
-    return Pipeline(
-        tuple(replace(stage, forward=stage.forward / chunks, backward=stage.backward / chunks)
-              for stage in pipeline.stages),
-        tuple(replace(edge, seconds=edge.seconds / chunks) for edge in pipeline.edges))
 
 
 def _listed(problem: Problem, layers: Sequence[int]) -> str:

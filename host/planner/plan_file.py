@@ -210,8 +210,9 @@ def _pipelined(problem: Problem, discipline: Discipline, given: Mapping[str, Any
     if schedule not in SCHEDULES:
         raise DescriptionError(f"[plan] schedule must be one of {', '.join(SCHEDULES)}, not "
                                f"{_short(schedule)}", "plan", "schedule")
-    if pieces < 1 or not (discipline.chunked or pieces == problem.micro_batches):
-        wanted = "at least 1" if discipline.chunked else \
+    most = problem.statistics.vertices[0]
+    if not (1 <= pieces <= most if discipline.chunked else pieces == problem.micro_batches):
+        wanted = f"1 to {most}, the vertices" if discipline.chunked else \
             f"{problem.micro_batches}, the micro-batches of a step"
         raise DescriptionError(f"[plan] pieces must be {wanted}, not {pieces}", "plan", "pieces")
     owner: dict[int, str] = {}

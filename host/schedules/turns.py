@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-__all__ = ["one_forward_one_backward"]
+__all__ = ["all_forward_all_backward", "one_forward_one_backward"]
 
 
 def one_forward_one_backward(in_flight: int, count: int) -> Iterator[tuple[bool, int]]:
@@ -26,3 +26,17 @@ def one_forward_one_backward(in_flight: int, count: int) -> Iterator[tuple[bool,
         yield False, number
         if number + ahead < count:
             yield True, number + ahead
+
+
+def all_forward_all_backward(count: int) -> Iterator[tuple[bool, int]]:
+    """Whether it is a forward pass, and of which one, if all go forward, then back in reverse.
+
+    Parameters
+    ----------
+    count : int
+        Micro-batches, or chunks of a graph.
+    """
+    for number in range(count):
+        yield True, number
+    for number in reversed(range(count)):
+        yield False, number

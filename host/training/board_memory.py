@@ -20,7 +20,8 @@ __all__ = ["check_board_memory"]
 
 def check_board_memory(model: InitialModel, cluster: Cluster, *, boards: int,
                        runs: Sequence[range] = (), in_flight: Sequence[int] = (),
-                       division: Division | None = None, stale: bool = False) -> None:
+                       division: Division | None = None, stale: bool = False,
+                       staleness: Sequence[int] = ()) -> None:
     """Refuse boards that do not hold what they would have to.
 
     Parameters
@@ -39,7 +40,10 @@ def check_board_memory(model: InitialModel, cluster: Cluster, *, boards: int,
         Which board has which vertex, of a graph in parallel. With neither, each has the whole
         model.
     stale : bool
-        Whether boards keep rows of others, or weights, of the step before.
+        Whether boards keep rows of others of the step before.
+    staleness : sequence of int
+        By how many steps the weights of each layer are older than the newest, if some are: boards
+        keep all versions in between.
 
     Raises
     ------
@@ -47,7 +51,7 @@ def check_board_memory(model: InitialModel, cluster: Cluster, *, boards: int,
         Names the board, what it has, how much more is needed, and what would help.
     """
     needs = _parts(model, cluster, division, stale) if division else _stages(
-        model, cluster, runs, in_flight or range(boards, 0, -1), versions=1 + stale)
+        model, cluster, runs, in_flight or range(boards, 0, -1), staleness)
     for board, need in zip(boards_of(cluster, boards), needs, strict=True):
         if board.config.element_width != model.recipe.element_width:
             raise DescriptionError(
@@ -65,7 +69,7 @@ def _problem(model: InitialModel, cluster: Cluster, statistics: Statistics) -> P
 
 
 def _stages(model: InitialModel, cluster: Cluster, runs: Sequence[range],
-            in_flight: Sequence[int], versions: int) -> Iterator[Footprint]:
+            in_flight: Sequence[int], staleness: Sequence[int]) -> Iterator[Footprint]:
     sample, layers = model.sample, len(model.network.layers)
     problem = _problem(model, cluster, Statistics(
         vertices=sample.rows, edges=tuple(matrix.nnz for matrix in sample.edges),
@@ -73,6 +77,7 @@ def _stages(model: InitialModel, cluster: Cluster, runs: Sequence[range],
     for rank, (board, most) in enumerate(zip(cluster.boards, in_flight, strict=False)):
         run = runs[rank] if runs else range(1, layers + 1)
         stage = BoardStage(tuple(number - 1 for number in run), (board,))
+        versions = 1 + max((staleness[layer] for layer in stage.layers if staleness), default=0)
         yield stage_footprint(problem, stage, board,
                               min(most, model.recipe.micro_batches) if runs else 1, versions)
 

@@ -30,8 +30,8 @@ __all__ = ["load_checkpoint", "save_checkpoint"]
 
 Stored: TypeAlias = npt.NDArray[np.int32]
 
-#: What is kept of the step before, where something is stale, and its exponents.
-_OLDER = "older"
+#: What is kept of the step before, where rows are stale, and its exponents; and older weights.
+_OLDER, _VERSIONS = "older", "versions"
 _FACTS, _DIGEST, _BEST = "hypercast", "sha256", "best/"
 #: What tensors are, as safetensors calls it.
 _KIND = "I32"
@@ -62,12 +62,19 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
                for key in [f"{prefix}{name}.{kind}"]}
     tensors |= {key: _stored(rows.values, key) for prefix, state in states.items()
                 for name, rows in state.older.items() for key in [f"{prefix}{name}.{_OLDER}"]}
+    tensors |= {key: _stored(one.values, key) for prefix, state in states.items()
+                for name, versions in state.versions.items()
+                for number, one in enumerate(versions)
+                for key in [f"{prefix}{name}.{_VERSIONS}{number}"]}
     facts = json.dumps({
         "identity": checkpoint.identity, "records": checkpoint.records, "states": {
             prefix: {"step": state.step, "exponents": state.exponents,
                      "momentum_exponents": state.momentum_exponents,
                      **({_OLDER: {name: rows.exponent for name, rows in state.older.items()}}
-                        if state.older else {})}
+                        if state.older else {}),
+                     **({_VERSIONS: {name: [one.exponent for one in versions]
+                                     for name, versions in state.versions.items()}}
+                        if state.versions else {})}
             for prefix, state in states.items()}})
     write_durably(path, _ordered(save(tensors, {_FACTS: facts, _DIGEST: _digest(facts, tensors)})))
 
@@ -150,7 +157,7 @@ def _checkpoint(facts: Any, tensors: Mapping[str, Stored]) -> Checkpoint:
 def _state(tensors: Mapping[str, Stored], prefix: str, facts: Any) -> TrainingState:
     """The ``TrainingState`` whose tensors begin with ``prefix``."""
     _require_keys(f"state {prefix!r}", facts, {
-        "step", "exponents", "momentum_exponents", *({_OLDER} & {*facts})})
+        "step", "exponents", "momentum_exponents", *({_OLDER, _VERSIONS} & {*facts})})
     _require_integer(f"{prefix}step", facts["step"], _STEPS)
     for kind in ("exponents", "momentum_exponents"):
         _require_dictionary(f"{prefix}{kind}", facts[kind])
@@ -167,11 +174,22 @@ def _state(tensors: Mapping[str, Stored], prefix: str, facts: Any) -> TrainingSt
     for name, exponent in older.items():
         _require_integer(f"{prefix}exponent of older {name}", exponent, _SUMS)
         require(f"{prefix}{name}.{_OLDER}" in tensors, f"there is no older {prefix}{name}")
+    versions = facts.get(_VERSIONS, {})
+    _require_dictionary(f"{prefix}{_VERSIONS}", versions)
+    for name, exponents in versions.items():
+        require(isinstance(exponents, list), f"{prefix}{_VERSIONS} of {name} are {exponents!r}")
+        for number, exponent in enumerate(exponents):
+            _require_integer(f"{prefix}exponent of version {number} of {name}", exponent, _SUMS)
+            require(f"{prefix}{name}.{_VERSIONS}{number}" in tensors,
+                    f"there is no version {number} of {prefix}{name}")
     return TrainingState(
         step=facts["step"], parameters=_parameters(tensors, prefix),
         older={Tensor.named(name): Older(
             tensors[f"{prefix}{name}.{_OLDER}"].astype(np.int64), exponent)
             for name, exponent in older.items()},
+        versions={Tensor.named(name): tuple(
+            Older(tensors[f"{prefix}{name}.{_VERSIONS}{number}"].astype(np.int64), exponent)
+            for number, exponent in enumerate(exponents)) for name, exponents in versions.items()},
         exponents={Tensor.named(name): tuple(entry) for name, entry in facts["exponents"].items()},
         momentum_exponents={Tensor.named(name): exponent
                             for name, exponent in facts["momentum_exponents"].items()})
@@ -183,7 +201,7 @@ def _parameters(tensors: Mapping[str, Stored], prefix: str) -> dict[Tensor, dict
     for key, values in tensors.items():
         if key.startswith(_BEST) == (prefix == _BEST):
             name, _, kind = key.removeprefix(prefix).rpartition(".")
-            if kind == _OLDER:
+            if kind == _OLDER or kind.startswith(_VERSIONS):
                 continue
             require(name and kind in STATE, f"tensor {key} is none of {', '.join(STATE)}")
             require(kind != "second_moment" or (values >= 0).all(), f"tensor {key} is negative")

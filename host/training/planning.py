@@ -15,7 +15,7 @@ from hypercast.host.planner.plan_file import load_plan
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.search import search
 from hypercast.host.planner.statistics import Statistics
-from hypercast.host.planner.strategies import vertex_cut
+from hypercast.host.planner.strategies import gnnpipe, pipedream, vertex_cut
 from hypercast.host.planner.strategies.graph_parts import part_counts
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.description import Description
@@ -136,7 +136,8 @@ def assignment_of(plan: Plan, smoothing: float = 0.0) -> Assignment:
             f"[plan] {plan.strategy} ({how}) cannot be trained: training has samples in parallel, "
             f"the graph in parallel (also with stale halos), a vertex cut in equal parts, and a "
             f"chain of stages with a board and whole layers each, by the schedules SNO, SO, GPipe "
-            f"and paths, or with two versions of the weights; plan anew, or edit the plan",
+            f"and paths, or with older weights, or GPipe for chunks of the graph; plan anew, or "
+            f"edit the plan",
             "plan", "strategy")
     shares = plan.shares
     if plan.scheme == vertex_cut.SCHEME:
@@ -149,11 +150,14 @@ def assignment_of(plan: Plan, smoothing: float = 0.0) -> Assignment:
                           smoothing=None if plan.exact else smoothing,
                           parts=tuple(share.part or 0.0 for share in shares))
     shares = tuple(sorted(shares, key=lambda share: min(share.layers)))
+    stashing = plan.strategy == pipedream.DISCIPLINE.strategy
+    chunked = plan.scheme == gnnpipe.DISCIPLINE.scheme
     return Assignment(
         scheme=LAYERS, boards=tuple(share.boards[0] for share in shares),
         runs=tuple(range(min(share.layers), max(share.layers) + 1) for share in shares),
         in_flight=tuple(share.in_flight or 1 for share in shares),
-        versions=1 if plan.exact else 2)
+        versions=2 if plan.strategy == pipedream.TWO_VERSIONS.strategy else 1,
+        stages=len(shares) if stashing else 0, chunks=plan.pieces if chunked else 0)
 
 
 def planned_description(description: Description, problem: Problem, plan: Plan) -> Description:

@@ -7,10 +7,12 @@ from typing import Any
 
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.board import Board
+from hypercast.host.cluster.chunk_rows import ChunkRows
+from hypercast.host.cluster.chunks_in_pipeline import ChunksInPipeline
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
 from hypercast.host.cluster.graph_in_parallel import GraphInParallel, StaleGraphInParallel
-from hypercast.host.cluster.graph_parts import parts_of
+from hypercast.host.cluster.graph_parts import in_chunks, parts_of
 from hypercast.host.cluster.group import Group
 from hypercast.host.cluster.layers_in_pipeline import (
     LayersInPipeline,
@@ -18,16 +20,17 @@ from hypercast.host.cluster.layers_in_pipeline import (
     runs_of_layers,
 )
 from hypercast.host.cluster.led_device import LedDevice, follow
+from hypercast.host.cluster.older_weights_pipeline import (
+    OlderWeightsPipeline,
+    SampledOlderWeightsPipeline,
+)
 from hypercast.host.cluster.paced_chip import PacedChip
 from hypercast.host.cluster.paced_gnn import PacedGnn
 from hypercast.host.cluster.samples_in_parallel import SamplesInParallel
 from hypercast.host.cluster.shared_rows import SharedRows
 from hypercast.host.cluster.timed_group import TimedGroup
-from hypercast.host.cluster.two_versions_pipeline import (
-    SampledTwoVersionsPipeline,
-    TwoVersionsPipeline,
-)
 from hypercast.host.cluster.virtual_time import LayerSeconds
+from hypercast.host.cluster.weight_staleness import weight_staleness
 from hypercast.host.planner.layer_costs import layer_cost
 from hypercast.host.planner.statistics import Statistics
 from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
@@ -80,7 +83,7 @@ class Share:
                                         self._assignment.parts)
         self._check_memory(model)
         if self._scheme == LAYERS:
-            own: InitialModel = self._group.tell(model)
+            own: InitialModel = self._group.tell(self._in_chunks(model))
         else:
             assert self.division
             own = self._group.deal(
@@ -90,6 +93,12 @@ class Share:
         if self._scheme == GRAPH:
             group.divide(model.sample)
         return LedDevice(self._of_graph(own, group), group)
+
+    def _in_chunks(self, model: InitialModel) -> InitialModel:
+        """The model, whose graph is in chunks if boards are to take them one after another."""
+        if not self._assignment.chunks:
+            return model
+        return model.with_sample(in_chunks(model.sample, self._assignment.chunks))
 
     def follow_graph(self) -> None:
         """On other ranks: train with the leader until its device is closed."""
@@ -127,7 +136,7 @@ class Share:
         parts = source, judge, model.recipe.micro_batches
         if self._scheme == LAYERS:
             stale = self._assignment.stale
-            return (SampledTwoVersionsPipeline if stale else SampledPipeline)(
+            return (SampledOlderWeightsPipeline if stale else SampledPipeline)(
                 self._pipeline(model, group), *parts), group
         device = PacedChip(self._chip(), model.network, group) if self._chip \
             else ReferenceDevice(model, PacedGnn(model, group))
@@ -140,9 +149,13 @@ class Share:
         return (StaleGraphInParallel if stale else GraphInParallel)(model, group)
 
     def _pipeline(self, model: InitialModel, group: Group) -> LayersInPipeline:
-        stale = self._assignment.stale
-        return (TwoVersionsPipeline if stale else LayersInPipeline)(
-            model, group, self._assignment.runs, self._assignment.in_flight)
+        if self._assignment.chunks:
+            return ChunksInPipeline(model, group, self._assignment.runs)
+        staleness = weight_staleness(self._assignment, model)
+        shares = self._assignment.runs, self._assignment.in_flight
+        if staleness:
+            return OlderWeightsPipeline(model, group, staleness, *shares)
+        return LayersInPipeline(model, group, *shares)
 
     def _check_memory(self, model: InitialModel) -> None:
         """Refuse what boards cannot share, or do not hold."""
@@ -153,7 +166,8 @@ class Share:
         if self._cluster:
             check_board_memory(model, self._cluster, boards=self._group.size, runs=runs,
                                in_flight=self._assignment.in_flight, division=self.division,
-                               stale=self._assignment.stale)
+                               stale=self._assignment.stale,
+                               staleness=weight_staleness(self._assignment, model))
 
     def _on_cluster(self, model: InitialModel) -> Group:
         """The group, with clocks if it stands for the boards of a cluster."""
@@ -176,7 +190,7 @@ def _layer_seconds(model: InitialModel,
         return [LayerSeconds(cost.forward, cost.backward) for cost in costs]
 
     def seconds(sample: Sample, board: int) -> list[LayerSeconds]:
-        whole = sample.square or isinstance(sample.place, SharedRows)
+        whole = sample.square or isinstance(sample.place, SharedRows | ChunkRows)
         own = len(sample.labels)
         rows = (own,) * len(sample.rows) if whole else sample.rows
         # Samples are much alike: counts are rounded to a fiftieth of themselves.

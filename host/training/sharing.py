@@ -41,9 +41,18 @@ def completed(assignment: Assignment, sampling: Sampling) -> Assignment:
     if assignment.smoothing is not None and (sampling.sampler or scheme in (SAMPLES, LAYERS)):
         raise DescriptionError("stale halos are those of boards that share a whole graph; leave "
                                "the sampler out, or train without staleness")
-    if assignment.versions > 1 and scheme != LAYERS:
-        raise DescriptionError("weights have two versions where boards have a run of layers each; "
-                               "give the scheme layers, or train without staleness")
+    if assignment.older_weights and scheme != LAYERS:
+        raise DescriptionError("weights are older where boards have a run of layers each; give "
+                               "the scheme layers, or train without staleness")
+    if assignment.versions > 1 and assignment.stages:
+        raise DescriptionError("weights have two versions, or they are stashed for each stage; "
+                               "give one of the two")
+    if assignment.chunks and (sampling.sampler or scheme != LAYERS):
+        raise DescriptionError("chunks are those of a whole graph that goes through layers; leave "
+                               "the sampler out, and give the scheme layers")
+    if assignment.chunks and assignment.older_weights:
+        raise DescriptionError("either rows of chunks are older, or weights are; give one of the "
+                               "two")
     return replace(assignment, scheme=scheme or (SAMPLES if sampling.sampler else GRAPH))
 
 

@@ -9,8 +9,9 @@ from typing import Any
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
-from hypercast.host.cluster.graph_parts import in_stale_parts
+from hypercast.host.cluster.graph_parts import in_chunks, in_stale_parts
 from hypercast.host.cluster.group import Group
+from hypercast.host.cluster.weight_staleness import weight_staleness
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.interchange.weights import load_weights
@@ -45,8 +46,8 @@ from hypercast.host.training.sharing import (
     smoothing_of,
 )
 from hypercast.reference.judge import Judge
+from hypercast.reference.older_weights import OlderWeightsGnn
 from hypercast.reference.sample import Sample
-from hypercast.reference.two_versions import TwoVersionsGnn
 from hypercast.sim.waves import Waves
 
 __all__ = ["Training"]
@@ -112,7 +113,7 @@ class Training:
         #: With stale halos, how they are; in one process, too.
         self._stale = None if smoothing_of(assignment) is None else replace(
             assignment, parts=assignment.parts or (1.0,) * (group.size if group else 1))
-        self._versions = assignment.versions
+        self._assignment = assignment
         if group:
             check_sharing(group.size, assignment.scheme, device, self.recipe, check=check)
             self._share = Share(group, assignment, cluster, self._chip_of(group))
@@ -131,6 +132,8 @@ class Training:
         self.initial, self.edges = prepared
         check_edges(self.initial.sample)
         self.network = self.initial.network
+        #: By how many steps the weights of each layer are older, in one process, too.
+        self._older = weight_staleness(assignment, self.initial)
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -140,9 +143,13 @@ class Training:
 
     @property
     def _staleness(self) -> dict[str, object]:
-        """What decides the bits of a training with stale halos, or two versions of weights."""
-        if self._versions > 1:
-            return {"versions": self._versions}
+        """What decides the bits of a training with stale rows, or older weights."""
+        if self._assignment.chunks:
+            return {"chunks": self._assignment.chunks}
+        if self._assignment.stages:
+            return {"steps": self._older}
+        if self._older:
+            return {"versions": self._assignment.versions}
         return {} if self._stale is None else {
             "parts": self._stale.parts, "smoothing": smoothing_of(self._stale)}
 
@@ -162,9 +169,12 @@ class Training:
             assert smoothing is not None
             return ReferenceDevice(self.initial.with_sample(in_stale_parts(
                 self.initial.sample, self._stale.parts, smoothing)))
+        if self._assignment.chunks:
+            return ReferenceDevice(self.initial.with_sample(in_chunks(
+                self.initial.sample, self._assignment.chunks)))
         device: TrainingDevice
-        if self._versions > 1:
-            device = ReferenceDevice(self.initial, TwoVersionsGnn(self.initial))
+        if self._older:
+            device = ReferenceDevice(self.initial, OlderWeightsGnn(self.initial, self._older))
         else:
             device = open_device(self._device.name, self.initial, self._device.config,
                                  capacity=self.samples.capacity() if self.samples else None,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from hypercast.reference.rows import Older
-from hypercast.reference.stale_rows import SMOOTHING_ONE, KeptRows, StaleParts
+from hypercast.reference.stale_rows import SMOOTHING_ONE, KeptRows, StaleChunks, StaleParts
 from hypercast.reference.tensor import FEATURES, Kind, Pass, Tensor
 
 T1, DZ1 = Tensor(Kind.COMBINED, 1), Tensor(Kind.GRADIENT, 1)
@@ -91,3 +91,25 @@ def test_what_is_kept_goes_on_elsewhere():
              for place in (one, other)]
     assert np.array_equal(*found)
     assert not np.array_equal(found[0][4:], rows + 5)
+
+
+@given(st.integers(2, 12), st.integers(1, 4), st.integers(0, 99), st.booleans())
+def test_chunks_sum_rows_of_those_that_went_before(vertices, chunks, seed, transposed):
+    """On the way back, chunks go in reverse: an edge is of this step both ways, or neither."""
+    random = np.random.default_rng(seed)
+    edges = scipy.sparse.csr_array(random.integers(0, 3, (vertices, vertices)))
+    chunk = random.integers(chunks, size=vertices)
+    place, name = StaleChunks(chunk, edges, 16), DZ1 if transposed else T1
+    been = edges.toarray() * (chunk[None, :] <= chunk[:, None])
+    late = edges.toarray() - been
+    if transposed:
+        been, late = been.T, late.T
+    split = (place.transposed if transposed else place.forward)(edges)
+    before = None
+    for _ in range(3):
+        rows = random.integers(-9, 9, (vertices, 2))
+        before = rows if before is None else before
+        found = split @ place.with_neighbours(
+            rows, transposed=transposed, name=name, exponent=0)
+        assert np.array_equal(found, been @ rows + late @ before)
+        before = rows

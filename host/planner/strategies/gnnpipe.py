@@ -37,7 +37,7 @@ def plans(problem: Problem) -> Iterator[Plan | Refusal]:
             if stages is None:
                 continue
             tried = [evaluated(problem, DISCIPLINE, stages, "GPipe", chunks=chunks)
-                     for chunks in _CHUNKS]
+                     for chunks in _CHUNKS if chunks <= problem.statistics.vertices[0]]
             found += [plan for plan in tried if isinstance(plan, Plan)]
     if found:
         yield min(found, key=lambda plan: plan.seconds)

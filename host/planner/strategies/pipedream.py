@@ -18,13 +18,13 @@ from hypercast.host.planner.strategies.equal_layers import equal_stages
 __all__ = ["DISCIPLINE", "TWO_VERSIONS", "plans", "plans_2bw"]
 
 DISCIPLINE = Discipline(strategy="PipeDream", flush=False, versions=0,
-                        staleness="weights, by what is in flight")
+                        staleness="weights, by the stages behind")
 TWO_VERSIONS = Discipline(strategy="PipeDream-2BW", flush=False, versions=2,
                           staleness="weights, 1 step")
 
 
 def plans(problem: Problem) -> Iterator[Plan | Refusal]:
-    """The one of its dynamic programme: every micro-batch updates weights."""
+    """The one of its dynamic programme, with stashed weights."""
     if reason := refused(problem) or _unsampled(problem):
         yield Refusal(strategy=DISCIPLINE.strategy, reason=reason)
         return

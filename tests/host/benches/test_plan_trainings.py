@@ -13,7 +13,9 @@ def test_names_are_different_and_every_scheme_is_there():
         "samples", "graph", "layers", "vertex"}
 
 
-@pytest.mark.parametrize("name", ["graph in parallel, ulx3s-4", "layers, SO, vcu128-4"])
+@pytest.mark.parametrize("name", ["graph in parallel, ulx3s-4", "layers, SO, vcu128-4",
+                                  "layers, stashed weights, vcu128-4",
+                                  "layers, chunks of the graph, vcu128-4"])
 def test_a_step_takes_what_was_planned(name):
     [training] = [one for one in TRAININGS if one.name == name]
     found = on_ranks(BOARDS, lambda group: list(seconds_of(training, group)))

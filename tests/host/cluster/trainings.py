@@ -15,14 +15,16 @@ def everything(trainer):
         state.momentum_exponents, {
             f"{name}.{kind}": values.tolist()
             for name, arrays in state.parameters.items() for kind, values in arrays.items()}, {
-            name: (rows.exponent, rows.values.tolist()) for name, rows in state.older.items()}
+            name: (rows.exponent, rows.values.tolist()) for name, rows in state.older.items()}, {
+            name: [(one.exponent, one.values.tolist()) for one in versions]
+            for name, versions in state.versions.items()}
 
 
 def train_on(boards, graph, *arguments, **options):
     """What a training ends in that so many boards share; ``options`` are of ``Trainer``."""
     if boards == 1:
         assignment = options.get("assignment", Assignment())
-        if assignment.smoothing is None and assignment.versions == 1:
+        if not assignment.stale:
             options.pop("assignment", None)
         options.pop("cluster", None)
         with Trainer(graph, *arguments, **options) as trainer:

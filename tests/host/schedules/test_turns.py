@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.host.schedules.turns import one_forward_one_backward
+from hypercast.host.schedules.turns import all_forward_all_backward, one_forward_one_backward
 
 
 @given(st.integers(1, 8), st.integers(1, 20))
@@ -22,3 +22,10 @@ def test_one_forward_one_backward(limit, count):
 def test_a_few():
     assert list(one_forward_one_backward(2, 3)) == [
         (True, 0), (True, 1), (False, 0), (True, 2), (False, 1), (False, 2)]
+
+
+@given(st.integers(0, 20))
+def test_all_forward_all_backward(count):
+    order = list(all_forward_all_backward(count))
+    assert order[:count] == [(True, number) for number in range(count)]
+    assert order[:count - 1:-1] == [(False, number) for number in range(count)]

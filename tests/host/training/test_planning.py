@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.description import load_cluster
 from hypercast.host.graphs.graph import Graph
+from hypercast.host.planner.pipelines import BoardStage, evaluated
 from hypercast.host.planner.plan import NOT_YET, REFERENCES
 from hypercast.host.planner.plan_file import plan_boards, plan_text
 from hypercast.host.planner.search import search
+from hypercast.host.planner.strategies import gnnpipe, pipedream
 from hypercast.host.planner.strategies.vertex_cut import evaluated_cut
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.description import Description
@@ -119,8 +121,41 @@ def test_a_plan_is_read_with_its_orders(sampled, tmp_path):
     with pytest.raises(DescriptionError, match=r"plan.toml, line \d+: \[training\] .* is for "
                                                r"another"):
         read_plan(path, other)
-    stale = next(one for one in comparison.plans if one.strategy == "PipeDream")
-    path.write_text(plan_text(problem, stale))
+
+
+def test_chunks_go_through_layers(tmp_path):
+    problem = problem_of(description(), BOARDS, GRAPH, counts=[])
+    path, stages = tmp_path / "plan.toml", [
+        BoardStage((0,), problem.boards[1:2]), BoardStage((1, 2, 3), problem.boards[:1])]
+    path.write_text(plan_text(problem, evaluated(
+        problem, gnnpipe.DISCIPLINE, stages, "GPipe", chunks=8)))
+    _, assignment = read_plan(path, problem)
+    assert (assignment.scheme, assignment.chunks, assignment.versions) == ("layers", 8, 1)
+    assert assignment.runs == (range(1, 2), range(2, 5))
+    for old, new, text in (
+            ('"GPipe"', '"SNO"', r"GNNPipe .* cannot be trained"),
+            ("pieces = 8", f"pieces = {GRAPH.vertices + 1}", "pieces must be 1 to "),
+            ("pieces = 8", "pieces = 0", "pieces must be 1 to ")):
+        content = plan_text(problem, evaluated(
+            problem, gnnpipe.DISCIPLINE, stages, "GPipe", chunks=8))
+        assert old in content
+        path.write_text(content.replace(old, new))
+        with pytest.raises(DescriptionError, match=text):
+            read_plan(path, problem)
+
+
+def test_stages_of_one_board_each_stash_weights(sampled, tmp_path):
+    _, problem, _ = sampled
+    path, boards = tmp_path / "plan.toml", problem.boards
+    one, two = (evaluated(problem, pipedream.DISCIPLINE, [
+        BoardStage((0, 1), boards[:width]), BoardStage((2, 3), boards[2:3])], "SNO")
+        for width in (1, 2))
+    path.write_text(plan_text(problem, one))
+    _, assignment = read_plan(path, problem)
+    assert assignment == Assignment(
+        scheme="layers", boards=("vcu128-0", "vcu128-2"), runs=(range(1, 3), range(3, 5)),
+        in_flight=(2, 1), stages=2)
+    path.write_text(plan_text(problem, two))
     with pytest.raises(DescriptionError, match=r"PipeDream .* cannot be trained"):
         read_plan(path, problem)
 

@@ -33,6 +33,8 @@ def opened(found):
     {"seed": 1}, {"learning_rate": 0.3}, {"sampling": SAMPLED},
     {"assignment": Assignment(smoothing=0.5)},
     {"assignment": Assignment(scheme="layers", versions=2)},
+    {"assignment": Assignment(scheme="layers", stages=2)},
+    {"assignment": Assignment(scheme="layers", chunks=2)},
 ], ids=str)
 def test_its_identity_is_another_one_if_its_bits_may_be(change):
     assert training().identity == training().identity

@@ -1,5 +1,6 @@
-"""Layers in a pipeline that goes on from step to step: gradients are of weights one step older."""
+"""Layers in a pipeline that goes on from step to step: gradients are of older weights."""
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -7,18 +8,19 @@ from typing import TypeAlias
 
 import numpy as np
 
+from hypercast.host.cluster.group import Group
 from hypercast.host.cluster.layers_in_pipeline import LayersInPipeline, SampledPipeline, no_metrics
 from hypercast.host.cluster.stage import LayerPasses
 from hypercast.host.schedules.turns import one_forward_one_backward
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.metrics import Metrics
+from hypercast.reference.older_weights import OlderWeightsGnn
 from hypercast.reference.rows import Older
 from hypercast.reference.sample import Sample
 from hypercast.reference.step_sums import StepSums
 from hypercast.reference.tensor import BACKWARD, EDGES, FEATURES, Kind, Tensor
-from hypercast.reference.two_versions import TwoVersionsGnn
 
-__all__ = ["SampledTwoVersionsPipeline", "TwoVersionsPipeline"]
+__all__ = ["OlderWeightsPipeline", "SampledOlderWeightsPipeline"]
 
 #: Steps at whose end all boards wait for each other: exponents of the second one are foreseen,
 #: which takes the peaks of all boards.
@@ -39,11 +41,14 @@ class _Step:
         Entries that this board's passes opened: forward, and backward.
     received : dict
         Entries that came with rows.
+    weights : dict
+        The parameters that its passes take.
     sums : StepSums, optional
         Sums of the micro-batches that are done.
     """
 
     begun: Entries
+    weights: Mapping[Tensor, Older]
     opened: dict[bool, Entries] = field(default_factory=lambda: {True: {}, False: {}})
     received: dict[bool, Entries] = field(default_factory=lambda: {True: {}, False: {}})
     sums: StepSums | None = None
@@ -53,14 +58,25 @@ class _Step:
         return {**self.received[forward], **self.opened[forward]}
 
 
-class TwoVersionsPipeline(LayersInPipeline):
-    """One of several devices, each a run of layers, which compute what ``TwoVersionsGnn`` does.
+class OlderWeightsPipeline(LayersInPipeline):
+    """One of several devices, each a run of layers, which compute what ``OlderWeightsGnn`` does.
 
-    Parameters are those of ``LayersInPipeline``.
+    Parameters
+    ----------
+    model, group, runs, in_flight
+        As of ``LayersInPipeline``.
+    staleness : sequence of int
+        As of ``OlderWeightsGnn``: it does not rise from layer to layer. A board may have layers of
+        several stages, or a part of a stage's.
     """
 
-    def _made(self, model: InitialModel) -> TwoVersionsGnn:
-        self._versions = TwoVersionsGnn(model)
+    def __init__(self, model: InitialModel, group: Group, staleness: Sequence[int],
+                 runs: Sequence[range] = (), in_flight: Sequence[int] = ()) -> None:
+        self._staleness = tuple(staleness)
+        super().__init__(model, group, runs, in_flight)
+
+    def _made(self, model: InitialModel) -> OlderWeightsGnn:
+        self._versions = OlderWeightsGnn(model, self._staleness)
         return self._versions
 
     @property
@@ -83,24 +99,28 @@ class TwoVersionsPipeline(LayersInPipeline):
         oracle, first = self._versions, self._versions.step
         places = [(step, place) for step, size in enumerate(sizes) for place in range(size)]
         entries = oracle.exponents.entries()
-        #: Parameters, by how many updates there have been.
-        versions = {first - 1: oracle.older, first: oracle.newest}
+        #: This board's parameters for the steps to come, as far as they are known.
+        coming = {name: deque((*oracle.versions[name], one))
+                  for name, one in oracle.newest.items() if name.layer in self._own}
+        # A step's first pass needs the update that is so many steps before its last.
+        most = min(self._staleness[number - 1] for number in self._own) * sizes[0] + 1
         under_way: dict[int, _Step] = {}
         stages: dict[int, LayerPasses] = {}
         samples: Sequence[Sample] = ()
         metrics, saturations = no_metrics(self._sample), 0
         for forward, number in one_forward_one_backward(
-                min(self._in_flight, sizes[0]), len(places)):
+                min(self._in_flight, most), len(places)):
             step, place = places[number]
             last = place == sizes[step] - 1
             if forward:
                 if place == 0:
                     samples = next(steps)
                     self._group.begin_step()
-                    under_way[step] = _Step(dict(entries))
+                    under_way[step] = _Step(dict(entries), {
+                        name: versions.popleft() for name, versions in coming.items()})
                 stages[number] = LayerPasses(
                     oracle, samples[place], self._own, oracle.rules.step_key(first + step),
-                    entries=entries, weights=versions[first + step - 1])
+                    entries=entries, weights=under_way[step].weights)
                 self._pass(under_way[step], stages[number], forward=True)
                 if last:
                     entries |= under_way[step].left(True)
@@ -118,8 +138,9 @@ class TwoVersionsPipeline(LayersInPipeline):
                 entries |= now.left(False)
                 metrics = metrics + now.sums.metrics
                 saturations += now.sums.saturations + self._end(now, entries)
-                versions[first + step + 1] = oracle.newest
-                del versions[first + step - 1]
+                newest = oracle.newest
+                for name, versions in coming.items():
+                    versions.append(newest[name])
                 done = under_way.pop(step)
         own = {**done.opened[True], **done.opened[False]} | {
             name: entries[name] for name in self._own_weights} | {
@@ -167,17 +188,17 @@ class TwoVersionsPipeline(LayersInPipeline):
             Kind.GRADIENT, len(self.oracle.network.layers))
 
 
-class SampledTwoVersionsPipeline(SampledPipeline):
+class SampledOlderWeightsPipeline(SampledPipeline):
     """One of several devices, each a run of layers, that train on samples; their steps overlap.
 
-    Parameters are those of ``SampledDevice``; the device is ``TwoVersionsPipeline``.
+    Parameters are those of ``SampledDevice``; the device is ``OlderWeightsPipeline``.
     """
 
     def train_step(self, *, record: bool = False) -> Metrics:
         if record:
             raise ValueError("the reference has no timeline to record; train on a simulated chip")
         device, count = self._device, len(self._source)
-        assert isinstance(device, TwoVersionsPipeline)
+        assert isinstance(device, OlderWeightsPipeline)
         sizes = [min(self._micro_batches, count - first)
                  for first in range(0, count, self._micro_batches)]
         steps = self._samples_of(tuple(sizes))

@@ -1,0 +1,142 @@
+"""A whole graph in chunks that follow each other through a board's layers: which rows each reads.
+
+It gives what ``StaleChunks`` does, chunk by chunk.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from hypercast.reference.array_types import IntArray, IntMatrix, SparseArray
+from hypercast.reference.rows import AllRows, Element, Older
+from hypercast.reference.sample import Sample
+from hypercast.reference.stale_rows import (
+    aligned,
+    is_exact,
+    kept_rows,
+    named_rows,
+    to_come,
+)
+from hypercast.reference.tensor import FEATURES, Tensor
+
+__all__ = ["ChunkRows", "GraphInChunks", "chunks_of"]
+
+
+class GraphInChunks(AllRows):
+    """All rows of a graph, and what chunks of it read of each other.
+
+    A step on all rows at once is exact. It keeps the rows that chunks take in the step after it.
+
+    Parameters
+    ----------
+    chunks : (V,) array of int
+        Chunk of each vertex: its place in the order.
+    edges : scipy.sparse.csr_array
+        The graph's edges, row i holding those towards vertex i.
+    element_width : int
+        Bits of a mantissa.
+    """
+
+    def __init__(self, chunks: IntArray, edges: SparseArray, element_width: int) -> None:
+        self.chunks = chunks
+        self._width = element_width
+        directions = {False: edges, True: edges.T.tocsr()}
+        self._read = {transposed: named_rows(matrix, to_come(
+            matrix, chunks, transposed=transposed)) for transposed, matrix in directions.items()}
+        self._last: dict[Tensor, Older] = {}
+        #: Of this step: of each tensor, the rows of chunks that have been, and below these older
+        #: ones; its exponent; and whether it is read along transposed edges.
+        self._now: dict[Tensor, tuple[IntArray, int, bool]] = {}
+
+    def with_neighbours(self, matrix: npt.NDArray[Element] | SparseArray, *, transposed: bool,
+                        name: Tensor, exponent: int) -> npt.NDArray[Element] | SparseArray:
+        if not is_exact(name):
+            self._now[name] = np.asarray(matrix, dtype=np.int64), exponent, transposed
+        return matrix
+
+    def taken(self, name: Tensor, ranks: IntArray, rows: IntArray, exponent: int, *,
+              transposed: bool) -> IntArray:
+        """Take in a chunk's rows of a tensor; the rows of all vertices that it reads."""
+        if name not in self._now:
+            found = np.zeros((len(self.chunks), rows.shape[1]), dtype=np.int64)
+            found[self._read[transposed]] = aligned(self._last[name], exponent, self._width)
+            self._now[name] = found, exponent, transposed
+        found = self._now[name][0]
+        found[ranks] = rows
+        return found
+
+    def end_step(self) -> None:
+        """All chunks have been: their rows are those of the step before from now on."""
+        self._last = {name: kept_rows(rows[self._read[transposed]], exponent)
+                      for name, (rows, exponent, transposed) in self._now.items()}
+        self._now = {}
+
+    @property
+    def kept(self) -> dict[Tensor, Older]:
+        """Rows of the step before, as those of ``StaleChunks``."""
+        return dict(self._last)
+
+    def keep(self, kept: Mapping[Tensor, Older]) -> None:
+        """Go on with what ``kept`` gave."""
+        self._last = dict(kept)
+
+
+class ChunkRows(AllRows):
+    """The rows of a chunk.
+
+    Parameters
+    ----------
+    graph : GraphInChunks
+        The rows of all chunks.
+    ranks : (R,) array of int
+        Rank of each row's vertex, ascending.
+    trained : int
+        Vertices to train on, of all chunks.
+    outgoing : scipy.sparse array
+        (R, V) transposed edges.
+    features : array or scipy.sparse array
+        X of all vertices.
+    """
+
+    def __init__(self, graph: GraphInChunks, ranks: IntArray, trained: int, outgoing: SparseArray,
+                 features: IntMatrix) -> None:
+        self._graph = graph
+        self._ranks = ranks
+        self._trained = trained
+        self._outgoing = outgoing
+        self._features = features
+
+    @property
+    def ranks(self) -> IntArray:
+        return self._ranks
+
+    def trained(self, count: int) -> int:
+        return self._trained
+
+    def transposed(self, edges: SparseArray) -> SparseArray:
+        return self._outgoing
+
+    def with_neighbours(self, matrix: npt.NDArray[Element] | SparseArray, *, transposed: bool,
+                        name: Tensor, exponent: int) -> npt.NDArray[Element] | SparseArray:
+        if name == FEATURES:  # which have no dropout where they are summed
+            return self._features
+        assert isinstance(matrix, np.ndarray)
+        return self._graph.taken(name, self._ranks, matrix.astype(np.int64), exponent,
+                                 transposed=transposed).astype(matrix.dtype, copy=False)
+
+
+def chunks_of(sample: Sample, graph: GraphInChunks) -> Iterator[Sample]:
+    """The chunks of a whole graph's sample, in order."""
+    edges, features = sample.edges[0], sample.features
+    outgoing = edges.T.tocsr()
+    for number in range(int(graph.chunks.max()) + 1):
+        ranks = np.flatnonzero(graph.chunks == number)
+        yield replace(
+            sample, edges=(edges[ranks],) * len(sample.edges),
+            features=features._replace(values=features.values[ranks]),
+            labels=sample.labels[ranks], splits=sample.splits[ranks],
+            loss_weights=sample.loss_weights[ranks],
+            place=ChunkRows(graph, ranks, sample.training_vertices, outgoing[ranks],
+                            features.values))

@@ -1,0 +1,32 @@
+"""By how many steps the weights of each layer are older than the newest, as boards train."""
+
+from hypercast.host.cluster.assignment import Assignment
+from hypercast.host.cluster.layers_in_pipeline import runs_of_layers
+from hypercast.host.training.description.conversion import DescriptionError
+from hypercast.reference.initial_model import InitialModel
+from hypercast.reference.older_weights import stashed
+
+__all__ = ["weight_staleness"]
+
+
+def weight_staleness(assignment: Assignment, model: InitialModel) -> tuple[int, ...]:
+    """The staleness of each layer, as of ``OlderWeightsGnn``; empty if no weights are older.
+
+    It depends on the number of stages, not on that of boards. The stages have the runs of layers
+    that as many boards would have.
+
+    Raises
+    ------
+    DescriptionError
+        If there are more stages than layers.
+    ClusterError
+        If layers are no chain.
+    """
+    layers, stages = len(model.network.layers), assignment.stages
+    if stages > layers:
+        raise DescriptionError(f"{stages} stages share {layers} layers, but each needs one; take "
+                               f"{layers} stages or fewer, or deepen the network by --layers")
+    if stages:
+        return stashed(assignment.runs if len(assignment.runs) == stages else runs_of_layers(
+            model.network, model.sample, stages))
+    return (1,) * layers if assignment.versions > 1 else ()
